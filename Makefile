@@ -39,9 +39,7 @@ lint: $(VENV)/.installed-test ## check format, style and types
 	$(BIN)/mypy tapegrad perf
 
 gen: $(VENV)/.installed-test ## generate the elementwise kernels from the op table, the type stubs, and the list of functions
-	$(BIN)/python -m tapegrad.engine.codegen
-	$(BIN)/python -m tapegrad.cli.stubs
-	$(BIN)/python -m tapegrad.cli.functions
+	$(BIN)/python -m tapegrad.cli.generate
 
 size: ## count files, lines and functions of each room, and show how long and how wide they are
 	@$(PYTHON) tests/size.py

@@ -213,7 +213,7 @@ def _tried(library: Any, name: str, domains: tuple[tuple[float, float], ...]) ->
 
 def functions() -> dict[str, Any]:
     """The functions of the namespace by name, each once under the name of NumPy's that it has itself."""
-    protocols = import_module("tapegrad.frontend.numpy_protocols")
+    protocols = import_module("tapegrad.frontend.numpy_face.numpy_protocols")
     found: dict[str, Any] = {**protocols.FUNCTIONS}
     found |= {f"linalg.{name}": function for name, function in protocols.LINALG.items()}
     once: dict[int, str] = {}

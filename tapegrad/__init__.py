@@ -34,25 +34,25 @@ from tapegrad.errors import RecordingWarning as RecordingWarning
 from tapegrad.errors import TracedValueError as TracedValueError
 from tapegrad.errors import UnrecordedWayError as UnrecordedWayError
 from tapegrad.errors import UnsupportedError as UnsupportedError
-from tapegrad.frontend.anomaly import detect_anomaly as detect_anomaly
-from tapegrad.frontend.array_api import VERSIONS as _VERSIONS
-from tapegrad.frontend.array_api import __array_namespace_info__ as __array_namespace_info__
-from tapegrad.frontend.functions.index_tricks import c_ as c_
-from tapegrad.frontend.functions.index_tricks import r_ as r_
-from tapegrad.frontend.inspection import check_tape as check_tape
-from tapegrad.frontend.inspection import tape as tape
-from tapegrad.frontend.modes import no_autodiff as no_autodiff
-from tapegrad.frontend.modes import no_grad as no_grad
-from tapegrad.frontend.numpy_protocols import CREATION as _CREATION
-from tapegrad.frontend.numpy_protocols import FUNCTIONS as _FUNCTIONS
-from tapegrad.frontend.numpys_own import MODULES as _MODULES
-from tapegrad.frontend.numpys_own import OWN as _OWN
-from tapegrad.frontend.tensor import Tensor as Tensor
+from tapegrad.frontend.functions.making.index_tricks import c_ as c_
+from tapegrad.frontend.functions.making.index_tricks import r_ as r_
+from tapegrad.frontend.numpy_face.array_api import VERSIONS as _VERSIONS
+from tapegrad.frontend.numpy_face.array_api import __array_namespace_info__ as __array_namespace_info__
+from tapegrad.frontend.numpy_face.numpy_protocols import CREATION as _CREATION
+from tapegrad.frontend.numpy_face.numpy_protocols import FUNCTIONS as _FUNCTIONS
+from tapegrad.frontend.numpy_face.numpy_reexports import MODULES as _MODULES
+from tapegrad.frontend.numpy_face.numpy_reexports import OWN as _OWN
+from tapegrad.frontend.tensor.anomaly import detect_anomaly as detect_anomaly
+from tapegrad.frontend.tensor.inspection import check_tape as check_tape
+from tapegrad.frontend.tensor.inspection import tape as tape
+from tapegrad.frontend.tensor.modes import no_autodiff as no_autodiff
+from tapegrad.frontend.tensor.modes import no_grad as no_grad
+from tapegrad.frontend.tensor.tensor import Tensor as Tensor
 from tapegrad.testing import check_grads as check_grads
 from tapegrad.transforms.checkpoint import checkpoint as checkpoint
-from tapegrad.transforms.compiled import Compiled as Compiled
-from tapegrad.transforms.compiled import compile as compile
-from tapegrad.transforms.compiled import load as load
+from tapegrad.transforms.compiled.compiled import Compiled as Compiled
+from tapegrad.transforms.compiled.compiled import compile as compile
+from tapegrad.transforms.compiled.compiled import load as load
 from tapegrad.transforms.grad import grad as grad
 from tapegrad.transforms.grad import value_and_grad as value_and_grad
 from tapegrad.transforms.hessian import hessian as hessian
@@ -64,7 +64,7 @@ from tapegrad.transforms.jit import jit as jit
 from tapegrad.transforms.jvp import jvp as jvp
 from tapegrad.transforms.stop_gradient import stop_gradient as stop_gradient
 from tapegrad.transforms.vjp import vjp as vjp
-from tapegrad.transforms.vmap import vmap as vmap
+from tapegrad.transforms.vmap.vmap import vmap as vmap
 
 __version__ = "0.1.0"
 __array_api_version__ = _VERSIONS[-1]

@@ -193,9 +193,21 @@ from tapegrad.errors import RecordingWarning as RecordingWarning
 from tapegrad.errors import TracedValueError as TracedValueError
 from tapegrad.errors import UnrecordedWayError as UnrecordedWayError
 from tapegrad.errors import UnsupportedError as UnsupportedError
-from tapegrad.frontend.anomaly import detect_anomaly as detect_anomaly
-from tapegrad.frontend.array_api import __array_namespace_info__ as __array_namespace_info__
-from tapegrad.frontend.array_like import (
+from tapegrad.frontend.functions.making.index_tricks import c_ as c_
+from tapegrad.frontend.functions.making.index_tricks import r_ as r_
+from tapegrad.frontend.functions.ordering.array_api_sets import (
+    UniqueAllResult,
+    UniqueCountsResult,
+    UniqueInverseResult,
+)
+from tapegrad.frontend.numpy_face.array_api import __array_namespace_info__ as __array_namespace_info__
+from tapegrad.frontend.tensor.anomaly import detect_anomaly as detect_anomaly
+from tapegrad.frontend.tensor.inspection import check_tape as check_tape
+from tapegrad.frontend.tensor.inspection import tape as tape
+from tapegrad.frontend.tensor.modes import no_autodiff as no_autodiff
+from tapegrad.frontend.tensor.modes import no_grad as no_grad
+from tapegrad.frontend.tensor.tensor import Tensor as Tensor
+from tapegrad.frontend.words.array_like import (
     ArrayLike,
     Axis,
     Booleans,
@@ -207,23 +219,11 @@ from tapegrad.frontend.array_like import (
     Shape,
     TensorLike,
 )
-from tapegrad.frontend.functions.array_api_sets import (
-    UniqueAllResult,
-    UniqueCountsResult,
-    UniqueInverseResult,
-)
-from tapegrad.frontend.functions.index_tricks import c_ as c_
-from tapegrad.frontend.functions.index_tricks import r_ as r_
-from tapegrad.frontend.inspection import check_tape as check_tape
-from tapegrad.frontend.inspection import tape as tape
-from tapegrad.frontend.modes import no_autodiff as no_autodiff
-from tapegrad.frontend.modes import no_grad as no_grad
-from tapegrad.frontend.tensor import Tensor as Tensor
 from tapegrad.testing.check_grads import check_grads as check_grads
 from tapegrad.transforms.checkpoint import checkpoint as checkpoint
-from tapegrad.transforms.compiled import Compiled as Compiled
-from tapegrad.transforms.compiled import compile as compile
-from tapegrad.transforms.compiled import load as load
+from tapegrad.transforms.compiled.compiled import Compiled as Compiled
+from tapegrad.transforms.compiled.compiled import compile as compile
+from tapegrad.transforms.compiled.compiled import load as load
 from tapegrad.transforms.grad import grad as grad
 from tapegrad.transforms.grad import value_and_grad as value_and_grad
 from tapegrad.transforms.hessian import hessian as hessian
@@ -235,7 +235,7 @@ from tapegrad.transforms.jit import jit as jit
 from tapegrad.transforms.jvp import jvp as jvp
 from tapegrad.transforms.stop_gradient import stop_gradient as stop_gradient
 from tapegrad.transforms.vjp import vjp as vjp
-from tapegrad.transforms.vmap import vmap as vmap
+from tapegrad.transforms.vmap.vmap import vmap as vmap
 
 __all__ = [
     "AnomalyError",

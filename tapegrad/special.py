@@ -3,8 +3,8 @@
 ``scipy.special.jv(0.5, t)`` does the same as ``tapegrad.special.jv(0.5, t)``: SciPy's ufuncs take Tensors.
 """
 
-from tapegrad.frontend.functions.special import FUNCTIONS as _FUNCTIONS
-from tapegrad.frontend.functions.special import OWN as _OWN
+from tapegrad.frontend.functions.elements.special import FUNCTIONS as _FUNCTIONS
+from tapegrad.frontend.functions.elements.special import OWN as _OWN
 
 globals().update(_FUNCTIONS)
 for _function in _OWN:

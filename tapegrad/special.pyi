@@ -14,8 +14,8 @@ from tapegrad import logsumexp as logsumexp
 from tapegrad import sigmoid as expit
 from tapegrad import sinc as sinc
 from tapegrad import softmax as softmax
-from tapegrad.frontend.array_like import ArrayLike, DType, Out
-from tapegrad.frontend.tensor import Tensor
+from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.frontend.words.array_like import ArrayLike, DType, Out
 
 __all__ = [
     "beta",

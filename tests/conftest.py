@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 import tapegrad as tg
-from tapegrad.engine import guard_pages, verify
-from tapegrad.transforms import dear_watching
+from tapegrad.engine import guard_pages
+from tapegrad.engine.inspection import verify
+from tapegrad.transforms.calling import watching_cost
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -36,7 +37,7 @@ def legal_tapes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="session")
 def untimed() -> None:
     """Leave out a warning that depends on how busy the machine is."""
-    dear_watching.CHEAP_NS = math.inf
+    watching_cost.CHEAP_NS = math.inf
 
 
 @pytest.fixture

@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.engine import verify
-from tapegrad.engine.runtime.compiler import compiling
-from tapegrad.engine.tape.layout import WANTED
-from tapegrad.frontend import tensor
-from tapegrad.frontend.modes import EAGER, NO_MODE, thread
+from tapegrad.engine.codegen.translator.compiler import compiling
+from tapegrad.engine.inspection import verify
+from tapegrad.engine.tape.fields.layout import WANTED
+from tapegrad.frontend.tensor import tensor
+from tapegrad.frontend.tensor.modes import EAGER, NO_MODE, thread
 
 PACKAGE = str(Path(tg.__file__).parent)
 X = np.array([0.5, 1.5, -0.7])

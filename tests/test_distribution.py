@@ -244,5 +244,5 @@ def test_an_installed_wheel_has_types(
     output, errors, _ = api.run(["--strict", "--cache-dir", "cache", *python, "program.py"])
     assert not errors
     revealed, error, *_ = output.splitlines()
-    assert revealed.endswith('Revealed type is "tapegrad.frontend.tensor.Tensor"')
+    assert revealed.endswith('Revealed type is "tapegrad.frontend.tensor.tensor.Tensor"')
     assert error.startswith('program.py:3: error: Module has no attribute "sinn"')

@@ -16,7 +16,7 @@ from tapegrad import stats
 from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.autodiff.hooks import RemovableHook
 from tapegrad.engine.reference import evaluate_numpy
-from tapegrad.frontend.functions.flat import FlatElements
+from tapegrad.frontend.functions.shapes.flat import FlatElements
 from tapegrad.ops import ELEMENTWISE, Op
 from tapegrad.ops.documentation import WORDS
 from tapegrad.stats.continuous import Continuous

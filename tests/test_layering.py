@@ -1,13 +1,14 @@
-"""Imports point one way: from the transforms down to the tape and the kernels, and nowhere upwards."""
+"""Imports point one way: from the transforms down to the tape and the kernels, and inside of every folder."""
 
 import ast
+import io
 import re
 import sys
+import tokenize
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-
-import pytest
 
 import tapegrad
 
@@ -17,32 +18,41 @@ FILES = {
     ".".join(("tapegrad", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
     for path in sorted([*PACKAGE.rglob("*.py"), *PACKAGE.glob("*/**/*.pyi")])
 }
+PACKAGES = [m for m, path in FILES.items() if path.name == "__init__.py" and m != "tapegrad"]
 NUMERICAL = {"numba", "llvmlite", "numpy", "math"}
-# The rooms of the package from the bottom to the top: each imports only itself and what stands before it.
+# The rooms of the package from the bottom to the top: each imports only itself and what stands before it. Inside of a
+# room the order is the one in which the docstring of each folder lists what it holds.
 ORDER = (
     "errors", "foreign", "pytree",
     "ops", "engine", "frontend", "linalg", "special", "stats", "autodiff", "program", "transforms", "optimize",
     "interop", "testing", "", "examples", "cli", "__main__",
 )  # fmt: skip
 ROOMS = set(ORDER) - {"errors", "foreign", "pytree", "linalg", "special", "", "__main__"}
-# The same inside the engine; compiled code, and what carries it, may import even less.
-ENGINE = (
-    "kernels", "runtime", "reference", "codegen", "emitter", "tape", "sweep", "threads", "guard_pages", "status",
-    "kernel_table", "view_columns", "bound_kernels", "plain_arrays", "dependence", "tape_entries", "tape_columns",
-    "tape_view", "verify", "view_names", "printing", "",
-)  # fmt: skip
-STRICT: dict[str, tuple[str, ...]] = {
-    "kernels": (),
-    "runtime": ("kernels",),
-    "codegen": ("kernels", "reference"),
-    "emitter": ("kernels", "runtime"),
-    "tape": ("kernels", "runtime"),
-    "sweep": ("tape", "kernels", "runtime"),
+# Compiled code may import even less than what stands below it.
+STRICT: dict[str, set[str]] = {
+    "kernels": set(),
+    "runtime": {"kernels"},
+    "codegen": {"kernels", "runtime"},
+    "tape": {"kernels", "runtime", "codegen"},
+    "sweep": {"tape", "kernels", "runtime", "codegen"},
+}
+MOST_BOXES = 14  # of a folder: more are not taken in at a glance
+MOST_LINES = 400  # of code in a file, but for tables
+TABLES = {"tapegrad.ops.examples", "tapegrad.ops.params"}
+FEWEST_LINES = 40  # of a file that one other file alone imports
+# Files that stand by themselves though they are small: each is one thing that is looked for by its name.
+SMALL = {
+    "tapegrad.engine.codegen.segments.segment_kernels",
+    "tapegrad.engine.inspection.dependence",
+    "tapegrad.frontend.conversions.notebooks",
+    "tapegrad.interop.scipy_callable",
+    "tapegrad.ops.codes",
+    "tapegrad.transforms.stop_gradient",
 }
 
 
 def _statements(node: ast.AST, everywhere: bool) -> Iterator[ast.stmt]:
-    """Import statements, those for type checkers too; those inside functions if `everywhere`."""
+    """Yield import statements, those for type checkers too; those inside functions if `everywhere`."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
             yield child
@@ -51,7 +61,7 @@ def _statements(node: ast.AST, everywhere: bool) -> Iterator[ast.stmt]:
 
 
 def _names(module: str, node: ast.stmt) -> list[str]:
-    """Full names of what a statement imports."""
+    """Return the full names of what a statement imports."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     assert isinstance(node, ast.ImportFrom)
@@ -74,36 +84,111 @@ def own(module: str, everywhere: bool = True) -> frozenset[str]:
 
 
 def room(module: str) -> str:
-    """The room that a module belongs to: the second component of its name."""
+    """Return the room of a module: the second component of its name."""
     return [*module.split("."), ""][1]
 
 
 def engine_part(module: str) -> str:
-    """The part of the engine that a module of it belongs to."""
+    """Return the part of the engine that a module of it belongs to."""
     return [*module.split("."), ""][2]
 
 
-# What knows NumPy's functions by name, and stands on them; the rest of the frontend carries them.
-ABOVE_FUNCTIONS = {"", "numpy_protocols", "numpys_own", "coverage"}
+def listed(package: str) -> list[str]:
+    """Return what the docstring of a package lists, in its order."""
+    text = ast.get_docstring(ast.parse(FILES[package].read_text())) or ""
+    lists = re.findall(r"^    ([a-z_]+(?:, [a-z_]+)*)  +\S", text, re.MULTILINE)
+    return [name for names in lists for name in names.split(", ")]
 
 
-@pytest.mark.parametrize("module", [module for module in FILES if room(module) == "frontend"])
-def test_functions_stand_on_the_frontend(module: str) -> None:
-    part = [*module.split("."), ""][2]
-    if part != "functions" and part not in ABOVE_FUNCTIONS:
-        assert not [name for name in own(module) if name.startswith("tapegrad.frontend.functions")]
+def held(package: str) -> set[str]:
+    """Return the names of the files and folders of a package."""
+    return {
+        path.stem for path in FILES[package].parent.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    } - {"__init__", "__main__"}  # fmt: skip
 
 
-@pytest.mark.parametrize("module", FILES)
-def test_imports_point_downwards(module: str) -> None:
-    """Those under `TYPE_CHECKING`, and those inside functions, count like any other."""
-    name = room(module)
-    assert {room(name) for name in own(module)} <= set(ORDER[: ORDER.index(name) + 1])
+def test_rooms_import_rooms_below_them() -> None:
+    """Imports under `TYPE_CHECKING`, and those inside functions, count like any other."""
+    upwards = {
+        module: sorted(
+            other for other in own(module) if room(other) not in ORDER[: ORDER.index(room(module)) + 1]
+        )
+        for module in FILES
+    }
+    assert not {module: others for module, others in upwards.items() if others}
+
+
+def test_files_and_folders_import_those_listed_above_them() -> None:
+    """Inside of each folder, too, imports point one way: the one in which its docstring is read."""
+    upwards = []
+    for package in PACKAGES:
+        place = {name: n for n, name in enumerate(listed(package))}
+        depth = package.count(".") + 1
+        for module in FILES:
+            if not module.startswith(package + "."):
+                continue
+            name = module.split(".")[depth]
+            for other in own(module):
+                if other.startswith(package + "."):
+                    above = other.split(".")[depth]
+                    if name in place and place.get(above, -1) > place[name]:
+                        upwards.append(f"{module} imports {other}, which {package} lists below it")
+    assert not upwards, "\n".join(upwards)
+
+
+def test_every_folder_is_taken_in_at_a_glance() -> None:
+    boxes = {package: len(held(package)) for package in PACKAGES}
+    assert not {package: n for package, n in boxes.items() if n > MOST_BOXES}
+
+
+def _lines_of_code(path: Path) -> int:
+    """Count the lines of a file without docstrings, comments and empty lines."""
+    text = path.read_text()
+    docs = {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    nothing = {
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    }
+    lines = {
+        line
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type not in nothing
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    return len(lines - docs)
+
+
+def test_files_are_neither_long_nor_crumbs() -> None:
+    users = defaultdict(set)
+    for module in FILES:
+        for other in own(module):
+            users[other].add(module)
+    written = {m: path for m, path in FILES.items() if path.suffix == ".py" and m not in TABLES}
+    lengths = {m: _lines_of_code(path) for m, path in written.items()}
+    assert not {m: n for m, n in lengths.items() if n > MOST_LINES}
+    crumbs = {
+        m: sorted(users[m])
+        for m, path in written.items()
+        if len(path.read_text().splitlines()) < FEWEST_LINES and len(users[m]) == 1
+    }
+    assert not {m: by for m, by in crumbs.items() if m not in {*PACKAGES, *SMALL}}
 
 
 def test_the_root_holds_rooms_and_little_else() -> None:
     """A new file is given a room; the listing of the root is the architecture."""
-    listed = {path.name for path in PACKAGE.iterdir() if path.name != "__pycache__"}
+    there = {path.name for path in PACKAGE.iterdir() if path.name != "__pycache__"}
     files = {
         "__init__.py",
         "__init__.pyi",
@@ -117,7 +202,7 @@ def test_the_root_holds_rooms_and_little_else() -> None:
         "py.typed",
         "LICENSE",
     }
-    assert ROOMS <= listed <= ROOMS | files
+    assert ROOMS <= there <= ROOMS | files
     assert {room(module) for module in FILES} == set(ORDER)
 
 
@@ -127,63 +212,64 @@ def test_tests_are_where_the_rooms_are() -> None:
     assert folders == ROOMS
 
 
-PACKAGES = [
-    module for module, path in FILES.items()
-    if path.name == "__init__.py" and module != "tapegrad"
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_a_room_lists_its_files(package: str) -> None:
+def test_every_folder_lists_its_files() -> None:
     """Its docstring names each with a few words, in reading order: it is the newcomer's map."""
-    text = ast.get_docstring(ast.parse(FILES[package].read_text())) or ""
-    lists = re.findall(r"^    ([a-z_]+(?:, [a-z_]+)*)  +\S", text, re.MULTILINE)
-    listed = [name for names in lists for name in names.split(", ")]
-    held = {
-        path.stem for path in FILES[package].parent.iterdir()
-        if path.suffix == ".py" or (path / "__init__.py").exists()
-    } - {"__init__", "__main__"}  # fmt: skip
-    assert len(listed) == len(set(listed)), f"the docstring of {package} lists a file twice"
-    missing, gone = sorted(held - set(listed)), sorted(set(listed) - held)
-    assert not missing, f"the docstring of {package} does not say what is in {', '.join(missing)}"
-    assert not gone, f"the docstring of {package} lists {', '.join(gone)}, which is not there"
+    wrong = []
+    for package in PACKAGES:
+        names = listed(package)
+        if len(names) != len(set(names)):
+            wrong.append(f"the docstring of {package} lists a file twice")
+        if missing := sorted(held(package) - set(names)):
+            wrong.append(f"the docstring of {package} does not say what is in {', '.join(missing)}")
+        if gone := sorted(set(names) - held(package)):
+            wrong.append(f"the docstring of {package} lists {', '.join(gone)}, which is not there")
+    assert not wrong, "\n".join(wrong)
 
 
 ENGINE_MODULES = [m for m in FILES if room(m) == "engine"]
+COMPILED_CODE = [m for m in ENGINE_MODULES if engine_part(m) in ("kernels", "tape", "sweep")]
 
 
-@pytest.mark.parametrize("module", ENGINE_MODULES)
-def test_imports_inside_the_engine_point_downwards(module: str) -> None:
-    name = engine_part(module)
-    allowed = {*STRICT.get(name, ENGINE[: ENGINE.index(name)]), name}
-    assert {engine_part(other) for other in own(module) if room(other) == "engine"} <= allowed
+def test_compiled_code_imports_little_of_the_engine() -> None:
+    wrong = {
+        module: sorted(
+            other
+            for other in own(module)
+            if room(other) == "engine"
+            and engine_part(other) not in {*STRICT[engine_part(module)], engine_part(module)}
+        )
+        for module in ENGINE_MODULES
+        if engine_part(module) in STRICT
+    }
+    assert not {module: others for module, others in wrong.items() if others}
 
 
-@pytest.mark.parametrize(
-    "module", [m for m in ENGINE_MODULES if engine_part(m) in ("kernels", "tape", "sweep")]
-)
-def test_compiled_code_knows_no_table(module: str) -> None:
+def test_compiled_code_knows_no_table() -> None:
     """Of the table it knows what the parameters of an op are called, which the digest of the cache covers."""
-    assert {other for other in own(module) if room(other) != "engine"} <= {"tapegrad.ops.params"}
+    wrong = {m: {o for o in own(m) if room(o) != "engine"} - {"tapegrad.ops.params"} for m in COMPILED_CODE}
+    assert not {module: others for module, others in wrong.items() if others}
 
 
 def test_parameters_of_ops_import_nothing() -> None:
     assert not own("tapegrad.ops.params")
 
 
-KERNELS = [m for m in ENGINE_MODULES if engine_part(m) == "kernels"]
+def test_kernels_import_numerical_libraries_only() -> None:
+    allowed = NUMERICAL | {"typing", "collections", "operator"}
+    others = {
+        m: {name.partition(".")[0] for name in imports(m) - own(m)} - allowed
+        for m in COMPILED_CODE
+        if engine_part(m) == "kernels"
+    }
+    assert not {module: names for module, names in others.items() if names}
 
 
-@pytest.mark.parametrize("module", KERNELS)
-def test_kernels_import_numerical_libraries_only(module: str) -> None:
-    others = imports(module) - own(module)
-    assert {name.partition(".")[0] for name in others} <= NUMERICAL | {"typing", "collections", "operator"}
-
-
-@pytest.mark.parametrize("module", [m for m in ENGINE_MODULES if engine_part(m) in ("tape", "sweep")])
-def test_tape_and_sweep_are_compiled_code(module: str) -> None:
-    others = {name.partition(".")[0] for name in imports(module) - own(module)}
-    assert others <= NUMERICAL | sys.stdlib_module_names
+def test_tape_and_sweep_are_compiled_code() -> None:
+    others = {
+        m: {name.partition(".")[0] for name in imports(m) - own(m)} - NUMERICAL - sys.stdlib_module_names
+        for m in COMPILED_CODE
+    }
+    assert not {module: names for module, names in others.items() if names}
 
 
 def test_importing_the_package_imports_no_optional_library() -> None:
@@ -199,11 +285,11 @@ def test_importing_the_package_imports_no_optional_library() -> None:
 def test_no_module_imports_itself_through_others() -> None:
     done: set[str] = set()
 
-    def visit(module: str, way: tuple[str, ...]) -> None:
-        assert module not in way, " -> ".join((*way[way.index(module) :], module))
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, " -> ".join((*path[path.index(module) :], module))
         if module not in done:
             for name in own(module, everywhere=False) & FILES.keys():
-                visit(name, (*way, module))
+                visit(name, (*path, module))
             done.add(module)
 
     for module in FILES:

@@ -10,10 +10,10 @@ import scipy.special
 
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.timer import Contender, Timing, race
-from tapegrad.engine.emitter import kernels
-from tapegrad.engine.emitter.mathematics import MATHEMATICS
-from tapegrad.engine.emitter.target import host
-from tapegrad.engine.kernels.frame import COUNT, STRIDE, WORDS, Y_STRIDE, X, Y
+from tapegrad.engine.codegen import kernels
+from tapegrad.engine.codegen.ir.target import host
+from tapegrad.engine.codegen.mathematics import MATHEMATICS
+from tapegrad.engine.kernels.language.frame import COUNT, STRIDE, WORDS, Y_STRIDE, X, Y
 from tapegrad.engine.runtime import library_loops
 from tapegrad.ops import BY_NAME
 

@@ -9,14 +9,14 @@ from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.graph_view import FREED_MEANWHILE, Geometry, Instruction, listed
 from tapegrad.autodiff.regions import materialize, view_region
 from tapegrad.autodiff.tensor_sweeps import active_buffers, walk_back
-from tapegrad.engine.sweep import subgraph
+from tapegrad.engine.sweep.derivatives import subgraph
 from tapegrad.engine.tape import memory, slots
 from tapegrad.errors import FreedGraphError
-from tapegrad.frontend.arrays import show
-from tapegrad.frontend.attachments import Attachment, attachment_of, ensure_attachment
-from tapegrad.frontend.modes import EAGER, eager_mode, no_grad, restoring
-from tapegrad.frontend.record import unary
-from tapegrad.frontend.tensor import Tensor, from_array
+from tapegrad.frontend.recording.record import unary
+from tapegrad.frontend.tensor.arrays import show
+from tapegrad.frontend.tensor.attachments import Attachment, attachment_of, ensure_attachment
+from tapegrad.frontend.tensor.modes import EAGER, eager_mode, no_grad, restoring
+from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.ops import COPY
 
 _HEADER = EAGER.header

@@ -11,11 +11,11 @@ from typing import Any
 
 from tapegrad.autodiff.graph_view import Geometry
 from tapegrad.autodiff.regions import flatten_buffer, materialize, scatter_regions, view_region
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
-from tapegrad.engine.tape.view import View
-from tapegrad.frontend.record import unary
-from tapegrad.frontend.tensor import Tensor
-from tapegrad.frontend.writes import setitem
+from tapegrad.frontend.indexing.writes import setitem
+from tapegrad.frontend.recording.record import unary
+from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.ops import COPY
 
 Value = Any  # a Tensor, or a float

@@ -8,12 +8,13 @@ import numpy as np
 from tapegrad.autodiff import accumulate_grad, hooks, segmented_backward
 from tapegrad.autodiff.changed_values import check_unchanged
 from tapegrad.autodiff.graph_view import FREED, id_of, slot_numbers
-from tapegrad.engine import kernel_table, verify
+from tapegrad.engine import kernel_table
+from tapegrad.engine.inspection import verify
 from tapegrad.engine.status import raise_for
-from tapegrad.engine.sweep import reverse
-from tapegrad.engine.sweep.reverse import KEEP_GRAPH, ONLY_LOOK, OVERWRITE, STOP_AT_ATTACHMENTS
+from tapegrad.engine.sweep.derivatives import reverse
+from tapegrad.engine.sweep.derivatives.reverse import KEEP_GRAPH, ONLY_LOOK, OVERWRITE, STOP_AT_ATTACHMENTS
 from tapegrad.engine.tape import memory, slots
-from tapegrad.engine.tape.layout import (
+from tapegrad.engine.tape.fields.layout import (
     DIFFERENTIABLE,
     E_CALLS,
     E_CONSTANT,
@@ -24,14 +25,14 @@ from tapegrad.engine.tape.layout import (
     ORPHAN,
 )
 from tapegrad.errors import FreedGraphError, TracedValueError
-from tapegrad.frontend.anomaly import watching
-from tapegrad.frontend.array_checks import is_same_memory, real
-from tapegrad.frontend.arrays import show
-from tapegrad.frontend.attachments import RemovableHook, any_hooks, attachments
-from tapegrad.frontend.description import Description
-from tapegrad.frontend.modes import EAGER, eager_mode
-from tapegrad.frontend.shape import broadcast_to
-from tapegrad.frontend.tensor import Tensor, bind_methods, from_array, is_tensor, stale_leaf_slots
+from tapegrad.frontend.recording.shape import broadcast_to
+from tapegrad.frontend.tensor.anomaly import watching
+from tapegrad.frontend.tensor.array_checks import is_same_memory, real
+from tapegrad.frontend.tensor.arrays import show
+from tapegrad.frontend.tensor.attachments import RemovableHook, any_hooks, attachments
+from tapegrad.frontend.tensor.description import Description
+from tapegrad.frontend.tensor.modes import EAGER, eager_mode
+from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array, is_tensor, stale_leaf_slots
 
 _HEADER = EAGER.header
 _WORDS = EAGER.words

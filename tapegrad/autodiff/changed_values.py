@@ -4,11 +4,11 @@ from tapegrad.autodiff.graph_view import Instruction, listed
 from tapegrad.engine.kernel_table import op_name
 from tapegrad.engine.tape import checksums
 from tapegrad.engine.tape.checksums import READS
-from tapegrad.engine.tape.layout import DIFFERENTIABLE
+from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE
 from tapegrad.engine.tape.memory import D_BUFFER, D_EXTERNAL
 from tapegrad.errors import ChangedValueError, FreedGraphError
-from tapegrad.frontend.description import Description
-from tapegrad.frontend.modes import EAGER
+from tapegrad.frontend.tensor.description import Description
+from tapegrad.frontend.tensor.modes import EAGER
 
 _RESULT = READS - 1
 

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.engine.sweep import bind_recording, subgraph
-from tapegrad.engine.tape.layout import DIFFERENTIABLE, E_FREED, NONE
+from tapegrad.engine.sweep.derivatives import bind_recording, subgraph
+from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, E_FREED, NONE
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.memory import D_BUFFER, D_BYTES, D_FLAGS, D_PRODUCER
 from tapegrad.engine.tape.tape import Tape
-from tapegrad.engine.tape.view import View
 from tapegrad.errors import FreedGraphError
-from tapegrad.frontend.arrays import show
-from tapegrad.frontend.description import Description
-from tapegrad.frontend.tensor import Tensor, from_slot
+from tapegrad.frontend.tensor.arrays import show
+from tapegrad.frontend.tensor.description import Description
+from tapegrad.frontend.tensor.tensor import Tensor, from_slot
 
 FREED = (
     "backward through a part of the graph that an earlier backward() has freed; pass retain_graph=True to the"

@@ -8,10 +8,10 @@ from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.graph_view import Geometry
 from tapegrad.autodiff.regions import materialize
 from tapegrad.errors import TracedValueError, name_of
-from tapegrad.frontend.array_checks import real
-from tapegrad.frontend.attachments import RemovableHook, attachment_of, ensure_attachment
-from tapegrad.frontend.modes import EAGER
-from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
+from tapegrad.frontend.tensor.array_checks import real
+from tapegrad.frontend.tensor.attachments import RemovableHook, attachment_of, ensure_attachment
+from tapegrad.frontend.tensor.modes import EAGER
+from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 
 Hook = Callable[[Any], Any]
 _numbers = itertools.count()

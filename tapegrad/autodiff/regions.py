@@ -6,12 +6,12 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tapegrad.autodiff.graph_view import Geometry
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
-from tapegrad.engine.tape.view import View
-from tapegrad.frontend.modes import current
-from tapegrad.frontend.record_structural import record_out
-from tapegrad.frontend.shape import in_c_order
-from tapegrad.frontend.tensor import Tensor, allocate, from_array, view_of
+from tapegrad.frontend.recording.record_structural import record_out
+from tapegrad.frontend.recording.shape import in_c_order
+from tapegrad.frontend.tensor.modes import current
+from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_array, view_of
 from tapegrad.ops import CODES
 from tapegrad.ops.params import EmbedParams, Region
 

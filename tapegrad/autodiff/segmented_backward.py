@@ -10,16 +10,16 @@ from tapegrad.autodiff.accumulate_grad import drop_gradient
 from tapegrad.autodiff.custom import callbacks
 from tapegrad.autodiff.graph_view import FREED_MEANWHILE, Geometry, entries_of, id_of, slot_numbers
 from tapegrad.engine import kernel_table
-from tapegrad.engine.kernels.frame import WORDS
+from tapegrad.engine.kernels.language.frame import WORDS
 from tapegrad.engine.status import raise_for
-from tapegrad.engine.sweep import reverse_segments, subgraph
-from tapegrad.engine.sweep.bind import OUTER_WORDS
-from tapegrad.engine.sweep.subgraph import CALLED, G_FLAGS, G_OPERAND0, G_RESULT, PAUSE
-from tapegrad.engine.tape.layout import BUFFERS, E_CALLS, E_FREED, E_KERNEL, NONE
+from tapegrad.engine.sweep.binding.bind import OUTER_WORDS
+from tapegrad.engine.sweep.derivatives import reverse_segments, subgraph
+from tapegrad.engine.sweep.derivatives.subgraph import CALLED, G_FLAGS, G_OPERAND0, G_RESULT, PAUSE
+from tapegrad.engine.tape.fields.layout import BUFFERS, E_CALLS, E_FREED, E_KERNEL, NONE
 from tapegrad.engine.tape.tape import words_at
 from tapegrad.errors import FreedGraphError
-from tapegrad.frontend.attachments import any_hooks, attachments
-from tapegrad.frontend.modes import EAGER, eager_mode, no_grad, restoring
+from tapegrad.frontend.tensor.attachments import any_hooks, attachments
+from tapegrad.frontend.tensor.modes import EAGER, eager_mode, no_grad, restoring
 
 _HEADER = EAGER.header
 

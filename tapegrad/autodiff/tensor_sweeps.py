@@ -4,19 +4,20 @@ import itertools
 from contextlib import nullcontext
 from typing import Any
 
-from tapegrad.autodiff import hooks, structural_rules
+from tapegrad.autodiff import hooks
 from tapegrad.autodiff.accumulator import Accumulator, Value
-from tapegrad.autodiff.elementwise_rules import masked_product, partial, summed_to
 from tapegrad.autodiff.graph_view import Instruction, listed
 from tapegrad.autodiff.regions import materialize
-from tapegrad.autodiff.step import Step, is_active
+from tapegrad.autodiff.rules import structural_rules
+from tapegrad.autodiff.rules.elementwise_rules import masked_product, partial, summed_to
+from tapegrad.autodiff.rules.step import Step, is_active
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.tape import Tape
-from tapegrad.frontend.anomaly import Watch, watching
-from tapegrad.frontend.attachments import any_hooks
-from tapegrad.frontend.modes import EAGER
-from tapegrad.frontend.shape import broadcast_to
-from tapegrad.frontend.tensor import Tensor, is_tensor
+from tapegrad.frontend.recording.shape import broadcast_to
+from tapegrad.frontend.tensor.anomaly import Watch, watching
+from tapegrad.frontend.tensor.attachments import any_hooks
+from tapegrad.frontend.tensor.modes import EAGER
+from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 from tapegrad.ops import Op
 
 # --- backwards -------------------------------------------------------------------------------------------------

@@ -3,13 +3,20 @@
 Every command is a module of its own that is imported when the command runs, so that ``--help`` does not wait for
 a compiler to load:
 
-    fit, table, plot, progress     ``tapegrad fit``: the NIST regressions, as a table, as JSON and as plots
-    example                        ``tapegrad example``: models fitted to data drawn from them
-    pictures, errors               the files of plots; what ends a command
-    segments                       ``tapegrad segments``: what fused loops compute
-    info, warmup                   ``tapegrad info``, ``tapegrad warmup``
+In reading order; each imports only those above it:
+
+    errors                         what ends a command
+    generate                       generated files: type stubs, the list of functions, the examples of docstrings
     functions                      ``tapegrad functions``: what NumPy's functions do with a Tensor; writes the list
-    stubs                          ``python -m tapegrad.cli.stubs``: the type stubs of the package
+    info                           ``tapegrad info``
+    pictures                       the files of plots
+    example                        ``tapegrad example``: models fitted to data drawn from them
+    plot                           plots of fits
+    progress                       progress on stderr
+    segments                       ``tapegrad segments``: what fused loops compute
+    table                          fits as a table, and as JSON
+    fit                            ``tapegrad fit``
+    warmup                         ``tapegrad warmup``
 
 It may import every room.
 """

@@ -65,7 +65,7 @@ def _layouts() -> str:
 
 def _rows() -> Iterator[tuple[str, str]]:
     """Yield the name and the value of each line."""
-    from tapegrad.engine.runtime import cache
+    from tapegrad.engine.codegen.store import cache
 
     yield "tapegrad", __version__
     yield "python", platform.python_version()

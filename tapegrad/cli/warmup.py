@@ -14,8 +14,8 @@ def run(options: argparse.Namespace) -> int:
     import tapegrad.optimize.native.curves
     import tapegrad.optimize.native.descent  # noqa: F401  these, and what they import, define all entry points
     from tapegrad.engine import kernel_table
-    from tapegrad.engine.runtime import cache
-    from tapegrad.engine.runtime.announcer import announcer
+    from tapegrad.engine.codegen.store import cache
+    from tapegrad.engine.codegen.store.announcer import announcer
 
     if not cache.writable():
         print("tapegrad warmup: no folder can be written, so nothing can be kept", file=sys.stderr)

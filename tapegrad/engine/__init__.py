@@ -1,24 +1,19 @@
 """COMPILED CODE: kernels, the tape, the sweeps, and what compiles, caches and verifies them. It knows no Tensor.
 
-In reading order:
+In reading order; each imports only those above it:
 
-    tape                           the columns of a tape: instructions, slots, buffers
-    kernels                        compiled loops over elements
-    emitter                        the elementwise kernels, made from the op table as they are needed
-    codegen                        writes the examples of the docstrings from the op table
-    sweep                          instructions bound to frames; eager execution, reverse, tangent, replay
-    runtime                        compiling, caching, announcing
-    kernel_table, reference        from op codes to kernels; the same formulas by NumPy
-    bound_kernels                  from the frames of a program's rows to kernels that need not ask
-    plain_arrays                   an elementwise op on NumPy arrays, past any tape
+    kernels                        compiled loops: modules that import numba, llvmlite, numpy and math only
+    runtime                        the process: its threads, files, messages
+    codegen                        MACHINE CODE: the one way from a text (a row of the table, a segment
+    tape                           the tape: columns of instructions, slots and buffers
+    guard_pages                    guard pages for finding errors
     status                         from error numbers to exceptions
-    tape_view                      a tape at one moment, as Python reads it
-    tape_entries, tape_columns     its instructions, slots and buffers as objects; as columns of numbers
-    view_columns                   the views of many slots
-    verify                         what a legal tape is
-    printing, view_names           a tape as text
-    threads, guard_pages           threads for large instructions; guard pages for finding errors
-    dependence                     whether a result depends on some inputs
+    sweep                          the sweeps: execution of instructions forwards and backwards
+    threads                        threads for large instructions
+    kernel_table                   from op codes to kernels
+    reference                      the rows on plain arrays, by NumPy or by their kernels, past any tape
+    inspection                     tapes as Python reads, prints and checks them
+    bound_kernels                  from the frames of a program's rows to kernels that need not ask
 
 It imports `ops`. Inside, imports are one-way as well: `kernels` know Numba only, `tape` and `sweep` no op.
 """

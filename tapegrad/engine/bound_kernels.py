@@ -6,14 +6,14 @@ import itertools
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.emitter import kernels as emitter
-from tapegrad.engine.emitter.bound import Pattern, words_read
-from tapegrad.engine.emitter.case import ELEMENTS
+from tapegrad.engine.codegen import kernels as emitter
+from tapegrad.engine.codegen.rows.bound import Pattern, words_read
+from tapegrad.engine.codegen.rows.case import ELEMENTS
+from tapegrad.engine.codegen.translator import compiler
+from tapegrad.engine.inspection.view_columns import numbered
 from tapegrad.engine.kernel_table import DIRECTIONS, DTYPE_NAMES
-from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, WORDS, X_BAR, Y_STRIDE
-from tapegrad.engine.runtime import compiler
-from tapegrad.engine.tape.layout import NONE
-from tapegrad.engine.view_columns import numbered
+from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, WORDS, X_BAR, Y_STRIDE
+from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.ops import ROWS, Op
 
 _NO_PATTERN = -1

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.raw_memory import bind_allocator
-from tapegrad.engine.runtime import compiler
+from tapegrad.engine.codegen.translator import compiler
+from tapegrad.engine.kernels.language.raw_memory import bind_allocator
 from tapegrad.engine.runtime.object_layouts import ensure_known, numpy_function
 
 PAGE = mmap.PAGESIZE

@@ -10,15 +10,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.engine import guard_pages, threads
-from tapegrad.engine.emitter import kernels as emitter
-from tapegrad.engine.kernels.fill import zero_fill
-from tapegrad.engine.runtime import cache, compiler, library_loops
-from tapegrad.engine.runtime.announcer import announcer
-from tapegrad.engine.sweep import handle_calls, jacobian_columns, lanes
-from tapegrad.engine.sweep.control_words import CONTROL_WORDS, DRIVER, LOCK, POOL, THREAD_LIMIT, THREADS
-from tapegrad.engine.sweep.parallel import parallel_driver
-from tapegrad.engine.sweep.pool import help_out
-from tapegrad.engine.tape import layout
+from tapegrad.engine.codegen import kernels as emitter
+from tapegrad.engine.codegen.store import cache
+from tapegrad.engine.codegen.store.announcer import announcer
+from tapegrad.engine.codegen.translator import compiler
+from tapegrad.engine.kernels.lines.fill import zero_fill
+from tapegrad.engine.runtime import library_loops
+from tapegrad.engine.sweep.binding.control_fields import (
+    CONTROL_WORDS,
+    DRIVER,
+    LOCK,
+    POOL,
+    THREAD_LIMIT,
+    THREADS,
+)
+from tapegrad.engine.sweep.derivatives import jacobian_columns
+from tapegrad.engine.sweep.replays import handle_calls, lanes
+from tapegrad.engine.sweep.threading.parallel import parallel_driver
+from tapegrad.engine.sweep.threading.pool import help_out
+from tapegrad.engine.tape.fields import layout
 from tapegrad.ops import CODES, KINDS, ROWS, Op, Row, Structural
 from tapegrad.ops.params import words_of
 from tapegrad.ops.row import EMITTED

@@ -4,7 +4,7 @@ from typing import Any
 
 from numpy.linalg import LinAlgError
 
-from tapegrad.engine.kernels.status import (
+from tapegrad.engine.kernels.language.status import (
     NO_REAL_RESULT,
     NOT_CONVERGED,
     NOT_DIFFERENTIABLE,
@@ -13,7 +13,7 @@ from tapegrad.engine.kernels.status import (
     OUT_OF_RANGE,
     SINGULAR,
 )
-from tapegrad.engine.tape.layout import (
+from tapegrad.engine.tape.fields.layout import (
     E_MEMORY,
     E_NDIM,
     E_OUTSIDE,

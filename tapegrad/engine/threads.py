@@ -10,7 +10,7 @@ import numba.np.ufunc.parallel as numba_threads
 from llvmlite.binding import address_of_symbol
 
 from tapegrad.engine.runtime.processors import processors
-from tapegrad.engine.sweep import pool
+from tapegrad.engine.sweep.threading import pool
 
 VARIABLES = ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "NUMBA_NUM_THREADS")
 _CACHE_LINE = 64

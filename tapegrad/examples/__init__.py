@@ -1,14 +1,16 @@
 """Examples that are installed with the library and use its public names only.
 
-    nist                           the NIST regressions, which ``tapegrad fit`` runs
+In reading order; each imports only those above it:
+
     likelihood                     maximum likelihood, with standard errors
-    gaussian_process               hyperparameters of a Gaussian process
-    survival                       a Weibull regression with censored times
-    robust_line                    a line through outliers, by a mixture of distributions
-    reaction                       rate constants of a differential equation
-    logistic                       a Bayesian regression, sampled by nutpie
-    spots                          a stack of small images, all fitted at once
     cluster                        a fit from many starts, on Dask or on processes
+    gaussian_process               hyperparameters of a Gaussian process
+    logistic                       a Bayesian regression, sampled by nutpie
+    nist                           the NIST regressions, which ``tapegrad fit`` runs
+    reaction                       rate constants of a differential equation
+    robust_line                    a line through outliers, by a mixture of distributions
+    spots                          a stack of small images, all fitted at once
+    survival                       a Weibull regression with censored times
 
 ``tapegrad example NAME`` runs one of the last seven. Each has ``TRUTH``, the parameters that its data are drawn with;
 ``observe``, which draws them; ``fit``; and ``draw``. Nothing but `cli` imports them.

@@ -1,17 +1,21 @@
 """COMPILED FUNCTIONS ELSEWHERE: in functions of Numba's, behind C pointers, in other packages.
 
-In reading order:
+In reading order; each imports only those above it:
 
     numba_type                     compiled functions as arguments and globals of Numba's functions
     numba_call                     their calls in there
-    signatures, assignment         C signatures; which argument each of their parameters is
-    thunk, c_function              C functions that call compiled ones, and pointers to them
     packages                       other packages, and functions as they take them
-    nutpie_model, log_probability  log densities for nutpie; for emcee
-    minuit, nlopt_objective        functions with gradients for iminuit and NLopt
-    scipy_callable                 functions for SciPy's integration
-    right_hand_side                differential equations, for SciPy and numbalsoda
     jax_function                   functions for JAX and blackjax
+    log_probability                for emcee
+    minuit                         `iminuit`
+    nlopt_objective                `nlopt`
+    scipy_callable                 functions for SciPy's integration
+    signatures                     C signatures
+    assignment                     which argument each of their parameters is
+    thunk                          C functions that call a compiled function
+    c_function                     `Compiled.cfunc`
+    nutpie_model                   log densities for nutpie
+    right_hand_side                differential equations, for SciPy and numbalsoda
 
 It imports the rooms up to `optimize`.
 """
@@ -27,7 +31,7 @@ from tapegrad.interop.nlopt_objective import nlopt as nlopt
 from tapegrad.interop.nutpie_model import nutpie as nutpie
 from tapegrad.interop.right_hand_side import ode as ode
 from tapegrad.interop.scipy_callable import scipy as scipy
-from tapegrad.transforms.compiled import Compiled
+from tapegrad.transforms.compiled.compiled import Compiled
 
 
 def _numba_type(compiled: Compiled) -> Any:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tapegrad.engine.tape.view import View
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.interop.signatures import (
     EITHER,
     INPUT,
@@ -15,7 +15,7 @@ from tapegrad.interop.signatures import (
     Parameter,
     Signature,
 )
-from tapegrad.transforms.compiled import Compiled
+from tapegrad.transforms.compiled.compiled import Compiled
 
 _DTYPES = {"double": np.dtype(np.float64), "float": np.dtype(np.float32)}
 

@@ -6,7 +6,7 @@ from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.interop.assignment import Assignment, MisfitError, assign
 from tapegrad.interop.signatures import SIGNATURES, USER, Signature, parse
 from tapegrad.interop.thunk import address_of
-from tapegrad.transforms.compiled import Compiled
+from tapegrad.transforms.compiled.compiled import Compiled
 
 
 class CFunction(Uncopied):

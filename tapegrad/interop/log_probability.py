@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.status import GUARD_FAILED
-from tapegrad.engine.sweep import handle_calls
-from tapegrad.frontend.array_checks import real
+from tapegrad.engine.kernels.language.status import GUARD_FAILED
+from tapegrad.engine.sweep.replays import handle_calls
+from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.interop.packages import Vector
 from tapegrad.transforms.jit import error_of
 

@@ -14,7 +14,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload_method
 from numba.np.numpy_support import as_dtype
 
-from tapegrad.engine.kernels.raw_memory import (
+from tapegrad.engine.kernels.language.raw_memory import (
     call_kernel,
     load_at,
     load_i64,
@@ -22,8 +22,8 @@ from tapegrad.engine.kernels.raw_memory import (
     store_at,
     store_i64,
 )
-from tapegrad.engine.kernels.status import CALL_FAILED, GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE
-from tapegrad.engine.sweep.handle_words import EXTENTS, NAN_ENTRY
+from tapegrad.engine.kernels.language.status import CALL_FAILED, GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE
+from tapegrad.engine.sweep.replays.handle_fields import EXTENTS, NAN_ENTRY
 from tapegrad.errors import UnrecordedWayError
 from tapegrad.interop.numba_type import CompiledType
 

@@ -12,9 +12,9 @@ from numba.core import cgutils
 from numba.core.imputils import lower_constant
 from numba.extending import NativeValue, lower_builtin, models, register_model, unbox
 
-from tapegrad.engine.sweep.handle_words import VERSION
-from tapegrad.engine.tape.view import View
-from tapegrad.transforms.compiled import Compiled
+from tapegrad.engine.sweep.replays.handle_fields import VERSION
+from tapegrad.engine.tape.fields.view import View
+from tapegrad.transforms.compiled.compiled import Compiled
 
 _CONSTANTS: list[Compiled] = []  # machine code has their addresses, and nobody knows how long it lasts
 

@@ -15,7 +15,7 @@ from tapegrad.interop.c_function import CFunction
 from tapegrad.interop.packages import Vector, needed
 from tapegrad.optimize.flat import FlatVector
 from tapegrad.pytree import flatten, paths
-from tapegrad.transforms.compiled import compile
+from tapegrad.transforms.compiled.compiled import compile
 from tapegrad.transforms.grad import value_and_grad
 from tapegrad.transforms.jit import jit
 

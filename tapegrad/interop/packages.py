@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad.optimize.flat import FlatScalar
 from tapegrad.optimize.ravel import Layout, layout_of
 from tapegrad.pytree import paths
-from tapegrad.transforms.compiled import Compiled, compile
+from tapegrad.transforms.compiled.compiled import Compiled, compile
 from tapegrad.transforms.jit import jit
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.interop.c_function import CFunction
-from tapegrad.transforms.compiled import compile
+from tapegrad.transforms.compiled.compiled import compile
 from tapegrad.transforms.jacobian import jacobian
 
 

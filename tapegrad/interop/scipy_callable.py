@@ -4,7 +4,7 @@ import ctypes
 from typing import Any
 
 from tapegrad.interop.packages import needed
-from tapegrad.transforms.compiled import Compiled
+from tapegrad.transforms.compiled.compiled import Compiled
 
 
 def scipy(compiled: Compiled) -> Any:

@@ -11,9 +11,9 @@ from typing import Any
 
 from llvmlite import binding, ir
 
-from tapegrad.engine.kernels.status import NOT_FINITE_RESULT
-from tapegrad.engine.runtime.compiler import compiling
-from tapegrad.engine.sweep.handle_words import FINITE_ENTRY, NAN_ENTRY, SIZES
+from tapegrad.engine.codegen.translator.compiler import compiling
+from tapegrad.engine.kernels.language.status import NOT_FINITE_RESULT
+from tapegrad.engine.sweep.replays.handle_fields import FINITE_ENTRY, NAN_ENTRY, SIZES
 from tapegrad.interop.assignment import Assignment
 from tapegrad.interop.signatures import INPUT_SIZE, RESULT_SIZE, USER, Parameter, Signature
 

@@ -1,17 +1,17 @@
 """THE TABLE: what every op is, in one row each.
 
-In reading order:
+In reading order; each imports only those above it:
 
-    row            what a row says: formulas or kernels, operands, parameters, derivatives
-    special_functions  those of the elementwise ops that are special functions
-    elementwise    the elementwise ops, each a line of formulas
-    params         the parameters of structural ops, a named record each
-    structural     the structural ops, whose kernels are written by hand
-    codes          the number of each op on a tape
-    words, special_words  what is said of an op; of special functions
-    accuracy       how right the functions are that are computed here
-    documentation  what the docstring of an elementwise function says
-    examples       the examples in these docstrings, generated
+    examples                       the examples in these docstrings, generated
+    params                         the parameters of structural ops, a named record each
+    row                            what a row says: formulas or kernels, operands, parameters, derivatives
+    special_functions              those of the elementwise ops that are special functions
+    elementwise                    the elementwise ops, each a line of formulas
+    structural                     the structural ops, whose kernels are written by hand
+    codes                          the number of each op on a tape
+    words                          what is said of an op
+    special_words                  of special functions
+    documentation                  what the docstring of an elementwise function says
 
 It imports nothing of the package.
 """

@@ -283,8 +283,8 @@ class Structural:
         The result takes over the memory of operand 0, and the cotangent of operand 0 that of the result.
     transpose
         Of a linear op, what takes the cotangent of its result to those of its operands: an op that does so for
-        operand 0, with the same parameters and in C order, or a rule of `autodiff.transposes`. An op without one is
-        not linear.
+        operand 0, with the same parameters and in C order, or a rule of `autodiff.rules.transposes`. An op without
+        one is not linear.
     takes_lines
         The kernel of a reduction goes through the innermost of the outer loops itself.
     """

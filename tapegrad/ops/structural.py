@@ -7,7 +7,7 @@ An op is added in four places, and tests say which is missing:
 3. a function in `frontend` that records it: `record_reduction`, `record_scan` or `record_out`;
 4. a case in ``tests/autodiff/test_structural_rules.py``, which compares kernels and derivatives of all orders.
 
-The derivatives of an op that is not linear are stated in `autodiff.structural_rules`.
+The derivatives of an op that is not linear are stated in `autodiff.rules.structural_rules`.
 """
 
 from typing import Any
@@ -20,12 +20,12 @@ _INTEGERS = ("add", "subtract", "multiply", "floor_divide", "remainder", "minimu
 
 
 def _extreme(name: str) -> Structural:
-    return Structural(name, "reduction", f"reduce.{name}_{{direction}}_{{dtype}}", (("x0", "y"),))
+    return Structural(name, "reduction", f"lines.reduce.{name}_{{direction}}_{{dtype}}", (("x0", "y"),))
 
 
 def _order(name: str, parameters: type[Any], *dtypes: str) -> Structural:
     """Positions in lines: integers, which have no derivative."""
-    kernels = f"sorting.{name}_{{direction}}_{{dtype}}"
+    kernels = f"lines.sorting.{name}_{{direction}}_{{dtype}}"
     return Structural(
         name, "opaque", kernels, (None,), parameters, dtypes=("f64", "f32", *dtypes), result="i64"
     )
@@ -35,7 +35,7 @@ def _cast(result: str, dtypes: tuple[str, ...], transpose: str | None) -> Struct
     return Structural(
         f"cast_{result}",
         "elementwise",
-        f"cast.cast_{{dtype}}_{result}_{{direction}}",
+        f"lines.cast.cast_{{dtype}}_{result}_{{direction}}",
         ((),) if transpose else (None,),
         dtypes=dtypes,
         result=result,
@@ -48,7 +48,7 @@ def _csr(name: str, record: type, transpose: str) -> Structural:
     return Structural(
         name,
         "opaque",
-        f"sparse.{name}_{{direction}}_{{dtype}}",
+        f"indexing.sparse.{name}_{{direction}}_{{dtype}}",
         (("x1", "x2"), None, None),
         record,
         fixed_dtypes={2: "i64"},
@@ -62,7 +62,7 @@ def _of_integers(name: str, arity: int, result: str = "i64") -> Structural:
     return Structural(
         f"integer_{name}",
         "elementwise",
-        f"integers.{name}_{{direction}}_{{dtype}}",
+        f"lines.integers.{name}_{{direction}}_{{dtype}}",
         (None,) * arity,
         dtypes=("i64",),
         variant=arity - 1,
@@ -88,35 +88,47 @@ def _of_matrices(
 
 STRUCTURAL: tuple[Structural, ...] = (
     Structural("sum", "broadcast_sum", EMITTED, ((),), transpose="broadcast"),
-    Structural("prod_reduce", "reduction", "prod.prod_reduce_{direction}_{dtype}", (("x0", "y"),)),
+    Structural("prod_reduce", "reduction", "lines.prod.prod_reduce_{direction}_{dtype}", (("x0", "y"),)),
     _extreme("max_reduce"),
     _extreme("min_reduce"),
     # squared deviations from the mean, summed
-    Structural("deviations", "reduction", "deviations.deviations_{direction}_{dtype}", (("x0",),)),
+    Structural("deviations", "reduction", "lines.deviations.deviations_{direction}_{dtype}", (("x0",),)),
     Structural(
-        "logsumexp", "reduction", "logsumexp.logsumexp_{direction}_{dtype}", (("x0", "y"),), takes_lines=True
+        "logsumexp",
+        "reduction",
+        "lines.logsumexp.logsumexp_{direction}_{dtype}",
+        (("x0", "y"),),
+        takes_lines=True,
     ),
-    Structural("cumsum", "scan", "scan.cumsum_{direction}_{dtype}", ((),), transpose="sum_from_the_end"),
+    Structural(
+        "cumsum", "scan", "lines.scan.cumsum_{direction}_{dtype}", ((),), transpose="sum_from_the_end"
+    ),
     # x0: factors, x1: terms
     Structural(
         "recurrence",
         "scan",
-        "recurrence.recurrence_{direction}_{dtype}",
+        "lines.recurrence.recurrence_{direction}_{dtype}",
         (("x0", "y"), ("x0",)),
         params.RecurrenceParams,
     ),
     # of vectors of three components each
-    Structural("cross", "scan", "cross.cross_{direction}_{dtype}", (("x1",), ("x0",)), params.CrossParams),
+    Structural(
+        "cross", "scan", "lines.cross.cross_{direction}_{dtype}", (("x1",), ("x0",)), params.CrossParams
+    ),
     _order("argsort", params.ArgsortParams, "i64"),
     _order("argextreme", params.ArgextremeParams),
     Structural(
-        "matmul", "matmul", "matmul.matmul_{direction}_{dtype}", (("x1",), ("x0",)), params.MatmulParams
+        "matmul",
+        "matmul",
+        "language.matmul.matmul_{direction}_{dtype}",
+        (("x1",), ("x0",)),
+        params.MatmulParams,
     ),
     # x1: row numbers
     Structural(
         "gather",
         "opaque",
-        "index.gather_{direction}_{dtype}",
+        "indexing.index.gather_{direction}_{dtype}",
         (("x1",), None),
         params.GatherParams,
         dtypes=_ALL,
@@ -127,7 +139,7 @@ STRUCTURAL: tuple[Structural, ...] = (
     Structural(
         "scatter_add",
         "opaque",
-        "index.scatter_add_{direction}_{dtype}",
+        "indexing.index.scatter_add_{direction}_{dtype}",
         (("x1",), None),
         params.ScatterAddParams,
         fixed_dtypes={1: "i64"},
@@ -139,7 +151,7 @@ STRUCTURAL: tuple[Structural, ...] = (
     Structural(
         "write",
         "opaque",
-        "region.write_{direction}_{dtype}",
+        "indexing.region.write_{direction}_{dtype}",
         ((), ()),
         params.WriteParams,
         dtypes=_ALL,
@@ -151,7 +163,7 @@ STRUCTURAL: tuple[Structural, ...] = (
     Structural(
         "scatter_write",
         "opaque",
-        "index.scatter_write_{direction}_{dtype}",
+        "indexing.index.scatter_write_{direction}_{dtype}",
         (("x2",), ("x2",), None),
         params.ScatterWriteParams,
         dtypes=_ALL,
@@ -164,7 +176,7 @@ STRUCTURAL: tuple[Structural, ...] = (
     Structural(
         "embed",
         "opaque",
-        "embed.embed_{direction}_{dtype}",
+        "indexing.embed.embed_{direction}_{dtype}",
         ((), (), ()),
         params.EmbedParams,
         writes=(0, 1, 2),
@@ -175,7 +187,7 @@ STRUCTURAL: tuple[Structural, ...] = (
     Structural(
         "correlate",
         "opaque",
-        "correlate.correlate_{direction}_{dtype}",
+        "lines.correlate.correlate_{direction}_{dtype}",
         (("x1",), ("x0",)),
         params.CorrelateParams,
         writes=(0, 1),
@@ -184,7 +196,7 @@ STRUCTURAL: tuple[Structural, ...] = (
     Structural(
         "searchsorted",
         "opaque",
-        "search.searchsorted_{direction}_{dtype}",
+        "lines.search.searchsorted_{direction}_{dtype}",
         (None, None),
         params.SearchParams,
         dtypes=("f64", "f32", "i64"),
@@ -194,21 +206,23 @@ STRUCTURAL: tuple[Structural, ...] = (
     Structural(
         "locate",
         "opaque",
-        "locate.locate_{direction}_{dtype}",
+        "indexing.locate.locate_{direction}_{dtype}",
         (None, None),
         params.LocateParams,
         dtypes=("i64",),
     ),
     # The factors of matrices and their row exchanges, as words. What stands on them is differentiated by x0.
-    Structural("lu", "opaque", "lu.lu_{direction}_{dtype}", (None,), params.LuParams, result="i64"),
+    Structural("lu", "opaque", "systems.lu.lu_{direction}_{dtype}", (None,), params.LuParams, result="i64"),
     # x0: matrices, x1: right sides, x2: the factors of the matrices
-    _of_matrices("lu_solve", "lu", (("x0", "x2", "y"), ("x0", "x2"), None), params.LuSolveParams, factor=2),
-    _of_matrices("lu_triangles", "lu_factor", (("x1", "y"), None), params.LuParams, factor=1),
+    _of_matrices(
+        "lu_solve", "systems.lu", (("x0", "x2", "y"), ("x0", "x2"), None), params.LuSolveParams, factor=2
+    ),
+    _of_matrices("lu_triangles", "systems.lu_factor", (("x1", "y"), None), params.LuParams, factor=1),
     # x0: factors, as words
     Structural(
         "lu_pivots",
         "opaque",
-        "lu_factor.lu_pivots_{direction}_{dtype}",
+        "systems.lu_factor.lu_pivots_{direction}_{dtype}",
         (None,),
         params.PivotParams,
         dtypes=("i64",),
@@ -217,36 +231,36 @@ STRUCTURAL: tuple[Structural, ...] = (
     Structural(
         "exchange_rows",
         "opaque",
-        "lu_factor.exchange_rows_{direction}_{dtype}",
+        "systems.lu_factor.exchange_rows_{direction}_{dtype}",
         (("x1",), None),
         params.ExchangeParams,
         fixed_dtypes={1: "i64"},
         writes=(0,),
         transpose="exchanged_back",
     ),
-    _of_matrices("inv", "inverses", (("y",),), params.LuParams),
-    _of_matrices("det", "determinants", (("x0", "x1"), None), params.LuParams, factor=1),
-    _of_matrices("slogdet", "determinants", (("x0", "x1"), None), params.LuParams, factor=1),
+    _of_matrices("inv", "systems.inverses", (("y",),), params.LuParams),
+    _of_matrices("det", "systems.determinants", (("x0", "x1"), None), params.LuParams, factor=1),
+    _of_matrices("slogdet", "systems.determinants", (("x0", "x1"), None), params.LuParams, factor=1),
     # x0: triangles, x1: right sides
-    _of_matrices("solve_triangular", "triangular", (("x0", "y"), ("x0",)), params.TriangularParams),
-    _of_matrices("cholesky", "cholesky", (("y",),), params.CholeskyParams),
-    _of_matrices("expm", "expm", (("x0",),), params.SquareParams),
-    _of_matrices("sqrtm", "sylvester", (("y",),), params.SquareParams),
+    _of_matrices("solve_triangular", "systems.triangular", (("x0", "y"), ("x0",)), params.TriangularParams),
+    _of_matrices("cholesky", "systems.cholesky", (("y",),), params.CholeskyParams),
+    _of_matrices("expm", "spectra.expm", (("x0",),), params.SquareParams),
+    _of_matrices("sqrtm", "spectra.sylvester", (("y",),), params.SquareParams),
     _of_matrices(
-        "sylvester", "sylvester", (("x0", "x1", "y"),) * 2 + (("x0", "x1"),), params.SylvesterParams
+        "sylvester", "spectra.sylvester", (("x0", "x1", "y"),) * 2 + (("x0", "x1"),), params.SylvesterParams
     ),
     # x0: matrices, x1: the part of the largest singular value up to which one is taken for zero
-    _of_matrices("pinv", "pinv", (("x0", "y"), None), params.PinvParams),
+    _of_matrices("pinv", "spectra.pinv", (("x0", "y"), None), params.PinvParams),
     # The parts of these results are views of one buffer.
-    _of_matrices("eigh", "eigh", (("x0", "y"),), params.EighParams),
-    _of_matrices("eig", "eig", (("x0", "y"),), params.EigParams),
-    _of_matrices("qr", "qr", (("x0", "y"),), params.QrParams),
-    _of_matrices("svd", "svd", (("x0", "y"),), params.SvdParams),
+    _of_matrices("eigh", "spectra.eigh", (("x0", "y"),), params.EighParams),
+    _of_matrices("eig", "spectra.eig", (("x0", "y"),), params.EigParams),
+    _of_matrices("qr", "systems.qr", (("x0", "y"),), params.QrParams),
+    _of_matrices("svd", "spectra.svd", (("x0", "y"),), params.SvdParams),
     # x0: values, x1: what is wrong with them; a sweep stops where anything is.
     Structural(
         "determined",
         "opaque",
-        "determined.determined_{direction}_{dtype}",
+        "control.checked_copy.determined_{direction}_{dtype}",
         ((), None),
         params.DeterminedParams,
         fixed_dtypes={1: "b8"},
@@ -265,19 +279,25 @@ STRUCTURAL: tuple[Structural, ...] = (
     Structural(
         "custom",
         "callback",
-        "callback.custom_{direction}",
+        "control.callback.custom_{direction}",
         (("x0", "x2", "y"), None, None),
         params.CustomParams,
         fixed_dtypes={1: "i64", 2: "f64"},
     ),
     # A replay stops where a value that Python has seen while recording is another one.
     Structural(
-        "guard", "guard", "guard.guard_{direction}", (None,), params.GuardParams, dtypes=_ALL, result="b8"
+        "guard",
+        "guard",
+        "control.guard.guard_{direction}",
+        (None,),
+        params.GuardParams,
+        dtypes=_ALL,
+        result="b8",
     ),
     Structural(
         "truth_guard",
         "guard",
-        "guard.truth_guard_{direction}_{dtype}",
+        "control.guard.truth_guard_{direction}_{dtype}",
         (None,),
         params.TruthGuardParams,
         dtypes=_ALL,

@@ -1,15 +1,22 @@
 """Optimisation with exact derivatives, by SciPy or in compiled code: functions of structures, recorded and replayed.
 
-SciPy itself is imported when it is first needed. In reading order:
+SciPy itself is imported when it is first needed.
 
-    minimize, least_squares        SciPy's functions, with gradients, Hessians and Jacobians
-    curve_fit, curve_plots         many fits of one model at once; pictures of them
-    native                         optimisers in compiled code
-    objective, residuals           these derivatives as functions of one vector
-    vector_function                what both of them share
-    ravel, flat                    structures of arrays as one vector
+In reading order; each imports only those above it:
+
+    arguments                      SciPy's arguments that are checked before they are passed on
+    curve_plots                    pictures of them
     executors                      problems in blocks, for other processes and machines
-    arguments, callbacks           SciPy's arguments and callbacks
+    ravel                          ravel structures of arrays to one vector, which is what optimisers work on, and back
+    callbacks                      callbacks in SciPy's two forms, called with structures
+    flat                           functions of structures as functions of one flat vector
+    vector_function                what both of them share
+    objective                      scalar functions for `scipy.optimize.minimize`
+    residuals                      vector-valued functions for `scipy.optimize.least_squares`
+    native                         optimisers in compiled code
+    curve_fit                      many fits of one model at once
+    least_squares                  `least_squares`
+    minimize                       `minimize`
 
 It imports the rooms up to `transforms`.
 """

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tapegrad.frontend.tensor import is_tensor
+from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.pytree import flatten, paths
 
 

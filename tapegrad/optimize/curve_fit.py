@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import check_function
-from tapegrad.frontend.callers import hides_frames
+from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.curve_plots import Shown, draw
 
 _SHOWN_FITS = 8  # whose parameters a repr shows

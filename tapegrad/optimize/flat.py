@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import name_of
-from tapegrad.frontend import shape
-from tapegrad.frontend.array_checks import refuse_subclass
-from tapegrad.frontend.functions import joining, reductions
-from tapegrad.frontend.tensor import is_tensor
+from tapegrad.frontend.functions.reductions import reductions
+from tapegrad.frontend.functions.shapes import joining
+from tapegrad.frontend.recording import shape
+from tapegrad.frontend.tensor.array_checks import refuse_subclass
+from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.optimize.ravel import Layout
 from tapegrad.pytree import flatten
 from tapegrad.transforms.base import Transform, replayable, without_jit

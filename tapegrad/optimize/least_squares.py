@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.errors import check_function
-from tapegrad.frontend.callers import hides_frames
+from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import further, without_defaults
 from tapegrad.optimize.callbacks import callback_on
 from tapegrad.optimize.residuals import Residuals, residuals

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.array_checks import real
-from tapegrad.frontend.tensor import is_tensor
+from tapegrad.frontend.tensor.array_checks import real
+from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.pytree import LEAF, flatten, paths, unflatten
 
 _NUMBERS = (bool, int, float, np.generic)

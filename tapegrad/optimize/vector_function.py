@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import check_function
-from tapegrad.frontend.array_checks import real
-from tapegrad.frontend.copying import described
+from tapegrad.frontend.tensor.array_checks import real
+from tapegrad.frontend.tensor.copying import described
 from tapegrad.optimize.flat import flat_jit
 from tapegrad.optimize.ravel import Layout, layout_of
 from tapegrad.transforms.jit import Jit, jit

@@ -9,16 +9,17 @@
 Logarithms of densities are computed as such. Outside of the support a density is 0, its logarithm -inf, and every
 derivative 0; where a parameter is outside of its domain, results are nan, as in SciPy.
 
-In reading order:
+In reading order; each imports only those above it:
 
     parameters                     parameters as they are given: numbers and Tensors, their domains
     functions                      functions of numbers, which give numbers, and of Tensors
-    continuous, discrete           what a distribution is made of, and its methods
-    densities                      the continuous distributions, a description each
+    continuous                     continuous distributions
     circular                       the von Mises distribution
+    densities                      the continuous distributions, a description each
+    discrete                       discrete distributions
     counts                         the discrete distributions
-    vectors                        distributions of vectors
     matrices                       distributions with a matrix as a parameter
+    vectors                        distributions of vectors
     scipys_place                   code written with `scipy.stats`
 
 It imports `frontend`.

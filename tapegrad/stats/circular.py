@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.functions.exponentials import logsumexp
-from tapegrad.frontend.functions.reductions import sum
-from tapegrad.frontend.shape import expand_dims
+from tapegrad.frontend.functions.reductions.exponentials import logsumexp
+from tapegrad.frontend.functions.reductions.reductions import sum
+from tapegrad.frontend.recording.shape import expand_dims
 from tapegrad.stats.continuous import Continuous
 from tapegrad.stats.functions import (
     arcsin,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tapegrad.frontend.tensor import Tensor
+from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.stats.functions import exp, log, log_share, where
 from tapegrad.stats.parameters import (
     Domain,

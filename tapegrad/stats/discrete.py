@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tapegrad.frontend.tensor import Tensor
+from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.stats.functions import exp, floor, log_share, where
 from tapegrad.stats.parameters import Domain, is_number, less, parse, usable, valid_or_nan, validity, variable
 

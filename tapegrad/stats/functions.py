@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.reference import evaluate_numpy
-from tapegrad.frontend.elementwise import FUNCTIONS
-from tapegrad.frontend.elementwise import where as select
-from tapegrad.frontend.record import as_plain_number
+from tapegrad.frontend.recording.elementwise import FUNCTIONS
+from tapegrad.frontend.recording.elementwise import where as select
+from tapegrad.frontend.recording.record import as_plain_number
 from tapegrad.ops import BY_NAME
 from tapegrad.stats.parameters import is_number
 

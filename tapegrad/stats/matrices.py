@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
-from tapegrad.frontend.functions.diagonals import diag, diagonal
-from tapegrad.frontend.functions.matrices import lower_factor, transposed
-from tapegrad.frontend.functions.reductions import sum
-from tapegrad.frontend.functions.triangles import solve_triangular
-from tapegrad.frontend.shape import expand_dims, moveaxis, reshape, squeeze
-from tapegrad.frontend.tensor import Tensor
+from tapegrad.frontend.functions.matrices.matrices import lower_factor, transposed
+from tapegrad.frontend.functions.matrices.triangles import solve_triangular
+from tapegrad.frontend.functions.reductions.reductions import sum
+from tapegrad.frontend.functions.shapes.diagonals import diag, diagonal
+from tapegrad.frontend.recording.shape import expand_dims, moveaxis, reshape, squeeze
+from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.stats.functions import exp, gammaln, log, square
 from tapegrad.stats.parameters import is_number, variable
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.elementwise import FUNCTIONS
-from tapegrad.frontend.elementwise import where as select
-from tapegrad.frontend.modes import thread
-from tapegrad.frontend.record import as_plain_number
-from tapegrad.frontend.record_structural import as_tensor
-from tapegrad.frontend.tensor import Tensor
+from tapegrad.frontend.recording.elementwise import FUNCTIONS
+from tapegrad.frontend.recording.elementwise import where as select
+from tapegrad.frontend.recording.record import as_plain_number
+from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.tensor.modes import thread
+from tapegrad.frontend.tensor.tensor import Tensor
 
 Domain = Callable[[Any], Any]
 _floor = FUNCTIONS["floor"]

@@ -8,8 +8,8 @@ from contextvars import ContextVar, Token
 from typing import Any
 
 from tapegrad.errors import UnsupportedError
-from tapegrad.frontend.lists import holds_tensors
-from tapegrad.frontend.tensor import is_tensor
+from tapegrad.frontend.recording.lists import holds_tensors
+from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.stats import circular, counts, densities, matrices, vectors
 
 _METHODS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")

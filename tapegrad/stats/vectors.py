@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.functions.extremes import max as largest
-from tapegrad.frontend.functions.extremes import min as smallest
-from tapegrad.frontend.functions.joining import concatenate
-from tapegrad.frontend.functions.reductions import sum
-from tapegrad.frontend.shape import expand_dims, reshape
-from tapegrad.frontend.tensor import Tensor
+from tapegrad.frontend.functions.reductions.extremes import max as largest
+from tapegrad.frontend.functions.reductions.extremes import min as smallest
+from tapegrad.frontend.functions.reductions.reductions import sum
+from tapegrad.frontend.functions.shapes.joining import concatenate
+from tapegrad.frontend.recording.shape import expand_dims, reshape
+from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.stats.functions import absolute, exp, floor, gammaln, where, xlogy
 from tapegrad.stats.parameters import valid_or_nan, variable
 

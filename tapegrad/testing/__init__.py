@@ -1,14 +1,16 @@
 """Comparison of derivatives with numerical ones.
 
-In reading order:
+In reading order; each imports only those above it:
 
-    check_grads                    the public function
+    numerical                      numerical directional derivatives
     subject                        a function of the float leaves of its arguments
-    checks                         all checks of one function at one point
     directions                     in which directions derivatives are checked
-    numerical, step_sizes          numerical derivatives with an estimate of their error
+    verdict                        right, wrong or inconclusive
+    report                         the message
+    step_sizes                     choose the step sizes
+    checks                         all checks of one function at one point
     symmetry                       second derivatives do not depend on the order
-    verdict, report                right, wrong or inconclusive; the message
+    check_grads                    the public function
 
 It imports the rooms up to `transforms`.
 """

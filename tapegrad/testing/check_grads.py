@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import InconclusiveError
-from tapegrad.frontend.callers import hides_frames
+from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.testing.checks import Checks, Settings
 from tapegrad.testing.directions import random_direction
 from tapegrad.testing.subject import subject_of

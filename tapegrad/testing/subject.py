@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import name_of
-from tapegrad.frontend.array_checks import refuse_subclass
-from tapegrad.frontend.tensor import from_array, is_tensor
+from tapegrad.frontend.tensor.array_checks import refuse_subclass
+from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.pytree import flatten, paths, unflatten
 from tapegrad.transforms.base import Transform, without_jit
 from tapegrad.transforms.jit import Jit, jit

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from tapegrad.errors import check_function
-from tapegrad.frontend.copying import OfFunction, described
-from tapegrad.frontend.modes import thread
-from tapegrad.program.signature import has_tensor
-from tapegrad.transforms.called import UnlessNested
+from tapegrad.frontend.tensor.copying import OfFunction, described
+from tapegrad.frontend.tensor.modes import thread
+from tapegrad.program.recording.signature import has_tensor
+from tapegrad.transforms.calling.callables import UnlessNested
+from tapegrad.transforms.calling.known_paths import AlternatingCalls
+from tapegrad.transforms.calling.njit_source import python_of
+from tapegrad.transforms.calling.reports import Reports
 from tapegrad.transforms.jit import Jit
-from tapegrad.transforms.known_paths import KnownPaths
-from tapegrad.transforms.njit_source import python_of
-from tapegrad.transforms.reports import Reports
 
 Result = TypeVar("Result")
 
@@ -88,12 +88,12 @@ class Derivative(ABC, Generic[Result]):
         """Compute it by running the function."""
 
 
-class DerivativeTransform(UnlessNested, KnownPaths, Derivative[Any], Transform):
+class DerivativeTransform(UnlessNested, AlternatingCalls, Derivative[Any], Transform):
     """A transform that computes a derivative, with fast paths for calls with arrays like earlier ones."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         Transform.__init__(self, function)
-        KnownPaths.__init__(self)
+        AlternatingCalls.__init__(self)
 
     def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute the derivative for any arguments."""

@@ -9,10 +9,10 @@ import numpy as np
 from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.errors import check_function, name_of
-from tapegrad.frontend.callers import hides_frames
-from tapegrad.frontend.copying import OfFunction, described
-from tapegrad.frontend.modes import thread
-from tapegrad.frontend.tensor import from_array, is_tensor
+from tapegrad.frontend.tensor.copying import OfFunction, described
+from tapegrad.frontend.tensor.modes import thread
+from tapegrad.frontend.tensor.tensor import from_array, is_tensor
+from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.jvp import jvp
 from tapegrad.transforms.vjp import vjp

@@ -9,20 +9,20 @@ import numpy as np
 
 from tapegrad.autodiff.backward import pull_back
 from tapegrad.autodiff.graph_view import tensor_on
-from tapegrad.frontend.modes import EAGER, differentiating, eager_mode, restoring
-from tapegrad.frontend.tensor import from_array, is_tensor
-from tapegrad.program.calling import aux_arrays, call, check_scalar, one_array, value_and_aux
-from tapegrad.program.signature import Arguments, has_tensor, numpy_scalar
-from tapegrad.program.spec import FORWARD, VALUE_AND_GRAD, ProgramSpec
-from tapegrad.program.trace import Trace
-from tapegrad.transforms.argnums import Argnums, Selection, checked_argnums, select
+from tapegrad.frontend.tensor.modes import EAGER, differentiating, eager_mode, restoring
+from tapegrad.frontend.tensor.tensor import from_array, is_tensor
+from tapegrad.program.recording.calling import aux_arrays, call, check_scalar, one_array, value_and_aux
+from tapegrad.program.recording.signature import Arguments, has_tensor, numpy_scalar
+from tapegrad.program.streams.spec import FORWARD, VALUE_AND_GRAD, ProgramSpec
+from tapegrad.program.traces.trace import Trace
 from tapegrad.transforms.base import DerivativeTransform, Transform
-from tapegrad.transforms.called import UnlessNested
-from tapegrad.transforms.fast_path import Path, gradient_path, without_value
+from tapegrad.transforms.calling.argnums import Argnums, Selection, checked_argnums, select
+from tapegrad.transforms.calling.callables import UnlessNested
+from tapegrad.transforms.calling.fast_path import Path, gradient_path, without_value
+from tapegrad.transforms.calling.known_paths import AlternatingCalls
+from tapegrad.transforms.calling.reports import Reporting, ReportingFunction
 from tapegrad.transforms.jit import Jit
-from tapegrad.transforms.known_paths import KnownPaths
 from tapegrad.transforms.nested import NestedCall, new_leaf
-from tapegrad.transforms.reports import Reporting, ReportingFunction
 
 _FORWARD = ProgramSpec(FORWARD)
 
@@ -218,7 +218,7 @@ def _with_aux(selection: Selection, trace: Trace, arguments: Arguments, results:
     return pair, selection.unflatten_results([numpy_scalar(g) for g in results[count:]])
 
 
-class Grad(UnlessNested, KnownPaths, Transform):
+class Grad(UnlessNested, AlternatingCalls, Transform):
     """Function made by `grad`."""
 
     name = "grad"
@@ -227,7 +227,7 @@ class Grad(UnlessNested, KnownPaths, Transform):
         self, function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool = False
     ) -> None:
         Transform.__init__(self, function)
-        KnownPaths.__init__(self)
+        AlternatingCalls.__init__(self)
         self._both = ValueAndGrad(function, argnums, has_aux)
         self._both.name = self.name
         self._has_aux = has_aux

@@ -9,23 +9,23 @@ import numpy as np
 
 from tapegrad.autodiff.custom.tensor_rules import check_forward_rules
 from tapegrad.errors import NoForwardModeError
-from tapegrad.frontend import elementwise
-from tapegrad.frontend.functions import reductions
-from tapegrad.frontend.functions.joining import concatenate
-from tapegrad.frontend.shape import reshape
-from tapegrad.frontend.tensor import from_array, is_tensor
-from tapegrad.program.signature import has_tensor
-from tapegrad.program.spec import JVP, ProgramSpec
+from tapegrad.frontend.functions.reductions import reductions
+from tapegrad.frontend.functions.shapes.joining import concatenate
+from tapegrad.frontend.recording import elementwise
+from tapegrad.frontend.recording.shape import reshape
+from tapegrad.frontend.tensor.tensor import from_array, is_tensor
+from tapegrad.program.recording.signature import has_tensor
+from tapegrad.program.streams.spec import JVP, ProgramSpec
 from tapegrad.pytree import LEAF, flatten, unflatten
 from tapegrad.transforms import jvp
-from tapegrad.transforms.argnums import Argnums, Selection, checked_argnums, select
 from tapegrad.transforms.base import DerivativeTransform, Transform
-from tapegrad.transforms.called import UnlessNested
-from tapegrad.transforms.fast_path import result_path
+from tapegrad.transforms.calling.argnums import Argnums, Selection, checked_argnums, select
+from tapegrad.transforms.calling.callables import UnlessNested
+from tapegrad.transforms.calling.fast_path import result_path
+from tapegrad.transforms.calling.known_paths import AlternatingCalls
 from tapegrad.transforms.grad import Grad
 from tapegrad.transforms.jacobian import Jacobian
 from tapegrad.transforms.jit import Jit
-from tapegrad.transforms.known_paths import KnownPaths
 
 
 def hvp(function: Callable[..., Any], argnums: Argnums | list[int] = 0) -> "HessianProduct":
@@ -212,7 +212,7 @@ class AlongDirection(_OfGradient):
         return functools.reduce(elementwise.FUNCTIONS["add"], terms)
 
 
-class Hessian(UnlessNested, KnownPaths, Transform):
+class Hessian(UnlessNested, AlternatingCalls, Transform):
     """Function made by `hessian`."""
 
     name = "hessian"
@@ -221,7 +221,7 @@ class Hessian(UnlessNested, KnownPaths, Transform):
         self, function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool = False
     ) -> None:
         Transform.__init__(self, function)
-        KnownPaths.__init__(self)
+        AlternatingCalls.__init__(self)
         self._argnums = checked_argnums(argnums)
         self._has_aux = has_aux
         # Of a square Jacobian "auto" takes the columns, unless an op has no forward mode.

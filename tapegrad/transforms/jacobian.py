@@ -8,17 +8,17 @@ from typing import Any, Literal
 import numpy as np
 
 from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules
-from tapegrad.frontend.tensor import from_array, is_tensor
-from tapegrad.program.calling import one_array, value_and_aux
-from tapegrad.program.signature import Arguments, flatten_args, has_tensor, numpy_scalar
-from tapegrad.program.spec import FORWARD, JACFWD, JACREV, ProgramSpec
-from tapegrad.program.trace import Trace
-from tapegrad.transforms.argnums import Argnums, Selection, checked_argnums, select
+from tapegrad.frontend.tensor.tensor import from_array, is_tensor
+from tapegrad.program.recording.calling import one_array, value_and_aux
+from tapegrad.program.recording.signature import Arguments, flatten_args, has_tensor, numpy_scalar
+from tapegrad.program.streams.spec import FORWARD, JACFWD, JACREV, ProgramSpec
+from tapegrad.program.traces.trace import Trace
 from tapegrad.transforms.base import DerivativeTransform
-from tapegrad.transforms.fast_path import result_path
+from tapegrad.transforms.calling.argnums import Argnums, Selection, checked_argnums, select
+from tapegrad.transforms.calling.fast_path import result_path
+from tapegrad.transforms.calling.reports import ReportingFunction
 from tapegrad.transforms.jit import Jit, run_once
 from tapegrad.transforms.nested import NestedCall
-from tapegrad.transforms.reports import ReportingFunction
 
 _MODES = ("auto", "forward", "reverse")
 

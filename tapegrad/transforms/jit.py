@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 import numpy as np
 
 from tapegrad.autodiff.custom.callbacks import failure
-from tapegrad.engine.kernels.status import CALL_FAILED, GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE
+from tapegrad.engine.kernels.language.status import CALL_FAILED, GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.status import error_of_matrices
-from tapegrad.engine.sweep import replay
+from tapegrad.engine.sweep.replays import replay
 from tapegrad.errors import OuterTensorError, check_function
-from tapegrad.frontend.copying import OfFunction, described
-from tapegrad.frontend.modes import thread
-from tapegrad.frontend.tensor import is_tensor
-from tapegrad.program.captured_state import CapturedState
-from tapegrad.program.explained import RecordingLog
-from tapegrad.program.recording import RecordedTape
-from tapegrad.program.signature import Arguments, flatten_args, has_tensor
-from tapegrad.program.spec import ProgramSpec
-from tapegrad.program.static_arguments import NOTHING, Names, Numbers, Static, static_arguments
-from tapegrad.program.trace import Trace
-from tapegrad.program.trace_cache import MEMORY, Signature, TraceCache
+from tapegrad.frontend.tensor.copying import OfFunction, described
+from tapegrad.frontend.tensor.modes import thread
+from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.program.captured.captured_state import CapturedState
+from tapegrad.program.recording.recording import RecordedTape
+from tapegrad.program.recording.signature import Arguments, flatten_args, has_tensor
+from tapegrad.program.recording.static_arguments import NOTHING, Names, Numbers, Static, static_arguments
+from tapegrad.program.streams.spec import ProgramSpec
+from tapegrad.program.traces.explained import RecordingLog
+from tapegrad.program.traces.trace import Trace
+from tapegrad.program.traces.trace_cache import MEMORY, Signature, TraceCache
 from tapegrad.pytree import flatten, unflatten
-from tapegrad.transforms.called import UnlessObserved
-from tapegrad.transforms.fast_path import Path, results_path
-from tapegrad.transforms.known_paths import KnownPaths
-from tapegrad.transforms.njit_source import python_of
-from tapegrad.transforms.reports import Reports
+from tapegrad.transforms.calling.callables import UnlessObserved
+from tapegrad.transforms.calling.fast_path import Path, results_path
+from tapegrad.transforms.calling.known_paths import AlternatingCalls
+from tapegrad.transforms.calling.njit_source import python_of
+from tapegrad.transforms.calling.reports import Reports
 
 _FORWARD = ProgramSpec()
 Goal = ProgramSpec | Callable[[Trace], ProgramSpec]
@@ -38,7 +38,7 @@ R = TypeVar("R")
 _NoTensor = float | np.number[Any] | np.ndarray | list[Any] | tuple[Any, ...] | dict[Any, Any]
 
 
-class Jit(UnlessObserved, KnownPaths, OfFunction, Reports, Generic[P, R]):
+class Jit(UnlessObserved, AlternatingCalls, OfFunction, Reports, Generic[P, R]):
     """Function that is recorded once for each signature and replayed after; made by `jit`."""
 
     def __init__(
@@ -242,7 +242,7 @@ class Jit(UnlessObserved, KnownPaths, OfFunction, Reports, Generic[P, R]):
                     self.traces.used(trace, signature)
                     return trace, outputs
                 refuted.append(trace.outcomes[: stopped + 1])
-                failed = trace.recording.guard_places[stopped]
+                failed = trace.recording.guard_lines[stopped]
             fresh = self._record_unless(tried, signature, arguments, failed)
         outputs = run_once(fresh, arguments, spec, check, given, by)
         self.traces.used(fresh, signature)

@@ -8,24 +8,24 @@ import numpy as np
 from tapegrad.autodiff import tensor_sweeps
 from tapegrad.engine import kernel_table
 from tapegrad.engine.status import raise_for
-from tapegrad.engine.sweep import tangent
-from tapegrad.engine.tape.layout import E_KERNEL, E_STATUS
+from tapegrad.engine.sweep.derivatives import tangent
+from tapegrad.engine.tape.fields.layout import E_KERNEL, E_STATUS
 from tapegrad.errors import check_function
-from tapegrad.frontend.array_checks import real
-from tapegrad.frontend.callers import hide_frames
-from tapegrad.frontend.memory_order import axes_as_they_lie
-from tapegrad.frontend.modes import EAGER, differentiating, eager_mode, no_grad, restoring, thread
-from tapegrad.frontend.shape import contiguous, transpose
-from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
+from tapegrad.frontend.recording.shape import contiguous, transpose
+from tapegrad.frontend.tensor.array_checks import real
+from tapegrad.frontend.tensor.memory_order import axes_as_they_lie
+from tapegrad.frontend.tensor.modes import EAGER, differentiating, eager_mode, no_grad, restoring, thread
+from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
+from tapegrad.frontend.words.frames import hide_frames
 from tapegrad.ops import CODES
-from tapegrad.program.calling import aux_arrays, call, check_numbers, value_and_aux
-from tapegrad.program.signature import has_tensor, numpy_scalar
-from tapegrad.program.spec import JVP, ProgramSpec
-from tapegrad.program.trace import zeros_like
+from tapegrad.program.recording.calling import aux_arrays, call, check_numbers, value_and_aux
+from tapegrad.program.recording.signature import has_tensor, numpy_scalar
+from tapegrad.program.streams.spec import JVP, ProgramSpec
+from tapegrad.program.traces.trace import zeros_like
 from tapegrad.pytree import flatten, unflatten
-from tapegrad.transforms.argnums import Selection, select
 from tapegrad.transforms.base import Derivative
-from tapegrad.transforms.fast_path import result_path
+from tapegrad.transforms.calling.argnums import Selection, select
+from tapegrad.transforms.calling.fast_path import result_path
 from tapegrad.transforms.jit import Jit, error_of
 from tapegrad.transforms.nested import NestedCall
 

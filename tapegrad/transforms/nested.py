@@ -12,20 +12,20 @@ import numpy as np
 from tapegrad.autodiff.backward import pull_back
 from tapegrad.autodiff.graph_view import tensor_on
 from tapegrad.autodiff.tensor_sweeps import forward, reverse
-from tapegrad.engine.sweep import subgraph
-from tapegrad.engine.tape.layout import TRACED
+from tapegrad.engine.sweep.derivatives import subgraph
+from tapegrad.engine.tape.fields.layout import TRACED
 from tapegrad.engine.tape.tape import DTYPE_CODES
-from tapegrad.frontend.functions.joining import stack
-from tapegrad.frontend.layouts import copied_in_order
-from tapegrad.frontend.memory_order import copy_with_strides, is_reordered
-from tapegrad.frontend.modes import EAGER, current, differentiating, restoring
-from tapegrad.frontend.shape import reshape
-from tapegrad.frontend.tensor import Tensor, copy_of, from_array, is_tensor
-from tapegrad.program.calling import call
-from tapegrad.program.signature import numpy_scalar
+from tapegrad.frontend.functions.shapes.joining import stack
+from tapegrad.frontend.recording.layouts import copied_in_order
+from tapegrad.frontend.recording.shape import reshape
+from tapegrad.frontend.tensor.memory_order import copy_with_strides, is_reordered
+from tapegrad.frontend.tensor.modes import EAGER, current, differentiating, restoring
+from tapegrad.frontend.tensor.tensor import Tensor, copy_of, from_array, is_tensor
+from tapegrad.program.recording.calling import call
+from tapegrad.program.recording.signature import numpy_scalar
 from tapegrad.pytree import flatten, unflatten
-from tapegrad.transforms.argnums import Selection, native
 from tapegrad.transforms.base import without_jit
+from tapegrad.transforms.calling.argnums import Selection, native
 
 
 class NestedCall:

@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.status import GUARD_FAILED
+from tapegrad.engine.kernels.language.status import GUARD_FAILED
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.runtime.uncopied import Uncopied
-from tapegrad.engine.sweep import replay
-from tapegrad.program.pullback import PullbackProgram
-from tapegrad.program.signature import Arguments
-from tapegrad.program.spec import ProgramSpec
-from tapegrad.program.trace import Trace
-from tapegrad.program.workspace import Workspace
+from tapegrad.engine.sweep.replays import replay
+from tapegrad.program.programs.pullback import PullbackProgram
+from tapegrad.program.programs.workspace import Workspace
+from tapegrad.program.recording.signature import Arguments
+from tapegrad.program.streams.spec import ProgramSpec
+from tapegrad.program.traces.trace import Trace
 from tapegrad.transforms.jit import error_of
 
 

@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from tapegrad.frontend.tensor import is_tensor
+from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.pytree import flatten, unflatten
 
 T = TypeVar("T")

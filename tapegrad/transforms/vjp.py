@@ -8,16 +8,16 @@ import numpy as np
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.errors import check_function
-from tapegrad.frontend.array_checks import real
-from tapegrad.frontend.callers import hides_frames
-from tapegrad.frontend.modes import current, eager_mode, restoring
-from tapegrad.frontend.tensor import is_tensor
-from tapegrad.program.calling import aux_arrays, check_numbers, value_and_aux
-from tapegrad.program.signature import has_tensor, numpy_scalar
-from tapegrad.program.spec import VJP, ProgramSpec
+from tapegrad.frontend.tensor.array_checks import real
+from tapegrad.frontend.tensor.modes import current, eager_mode, restoring
+from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.frontend.words.frames import hides_frames
+from tapegrad.program.recording.calling import aux_arrays, check_numbers, value_and_aux
+from tapegrad.program.recording.signature import has_tensor, numpy_scalar
+from tapegrad.program.streams.spec import VJP, ProgramSpec
 from tapegrad.pytree import flatten, unflatten
-from tapegrad.transforms.argnums import Selection, select
 from tapegrad.transforms.base import Derivative
+from tapegrad.transforms.calling.argnums import Selection, select
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.nested import NestedCall
 from tapegrad.transforms.primals import Primals

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.engine import verify
+from tapegrad.engine.inspection import verify
 
 Write = Callable[[Any, np.ndarray], None]
 

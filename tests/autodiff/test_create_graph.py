@@ -8,8 +8,8 @@ import pytest
 
 import tapegrad as tg
 from helpers.memory import leaving_nothing, live
-from tapegrad.frontend.attachments import attachments
-from tapegrad.frontend.modes import EAGER
+from tapegrad.frontend.tensor.attachments import attachments
+from tapegrad.frontend.tensor.modes import EAGER
 
 X = np.array([1.0, 2.0, 3.0])
 

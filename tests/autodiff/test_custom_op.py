@@ -19,7 +19,7 @@ from scipy.integrate import solve_ivp
 
 import tapegrad as tg
 from tapegrad.autodiff.custom import call as calls
-from tapegrad.frontend.modes import EAGER
+from tapegrad.frontend.tensor.modes import EAGER
 
 X = np.array([0.3, -1.2, 2.0])
 W = np.array([[0.5, 1.5, -1.0], [2.0, 0.1, 0.7]])

@@ -13,7 +13,7 @@ import pytest
 import tapegrad as tg
 from helpers.mpmath_oracle import DIFFERENTIABLE, in_mp, points
 from helpers.second_partials import FAR, KINKS, differentiated, second
-from tapegrad.frontend.elementwise import FUNCTIONS
+from tapegrad.frontend.recording.elementwise import FUNCTIONS
 from tapegrad.ops import BY_NAME, Op
 
 every_row = pytest.mark.parametrize("op", DIFFERENTIABLE, ids=lambda op: op.name)

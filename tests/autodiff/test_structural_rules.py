@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 import tapegrad as tg
-from tapegrad.frontend.functions.scans import linear_recurrence
+from tapegrad.frontend.functions.reductions.scans import linear_recurrence
 from tapegrad.ops import STRUCTURAL
 
 DERIVED = [row.name for row in STRUCTURAL if row.differentiable]

@@ -11,7 +11,8 @@ import tapegrad as tg
 from tapegrad.cli import main
 from tapegrad.cli.progress import with_progress
 from tapegrad.engine import kernel_table
-from tapegrad.engine.runtime import cache, object_layouts
+from tapegrad.engine.codegen.store import cache
+from tapegrad.engine.runtime import object_layouts
 from tapegrad.examples import nist
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"

@@ -12,10 +12,10 @@ import tapegrad as tg
 from helpers.bound_frames import Frame, bits, run_before_fence
 from helpers.elementwise_kernels import DTYPES
 from tapegrad.engine import bound_kernels, kernel_table
-from tapegrad.engine.emitter import kernels
-from tapegrad.engine.emitter.bound import Pattern, words_read
-from tapegrad.engine.emitter.target import x86_64_v3
-from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, X_BAR, Y_STRIDE
+from tapegrad.engine.codegen import kernels
+from tapegrad.engine.codegen.ir.target import x86_64_v3
+from tapegrad.engine.codegen.rows.bound import Pattern, words_read
+from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, Y_STRIDE
 from tapegrad.ops import BY_NAME, CODES, Op
 
 COUNTS = (1, 2, 13, 16, 37)

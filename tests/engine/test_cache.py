@@ -14,10 +14,11 @@ import pytest
 
 import tapegrad
 from tapegrad.engine import kernel_table
-from tapegrad.engine.emitter import objects
-from tapegrad.engine.emitter.target import host
-from tapegrad.engine.kernels import svd
-from tapegrad.engine.runtime import cache, cache_files, sources
+from tapegrad.engine.codegen.ir.target import host
+from tapegrad.engine.codegen.machine import objects
+from tapegrad.engine.codegen.store import cache, cache_files
+from tapegrad.engine.kernels.spectra import svd
+from tapegrad.engine.runtime import sources
 from tapegrad.ops import ELEMENTWISE
 from tapegrad.program.fusion import recipes
 
@@ -25,7 +26,7 @@ PACKAGE = Path(tapegrad.__file__).parent
 
 # A gradient of a few instructions, and the compilations of this package's functions that it took.
 COUNTING = """
-    from tapegrad.engine.runtime import cache_files
+    from tapegrad.engine.codegen.store import cache_files
     compiled = []
     write = cache_files.write
     cache_files.write = lambda path, parts: compiled.append(path.name) or write(path, parts)
@@ -139,10 +140,10 @@ def test_a_changed_source_changes_the_digest(tmp_path: Path, monkeypatch: pytest
     before = digest_of(package, monkeypatch)
     assert before == cache.digest()
     for changed in (
-        "engine/kernels/matmul.py",
-        "engine/sweep/reverse.py",
+        "engine/kernels/language/matmul.py",
+        "engine/sweep/derivatives/reverse.py",
         "engine/tape/entries.py",
-        "engine/runtime/compiler.py",
+        "engine/codegen/translator/compiler.py",
         "engine/kernels/new.py",
     ):
         with (package / changed).open("a") as file:
@@ -150,7 +151,7 @@ def test_a_changed_source_changes_the_digest(tmp_path: Path, monkeypatch: pytest
         after = digest_of(package, monkeypatch)
         assert after != before
         before = after
-    for other in ("frontend/tensor.py", "optimize/native/loops/batch.py"):
+    for other in ("frontend/tensor/tensor.py", "optimize/native/loops/batches/batch.py"):
         with (package / other).open("a") as file:
             file.write("\n# not compiled, or not by the engine\n")
     assert digest_of(package, monkeypatch) == before
@@ -177,7 +178,7 @@ def test_a_process_keeps_nothing_under_the_name_of_files_that_changed_since_the_
     package, folder = copied_package(tmp_path), tmp_path / "cache"
     program = """
         import pathlib, tapegrad as tg
-        from tapegrad.engine.runtime import cache
+        from tapegrad.engine.codegen.store import cache
         before = cache.digest()
         file = pathlib.Path(tg.__file__).parent / "engine" / "tape" / "slots.py"
         file.write_text(file.read_text() + "# changed")
@@ -197,12 +198,12 @@ def test_a_process_keeps_nothing_under_the_name_of_files_that_changed_since_the_
         ("engine/tape/slots.py", cache.digest.__wrapped__),
         ("ops/params.py", cache.digest.__wrapped__),
         (
-            "optimize/native/loops/damped.py",
+            "optimize/native/loops/fits/damped.py",
             lambda: cache._digest_above.__wrapped__("tapegrad.optimize.native.loops"),
         ),
-        ("engine/emitter/rows.py", lambda: objects.digest.__wrapped__(host())),
+        ("engine/codegen/rows/rows.py", lambda: objects.digest.__wrapped__(host())),
         ("program/fusion/policy.py", recipes._sources.__wrapped__),
-        ("engine/kernels/svd.py", lambda: cache.cache_of(svd.svd_forward_f64)._file()),
+        ("engine/kernels/spectra/svd.py", lambda: cache.cache_of(svd.svd_forward_f64)._file()),
     ],
 )
 def test_every_digest_notices_a_changed_file(
@@ -252,7 +253,7 @@ def test_each_kernel_has_a_file_of_its_own() -> None:
 
 KERNEL = """
     from tapegrad.engine import kernel_table
-    from tapegrad.engine.runtime import cache, cache_files
+    from tapegrad.engine.codegen.store import cache, cache_files
     def kernel():
         kernel_table._kernels[:] = 0
         assert kernel_table.load(kernel_table.KernelName("negative", "f64", "forward")) > 0
@@ -356,9 +357,9 @@ def test_a_file_of_another_function_is_not_taken_for_it(one_kernel: Path, tmp_pa
     file.rename(file.with_name(file.name.replace("negative", "square")))
     body = """
         kernel_table.load(kernel_table.KernelName("square", "f64", "forward"))
-        from tapegrad.engine import plain_arrays
+        from tapegrad.engine.reference import compute
         from tapegrad.ops import BY_NAME
-        assert plain_arrays.compute(BY_NAME["square"], [[3.0]]) == [9.0]
+        assert compute(BY_NAME["square"], [[3.0]]) == [9.0]
     """
     _, err = run(KERNEL, body, TAPEGRAD_CACHE_DIR=str(folder))
     assert len(complaints(err, folder)) == 1
@@ -428,7 +429,7 @@ def test_a_folder_that_cannot_be_used_is_no_reason_to_stop(
             os.mkdir = guarded(os.mkdir)
         {state}
         if "full" in globals():
-            from tapegrad.engine.runtime import cache_files
+            from tapegrad.engine.codegen.store import cache_files
             cache_files.write = full
     """
     _, err = run(prepare, KERNEL, "kernel(); kernel()", TAPEGRAD_CACHE_DIR=str(place))
@@ -483,7 +484,7 @@ def test_a_relative_folder_is_kept_through_a_change_of_folders(tmp_path: Path) -
     (tmp_path / "elsewhere").mkdir()
     body = """
         import os
-        from tapegrad.engine.runtime import cache
+        from tapegrad.engine.codegen.store import cache
         first = cache.folder()
         os.chdir("elsewhere")
         kernel()
@@ -496,7 +497,7 @@ def test_a_relative_folder_is_kept_through_a_change_of_folders(tmp_path: Path) -
 
 def test_a_folder_that_cannot_be_written_is_read(one_kernel: Path) -> None:
     body = """
-        from tapegrad.engine.runtime import cache_files
+        from tapegrad.engine.codegen.store import cache_files
         def refuse(*args):
             raise OSError(30, "Read-only file system")
         cache_files.write = refuse

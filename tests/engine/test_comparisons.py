@@ -8,7 +8,7 @@ import types
 import numpy as np
 import pytest
 
-from tapegrad.engine.runtime.comparisons import Comparisons, Missing
+from tapegrad.engine.codegen.python_calls.comparisons import Comparisons, Missing
 
 
 class Slotted:

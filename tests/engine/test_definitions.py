@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tapegrad.engine.runtime.compiler import entry_point
-from tapegrad.engine.runtime.definitions import definition
+from tapegrad.engine.codegen.translator.compiler import entry_point
+from tapegrad.engine.codegen.translator.definitions import definition
 
 TEXT = """from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_what_was_imported_is_compiled(
     """Even where the file has been changed before the first call."""
     text = "def f(a):\n    return a + 1\n"
     module = imported(text)
-    monkeypatch.setattr("tapegrad.engine.runtime.cache.folder", lambda: None)
-    monkeypatch.setattr("tapegrad.engine.runtime.cache.complaints.made", True)
+    monkeypatch.setattr("tapegrad.engine.codegen.store.cache.folder", lambda: None)
+    monkeypatch.setattr("tapegrad.engine.codegen.store.cache.complaints.made", True)
     (tmp_path / "edited.py").write_text(text.replace("a + 1", "a + 2"))
     assert entry_point()(module.f)(1) == 2

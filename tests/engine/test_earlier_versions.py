@@ -5,10 +5,10 @@ import pytest
 
 import tapegrad as tg
 from tapegrad.engine import kernel_table
-from tapegrad.engine.sweep import eager, eager_joining, eager_lines, eager_products, eager_rows, writes
+from tapegrad.engine.sweep.eager import eager, eager_joining, eager_lines, eager_products, eager_rows, writes
 from tapegrad.engine.tape import slots, views
-from tapegrad.engine.tape.layout import E_DTYPES, E_SUPERSEDED, F64, NONE
-from tapegrad.frontend.modes import EAGER
+from tapegrad.engine.tape.fields.layout import E_DTYPES, E_SUPERSEDED, F64, NONE
+from tapegrad.frontend.tensor.modes import EAGER
 from tapegrad.ops import CODES
 
 _COPY = CODES["positive"]

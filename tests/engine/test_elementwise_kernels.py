@@ -20,7 +20,7 @@ from helpers.elementwise_kernels import (
     text_values,
     wanted_operands,
 )
-from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.runtime import library_loops
 from tapegrad.ops import BY_NAME, Op
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 from helpers.kernel_frames import DTYPES, add_or_store, at, both_dtypes, rng, run
-from tapegrad.engine.kernels import embed
+from tapegrad.engine.kernels.indexing import embed
 from tapegrad.ops import params
 
 SIZE = 40

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tapegrad
-from tapegrad.engine.runtime.compiler import ENTRY_POINTS
+from tapegrad.engine.codegen.translator.compiler import ENTRY_POINTS
 
 ROOT = Path(tapegrad.__file__).parents[1]
 FILES = {

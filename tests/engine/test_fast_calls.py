@@ -5,7 +5,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad.engine.tape import slots
-from tapegrad.frontend.modes import EAGER
+from tapegrad.frontend.tensor.modes import EAGER
 
 KEPT = tg.tensor(np.arange(3.0))
 

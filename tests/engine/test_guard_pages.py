@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from tapegrad.engine.guard_pages import PAGE
-from tapegrad.program.memory_plan import assign_fenced_offsets
+from tapegrad.program.streams.memory_plan import assign_fenced_offsets
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such pages on Windows")
 
 PROLOGUE = """
 import ctypes, numpy as np, tapegrad as tg
-from tapegrad.engine.runtime import compiler, library_loops
-from tapegrad.engine.emitter import kernels as emitter
-from tapegrad.engine.kernels import frame
+from tapegrad.engine.codegen.translator import compiler; from tapegrad.engine.runtime import library_loops
+from tapegrad.engine.codegen import kernels as emitter
+from tapegrad.engine.kernels.language import frame
 def read(array, offset):
     return ctypes.c_double.from_address(array.ctypes.data + offset).value
 class Shown:

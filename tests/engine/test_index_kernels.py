@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from helpers.kernel_frames import DTYPES, SOURCES, both_dtypes, rng, run
-from tapegrad.engine.kernels import index, integers, locate, region, search
-from tapegrad.engine.kernels.status import OUT_OF_RANGE
+from tapegrad.engine.kernels.indexing import index, locate, region
+from tapegrad.engine.kernels.language.status import OUT_OF_RANGE
+from tapegrad.engine.kernels.lines import integers, search
 from tapegrad.ops.params import (
     GatherParams,
     LocateParams,

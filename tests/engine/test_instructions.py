@@ -4,11 +4,11 @@ import ctypes
 
 import pytest
 
-from tapegrad.engine.emitter import machine
-from tapegrad.engine.emitter.body import Body, Value
-from tapegrad.engine.emitter.memory import POINTER, element_at, load, store
-from tapegrad.engine.emitter.target import Target, aarch64, host, x86_64_v3
-from tapegrad.engine.emitter.types import I64, Type
+from tapegrad.engine.codegen.ir.body import Body, Value
+from tapegrad.engine.codegen.ir.memory import POINTER, element_at, load, store
+from tapegrad.engine.codegen.ir.target import Target, aarch64, host, x86_64_v3
+from tapegrad.engine.codegen.ir.types import I64, Type
+from tapegrad.engine.codegen.machine import machine
 
 
 def _function(symbol: str, arguments: str, target: Target | None = None) -> Body:

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from tapegrad.engine import guard_pages
-from tapegrad.engine.runtime import cache, library_loops, object_layouts, python_code
+from tapegrad.engine.codegen.python_calls import python_code
+from tapegrad.engine.codegen.store import cache
+from tapegrad.engine.runtime import library_loops, object_layouts
 from tapegrad.engine.runtime.interpreter import Interpreter, check
 
 RUNNING = Interpreter("cpython", 64, "little", True)
@@ -42,7 +44,7 @@ def test_another_layout_is_refused_and_nothing_is_read_from_it(name, shift, monk
 @pytest.mark.parametrize(
     "use",
     [
-        lambda: python_code.compiled("nothing", lambda module: None, python_code.Outside()),
+        lambda: python_code.compiled("nothing", lambda module: None, python_code.ExternalFunction()),
         lambda: library_loops._loop(np.add, "dd->d"),
         lambda: guard_pages._let_numpy_use([0] * 4),
     ],
@@ -90,7 +92,7 @@ def test_the_interpreter_is_checked_before_the_rest_is_imported():
 
 def test_an_archive_is_refused(tmp_path: Path) -> None:
     archive = tmp_path / "packages.zip"
-    package = Path(cache.__file__).parents[2]
+    package = Path(cache.__file__).parents[3]
     with zipfile.ZipFile(archive, "w") as packed:
         for file in package.rglob("*.py"):
             packed.write(file, Path("tapegrad") / file.relative_to(package))

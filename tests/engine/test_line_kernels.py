@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.kernel_frames import DTYPES, add_or_store, both_dtypes, lines, one_stride, rng, run
-from tapegrad.engine.kernels import cross, deviations, logsumexp, recurrence, sorting
+from tapegrad.engine.kernels.lines import cross, deviations, logsumexp, recurrence, sorting
 from tapegrad.ops.params import ArgextremeParams, ArgsortParams, CrossParams, RecurrenceParams
 
 REDUCTIONS = {

@@ -7,12 +7,12 @@ import numba
 import numpy as np
 import pytest
 
-from tapegrad.engine.kernels.inlining import noinline, noinline_loop
-from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, store_f64, store_i64
-from tapegrad.engine.runtime import cache
-from tapegrad.engine.runtime.compiler import entry_point, inline_njit, make_ready
-from tapegrad.engine.runtime.fast_calls import Shape, fast_call
-from tapegrad.engine.runtime.plain import whole
+from tapegrad.engine.codegen.python_calls.fast_calls import Shape, fast_call
+from tapegrad.engine.codegen.store import cache
+from tapegrad.engine.codegen.translator import whole
+from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit, make_ready
+from tapegrad.engine.kernels.language.inlining import noinline, noinline_loop
+from tapegrad.engine.kernels.language.raw_memory import load_f64, load_i64, store_f64, store_i64
 
 
 @inline_njit

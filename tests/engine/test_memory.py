@@ -9,14 +9,9 @@ import pytest
 
 import tapegrad as tg
 from helpers.memory import leaving_nothing, live
-from tapegrad.engine import verify
-from tapegrad.engine.tape.layout import (
-    BUFFERS,
-    NONE,
-    ORPHAN,
-    SLOTS,
-)
-from tapegrad.frontend.modes import EAGER
+from tapegrad.engine.inspection import verify
+from tapegrad.engine.tape.fields.layout import BUFFERS, NONE, ORPHAN, SLOTS
+from tapegrad.frontend.tensor.modes import EAGER
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tapegrad.engine.runtime import pace
-from tapegrad.engine.runtime.pace import Pace, aside, give_way, giving_way, pace_beside, working
+from tapegrad.engine.runtime.pace import Pace, aside, pace_beside, pause_point, with_pauses, working
 
 EAGER = Pace(slice=0.0, pause=1.0, too_long=100.0, long_pause=2.0)
 
@@ -31,12 +31,12 @@ def in_thread(work: Callable[[], Any]) -> Any:
 
 
 def test_only_a_thread_at_a_pace_pauses(pauses: list[float]) -> None:
-    give_way()
+    pause_point()
     with working(EAGER):
-        in_thread(give_way)
+        in_thread(pause_point)
         assert pauses == []
-        give_way()
-    give_way()
+        pause_point()
+    pause_point()
     assert pauses == [1.0]
 
 
@@ -50,13 +50,13 @@ def test_only_a_thread_at_a_pace_pauses(pauses: list[float]) -> None:
 )
 def test_pauses_follow_slices(own: Pace, expected: list[float], pauses: list[float]) -> None:
     with working(own):
-        give_way()
+        pause_point()
     assert pauses == expected
 
 
 def test_items_come_in_order_with_pauses_before_them(pauses: list[float]) -> None:
     with working(EAGER):
-        assert list(giving_way("abc")) == ["a", "b", "c"]
+        assert list(with_pauses("abc")) == ["a", "b", "c"]
     assert pauses == [1.0] * 3
 
 

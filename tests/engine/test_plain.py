@@ -14,8 +14,18 @@ import pytest
 from numba.core.registry import cpu_target
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.kernels.inlining import always_inline, noinline_loop
-from tapegrad.engine.kernels.raw_memory import (
+from tapegrad.engine.codegen.store import cache
+from tapegrad.engine.codegen.translator import values, whole
+from tapegrad.engine.codegen.translator.compiler import (
+    ENTRY_POINTS,
+    compile_kernel,
+    entry_point,
+    inline_njit,
+    shared_njit,
+)
+from tapegrad.engine.codegen.translator.parts import part
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline_loop
+from tapegrad.engine.kernels.language.raw_memory import (
     load_at,
     load_f64,
     load_i32,
@@ -28,16 +38,6 @@ from tapegrad.engine.kernels.raw_memory import (
     store_f64,
     store_i64,
 )
-from tapegrad.engine.runtime import cache
-from tapegrad.engine.runtime.compiler import (
-    ENTRY_POINTS,
-    compile_kernel,
-    entry_point,
-    inline_njit,
-    shared_njit,
-)
-from tapegrad.engine.runtime.plain import values, whole
-from tapegrad.engine.runtime.plain.parts import part
 
 _SIGNS = (-7, -3, -1, 0, 1, 2, 3, 7)
 _TABLE = ((1, 10), (2, 20), (3, 30))
@@ -398,9 +398,11 @@ def test_a_switch_leaves_everything_to_numba(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_switch_is_of_the_environment_and_has_a_cache_of_its_own() -> None:
-    program = (
-        "from tapegrad.engine.runtime import cache, switches; print(switches.TRANSLATES, cache.digest())"
-    )
+    program = """if True:
+        from tapegrad.engine.codegen.store import cache
+        from tapegrad.engine.runtime import switches
+        print(switches.TRANSLATES, cache.digest())
+    """
     said = {}
     for value in ("0", "1", ""):
         environment = {**os.environ, "TAPEGRAD_TRANSLATE": value}

@@ -13,8 +13,8 @@ import pytest
 import tapegrad as tg
 from tapegrad.engine import kernel_table, threads
 from tapegrad.engine.runtime import processors
-from tapegrad.engine.sweep import pool
-from tapegrad.engine.sweep.control_words import ALONE_UNTIL, BALANCE, POOL, THREAD_LIMIT, THREADS
+from tapegrad.engine.sweep.binding.control_fields import ALONE_UNTIL, BALANCE, POOL, THREAD_LIMIT, THREADS
+from tapegrad.engine.sweep.threading import pool
 
 
 @pytest.fixture
@@ -192,7 +192,8 @@ LARGE = """
     before = dict(os.environ)
     import numba, numpy as np, tapegrad as tg
     from tapegrad.engine import kernel_table, threads
-    from tapegrad.engine.sweep import control_words, pool
+    from tapegrad.engine.sweep.binding import control_fields as control_words
+    from tapegrad.engine.sweep.threading import pool
     threads.processors = lambda: 4  # on any machine
     numba.config.NUMBA_NUM_THREADS = int(os.environ.get("NUMBA_NUM_THREADS", 4))
     f = tg.value_and_grad(tg.jit(lambda x: tg.sum(x * x * 0.5)))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.engine.tape.view import View
-from tapegrad.engine.view_names import describe_view
+from tapegrad.engine.inspection.view_names import describe_view
+from tapegrad.engine.tape.fields.view import View
 
 
 def shown(function, *arguments):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from helpers.elementwise_kernels import DTYPES, Strided, kernel, random_operands, run, text_values
-from tapegrad.engine.emitter import kernels
-from tapegrad.engine.emitter.target import aarch64, host, x86_64_v3
-from tapegrad.engine.kernels.frame import COUNT, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.codegen import kernels
+from tapegrad.engine.codegen.ir.target import aarch64, host, x86_64_v3
+from tapegrad.engine.kernels.language.frame import COUNT, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.ops import BY_NAME, Op
 
 # One of every kind: in line, with mathematics, with both of sine and cosine, with a library, with booleans.

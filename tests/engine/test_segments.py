@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.engine.emitter import kernels, machine, segment_kernels
-from tapegrad.engine.emitter.segment import Segment
-from tapegrad.engine.emitter.target import Target, aarch64, host, x86_64_v3
-from tapegrad.program.fusion import groups_to_segments, recipes
+from tapegrad.engine.codegen import kernels
+from tapegrad.engine.codegen.ir.target import Target, aarch64, host, x86_64_v3
+from tapegrad.engine.codegen.machine import machine
+from tapegrad.engine.codegen.segments import segment_kernels
+from tapegrad.engine.codegen.segments.segment import Segment
+from tapegrad.program.fusion import recipes
+from tapegrad.program.fusion.grouping import groups_to_segments
 
 
 def _rosenbrock(x: Any) -> Any:

@@ -9,7 +9,9 @@ import pytest
 
 from helpers.kernel_frames import DTYPES, SOURCES, add_or_store, both_dtypes, lines, one_stride, rng, run
 from helpers.structural_kernels import SIZES, matmul_params, matrices
-from tapegrad.engine.kernels import cast, guard, matmul, scan
+from tapegrad.engine.kernels.control import guard
+from tapegrad.engine.kernels.language import matmul
+from tapegrad.engine.kernels.lines import cast, scan
 from tapegrad.ops.params import GuardParams, TruthGuardParams
 
 # cumsum
@@ -180,8 +182,10 @@ def test_truth_guard(dtype, value):
 
 _SECOND_PROCESS = """
 import sys
-from tapegrad.engine.runtime import compiler
-from tapegrad.engine.kernels import index, matmul, scan
+from tapegrad.engine.codegen.translator import compiler
+from tapegrad.engine.kernels.indexing import index
+from tapegrad.engine.kernels.language import matmul
+from tapegrad.engine.kernels.lines import scan
 from numba.core.ccallback import CFunc
 def refuse(self):
     raise AssertionError("compiled: " + self._pyfunc.__name__)

@@ -16,7 +16,7 @@ from helpers.structural_kernels import (
 )
 from tapegrad import ops
 from tapegrad.engine import kernel_table
-from tapegrad.engine.kernels import matmul
+from tapegrad.engine.kernels.language import matmul
 
 LINES = [*SPECIAL_LINES, [1e30, 1e30, 1e-30], [0.0, 0.0, 2.0], [3.0, 1.0, 3.0, 2.0]]
 

@@ -21,7 +21,7 @@ from helpers.elementwise_kernels import (
     text_values,
     wanted_operands,
 )
-from tapegrad.engine.kernels.frame import COUNT, PARAMS, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.kernels.language.frame import COUNT, PARAMS, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.ops import Op
 

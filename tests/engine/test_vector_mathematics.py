@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from helpers.vector_functions import loop, vectorised
-from tapegrad.engine.emitter import adjacent_loops, functions, machine
-from tapegrad.engine.emitter.mathematics import MATHEMATICS
-from tapegrad.engine.emitter.target import Target, aarch64, host, x86_64_v3
-from tapegrad.engine.kernels import library
-from tapegrad.ops.accuracy import PLACES
+from tapegrad.engine.codegen.ir.target import Target, aarch64, host, x86_64_v3
+from tapegrad.engine.codegen.machine import machine
+from tapegrad.engine.codegen.mathematics import MATHEMATICS
+from tapegrad.engine.codegen.rows import adjacent_loops, functions
+from tapegrad.engine.kernels.language import library
+from tapegrad.ops.documentation import PLACES
 
 NAMES = [name for name in MATHEMATICS if name != "sincos"]
 TARGETS = {"host": host(), **({"x86-64-v3": x86_64_v3()} if host().lanes > 8 else {})}

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.engine import verify
-from tapegrad.engine.tape import layout
-from tapegrad.engine.tape.columns import COLUMNS, SLOT
-from tapegrad.engine.tape.layout import DIFFERENTIABLE, EXTERNAL, F32, I64
+from tapegrad.engine.inspection import verify
+from tapegrad.engine.inspection.tape_view import read_tape
+from tapegrad.engine.inspection.verify.check import RULES
+from tapegrad.engine.tape.fields import layout
+from tapegrad.engine.tape.fields.columns import COLUMNS, SLOT
+from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, EXTERNAL, F32, I64
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape, words_at
-from tapegrad.engine.tape.view import View
-from tapegrad.engine.tape_view import read_tape
-from tapegrad.engine.verify.check import RULES
 from tapegrad.ops import CODES
 from tapegrad.ops.params import Region
 
@@ -310,7 +310,7 @@ def test_legal_tapes_pass(function: Callable[[tg.Tensor], tg.Tensor]) -> None:
 
 
 def test_environment_switches_the_checks_on() -> None:
-    program = "from tapegrad.engine import verify; print(verify.switch.on)"
+    program = "from tapegrad.engine.inspection import verify; print(verify.switch.on)"
     for value, expected in (("1", "True"), ("0", "False")):
         environment = {**os.environ, "TAPEGRAD_CHECK": value}
         run = subprocess.run(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad as tg
-from tapegrad.engine.tape.view import View
+from tapegrad.engine.tape.fields.view import View
 
 _BASE = np.arange(60.0).reshape(3, 4, 5)
 

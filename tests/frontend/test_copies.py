@@ -13,10 +13,10 @@ import pytest
 
 import tapegrad as tg
 from tapegrad.engine.tape.tape import Tape
-from tapegrad.frontend import arrays
-from tapegrad.program.program import Program
-from tapegrad.program.recording import RecordedTape
-from tapegrad.program.workspace import Workspace
+from tapegrad.frontend.tensor import arrays
+from tapegrad.program.programs.program import Program
+from tapegrad.program.programs.workspace import Workspace
+from tapegrad.program.recording.recording import RecordedTape
 
 X = np.array([0.5, 1.0, 2.0])
 

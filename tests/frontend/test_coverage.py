@@ -13,10 +13,10 @@ from functions import CASES
 
 import tapegrad as tg
 from helpers.functions import operands, results
-from tapegrad.cli import functions as page
+from tapegrad.cli.generate import functions_page as page
 from tapegrad.errors import UnsupportedError
-from tapegrad.frontend import coverage
-from tapegrad.frontend.coverage import (
+from tapegrad.frontend.numpy_face import coverage
+from tapegrad.frontend.numpy_face.coverage import (
     CONSTANT,
     DIFFERENTIATES,
     MODULES,
@@ -25,7 +25,7 @@ from tapegrad.frontend.coverage import (
     depends,
     public_functions,
 )
-from tapegrad.frontend.function_names import full_name
+from tapegrad.frontend.words.function_names import full_name
 
 ALL = [(module, name) for module in MODULES for name in public_functions(module)]
 

@@ -14,8 +14,8 @@ import tapegrad as tg
 from helpers.elementwise_kernels import DIFFERENCES
 from tapegrad.engine import kernel_table
 from tapegrad.engine.reference import evaluate_numpy
-from tapegrad.engine.sweep.control_words import THREADS
-from tapegrad.frontend.elementwise import FUNCTIONS
+from tapegrad.engine.sweep.binding.control_fields import THREADS
+from tapegrad.frontend.recording.elementwise import FUNCTIONS
 from tapegrad.ops import BY_NAME, ELEMENTWISE, Op
 
 DIFFERENTIABLE = [op for op in ELEMENTWISE if not op.predicate and not op.unknown]

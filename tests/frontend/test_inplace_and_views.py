@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.engine.tape.layout import HISTORIES
-from tapegrad.frontend.modes import EAGER
-from tapegrad.frontend.tensor import view_of
+from tapegrad.engine.tape.fields.layout import HISTORIES
+from tapegrad.frontend.tensor.modes import EAGER
+from tapegrad.frontend.tensor.tensor import view_of
 
 STEP = 1e-30
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.frontend import record
-from tapegrad.frontend.modes import NO_MODE, Mode, thread
+from tapegrad.frontend.recording import record
+from tapegrad.frontend.tensor.modes import NO_MODE, Mode, thread
 
 X = np.linspace(0.5, 2.0, 6)
 ONE_CALL: dict[str, Callable[[Any], Any]] = {

@@ -12,7 +12,7 @@ import pytest
 import scipy.special
 
 import tapegrad as tg
-from tapegrad.frontend.modes import EAGER
+from tapegrad.frontend.tensor.modes import EAGER
 
 # --- printing ------------------------------------------------------------------------------------------
 

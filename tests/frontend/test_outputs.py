@@ -5,7 +5,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad.errors import UnsupportedError
-from tapegrad.frontend.outputs import deliver
+from tapegrad.frontend.recording.outputs import deliver
 
 STEP = 1e-30
 X = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -0.25]])

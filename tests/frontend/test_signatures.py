@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.frontend.numpy_protocols import CREATION, FUNCTIONS, LINALG
+from tapegrad.frontend.numpy_face.numpy_protocols import CREATION, FUNCTIONS, LINALG
 
 newest_numpy = pytest.mark.skipif(
     np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="what NumPy's functions take is that of the newest"

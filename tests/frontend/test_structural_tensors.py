@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.frontend.modes import EAGER
+from tapegrad.frontend.tensor.modes import EAGER
 
 SHAPES = [(), (1,), (5,), (3, 4), (2, 1, 3), (2, 3, 4), (0,), (2, 0), (0, 3)]
 both_dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["f64", "f32"])

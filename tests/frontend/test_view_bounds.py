@@ -9,9 +9,9 @@ from numpy.lib.stride_tricks import as_strided
 import tapegrad as tg
 from tapegrad.engine.status import raise_for
 from tapegrad.engine.tape import slots
-from tapegrad.engine.tape.layout import E_OUTSIDE
-from tapegrad.frontend.modes import EAGER
-from tapegrad.frontend.tensor import view_of
+from tapegrad.engine.tape.fields.layout import E_OUTSIDE
+from tapegrad.frontend.tensor.modes import EAGER
+from tapegrad.frontend.tensor.tensor import view_of
 
 BEYOND = "reaches outside of the memory"
 

@@ -7,8 +7,8 @@ import pytest
 
 import tapegrad as tg
 from tapegrad.engine.tape import views
-from tapegrad.frontend.shape import _by_engine
-from tapegrad.frontend.tensor import view_of
+from tapegrad.frontend.recording.shape import _by_engine
+from tapegrad.frontend.tensor.tensor import view_of
 
 _LAYOUTS = {
     "0-d": lambda a: a.reshape(-1)[7:8].reshape(()),

@@ -13,10 +13,10 @@ import numpy as np
 
 import tapegrad
 from helpers.elementwise_kernels import DTYPES, SPECIAL
-from tapegrad.engine.emitter import kernels
-from tapegrad.engine.emitter.bound import Pattern
+from tapegrad.engine.codegen import kernels
+from tapegrad.engine.codegen.rows.bound import Pattern
 from tapegrad.engine.guard_pages import PAGE, fenced_pages
-from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, WORDS, X_BAR, Y_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, WORDS, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.runtime import library_loops
 from tapegrad.ops import ELEMENTWISE, Op
 

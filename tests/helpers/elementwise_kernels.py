@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.engine.emitter import kernels
-from tapegrad.engine.emitter.target import Target
-from tapegrad.engine.kernels.frame import COUNT, STORE, STRIDE, WORDS, X_BAR, Y_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.codegen import kernels
+from tapegrad.engine.codegen.ir.target import Target
+from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, WORDS, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.engine.runtime import library_loops
 from tapegrad.ops import ELEMENTWISE, Op

@@ -6,10 +6,11 @@ import functools
 import numpy as np
 import pytest
 
-from tapegrad.engine.emitter import kernels as emitter
-from tapegrad.engine.emitter.kernels import ensure_loops
-from tapegrad.engine.kernels import frame
-from tapegrad.engine.runtime import compiler, library_loops
+from tapegrad.engine.codegen import kernels as emitter
+from tapegrad.engine.codegen.kernels import ensure_loops
+from tapegrad.engine.codegen.translator import compiler
+from tapegrad.engine.kernels.language import frame
+from tapegrad.engine.runtime import library_loops
 from tapegrad.ops.params import words_of
 
 DTYPES = {"f64": np.float64, "f32": np.float32}

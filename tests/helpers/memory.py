@@ -4,7 +4,7 @@ import contextlib
 import gc
 from pathlib import Path
 
-from tapegrad.engine.tape.layout import (
+from tapegrad.engine.tape.fields.layout import (
     BUFFERS,
     FREE_BUFFER,
     FREE_SLOT,
@@ -15,7 +15,7 @@ from tapegrad.engine.tape.layout import (
     SLOTS,
 )
 from tapegrad.engine.tape.tape import words_at
-from tapegrad.frontend.modes import EAGER
+from tapegrad.frontend.tensor.modes import EAGER
 
 
 def resident_bytes() -> int:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.emitter import functions, machine
-from tapegrad.engine.emitter.body import Body
-from tapegrad.engine.emitter.memory import POINTER, element_at, load, store
-from tapegrad.engine.emitter.target import Target
-from tapegrad.engine.emitter.types import I64
+from tapegrad.engine.codegen.ir.body import Body
+from tapegrad.engine.codegen.ir.memory import POINTER, element_at, load, store
+from tapegrad.engine.codegen.ir.target import Target
+from tapegrad.engine.codegen.ir.types import I64
+from tapegrad.engine.codegen.machine import machine
+from tapegrad.engine.codegen.rows import functions
 
 ELEMENTS = {np.float64: "double", np.float32: "float"}
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tapegrad.autodiff import structural_rules, transposes
+from tapegrad.autodiff.rules import structural_rules, transposes
 from tapegrad.engine import kernel_table
-from tapegrad.engine.tape import layout
+from tapegrad.engine.tape.fields import layout
 from tapegrad.ops import CODES, KINDS, ROWS, STRUCTURAL, Structural, params
 from tapegrad.ops.row import EMITTED
 
@@ -51,8 +51,8 @@ def test_every_derivative_has_a_derivative(row: Structural) -> None:
     stated = row.name in structural_rules.RULES
     if row.differentiable and not row.linear:
         assert stated, (
-            f"{row.name}: its row names no transpose, so it is not linear, and RULES of autodiff/structural_rules.py"
-            " must say what its derivatives are as expressions on Tensors"
+            f"{row.name}: its row names no transpose, so it is not linear, and RULES of"
+            " autodiff/rules/structural_rules.py must say what its derivatives are as expressions on Tensors"
         )
     else:
         assert not stated, f"{row.name}: its derivatives follow from its row; drop its structural rules"
@@ -64,7 +64,7 @@ def test_every_transpose_is_known(row: Structural) -> None:
         return
     assert row.transpose in CODES or row.transpose in transposes.RULES, (
         f"{row.name}: its transpose {row.transpose!r} is neither an op of the table, nor in RULES of"
-        " autodiff/transposes.py"
+        " autodiff/rules/transposes.py"
     )
     if row.transpose in CODES:
         other = ROWS[CODES[row.transpose]]

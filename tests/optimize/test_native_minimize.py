@@ -8,8 +8,8 @@ import pytest
 import scipy.optimize
 
 import tapegrad as tg
-from tapegrad.engine.runtime import cache
-from tapegrad.engine.runtime.compiler import ENTRY_POINTS
+from tapegrad.engine.codegen.store import cache
+from tapegrad.engine.codegen.translator.compiler import ENTRY_POINTS
 
 METHODS = ("native", "native-newton")
 N = 6

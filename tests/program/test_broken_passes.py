@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.engine import verify
-from tapegrad.engine.tape.layout import DEAD_OP
-from tapegrad.engine.tape_view import TapeView
-from tapegrad.engine.verify.pass_rules import PASS_RULES, what_is_read_is_written
+from tapegrad.engine.inspection import verify
+from tapegrad.engine.inspection.tape_view import TapeView
+from tapegrad.engine.inspection.verify.pass_rules import PASS_RULES, what_is_read_is_written
+from tapegrad.engine.tape.fields.layout import DEAD_OP
 from tapegrad.ops import CODES
 from tapegrad.program import passes
 from tapegrad.program.passes.dead_code import eliminate_dead_code

@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.program.watch import reach
+from tapegrad.program.captured import reach
 
 FACTOR = 2.0
 CASES = {}

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.engine.tape_view import TapeView, read_tape
-from tapegrad.engine.view_columns import numbered
-from tapegrad.program.signature import flatten_args
-from tapegrad.program.trace import Trace
+from tapegrad.engine.inspection.tape_view import TapeView, read_tape
+from tapegrad.engine.inspection.view_columns import numbered
+from tapegrad.program.recording.signature import flatten_args
+from tapegrad.program.traces.trace import Trace
 
 RNG = np.random.default_rng(3)
 FUNCTIONS = {

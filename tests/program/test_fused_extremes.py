@@ -8,8 +8,8 @@ import pytest
 
 import tapegrad as tg
 from helpers.segments import assert_same, segments_alike
-from tapegrad.program.fusion.extremes import LONGEST_ALONE
-from tapegrad.program.spec import ProgramSpec
+from tapegrad.program.fusion.grouping.extremes import LONGEST_ALONE
+from tapegrad.program.streams.spec import ProgramSpec
 from tapegrad.special import logsumexp
 
 DTYPES = (np.float64, np.float32)

@@ -7,7 +7,7 @@ import pytest
 
 import tapegrad as tg
 from helpers.segments import segments_alike
-from tapegrad.engine.sweep.parallel import SUMS_THRESHOLD, chunk_of_sums
+from tapegrad.engine.sweep.threading.parallel import SUMS_THRESHOLD, chunk_of_sums
 
 LONG = SUMS_THRESHOLD + 1000
 # Lines of 2**18 + 2**14 elements are cut into chunks of one length, those with one element more into longer ones.

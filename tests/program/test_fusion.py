@@ -18,21 +18,22 @@ import pytest
 import tapegrad as tg
 from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
 from helpers.segments import BOTH, WAYS, assert_same, segments_alike
-from tapegrad.engine.emitter.segment import FORWARD, REVERSE
-from tapegrad.engine.emitter.segment_rows import is_emitted
-from tapegrad.engine.runtime import cache, pace
-from tapegrad.engine.runtime.compiler import compiling
-from tapegrad.engine.tape_view import read_tape
-from tapegrad.frontend.elementwise import FUNCTIONS
+from tapegrad.engine.codegen.segments.segment import FORWARD, REVERSE
+from tapegrad.engine.codegen.segments.segment_rows import is_emitted
+from tapegrad.engine.codegen.store import cache
+from tapegrad.engine.codegen.translator.compiler import compiling
+from tapegrad.engine.inspection.tape_view import read_tape
+from tapegrad.engine.runtime import pace
+from tapegrad.frontend.recording.elementwise import FUNCTIONS
 from tapegrad.ops import BY_NAME, ELEMENTWISE, Op
 from tapegrad.program.fusion import policy, recipes
 from tapegrad.program.fusion.background import worker
-from tapegrad.program.fusion.rows import ADD, READ, WRITE, Access, Row, Span
-from tapegrad.program.fusion.segments import Description
-from tapegrad.program.kinds import make_program
-from tapegrad.program.signature import flatten_args
-from tapegrad.program.spec import NEVER, NOW, VALUE_AND_GRAD, ProgramSpec
-from tapegrad.program.trace import Trace
+from tapegrad.program.fusion.grouping.rows import ADD, READ, WRITE, Access, Row, Span
+from tapegrad.program.fusion.grouping.segments import Description
+from tapegrad.program.programs.kinds import make_program
+from tapegrad.program.recording.signature import flatten_args
+from tapegrad.program.streams.spec import NEVER, NOW, VALUE_AND_GRAD, ProgramSpec
+from tapegrad.program.traces.trace import Trace
 
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e300, -1e300, 1.0, -1.0, 0.5)
 DTYPES = (np.float64, np.float32)
@@ -484,7 +485,7 @@ def test_where_nothing_can_be_kept_fusion_goes_on(monkeypatch: pytest.MonkeyPatc
 
 SECOND_PROCESS = """
 import numpy as np, tapegrad as tg
-from tapegrad.engine.emitter import segment_kernels
+from tapegrad.engine.codegen.segments import segment_kernels
 made = []
 define = segment_kernels.define
 segment_kernels.define = lambda *args: made.append(args) or define(*args)

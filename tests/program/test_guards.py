@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.program import trace_cache
+from tapegrad.program.traces import trace_cache
 
 SCALE = 2.0
 CHOICE = None

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.program.signature import flatten_args
-from tapegrad.program.spec import VALUE_AND_GRAD, ProgramSpec
-from tapegrad.program.trace import Trace
+from tapegrad.program.recording.signature import flatten_args
+from tapegrad.program.streams.spec import VALUE_AND_GRAD, ProgramSpec
+from tapegrad.program.traces.trace import Trace
 
 N, STEPS = 4000, 12
 STEP = 1e-30

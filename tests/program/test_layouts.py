@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad as tg
-from tapegrad.engine.kernels import frame as word
-from tapegrad.engine.tape.view import View
-from tapegrad.program import layouts
-from tapegrad.program.layouts import Layout
-from tapegrad.program.signature import flatten_args
-from tapegrad.program.spec import VALUE_AND_GRAD, ProgramSpec
-from tapegrad.program.stream import is_elementwise
-from tapegrad.program.trace import Trace
+from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.tape.fields.view import View
+from tapegrad.program.passes import layouts
+from tapegrad.program.passes.layouts import Layout
+from tapegrad.program.recording.signature import flatten_args
+from tapegrad.program.streams.spec import VALUE_AND_GRAD, ProgramSpec
+from tapegrad.program.streams.stream import is_elementwise
+from tapegrad.program.traces.trace import Trace
 
 POINTS = 2000
 

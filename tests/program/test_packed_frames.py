@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.engine.kernels import frame as word
-from tapegrad.engine.sweep import replay
-from tapegrad.program.packed_frames import PackedFrames
-from tapegrad.program.program import Program
-from tapegrad.program.signature import flatten_args
-from tapegrad.program.spec import JACFWD, VALUE_AND_GRAD, ProgramSpec
-from tapegrad.program.stream import CONTINUED, InstructionStream
-from tapegrad.program.trace import Trace
+from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.sweep.replays import replay
+from tapegrad.program.programs.packed_frames import PackedFrames
+from tapegrad.program.programs.program import Program
+from tapegrad.program.recording.signature import flatten_args
+from tapegrad.program.streams.spec import JACFWD, VALUE_AND_GRAD, ProgramSpec
+from tapegrad.program.streams.stream import CONTINUED, InstructionStream
+from tapegrad.program.traces.trace import Trace
 
 LARGE = 300_000  # elements: rows run on several threads
 FORWARD, REVERSE = 5, 9  # words that bound kernels read

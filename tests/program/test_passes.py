@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import tapegrad as tg
 from helpers.memory import resident_bytes
-from tapegrad.program.memory_plan import assign_offsets
 from tapegrad.program.passes.dead_code import eliminate_dead_code
-from tapegrad.program.signature import flatten_args
-from tapegrad.program.spec import JACFWD, JVP, VALUE_AND_GRAD, ProgramSpec
-from tapegrad.program.trace import Trace
+from tapegrad.program.recording.signature import flatten_args
+from tapegrad.program.streams.memory_plan import assign_offsets
+from tapegrad.program.streams.spec import JACFWD, JVP, VALUE_AND_GRAD, ProgramSpec
+from tapegrad.program.traces.trace import Trace
 
 
 def recorded(function, *args):

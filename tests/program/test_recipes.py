@@ -14,12 +14,12 @@ import pytest
 import tapegrad as tg
 from helpers import aliases
 from helpers.segments import assert_same
-from tapegrad.engine.kernels import frame as word
-from tapegrad.engine.runtime import cache, cache_files
+from tapegrad.engine.codegen.store import cache, cache_files
+from tapegrad.engine.kernels.language import frame as word
 from tapegrad.program.fusion import recipes, streams
-from tapegrad.program.fusion.outside import Outside, located
-from tapegrad.program.memory_plan import Blocks
-from tapegrad.program.stream import InstructionStream, empty_stream
+from tapegrad.program.fusion.outside import ExternalAddresses, located
+from tapegrad.program.streams.memory_plan import Blocks
+from tapegrad.program.streams.stream import InstructionStream, empty_stream
 from tapegrad.special import logsumexp
 
 RNG = np.random.default_rng(0)
@@ -91,7 +91,7 @@ def test_derived_addresses_keep_their_array() -> None:
     frames = np.zeros((count, word.WORDS), np.int64)
     frames[:, word.X] = 4096 + 64 * RNG.permutation(count)
     frames[1::2, word.Y_BAR] = frames[0::2, word.X]
-    outside = Outside([InstructionStream(frames[:9]), InstructionStream(frames[9:])])
+    outside = ExternalAddresses([InstructionStream(frames[:9]), InstructionStream(frames[9:])])
     made_up = np.concatenate([stream.frames for stream in outside.streams])
     assert len(outside.addresses) == count
     for row in (0, 8, 9, count - 1):
@@ -111,7 +111,7 @@ def test_the_blocks_of_the_workspace_are_in_the_key(monkeypatch: pytest.MonkeyPa
     for sizes in ([64, 192], [192, 64], [64, 192]):
         blocks = Blocks()
         blocks.new(sizes)
-        streams.fused([streams.Loose(empty_stream())], blocks, [], only_if_known=True)
+        streams.fused([streams.UnfusedStream(empty_stream())], blocks, [], only_if_known=True)
     assert keys[0] == keys[2] != keys[1]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import tapegrad as tg
 from helpers.segments import segments_alike
-from tapegrad.program.spec import VALUE_AND_GRAD, ProgramSpec
+from tapegrad.program.streams.spec import VALUE_AND_GRAD, ProgramSpec
 from tapegrad.special import logsumexp
 
 

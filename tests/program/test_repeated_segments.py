@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.program.fusion.accesses import ADD, READ, WRITE, Access, Row, Span
-from tapegrad.program.fusion.dependences import dependences
-from tapegrad.program.fusion.repeats import form_of, windows
+from tapegrad.program.fusion.grouping.accesses import ADD, READ, WRITE, Access, Row, Span
+from tapegrad.program.fusion.grouping.dependences import dependences
+from tapegrad.program.fusion.grouping.repeats import form_of, windows
 
 START = np.linspace(0.5, 1.5, 6)
 

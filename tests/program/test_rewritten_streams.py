@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.engine.kernels import frame as word
-from tapegrad.program.gradient import GradientProgram
-from tapegrad.program.stream import RANGE_SHIFT, WORKSPACE
+from tapegrad.engine.kernels.language import frame as word
+from tapegrad.program.programs.gradient import GradientProgram
+from tapegrad.program.streams.stream import RANGE_SHIFT, WORKSPACE
 
 
 def chain(x):

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.program import captured_state
-from tapegrad.transforms import dear_watching
+from tapegrad.program.captured import captured_state
+from tapegrad.transforms.calling import watching_cost
 
 POINT = np.array([1.0, 2.0])
 FACTOR = 2.0
@@ -330,12 +330,12 @@ def test_what_is_run_at_each_call_says_so():
 
 @pytest.fixture
 def timed(monkeypatch):
-    monkeypatch.setattr(dear_watching, "CHEAP_NS", 2000.0)
+    monkeypatch.setattr(watching_cost, "CHEAP_NS", 2000.0)
 
 
 @pytest.mark.usefixtures("timed")
 def test_dear_watching_is_told_once(monkeypatch):
-    monkeypatch.setattr(dear_watching, "nanoseconds", lambda call, enough: 3000.0)
+    monkeypatch.setattr(watching_cost, "nanoseconds", lambda call, enough: 3000.0)
     monkeypatch.setattr(captured_state, "nanoseconds", lambda call: 2500.0)
     table = dict.fromkeys(range(1000), 2.0)
     gradient = tg.grad(tg.jit(held_in(table)))
@@ -351,7 +351,7 @@ def test_dear_watching_is_told_once(monkeypatch):
 @pytest.mark.usefixtures("timed")
 @pytest.mark.parametrize(("watching", "call"), [(2500.0, 6000.0), (500.0, 600.0)])
 def test_cheap_watching_is_not_told(monkeypatch, watching, call):
-    monkeypatch.setattr(dear_watching, "nanoseconds", lambda *_: call)
+    monkeypatch.setattr(watching_cost, "nanoseconds", lambda *_: call)
     monkeypatch.setattr(captured_state, "nanoseconds", lambda _: watching)
     tg.grad(tg.jit(held_in([2.0] * 1000)))(POINT)
 

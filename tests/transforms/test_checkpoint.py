@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.frontend.inspection import tape
+from tapegrad.frontend.tensor.inspection import tape
 
 x = np.array([0.5, 1.0, 2.0])
 v = np.array([1.0, -1.0, 0.5])

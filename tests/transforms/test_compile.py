@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.engine.kernels.raw_memory import load_f64, stack_words
-from tapegrad.engine.kernels.status import GUARD_FAILED, HANDLE_FREED, NOT_FINITE_RESULT
-from tapegrad.engine.sweep import handle_words
-from tapegrad.engine.sweep.handle_calls import close_session, column, evaluate, open_session
+from tapegrad.engine.kernels.language.raw_memory import load_f64, stack_words
+from tapegrad.engine.kernels.language.status import GUARD_FAILED, HANDLE_FREED, NOT_FINITE_RESULT
+from tapegrad.engine.sweep.replays import handle_fields
+from tapegrad.engine.sweep.replays.handle_calls import close_session, column, evaluate, open_session
 from tapegrad.pytree import flatten
-from tapegrad.transforms.compiled import compile_columns
+from tapegrad.transforms.compiled.compiled import compile_columns
 
 
 def rosenbrock(x: Any) -> Any:
@@ -25,7 +25,7 @@ def rosenbrock(x: Any) -> Any:
 
 
 def in_c(
-    h: Any, *arrays: np.ndarray, entry: int = handle_words.ENTRY, results: Any = None
+    h: Any, *arrays: np.ndarray, entry: int = handle_fields.ENTRY, results: Any = None
 ) -> tuple[int, list[Any]]:
     """Call a compiled function as C does: the status, and arrays of the results."""
     address = h.handle.address
@@ -235,13 +235,13 @@ def test_an_entry_looks_whether_results_are_finite() -> None:
     h = tg.compile(tg.value_and_grad(lambda x: tg.sum(tg.log(x))), X)
     for x, status in ((X, 0), (np.zeros(6), NOT_FINITE_RESULT), (-X, NOT_FINITE_RESULT)):
         with np.errstate(all="ignore"):
-            assert in_c(h, x, entry=handle_words.FINITE_ENTRY)[0] == status
+            assert in_c(h, x, entry=handle_fields.FINITE_ENTRY)[0] == status
 
 
 def test_a_handle_that_is_gone_says_so() -> None:
     h = tg.compile(rosenbrock, X)
     h.handle.escape()
-    address, entry = h.handle.address, handle_words.ENTRY
+    address, entry = h.handle.address, handle_fields.ENTRY
     del h
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(
         ctypes.c_int64.from_address(address + 8 * entry).value

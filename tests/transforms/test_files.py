@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.engine.sweep import replay
+from tapegrad.engine.sweep.replays import replay
 from tapegrad.program.archive import container
-from tapegrad.program.workspace import Workspace
+from tapegrad.program.programs.workspace import Workspace
 from tapegrad.pytree import flatten
 
 X = np.linspace(0.5, 1.5, 6)

@@ -7,8 +7,8 @@ import pytest
 
 import tapegrad as tg
 from helpers.random_programs import Generator, Tape, interpret
-from tapegrad.program import jacobian_columns
-from tapegrad.program.spec import JACFWD, JACREV
+from tapegrad.program.programs import jacobian_columns
+from tapegrad.program.streams.spec import JACFWD, JACREV
 
 PREPARE = {"plain": lambda f: f, "jit": tg.jit}
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.program.watch.leads import inside
+from tapegrad.program.dataflow.points_to import inside
 
 SCALE = 3.0
 

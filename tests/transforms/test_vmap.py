@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import tapegrad as tg
 from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
 from tapegrad.program.lanes.pool import LanePrograms
-from tapegrad.program.spec import FORWARD, ProgramSpec
-from tapegrad.transforms import vmap as vmap_module
-from tapegrad.transforms.vmap import Vmap
+from tapegrad.program.streams.spec import FORWARD, ProgramSpec
+from tapegrad.transforms.vmap import vmap as vmap_module
+from tapegrad.transforms.vmap.vmap import Vmap
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "autodiff"))
 from test_structural_rules import CASES, OTHERS

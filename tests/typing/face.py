@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 import tapegrad as tg
 from tapegrad import Tensor
-from tapegrad.frontend.array_like import Booleans, Indices
-from tapegrad.frontend.attachments import RemovableHook
+from tapegrad.frontend.tensor.attachments import RemovableHook
+from tapegrad.frontend.words.array_like import Booleans, Indices
 
 Gradient = np.ndarray | Tensor | None
 

@@ -1,13 +1,15 @@
 """Custom ops: functions of NumPy arrays that are one instruction on the tape.
 
-In reading order:
+In reading order; each imports only those above it:
 
-    custom_op                      the public function
-    op                             a custom op: a call becomes an instruction
+    packing                        several arrays as one
     functions                      calls of the functions it is made of, and checks of what they return
-    operands, packing              arguments as operands; several arrays as one
     call                           an op at given shapes, dtypes and static arguments
-    callbacks, njit_calls          how compiled code calls Python, and functions compiled by Numba
+    njit_calls                     calls of Numba-compiled functions from the sweeps, without Python
+    callbacks                      C callbacks by which compiled code has Python execute an instruction of a custom op
+    operands                       arguments as operands
+    op                             a custom op: a call becomes an instruction
+    custom_op                      the public function
     tensor_rules                   derivatives of derivatives
 
 It imports `ops`, `engine`, `frontend`, and `autodiff` for the rules on Tensors.

@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.autodiff.custom.functions import Functions, Statics
 from tapegrad.autodiff.custom.packing import EXACT, ArraySpec, pack, packed_size, unpack
-from tapegrad.engine.kernels.callback import CELL_WORDS
+from tapegrad.engine.kernels.control.callback import CELL_WORDS
 from tapegrad.engine.runtime.uncopied import Uncopied
 
 # By the address of their descriptor. The call handles, which are operands of the instructions, keep them alive.

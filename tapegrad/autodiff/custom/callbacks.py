@@ -13,9 +13,9 @@ import numpy as np
 
 from tapegrad.autodiff.custom import njit_calls
 from tapegrad.autodiff.custom.call import Call, call_at
-from tapegrad.engine.kernels.callback import DIRECTIONS, DONE, FORWARD, REVERSE, TANGENT
-from tapegrad.engine.kernels.frame import PARAMS, STORE, WORDS, X_BAR, Y_BAR, X, Y
-from tapegrad.engine.kernels.status import CALL_FAILED
+from tapegrad.engine.kernels.control.callback import DIRECTIONS, DONE, FORWARD, REVERSE, TANGENT
+from tapegrad.engine.kernels.language.frame import PARAMS, STORE, WORDS, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.status import CALL_FAILED
 from tapegrad.engine.tape.tape import words_at
 
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)

@@ -10,9 +10,9 @@ from numba.core.dispatcher import Dispatcher
 
 from tapegrad.autodiff.custom.packing import ArraySpec
 from tapegrad.errors import NoForwardModeError, UnsupportedError
-from tapegrad.frontend.array_checks import refuse_subclass
-from tapegrad.frontend.modes import EAGER, NO_MODE, Mode, ModeChange, restoring, thread
-from tapegrad.frontend.tensor import is_tensor
+from tapegrad.frontend.tensor.array_checks import refuse_subclass
+from tapegrad.frontend.tensor.modes import EAGER, NO_MODE, Mode, ModeChange, restoring, thread
+from tapegrad.frontend.tensor.tensor import is_tensor
 
 _NO_CHANGE = nullcontext()
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))

@@ -16,10 +16,10 @@ from numba.extending import intrinsic, overload
 
 from tapegrad.autodiff.custom.call import Call
 from tapegrad.autodiff.custom.packing import EXACT, ArraySpec
-from tapegrad.engine.kernels.callback import FORWARD, REVERSE, TANGENT
-from tapegrad.engine.kernels.frame import STORE, X_BAR, Y_BAR, X, Y
-from tapegrad.engine.kernels.raw_memory import load_f64, load_i64
-from tapegrad.engine.runtime import compiler
+from tapegrad.engine.codegen.translator import compiler
+from tapegrad.engine.kernels.control.callback import FORWARD, REVERSE, TANGENT
+from tapegrad.engine.kernels.language.frame import STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.raw_memory import load_f64, load_i64
 
 _FAILED = 1
 _ROLES = {FORWARD: "forward", REVERSE: "vjp", TANGENT: "jvp"}

@@ -13,16 +13,16 @@ from tapegrad.autodiff.custom.functions import Functions, Statics
 from tapegrad.autodiff.custom.operands import Operands
 from tapegrad.autodiff.custom.packing import ArraySpec, common_dtype, pack_into, packed_size
 from tapegrad.engine import kernel_table
-from tapegrad.engine.printing import custom_ops
+from tapegrad.engine.inspection.printing import custom_ops
 from tapegrad.engine.runtime.fork_locks import lock
-from tapegrad.engine.sweep import eager
+from tapegrad.engine.sweep.eager import eager
 from tapegrad.engine.tape.tape import Tape
-from tapegrad.frontend.anomaly import watch
-from tapegrad.frontend.copying import reference
-from tapegrad.frontend.modes import current, eager_mode
-from tapegrad.frontend.record_structural import in_shape
-from tapegrad.frontend.static_keys import static_key
-from tapegrad.frontend.tensor import Tensor, allocate, from_array, is_tensor, view_of
+from tapegrad.frontend.recording.record_structural import in_shape
+from tapegrad.frontend.tensor.anomaly import watch
+from tapegrad.frontend.tensor.copying import reference
+from tapegrad.frontend.tensor.modes import current, eager_mode
+from tapegrad.frontend.tensor.static_keys import static_key
+from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_array, is_tensor, view_of
 from tapegrad.ops import CODES
 from tapegrad.ops.params import CustomParams
 

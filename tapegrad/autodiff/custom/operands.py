@@ -6,14 +6,14 @@ import numpy as np
 
 from tapegrad.autodiff.custom.packing import ArraySpec, common_dtype
 from tapegrad.engine.tape.tape import Tape
-from tapegrad.frontend.array_checks import check_dtype, plain
-from tapegrad.frontend.functions.joining import concatenate
-from tapegrad.frontend.lists import holds_tensors
-from tapegrad.frontend.record import as_float
-from tapegrad.frontend.record_structural import as_tensor
-from tapegrad.frontend.running import run
-from tapegrad.frontend.shape import in_c_order, reshape
-from tapegrad.frontend.tensor import Tensor, from_array, from_slot, is_tensor
+from tapegrad.frontend.functions.shapes.joining import concatenate
+from tapegrad.frontend.recording.lists import holds_tensors
+from tapegrad.frontend.recording.record import as_float
+from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.running import run
+from tapegrad.frontend.recording.shape import in_c_order, reshape
+from tapegrad.frontend.tensor.array_checks import check_dtype, plain
+from tapegrad.frontend.tensor.tensor import Tensor, from_array, from_slot, is_tensor
 from tapegrad.ops import CODES
 
 _CAST = CODES["cast_f64"]

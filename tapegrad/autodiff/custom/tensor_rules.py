@@ -14,13 +14,13 @@ from tapegrad.autodiff.custom.call import Call, call_at
 from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.op import CustomOp, is_op
 from tapegrad.autodiff.custom.packing import ArraySpec
-from tapegrad.engine.tape.layout import CALLS
+from tapegrad.engine.tape.fields.layout import CALLS
 from tapegrad.engine.tape.tape import Tape, words_at
 from tapegrad.errors import UnsupportedError
-from tapegrad.frontend.functions.joining import concatenate
-from tapegrad.frontend.modes import current
-from tapegrad.frontend.shape import reshape
-from tapegrad.frontend.tensor import Tensor, from_array, is_tensor
+from tapegrad.frontend.functions.shapes.joining import concatenate
+from tapegrad.frontend.recording.shape import reshape
+from tapegrad.frontend.tensor.modes import current
+from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.ops import CODES
 from tapegrad.ops.params import CustomParams, word
 

@@ -1,9 +1,19 @@
-"""Writes the examples of the elementwise functions from the op table: ``python -m tapegrad.engine.codegen [--check]``.
+"""MACHINE CODE: the one way from a text (a row of the table, a segment, a plain function, a C call) to an address.
 
-In reading order:
+Read `kernels` first, then `rows`, for the way of the op table; `compiler` and `translator` for that of functions.
+A kernel is made in some milliseconds, in which no other Python thread waits: LLVM is called without the GIL.
 
-    modules, files                 the generated file; writing it, or comparing
-    examples                       examples for the docstrings
+In reading order; each imports only those above it:
 
-It imports `ops` and `reference`.
+    ir                             LLVM's intermediate representation: a function under construction, its values
+    mathematics                    vector functions, compiled once for a machine; what they compute
+    rows                           elementwise kernels from the texts of the op table: forward, reverse and tangent
+    segments                       kernels of segments: many rows over the same elements in one loop
+    store                          compiled code on disk: the cache between processes, and its announcements on stderr
+    python_calls                   functions of Python's C interface
+    translator                     the translator: functions of numbers as LLVM's text, without Numba's type inference
+    machine                        LLVM's passes, object code and the loader: from a finished function to an address
+    kernels                        a kernel by its row: from disk, or made now; its address
+
+It imports `ops`, `kernels` and `runtime`.
 """

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba.extending import get_cython_function_address
 
-from tapegrad.engine.kernels.library import BLAS, LAPACK, SCIPY, SIGNATURES, SIZE, entry
+from tapegrad.engine.kernels.language.library import BLAS, LAPACK, SCIPY, SIGNATURES, SIZE, entry
 from tapegrad.engine.runtime.object_layouts import UFUNC_DATA, UFUNC_FUNCTIONS, ensure_known
 
 _LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)

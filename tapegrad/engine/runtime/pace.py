@@ -3,8 +3,8 @@
 While compiled code runs, a replay leaves Python's global lock to other threads, and afterwards it needs the lock to
 return. A thread that computes in Python keeps it for five milliseconds when asked for it. So a thread in the background
 works in short slices and sleeps in between, for it must be away when a replay ends: most replays then never meet it,
-and those that do wait for the rest of a slice. Where it may stop it calls `give_way`, which does nothing in any other
-thread.
+and those that do wait for the rest of a slice. Where it may stop it calls `pause_point`, which does nothing in
+any other thread.
 
 Replays shorter than any slice are spared in another way: slices are long and rare, so that of a hundred replays less
 than one waits.
@@ -77,7 +77,7 @@ def working(pace: Pace) -> Iterator[None]:
         _own.pace = None
 
 
-def give_way() -> None:
+def pause_point() -> None:
     """Pause, in a thread that works at a pace, if a slice is over. Who has a lock does not call it."""
     pace = _own.pace
     if pace is None:
@@ -88,10 +88,10 @@ def give_way() -> None:
         _own.began = perf_counter()
 
 
-def giving_way(items: Iterable[_T]) -> Iterator[_T]:
+def with_pauses(items: Iterable[_T]) -> Iterator[_T]:
     """Each item; before it a thread that works at a pace may pause."""
     for item in items:
-        give_way()
+        pause_point()
         yield item
 
 

@@ -1,26 +1,12 @@
-"""The sweeps: execution of instructions forwards and backwards.
+"""The sweeps: execution of instructions forwards and backwards. Read `binding` and `eager` first.
 
-In reading order:
+In reading order; each imports only those above it:
 
-    bind, bind_tangent, bind_recording  instructions bound to frames
-    passes, offsets                the loops of passes over a recording; places in a workspace
-    execute, segment_chunks, chunks  a kernel over all loops of a frame; parts of a segment
-    parallel, pool, synchronization  the same on several threads
-    eager                          append an instruction and run it
-    eager_lines, eager_products    the same for reductions and scans, and for products of matrices, in one call each
-    eager_matrices                 for functions of square matrices, and systems of equations
-    eager_rows, eager_joining      and for rows by number, and several slots joined
-    writes                         write in place
-    earlier_contents               what was there before, for the rules that read it
-    reachability, seeds, reverse, reverse_segments  the reverse sweep
-    tangent_reachability, tangent  the tangent sweep
-    subgraph                       the instructions between results and inputs, for Python
-    replay, jacobian_columns       bound programs
-    handle_words, workspace_pool   compiled functions: what is known of one, and its workspaces
-    handle_calls                   calls of one on raw addresses, from compiled code and from C
-    lanes                          bound programs of many instances at once
-    export                         the engine's memory as NumPy arrays
-    control_words                  words shared with Python
+    binding                        instructions bound to frames, and a kernel run over all loops of a frame
+    eager                          eager execution: an instruction is appended and run in one call
+    derivatives                    the reverse and the tangent sweep over a tape
+    threading                      threads of a sweep: the pool, and instructions cut in chunks for it
+    replays                        replays of bound programs: their loop, their handles and workspaces, and lanes
 
-It imports `tape`, `kernels` and `runtime`.
+It imports `tape`, `kernels`, `runtime` and `codegen`.
 """

@@ -1,19 +1,21 @@
-"""The tape: columns of instructions, slots and buffers.
+"""The tape: columns of instructions, slots and buffers. Read `fields` and `tape` first.
 
-In reading order:
+In reading order; each imports only those above it:
 
-    layout, columns                the header's words and codes; the columns, read and written by name
+    fields                         the fields of a tape's structs: header, columns, shapes, parameters and views
     blocks                         memory with a reference count
-    instruction                    an instruction as one value
-    growth, append                 new entries; instructions, and what they hold
-    history, versions              what memory held before in-place writes; new versions of a buffer
-    release, compaction            what nothing refers to is freed; gaps are closed
-    slots, views, memory           slots as Python makes them; views of them; the memory of a slot
-    geometry, parameters           shapes and strides; parameters of instructions
-    tape                           the tape as Python sees it
-    view                           a view: where elements lie in a buffer
+    compaction                     gaps are closed
+    guarded_memory                 an allocator for finding errors
+    history                        what memory held before in-place writes
+    checksums                      checksums of the primals that reverse rules read
+    append                         instructions, and what they hold
     copy_tape                      a tape copied at one moment
-    checksums, guarded_memory      means of finding errors
+    release                        what nothing refers to is freed
+    memory                         the memory of a slot
+    slots                          slots as Python makes them
+    tape                           the tape as Python sees it
+    versions                       new versions of a buffer
+    views                          views of them
 
-It imports `kernels` and `runtime`.
+It imports `kernels`, `runtime` and `codegen`.
 """

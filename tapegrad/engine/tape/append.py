@@ -1,12 +1,12 @@
 """Append instructions, which hold their operands and their result; count what is held and what is saved."""
 
-from tapegrad.engine.kernels.raw_memory import load_i64, store_i64
-from tapegrad.engine.runtime.compiler import inline_njit
-from tapegrad.engine.tape import columns as col
+from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language.raw_memory import load_i64, store_i64
 from tapegrad.engine.tape.checksums import note_reads
-from tapegrad.engine.tape.columns import INSTRUCTION_COLUMNS
-from tapegrad.engine.tape.growth import grow
-from tapegrad.engine.tape.layout import (
+from tapegrad.engine.tape.fields import columns as col
+from tapegrad.engine.tape.fields.columns import INSTRUCTION_COLUMNS
+from tapegrad.engine.tape.fields.growth import grow
+from tapegrad.engine.tape.fields.layout import (
     CHECKSUMS,
     DIFFERENTIABLE,
     INSTRUCTION_CAPACITY,

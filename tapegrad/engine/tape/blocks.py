@@ -5,8 +5,9 @@ others. The two words before the data are the count and the size in bytes; a blo
 a cache line, and keeps what the allocator returned in the word before those two.
 """
 
-from tapegrad.engine.kernels.inlining import noinline_loop
-from tapegrad.engine.kernels.raw_memory import (
+from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language.inlining import noinline_loop
+from tapegrad.engine.kernels.language.raw_memory import (
     calloc,
     free,
     load_f32,
@@ -18,8 +19,7 @@ from tapegrad.engine.kernels.raw_memory import (
     store_f64,
     store_i64,
 )
-from tapegrad.engine.runtime.compiler import inline_njit
-from tapegrad.engine.tape.layout import F32
+from tapegrad.engine.tape.fields.layout import F32
 
 _LARGE = 1024
 _LINE = 64

@@ -7,8 +7,9 @@ checks are switched on.
 
 import numpy as np
 
-from tapegrad.engine.kernels.odometer import begin_index, next_index, step_to_next
-from tapegrad.engine.kernels.raw_memory import (
+from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
+from tapegrad.engine.kernels.language.odometer import begin_index, next_index, step_to_next
+from tapegrad.engine.kernels.language.raw_memory import (
     calloc,
     free,
     load_at,
@@ -19,11 +20,10 @@ from tapegrad.engine.kernels.raw_memory import (
     stack_words,
     store_i64,
 )
-from tapegrad.engine.runtime.compiler import entry_point, inline_njit
-from tapegrad.engine.tape import columns as col
-from tapegrad.engine.tape.geometry import item_size, size
+from tapegrad.engine.tape.fields import columns as col
+from tapegrad.engine.tape.fields.geometry import item_size, size
+from tapegrad.engine.tape.fields.layout import BUFFER_CAPACITY, CHECKSUMS, MAX_NDIM
 from tapegrad.engine.tape.history import contents_of, lies_in_history
-from tapegrad.engine.tape.layout import BUFFER_CAPACITY, CHECKSUMS, MAX_NDIM
 
 READS = 4  # words of an entry: three operands and the result
 _CAPACITY = 0  # word of the table; the entries follow it

@@ -1,13 +1,9 @@
 """Compact a tape: close the gaps that dead instructions leave."""
 
-from tapegrad.engine.kernels.raw_memory import load_i64, store_i64
-from tapegrad.engine.runtime.compiler import inline_njit
-from tapegrad.engine.tape import columns as col
-from tapegrad.engine.tape.layout import (
-    DEAD,
-    DEAD_OP,
-    INSTRUCTIONS,
-)
+from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language.raw_memory import load_i64, store_i64
+from tapegrad.engine.tape.fields import columns as col
+from tapegrad.engine.tape.fields.layout import DEAD, DEAD_OP, INSTRUCTIONS
 
 _COMPACT_FROM = 1024  # dead instructions below this number are not worth a compaction
 

@@ -1,10 +1,9 @@
 """Copy a tape by one call of compiled code, between which and the next no other thread can change it."""
 
-from tapegrad.engine.kernels.raw_memory import calloc, free, load_i64, load_u8, store_i64, store_u8
-from tapegrad.engine.runtime.compiler import EVERY_RECORDING, entry_point, inline_njit
-from tapegrad.engine.tape import columns as col
-from tapegrad.engine.tape.history import lies_in_history
-from tapegrad.engine.tape.layout import (
+from tapegrad.engine.codegen.translator.compiler import EVERY_RECORDING, entry_point, inline_njit
+from tapegrad.engine.kernels.language.raw_memory import calloc, free, load_i64, load_u8, store_i64, store_u8
+from tapegrad.engine.tape.fields import columns as col
+from tapegrad.engine.tape.fields.layout import (
     ALL_LIVE,
     BUFFERS,
     FREE_BUFFER,
@@ -18,7 +17,8 @@ from tapegrad.engine.tape.layout import (
     ORPHAN,
     SLOTS,
 )
-from tapegrad.engine.tape.parameters import count_params
+from tapegrad.engine.tape.fields.parameters import count_params
+from tapegrad.engine.tape.history import lies_in_history
 
 # The first words of a copy; then follows a line for each instruction, each slot in use, each buffer in use.
 (_COUNT, _SLOT_COUNT, _BUFFER_COUNT, _USED_SLOTS, _USED_BUFFERS, _BROKEN, _RECORDED, LINES) = range(8)

@@ -13,8 +13,8 @@ import mmap as system
 
 from numba import types
 
-from tapegrad.engine.kernels.raw_memory import load_i64, memcpy, memset, store_i64
-from tapegrad.engine.runtime.compiler import inline_njit
+from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language.raw_memory import load_i64, memcpy, memset, store_i64
 
 _PAGE = system.PAGESIZE
 _FRESH = system.MAP_PRIVATE | system.MAP_ANONYMOUS

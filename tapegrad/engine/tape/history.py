@@ -13,8 +13,9 @@ A history *ends* where the memory is let go, or where so much is written that a 
 base is all that is left of the memory.
 """
 
-from tapegrad.engine.kernels.odometer import begin_index, next_index, step_to_next
-from tapegrad.engine.kernels.raw_memory import (
+from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language.odometer import begin_index, next_index, step_to_next
+from tapegrad.engine.kernels.language.raw_memory import (
     calloc,
     free,
     load_i32,
@@ -28,11 +29,10 @@ from tapegrad.engine.kernels.raw_memory import (
     store_i64,
     store_u8,
 )
-from tapegrad.engine.runtime.compiler import inline_njit
-from tapegrad.engine.tape import columns as col
 from tapegrad.engine.tape.blocks import new_block, release_block
-from tapegrad.engine.tape.geometry import item_size, size
-from tapegrad.engine.tape.layout import HISTORIES, MAX_NDIM, NONE
+from tapegrad.engine.tape.fields import columns as col
+from tapegrad.engine.tape.fields.geometry import item_size, size
+from tapegrad.engine.tape.fields.layout import HISTORIES, MAX_NDIM, NONE
 
 # Words of a history.
 (

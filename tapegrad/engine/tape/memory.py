@@ -1,10 +1,10 @@
 """What lies behind a slot: its description, its memory, and its gradient."""
 
-from tapegrad.engine.kernels.raw_memory import memcpy, memset, store_i64
-from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point
-from tapegrad.engine.tape import columns as col
+from tapegrad.engine.codegen.translator.compiler import EVERY_COMPUTATION, entry_point
+from tapegrad.engine.kernels.language.raw_memory import memcpy, memset, store_i64
 from tapegrad.engine.tape.blocks import add_block, release_block
-from tapegrad.engine.tape.layout import EXTERNAL
+from tapegrad.engine.tape.fields import columns as col
+from tapegrad.engine.tape.fields.layout import EXTERNAL
 from tapegrad.engine.tape.release import free_cotangent
 
 # Words that `describe` returns.

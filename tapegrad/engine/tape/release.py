@@ -1,15 +1,14 @@
 """Release entries of a tape: what nothing refers to any more is freed, and the instructions that computed it die."""
 
-from tapegrad.engine.kernels.raw_memory import free, load_i64, store_i64
-from tapegrad.engine.runtime.compiler import entry_point, inline_njit, shared_njit
-from tapegrad.engine.tape import columns as col
+from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit, shared_njit
+from tapegrad.engine.kernels.language.raw_memory import free, load_i64, store_i64
 from tapegrad.engine.tape.append import count_saved_operands, saved
 from tapegrad.engine.tape.blocks import references, release_block
-from tapegrad.engine.tape.columns import BUFFER_COLUMNS, INSTRUCTION_COLUMNS, SLOT_COLUMNS
 from tapegrad.engine.tape.compaction import trim
-from tapegrad.engine.tape.history import end_history, end_history_with, leave_history, lies_in_history
-from tapegrad.engine.tape.instruction import instruction_at
-from tapegrad.engine.tape.layout import (
+from tapegrad.engine.tape.fields import columns as col
+from tapegrad.engine.tape.fields.columns import BUFFER_COLUMNS, INSTRUCTION_COLUMNS, SLOT_COLUMNS
+from tapegrad.engine.tape.fields.instruction import instruction_at
+from tapegrad.engine.tape.fields.layout import (
     ALL_LIVE,
     BUFFERS,
     CHECKSUMS,
@@ -29,7 +28,8 @@ from tapegrad.engine.tape.layout import (
     SLOTS,
     SUPERSEDED,
 )
-from tapegrad.engine.tape.parameters import free_params
+from tapegrad.engine.tape.fields.parameters import free_params
+from tapegrad.engine.tape.history import end_history, end_history_with, leave_history, lies_in_history
 
 
 @inline_njit

@@ -1,18 +1,31 @@
 """Slots as Python makes and drops them: on new memory, on NumPy's, and on that of other slots.
 
 Arguments are 64-bit integers and the ``id`` of NumPy arrays, whose shapes, strides and addresses are read here. A
-slot that is returned carries one handle, the new Tensor's. A negative number is an error of `engine.tape.layout`.
+slot that is returned carries one handle, the new Tensor's. A negative number is an error of
+`engine.tape.fields.layout`.
 """
 
 import numba
 
-from tapegrad.engine.kernels.raw_memory import load_i64, memcpy, stack_words, store_f32, store_f64, store_i64
-from tapegrad.engine.kernels.strided import in_c_order, reach
-from tapegrad.engine.runtime.compiler import EVERY_COMPUTATION, entry_point, inline_njit, shared_njit
-from tapegrad.engine.tape import columns as col
+from tapegrad.engine.codegen.translator.compiler import (
+    EVERY_COMPUTATION,
+    entry_point,
+    inline_njit,
+    shared_njit,
+)
+from tapegrad.engine.kernels.language.raw_memory import (
+    load_i64,
+    memcpy,
+    stack_words,
+    store_f32,
+    store_f64,
+    store_i64,
+)
+from tapegrad.engine.kernels.language.strided import in_c_order, reach
 from tapegrad.engine.tape.append import add_tensor_ref, is_freed
 from tapegrad.engine.tape.blocks import new_block, new_zero_block
-from tapegrad.engine.tape.geometry import (
+from tapegrad.engine.tape.fields import columns as col
+from tapegrad.engine.tape.fields.geometry import (
     ARRAY_EXTENTS,
     ARRAY_STRIDES,
     array_data,
@@ -25,8 +38,8 @@ from tapegrad.engine.tape.geometry import (
     item_size,
     size,
 )
-from tapegrad.engine.tape.growth import new_buffer, new_slot, new_view
-from tapegrad.engine.tape.layout import (
+from tapegrad.engine.tape.fields.growth import new_buffer, new_slot, new_view
+from tapegrad.engine.tape.fields.layout import (
     E_MEMORY,
     E_NDIM,
     E_OUTSIDE,

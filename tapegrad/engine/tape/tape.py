@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tapegrad.engine.runtime.uncopied import Uncopied
-from tapegrad.engine.tape import growth, release
-from tapegrad.engine.tape.columns import BUFFER, COLUMNS, HEADER_WORDS, INSTRUCTION, SLOT
-from tapegrad.engine.tape.layout import ALL_LIVE, BUFFERS, INSTRUCTIONS, NONE, SLOTS
+from tapegrad.engine.tape import release
+from tapegrad.engine.tape.fields import growth
+from tapegrad.engine.tape.fields.columns import BUFFER, COLUMNS, HEADER_WORDS, INSTRUCTION, SLOT
+from tapegrad.engine.tape.fields.layout import ALL_LIVE, BUFFERS, INSTRUCTIONS, NONE, SLOTS
 
 _CAPACITY = 256
 _COUNTS = {INSTRUCTION: INSTRUCTIONS, SLOT: SLOTS, BUFFER: BUFFERS}

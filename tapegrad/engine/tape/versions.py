@@ -1,12 +1,20 @@
 """New versions of a buffer: an in-place write moves its memory to a new one. What is read of the old one is kept."""
 
-from tapegrad.engine.kernels.raw_memory import load_i64, memcmp, memcpy, store_i64
-from tapegrad.engine.runtime.compiler import inline_njit
-from tapegrad.engine.tape import columns as col
+from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language.raw_memory import load_i64, memcmp, memcpy, store_i64
 from tapegrad.engine.tape.append import add_tensor_ref
 from tapegrad.engine.tape.blocks import new_block
-from tapegrad.engine.tape.geometry import is_contiguous, item_size, shows_each_once, size
-from tapegrad.engine.tape.growth import new_buffer, new_slot
+from tapegrad.engine.tape.fields import columns as col
+from tapegrad.engine.tape.fields.geometry import is_contiguous, item_size, shows_each_once, size
+from tapegrad.engine.tape.fields.growth import new_buffer, new_slot
+from tapegrad.engine.tape.fields.layout import (
+    ALL_LIVE,
+    DIFFERENTIABLE,
+    E_MEMORY,
+    EXTERNAL,
+    SUPERSEDED,
+    TRACED,
+)
 from tapegrad.engine.tape.history import (
     RECORD_BYTES,
     drop_if_empty,
@@ -18,14 +26,6 @@ from tapegrad.engine.tape.history import (
     log_region,
     new_history,
     pass_on,
-)
-from tapegrad.engine.tape.layout import (
-    ALL_LIVE,
-    DIFFERENTIABLE,
-    E_MEMORY,
-    EXTERNAL,
-    SUPERSEDED,
-    TRACED,
 )
 
 

@@ -6,11 +6,11 @@ negative number says no more than that there is no such view: NumPy is asked aga
 A view is first described: extents, and strides MAX_NDIM words behind them.
 """
 
-from tapegrad.engine.kernels.raw_memory import load_i64, stack_words, store_i64
-from tapegrad.engine.runtime.compiler import entry_point, inline_njit
-from tapegrad.engine.tape import columns as col
+from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
+from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_words, store_i64
 from tapegrad.engine.tape.append import add_tensor_ref
-from tapegrad.engine.tape.geometry import (
+from tapegrad.engine.tape.fields import columns as col
+from tapegrad.engine.tape.fields.geometry import (
     extent,
     fill_contiguous_strides,
     is_contiguous,
@@ -18,8 +18,8 @@ from tapegrad.engine.tape.geometry import (
     size,
     stride,
 )
-from tapegrad.engine.tape.growth import new_view
-from tapegrad.engine.tape.layout import E_DTYPES, E_NDIM, E_OUTSIDE, E_SHAPES, F32, MAX_NDIM, NONE
+from tapegrad.engine.tape.fields.growth import new_view
+from tapegrad.engine.tape.fields.layout import E_DTYPES, E_NDIM, E_OUTSIDE, E_SHAPES, F32, MAX_NDIM, NONE
 
 # A basic key as `view_key` takes it, four words a part: what it is, then a row, or first, end and step of a slice.
 ROW, SLICE, NEW_AXIS, ELLIPSIS = range(4)

@@ -1,11 +1,10 @@
 """Fit the nonlinear regressions of the NIST Statistical Reference Datasets by SciPy and by compiled code.
 
-In reading order:
+In reading order; each imports only those above it:
 
-    fit                            the example: nonlinear least squares from each starting point
     models                         the models, plain NumPy functions
     problems                       data, starting points and certified results
-    timing                         how much of a fit is spent in replays
+    fit                            the example: nonlinear least squares from each starting point
 
 The data, as NIST publishes them, are in ``problems.json``.
 """

@@ -1,15 +1,19 @@
 """Optimisers in compiled code, on the handles of recorded functions: no Python runs between two evaluations.
 
 Where a recorded function takes a way that is not known, or a function of the user's raises, the loops return to Python,
-and go on afterwards where they were. In reading order:
+and go on afterwards where they were.
 
-    single_fit                     one least-squares problem: settings in, SciPy's result out
-    curves                         `curve_fit`: its arguments checked, its fits done
-    models                         the model as a function of one vector, kept for the next call
-    many_fits, lane_models         many fits of one model; the model over lanes
-    descent                        minimisations, one or many: settings in, SciPy's result out
+In reading order; each imports only those above it:
+
+    arguments                      checked arguments
+    blocks                         words for compiled code
+    loops                          the loops of the optimisers, compiled: machines of states
     recorded                       the ways of a function; calls of it at fixed addresses
+    lane_models                    the model over lanes
+    models                         the model as a function of one vector, kept for the next call
     sharing                        problems shared among threads, with progress
-    blocks, arguments              words for compiled code; checked arguments
-    loops                          the compiled code
+    descent                        minimisations, one or many: settings in, SciPy's result out
+    many_fits                      many fits of one model
+    curves                         `curve_fit`: its arguments checked, its fits done
+    single_fit                     one least-squares problem: settings in, SciPy's result out
 """

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.array_checks import real
+from tapegrad.frontend.tensor.array_checks import real
 
 TOLERANCE = 1e-8
 

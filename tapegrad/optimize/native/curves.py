@@ -10,7 +10,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from tapegrad.errors import name_of
-from tapegrad.frontend.array_checks import real, refuse_subclass
+from tapegrad.frontend.tensor.array_checks import real, refuse_subclass
 from tapegrad.optimize.curve_plots import Shown
 from tapegrad.optimize.executors import Blocks, blocks_of, packed
 from tapegrad.optimize.native.arguments import (

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.optimize import OptimizeResult
 
-from tapegrad.frontend.array_checks import real
+from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.optimize.executors import Blocks, blocks_of, packed
 from tapegrad.optimize.native.arguments import check_feasible, checked_bounds, checked_positive, refuse
 from tapegrad.optimize.native.blocks import Block, Shape
-from tapegrad.optimize.native.loops import descent_words as word
-from tapegrad.optimize.native.loops import newton, quasi_newton
+from tapegrad.optimize.native.loops.descents import descent_fields as word
+from tapegrad.optimize.native.loops.descents import newton, quasi_newton
 from tapegrad.optimize.native.recorded import GRADIENT, PRODUCT, Recorded, Session, example_of
 from tapegrad.optimize.native.sharing import checked_threads, reporter, run_shared
 from tapegrad.optimize.objective import Objective

@@ -10,8 +10,8 @@ from tapegrad.optimize.native.recorded import Recorded
 from tapegrad.program.lanes.job import LaneWorkspace
 from tapegrad.program.lanes.programs import LaneProgram, Port, lane_program
 from tapegrad.program.lanes.rules import widened
-from tapegrad.program.program import Program
-from tapegrad.program.spec import JACFWD, NOW, ProgramSpec
+from tapegrad.program.programs.program import Program
+from tapegrad.program.streams.spec import JACFWD, NOW, ProgramSpec
 
 _MOST_LANES, _FEWEST_LANES = 128, 8
 _CACHE = 1 << 20  # bytes of the second-level cache of a core

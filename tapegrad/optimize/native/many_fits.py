@@ -6,9 +6,9 @@ import numpy as np
 
 from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.lane_models import LaneModel, lanes_for, program_of
-from tapegrad.optimize.native.loops import batch as compiled
-from tapegrad.optimize.native.loops import batch_words as word
-from tapegrad.optimize.native.loops.fit_words import NOT_FINITE
+from tapegrad.optimize.native.loops.batches import batch as compiled
+from tapegrad.optimize.native.loops.batches import batch_fields as word
+from tapegrad.optimize.native.loops.fit_fields import NOT_FINITE
 from tapegrad.optimize.native.recorded import Recorded, Session
 from tapegrad.optimize.native.sharing import run_shared
 from tapegrad.program.lanes.programs import LaneProgram

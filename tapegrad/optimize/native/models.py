@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import name_of
-from tapegrad.frontend.static_keys import Same, token
+from tapegrad.frontend.tensor.static_keys import Same, token
 from tapegrad.optimize.native.recorded import Recorded, example_of
 from tapegrad.optimize.residuals import residuals
 from tapegrad.transforms.jit import Jit, jit

@@ -10,17 +10,17 @@ from numpy.linalg import LinAlgError
 
 from tapegrad.autodiff.custom.callbacks import failure
 from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules, check_forward_rules
-from tapegrad.engine.kernels.status import CALL_FAILED
+from tapegrad.engine.kernels.language.status import CALL_FAILED
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.runtime.uncopied import Uncopied
-from tapegrad.engine.sweep.handle_words import SESSION_WORDS
-from tapegrad.engine.tape.view import View
+from tapegrad.engine.sweep.replays.handle_fields import SESSION_WORDS
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.optimize.native.loops import sessions
-from tapegrad.program.handle import Handle, Source, Way
-from tapegrad.program.program import Program
-from tapegrad.program.signature import Arguments
-from tapegrad.program.spec import COLUMNS, JACFWD, JACREV, JVP, VALUE_AND_GRAD, ProgramSpec
-from tapegrad.program.trace import Trace
+from tapegrad.program.programs.handle import Handle, Source, Specialization
+from tapegrad.program.programs.program import Program
+from tapegrad.program.recording.signature import Arguments
+from tapegrad.program.streams.spec import COLUMNS, JACFWD, JACREV, JVP, VALUE_AND_GRAD, ProgramSpec
+from tapegrad.program.traces.trace import Trace
 from tapegrad.transforms.jit import Jit
 
 _MOST_COLUMNS = 64  # that are kept side by side in a workspace
@@ -126,7 +126,7 @@ class _Ways(Uncopied):
         ways = []
         for program in programs:
             sources = [Source() if k < 0 else Source(program.given + k) for k in self.kind.sources]
-            ways.append(Way(program, sources, list(range(program.given))))
+            ways.append(Specialization(program, sources, list(range(program.given))))
         first = programs[0]
         results = [first.outputs[0] if k < 0 else first.bindings[first.given + k] for k in self.kind.sources]
         inputs = [View.in_c_order(array.shape, array.dtype) for array in arrays]

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from tapegrad.errors import name_of
-from tapegrad.frontend.array_checks import real
+from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.optimize.native.arguments import (
     TOLERANCE,
     check_feasible,
@@ -17,8 +17,8 @@ from tapegrad.optimize.native.arguments import (
     refuse,
 )
 from tapegrad.optimize.native.blocks import Block, Shape
-from tapegrad.optimize.native.loops import fit_words as word
-from tapegrad.optimize.native.loops import levenberg
+from tapegrad.optimize.native.loops import fit_fields as word
+from tapegrad.optimize.native.loops.fits import levenberg
 from tapegrad.optimize.native.loops.losses import LOSSES
 from tapegrad.optimize.native.recorded import Recorded, Session
 

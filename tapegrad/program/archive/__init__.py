@@ -1,12 +1,15 @@
 """Recordings in files: numbers and names only, checked before anything is made of them.
 
+In reading order; each imports only those above it:
+
     fields                         values of a file, each held against what it must be
     container                      arrays and a header of text in one file
-    structures                     structures of arguments and results
     pack                           a recording as arrays
-    rules                          what must hold of a tape from a file beside the rules of `engine.verify`
+    rules                          what must hold of a tape from a file beside the rules of `engine.inspection.verify`
+    structures                     structures of arguments and results
     unpack                         arrays as a tape that programs are bound from
-    ways, functions                a program of a recording; all that a compiled function has
+    specializations                a program of a recording
+    functions                      all that a compiled function has
 
 No address, no code and no name of a class comes from a file.
 """

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.tape.layout import MAX_NDIM
+from tapegrad.engine.tape.fields.layout import MAX_NDIM
 
 
 class DamagedFileError(ValueError):

@@ -5,20 +5,20 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.tape.view import View
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.program.archive import container
 from tapegrad.program.archive.fields import field, refuse_unless
 from tapegrad.program.archive.pack import Constants
+from tapegrad.program.archive.specializations import packed_specialization, unpacked_specialization
 from tapegrad.program.archive.structures import Tree, argument, result, tree_of
 from tapegrad.program.archive.unpack import constants_of
-from tapegrad.program.archive.ways import packed_way, unpacked_way
-from tapegrad.program.handle import Handle, Way
+from tapegrad.program.programs.handle import Handle, Specialization
 
 _MOST_WAYS = 1000
 
 
 def packed_function(
-    name: str, example: tuple[Any, ...], results: Sequence[Any], ways: Sequence[Way]
+    name: str, example: tuple[Any, ...], results: Sequence[Any], ways: Sequence[Specialization]
 ) -> bytes:
     """The bytes of a file.
 
@@ -42,7 +42,7 @@ def packed_function(
     if any(tree != trees[0] for tree in trees):
         raise TypeError(f"save: the ways of {name} return different structures; a file holds one")
     constants = Constants()
-    parts = [packed_way(way, constants, name) for way in ways]
+    parts = [packed_specialization(way, constants, name) for way in ways]
     header = {
         "name": name,
         "arguments": tree_of(example, argument, "the arguments"),
@@ -82,7 +82,9 @@ class StoredFunction:
             for tree in (self.arguments, self.results)
         )
         made = [
-            unpacked_way(_record(way), _part(arrays, f"way{number}."), constants, (inputs, results))
+            unpacked_specialization(
+                _record(way), _part(arrays, f"way{number}."), constants, (inputs, results)
+            )
             for number, way in enumerate(ways)
         ]
         self.handle = Handle(made, inputs, results)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.tape.layout import DIFFERENTIABLE, EXTERNAL, NONE, TRACED
-from tapegrad.engine.tape_view import Instruction, TapeView, read_tape
+from tapegrad.engine.inspection.tape_view import Instruction, TapeView, read_tape
+from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, EXTERNAL, NONE, TRACED
 from tapegrad.ops import CODES
 from tapegrad.ops.params import GuardParams
-from tapegrad.program.recording import RecordedTape
+from tapegrad.program.recording.recording import RecordedTape
 
 _GUARD = CODES["guard"]
 KEPT_FLAGS = DIFFERENTIABLE | EXTERNAL | TRACED

@@ -1,4 +1,4 @@
-"""What must hold of a tape from a file beside the rules of `engine.verify`, which trust who recorded it.
+"""What must hold of a tape from a file beside the rules of `engine.inspection.verify`, which trust who recorded it.
 
 A rule takes a view of the tape and the number of an instruction or of a buffer, and says what is wrong; nothing if it
 holds.
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.tape.layout import MAX_NDIM
-from tapegrad.engine.tape_view import Slot, TapeView
-from tapegrad.engine.verify.rules import STANDING_ON_FACTORS
+from tapegrad.engine.inspection.tape_view import Slot, TapeView
+from tapegrad.engine.inspection.verify.rules import STANDING_ON_FACTORS
+from tapegrad.engine.tape.fields.layout import MAX_NDIM
 from tapegrad.ops.params import Region, read, words_of
 from tapegrad.program.archive.fields import most_bytes
 
@@ -55,7 +55,7 @@ def _broken_region(region: Region) -> str:
 
 
 def factors_are_computed(t: TapeView, i: int) -> str:
-    """Row exchanges are no constants, which `engine.verify` takes on trust."""
+    """Row exchanges are no constants, which `engine.inspection.verify` takes on trust."""
     instruction = t.instructions[i]
     number = STANDING_ON_FACTORS.get(instruction.op)
     if number is None or t.slots[instruction.operands[number]].buffer in t.writers:
@@ -99,7 +99,7 @@ def elements_lie_on_their_boundaries(t: TapeView, s: int) -> str:
 
 
 def writers_follow_one_another(t: TapeView, b: int) -> str:
-    """The instructions that write a buffer follow one another, as `engine.verify` asks of what counts producers."""
+    """The instructions that write a buffer follow one another, as `verify` asks of what counts producers."""
     writers = t.writers[b]
     together = writers == list(range(writers[0], writers[-1] + 1))
     return "" if together else f"the instructions that write it, {writers}, do not follow one another"

@@ -1,7 +1,7 @@
 """Arrays of numbers from a file as a tape that programs are bound from.
 
-Every number is held against its bounds, then every rule of `engine.verify` and of `archive.rules` against the tape,
-before anything is executed or memory for it is allocated. No address comes from the file.
+Every number is held against its bounds, then every rule of `engine.inspection.verify` and of `archive.rules` against
+the tape, before anything is executed or memory for it is allocated. No address comes from the file.
 """
 
 import hashlib
@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine import kernel_table, verify
-from tapegrad.engine.tape.columns import HEADER_WORDS
-from tapegrad.engine.tape.layout import ALL_LIVE, MAX_NDIM, NONE
+from tapegrad.engine import kernel_table
+from tapegrad.engine.inspection import verify
+from tapegrad.engine.inspection.tape_view import Buffer, Instruction, Slot, TapeView
+from tapegrad.engine.tape.fields.columns import HEADER_WORDS
+from tapegrad.engine.tape.fields.layout import ALL_LIVE, MAX_NDIM, NONE
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPES
-from tapegrad.engine.tape.view import View
-from tapegrad.engine.tape_view import Buffer, Instruction, Slot, TapeView
 from tapegrad.errors import IllegalTapeError
 from tapegrad.ops import CODES
 from tapegrad.ops.params import GuardParams
@@ -44,7 +45,7 @@ class _Constants:
 
     def __init__(self, owners: dict[int, np.ndarray]) -> None:
         self.owners = owners
-        self.guard_places: list[Any] = []  # a file has none
+        self.guard_lines: list[Any] = []  # a file has none
         self.words = np.zeros(HEADER_WORDS, np.int64)
         self.words[ALL_LIVE] = 1
         for word, address in kernel_table.tables().items():

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tapegrad.engine.kernels import frame as word
-from tapegrad.engine.kernels.segment_frame import COUNTS, word_of
-from tapegrad.program.fusion.segments import Bound
-from tapegrad.program.stream import MADE_UP, InstructionStream
+from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language.segment_frame import COUNTS, word_of
+from tapegrad.program.fusion.grouping.segments import BoundSegment
+from tapegrad.program.streams.stream import MADE_UP, InstructionStream
 
 RANGE_SHIFT = 40  # a TiB for each array, in the negative addresses, which has room for eight million of them
 
@@ -29,7 +29,7 @@ def range_of(number: int) -> tuple[int, int]:
     return start, start + (1 << RANGE_SHIFT)
 
 
-class Outside:
+class ExternalAddresses:
     """The arrays outside of a program, numbered in the order in which its frames name them.
 
     Parameters
@@ -59,7 +59,7 @@ class Outside:
         pairs = zip(streams, np.split(frames, ends), strict=True)
         self.streams = [_with_frames(stream, own) for stream, own in pairs]
 
-    def addressed(self, bound: Bound) -> Bound:
+    def addressed(self, bound: BoundSegment) -> BoundSegment:
         """Return a segment with real addresses in place of made-up ones."""
         words = list(bound.words)
         first = COUNTS + len(bound.segment.counts)

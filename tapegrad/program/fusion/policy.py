@@ -16,11 +16,11 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.runtime.pace import pace_beside, working
-from tapegrad.engine.tape.layout import BROADCAST_SUM, ELEMENTWISE, NONE, OP_KIND
+from tapegrad.engine.tape.fields.layout import BROADCAST_SUM, ELEMENTWISE, NONE, OP_KIND
 from tapegrad.program.fusion.background import worker
-from tapegrad.program.fusion.nests import seed_counts
-from tapegrad.program.spec import IF_KNOWN, NEVER, NOW
-from tapegrad.program.stream import InstructionStream
+from tapegrad.program.fusion.grouping.nests import seed_counts
+from tapegrad.program.streams.spec import IF_KNOWN, NEVER, NOW
+from tapegrad.program.streams.stream import InstructionStream
 
 _COMPILING = 2e7  # nanoseconds that a segment takes to compile, or less
 _ROW, _ELEMENT = 6.0, 0.15  # nanoseconds that a row costs, and an element in it, which a segment does not

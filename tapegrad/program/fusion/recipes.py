@@ -13,16 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tapegrad.engine.emitter import objects
-from tapegrad.engine.emitter.target import host
-from tapegrad.engine.kernels import frame as word
-from tapegrad.engine.runtime import cache, cache_files, sources
+from tapegrad.engine.codegen.ir.target import host
+from tapegrad.engine.codegen.machine import objects
+from tapegrad.engine.codegen.store import cache, cache_files
+from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.runtime import sources
 from tapegrad.errors import IllegalTapeError
-from tapegrad.program.fusion.nests import loops_of
-from tapegrad.program.fusion.segments import Bound
-from tapegrad.program.stream import InstructionStream
+from tapegrad.program.fusion.grouping.nests import loops_of
+from tapegrad.program.fusion.grouping.segments import BoundSegment
+from tapegrad.program.streams.stream import InstructionStream
 
-Units = list[int | Bound]
+Units = list[int | BoundSegment]
 
 
 class Recipe(NamedTuple):
@@ -40,7 +41,11 @@ class Recipe(NamedTuple):
     added: list[int]
 
 
-_READ = ("engine/kernel_table.py", "program/memory_plan.py", "program/stream.py")  # beside tables and passes
+_READ = (
+    "engine/kernel_table.py",
+    "program/streams/memory_plan.py",
+    "program/streams/stream.py",
+)  # beside tables and passes
 
 
 @functools.cache

@@ -8,9 +8,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from tapegrad.engine.emitter.kernels import segment_text
-from tapegrad.engine.emitter.rows import primal_of
-from tapegrad.engine.emitter.segment import (
+from tapegrad.engine.codegen.kernels import segment_text
+from tapegrad.engine.codegen.rows.rows import primal_of
+from tapegrad.engine.codegen.segments.segment import (
     EXPONENTIALS,
     EXTREME,
     FORWARD,
@@ -23,20 +23,20 @@ from tapegrad.engine.emitter.segment import (
     Line,
     SegmentRow,
 )
-from tapegrad.engine.emitter.segment_rows import op_of
-from tapegrad.engine.kernels.segment_frame import COUNTS, TURNS, word_of
+from tapegrad.engine.codegen.segments.segment_rows import op_of
+from tapegrad.engine.kernels.language.segment_frame import COUNTS, TURNS, word_of
+from tapegrad.program.fusion.grouping.rows import BYTES
+from tapegrad.program.fusion.grouping.segments import BoundSegment
 from tapegrad.program.fusion.outside import located
-from tapegrad.program.fusion.rows import BYTES
-from tapegrad.program.fusion.segments import Bound
-from tapegrad.program.spec import JACREV, JVP, VALUE_AND_GRAD, ProgramSpec
-from tapegrad.program.stream import MADE_UP, RANGE_SHIFT, RUN_FORWARD
+from tapegrad.program.streams.spec import JACREV, JVP, VALUE_AND_GRAD, ProgramSpec
+from tapegrad.program.streams.stream import MADE_UP, RANGE_SHIFT, RUN_FORWARD
 
 _WAYS = ("forward", "reverse", "tangent")
 _PRIMALS = re.compile(r"\b(x0|x1|x2|y)\b")
 _ATOM = re.compile(r"[\w.\[\]:]+")
 
 
-class Placed(NamedTuple):
+class PlacedSegment(NamedTuple):
     """A segment in a stream.
 
     Attributes
@@ -49,7 +49,7 @@ class Placed(NamedTuple):
         The addresses of the arrays outside of the program, which have made-up ones in the words.
     """
 
-    bound: Bound
+    bound: BoundSegment
     instructions: list[int]
     directions: list[int]
     outside: list[int]
@@ -72,7 +72,7 @@ class InProgram(NamedTuple):
         Whether it belongs to a stream of nothing but tangents.
     """
 
-    placed: Placed
+    placed: PlacedSegment
     spec: ProgramSpec
     inputs: int
     given: int
@@ -217,12 +217,12 @@ class _Names:
         if number < 0:
             return
         if row.way in (SUM, FORWARD, EXPONENTIALS, EXTREME) and direction == RUN_FORWARD:
-            self._name_result(row.seconds[0] if row.way == SUM else row.primals[-1], f"v{number}{step}")
+            self._name_result(row.duals[0] if row.way == SUM else row.primals[-1], f"v{number}{step}")
             return
         if row.primals[3] >= 0:
             self._names.setdefault(row.primals[3], f"v{number}{step}")
-        if row.seconds[3] >= 0:
-            self._name_second(row.seconds[3], f"v{number}{step}{'_dot' if row.way == TANGENT else '_bar'}")
+        if row.duals[3] >= 0:
+            self._name_second(row.duals[3], f"v{number}{step}{'_dot' if row.way == TANGENT else '_bar'}")
 
     def _name_result(self, line: int, name: str) -> None:
         """Name the result of a kernel that serves for primals, which come first, and for tangents."""
@@ -289,28 +289,28 @@ def _statements(row: SegmentRow, names: _Names) -> list[str]:
     if row.way in (EXTREME, TIES, PORTIONS):
         return [_extreme(row, names)]
     if row.way == SHARES:
-        x, y, to, bar = (names[k] for k in (row.primals[0], row.primals[3], row.seconds[0], row.seconds[3]))
+        x, y, to, bar = (names[k] for k in (row.primals[0], row.primals[3], row.duals[0], row.duals[3]))
         return [f"{to} {'=' if row.stored & 1 else '+='} {bar}*exp({x}-{y})"]
     partials = op_of(row.op).partials
-    wanted = [j for j in op_of(row.op).differentiable_operands if row.seconds[j] >= 0]
+    wanted = [j for j in op_of(row.op).differentiable_operands if row.duals[j] >= 0]
     if row.way == REVERSE:
-        bar = names[row.seconds[3]]
+        bar = names[row.duals[3]]
         return [
-            f"{names[row.seconds[j]]} {'=' if row.stored & 1 << j else '+='} "
+            f"{names[row.duals[j]]} {'=' if row.stored & 1 << j else '+='} "
             f"{_product(bar, _with_names(partials[j], row, names))}"
             for j in wanted
         ]
     terms = [
-        _product(names[row.seconds[j]], _with_names(partials[j], row, names))
+        _product(names[row.duals[j]], _with_names(partials[j], row, names))
         for j in wanted
         if partials[j] != "0"
     ]
-    return [f"{names[row.seconds[3]]} = {' + '.join(terms) or '0'}"]
+    return [f"{names[row.duals[3]]} = {' + '.join(terms) or '0'}"]
 
 
 def _sum(row: SegmentRow, names: _Names) -> str:
-    to, line = names[row.seconds[0]], names[row.seconds[3]]
-    sums = names.is_single(row.seconds[0]) and not names.is_single(row.seconds[3])
+    to, line = names[row.duals[0]], names[row.duals[3]]
+    sums = names.is_single(row.duals[0]) and not names.is_single(row.duals[3])
     return f"{to} {'=' if row.stored & 1 else '+='} {f'sum({line})' if sums else line}"
 
 
@@ -321,8 +321,8 @@ def _extreme(row: SegmentRow, names: _Names) -> str:
         also = "" if row.along == 0 else f"{y}, "
         return f"{y} = {row.op.removesuffix('_reduce')}({also}{x})"
     if row.way == TIES:
-        return f"{names[row.seconds[0]]} {'=' if row.along == 0 else '+='} sum({x}=={y})"
-    ties, to, bar = names[row.primals[1]], names[row.seconds[0]], names[row.seconds[3]]
+        return f"{names[row.duals[0]]} {'=' if row.along == 0 else '+='} sum({x}=={y})"
+    ties, to, bar = names[row.primals[1]], names[row.duals[0]], names[row.duals[3]]
     return f"{to} {'=' if row.stored & 1 else '+='} where({x}=={y}, {bar}/{ties}, 0)"
 
 

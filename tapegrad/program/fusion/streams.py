@@ -6,24 +6,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tapegrad.engine.emitter import kernels as emitter
-from tapegrad.engine.emitter.segment_rows import cost_of_element
-from tapegrad.engine.kernels import frame as word
-from tapegrad.engine.kernels.accumulate import BLOCK
-from tapegrad.engine.kernels.segment_frame import COUNTS, SHARED, TURNS, word_of
-from tapegrad.engine.runtime.pace import giving_way
-from tapegrad.engine.sweep.parallel import SUMS_THRESHOLD
-from tapegrad.engine.sweep.segment_chunks import BY_STEPS, IS_SEGMENT, description
-from tapegrad.engine.verify import switch
+from tapegrad.engine.codegen import kernels as emitter
+from tapegrad.engine.codegen.segments.segment_rows import cost_of_element
+from tapegrad.engine.inspection.verify import switch
+from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language.segment_frame import COUNTS, SHARED, TURNS, word_of
+from tapegrad.engine.kernels.lines.accumulate import BLOCK
+from tapegrad.engine.runtime.pace import with_pauses
+from tapegrad.engine.sweep.threading.parallel import SUMS_THRESHOLD
+from tapegrad.engine.sweep.threading.segment_chunks import BY_STEPS, IS_SEGMENT, description
 from tapegrad.program.fusion import recipes
-from tapegrad.program.fusion.accesses import rows_of
-from tapegrad.program.fusion.groups_to_segments import fuse
-from tapegrad.program.fusion.outside import Outside, located, range_of
-from tapegrad.program.fusion.rows import Row
-from tapegrad.program.fusion.segments import Bound
-from tapegrad.program.fusion.shown import Placed
-from tapegrad.program.memory_plan import Blocks
-from tapegrad.program.stream import CONTINUED, MADE_UP, RANGE_SHIFT, WORKSPACE, InstructionStream, joined
+from tapegrad.program.fusion.grouping.accesses import rows_of
+from tapegrad.program.fusion.grouping.groups_to_segments import fuse
+from tapegrad.program.fusion.grouping.rows import Row
+from tapegrad.program.fusion.grouping.segments import BoundSegment
+from tapegrad.program.fusion.outside import ExternalAddresses, located, range_of
+from tapegrad.program.fusion.shown import PlacedSegment
+from tapegrad.program.streams.memory_plan import Blocks
+from tapegrad.program.streams.stream import (
+    CONTINUED,
+    MADE_UP,
+    RANGE_SHIFT,
+    WORKSPACE,
+    InstructionStream,
+    joined,
+)
 
 _SECOND_THREAD = 2e4  # nanoseconds of work from which a second thread pays
 _BINDING_BYTES = 1 << (RANGE_SHIFT - 1)
@@ -60,7 +67,7 @@ class Memory:
         return self._spans[bisect_right(self._starts, address) - 1]
 
 
-class Loose(NamedTuple):
+class UnfusedStream(NamedTuple):
     """A stream before it is fused, and whether it is executed many times."""
 
     stream: InstructionStream
@@ -68,7 +75,7 @@ class Loose(NamedTuple):
 
 
 def fused(
-    streams: list[Loose], blocks: Blocks, kept: list[int], only_if_known: bool
+    streams: list[UnfusedStream], blocks: Blocks, kept: list[int], only_if_known: bool
 ) -> list[InstructionStream] | None:
     """Streams that do the same by segments, wherever several rows can be one.
 
@@ -83,8 +90,8 @@ def fused(
     only_if_known
         Whether to do nothing, and return `None`, where that has not been done before.
     """
-    outside = Outside([each.stream for each in streams])
-    apart = [Loose(own, each.runs_again) for own, each in zip(outside.streams, streams, strict=True)]
+    outside = ExternalAddresses([each.stream for each in streams])
+    apart = [UnfusedStream(own, each.runs_again) for own, each in zip(outside.streams, streams, strict=True)]
     again = [int(each.runs_again) for each in streams]
     key = recipes.key_of(outside.streams, np.concatenate([[len(kept)], kept, again, blocks.bytes]))
     recipe = recipes.read(key)
@@ -102,13 +109,13 @@ def fused(
     ]
 
 
-def _recipe(streams: list[Loose], blocks: Blocks, kept: list[int]) -> recipes.Recipe:
+def _recipe(streams: list[UnfusedStream], blocks: Blocks, kept: list[int]) -> recipes.Recipe:
     """Fuse streams, and add the blocks that segments need."""
     memory = Memory(blocks)
     return recipes.Recipe(_fused(streams, memory, kept), memory.added)
 
 
-def _fused(streams: list[Loose], memory: Memory, kept: list[int]) -> list[recipes.Units]:
+def _fused(streams: list[UnfusedStream], memory: Memory, kept: list[int]) -> list[recipes.Units]:
     results = [memory.around(address) for address in kept]
     rows = [rows_of(each.stream, memory) for each in streams]
     read = [_spans(each, memory) for each in rows]
@@ -134,16 +141,18 @@ def _fused(streams: list[Loose], memory: Memory, kept: list[int]) -> list[recipe
 def _spans(rows: list[Row], memory: Memory) -> dict[int, set[_Span]]:
     """What rows touch, by block."""
     found: dict[int, set[_Span]] = {}
-    for row in giving_way(rows):
+    for row in with_pauses(rows):
         for access in row.accesses:
             found.setdefault(memory.around(access.start)[0], set()).add((access.start, access.stop))
     return found
 
 
-def _assembled(stream: InstructionStream, units: recipes.Units, outside: Outside) -> InstructionStream:
+def _assembled(
+    stream: InstructionStream, units: recipes.Units, outside: ExternalAddresses
+) -> InstructionStream:
     """The rows of a stream, and segments, in order. A frame that is too long for a row goes on in the next."""
     bound = [unit for unit in units if not isinstance(unit, int)]
-    segments = [_row_of(outside.addressed(each)) for each in giving_way(bound)]
+    segments = [_row_of(outside.addressed(each)) for each in with_pauses(bound)]
     order: list[int] = []
     place = len(stream)
     for unit in units:
@@ -154,16 +163,18 @@ def _assembled(stream: InstructionStream, units: recipes.Units, outside: Outside
             order += range(place, place + length)
             place += length
     found = joined([stream, *segments]).taking(order)
-    found.segments = [_placed(stream, each, outside) for each in giving_way(bound)]
+    found.segments = [_placed(stream, each, outside) for each in with_pauses(bound)]
     return found
 
 
-def _placed(stream: InstructionStream, bound: Bound, outside: Outside) -> Placed:
+def _placed(stream: InstructionStream, bound: BoundSegment, outside: ExternalAddresses) -> PlacedSegment:
     rows = list(bound.rows)
-    return Placed(bound, stream.number[rows].tolist(), stream.direction[rows].tolist(), outside.addresses)
+    return PlacedSegment(
+        bound, stream.number[rows].tolist(), stream.direction[rows].tolist(), outside.addresses
+    )
 
 
-def _row_of(bound: Bound) -> InstructionStream:
+def _row_of(bound: BoundSegment) -> InstructionStream:
     words = np.array(bound.words, np.int64)
     shared = np.array(_shared(bound), np.int64)
     words[word_of(SHARED)] = shared.ctypes.data
@@ -177,7 +188,7 @@ def _row_of(bound: Bound) -> InstructionStream:
     return stream
 
 
-def _shared(bound: Bound) -> list[int]:
+def _shared(bound: BoundSegment) -> list[int]:
     """What threads that share a segment have to know; nothing if they cannot."""
     words, turns = bound.words, bound.words[word_of(TURNS)]
     if bound.segment.by_steps:
@@ -187,7 +198,7 @@ def _shared(bound: Bound) -> list[int]:
     return description(len(words), max(bound.summed, default=turns), bound.sums)
 
 
-def _threshold(bound: Bound) -> int:
+def _threshold(bound: BoundSegment) -> int:
     """Turns from which a second thread pays; with sums as many as those of rows are taken in chunks from.
 
     In place of the two lowest bits it has those that say what parts are made of, and so is a little less.

@@ -1,7 +1,7 @@
 """Instructions that run for one lane after another, on buffers in which each lane is whole."""
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.tape_entries import Instruction
+from tapegrad.engine.inspection.tape_entries import Instruction
 from tapegrad.program.lanes.layout import FIRST
 from tapegrad.program.lanes.widening import Widening
 

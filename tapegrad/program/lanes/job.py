@@ -6,12 +6,12 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.runtime.uncopied import Uncopied
-from tapegrad.engine.sweep import lanes
-from tapegrad.engine.sweep.control_words import THREADS
-from tapegrad.engine.tape.layout import CONTROL
+from tapegrad.engine.sweep.binding.control_fields import THREADS
+from tapegrad.engine.sweep.replays import lanes
+from tapegrad.engine.tape.fields.layout import CONTROL
 from tapegrad.engine.tape.tape import words_at
 from tapegrad.program.lanes.programs import LaneProgram, Port
-from tapegrad.program.workspace import Workspace
+from tapegrad.program.programs.workspace import Workspace
 
 _LINE = 64  # bytes of a cache line
 

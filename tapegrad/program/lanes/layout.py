@@ -6,7 +6,7 @@ whole, one behind another. A buffer that all instances share has no lanes.
 
 from typing import NamedTuple
 
-from tapegrad.engine.tape.view import View
+from tapegrad.engine.tape.fields.view import View
 
 SHARED, LAST, FIRST = "shared", "last", "first"
 

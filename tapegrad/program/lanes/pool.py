@@ -5,17 +5,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tapegrad.engine.kernels import frame as word
+from tapegrad.engine.kernels.language import frame as word
 from tapegrad.engine.runtime.uncopied import Uncopied
-from tapegrad.engine.sweep.lanes import MOST_LANES
-from tapegrad.engine.tape.view import View
+from tapegrad.engine.sweep.replays.lanes import MOST_LANES
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.program.fusion.policy import Waiting
 from tapegrad.program.lanes import job
 from tapegrad.program.lanes.programs import LaneProgram, lane_program
 from tapegrad.program.lanes.rules import widened
-from tapegrad.program.op_facts import CALLS
-from tapegrad.program.spec import FORWARD, IF_KNOWN, JVP, NOW, VALUE_AND_GRAD, ProgramSpec
-from tapegrad.program.trace import Trace
+from tapegrad.program.passes.op_facts import CALLS
+from tapegrad.program.streams.spec import FORWARD, IF_KNOWN, JVP, NOW, VALUE_AND_GRAD, ProgramSpec
+from tapegrad.program.traces.trace import Trace
 
 _FEWEST_LANES = 8  # where the cache has no room for as many, instances are computed one by one
 _CACHE = 1 << 20  # bytes of a workspace that stays in the second-level cache of a core

@@ -7,8 +7,8 @@ ones are stacks, as they are multiplied without lanes.
 
 from typing import NamedTuple
 
-from tapegrad.engine.tape.view import View
-from tapegrad.engine.tape_entries import Instruction
+from tapegrad.engine.inspection.tape_entries import Instruction
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.ops import CODES
 from tapegrad.ops.params import MatmulParams, read
 from tapegrad.program.lanes.layout import LAST

@@ -11,19 +11,20 @@ from typing import NamedTuple
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.kernels import frame as word
-from tapegrad.engine.sweep import jacobian_columns, lanes
-from tapegrad.engine.tape.layout import NONE
-from tapegrad.engine.tape.view import View
+from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.sweep.derivatives import jacobian_columns
+from tapegrad.engine.sweep.replays import lanes
+from tapegrad.engine.tape.fields.layout import NONE
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.ops import GUARDS
-from tapegrad.program.gradient import GradientProgram, ReverseJacobianProgram
-from tapegrad.program.jacobian_columns import ColumnsProgram
 from tapegrad.program.lanes.layout import LAST
 from tapegrad.program.lanes.widening import Widened
-from tapegrad.program.program import Program
-from tapegrad.program.spec import FORWARD, JACFWD, JACREV, JVP, NEVER, VALUE_AND_GRAD, ProgramSpec
-from tapegrad.program.stream import InstructionStream
-from tapegrad.program.tangents import TangentProgram
+from tapegrad.program.programs.gradient import GradientProgram, ReverseJacobianProgram
+from tapegrad.program.programs.jacobian_columns import ColumnsProgram
+from tapegrad.program.programs.program import Program
+from tapegrad.program.programs.tangents import TangentProgram
+from tapegrad.program.streams.spec import FORWARD, JACFWD, JACREV, JVP, NEVER, VALUE_AND_GRAD, ProgramSpec
+from tapegrad.program.streams.stream import InstructionStream
 
 
 class Port(NamedTuple):
@@ -32,7 +33,7 @@ class Port(NamedTuple):
     Attributes
     ----------
     direction
-        SHARED, TAKE or GIVE, as in `engine.sweep.lanes`.
+        SHARED, TAKE or GIVE, as in `engine.sweep.replays.lanes`.
     array
         Number of the array: of one that the caller gives, or of a result.
     view

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.tape_entries import Instruction
-from tapegrad.engine.tape_view import TapeView
+from tapegrad.engine.inspection.tape_entries import Instruction
+from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.ops.params import DeterminedParams, EmbedParams, Region, WriteParams, read
 from tapegrad.program.lanes import rows, stacks
 from tapegrad.program.lanes.by_lane import by_lane

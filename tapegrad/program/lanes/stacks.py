@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.tape_entries import Instruction
+from tapegrad.engine.inspection.tape_entries import Instruction
 from tapegrad.ops import CODES
 from tapegrad.ops.params import RAISE, ArgsortParams, LocateParams, LuParams, read
 from tapegrad.program.lanes.by_lane import by_lane

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.tape.columns import BUFFER, COLUMNS, INSTRUCTION, SLOT
-from tapegrad.engine.tape.layout import BUFFERS, INSTRUCTIONS, NONE, SLOTS
-from tapegrad.engine.tape_entries import Buffer, Instruction, Slot
+from tapegrad.engine.inspection.tape_entries import Buffer, Instruction, Slot
+from tapegrad.engine.tape.fields.columns import BUFFER, COLUMNS, INSTRUCTION, SLOT
+from tapegrad.engine.tape.fields.layout import BUFFERS, INSTRUCTIONS, NONE, SLOTS
 
 _TYPES = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
@@ -35,7 +35,7 @@ class WidenedTape:
     ) -> None:
         self.recording = recording
         self.owners: dict[int, Any] = recording.owners
-        self.guard_places = recording.guard_places
+        self.guard_lines = recording.guard_lines
         self._geometries = [np.array((*s.view.shape, *s.view.strides), np.int64) for s in slots.values()]
         self._kept = list(kept)
         counts = {INSTRUCTION: len(instructions), SLOT: 1 + max(slots), BUFFER: 1 + max(buffers)}

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.engine.tape.layout import B8, EXTERNAL, F32, F64, I64, NONE
+from tapegrad.engine.inspection.tape_entries import Buffer, Instruction, Slot
+from tapegrad.engine.inspection.tape_view import TapeView
+from tapegrad.engine.tape.fields.layout import B8, EXTERNAL, F32, F64, I64, NONE
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
-from tapegrad.engine.tape.view import View
-from tapegrad.engine.tape_entries import Buffer, Instruction, Slot
-from tapegrad.engine.tape_view import TapeView
 from tapegrad.ops import CODES, COPY
 from tapegrad.ops.params import words_of
 from tapegrad.program.lanes.layout import FIRST, LAST, SHARED, Layout

@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine import kernel_table
+from tapegrad.engine.inspection.tape_entries import Instruction
+from tapegrad.engine.inspection.tape_view import TapeView, read_tape
 from tapegrad.engine.status import checked
 from tapegrad.engine.tape import slots
-from tapegrad.engine.tape.layout import DEAD_OP
+from tapegrad.engine.tape.fields.layout import DEAD_OP
 from tapegrad.engine.tape.tape import DTYPES
-from tapegrad.engine.tape_entries import Instruction
-from tapegrad.engine.tape_view import TapeView, read_tape
 from tapegrad.errors import UnsupportedError
-from tapegrad.frontend.record_structural import record_out
-from tapegrad.frontend.tensor import Tensor, from_slot
+from tapegrad.frontend.recording.record_structural import record_out
+from tapegrad.frontend.tensor.tensor import Tensor, from_slot
 from tapegrad.ops.params import read
 from tapegrad.program.lanes.layout import LAST
 from tapegrad.program.lanes.rules import widen
 from tapegrad.program.lanes.widening import Widening, depending_on
 from tapegrad.program.passes.dead_code import eliminate_dead_code
-from tapegrad.program.recording import RecordedTape
+from tapegrad.program.recording.recording import RecordedTape
 
 _MOST_UNROLLED = 64  # lanes of which each may have instructions of its own
 

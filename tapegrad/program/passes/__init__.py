@@ -1,15 +1,24 @@
 """Passes: each makes a new view of a recorded tape, from which programs are bound.
 
+In reading order; each imports only those above it:
+
+    layout_costs                   what rows cost by how their operands lie
+    layouts                        layouts
+    op_facts                       what passes know of ops
     common_subexpressions          what has been computed before is not computed again
+    cotangent_flow                 who reaches a cotangent first, and what is handed on in place
+    in_place                       writes to where the old contents are
+    liveness                       which instructions a program needs
     dead_code                      what no output and no guard needs
+    seed_sparsity                  which seeds a tangent depends on
 
 A pass may let instructions be dead, change operands, and move slots to other buffers; what it returns is verified
-wherever tapes are (`engine.verify.pass_rules`).
+wherever tapes are (`engine.inspection.verify.pass_rules`).
 """
 
 from collections.abc import Callable
 
-from tapegrad.engine.tape_view import TapeView
+from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.program.passes.common_subexpressions import eliminate_common_subexpressions
 from tapegrad.program.passes.dead_code import eliminate_dead_code
 

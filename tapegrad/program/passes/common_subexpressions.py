@@ -9,14 +9,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from tapegrad.engine.sweep import passes
-from tapegrad.engine.tape.layout import DEAD_OP, DIFFERENTIABLE, EXTERNAL, NONE
-from tapegrad.engine.tape_columns import Columns
-from tapegrad.engine.tape_entries import Buffers
-from tapegrad.engine.tape_view import TapeView
-from tapegrad.engine.view_columns import numbered
+from tapegrad.engine.inspection.tape_columns import Columns
+from tapegrad.engine.inspection.tape_entries import Buffers
+from tapegrad.engine.inspection.tape_view import TapeView
+from tapegrad.engine.inspection.view_columns import numbered
+from tapegrad.engine.sweep.replays import passes
+from tapegrad.engine.tape.fields.layout import DEAD_OP, DIFFERENTIABLE, EXTERNAL, NONE
 from tapegrad.ops import COPY
-from tapegrad.program.op_facts import ALWAYS_RUN, COMMUTATIVE
+from tapegrad.program.passes.op_facts import ALWAYS_RUN, COMMUTATIVE
 
 
 def eliminate_common_subexpressions(tape: TapeView) -> TapeView:
@@ -58,7 +58,7 @@ def _share_scalars(tape: TapeView, replacement: np.ndarray) -> None:
 
 
 def _rows(tape: TapeView, views: int) -> np.ndarray:
-    """The instructions as `engine.sweep.passes` takes them for value numbering."""
+    """The instructions as `engine.sweep.replays.passes` takes them for value numbering."""
     columns = tape.columns
     rows = np.empty((len(columns.op), passes.VALUE_WORDS), np.int64)
     result, written = columns.line[columns.result], columns.written

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from tapegrad.engine.tape.layout import DEAD_OP
-from tapegrad.engine.tape_view import TapeView
-from tapegrad.program.liveness import live_instructions
+from tapegrad.engine.inspection.tape_view import TapeView
+from tapegrad.engine.tape.fields.layout import DEAD_OP
+from tapegrad.program.passes.liveness import live_instructions
 
 
 def eliminate_dead_code(tape: TapeView) -> TapeView:

@@ -8,8 +8,8 @@ References
    for solving nonlinear equations with convex constraints", J. Comput. Appl. Math. 172, 2004.
 """
 
-from tapegrad.engine.kernels.raw_memory import load_f64, store_f64, store_i64
-from tapegrad.engine.runtime.compiler import inline_njit
+from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language.raw_memory import load_f64, store_f64, store_i64
 
 
 @inline_njit

@@ -2,12 +2,19 @@
 
 import math
 
-from tapegrad.engine.kernels.inlining import noinline_loop
-from tapegrad.engine.kernels.raw_memory import load_f64, load_i64, memcpy, memset, store_f64, store_i64
-from tapegrad.engine.kernels.status import CALL_FAILED, GUARD_FAILED
-from tapegrad.engine.runtime.compiler import inline_njit
-from tapegrad.engine.sweep.handle_calls import column, evaluate
-from tapegrad.optimize.native.loops.fit_words import NFEV, NJEV
+from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language.inlining import noinline_loop
+from tapegrad.engine.kernels.language.raw_memory import (
+    load_f64,
+    load_i64,
+    memcpy,
+    memset,
+    store_f64,
+    store_i64,
+)
+from tapegrad.engine.kernels.language.status import CALL_FAILED, GUARD_FAILED
+from tapegrad.engine.sweep.replays.handle_calls import column, evaluate
+from tapegrad.optimize.native.loops.fit_fields import NFEV, NJEV
 from tapegrad.optimize.native.loops.vectors import dot
 
 

@@ -11,8 +11,8 @@ References
 
 import math
 
-from tapegrad.engine.kernels.raw_memory import load_f64, store_f64
-from tapegrad.engine.runtime.compiler import inline_njit
+from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language.raw_memory import load_f64, store_f64
 
 LOSSES = {"linear": 0, "soft_l1": 1, "huber": 2, "cauchy": 3, "arctan": 4}
 LINEAR, SOFT_L1, HUBER, CAUCHY, ARCTAN = range(5)

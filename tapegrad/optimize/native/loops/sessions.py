@@ -1,10 +1,10 @@
 """Sessions of a compiled function, opened and closed by Python; bindings of a program over lanes."""
 
-from tapegrad.engine.kernels.raw_memory import load_i64
-from tapegrad.engine.runtime.compiler import entry_point
-from tapegrad.engine.sweep.handle_calls import close_session, open_session
-from tapegrad.engine.sweep.lanes import PROGRAM
-from tapegrad.engine.sweep.replay import BINDING_WORDS, BINDINGS, place
+from tapegrad.engine.codegen.translator.compiler import entry_point
+from tapegrad.engine.kernels.language.raw_memory import load_i64
+from tapegrad.engine.sweep.replays.handle_calls import close_session, open_session
+from tapegrad.engine.sweep.replays.lanes import PROGRAM
+from tapegrad.engine.sweep.replays.replay import BINDING_WORDS, BINDINGS, place
 
 
 @entry_point()

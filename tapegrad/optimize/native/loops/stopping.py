@@ -2,8 +2,8 @@
 
 import math
 
-from tapegrad.engine.runtime.compiler import inline_njit
-from tapegrad.optimize.native.loops.fit_words import BY_BOTH, BY_FTOL, BY_XTOL, GOES_ON
+from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.optimize.native.loops.fit_fields import BY_BOTH, BY_FTOL, BY_XTOL, GOES_ON
 
 _EPS = 2.220446049250313e-16
 

@@ -1,7 +1,7 @@
 """Loops over vectors of float64 at addresses, for optimisers."""
 
-from tapegrad.engine.kernels.inlining import noinline_loop, noinline_reordered
-from tapegrad.engine.kernels.raw_memory import load_f64, store_f64
+from tapegrad.engine.kernels.language.inlining import noinline_loop, noinline_reordered
+from tapegrad.engine.kernels.language.raw_memory import load_f64, store_f64
 
 
 @noinline_reordered

@@ -1,0 +1,86 @@
+"""The derivatives of linear structural ops, of which the row states a transpose and nothing else.
+
+The tangent of the result is the op itself, applied to the tangents. The cotangents are the transpose, applied to the
+cotangent of the result. Most often the transpose is another op with the same parameters.
+"""
+
+from typing import Any
+
+from numpy.lib.stride_tricks import as_strided
+
+from tapegrad.autodiff.accumulator import Value
+from tapegrad.autodiff.rules import transposes
+from tapegrad.autodiff.rules.step import Step
+from tapegrad.engine import kernel_table
+from tapegrad.engine.tape.fields.view import View
+from tapegrad.engine.tape.tape import Tape
+from tapegrad.frontend.recording.record_structural import record_out, record_reduction
+from tapegrad.frontend.recording.shape import contiguous
+from tapegrad.frontend.tensor.modes import current
+from tapegrad.frontend.tensor.tensor import Tensor, allocate, view_of
+from tapegrad.ops import CODES, COPY, Row
+
+
+def forward(step: Step, dots: list[Value | None]) -> Tensor:
+    """Return the tangent of the result: the op applied to the tangents, with zeros for a missing one."""
+    row, like = step.row, step.geometry(step.result)
+    operands = [
+        step.x(j) if row.reads[j] is None else step.dense(0.0 if x_dot is None else x_dot, j)
+        for j, x_dot in enumerate(dots)
+    ]
+    if row.kind in ("broadcast_sum", "reduction"):
+        axes = sum(1 << d for d, stride in enumerate(like.view.strides) if stride == 0)
+        return record_reduction(CODES[row.name], operands[0], axes, False, row.name)
+    if row.params is None:
+        return _record(row, operands, None, allocate(step.tape, like.dtype, like.shape, row.name))
+    places = [step.geometry(slot).view for slot in step.operands]
+    operands = [_laid_out(step.tape, x, place) for x, place in zip(operands, places, strict=True)]
+    return _record(row, operands, step.params, _empty(step.tape, like.view))
+
+
+def reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Return the cotangents of the operands: the transpose of the op, applied to the cotangent of the result."""
+    transpose = step.row.transpose or ""
+    if transpose not in CODES:
+        return transposes.RULES[transpose](step, y_bar)
+    row, like = kernel_table.row(CODES[transpose]), step.geometry(step.operands[0])
+    y_bar = step.dense(y_bar, -1)
+    if row.params is not None and not y_bar.data_or_traced().flags.c_contiguous:
+        y_bar = contiguous(y_bar)
+    operands = [y_bar, *map(step.x, range(1, len(step.operands)))]
+    params = None if row.params is None else row.params(*step.params)
+    return {0: _record(row, operands, params, allocate(step.tape, like.dtype, like.shape, row.name))}
+
+
+def _record(row: Row, operands: list[Tensor], params: Any, result: Tensor) -> Tensor:
+    tape, differentiate = current()
+    read = [x._slot_on(tape) for x in operands]
+    record_out(tape, CODES[row.name], result._slot_on(tape), read, params, row.name, differentiate)
+    return result
+
+
+# --- memory ----------------------------------------------------------------------------------------------------
+
+
+def _laid_out(tape: Tape, value: Tensor, place: View) -> Tensor:
+    """A value that lies in memory as a slot does, of whose strides parameters may speak: itself, or a recorded copy."""
+    if View(0, value.shape, value.data_or_traced().strides, place.dtype).steps == place.steps:
+        return value
+    if place.contiguous:
+        return contiguous(value)
+    copy = _empty(tape, place)
+    once = tuple(slice(1) if stride == 0 else slice(None) for stride in place.strides)
+    part, source = view_of(copy, copy.data_or_traced()[once]), view_of(value, value.data_or_traced()[once])
+    differentiate = current()[1]
+    record_out(tape, COPY, part._slot_on(tape), [source._slot_on(tape)], None, "copy", differentiate)
+    return copy
+
+
+def _empty(tape: Tape, like: View) -> Tensor:
+    """A Tensor with nothing in it yet that lies in memory as a slot does."""
+    if like.contiguous:
+        return allocate(tape, like.dtype, like.shape, "empty")
+    low, high = like.bounds
+    memory = allocate(tape, like.dtype, ((high - low) // like.itemsize,), "empty")
+    first = memory.data_or_traced()[(like.offset - low) // like.itemsize :]
+    return view_of(memory, as_strided(first, like.shape, like.strides))

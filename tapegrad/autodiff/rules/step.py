@@ -1,0 +1,129 @@
+"""One instruction of a sweep on Tensors: what the derivative rules of the ops work on."""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.autodiff.accumulator import Accumulator, Value
+from tapegrad.autodiff.graph_view import FREED_MEANWHILE, Geometry, Instruction, tensor_on
+from tapegrad.autodiff.regions import materialize
+from tapegrad.engine import kernel_table
+from tapegrad.engine.status import checked
+from tapegrad.engine.sweep.derivatives import subgraph
+from tapegrad.engine.sweep.eager import earlier_contents
+from tapegrad.engine.tape import slots
+from tapegrad.engine.tape.tape import Tape
+from tapegrad.errors import FreedGraphError
+from tapegrad.frontend.recording.running import copy_earlier
+from tapegrad.frontend.tensor.modes import current
+from tapegrad.frontend.tensor.tensor import Tensor, from_slot
+from tapegrad.ops import CODES, COPY
+from tapegrad.ops.params import read
+
+_FEW_WORDS = 32  # parameters for which there is room at once
+
+
+class Step:
+    """One instruction of a sweep on Tensors.
+
+    Attributes
+    ----------
+    tape
+        The tape of the instruction.
+    row
+        The row of its op.
+    result, operands
+        Its slots.
+    accumulator
+        The cotangents, or the tangents, of the sweep.
+    """
+
+    __slots__ = ("_asked", "_instruction", "accumulator", "operands", "result", "row", "tape")
+
+    def __init__(
+        self, tape: Tape, instruction: Instruction, accumulator: Accumulator, active: set[int] | None
+    ) -> None:
+        self.tape = tape
+        self.row = kernel_table.row(instruction.op)
+        self.result = instruction.result
+        self.operands = instruction.operands
+        self._instruction = instruction
+        self.accumulator = accumulator
+        self._asked = [
+            self.row.reads[j] is not None and is_active(accumulator.geometry(slot), active)
+            for j, slot in enumerate(instruction.operands)
+        ]
+
+    def is_alike(self, value: Tensor, slot: int) -> bool:
+        """Return whether a value has the shape and the dtype of a slot."""
+        if value._tape is not self.tape or value._base is not None:
+            return False
+        return bool(slots.are_alike(self.tape.header, value._slot, slot))
+
+    def asks(self, operand: int) -> bool:
+        """Return whether an operand needs a cotangent."""
+        return self._asked[operand]
+
+    def geometry(self, slot: int) -> Geometry:
+        """Return the geometry of a slot."""
+        return self.accumulator.geometry(slot)
+
+    def x(self, operand: int) -> Tensor:
+        """Return the primal of an operand."""
+        return self._tensor(self.operands[operand])
+
+    @property
+    def y(self) -> Tensor:
+        """The primal of the result."""
+        return self._tensor(self.result)
+
+    def primal(self, name: str) -> Tensor | float:
+        """Return the primal of a name in a row's text: a Tensor, or a float for a scalar constant."""
+        if name == "y":
+            return self.y
+        slot = self.operands[int(name[1])]
+        geometry = self.geometry(slot)
+        return geometry.number if geometry.number is not None else self._tensor(slot)
+
+    def _tensor(self, slot: int) -> Tensor:
+        """Return a Tensor on a slot, or raise if its primal was freed with the graph and then overwritten.
+
+        Of a slot on an earlier version of what was written to in place it is a recorded copy.
+        """
+        where = earlier_contents.where_primal_is(self.tape.header, slot)
+        if where == earlier_contents.GONE:
+            raise FreedGraphError(FREED_MEANWHILE)
+        if where == earlier_contents.THERE:
+            return tensor_on(self.tape, slot)
+        tape, differentiate = current()
+        dtype = self.geometry(slot).dtype
+        code = COPY if dtype.kind == "f" else CODES["cast_b8" if dtype.kind == "b" else "cast_i64"]
+        copy = copy_earlier(tape, code, slot, differentiate)
+        return from_slot(tape, checked(copy, "copy", self.geometry(slot).shape))
+
+    def dense(self, value: Value, operand: int) -> Tensor:
+        """Return a value of an operand, or of the result (-1), as a Tensor."""
+        geometry = self.geometry(self.result if operand < 0 else self.operands[operand])
+        return materialize(value, geometry.shape, geometry.dtype)
+
+    @property
+    def params(self) -> Any:
+        """The record of the op's parameters, `None` if it has none."""
+        record = self.row.params
+        return None if record is None else read(record, self._words())
+
+    def _words(self) -> list[int]:
+        """The words of the parameters, while the instruction lives."""
+        count, words = _FEW_WORDS, np.empty(0, np.int64)
+        while count > len(words):
+            words = np.empty(count, np.int64)
+            count = subgraph.read_params(self.tape.header, self.result, self._instruction.params, id(words))
+        if count == 0:
+            raise FreedGraphError(FREED_MEANWHILE)
+        found: list[int] = words[:count].tolist()
+        return found
+
+
+def is_active(geometry: Geometry, active: set[int] | None) -> bool:
+    """Return whether a buffer gets cotangents: if it is in `active`, or for `None` if it is differentiable."""
+    return geometry.differentiable if active is None else geometry.buffer in active

@@ -1,0 +1,100 @@
+"""Equal eigenvalues and singular values in rules on Tensors, and the parts of packed results."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.frontend.functions.matrices.matrices import record, transposed
+from tapegrad.frontend.functions.products.linalg import matmul
+from tapegrad.frontend.functions.reductions import reductions
+from tapegrad.frontend.functions.reductions.extremes import max as largest
+from tapegrad.frontend.functions.shapes import joining
+from tapegrad.frontend.functions.shapes.diagonals import diagonal
+from tapegrad.frontend.recording import elementwise
+from tapegrad.frontend.recording.shape import expand_dims, in_c_order, reshape
+from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
+from tapegrad.ops.params import DeterminedParams
+
+SAME = 1e4  # roundings in cotangents that are taken for equal
+_where = elementwise.where
+absolute, maximum, minimum = (elementwise.FUNCTIONS[name] for name in ("absolute", "maximum", "minimum"))
+_greater, _less_equal = (elementwise.FUNCTIONS[name] for name in ("greater", "less_equal"))
+
+
+def column(x: Tensor) -> Tensor:
+    return expand_dims(x, -1)
+
+
+def row(x: Tensor) -> Tensor:
+    return expand_dims(x, -2)
+
+
+def joined(parts: Sequence[Tensor]) -> Tensor:
+    """Return the parts of a packed result in their order, the last one of matrices, as they lie there row by row."""
+    stack = parts[-1].shape[:-2]
+    return joining.concatenate(
+        [reshape(each, (*stack, math.prod(each.shape[len(stack) :]))) for each in parts], -1
+    )
+
+
+def diagonal_matrix(x: Tensor) -> Tensor:
+    return column(x) * np.eye(x.shape[-1], dtype=x.dtype)
+
+
+def extent_of(x: Tensor) -> Tensor:
+    """Return the largest absolute value of each matrix, in a shape that compares with matrices."""
+    return largest(absolute(x), (-1, -2), keepdims=True, initial=0.0)
+
+
+def handed_on(values: Tensor, excess: Tensor) -> Tensor:
+    """Return values, if nothing is in excess."""
+    wrong: Any = _greater(excess, 0.0)
+    wrong = wrong if is_tensor(wrong) else from_array(np.ascontiguousarray(wrong), constant=True)
+    values, wrong = in_c_order(values), in_c_order(wrong)
+    return record(
+        "determined", [values, wrong], values.shape, DeterminedParams(values.size, wrong.size), "backward"
+    )
+
+
+class Ties:
+    """Which of some values, in order, are equal; all of it is without derivatives."""
+
+    def __init__(self, values: Tensor, extent: int) -> None:
+        self.slack = SAME * float(np.finfo(values.dtype).eps) * values.shape[-1]
+        self.values = values
+        close = (
+            8
+            * extent
+            * float(np.finfo(values.dtype).eps)
+            * largest(absolute(values), -1, keepdims=True, initial=0.0)
+        )
+        self.close = column(close)
+        self.one, self.zero = (np.asarray(number, values.dtype) for number in (1, 0))
+        gaps = absolute(row(values) - column(values))
+        self.tied = _where(_less_equal(gaps, self.close), self.one, self.zero)
+        self.others = self.tied * (1 - np.eye(values.shape[-1], dtype=values.dtype))
+        self.zeros = _where(_less_equal(column(values), self.close), self.one, self.zero)
+
+    def shared(self, x: Tensor) -> Tensor:
+        """Return numbers of which those of equal values are their mean."""
+        weights = self.tied / reductions.sum(self.tied, -1, keepdims=True)
+        return reshape(matmul(weights, column(x)), x.shape)
+
+    def inverse(self, divisor: Tensor, is_zero: Tensor) -> Tensor:
+        """Return reciprocals, and 0 where there is a tie."""
+        return (1 - is_zero) / _where(is_zero, self.one, divisor)
+
+
+def excess_of_pairs(diagonal_: Tensor, m: Tensor, ties: Ties) -> Tensor:
+    """Return by how much equal values are told apart, for each pair of them; see `kernels.eigh.is_determined`."""
+    of_values = ties.slack * extent_of(column(diagonal_))
+    of_vectors = ties.slack * extent_of(m)
+    own = diagonal(m, 0, -2, -1)
+    apart = absolute(row(diagonal_) - column(diagonal_)) - of_values
+    turned = absolute(m - transposed(m)) - of_vectors
+    mixed = maximum(absolute(m), absolute(row(own) - column(own))) - of_vectors
+    both = minimum(absolute(column(diagonal_)) - of_values, mixed)
+    excess: Tensor = ties.others * maximum(maximum(apart, turned), both)
+    return excess

@@ -1,0 +1,309 @@
+"""The loop of an elementwise kernel: over blocks of its lines, and in a block over vectors.
+
+Where every line is adjacent in memory, or what is read is a single element, the whole loop is one block, computed
+where it lies. Otherwise blocks of `BLOCK` elements are packed into scratch memory before, and brought to their places
+after. A single element needs no loop of its own: a masked load gives what its mask leaves out.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from tapegrad.engine.codegen.ir.body import Body, Value
+from tapegrad.engine.codegen.ir.lines import call_for
+from tapegrad.engine.codegen.ir.memory import (
+    POINTER,
+    Cotangent,
+    Line,
+    element_at,
+    halvings,
+    load,
+    moved,
+    scratch,
+    store,
+)
+from tapegrad.engine.codegen.ir.sums import Sum, add_to_parts
+from tapegrad.engine.codegen.ir.types import I64, Type
+from tapegrad.engine.kernels.lines.accumulate import BLOCK
+
+_BOOLEAN = Type("i1")
+
+
+@dataclass
+class Block:
+    """A block of a line: where its elements are, and what stands for them where they are a single one."""
+
+    at: Value
+    element: Type
+    several: Value | None = None
+    single: Value | None = None
+    everywhere: Value | None = None  # one element that stands for all
+    old: tuple[Value, Value] | None = None  # where what is added to is, and what the index is masked with
+    sums: Value | None = None  # where the partial sums are
+
+
+class Blocks:
+    """The loop over blocks.
+
+    Parameters
+    ----------
+    whole
+        Whether all of the loop may be one block; not where library loops take scratch memory.
+    """
+
+    def __init__(
+        self,
+        body: Body,
+        count: Value,
+        reads: Mapping[str, Line],
+        writes: Mapping[str, Line],
+        cotangents: Mapping[str, Cotangent] | None = None,
+        whole: bool = True,
+    ) -> None:
+        self.body, self.count = body, count
+        self._reads, self._writes, self._cotangents = reads, writes, cotangents or {}
+        self._whole = whole
+        self._zero = body.constant(I64, 0)
+        self._targets = {name: to.line for name, to in self._cotangents.items() if not to.summed}
+        lines = {**reads, **writes, **self._targets}
+        self._room = {name: scratch(body, line.element, BLOCK) for name, line in lines.items()}
+        self._sums = {name: Sum(body) for name, to in self._cotangents.items() if to.summed}
+        self._fits = self._whether_it_fits()
+        self._blocks: dict[str, Block] = {}
+        self.n, self.start = count, self._zero
+
+    def temporary(self, name: str, element: Type) -> None:
+        """Room for a block of values in between."""
+        self._room[name] = scratch(self.body, element, BLOCK)
+        self._blocks[name] = Block(self._room[name], element)
+
+    def _whether_it_fits(self) -> Value:
+        fits = self.body.constant(_BOOLEAN, 1)
+        for line in self._reads.values():
+            fits = fits & (line.stride.equal(line.element.bytes) | line.stride.equal(0))
+        for line in (*self._writes.values(), *self._targets.values()):
+            fits = fits & line.stride.equal(line.element.bytes)
+        return fits | self.count.equal(1)
+
+    @contextlib.contextmanager
+    def each(self) -> Iterator[None]:
+        """Around what is to be done with each block."""
+        body, block = self.body, self.body.constant(I64, BLOCK)
+        length = body.either(self._fits, self.count, block) if self._whole and not self._sums else block
+        with body.loop(self._zero, self.count, length) as start:
+            left = self.count - start
+            self.start = start
+            self.n = body.either(left < length, left, length)
+            self._open()
+            yield
+            self._close()
+        for name, each in self._sums.items():
+            each.bring_to(self._cotangents[name])
+
+    # --- before and after a block -----------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        places = {name: moved(line.base, self.start * line.stride) for name, line in self._reads.items()}
+        packed = self._packed(places)
+        for name, line in self._reads.items():
+            several = self.body.splat(line.stride.unequal(0))
+            single = self.body.splat(load(line.base, line.element))
+            self._blocks[name] = Block(packed[name], line.element, several, single)
+        for name, line in self._writes.items():
+            self._blocks[name] = Block(self._target(name, line), line.element)
+        for name, to in self._cotangents.items():
+            self._blocks[name] = self._block_of(name, to)
+
+    def _block_of(self, name: str, to: Cotangent) -> Block:
+        """A block of a cotangent: in scratch memory nothing is kept."""
+        body = self.body
+        if to.summed:
+            self._sums[name].begin()
+            return Block(to.line.base, to.line.element, sums=self._sums[name].parts)
+        target = self._target(name, to.line)
+        kept = (self._fits | to.line.stride.equal(to.line.element.bytes)) & ~to.stored
+        everywhere = body.either(kept, body.constant(I64, -1), self._zero)
+        nothings = body.nothings(to.line.element.element)
+        return Block(target, to.line.element, old=(body.either(kept, target, nothings), everywhere))
+
+    def _packed(self, places: dict[str, Value]) -> dict[str, Value]:
+        """Where the elements of a block that are read lie side by side."""
+        body, before = self.body, self.body.block
+        inside, after = body.fresh("pack"), body.fresh("packed")
+        body.do(f"br {self._fits}, label %{after}, label %{inside}")
+        body.begin(inside)
+        packed = {name: self._call_pack(name, place) for name, place in places.items()}
+        body.do(f"br label %{after}")
+        body.begin(after)
+        return {
+            name: body.phi(POINTER, **{before: places[name], inside: address})
+            for name, address in packed.items()
+        }
+
+    def _call_pack(self, name: str, place: Value) -> Value:
+        line = self._reads[name]
+        text = call_for("ptr", "pack", line.element, place, line.stride, self.n, self._room[name])
+        return self.body.load(POINTER, text)
+
+    def _target(self, name: str, line: Line) -> Value:
+        here = self._fits | line.stride.equal(line.element.bytes)
+        return self.body.either(here, moved(line.base, self.start * line.stride), self._room[name])
+
+    def _close(self) -> None:
+        for each in self._sums.values():
+            each.end()
+        with self.body.when(~self._fits):
+            for name, line in self._writes.items():
+                self.body.do(call_for("void", "flush", line.element, *self._way_back(name, line)))
+            for name, line in self._targets.items():
+                stored = self._cotangents[name].stored
+                self.body.do(call_for("void", "add", line.element, *self._way_back(name, line), stored))
+
+    def _way_back(self, name: str, line: Line) -> tuple[Value, Value, Value, Value]:
+        return self._room[name], moved(line.base, self.start * line.stride), line.stride, self.n
+
+    # --- the loop over vectors --------------------------------------------------------------------------------------
+
+    def over_elements(self, emit: Callable[["Elements"], None]) -> None:
+        """Emit what is to be done with each vector of a block, by one loop: the code is to be small here."""
+        body = self.body
+        with body.loop(self._zero, self.n, body.target.lanes) as i:
+            mask = body.lane_numbers() < body.splat(self.n - i)
+            emit(Elements(self._blocks, i, body.target.lanes, mask))
+
+    def pointer(self, name: str) -> tuple[Value, Value]:
+        """Address and stride of a block, for a library loop."""
+        block = self._blocks[name]
+        size = self.body.constant(I64, block.element.bytes)
+        if name in self._reads:
+            size = self.body.either(self._reads[name].stride.equal(0), self._zero, size)
+        return block.at, size
+
+
+def adjacent(line: Line) -> Block:
+    """A line that is adjacent, as one block."""
+    return Block(line.base, line.element)
+
+
+def adjacent_cotangent(to: Cotangent) -> Block:
+    """The same for a cotangent: what is not to be kept is read as -0.0."""
+    body, line = to.stored.body, to.line
+    nothings = body.nothings(line.element.element)
+    everywhere = body.either(to.stored, body.constant(I64, 0), body.constant(I64, -1))
+    return Block(line.base, line.element, old=(body.either(to.stored, nothings, line.base), everywhere))
+
+
+def everywhere(line: Line) -> Block:
+    """A line that is one element."""
+    element = load(line.base, line.element)
+    line.base.body.splat(element)  # known from now on, so that no loop does it again
+    return Block(line.base, line.element, everywhere=element)
+
+
+def written(to: Cotangent) -> Block:
+    """A cotangent that is written."""
+    return Block(to.line.base, to.line.element)
+
+
+def added_to(to: Cotangent) -> Block:
+    """A cotangent that is added to."""
+    line = to.line
+    return Block(line.base, line.element, old=(line.base, line.base.body.constant(I64, -1)))
+
+
+def over_vectors(
+    body: Body, n: Value, blocks: Mapping[str, Block], emit: Callable[["Elements"], None]
+) -> None:
+    """Emit what is to be done with each vector of blocks: a loop for whole ones, and masked, what is left."""
+    whole = _over_whole(body, n, blocks, emit)
+    with body.when(whole < n):
+        mask = body.lane_numbers() < body.splat(n - whole)
+        emit(Elements(blocks, whole, body.target.lanes, mask))
+
+
+def over_pieces(
+    body: Body, n: Value, blocks: Mapping[str, Block], emit: Callable[["Elements"], None]
+) -> None:
+    """The same, but of what is left halves, quarters, and so on: processors pass on no masked stores to loads."""
+    _over_whole(body, n, blocks, emit)
+    for lanes in halvings(body.target.lanes):
+        with body.when((n & lanes).unequal(0)):
+            emit(Elements(blocks, n & (-2 * lanes), lanes))
+
+
+def _over_whole(
+    body: Body, n: Value, blocks: Mapping[str, Block], emit: Callable[["Elements"], None]
+) -> Value:
+    whole = n & -body.target.lanes
+    with body.loop(body.constant(I64, 0), whole, body.target.lanes) as i:
+        emit(Elements(blocks, i, body.target.lanes))
+    return whole
+
+
+class Elements:
+    """A vector of elements of each block.
+
+    A single element is computed with in the first lane of a vector of two: comparisons of vectors stay in registers of
+    vectors, those of single numbers go by way of the processor's flags.
+    """
+
+    def __init__(
+        self, blocks: Mapping[str, Block], index: Value, lanes: int, mask: Value | None = None
+    ) -> None:
+        self._blocks, self._index, self._mask = blocks, index, mask
+        self._lanes, self._one = max(lanes, 2), lanes == 1
+
+    def type_of(self, element: Type) -> Type:
+        """The type of a vector of so many elements."""
+        return Type(element.element, self._lanes)
+
+    def _place(self, name: str) -> tuple[Block, Value, Type]:
+        block = self._blocks[name]
+        return block, element_at(block.at, block.element, self._index), self.type_of(block.element)
+
+    def read(self, name: str) -> Value:
+        """The elements of a block; truth values of bytes."""
+        block, place, type_ = self._place(name)
+        value = (
+            self._load(block, place, type_) if block.everywhere is None else self._copies(block.everywhere)
+        )
+        return value.unequal(0) if type_.element == "i8" else value
+
+    def _copies(self, element: Value) -> Value:
+        return element.body.splat(element, self._lanes)
+
+    def _load(self, block: Block, place: Value, type_: Type) -> Value:
+        mask = self._mask
+        if block.several is not None:
+            mask = block.several if mask is None else mask & block.several
+        return self._fetch(place, type_, mask, block.single)
+
+    def _fetch(self, place: Value, type_: Type, mask: Value | None, missing: Value | None = None) -> Value:
+        if not self._one:
+            return load(place, type_, mask, missing)
+        zeros, body = place.body.named(type_, "zeroinitializer"), place.body
+        return body.load(type_, f"insertelement {zeros}, {load(place, Type(type_.element))}, i32 0")
+
+    def _keep(self, value: Value, place: Value) -> None:
+        if self._one:
+            value = value.body.emit(Type(value.type.element), f"extractelement {value}, i32 0")
+        store(value, place, self._mask)
+
+    def write(self, name: str, value: Value) -> None:
+        """Write elements; truth values as bytes."""
+        _, place, _ = self._place(name)
+        bytes_ = value.body.convert("zext", value, "i8") if value.type.element == "i1" else value
+        self._keep(bytes_, place)
+
+    def add(self, name: str, value: Value) -> None:
+        """Add to elements where they are kept, otherwise write."""
+        block, place, type_ = self._place(name)
+        if block.sums is not None:
+            add_to_parts(block.sums, self._index, value, self._mask)
+            return
+        self._keep(value if block.old is None else self._old(block, type_) + value, place)
+
+    def _old(self, block: Block, type_: Type) -> Value:
+        assert block.old is not None
+        base, everywhere = block.old
+        return self._fetch(element_at(base, block.element, self._index & everywhere), type_, self._mask)

@@ -1,0 +1,161 @@
+"""Kernels by name: made when they are first needed, kept on disk, loaded once in a process."""
+
+import functools
+import hashlib
+import itertools
+from collections.abc import Callable, Collection, Iterable
+
+from tapegrad.engine.codegen.ir import lines
+from tapegrad.engine.codegen.ir.body import Body
+from tapegrad.engine.codegen.ir.target import Target, host
+from tapegrad.engine.codegen.ir.types import Type
+from tapegrad.engine.codegen.machine import machine, objects
+from tapegrad.engine.codegen.mathematics import MATHEMATICS
+from tapegrad.engine.codegen.rows import accumulation, adjacent_loops, bound, tangents
+from tapegrad.engine.codegen.rows.bound import Pattern
+from tapegrad.engine.codegen.rows.case import Case
+from tapegrad.engine.codegen.rows.functions import define
+from tapegrad.engine.codegen.rows.rows import forward, reverse
+from tapegrad.engine.codegen.rows.several_tangents import apply_symbol, define_apply
+from tapegrad.engine.codegen.segments import segment_kernels
+from tapegrad.engine.codegen.segments.segment import Segment
+from tapegrad.engine.codegen.translator.compiler import compiling
+from tapegrad.engine.kernels.language import library
+from tapegrad.engine.runtime import library_loops
+from tapegrad.ops import Op
+
+
+@functools.cache
+def _shared(target: Target) -> dict[str, Callable[[], Body]]:
+    """The functions that kernels call, by their symbols."""
+    pairs = itertools.product((1, 2, 3), (Type("double"), Type("float")))
+    return {
+        **{target.symbol(name): functools.partial(define, name, target) for name in MATHEMATICS},
+        **{
+            adjacent_loops.symbol(name, target): functools.partial(adjacent_loops.define, name, target)
+            for name in library.LOOPS
+        },
+        **lines.functions(target),
+        **accumulation.functions(target),
+        **{apply_symbol(*pair, target): functools.partial(define_apply, target, *pair) for pair in pairs},
+    }
+
+
+def bodies(op: Op, dtype: str, direction: str, target: Target) -> list[Body]:
+    """The functions of a kernel; the kernel itself is the last of them."""
+    case = Case(op, dtype, target)
+    try:
+        return _MAKERS[direction](case)
+    except LookupError as error:
+        raise LookupError(f"{op.name}: {error}") from None
+
+
+_MAKERS: dict[str, Callable[[Case], list[Body]]] = {
+    "forward": forward,
+    "reverse": reverse,
+    "tangent": tangents.tangent,
+}
+
+
+def compiled(parts: Iterable[Body], target: Target) -> objects.Compiled:
+    """The object code of functions, and what it calls."""
+    parts = list(parts)
+    text = machine.module_text(parts)
+    called = {name.strip('@"') for part in parts for name in part.declarations}
+    loops = {loop for part in parts for loop in part.loops}
+    known = _shared(target).keys()
+    return objects.Compiled(
+        machine.compile_text(text, target), tuple(sorted(called & known)), tuple(sorted(loops))
+    )
+
+
+@functools.cache
+def address(op: Op, dtype: str, direction: str, target: Target | None = None) -> int:
+    """The address of a kernel, for this processor or another kind that it can stand for."""
+    target = target or host()
+    symbol = Case(op, dtype, target).symbol(direction)
+    return _load(symbol, target, lambda: compiled(bodies(op, dtype, direction, target), target))
+
+
+@functools.cache
+def bound_address(op: Op, dtype: str, direction: str, pattern: Pattern, target: Target | None = None) -> int:
+    """The address of a kernel for rows whose frames have a pattern; 0 where there is none."""
+    case = Case(op, dtype, target or host())
+    known = bound.needed(case, direction, pattern)
+    return 0 if known is None else _bound_address(case, direction, known)
+
+
+@functools.cache
+def _bound_address(case: Case, direction: str, pattern: Pattern) -> int:
+    symbol, target = case.symbol(direction, pattern.code), case.target
+    return _load(symbol, target, lambda: compiled([bound.kernel(case, direction, pattern, symbol)], target))
+
+
+@functools.cache
+def _shared_address(symbol: str, target: Target) -> int:
+    return _load(symbol, target, lambda: compiled([_shared(target)[symbol]()], target))
+
+
+def _load(symbol: str, target: Target, make: Callable[[], objects.Compiled]) -> int:
+    return _enter(symbol, target, objects.obtain(symbol, target, make))
+
+
+def _enter(symbol: str, target: Target, found: objects.Compiled) -> int:
+    for each in found.calls:
+        _shared_address(each, target)
+    library_loops.ensure(found.loops)
+    return machine.load(found.code, symbol)
+
+
+def ensure_loops(names: Collection[str]) -> None:
+    """Fill the entries of loops that kernels written by hand call: the emitter's, and those of libraries."""
+    library_loops.ensure(set(names) - set(library.LOOPS))
+    for name in set(names) & set(library.LOOPS):
+        library_loops.enter(name, _shared_address(adjacent_loops.symbol(name, host()), host()))
+
+
+@functools.cache
+def address_of_accumulation(dtype: str, target: Target | None = None) -> int:
+    """The address of the kernel that adds lines to lines, or sums them up."""
+    target = target or host()
+    parts = functools.partial(accumulation.accumulate, dtype, target)
+    return _load(accumulation.symbol(dtype, target), target, lambda: compiled(parts(), target))
+
+
+def _symbol_of(segment: Segment, target: Target) -> str:
+    return target.symbol("segment", hashlib.sha256(repr(segment).encode()).hexdigest()[:24])
+
+
+def segment_text(segment: Segment) -> str:
+    """The module of a segment's kernel, in LLVM's language."""
+    target = host()
+    return machine.module_text(segment_kernels.define(segment, target, _symbol_of(segment, target)))
+
+
+_segments: dict[Segment, int] = {}
+
+
+def address_of_segment(segment: Segment) -> int:
+    """The address of a segment's kernel, made or taken from the cache.
+
+    The lock is taken when its code is there, for a thread in the background pauses while it makes that.
+    """
+    address = _segments.get(segment)
+    if address is None:
+        target = host()
+        symbol = _symbol_of(segment, target)
+        found = objects.obtain(
+            symbol, target, lambda: compiled(segment_kernels.define(segment, target, symbol), target)
+        )
+        with compiling:
+            address = _segments[segment] = _segments.get(segment) or _enter(symbol, target, found)
+    return address
+
+
+def is_kept(op: Op, dtype: str, direction: str) -> bool:
+    """Whether a kernel is on disk."""
+    return objects.is_kept(Case(op, dtype, host()).symbol(direction), host())
+
+
+def is_accumulation_kept(dtype: str) -> bool:
+    return objects.is_kept(accumulation.symbol(dtype, host()), host())

@@ -1,0 +1,7 @@
+"""LLVM's passes, object code and the loader: from a finished function to an address.
+
+In reading order; each imports only those above it:
+
+    machine                        compiling and loading
+    objects                        object code on disk
+"""

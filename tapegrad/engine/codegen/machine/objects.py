@@ -1,0 +1,88 @@
+"""Object code between processes: in the cache folder, a file for each kernel and each function that kernels call.
+
+A file is named by what it holds, by a digest of what it was made from, and by the processor. As with the other files
+of that folder, what cannot be read is made anew, and what cannot be written is done without.
+"""
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+
+from tapegrad.engine.codegen.ir.target import Target
+from tapegrad.engine.codegen.store import cache, cache_files
+from tapegrad.engine.kernels.language import frame, library, segment_frame
+from tapegrad.engine.kernels.lines import accumulate
+from tapegrad.engine.runtime import sources
+from tapegrad.ops import elementwise, row, special_functions
+
+
+class Compiled(NamedTuple):
+    """Object code, the functions of ours that it calls, and the library loops."""
+
+    code: bytes
+    calls: tuple[str, ...]
+    loops: tuple[str, ...]
+
+
+def _sources() -> list[Path]:
+    """Every source file whose text can change object code."""
+    read = (row, elementwise, special_functions, accumulate, frame, segment_frame, library)
+    return [
+        *sorted(Path(__file__).parents[1].rglob("*.py")),
+        *(Path(str(module.__file__)) for module in read),
+    ]
+
+
+@functools.cache
+def digest(target: Target) -> str:
+    """Digest of the sources, of LLVM's version and of the processor."""
+    state = hashlib.sha256(repr((llvm.llvm_version_info, target)).encode())
+    sources.add(state, _sources())
+    return state.hexdigest()[:16]
+
+
+def _file(name: str, target: Target) -> Path | None:
+    own, folder = digest(target), cache.folder()
+    return None if folder is None else folder / f"{name}.{own}.o"
+
+
+def is_kept(name: str, target: Target) -> bool:
+    file = _file(name, target)
+    return file is not None and cache_files.is_there(file)
+
+
+def _checked(parts: tuple[Any, ...]) -> Compiled:
+    """What a file holds, if it is what was written into it."""
+    compiled = Compiled(*parts)
+    if not isinstance(compiled.code, bytes) or not all(type(names) is tuple for names in compiled[1:]):
+        raise cache_files.DamagedFileError(parts)
+    return compiled
+
+
+def obtain(name: str, target: Target, make: Callable[[], Compiled]) -> Compiled:
+    """What the cache folder holds under a name, or what is made now, and kept."""
+    file = _file(name, target)
+    if file is None:
+        cache.complaints.make("there is no cache folder, and it cannot be made")
+        return make()
+    try:
+        if not file.parent.is_dir():
+            cache.complaints.make(f"the cache folder {file.parent} is gone")
+        found = cache_files.read(file)
+        if found is not None:
+            return _checked(found)
+    except OSError as error:
+        cache.complaints.make(f"a file in the cache folder {file.parent} cannot be read", error)
+    except Exception:  # unpickling can raise anything
+        cache.complaints.make(f"a damaged file in the cache folder {file.parent} is replaced")
+    made = make()
+    try:
+        cache.make_folder(file.parent)
+        cache_files.write(file, tuple(made))
+    except OSError as error:
+        cache.complaints.make(f"the cache folder {file.parent} cannot be written", error)
+    return made

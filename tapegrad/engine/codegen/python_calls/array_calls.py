@@ -1,0 +1,367 @@
+"""Python functions around compiled ones that work on arrays in a workspace: all that a call does, in one function.
+
+Such a function takes arrays and floats, and returns new arrays. It asks whether the arguments are of the expected types
+and whether all else is as before, takes a workspace, makes arrays for the results, has them computed without the global
+lock, and puts the workspace back. Where there are several ways to compute them, it begins with the one that served
+last. For a call that none of them serves it returns `None`, having done nothing.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.engine.codegen.python_calls.fast_calls import python_function
+from tapegrad.engine.codegen.python_calls.python_code import (
+    NULL,
+    Code,
+    ExternalFunction,
+    Module,
+    compiled,
+    word,
+)
+from tapegrad.engine.kernels.language.status import CALL_FAILED
+from tapegrad.engine.runtime.object_layouts import ARRAY_DATA, FLOAT_VALUE
+
+# Words of such a function.
+(
+    ARITY,  # number of arguments
+    HOLDS,  # a Python function that says whether all else is as before
+    FAILURE,  # a Python function that raises what was raised in a callback
+    KINDS,  # address of the types of the arguments
+    WAYS,  # address of the words of its ways
+    WAY_COUNT,
+    LAST,  # number of the way that served last
+) = range(7)
+_WORDS = 7
+# Words of a way.
+(
+    ENTRY,  # address of the compiled function
+    RESULTS,  # number of results
+    FORM,  # how they are returned
+    WORKSPACES,  # a list of those that are not in use
+    SHAPES,  # address of the descriptions of the results
+) = range(5)
+_WAY_WORDS = 5
+_DTYPE, _NDIM, _EXTENTS = range(3)  # words of a description
+_SHAPE_WORDS = 3
+# Forms, which are added up.
+_VALUED = 1  # the workspace's value comes first
+_TOGETHER = 2  # the arrays are in a tuple of their own
+
+_DATA, _NUMBER = ARRAY_DATA // 8, FLOAT_VALUE // 8  # words of an array and of a float
+_OUTSIDE = ExternalFunction(
+    none=None, true=True, array=np.ndarray, float64=np.dtype(np.float64), address="address", value="value"
+)
+
+
+class ArraySpecialization(NamedTuple):
+    """One of the ways to compute the results.
+
+    Attributes
+    ----------
+    entry
+        Address of the compiled function ``f(workspace, arrays)``, where `arrays` is the id of a tuple.
+    results
+        Shapes and dtypes of the results.
+    workspaces
+        Those that are not in use, with an `address` and a `value`.
+    valued
+        Whether the value of the workspace is returned first.
+    together
+        Whether the results are returned as a tuple.
+    """
+
+    entry: int
+    results: Sequence[tuple[tuple[int, ...], np.dtype[Any]]]
+    workspaces: list[Any]
+    valued: bool = False
+    together: bool = False
+
+    def words(self) -> tuple[list[int], Any]:
+        """Its words, and what has to live as long as they do."""
+        shapes = np.zeros((len(self.results), _SHAPE_WORDS), np.int64)
+        extents = [np.array(shape, np.int64) for shape, _ in self.results]
+        for row, (shape, dtype), sizes in zip(shapes, self.results, extents, strict=True):
+            row[:] = id(dtype), len(shape), sizes.ctypes.data
+        form = _VALUED * self.valued + _TOGETHER * self.together
+        words = [self.entry, len(self.results), form, id(self.workspaces), int(shapes.ctypes.data)]
+        return words, (self, shapes, extents)
+
+
+class ArrayCall(NamedTuple):
+    """What such a function does.
+
+    Attributes
+    ----------
+    kinds
+        The types of the arguments: arrays, and what is a Python float inside.
+    ways
+        What it tries; none, or one, serves the arguments of a call.
+    holds
+        Says whether all else is as before.
+    failure
+        Returns what was raised in a callback.
+    """
+
+    kinds: tuple[type, ...]
+    ways: Sequence[ArraySpecialization]
+    holds: Callable[[], bool]
+    failure: Callable[[], BaseException]
+
+    def function(self) -> Callable[..., Any]:
+        """The Python function."""
+        rows, kept = zip(*(way.words() for way in self.ways), strict=True)
+        ways, kinds = np.array(rows, np.int64), np.array([id(kind) for kind in self.kinds], np.int64)
+        raised = functools.partial(_raise, self.failure)
+        words = np.zeros(_WORDS, np.int64)
+        words[[ARITY, HOLDS, FAILURE]] = len(self.kinds), id(self.holds), id(raised)
+        words[[KINDS, WAYS, WAY_COUNT]] = kinds.ctypes.data, ways.ctypes.data, len(ways)
+        fixed = (int(words.ctypes.data), self, raised, words, ways, kinds, kept)  # all that has to live on
+        return python_function("replay", _address(), fixed)
+
+
+def fixed_of(function: Any) -> ArrayCall:
+    """What was said of such a function."""
+    call: ArrayCall = function.__self__[1]
+    return call
+
+
+def _raise(failure: Callable[[], BaseException]) -> None:
+    raise failure()
+
+
+@functools.cache
+def _address() -> int:
+    """Address of the C function that they share."""
+    return compiled("array_calls", _define, _OUTSIDE, "replayed")[0]
+
+
+def _define(module: Module) -> None:
+    for define in (
+        _fits,
+        _taken,
+        _as_array,
+        _released,
+        _plugged,
+        _returned,
+        _packed,
+        _run,
+        _put_back,
+        _tried,
+        _others,
+        _replayed,
+    ):
+        define(module)
+
+
+# --- its parts ---------------------------------------------------------------------------------------------------
+
+
+def _fits(module: Module) -> None:
+    """``fits(words, arguments, count)``: whether there are as many arguments as expected, of the expected types."""
+    code = Code(module, "fits", 3)
+    words, arguments, count = code.arguments
+    with code.where(code.differ(code.load(words, ARITY), count)):
+        code.ret(NULL)
+    kinds = code.load(words, KINDS)
+    with code.for_each(count) as k:
+        different = code.differ(code.type_of(code.load(arguments, k)), code.load(kinds, k))
+        with code.where(different):
+            code.ret(NULL)
+    code.ret(word(1))
+
+
+def _taken(module: Module) -> None:
+    """``taken(workspaces)``: the last one, which the list no longer has; null if there is none."""
+    code = Code(module, "taken", 1)
+    (workspaces,) = code.arguments
+    count = code.call("PyList_Size", workspaces)
+    with code.where_null(count):
+        code.ret(NULL)
+    last = code.builder.sub(count, word(1))
+    workspace = code.new_reference(code.call("PyList_GetItem", workspaces, last))
+    failed = code.call("PyList_SetSlice", workspaces, last, count, NULL)
+    with code.where(code.differ(failed, NULL)):  # no memory to shrink the list
+        code.call("PyErr_Clear")
+        code.drop(workspace)
+        code.ret(NULL)
+    code.ret(workspace)
+
+
+def _put_back(module: Module) -> None:
+    """``put_back(workspaces, workspace)``, whether there is an exception or not; without memory it is given up."""
+    code = Code(module, "put_back", 2)
+    workspaces, workspace = code.arguments
+    failed = code.call("PyList_Append", workspaces, workspace)
+    with code.where(code.differ(failed, NULL)):
+        code.call("PyErr_Clear")
+    code.drop(workspace)
+    code.ret(NULL)
+
+
+def _as_array(module: Module) -> None:
+    """``as_array(argument)``: an array itself, a new one with a float, or null with an exception."""
+    code = Code(module, "as_array", 1)
+    (argument,) = code.arguments
+    with code.where(code.equal(code.type_of(argument), code.outside("array"))):
+        code.ret(code.new_reference(argument))
+    dtype = code.new_reference(code.outside("float64"))
+    array = code.call("PyArray_Empty", NULL, NULL, dtype, NULL)
+    with code.where_null(array):
+        code.ret(NULL)
+    code.store(code.load(argument, _NUMBER), code.load(array, _DATA))
+    code.ret(array)
+
+
+def _released(module: Module) -> None:
+    """``released(arrays, count)``: give up the references to so many arrays."""
+    code = Code(module, "released", 2)
+    arrays, count = code.arguments
+    with code.for_each(count) as k:
+        code.drop(code.load(arrays, k))
+    code.ret(NULL)
+
+
+def _plugged(module: Module) -> None:
+    """``plugged(words, way, arguments, arrays)``: write the arrays to work on; null with an exception without any."""
+    code = Code(module, "plugged", 4)
+    words, way, arguments, arrays = code.arguments
+    given = code.load(words, ARITY)
+
+    def put(array: Any, k: Any) -> None:
+        with code.where_null(array):
+            code.call("released", arrays, k)
+            code.ret(NULL)
+        code.store(array, arrays, k)
+
+    with code.for_each(given) as k:
+        put(code.call("as_array", code.load(arguments, k)), k)
+    shapes = code.load(way, SHAPES)
+    with code.for_each(code.load(way, RESULTS)) as k:
+        shape = code.builder.add(shapes, code.builder.mul(k, word(8 * _SHAPE_WORDS)))
+        dtype = code.new_reference(code.load(shape, _DTYPE))
+        ndim, extents = code.load(shape, _NDIM), code.load(shape, _EXTENTS)
+        put(code.call("PyArray_Empty", ndim, extents, dtype, NULL), code.builder.add(given, k))
+    code.ret(word(1))
+
+
+def _returned(module: Module) -> None:
+    """``returned(way, results)``: the results as Python gets them; one of no dimensions as a NumPy scalar."""
+    code = Code(module, "returned", 2)
+    way, results = code.arguments
+    together = code.builder.and_(code.load(way, FORM), word(_TOGETHER))
+    with code.where_null(together):
+        code.ret(code.call("PyArray_Return", code.new_reference(code.load(results))))
+    count = code.load(way, RESULTS)
+    made = code.call("PyTuple_New", count)
+    with code.where_null(made):
+        code.ret(NULL)
+    with code.for_each(count) as k:
+        result = code.call("PyArray_Return", code.new_reference(code.load(results, k)))
+        with code.where_null(result):
+            code.drop(made)
+            code.ret(NULL)
+        code.call("PyTuple_SetItem", made, k, result)
+    code.ret(made)
+
+
+def _packed(module: Module) -> None:
+    """``packed(way, results, workspace)``: the same with the value of the workspace, if that is wanted."""
+    code = Code(module, "packed", 3)
+    way, results, workspace = code.arguments
+    found = code.call("returned", way, results)
+    valued = code.builder.and_(code.load(way, FORM), word(_VALUED))
+    with code.where(code.builder.or_(code.equal(valued, NULL), code.equal(found, NULL))):
+        code.ret(found)
+    value = code.call("PyObject_GetAttr", workspace, code.outside("value"))
+    with code.where_null(value):
+        code.drop(found)
+        code.ret(NULL)
+    value = code.call("PyArray_Return", value)
+    with code.where_null(value):
+        code.drop(found)
+        code.ret(NULL)
+    pair = code.call("PyTuple_New", word(2))
+    with code.where_null(pair):
+        code.drop(value)
+        code.drop(found)
+        code.ret(NULL)
+    code.call("PyTuple_SetItem", pair, word(0), value)
+    code.call("PyTuple_SetItem", pair, word(1), found)
+    code.ret(pair)
+
+
+def _run(module: Module) -> None:
+    """``run(words, way, arguments, workspace)``: the results; None if the call does not fit; null with an exception."""
+    code = Code(module, "run", 4)
+    words, way, arguments, workspace = code.arguments
+    attribute = code.call("PyObject_GetAttr", workspace, code.outside("address"))
+    with code.where_null(attribute):
+        code.ret(NULL)
+    address = code.call("PyLong_AsLongLong", attribute)
+    code.drop(attribute)
+    given = code.load(words, ARITY)
+    count = code.builder.add(given, code.load(way, RESULTS))
+    arrays = code.room(count)
+    with code.where_null(code.call("plugged", words, way, arguments, arrays)):
+        code.ret(NULL)
+    status = code.call_compiled(code.load(way, ENTRY), address, code.tuple_around(arrays))
+    with code.where(code.differ(status, NULL)):
+        code.call("released", arrays, count)
+        with code.where(code.equal(status, word(CALL_FAILED))):
+            code.ret(code.call("PyObject_CallNoArgs", code.load(words, FAILURE)))
+        code.ret(code.new_reference(code.outside("none")))
+    results = code.builder.add(arrays, code.builder.mul(given, word(8)))
+    found = code.call("packed", way, results, workspace)
+    code.call("released", arrays, count)
+    code.ret(found)
+
+
+def _tried(module: Module) -> None:
+    """``tried(words, number, arguments)``: what a way gives; None if it does not serve; null with an exception."""
+    code = Code(module, "tried", 3)
+    words, number, arguments = code.arguments
+    way = code.builder.add(code.load(words, WAYS), code.builder.mul(number, word(8 * _WAY_WORDS)))
+    workspaces = code.load(way, WORKSPACES)
+    workspace = code.call("taken", workspaces)
+    with code.where_null(workspace):
+        code.ret(code.new_reference(code.outside("none")))
+    found = code.call("run", words, way, arguments, workspace)
+    code.call("put_back", workspaces, workspace)
+    code.ret(found)
+
+
+def _others(module: Module) -> None:
+    """``others(words, last, arguments)``: the same of the ways but for the last one, until one serves."""
+    code = Code(module, "others", 3)
+    words, last, arguments = code.arguments
+    with code.for_each(code.load(words, WAY_COUNT)) as k, code.where(code.differ(k, last)):
+        found = code.call("tried", words, k, arguments)
+        with code.where(code.differ(found, code.outside("none"))):
+            code.store(k, words, LAST)
+            code.ret(found)
+        code.drop(found)
+    code.ret(code.new_reference(code.outside("none")))
+
+
+def _replayed(module: Module) -> None:
+    """``replayed(fixed, arguments, count)``, which Python calls. `fixed` is a tuple that begins with the words."""
+    code = Code(module, "replayed", 3, own=False)
+    fixed, arguments, count = code.arguments
+    words = code.call("PyLong_AsLongLong", code.load(code.items_of(fixed)))
+    with code.where_null(code.call("fits", words, arguments, count)):
+        code.ret(code.new_reference(code.outside("none")))
+    holds = code.call("PyObject_CallNoArgs", code.load(words, HOLDS))
+    with code.where_null(holds):
+        code.ret(NULL)
+    code.drop(holds)
+    with code.where(code.differ(holds, code.outside("true"))):
+        code.ret(code.new_reference(code.outside("none")))
+    last = code.load(words, LAST)
+    found = code.call("tried", words, last, arguments)
+    with code.where(code.equal(found, code.outside("none"))):
+        code.drop(found)
+        code.ret(code.call("others", words, last, arguments))
+    code.ret(found)

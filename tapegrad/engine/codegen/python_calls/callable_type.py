@@ -1,0 +1,149 @@
+"""Base classes whose instances are called without Python: by a function that they keep, if that returns something.
+
+``instance(*args)`` is ``instance._fast(*args)``. Where there are keywords, where the mode of the thread says so, where
+there is no such function yet or where it returns `None`, it is ``instance._general(args, kwargs)``.
+"""
+
+import ctypes
+from typing import Any
+
+from tapegrad.engine.codegen.python_calls.python_code import (
+    NULL,
+    Code,
+    ExternalFunction,
+    Module,
+    compiled,
+    word,
+)
+
+_CALL = 50  # Py_tp_call of Python's C interface
+_BASETYPE = 1 << 10  # Py_TPFLAGS_BASETYPE
+
+
+class _Slot(ctypes.Structure):
+    """``PyType_Slot`` of Python's C interface."""
+
+    _fields_ = (("slot", ctypes.c_int), ("function", ctypes.c_void_p))
+
+
+class _Spec(ctypes.Structure):
+    """``PyType_Spec`` of Python's C interface."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("basicsize", ctypes.c_int),
+        ("itemsize", ctypes.c_int),
+        ("flags", ctypes.c_uint),
+        ("slots", ctypes.c_void_p),
+    )
+
+
+_new_type = ctypes.pythonapi.PyType_FromSpec
+_new_type.restype, _new_type.argtypes = ctypes.py_object, (ctypes.c_void_p,)
+_kept: list[Any] = []  # what Python and compiled code refer to
+
+
+def callable_types(name: str, thread: Any, entered: list[Any], *flags: str) -> list[Any]:
+    """Such classes, which differ in what they ask the mode of the thread for.
+
+    Parameters
+    ----------
+    name
+        Their full name.
+    thread
+        Has the mode of the thread as its `mode`.
+    entered
+        Empty where no flag is set in the mode of any thread.
+    flags
+        For each class the attribute of a mode that is true where `_fast` does not serve.
+    """
+
+    def define(module: Module) -> None:
+        _define_general(module)
+        for flag in flags:
+            _define_is_set(module, flag)
+            _define_fast(module, flag)
+            _define_call(module, flag)
+
+    outside = ExternalFunction(
+        none=None, false=False, thread=thread, entered=entered, fast="_fast", general="_general", mode="mode",
+        **{flag: flag for flag in flags},
+    )  # fmt: skip
+    _kept.append(outside)
+    functions = [f"call_unless_{flag}" for flag in flags]
+    return [_made(name, address) for address in compiled("callable_types", define, outside, *functions)]
+
+
+def _made(name: str, address: int) -> Any:
+    slots = (_Slot * 2)(_Slot(_CALL, address), _Slot(0, None))
+    spec = _Spec(name.encode(), object.__basicsize__, 0, _BASETYPE, ctypes.addressof(slots))
+    _kept.append((spec, slots))
+    return _new_type(ctypes.addressof(spec))
+
+
+def _define_call(module: Module, flag: str) -> None:
+    """Define ``PyObject *call(PyObject *instance, PyObject *args, PyObject *kwargs)``, which Python calls."""
+    code = Code(module, f"call_unless_{flag}", 3, own=False)
+    found = code.call(f"fast_unless_{flag}", *code.arguments)
+    with code.where(code.equal(found, code.outside("none"))):
+        code.drop(found)
+        code.ret(code.call("general", *code.arguments))
+    code.ret(found)
+
+
+def _define_general(module: Module) -> None:
+    """Define ``general(instance, args, kwargs)``."""
+    code = Code(module, "general", 3)
+    instance, args, kwargs = code.arguments
+    given = code.room(word(3))
+    for k, value in enumerate((instance, args)):
+        code.store(value, given, k)
+    with code.where_null(kwargs):
+        empty = code.call("PyDict_New")
+        with code.where_null(empty):
+            code.ret(NULL)
+        code.store(empty, given, 2)
+        found = code.call("PyObject_VectorcallMethod", code.outside("general"), given, word(3), NULL)
+        code.drop(empty)
+        code.ret(found)
+    code.store(kwargs, given, 2)
+    code.ret(code.call("PyObject_VectorcallMethod", code.outside("general"), given, word(3), NULL))
+
+
+def _define_fast(module: Module, flag: str) -> None:
+    """Define ``fast(instance, args, kwargs)``: None where `_fast` does not serve, null with an exception."""
+    code = Code(module, f"fast_unless_{flag}", 3)
+    instance, args, kwargs = code.arguments
+    with (
+        code.where(code.differ(kwargs, NULL)),
+        code.where(code.differ(code.call("PyDict_Size", kwargs), NULL)),
+    ):
+        code.ret(code.new_reference(code.outside("none")))
+    fast = code.call("PyObject_GetAttr", instance, code.outside("fast"))
+    with code.where(code.builder.or_(code.equal(fast, NULL), code.equal(fast, code.outside("none")))):
+        code.ret(fast)
+    is_set = code.call(f"is_{flag}")
+    with code.where(code.differ(is_set, code.outside("false"))):
+        code.drop(fast)
+        with code.where_null(is_set):
+            code.ret(NULL)
+        code.ret(code.new_reference(code.outside("none")))
+    found = code.call("PyObject_Vectorcall", fast, code.items_of(args), code.call("PyTuple_Size", args), NULL)
+    code.drop(fast)
+    code.ret(found)
+
+
+def _define_is_set(module: Module, flag: str) -> None:
+    """Define ``is_set()``: True or False, which live for ever; null with an exception."""
+    code = Code(module, f"is_{flag}", 0)
+    with code.where_null(code.call("PyList_Size", code.outside("entered"))):
+        code.ret(code.outside("false"))
+    mode = code.call("PyObject_GetAttr", code.outside("thread"), code.outside("mode"))
+    with code.where_null(mode):
+        code.ret(NULL)
+    found = code.call("PyObject_GetAttr", mode, code.outside(flag))
+    code.drop(mode)
+    with code.where_null(found):
+        code.ret(NULL)
+    code.drop(found)
+    code.ret(found)

@@ -1,0 +1,358 @@
+"""C comparisons of Python objects with what they were, by identity: what a replay asks before it runs.
+
+A comparison is a row of words: the address of the function of its kind, and its operands, which are objects. Rows lie
+one behind the other. What a container must hold is a tuple, whose words are contiguous as well.
+"""
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.codegen.python_calls.fast_calls import python_function
+from tapegrad.engine.codegen.python_calls.python_code import (
+    NULL,
+    Code,
+    ExternalFunction,
+    Module,
+    compiled,
+    word,
+)
+from tapegrad.engine.runtime.object_layouts import (
+    ARRAY_DATA,
+    ARRAY_DESCR,
+    ARRAY_EXTENTS,
+    ARRAY_FLAGS,
+    ARRAY_NDIM,
+)
+
+Row = tuple[Any, ...]  # a kind, then up to three objects
+_OPERANDS = 3
+_ROW_WORDS = 1 + _OPERANDS
+_DESCR_GET = 54  # Py_tp_descr_get of Python's C interface
+_EQUAL = 2  # Py_EQ
+_SAME, _RAISED = word(1), word(-1)  # results beside NULL, where there is a difference
+_OUTSIDE = ExternalFunction(true=True, false=False, exception=Exception, array=np.ndarray)
+# Words of NumPy's array object, the second and the last of which are integers of 32 bits; its flag of contiguous ones.
+_DATA, _NDIM, _EXTENTS = ARRAY_DATA // 8, ARRAY_NDIM // 8, ARRAY_EXTENTS // 8
+_DTYPE, _FLAGS = ARRAY_DESCR // 8, ARRAY_FLAGS // 8
+_INT, _CONTIGUOUS = 0xFFFFFFFF, 1
+
+
+class Missing:
+    """Stands for no object, among the operands of a comparison."""
+
+
+class Comparisons:
+    """Comparisons that are made in order, up to the first that finds a difference.
+
+    Parameters
+    ----------
+    rows
+        For each comparison its kind and its operands. `Missing` stands for no object.
+
+        ==================  ============================================================================
+        type                an object, its class
+        attributes          an object, the dict of its attributes
+        entry               a dict, a key, the value
+        without             a dict, a set of keys that it does not have
+        cell                a cell, its contents
+        code                a function, its code
+        defaults            a function, its defaults
+        keyword_defaults    a function, its defaults of arguments by keyword
+        member              a descriptor that ``__slots__`` has made, an object, its value
+        elements            a list, a tuple of its elements
+        entries             a dict, a tuple of its keys, a tuple of its values, in order
+        parts               a function that returns an iterable, its argument, a tuple of what is iterated over
+        result              a function, its argument, the object that it returns
+        answer              a function, its argument, a value that is equal to the result
+        array               a function, its argument, (a contiguous array that is equal to the result, its bytes)
+        ==================  ============================================================================
+
+    Attributes
+    ----------
+    holds
+        Returns whether there is no difference; without Python, but for the functions that rows name.
+    """
+
+    __slots__ = ("_first", "_kept", "_words", "holds")
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._kept: list[Row] = list(rows)
+        self._words = np.array([_words(row) for row in rows], np.int64).reshape(len(rows), _ROW_WORDS)
+        header = np.array([len(rows), self._words.ctypes.data], np.int64)
+        addresses = _addresses()
+        # what compiled code refers to has to live on
+        fixed = (int(header.ctypes.data), header, self._words, self._kept)
+        self.holds: Callable[[], bool] = python_function("holds", addresses["holds"], fixed)
+        self._first = python_function("first_difference", addresses["first_difference"], fixed)
+
+    def first_difference(self) -> int:
+        """Return the number of the first comparison that finds a difference; -1 if there is none."""
+        return int(self._first())
+
+    def replace(self, number: int, row: Row) -> None:
+        """Put another comparison in the place of one."""
+        before, self._kept[number] = self._kept[number], row
+        self._words[number] = _words(row)
+        del before  # not while the words named its objects
+
+
+def _words(row: Row) -> list[int]:
+    kind, *operands = row
+    words = [0 if each is Missing else id(each) for each in operands]
+    return [_addresses()[kind], *words, *[0] * (_OPERANDS - len(words))]
+
+
+@functools.cache
+def _addresses() -> dict[str, int]:
+    """Addresses of the C functions: those of the kinds, and the two that run along the rows."""
+    names = [*_KINDS, "holds", "first_difference"]
+    return dict(zip(names, compiled("comparisons", _define, _OUTSIDE, *names), strict=True))
+
+
+def _define(module: Module) -> None:
+    _define_same_array(module)
+    for kind, define in _KINDS.items():
+        code = Code(module, kind, 1, own=False)
+        define(code, *(code.load(code.arguments[0], k) for k in range(1, 1 + _OPERANDS)))
+    _define_search(module)
+    _define_holds(module)
+    _define_first_difference(module)
+
+
+# --- along the rows ----------------------------------------------------------------------------------------------
+
+
+def _define_search(module: Module) -> None:
+    """Define ``search(header)``: the number of the first row that differs, or of rows; -1 with an exception."""
+    code = Code(module, "search", 1)
+    count, rows = (code.load(code.arguments[0], k) for k in range(2))
+    with code.for_each(count) as k:
+        row = code.builder.add(rows, code.builder.mul(k, word(8 * _ROW_WORDS)))
+        found = code.call_at(code.load(row), row)
+        with code.where(code.differ(found, _SAME)):
+            with code.where(code.equal(found, _RAISED)):
+                code.ret(_RAISED)
+            code.ret(k)
+    code.ret(count)
+
+
+def _begin(module: Module, name: str) -> tuple[Code, Any, Any]:
+    """Begin a function that Python calls, whose `fixed` is a tuple that begins with the header's address."""
+    code = Code(module, name, 3, own=False)
+    header = code.call("PyLong_AsLongLong", code.load(code.items_of(code.arguments[0])))
+    found = code.call("search", header)
+    with code.where(code.equal(found, _RAISED)):
+        code.ret(NULL)
+    return code, found, code.load(header)
+
+
+def _define_holds(module: Module) -> None:
+    code, found, count = _begin(module, "holds")
+    with code.where(code.differ(found, count)):
+        code.ret(code.new_reference(code.outside("false")))
+    code.ret(code.new_reference(code.outside("true")))
+
+
+def _define_first_difference(module: Module) -> None:
+    code, found, count = _begin(module, "first_difference")
+    first = code.builder.select(code.equal(found, count), word(-1), found)
+    code.ret(code.call("PyLong_FromLongLong", first))
+
+
+# --- kinds -------------------------------------------------------------------------------------------------------
+
+
+def _end(code: Code, found: Any, expected: Any) -> None:
+    """Return whether an object is the expected one."""
+    code.ret(code.builder.zext(code.equal(found, expected), expected.type))
+
+
+def _end_where_different(code: Code, found: Any, expected: Any) -> None:
+    with code.where(code.differ(found, expected)):
+        code.ret(NULL)
+
+
+def _end_where_failed(code: Code, found: Any) -> None:
+    """Return where a call has failed: an exception is a difference, but not an interrupt."""
+    with code.where_null(found):
+        _end_with_exception(code)
+
+
+def _end_where_raised(code: Code, status: Any) -> None:
+    with code.where(code.equal(status, _RAISED)):
+        _end_with_exception(code)
+
+
+def _end_with_exception(code: Code) -> None:
+    matches = code.call("PyErr_ExceptionMatches", code.outside("exception"))
+    with code.where_null(matches):
+        code.ret(_RAISED)
+    code.call("PyErr_Clear")
+    code.ret(NULL)
+
+
+def _type(code: Code, owner: Any, expected: Any, _: Any) -> None:
+    _end(code, code.type_of(owner), expected)
+
+
+def _attributes(code: Code, owner: Any, expected: Any, _: Any) -> None:
+    found = code.call("PyObject_GenericGetDict", owner, NULL)
+    _end_where_failed(code, found)
+    code.drop(found)
+    _end(code, found, expected)
+
+
+def _entry(code: Code, names: Any, name: Any, expected: Any) -> None:
+    found = code.call("PyDict_GetItemWithError", names, name)
+    with code.where_null(found), code.where(code.differ(code.call("PyErr_Occurred"), NULL)):
+        _end_with_exception(code)
+    _end(code, found, expected)
+
+
+def _without(code: Code, names: Any, absent: Any, _: Any) -> None:
+    with _for_each_entry(code, names) as (key, _value, _k):
+        found = code.call("PySet_Contains", absent, key)
+        _end_where_raised(code, found)
+        _end_where_different(code, found, NULL)
+    code.ret(_SAME)
+
+
+def _cell(code: Code, holder: Any, expected: Any, _: Any) -> None:
+    found = code.call("PyCell_Get", holder)
+    with code.where_null(found):
+        _end(code, found, expected)
+    code.drop(found)
+    _end(code, found, expected)
+
+
+def _of_function(get: str) -> Callable[..., None]:
+    def define(code: Code, function: Any, expected: Any, _: Any) -> None:
+        _end(code, code.call(get, function), expected)
+
+    return define
+
+
+def _member(code: Code, member: Any, owner: Any, expected: Any) -> None:
+    get = code.call("PyType_GetSlot", code.type_of(member), word(_DESCR_GET))
+    found = code.call_at(get, member, owner, code.type_of(owner))
+    with code.where_null(found):
+        code.call("PyErr_Clear")
+        _end(code, found, expected)
+    code.drop(found)
+    _end(code, found, expected)
+
+
+def _elements(code: Code, container: Any, expected: Any, _: Any) -> None:
+    count = code.call("PyTuple_Size", expected)
+    _end_where_different(code, code.call("PyList_Size", container), count)
+    parts = code.items_of(expected)
+    with code.for_each(count) as k:
+        _end_where_different(code, code.call("PyList_GetItem", container, k), code.load(parts, k))
+    code.ret(_SAME)
+
+
+def _entries(code: Code, mapping: Any, keys: Any, values: Any) -> None:
+    _end_where_different(code, code.call("PyDict_Size", mapping), code.call("PyTuple_Size", keys))
+    keys, values = code.items_of(keys), code.items_of(values)
+    with _for_each_entry(code, mapping) as (key, value, k):
+        _end_where_different(code, key, code.load(keys, k))
+        _end_where_different(code, value, code.load(values, k))
+    code.ret(_SAME)
+
+
+@contextmanager
+def _for_each_entry(code: Code, mapping: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """A loop over the entries of a dict: key, value and number of each."""
+    place, key, value = (code.room(word(1)) for _ in range(3))
+    code.store(NULL, place)
+    with code.for_each(code.call("PyDict_Size", mapping)) as k:
+        _end_where_different(code, code.call("PyDict_Next", mapping, place, key, value), _SAME)
+        yield code.load(key), code.load(value), k
+
+
+def _parts(code: Code, iterate: Any, owner: Any, expected: Any) -> None:
+    iterable = code.call("PyObject_CallOneArg", iterate, owner)
+    _end_where_failed(code, iterable)
+    found = code.call("PySequence_Tuple", iterable)
+    code.drop(iterable)
+    _end_where_failed(code, found)
+    count = code.call("PyTuple_Size", expected)
+    same = code.equal(code.call("PyTuple_Size", found), count)
+    with code.where(code.builder.not_(same)):
+        code.drop(found)
+        code.ret(NULL)
+    parts, wanted = code.items_of(found), code.items_of(expected)
+    with (
+        code.for_each(count) as k,
+        code.where(code.differ(code.load(parts, k), code.load(wanted, k))),
+    ):
+        code.drop(found)
+        code.ret(NULL)
+    code.drop(found)
+    code.ret(_SAME)
+
+
+def _answer(code: Code, ask: Any, owner: Any, expected: Any) -> None:
+    found = code.call("PyObject_CallOneArg", ask, owner)
+    _end_where_failed(code, found)
+    same = code.call("PyObject_RichCompareBool", found, expected, word(_EQUAL))
+    code.drop(found)
+    _end_where_raised(code, same)
+    code.ret(same)
+
+
+def _result(code: Code, ask: Any, argument: Any, expected: Any) -> None:
+    found = code.call("PyObject_CallOneArg", ask, argument)
+    _end_where_failed(code, found)
+    code.drop(found)
+    _end(code, found, expected)
+
+
+def _array(code: Code, convert: Any, owner: Any, expected: Any) -> None:
+    found = code.call("PyObject_CallOneArg", convert, owner)
+    _end_where_failed(code, found)
+    parts = code.items_of(expected)
+    bytes_ = code.call("PyLong_AsLongLong", code.load(parts, 1))
+    same = code.call("same_array", found, code.load(parts), bytes_)
+    code.drop(found)
+    code.ret(same)
+
+
+def _define_same_array(module: Module) -> None:
+    """Define ``same_array(found, expected, bytes)``: whether an object is a contiguous array equal to another one."""
+    code = Code(module, "same_array", 3)
+    found, expected, bytes_ = code.arguments
+    _end_where_different(code, code.type_of(found), code.outside("array"))
+    _end_where_different(code, code.load(found, _DTYPE), code.load(expected, _DTYPE))
+    ndim, other = (code.builder.and_(code.load(each, _NDIM), word(_INT)) for each in (expected, found))
+    _end_where_different(code, ndim, other)
+    extents, others = code.load(expected, _EXTENTS), code.load(found, _EXTENTS)
+    with code.for_each(ndim) as k:
+        _end_where_different(code, code.load(extents, k), code.load(others, k))
+    contiguous = code.builder.and_(code.load(found, _FLAGS), word(_CONTIGUOUS))
+    _end_where_different(code, contiguous, word(_CONTIGUOUS))
+    difference = code.call("memcmp", code.load(expected, _DATA), code.load(found, _DATA), bytes_)
+    _end(code, difference, NULL)
+
+
+_KINDS: dict[str, Callable[..., None]] = {
+    "type": _type,
+    "attributes": _attributes,
+    "entry": _entry,
+    "without": _without,
+    "cell": _cell,
+    "code": _of_function("PyFunction_GetCode"),
+    "defaults": _of_function("PyFunction_GetDefaults"),
+    "keyword_defaults": _of_function("PyFunction_GetKwDefaults"),
+    "member": _member,
+    "elements": _elements,
+    "entries": _entries,
+    "parts": _parts,
+    "result": _result,
+    "answer": _answer,
+    "array": _array,
+}

@@ -1,0 +1,108 @@
+"""Kernels of bound rows: what binding knows of a frame, a kernel need not ask.
+
+A kernel of this kind is for lines that are adjacent, with some operands that are one element, and for certain
+cotangents, written or added to. Its results are those of the row's other kernel, to the bit.
+"""
+
+from typing import NamedTuple
+
+from tapegrad.engine.codegen.ir.blocks import (
+    Block,
+    Elements,
+    added_to,
+    adjacent,
+    everywhere,
+    over_pieces,
+    over_vectors,
+    written,
+)
+from tapegrad.engine.codegen.ir.body import Body
+from tapegrad.engine.codegen.ir.types import I64
+from tapegrad.engine.codegen.rows.case import Case, count_of
+from tapegrad.engine.codegen.rows.expressions import calls_mathematics
+from tapegrad.engine.codegen.rows.loops import Lines, Loop
+from tapegrad.engine.codegen.rows.rows import loop_of
+from tapegrad.engine.kernels.language.frame import Y_BAR, Y
+
+_OPERANDS = 3
+
+
+class Pattern(NamedTuple):
+    """What is known of a frame; of the operands a bit each.
+
+    Attributes
+    ----------
+    single
+        Whether there is one element in all.
+    scalars
+        Operands that are one element, in a loop over several.
+    wanted, stored
+        Operands to whose cotangents is contributed, and those of them whose cotangents are written.
+    """
+
+    single: int
+    scalars: int
+    wanted: int
+    stored: int
+
+    @classmethod
+    def of_code(cls, code: int) -> "Pattern":
+        """The pattern of a number that `code` gives."""
+        return cls(code & 1, code >> 1 & 7, code >> 4 & 7, code >> 7 & 7)
+
+    @property
+    def code(self) -> int:
+        """A number below 1024."""
+        return self.single | self.scalars << 1 | self.wanted << 4 | self.stored << 7
+
+
+def operands(bits: int) -> tuple[int, ...]:
+    """The operands that bits stand for."""
+    return tuple(j for j in range(_OPERANDS) if bits >> j & 1)
+
+
+def words_read(direction: str) -> int:
+    """How many words of a frame these kernels read: up to the result, or its cotangent, the last they have to know."""
+    return 1 + (Y if direction == "forward" else Y_BAR)
+
+
+def needed(case: Case, direction: str, pattern: Pattern) -> Pattern | None:
+    """The pattern of the kernel that does for a pattern; none where loops of libraries are called, which ask."""
+    loop = _loop(case, direction, pattern)
+    if loop.stages.steps:
+        return None
+    return pattern._replace(single=0) if _takes_whole_vectors(loop) else pattern
+
+
+def _loop(case: Case, direction: str, pattern: Pattern) -> Loop:
+    return loop_of(case, direction, operands(pattern.wanted))
+
+
+def _takes_whole_vectors(loop: Loop) -> bool:
+    return any(map(calls_mathematics, loop.nodes))
+
+
+def kernel(case: Case, direction: str, pattern: Pattern, symbol: str) -> Body:
+    """The kernel of a pattern that is needed."""
+    loop, body = _loop(case, direction, pattern), case.begin(symbol)
+    blocks = _blocks(loop.lines(body), pattern)
+    if pattern.single:
+        loop.vector(body)(Elements(blocks, body.constant(I64, 0), 1))
+    else:
+        over = over_vectors if _takes_whole_vectors(loop) else over_pieces
+        over(body, count_of(body), blocks, loop.vector(body))
+    body.do("ret i64 0")
+    return body
+
+
+def _blocks(lines: Lines, pattern: Pattern) -> dict[str, Block]:
+    scalars = {f"x{j}" for j in operands(pattern.scalars)}
+    stored = {f"x{j}_bar" for j in operands(pattern.stored)}
+    return {
+        **{
+            name: everywhere(line) if name in scalars else adjacent(line)
+            for name, line in lines.reads.items()
+        },
+        **{name: adjacent(line) for name, line in lines.writes.items()},
+        **{name: written(to) if name in stored else added_to(to) for name, to in lines.cotangents.items()},
+    }

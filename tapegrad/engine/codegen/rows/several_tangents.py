@@ -1,0 +1,193 @@
+"""Several tangents of a row at once: the partials of a block are computed, and applied to all of them."""
+
+import ast
+
+from tapegrad.engine.codegen.ir.blocks import Blocks, Elements
+from tapegrad.engine.codegen.ir.body import Body, Value
+from tapegrad.engine.codegen.ir.memory import POINTER, Line, is_null, moved, pointer_word, store, word
+from tapegrad.engine.codegen.ir.operations import is_nan
+from tapegrad.engine.codegen.ir.target import Target
+from tapegrad.engine.codegen.ir.types import I64, Type
+from tapegrad.engine.codegen.rows.case import Case, count_of, frame_of, quoted
+from tapegrad.engine.codegen.rows.expressions import Expressions, is_constant, masked_multiply, parse
+from tapegrad.engine.codegen.rows.loops import everything, make_room, primals_read, run_steps
+from tapegrad.engine.codegen.rows.stages import Stages
+from tapegrad.engine.kernels.language.frame import PARAMS, X_BAR
+
+_SHORT = 4  # elements up to which the inner loop goes along the tangents
+
+
+class Tangents:
+    """How many there are, and the bytes from one to the next: one, where the frame does not say."""
+
+    def __init__(self, body: Body) -> None:
+        given = pointer_word(frame_of(body), PARAMS)
+        alone = body.data("alone", "[5 x i64] [i64 1, i64 0, i64 0, i64 0, i64 0]")
+        self._words = body.either(is_null(given), alone, given)
+
+    @property
+    def count(self) -> Value:
+        return word(self._words, 0)
+
+    def step(self, operand: int) -> Value:
+        """Of operand 0, 1, 2 or, as operand 3, of the result."""
+        return word(self._words, 1 + operand)
+
+
+def total_of(terms: list[Value]) -> Value:
+    """The sum, from the first to the last."""
+    total, *others = terms
+    for term in others:
+        total = total + term
+    return total
+
+
+def several(case: Case, wanted: list[int], name: str) -> Body:
+    """The kernel for several tangents."""
+    body = case.begin(name)
+    cut = {j: Stages(f"t{j}_") for j in wanted}
+    nodes = {j: cut[j].cut(parse(case.op.partials[j])) for j in wanted}
+    names = {name for j in wanted for name in primals_read(cut[j], [nodes[j]])}
+    reads = {name: _if_given(case.primal(body, name), frame_of(body)) for name in sorted(names)}
+    blocks = Blocks(body, count_of(body), reads, {}, whole=False)
+    partials = {j: _Partial(case, blocks, j, nodes[j], cut[j]) for j in wanted}
+    tangents = Tangents(body)
+    with blocks.each():
+        for partial in partials.values():
+            partial.compute()
+        _apply(case, blocks, list(partials.values()), tangents, wanted)
+    body.do("ret i64 0")
+    return body
+
+
+def _if_given(line: Line, other: Value) -> Line:
+    """A line that may be absent; what is read in its place is not used."""
+    body, absent = line.base.body, is_null(line.base)
+    return Line(
+        body.either(absent, other, line.base),
+        body.either(absent, body.constant(I64, 0), line.stride),
+        line.element,
+    )
+
+
+class _Partial:
+    """The partial by one operand, over a block, and the operand's tangents: of an absent one 1 and -0.0.
+
+    To add -0.0 changes nothing, the sign of a zero included.
+    """
+
+    def __init__(self, case: Case, blocks: Blocks, j: int, node: ast.expr, stages: Stages) -> None:
+        body = blocks.body
+        self._case, self._blocks, self._node, self._stages = case, blocks, node, stages
+        self.name, self._constant = f"p{j}", is_constant(node)
+        self.present = word(frame_of(body), X_BAR + j).unequal(0)
+        self.dots = _nothing_unless(self.present, case.second(body, f"x{j}"))
+        make_room(case, blocks, stages)
+        self._everything = everything(stages, [node])
+        self._cell = body.on_stack(str(case.element))
+        store(body.constant(case.element, 1.0), self._cell)
+        if not self._constant:
+            blocks.temporary(self.name, case.element)
+
+    def compute(self) -> None:
+        """Fill the block, where there is a tangent."""
+        body = self._blocks.body
+        if self._constant:
+            with body.when(self.present):
+                store(Expressions(body, self._case.element, _nothing, []).value(self._node), self._cell)
+            return
+        with body.when(self.present):
+            run_steps(self._case, self._blocks, self._stages, self._everything)
+            self._blocks.over_elements(self._emit)
+
+    def _emit(self, elements: Elements) -> None:
+        body = self._blocks.body
+        expressions = Expressions(
+            body, body.vector(self._case.element.element), elements.read, self._everything
+        )
+        elements.write(self.name, expressions.value(self._node))
+
+    def place(self) -> tuple[Value, Value]:
+        """Address and stride of the block; of a constant, and where there is no tangent, one element."""
+        alone = self._cell, self._blocks.body.constant(I64, 0)
+        if self._constant:
+            return alone
+        both = zip(self._blocks.pointer(self.name), alone, strict=True)
+        address, stride = (self._blocks.body.either(self.present, one, other) for one, other in both)
+        return address, stride
+
+
+def _nothing(name: str) -> Value:
+    raise LookupError(f"{name} in a constant")
+
+
+def _nothing_unless(present: Value, line: Line) -> Line:
+    body = present.body
+    zero = body.on_stack(str(line.element))
+    store(body.constant(line.element, -0.0), zero)
+    stride = body.either(present, line.stride, body.constant(I64, 0))
+    return Line(body.either(present, line.base, zero), stride, line.element)
+
+
+def _apply(
+    case: Case, blocks: Blocks, partials: list[_Partial], tangents: Tangents, wanted: list[int]
+) -> None:
+    """Apply the partials of a block to all tangents: one tangent after the other, or few elements at once."""
+    body, zero, y = blocks.body, blocks.body.constant(I64, 0), case.second(blocks.body, "y")
+    steps = [body.either(p.present, tangents.step(j), zero) for p, j in zip(partials, wanted, strict=True)]
+    places = [partial.place() for partial in partials]
+    short = body.compare("le", count_of(body), _SHORT)
+    with body.when(short), body.loop(zero, blocks.n, 1) as i:
+        arguments = [tangents.count]
+        for partial, step, (address, stride) in zip(partials, steps, places, strict=True):
+            dot = moved(partial.dots.base, i * partial.dots.stride)
+            arguments += [moved(address, i * stride), zero, dot, step]
+        body.do(_call_apply(case, [*arguments, moved(y.base, i * y.stride), tangents.step(3)]))
+    with body.when(~short), body.loop(zero, tangents.count, 1) as k:
+        arguments = [blocks.n]
+        for partial, step, (address, stride) in zip(partials, steps, places, strict=True):
+            dot = moved(moved(partial.dots.base, k * step), blocks.start * partial.dots.stride)
+            arguments += [address, stride, dot, partial.dots.stride]
+        first = moved(moved(y.base, k * tangents.step(3)), blocks.start * y.stride)
+        body.do(_call_apply(case, [*arguments, first, y.stride]))
+
+
+def _total_of_products(pairs: list[tuple[Value, Value]]) -> Value:
+    """The sum of products, in which zero times anything is zero: with care only where it is NaN without."""
+    body = pairs[0][0].body
+    plain = total_of([x * y for x, y in pairs])
+    return body.unless(
+        body.any(is_nan(plain)), plain, lambda: total_of([masked_multiply(x, y) for x, y in pairs])
+    )
+
+
+def apply_symbol(operands: int, element: Type, target: Target) -> str:
+    return target.symbol("apply", operands, element)
+
+
+def _call_apply(case: Case, arguments: list[Value]) -> str:
+    name = apply_symbol(len(arguments) // 4, case.element, case.target)
+    return arguments[0].body.call("void", quoted(name), arguments, "fastcc")
+
+
+def define_apply(target: Target, operands: int, element: Type) -> Body:
+    """``apply(n, partials, stride, tangents, stride, ..., result, stride)``: the sum of products along a line."""
+    pairs = "".join(f", ptr %p{j}, i64 %u{j}, ptr %d{j}, i64 %v{j}" for j in range(operands))
+    head = f'define fastcc void @"{apply_symbol(operands, element, target)}"(i64 %n{pairs}, ptr %y, i64 %w) noinline'
+    body = Body(target, head)
+
+    def line(base: str, stride: str) -> Line:
+        return Line(body.named(POINTER, base), body.named(I64, stride), element)
+
+    reads = {f"p{j}": line(f"%p{j}", f"%u{j}") for j in range(operands)}
+    reads |= {f"d{j}": line(f"%d{j}", f"%v{j}") for j in range(operands)}
+    blocks = Blocks(body, body.named(I64, "%n"), reads, {"y": line("%y", "%w")})
+
+    def emit(elements: Elements) -> None:
+        pairs = [(elements.read(f"p{j}"), elements.read(f"d{j}")) for j in range(operands)]
+        elements.write("y", _total_of_products(pairs))
+
+    with blocks.each():
+        blocks.over_elements(emit)
+    body.do("ret void")
+    return body

@@ -1,0 +1,13 @@
+"""Kernels of segments: many rows over the same elements in one loop. Read `segment` first.
+
+In reading order; each imports only those above it:
+
+    segment                        A segment
+    extremes                       largest and smallest elements
+    segment_loops                  its outer loops
+    segment_rows                   its rows as values
+    vectors                        their elements at one place
+    long_segments                  lines of many
+    short_segments                 lines of one vector
+    segment_kernels                the kernel of a segment
+"""

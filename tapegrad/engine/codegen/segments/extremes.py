@@ -1,0 +1,79 @@
+"""Largest and smallest elements, and their derivatives: the arithmetic of `kernels.reduce`, as values.
+
+Neither depends on the order in which elements are taken: NaN stays, 0.0 is larger than -0.0, and ties are counted.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tapegrad.engine.codegen.ir.body import Value
+from tapegrad.engine.codegen.ir.operations import halves, select
+from tapegrad.engine.codegen.ir.types import Type
+from tapegrad.engine.codegen.segments.segment import TIES
+
+
+class Joining(NamedTuple):
+    """How elements become one.
+
+    Attributes
+    ----------
+    nothing
+        What changes no other element.
+    join
+        Of two elements the one, lane by lane.
+    """
+
+    nothing: float
+    join: Callable[[Value, Value], Value]
+
+    def of_lanes(self, value: Value) -> Value:
+        """What all lanes become."""
+        while value.type.lanes > 1:
+            value = self.join(*halves(value))
+        return value.body.emit(Type(value.type.element), f"extractelement {value}, i32 0")
+
+
+def _larger(x: Value, y: Value) -> Value:
+    return x.body.intrinsic("maximum", x, y)
+
+
+def _smaller(x: Value, y: Value) -> Value:
+    return x.body.intrinsic("minimum", x, y)
+
+
+JOININGS = {
+    "max_reduce": Joining(-math.inf, _larger),
+    "min_reduce": Joining(math.inf, _smaller),
+    TIES: Joining(0.0, lambda x, y: x + y),
+}
+
+
+def ties_of(x: Value, extreme: Value) -> Value:
+    """One where an element is the extreme of its line, zero elsewhere."""
+    one = x.like(1.0)
+    rarely = extreme.body.any(_differ(extreme, extreme))
+    return x.body.unless(rarely, select(x.equal(extreme), one, 0.0), lambda: _where(x, extreme, one))
+
+
+def portion(x: Value, extreme: Value, ties: Value, weight: Value, stored: bool) -> Value:
+    """What is added to the cotangents of elements, or written there, where it is never -0.0.
+
+    A weight of zero adds nothing. As a rule a single element is the extreme.
+    """
+    rarely = x.body.any(_differ((extreme - extreme) + ties, ties.like(1.0)))
+    usual = select(x.equal(extreme), weight, 0.0)
+    found = x.body.unless(rarely, usual, lambda: _where(x, extreme, weight / ties))
+    return found + 0.0 if stored else select(weight.equal(0.0), -0.0, found)
+
+
+def _differ(x: Value, y: Value) -> Value:
+    """Whether lanes differ, those of the one half or those of the other: in registers as wide as the processor's."""
+    low, high = (a.unequal(b) for a, b in zip(halves(x), halves(y), strict=True))
+    return low | high
+
+
+def _where(x: Value, extreme: Value, value: Value) -> Value:
+    """A value where an element is the extreme of its line; where that is NaN, of the elements that are NaN."""
+    of_nan = select(x.unequal(x), select(extreme.unequal(extreme), value, 0.0), 0.0)
+    return select(x.equal(extreme), value, of_nan)

@@ -1,0 +1,185 @@
+"""Segments of longer lines: a loop over whole vectors first, then over what is left under masks.
+
+Each count has masks of its own. With sums the loop goes in blocks, as the kernels of rows do, for the order of
+additions is part of the result. Contributions to overlapping lines stay in registers: what belongs to later elements
+is handed on to the next turn, so that each element is written once.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+from tapegrad.engine.codegen.ir.body import Body, Turn, Value
+from tapegrad.engine.codegen.ir.memory import Cotangent, Line, load, store, word
+from tapegrad.engine.codegen.ir.sums import PARTS, Total, bring_to, in_lanes, nothing
+from tapegrad.engine.codegen.ir.types import Type
+from tapegrad.engine.codegen.segments.extremes import JOININGS, Joining
+from tapegrad.engine.codegen.segments.segment import Segment, SegmentRow
+from tapegrad.engine.codegen.segments.vectors import Shape, VectorIndex
+from tapegrad.engine.kernels.language.segment_frame import COUNTS, START, STOP, word_of
+from tapegrad.engine.kernels.lines.accumulate import BLOCK
+
+
+class _LongVectorIndex(VectorIndex):
+    """The values that a turn was handed on by the one before, and those for the next one, in the order of their use.
+
+    Parameters
+    ----------
+    hasty
+        Whether zero times inf may be NaN.
+    """
+
+    def __init__(
+        self,
+        shape: "Long",
+        turn: Turn,
+        masks: list[Value | None],
+        written: Value | None = None,
+        unmasked: bool = False,
+    ) -> None:
+        super().__init__(shape, turn.index, masks, written)
+        self._before = list(turn.values)
+        self._sums, self._joined = 0, len(shape.sums)
+        self._shifts = self._joined + len(shape.joining)
+        self._tainted = shape.tainted
+        self.following = list(turn.values)
+        self.values.update(shape.singles)
+        shape.rows.emit(self, unmasked)
+
+    def add_sum(self, line: int, value: Value, stored: bool) -> None:
+        if line in self._tainted:
+            self.to_look_at.append(value)
+        self.following[self._sums] = in_lanes(self._before[self._sums], value)
+        self._sums += 1
+
+    def join_all(self, row: SegmentRow, joining: Joining, value: Value) -> None:
+        self.following[self._joined] = joining.join(self._before[self._joined], value)
+        self._joined += 1
+
+    def previous(self, value: Value) -> Value:
+        before = self._before[self._shifts]
+        self.to_look_at.append(value)
+        self.following[self._shifts] = value
+        self._shifts += 1
+        return before
+
+
+class Long(Shape):
+    """A loop over vectors."""
+
+    def __init__(self, body: Body, segment: Segment) -> None:
+        super().__init__(body, segment)
+        self.sums = [each for each in segment.additions if segment.sums_up(each)]
+        self.joining = segment.joining
+        self._shifted = self._find_shifted()
+        self._start, self._stop = word(self.frame, word_of(START)), word(self.frame, word_of(STOP))
+        self._counts = [word(self.frame, word_of(COUNTS + k)) for k in range(len(segment.counts))]
+        self._whole = self._whole_vectors()
+
+    def _whole_vectors(self) -> Value:
+        """Where the last vector ends that all lines have."""
+        shortest = self._counts[0]
+        for each in self._counts[1:]:
+            shortest = self._smaller(each, shortest)
+        return shortest & -self.lanes
+
+    def _find_shifted(self) -> list[Value]:
+        """For each contribution to a later element the vector that does not change anything."""
+        found = [
+            line
+            for _, line, stored in self.segment.additions
+            if not stored and line in self.region_of and self.region_of[line][1]
+        ]
+        return [self.body.constant(self.type_of(line), -0.0) for line in found]
+
+    def emit(self) -> None:
+        for number, line in enumerate(self.segment.lines):
+            if line.address >= 0:
+                self.address(number)  # read here, and not in each turn
+        addresses = [self.word_of_address(number) for number in self.segment.sums]
+        joined = [self.word_of_address(number) for number in self.segment.joined]
+        self._load_singles()
+        shifted = self._shifted
+        carried = [self._nothing_joined(row) for row in self.joining] + shifted
+        first = self._start
+        if shifted:  # what the turn before hands on has to be computed once more
+            first = self.body.either(self._start.equal(0), self._start, self._start - self.lanes)
+        if not self.sums:
+            self._bring(joined, self._over(first, self._stop, carried))
+            return
+        totals = [value for _ in self.sums for value in nothing(self.body)]
+        with self.body.carrying(self._start, self._stop, BLOCK, [*totals, *carried]) as turn:
+            begin = self.body.either(turn.index.equal(self._start), first, turn.index)
+            end = self._smaller(turn.index + BLOCK, self._stop)
+            parts = [self.body.constant(PARTS, 0.0)] * len(self.sums)
+            last = self._over(begin, end, [*parts, *turn.values[len(totals) :]])
+            before = _pairs(turn.values[: len(totals)])
+            raised = [total.raised(block) for total, block in zip(before, last, strict=False)]
+            turn.following = [*(value for total in raised for value in total), *last[len(parts) :]]
+        found = _pairs(turn.values[: len(totals)])
+        for each, address, total in zip(self.sums, addresses, found, strict=True):
+            element = Type(self.type_of(each.line).element)
+            to = Line(address, self._start, element)
+            bring_to(Cotangent(to, self.body.constant(Type("i1"), each.stored)), total.value)
+        self._bring(joined, turn.values[len(totals) :])
+
+    def _nothing_joined(self, row: SegmentRow) -> Value:
+        return self.body.constant(self.type_of(row.reduced_to), JOININGS[row.joining].nothing)
+
+    def _bring(self, addresses: Sequence[Value], found: Sequence[Value]) -> None:
+        """Join what became of whole lines with what is in memory."""
+        for row, address, value in zip(self.joining, addresses, found, strict=False):
+            total = JOININGS[row.joining].of_lanes(value)
+            store(self.joined(row, total, partial(load, address, total.type)), address)
+
+    def _smaller(self, a: Value, b: Value) -> Value:
+        return self.body.either(a < b, a, b)
+
+    def _load_singles(self) -> None:
+        """Load single elements before the loop."""
+        summed = {each.line for each in self.sums} | {row.reduced_to for row in self.joining}
+        self.singles = {
+            number: self.single(number)
+            for number, line in enumerate(self.segment.lines)
+            if line.count < 0 and line.address >= 0 and number not in summed
+        }
+
+    def _over(self, first: Value, end: Value, carried: list[Value]) -> list[Value]:
+        """Emit the loop over vectors; what the last turn hands on.
+
+        Turns in which all lanes have elements are gone through hastily, in a loop of their own that a turn with a
+        result that is NaN leaves: it is gone through once more, with care.
+        """
+        body = self.body
+        with body.carrying(first, end, self.lanes, carried) as turn:
+            begun = (turn.index >= self._start) if self._shifted else None
+            unmasked = self._hasty_turns(turn, self._smaller(end, self._whole), begun)
+            masked, whole = body.fresh("masked"), body.fresh("whole")
+            body.do(f"br {unmasked.index < end}, label %{masked}, label %{whole}")
+            body.begin(whole)
+            turn.go_on(unmasked.index, unmasked.values)
+            body.begin(masked)
+            place = _LongVectorIndex(self, unmasked, self._masks(unmasked.index), begun)
+            place.end()
+            turn.index, turn.following = unmasked.index, place.following  # on behind the careful one
+        return turn.values
+
+    def _hasty_turns(self, turn: Turn, end: Value, begun: Value | None) -> Turn:
+        """Emit the loop over turns that are right without care; the first one that is not."""
+        body = self.body
+        end = end if begun is None else body.either(begun, end, turn.index)
+        with body.carrying(turn.index, end, self.lanes, turn.values) as unmasked:
+            place = _LongVectorIndex(self, unmasked, [None] * len(self._counts), unmasked=True)
+            has_nan = place.has_nan(self.tainted)
+            if has_nan is not None:
+                unmasked.leave(has_nan)
+            place.end()
+            unmasked.following = place.following
+        return unmasked
+
+    def _masks(self, index: Value) -> list[Value | None]:
+        numbers = self.body.lane_numbers(self.lanes)
+        return [numbers < self.body.splat(count - index, self.lanes) for count in self._counts]
+
+
+def _pairs(values: Sequence[Value]) -> list[Total]:
+    return [Total(*values[k : k + 2]) for k in range(0, len(values), 2)]

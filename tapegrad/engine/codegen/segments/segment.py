@@ -1,0 +1,189 @@
+"""A segment: rows over one iteration space that become one kernel, described without any address.
+
+The description is all that the kernel's code depends on, so that two segments that differ in nothing but where their
+lines are, and a long one in how long it is, have the same kernel. What changes stands in the frame of the segment:
+the number of turns, the counts, and the address of each line that is read or written in memory.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tapegrad.engine.kernels.language.frame import WORDS
+from tapegrad.engine.kernels.language.segment_frame import COUNTS, word_of
+
+SUM, FORWARD, REVERSE, TANGENT = "sum", "forward", "reverse", "tangent"
+EXPONENTIALS, SHARES = "exponentials", "shares"
+EXTREME, TIES, PORTIONS = "extreme", "ties", "portions"
+GOES_ON = -1  # of a row that joins elements with those of the rows before it, whatever the step
+
+
+@dataclass(frozen=True)
+class Line:
+    """Elements side by side, or a single one that is read for every element, and written as a sum.
+
+    Attributes
+    ----------
+    dtype
+        "f64", "f32" or "b8".
+    count
+        Number of its count among the segment's; -1 for a single element.
+    address
+        Number of its address among those of the frame; -1 if it never leaves the registers.
+    """
+
+    dtype: str
+    count: int
+    address: int
+
+
+@dataclass(frozen=True)
+class SegmentRow:
+    """An instruction in one direction.
+
+    Attributes
+    ----------
+    op, dtype
+        The row of the table and the dtype of its kernel.
+    way
+        FORWARD, REVERSE or TANGENT for a row of the emitter's; SUM for what adds a line to another one; EXPONENTIALS
+        for the logarithm of the sum of the exponentials of several lines, SHARES for its derivative by one of them.
+        EXTREME for the largest or smallest elements; TIES for how many there are of each, PORTIONS for the derivative.
+    count
+        Number of its count; -1 for a single element.
+    primals, seconds
+        Lines of x0, x1, x2 and y, and of their cotangents or tangents; -1 where there is none. Of SUM the line that
+        is added to is the cotangent of x0, the one that is added that of y. EXPONENTIALS has as many operands as
+        there are lines, and the result behind them. TIES writes to the cotangent of x0, PORTIONS reads that line as x1.
+    stored
+        Bit j: the cotangent of operand j is written, otherwise it is added to.
+    along
+        Of EXTREME and TIES the outer loops whose steps have one result, a bit each: what comes at the first of these
+        is joined with nothing. GOES_ON if something came before.
+    """
+
+    op: str
+    dtype: str
+    way: str
+    count: int
+    primals: tuple[int, ...]
+    duals: tuple[int, int, int, int]
+    stored: int
+    along: int = 0
+
+    @property
+    def reduced_to(self) -> int:
+        """The line that EXTREME and TIES have their result in."""
+        return self.duals[0] if self.way == TIES else self.primals[3]
+
+    @property
+    def joining(self) -> str:
+        """How EXTREME and TIES make one of several elements: the name in `extremes`."""
+        return TIES if self.way == TIES else self.op
+
+
+class Addition(NamedTuple):
+    """What a row adds to: a line, for so many elements as a count of this number says; it may be written instead."""
+
+    number: int
+    line: int
+    stored: bool
+
+
+class Region(NamedTuple):
+    """Overlapping lines that rows add to. Their union is a line itself.
+
+    Attributes
+    ----------
+    whole
+        The union.
+    shifts
+        The other lines, and by how many elements each begins after it.
+    """
+
+    whole: int
+    shifts: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Rows in the order of execution.
+
+    Attributes
+    ----------
+    counts
+        The counts as numbers, if it is so short that one vector holds each line; otherwise how many there are, and
+        the frame has them.
+    kept
+        The lines that are written to memory in the end.
+    cleared
+        Lines that are zero in the beginning.
+    loops
+        How many outer loops there are. All lines are adjacent elements, or a single one, at each step of them.
+    by_steps
+        Whether a part of it is some steps of the first loop, instead of some elements of the lines.
+    sums, joined
+        The numbers of the addresses that its rows' sums go to, and what else becomes of all elements of a line; in a
+        segment that is short these are lines.
+    """
+
+    rows: tuple[SegmentRow, ...]
+    lines: tuple[Line, ...]
+    regions: tuple[Region, ...]
+    counts: tuple[int, ...]
+    is_short: bool
+    kept: tuple[int, ...]
+    cleared: tuple[int, ...]
+    loops: int = 0
+    by_steps: bool = False
+    sums: tuple[int, ...] = ()
+    joined: tuple[int, ...] = ()
+
+    @property
+    def additions(self) -> list[Addition]:
+        """What rows add to, in their order."""
+        return [
+            Addition(row.count, line, bool(row.stored & 1 << j))
+            for row in self.rows
+            if row.way in (SUM, REVERSE, SHARES, PORTIONS)
+            for j, line in enumerate(row.duals[:3])
+            if line >= 0
+        ]
+
+    def sums_up(self, addition: Addition) -> bool:
+        """Whether all elements are added to a single one."""
+        return addition.number >= 0 > self.lines[addition.line].count
+
+    @property
+    def joining(self) -> list[SegmentRow]:
+        """The rows that make a single element of all those of a line, but for sums."""
+        return [
+            row
+            for row in self.rows
+            if row.way in (EXTREME, TIES) and row.count >= 0 > self.lines[row.reduced_to].count
+        ]
+
+    @property
+    def addresses(self) -> int:
+        """How many addresses the frame has."""
+        return 1 + max((*(line.address for line in self.lines), *self.sums, *self.joined), default=-1)
+
+    @property
+    def words(self) -> int:
+        """Words of the frame: at least as many as those of an instruction, some of which are looked at."""
+        return max(word_of(self.extent(self.loops)), WORDS)
+
+    @property
+    def reduces_along(self) -> int:
+        """The outer loops whose steps the rows inside have to tell, a bit each."""
+        bits = 0
+        for row in self.rows:
+            bits |= max(row.along, 0)
+        return bits
+
+    def step(self, loop: int) -> int:
+        """The number in the frame of the lines inside that has the step of an outer loop."""
+        return COUNTS + len(self.counts) + self.addresses + loop
+
+    def extent(self, loop: int) -> int:
+        """The number in the frame of an outer loop's extent; behind it are the steps of all addresses."""
+        return COUNTS + len(self.counts) + self.addresses + loop * (1 + self.addresses)

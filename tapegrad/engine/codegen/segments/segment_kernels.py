@@ -1,0 +1,27 @@
+"""The kernel of a segment: one loop over all of its rows, or none where a vector holds each line."""
+
+from tapegrad.engine.codegen.ir.body import Body
+from tapegrad.engine.codegen.ir.target import Target
+from tapegrad.engine.codegen.segments.long_segments import Long
+from tapegrad.engine.codegen.segments.segment import Segment
+from tapegrad.engine.codegen.segments.segment_loops import around
+from tapegrad.engine.codegen.segments.short_segments import Short
+
+
+def define(segment: Segment, target: Target, symbol: str) -> list[Body]:
+    """The functions of a segment's kernel, itself the last."""
+    if not segment.loops:
+        return [_of_lines(segment, target, f'define i64 @"{symbol}"')]
+    inner = f'@"{symbol}.lines"'
+    return [
+        _of_lines(segment, target, f"define internal i64 {inner}"),
+        around(segment, target, symbol, inner),
+    ]
+
+
+def _of_lines(segment: Segment, target: Target, head: str) -> Body:
+    """The function that goes through one line of each."""
+    body = Body(target, f"{head}(ptr %frame, ptr %loops)")
+    (Short if segment.is_short else Long)(body, segment).emit()
+    body.do("ret i64 0")
+    return body

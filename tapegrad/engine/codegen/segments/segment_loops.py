@@ -1,0 +1,63 @@
+"""The outer loops of a segment: its lines are gone through once at each step, with addresses that have moved."""
+
+from tapegrad.engine.codegen.ir.body import Body, Value
+from tapegrad.engine.codegen.ir.memory import POINTER, element_at, store, word
+from tapegrad.engine.codegen.ir.target import Target
+from tapegrad.engine.codegen.ir.types import I64
+from tapegrad.engine.codegen.segments.segment import Segment
+from tapegrad.engine.kernels.language.segment_frame import COUNTS, START, STOP, TURNS, word_of
+
+
+def around(segment: Segment, target: Target, symbol: str, inner: str) -> Body:
+    """The function with the loops around function `inner`, which takes a frame without them."""
+    body = Body(target, f'define i64 @"{symbol}"(ptr %frame, ptr %loops)')
+    frame, first = body.named(POINTER, "%frame"), COUNTS + len(segment.counts)
+    local = body.on_stack(f"[{word_of(segment.step(segment.loops))} x i64]")
+    for number, value in enumerate(_lines_of(segment, frame)):
+        store(value, element_at(local, I64, body.constant(I64, word_of(number))))
+    addresses = [word(frame, word_of(first + k)) for k in range(segment.addresses)]
+    _loop(_Loops(body, segment, frame, local, inner), 0, addresses)
+    body.do("ret i64 0")
+    return body
+
+
+def _lines_of(segment: Segment, frame: Value) -> list[Value]:
+    """What the frame of the function inside begins with: as that of the segment, or with all elements of the lines."""
+    words = [word(frame, word_of(number)) for number in range(COUNTS + len(segment.counts))]
+    if segment.by_steps:
+        words[TURNS] = words[STOP] = words[COUNTS]
+        words[START] = words[COUNTS].like(0)
+    return words
+
+
+class _Loops:
+    """What the loops have in common: the frame, and the one that the function inside is given."""
+
+    def __init__(self, body: Body, segment: Segment, frame: Value, local: Value, inner: str) -> None:
+        self.body, self.segment, self.frame, self.local, self.inner = body, segment, frame, local, inner
+
+
+def _loop(loops: _Loops, d: int, addresses: list[Value]) -> None:
+    """Emit loop `d`, and those inside of it, from these addresses on."""
+    body, segment = loops.body, loops.segment
+    if d == segment.loops:
+        _go_through_lines(loops, addresses)
+        return
+    number = segment.extent(d)
+    start, stop = body.constant(I64, 0), word(loops.frame, word_of(number))
+    if d == 0 and segment.by_steps:
+        start, stop = word(loops.frame, word_of(START)), word(loops.frame, word_of(STOP))
+    steps = [word(loops.frame, word_of(number + 1 + k)) for k in range(segment.addresses)]
+    with body.loop(start, stop, 1) as i:
+        if segment.reduces_along >> d & 1:
+            store(i, element_at(loops.local, I64, body.constant(I64, word_of(segment.step(d)))))
+        moved = [address + i * step for address, step in zip(addresses, steps, strict=True)]
+        _loop(loops, d + 1, moved)
+
+
+def _go_through_lines(loops: _Loops, addresses: list[Value]) -> None:
+    body, first = loops.body, COUNTS + len(loops.segment.counts)
+    for k, address in enumerate(addresses):
+        store(address, element_at(loops.local, I64, body.constant(I64, word_of(first + k))))
+    arguments = [loops.local, body.named(POINTER, "%loops")]
+    body.load(I64, body.call("i64", loops.inner, arguments))

@@ -1,0 +1,225 @@
+"""The rows of a segment as values: what one row writes, the next one reads from registers."""
+
+import ast
+import functools
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from tapegrad.engine.codegen.ir.body import Body, Value
+from tapegrad.engine.codegen.ir.types import Type
+from tapegrad.engine.codegen.mathematics import MATHEMATICS
+from tapegrad.engine.codegen.rows.case import ELEMENTS
+from tapegrad.engine.codegen.rows.exponentials import log_of_sum, share
+from tapegrad.engine.codegen.rows.expressions import Expressions, functions_in, is_library_call, parse
+from tapegrad.engine.codegen.rows.rows import primal_of
+from tapegrad.engine.codegen.rows.several_tangents import total_of
+from tapegrad.engine.codegen.segments.extremes import portion, ties_of
+from tapegrad.engine.codegen.segments.segment import (
+    EXPONENTIALS,
+    EXTREME,
+    FORWARD,
+    PORTIONS,
+    REVERSE,
+    SHARES,
+    SUM,
+    TANGENT,
+    TIES,
+    Segment,
+    SegmentRow,
+)
+from tapegrad.engine.runtime.pace import with_pauses
+from tapegrad.ops import CODES, ROWS, Op
+
+_NAMES = ("x0", "x1", "x2", "y")
+_ROW, _CALL = 0.025, 1.0  # nanoseconds
+_FIXED = {  # functions that rows call which have no text
+    SUM: frozenset[str](),
+    EXPONENTIALS: frozenset({"exp", "log1p"}),
+    SHARES: frozenset({"exp"}),
+    EXTREME: frozenset[str](),
+    TIES: frozenset[str](),
+    PORTIONS: frozenset[str](),
+}
+
+
+class Lines(Protocol):
+    """The lines of a segment at one place of its iteration space."""
+
+    def read(self, line: int) -> Value:
+        """The elements of a line; truth values of bytes."""
+
+    def write(self, line: int, value: Value) -> None:
+        """Let a line have other elements."""
+
+    def sums_up(self, line: int, count: int) -> bool:
+        """Return whether a row of so many elements adds all of them to a line of one."""
+
+    def add(self, line: int, value: Value, count: int, stored: bool) -> None:
+        """Add elements, so many as a count says, to a line or, where it is `stored`, write them."""
+
+    def join(self, row: SegmentRow, value: Value) -> None:
+        """Join elements with those that a row has joined before."""
+
+    def look_at(self, line: int, count: int) -> None:
+        """Note that what is computed from a line does not show whether it is NaN by haste."""
+
+
+def op_of(name: str) -> Op:
+    row = ROWS[CODES[name]]
+    assert isinstance(row, Op)
+    return row
+
+
+def texts(op: Op, way: str) -> list[str]:
+    """The texts of the table that a row of this op evaluates."""
+    return [primal_of(op)] if way == FORWARD else [op.partials[j] for j in op.differentiable_operands]
+
+
+@functools.cache
+def is_emitted(op: Op, way: str) -> bool:
+    """Whether all that a row computes is instructions and mathematics of ours."""
+    return not any(is_library_call(node) for text in texts(op, way) for node in ast.walk(parse(text)))
+
+
+@functools.cache
+def _primals(text: str) -> frozenset[str]:
+    return frozenset(n.id for n in ast.walk(parse(text)) if isinstance(n, ast.Name)) & set(_NAMES)
+
+
+def primals_read(op: Op, way: str, wanted: Sequence[int]) -> list[int]:
+    """The primals that a row reads, 3 for the result; `wanted` are the operands with a cotangent or a tangent."""
+    return _primals_read(op.name, way, tuple(wanted))
+
+
+@functools.cache
+def _primals_read(name: str, way: str, wanted: tuple[int, ...]) -> list[int]:
+    op = op_of(name)
+    chosen = [primal_of(op)] if way == FORWARD else [op.partials[j] for j in wanted]
+    names = {name for text in chosen for name in _primals(text)}
+    return sorted(_NAMES.index(name) for name in names)
+
+
+def joins_sine_and_cosine(segment: Segment) -> bool:
+    """Whether sines and cosines are both needed, so that one call is to give both."""
+    return {"sin", "cos"} <= {name for row in segment.rows for name in _functions(row.op, row.way)}
+
+
+@functools.cache
+def _functions(op: str, way: str) -> frozenset[str]:
+    """The functions that a row calls."""
+    if way in _FIXED:
+        return _FIXED[way]
+    return frozenset(name for text in texts(op_of(op), way) for name in functions_in(parse(text)))
+
+
+def cost_of_element(segment: Segment) -> float:
+    """About how many nanoseconds an element takes: calls of functions count, and little else."""
+    calling = sum(not MATHEMATICS.keys().isdisjoint(_functions(row.op, row.way)) for row in segment.rows)
+    return _ROW * len(segment.rows) + _CALL * calling
+
+
+def tainted(segment: Segment) -> set[int]:
+    """The lines in which a product of zero and inf can show: those of derivatives, and what is computed from them."""
+    found: set[int] = set()
+    whole = {line: region.whole for region in segment.regions for line, _ in region.shifts}
+    for row in segment.rows:
+        primals, duals = row.primals, row.duals
+        if row.way in (FORWARD, EXPONENTIALS, EXTREME):
+            read, written = {*primals[:-1]}, {primals[-1]}
+        elif row.way == TANGENT:
+            read, written = {*primals, *duals[:3]}, {duals[3]}
+        else:
+            read, written = {*primals, duals[3]}, {*duals[:3]}
+        if row.way in (REVERSE, TANGENT, SHARES, PORTIONS) or read & found:
+            found |= {whole.get(line, line) for line in written - {-1}}
+    return found
+
+
+class Rows:
+    """The rows of a segment, emitted for one place after the other."""
+
+    def __init__(self, body: Body, segment: Segment, lanes: int) -> None:
+        self._body, self._segment, self._lanes = body, segment, lanes
+        self._joined = joins_sine_and_cosine(segment)
+        self._hasty = False
+
+    def emit(self, lines: Lines, unmasked: bool = False) -> None:
+        """Emit every row for the elements at one place. `unmasked`: zero times inf may be NaN."""
+        self._hasty = unmasked
+        for row in with_pauses(self._segment.rows):
+            _WAYS[row.way](self, row, lines)
+
+    def _expressions(self, row: SegmentRow, lines: Lines) -> Expressions:
+        type_ = Type(ELEMENTS[row.dtype], self._lanes)
+
+        def read(name: str) -> Value:
+            return lines.read(row.primals[_NAMES.index(name)])
+
+        nodes = [parse(text) for text in texts(op_of(row.op), row.way)]
+        return Expressions(self._body, type_, read, nodes, joined=self._joined, unmasked=self._hasty)
+
+    def forward(self, row: SegmentRow, lines: Lines) -> None:
+        value = self._expressions(row, lines).value(parse(primal_of(op_of(row.op))))
+        lines.write(row.primals[3], value)
+
+    def _wanted(self, row: SegmentRow) -> Sequence[int]:
+        """The operands that have a cotangent, or a tangent."""
+        return [j for j in op_of(row.op).differentiable_operands if row.duals[j] >= 0]
+
+    def reverse(self, row: SegmentRow, lines: Lines) -> None:
+        expressions, bar = self._expressions(row, lines), lines.read(row.duals[3])
+        partials = op_of(row.op).partials
+        terms = {j: expressions.times(parse(partials[j]), bar) for j in self._wanted(row)}
+        for j, term in terms.items():
+            lines.add(row.duals[j], term, row.count, bool(row.stored & 1 << j))
+
+    def tangent(self, row: SegmentRow, lines: Lines) -> None:
+        expressions, partials = self._expressions(row, lines), op_of(row.op).partials
+        terms = [
+            expressions.along(parse(partials[j]), lines.read(row.duals[j]))
+            for j in self._wanted(row)
+            if partials[j] != "0"
+        ]
+        lines.write(row.duals[3], total_of(terms) if terms else expressions.value(parse("0.0")))
+
+    def sum(self, row: SegmentRow, lines: Lines) -> None:
+        value = lines.read(row.duals[3])
+        if not lines.sums_up(row.duals[0], row.count):
+            value = value + 0.0  # a sum of one element is never -0.0
+        lines.add(row.duals[0], value, row.count, bool(row.stored & 1))
+
+    def exponentials(self, row: SegmentRow, lines: Lines) -> None:
+        *operands, result = row.primals
+        lines.write(result, log_of_sum([lines.read(x) for x in operands]))
+
+    def shares(self, row: SegmentRow, lines: Lines) -> None:
+        x, y, bar = lines.read(row.primals[0]), lines.read(row.primals[3]), lines.read(row.duals[3])
+        lines.add(row.duals[0], share(x, y, bar), row.count, bool(row.stored & 1))
+
+    def extreme(self, row: SegmentRow, lines: Lines) -> None:
+        lines.look_at(row.primals[0], row.count)
+        lines.join(row, lines.read(row.primals[0]))
+
+    def ties(self, row: SegmentRow, lines: Lines) -> None:
+        lines.look_at(row.primals[0], row.count)
+        lines.join(row, ties_of(lines.read(row.primals[0]), lines.read(row.primals[3])))
+
+    def portions(self, row: SegmentRow, lines: Lines) -> None:
+        x, ties, y = (lines.read(row.primals[j]) for j in (0, 1, 3))
+        for line in (row.primals[0], row.duals[3]):
+            lines.look_at(line, row.count)
+        stored = bool(row.stored & 1)
+        lines.add(row.duals[0], portion(x, y, ties, lines.read(row.duals[3]), stored), row.count, stored)
+
+
+_WAYS: dict[str, Callable[[Rows, SegmentRow, Lines], None]] = {
+    FORWARD: Rows.forward,
+    REVERSE: Rows.reverse,
+    TANGENT: Rows.tangent,
+    SUM: Rows.sum,
+    EXPONENTIALS: Rows.exponentials,
+    SHARES: Rows.shares,
+    EXTREME: Rows.extreme,
+    TIES: Rows.ties,
+    PORTIONS: Rows.portions,
+}

@@ -1,0 +1,58 @@
+"""Segments in which one vector holds each line: no loop."""
+
+from tapegrad.engine.codegen.ir.body import Value
+from tapegrad.engine.codegen.ir.sums import PARTS, in_lanes, nothing
+from tapegrad.engine.codegen.ir.types import I64, Type
+from tapegrad.engine.codegen.segments.extremes import Joining
+from tapegrad.engine.codegen.segments.segment import SegmentRow
+from tapegrad.engine.codegen.segments.vectors import Shape, VectorIndex
+
+
+class _ShortVectorIndex(VectorIndex):
+    def add_sum(self, line: int, value: Value, stored: bool) -> None:
+        parts = in_lanes(self.body.constant(PARTS, 0.0), value)
+        total = self.body.splat(nothing(self.body).raised(parts).value, self.shape.lanes)
+        if not stored:
+            total = self.body.convert("fpext", self.read(line), "double") + total
+        self.values[line] = self.body.convert("fptrunc", total, self.shape.type_of(line).element)
+
+    def join_all(self, row: SegmentRow, joining: Joining, value: Value) -> None:
+        total = self.body.splat(joining.of_lanes(value), self.shape.lanes)
+        self.values[row.reduced_to] = self.shape.joined(row, total, lambda: self.read(row.reduced_to))
+
+    def previous(self, value: Value) -> Value:
+        return value.like(-0.0)
+
+
+class Short(Shape):
+    """Each line is one vector; the result of a sum can be used by the rows that follow.
+
+    Rows are gone through hastily, and once more with care if a result is NaN.
+    """
+
+    def emit(self) -> None:
+        place = self._place(unmasked=True)
+        has_nan = place.has_nan(self.tainted)
+        if has_nan is None:
+            place.end()
+            return
+        body, masked, right = self.body, self.body.fresh("masked"), self.body.fresh("right")
+        body.rarely(has_nan, masked, right)
+        body.begin(right)
+        with body.scope():
+            place.end()
+            body.do("ret i64 0")
+        body.begin(masked)
+        self._place(unmasked=False).end()
+
+    def _place(self, unmasked: bool) -> _ShortVectorIndex:
+        masks = [self._mask(n) for n in self.segment.counts]
+        place = _ShortVectorIndex(self, self.body.constant(I64, 0), masks)
+        self.rows.emit(place, unmasked)
+        return place
+
+    def _mask(self, count: int) -> Value | None:
+        if count >= self.lanes:
+            return None
+        bits = ", ".join(f"i1 {str(lane < count).lower()}" for lane in range(self.lanes))
+        return self.body.named(Type("i1", self.lanes), f"<{bits}>")

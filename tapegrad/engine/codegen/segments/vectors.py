@@ -1,0 +1,246 @@
+"""What segments of one vector and those of many have in common: lines in memory, and their elements at one place."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from tapegrad.engine.codegen.ir.body import Body, Value
+from tapegrad.engine.codegen.ir.memory import POINTER, element_at, load, pointer_word, store, word
+from tapegrad.engine.codegen.ir.operations import either_is_nan, halves, select, shuffled
+from tapegrad.engine.codegen.ir.sums import PARTS, widened
+from tapegrad.engine.codegen.ir.target import Target
+from tapegrad.engine.codegen.ir.types import Type
+from tapegrad.engine.codegen.segments.extremes import JOININGS, Joining
+from tapegrad.engine.codegen.segments.segment import GOES_ON, Region, Segment, SegmentRow
+from tapegrad.engine.codegen.segments.segment_rows import Rows, tainted
+from tapegrad.engine.kernels.language.segment_frame import COUNTS, word_of
+
+
+def nans_of(values: Iterable[Value]) -> Iterator[Value]:
+    """Masks of which a lane is true if a lane of one of these vectors is NaN.
+
+    One comparison tells of two vectors. They are compared by halves, of which there are always two of a type.
+    """
+    by_type: dict[Type, list[Value]] = {}
+    for value in telling(values):
+        by_type.setdefault(value.type, []).extend(halves(value))
+    for alike in by_type.values():
+        for first, second in zip(alike[::2], alike[1::2], strict=True):
+            yield either_is_nan(first, second)
+
+
+def telling(values: Iterable[Value]) -> list[Value]:
+    """The values that the others lead to: where one of the others is NaN, so is one of them, in the same lane."""
+    found = {value.text: value for value in values}
+    passed: set[str] = set()
+    waiting = [term for value in found.values() for term in value.body.terms(value)]
+    while waiting:
+        term = waiting.pop()
+        if term.text not in passed:
+            passed.add(term.text)
+            waiting += term.body.terms(term)
+    return [value for text, value in found.items() if text not in passed]
+
+
+_ELEMENTS = {"f64": "double", "f32": "float", "b8": "i8"}
+
+
+def lanes(target: Target) -> int:
+    """Elements of a vector in a segment: at least as many as a sum has parts."""
+    return max(target.lanes, PARTS.lanes)
+
+
+class Shape:
+    """What both forms have in common."""
+
+    def __init__(self, body: Body, segment: Segment) -> None:
+        self.body, self.segment = body, segment
+        self.lanes = lanes(body.target)
+        self.rows = Rows(body, segment, self.lanes)
+        self.tainted = tainted(segment)
+        self.frame = body.named(POINTER, "%frame")
+        self.region_of: dict[int, tuple[Region, int]] = {
+            line: (region, shift)
+            for region in segment.regions
+            for line, shift in (*region.shifts, (region.whole, 0))
+        }
+
+    def type_of(self, line: int) -> Type:
+        return Type(_ELEMENTS[self.segment.lines[line].dtype], self.lanes)
+
+    def address(self, line: int) -> Value:
+        return self.word_of_address(self.segment.lines[line].address)
+
+    def word_of_address(self, number: int) -> Value:
+        return pointer_word(self.frame, word_of(COUNTS + len(self.segment.counts) + number))
+
+    def joined(self, row: SegmentRow, value: Value, before: Callable[[], Value]) -> Value:
+        """A value joined with what a row has joined `before`, if something came before."""
+        first = self._is_first(row)
+        if first is None:
+            return value
+        return self.body.either(first, value, JOININGS[row.joining].join(before(), value))
+
+    def _is_first(self, row: SegmentRow) -> Value | None:
+        """Whether nothing came before for a row to join elements with; `None` if that is always so."""
+        if row.along == GOES_ON:
+            return self.body.constant(Type("i1"), False)
+        first = None
+        for loop in range(self.segment.loops):
+            if row.along >> loop & 1:
+                begins = word(self.frame, word_of(self.segment.step(loop))).equal(0)
+                first = begins if first is None else first & begins
+        return first
+
+    def single(self, line: int) -> Value:
+        """The element of a single line in memory, in every lane."""
+        type_ = self.type_of(line)
+        value = self.body.splat(load(self.address(line), Type(type_.element)), self.lanes)
+        return value.unequal(0) if type_.element == "i8" else value
+
+    def store_single(self, line: int, value: Value) -> None:
+        element = Type(value.type.element)
+        store(self.body.emit(element, f"extractelement {value}, i32 0"), self.address(line))
+
+
+class VectorIndex:
+    """The elements at one index.
+
+    Parameters
+    ----------
+    masks
+        For each count the lanes that there are elements for, `None` for all.
+    written
+        Whether what is computed here counts, and is not only handed on; `None` where it does.
+    """
+
+    def __init__(
+        self, shape: "Shape", index: Value, masks: list[Value | None], written: Value | None = None
+    ) -> None:
+        self.shape, self.index, self.masks = shape, index, masks
+        self.body, self.segment = shape.body, shape.segment
+        self._written = written
+        self.values: dict[int, Value] = {}
+        self.to_look_at: list[Value] = []  # what is not kept, and may be NaN by haste
+        self._contributions: dict[int, list[Value]] = {}
+
+    def _mask(self, count: int) -> Value | None:
+        return None if count < 0 else self.masks[count]
+
+    def _mask_of_result(self, count: int) -> Value | None:
+        mask = self._mask(count)
+        if self._written is None or mask is None:
+            return mask
+        return mask & self.body.splat(self._written, self.shape.lanes)
+
+    def read(self, line: int) -> Value:
+        if self._contributions.get(line):
+            self._bring(line)
+        if line not in self.values:
+            self.values[line] = self._initial(line)
+        return self.values[line]
+
+    def write(self, line: int, value: Value) -> None:
+        self._contributions.pop(line, None)
+        self.values[line] = value
+
+    def sums_up(self, line: int, count: int) -> bool:
+        """Return whether a row of so many elements adds all of them to a line of one."""
+        return count >= 0 > self.segment.lines[line].count
+
+    def add(self, line: int, value: Value, count: int, stored: bool) -> None:
+        if self.sums_up(line, count):
+            self.add_sum(line, widened(value, self._mask_of_result(count)), stored)
+        elif line in self.shape.region_of:
+            self._contribute(line, value, count, stored)
+        else:
+            self.values[line] = value if stored else self.read(line) + value
+
+    def add_sum(self, line: int, value: Value, stored: bool) -> None:
+        """Add all lanes to a single element."""
+        raise NotImplementedError
+
+    def join(self, row: SegmentRow, value: Value) -> None:
+        """Join elements with those that have come before."""
+        line, joining = row.reduced_to, JOININGS[row.joining]
+        if row.count >= 0 > self.segment.lines[line].count:
+            mask = self._mask_of_result(row.count)
+            self.join_all(row, joining, value if mask is None else select(mask, value, joining.nothing))
+            return
+        self.values[line] = self.shape.joined(row, value, lambda: self.read(line))
+
+    def join_all(self, row: SegmentRow, joining: Joining, value: Value) -> None:
+        """Join all lanes to a single element."""
+        raise NotImplementedError
+
+    def look_at(self, line: int, count: int) -> None:
+        """Note that what is computed from a line does not show whether it is NaN by haste."""
+        region = self.shape.region_of.get(line)
+        if (line if region is None else region[0].whole) in self.shape.tainted:
+            value, mask = self.read(line), self._mask(count)
+            self.to_look_at.append(value if mask is None else select(mask, value, 0.0))
+
+    def previous(self, value: Value) -> Value:
+        """What the contribution `value` was one turn before; nothing, which is -0.0, in the first one."""
+        raise NotImplementedError
+
+    def _contribute(self, line: int, value: Value, count: int, stored: bool) -> None:
+        """Add to a part of a region. What lies beyond the part adds -0.0, which changes nothing."""
+        region, shift = self.shape.region_of[line]
+        if stored:
+            self.write(region.whole, value)
+            return
+        mask = self._mask(count)
+        value = value if mask is None else select(mask, value, -0.0)
+        if shift:
+            before = self.previous(value)
+            value = shuffled(before, value, range(self.shape.lanes - shift, 2 * self.shape.lanes - shift))
+        self._contributions.setdefault(region.whole, []).append(value)
+
+    def _bring(self, whole: int) -> None:
+        """Add the contributions to a region, in the order of the rows."""
+        total = self.values[whole] if whole in self.values else self._initial(whole)
+        for value in self._contributions.pop(whole):
+            total = total + value
+        self.values[whole] = total
+
+    def _place(self, line: int) -> Value:
+        element = Type(self.shape.type_of(line).element)
+        return element_at(self.shape.address(line), element, self.index)
+
+    def _initial(self, line: int) -> Value:
+        described, type_ = self.segment.lines[line], self.shape.type_of(line)
+        if line in self.segment.cleared:
+            return self.body.constant(type_, 0.0)
+        if described.count < 0:
+            return self.shape.single(line)
+        value = load(self._place(line), type_, self._mask(described.count))
+        return value.unequal(0) if type_.element == "i8" else value
+
+    def results(self) -> dict[int, Value]:
+        """What is kept of lines."""
+        return {line: self.read(line) for line in self.segment.kept}
+
+    def has_nan(self, tainted: Collection[int]) -> Value | None:
+        """Whether a result that is computed hastily is NaN; `None` where there is none."""
+        values = list(self.to_look_at)
+        for line, value in self.results().items():
+            if line in tainted:
+                mask = self._mask(self.segment.lines[line].count)
+                values.append(value if mask is None else select(mask, value, 0.0))
+        found = list(nans_of(values))
+        if not found:
+            return None
+        total, *others = found
+        for mask in others:
+            total = total | mask
+        return self.body.any(total)
+
+    def end(self) -> None:
+        """Write what is kept."""
+        for line, value in self.results().items():
+            count = self.segment.lines[line].count
+            if value.type.element == "i1":
+                value = self.body.convert("zext", value, "i8")
+            if count < 0:
+                self.shape.store_single(line, value)
+            else:
+                store(value, self._place(line), self._mask_of_result(count))

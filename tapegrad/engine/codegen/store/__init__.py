@@ -1,0 +1,8 @@
+"""Compiled code on disk: the cache between processes, and its announcements on stderr.
+
+In reading order; each imports only those above it:
+
+    cache_files                    A file with the compiled code of one function, and a checksum
+    cache                          where compiled code is kept between processes
+    announcer                      saying on stderr why a first call takes long
+"""

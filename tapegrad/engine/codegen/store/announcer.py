@@ -1,0 +1,79 @@
+"""Saying on stderr why a first call takes long: how many functions are compiled, of how many that it needs."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from tapegrad.engine.codegen.store import cache
+from tapegrad.engine.runtime import messages
+
+_NOTICEABLE = (
+    1.0  # seconds of compilation after which the user is told, where there is no terminal to count on
+)
+_MANY = 4  # functions to be compiled that are sure to take so long
+
+_ADVICE = "(`tapegrad warmup` compiles all of them, `tapegrad info` says where they are kept)"
+
+Name = tuple[str, str]  # module and function
+
+
+class Announcer:
+    """Counts what is compiled. On a terminal it shows the count while it goes on; elsewhere it says one line, once.
+
+    Only compilations that this package starts itself are counted, and only those that no cache spares.
+    """
+
+    def __init__(self) -> None:
+        self._expected: set[Name] = set()
+        self._compiled: set[Name] = set()
+        self._done = 0
+        self._seconds = 0.0
+        self._depth = 0
+        self._said = False
+        self._quiet = False
+
+    def be_quiet(self) -> None:
+        """Turn announcements off, for a caller that shows its own progress."""
+        self._quiet = True
+
+    def expect(self, names: Iterable[Name]) -> None:
+        """These functions will be needed: those that are not in the cache are counted from now on."""
+        self._expected |= {name for name in names if name not in self._compiled and not cache.holds(*name)}
+
+    @contextlib.contextmanager
+    def compiling(self, function: Callable[..., Any]) -> Iterator[None]:
+        """Around the compilation of a function, or the attempt to take it from the cache."""
+        name = (function.__module__, function.__qualname__)
+        if self._quiet or self._depth > 0 or cache.holds(*name):
+            yield
+            return
+        self._depth += 1
+        began = time.perf_counter()
+        try:
+            self._announce(name)
+            yield
+        finally:
+            self._depth -= 1
+            self._seconds += time.perf_counter() - began
+            self._count(name)
+
+    def _announce(self, name: Name) -> None:
+        self._expected.add(name)
+        total = self._done + len(self._expected)
+        if messages.on_terminal():
+            messages.show(f"tapegrad: compiling kernels on first use, {self._done + 1} of {total}: {name[1]}")
+        elif not self._said and (self._seconds > _NOTICEABLE or total >= _MANY):
+            self._said = True
+            messages.tell(f"compiling kernels on first use, {self._done + 1} of {total} {_ADVICE}")
+
+    def _count(self, name: Name) -> None:
+        self._expected.discard(name)
+        self._compiled.add(name)
+        self._done += 1
+        messages.show("")
+        if not self._expected:
+            self._done = 0
+
+
+announcer = Announcer()

@@ -1,0 +1,333 @@
+"""Where compiled code is kept between processes.
+
+Numba's own disk cache keys a function by its source file and bytecode. It does not notice a change in another
+file that the function calls, nor one in the compiler flags. Here every function is kept in a folder named by a
+digest of all the sources that are compiled, so any change of any of them starts a fresh folder.
+
+Nothing that happens to that folder or to its files is a reason to stop: what cannot be read is compiled, what cannot
+be written is done without, and the first of such things is said on stderr.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding
+import numba
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
+
+from tapegrad.engine.codegen.store import cache_files
+from tapegrad.engine.runtime import messages, sources, thread_stack
+from tapegrad.engine.runtime.switches import TRANSLATES
+from tapegrad.engine.runtime.whole_files import distrust
+
+_COMPILED = (
+    "engine/runtime",
+    "engine/codegen/store",
+    "engine/codegen/python_calls",
+    "engine/codegen/translator",
+    "engine/kernels",
+    "engine/tape",
+    "engine/sweep",
+)
+_CONSTANTS = "ops/params.py"  # what compiled code takes from the table
+_BY_NUMBA = "" if TRANSLATES else " by Numba"  # without the translator, nothing that it has made is used
+_UNUSED_AFTER = 60 * 24 * 3600.0  # seconds until a folder of another version is removed
+
+
+def _sources() -> list[Path]:
+    """Every source file whose text can change compiled code."""
+    files = [file for name in _COMPILED for file in sorted((sources.PACKAGE / name).rglob("*.py"))]
+    return [*files, sources.PACKAGE / _CONSTANTS]
+
+
+@functools.cache
+def digest() -> str:
+    """Digest of the compiled sources, of the compilers, and of the size of an object's head, which is compiled in."""
+    versions = f"{numba.__version__} {llvmlite.__version__} {object.__basicsize__}{_BY_NUMBA}"
+    state = hashlib.sha256(versions.encode())
+    sources.add(state, _sources())
+    return state.hexdigest()[:16]
+
+
+def root() -> Path:
+    """The folder that holds the caches of all versions: ``TAPEGRAD_CACHE_DIR`` or the user's cache folder."""
+    chosen = os.environ.get("TAPEGRAD_CACHE_DIR")
+    if chosen:
+        return Path(chosen).absolute()  # of the process's first folder, which it may leave
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "tapegrad"
+
+
+def folder() -> Path | None:
+    """The cache folder of this version, made if need be; ``None`` where there is none. It may be read-only.
+
+    What lies in it is executed, so it is made for its owner alone, and is not used if somebody else may write to it;
+    nor is it if the sources that it is named by have changed since the import.
+    """
+    path, changed = _folder(), sources.changed()
+    if changed:
+        complaints.make(
+            f"no cache folder is used: {changed} has changed since it was imported (start Python anew)"
+        )
+    return None if changed else path
+
+
+@functools.cache
+def _folder() -> Path | None:
+    try:
+        path = root() / digest()
+        fresh = not path.is_dir()
+        make_folder(path)
+        reason = distrust(path, path.stat())
+    except (OSError, RuntimeError):  # RuntimeError: no home directory is known
+        return None
+    if reason:
+        complaints.make(f"the cache folder is not used, for {reason}")
+        return None
+    with contextlib.suppress(OSError):  # it is read-only, or another process tidies up as well
+        os.utime(path)
+        if fresh:
+            _remove_unused(path.parent, keep=path)
+    return path
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder of the cache, and the one around it, for their owner alone."""
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except FileNotFoundError:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
+def _intended() -> str:
+    """Where the cache folder should be, for messages."""
+    try:
+        return str(root())
+    except RuntimeError:
+        return "in a home directory that nobody knows: set TAPEGRAD_CACHE_DIR"
+
+
+def writable() -> bool:
+    """Whether something can be kept in the cache folder."""
+    path = folder()
+    try:
+        if path is not None:
+            tempfile.TemporaryFile(dir=path).close()
+    except OSError:
+        return False
+    return path is not None
+
+
+def _remove_unused(parent: Path, keep: Path) -> None:
+    """Remove the folders of versions that have not been used for a long time."""
+    for other in parent.iterdir():
+        if other != keep and other.is_dir() and time.time() - other.stat().st_mtime > _UNUSED_AFTER:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+# --- the cache of a function -------------------------------------------------------------------------------------
+
+
+class Complaints:
+    """What is wrong with the cache folder is said when it is first noticed, and nothing after that."""
+
+    def __init__(self) -> None:
+        self.made = False
+
+    def make(self, what: str, error: BaseException | None = None) -> None:
+        """Say what is wrong, and what error told."""
+        if not self.made:
+            self.made = True
+            reason = "" if error is None else f" ({getattr(error, 'strerror', None) or error})"
+            messages.tell(f"{what}{reason}; what is missing there is compiled")
+
+
+complaints = Complaints()
+
+
+@functools.cache
+def _processor() -> str:
+    """Digest of the processor that Numba compiles for."""
+    kind = cpu_target.target_context.codegen().magic_tuple()
+    return hashlib.sha256(repr(kind).encode()).hexdigest()[:8]
+
+
+@functools.cache
+def _digest_above(package: str) -> str:
+    """Digest of the sources of a package that stands on the engine; nothing for the engine's own."""
+    name = package.partition(".")[2].replace(".", "/")
+    if not name or name.startswith(_COMPILED):
+        return ""
+    state = hashlib.sha256()
+    sources.add(state, sorted((sources.PACKAGE / name).rglob("*.py")))
+    return state.hexdigest()[:8] + "."
+
+
+def _file(module: str, function: str) -> Path | None:
+    """The file in which a function's compiled code is kept."""
+    above = _digest_above(module.rpartition(".")[0])
+    path = folder()
+    name = f"{module.partition('.')[2]}.{function}.{above}{_python_and_processor()}.nbc"
+    return None if path is None else path / name
+
+
+def _python_and_processor() -> str:
+    python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
+    return f"{python}.{_processor()}"
+
+
+class _Cache(NullCache):
+    """The cache of one function, as Numba calls it: it gives `None`, or keeps nothing, whatever goes wrong."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def _file(self) -> Path | None:
+        sources.check(
+            self._function.__code__.co_filename
+        )  # it may have been imported after the digest was taken
+        return _file(self._function.__module__, self._function.__qualname__)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the function as it was compiled before; where it has to be compiled now, `None`.
+
+        Raises
+        ------
+        RuntimeError
+            Where it has to be, and this thread has no room for that.
+        """
+        found = self._load(target_context)
+        if found is None:
+            thread_stack.require()
+        return found
+
+    def _load(self, target_context: Any) -> Any:
+        file = self._file()
+        if file is None:
+            return None
+        try:
+            if not file.parent.is_dir():
+                complaints.make(f"the cache folder {file.parent} is gone")
+            parts = cache_files.read(file)
+            if parts is None or not all(map(has_shared, parts[0])):
+                return None
+            return _rebuilt(target_context, parts[1:])
+        except OSError as error:
+            complaints.make(f"a file in the cache folder {file.parent} cannot be read", error)
+        except Exception:  # unpickling can raise anything
+            complaints.make(f"a damaged file in the cache folder {file.parent} is replaced")
+        return None
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        """Keep the function, unless it holds addresses that mean nothing to another process."""
+        file = self._file()
+        if file is None:
+            complaints.make(f"there is no cache folder {_intended()}, and it cannot be made")
+        elif not cres.library.has_dynamic_globals:
+            try:
+                make_folder(file.parent)
+                cache_files.write(file, (cres.library.shared, *cres._reduce()))
+            except OSError as error:
+                complaints.make(f"the cache folder {file.parent} cannot be written", error)
+
+
+def _rebuilt(target_context: Any, parts: Any) -> CompileResult:
+    """A function as Numba has it, without all that Numba would need to compile one: that takes as long as importing it.
+
+    Machine code refers to nothing of that but Numba's runtime, in functions that return arrays.
+    """
+    rtsys.initialize(target_context)
+    return CompileResult._rebuild(target_context, *parts)
+
+
+def cache_of(function: Callable[..., Any]) -> Any:
+    """The cache that a compiled function reads and writes."""
+    return _Cache(function)
+
+
+def read(file: Path) -> tuple[Any, ...] | None:
+    """Return what a file of the cache folder holds; `None`, and stderr says why, where that may not be used."""
+    try:
+        return cache_files.read(file)
+    except OSError as error:
+        complaints.make(f"a file in the cache folder {file.parent} cannot be read", error)
+    except Exception:  # unpickling can raise anything
+        complaints.make(f"a damaged file in the cache folder {file.parent} is replaced")
+    return None
+
+
+def kept(name: str, make: Callable[[], bytes]) -> bytes:
+    """What a file of the cache folder holds, or what is made now, and kept if it can be."""
+    path = folder()
+    file = None if path is None else path / name
+    found = None if file is None else read(file)
+    if found is not None and type(found[0]) is bytes:
+        return found[0]
+    made = make()
+    if file is not None:
+        with contextlib.suppress(OSError):
+            cache_files.write(file, (made,))
+    return made
+
+
+def holds(module: str, function: str) -> bool:
+    """Whether the cache folder holds a compiled function."""
+    file = _file(module, function)
+    return file is not None and cache_files.is_there(file)
+
+
+# --- functions that several others call --------------------------------------------------------------------------
+
+_shared: dict[str, Any] = {}  # their libraries, which hold their machine code
+
+
+def share(name: str, library: Any) -> None:
+    """Let machine code call a function by its name, and keep it if it can be."""
+    _let_call(name, library)
+    path = folder()
+    if path is not None:
+        with contextlib.suppress(OSError):  # who calls it cannot be written either, and says so
+            make_folder(path)
+            state = library.serialize_using_object_code()
+            cache_files.write(_shared_file(path, name), (library.shared, state))
+
+
+def has_shared(name: str) -> bool:
+    """Whether machine code can call a function of this name, by now.
+
+    Where its file is missing or damaged, who calls it is compiled anew, and this with it.
+    """
+    path = folder()
+    if name not in _shared and path is not None:
+        with contextlib.suppress(Exception):  # unpickling can raise anything
+            calls, state = read(_shared_file(path, name)) or ((), None)
+            if state is not None and all(map(has_shared, calls)):
+                _let_call(name, cpu_target.target_context.codegen().unserialize_library(state))
+    return name in _shared
+
+
+def _shared_file(path: Path, name: str) -> Path:
+    return path / f"{name.partition('.')[2]}.{_python_and_processor()}.nbc"
+
+
+def _let_call(name: str, library: Any) -> None:
+    llvmlite.binding.add_symbol(name, library.get_pointer_to_function(name))
+    _shared[name] = library

@@ -1,0 +1,227 @@
+"""Calls in a plain function: of others, of intrinsics of Numba's, of C functions, and of some of Python's own."""
+
+import ast
+import functools
+import math
+import types as python_types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core.dispatcher import Dispatcher
+from numba.core.extending import _Intrinsic
+from numba.core.registry import cpu_target
+
+from tapegrad.engine.codegen.translator import values
+from tapegrad.engine.codegen.translator.expressions import Expressions
+from tapegrad.engine.codegen.translator.values import (
+    F32,
+    F64,
+    I1,
+    I32,
+    I64,
+    U8,
+    Constant,
+    NotPlainError,
+    Record,
+    cast,
+    common,
+    kind_of,
+    materialized,
+)
+
+_CONVERSIONS: dict[Any, Any] = {
+    int: types.int64,
+    float: types.float64,
+    np.int64: types.int64,
+    np.int32: types.int32,
+    np.float64: types.float64,
+    np.float32: types.float32,
+}
+_OF_FLOATS: dict[Any, str] = {
+    math.sqrt: "sqrt",
+    np.sqrt: "sqrt",
+    np.log: "log",
+}
+_OF_C: dict[Any, str] = {math.atan: "atan", math.hypot: "hypot", math.log1p: "log1p"}  # of float64
+_ARE_NAN, _ARE_FINITE = (math.isnan, np.isnan), (math.isfinite, np.isfinite)
+
+
+class Calls(Expressions):
+    """The expressions of one function, calls among them.
+
+    Parameters
+    ----------
+    function
+        The Python function whose names they use.
+    part
+        Gives the name, LLVM's type and the kind of the result for a dispatcher of Numba's and kinds of arguments.
+    """
+
+    def __init__(self, function: Any, part: Callable[[Any, tuple[Any, ...]], tuple[str, Any, Any]]) -> None:
+        super().__init__(function)
+        self._part = part
+
+    def _on_call(self, node: ast.Call) -> Any:
+        function = self.value(node.func)
+        if not isinstance(function, Constant):
+            raise NotPlainError("a call of what is not known")
+        given: list[Any] = []
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                given.extend(self._items(argument.value))
+            else:
+                given.append(self.value(argument))
+        named = {str(keyword.arg): self.value(keyword.value) for keyword in node.keywords}
+        return self._call(function.object, given, named)
+
+    def _call(self, function: Any, given: list[Any], named: dict[str, Any]) -> Any:
+        if isinstance(function, Dispatcher):
+            return self._call_part(function, given, named)
+        if isinstance(function, type) and hasattr(function, "_fields"):
+            items = [*given, *(named[name] for name in function._fields[len(given) :])]
+            return Record(function, tuple(items))
+        if named:
+            raise NotPlainError("arguments by name")
+        if isinstance(function, _Intrinsic):
+            return self._call_intrinsic(function, given)
+        if isinstance(function, types.ExternalFunction):
+            return self._call_external(function, given)
+        return self._call_builtin(function, given)
+
+    def _call_part(self, function: Any, given: list[Any], named: dict[str, Any]) -> Any:
+        python = function.py_func
+        names = python.__code__.co_varnames[: python.__code__.co_argcount]
+        defaults = dict(zip(reversed(names), reversed(python.__defaults__ or ()), strict=False))
+        for name in names[len(given) :]:
+            given.append(named[name] if name in named else Constant(defaults[name]))
+        arguments, (name, type_, kind) = self._part_for(function, given)
+        passed = [
+            word for each in arguments if not isinstance(each, Constant) for word in values.words_of(each)
+        ]
+        returned = self.builder.call(self._declared(name, type_), passed)
+        if not isinstance(kind, values.Shape):
+            return None if kind is None else returned
+        count = len(list(values.words_of(kind)))
+        return values.of_words(kind, (self.builder.extract_value(returned, k) for k in range(count)))
+
+    def _part_for(self, function: Any, given: list[Any]) -> tuple[list[Any], tuple[str, Any, Any]]:
+        """The part for some arguments, and these as it takes them: numbers stay known where it cannot do without."""
+        arguments = [self._widened(value) for value in given]
+        try:
+            return arguments, self._part(function, self._kinds_of(arguments))
+        except NotPlainError:
+            known = [
+                value if isinstance(value, Constant) else each
+                for value, each in zip(given, arguments, strict=True)
+            ]
+            if known == arguments:  # there is nothing else to know
+                raise
+            return known, self._part(function, self._kinds_of(known))
+
+    def _kinds_of(self, arguments: list[Any]) -> tuple[Any, ...]:
+        return tuple(each if isinstance(each, Constant) else kind_of(each) for each in arguments)
+
+    def _widened(self, value: Any) -> Any:
+        """An argument: bits are words in it, so that a function is translated once for both.
+
+        Tables and functions stay known.
+        """
+        if isinstance(value, Constant) and isinstance(value.object, tuple | Dispatcher):
+            return value
+        value = materialized(value)
+        return cast(self.builder, value, I64) if kind_of(value) == I1 else value
+
+    def _declared(self, name: str, kind: ir.FunctionType) -> ir.Function:
+        module = self.builder.module
+        return module.globals.get(name) or ir.Function(module, kind, name)
+
+    def _call_intrinsic(self, function: Any, given: list[Any]) -> Any:
+        made = function._defn(None, *map(values.numba_type, given))
+        if made is None:
+            made = function._defn(None, *(values.numba_type(value, literal=True) for value in given))
+        if made is None:
+            raise NotPlainError("an intrinsic of other types")
+        signature, codegen = made
+        wanted = signature.args
+        arguments = [values.as_numba_has_it(self.builder, *pair) for pair in zip(given, wanted, strict=True)]
+        found = codegen(cpu_target.target_context, self.builder, signature, arguments)
+        return values.from_numba(self.builder, found, signature.return_type)
+
+    def _call_external(self, function: Any, given: list[Any]) -> Any:
+        signature = function.sig
+        pairs = zip(given, signature.args, strict=True)
+        arguments = [values.as_numba_has_it(self.builder, *pair) for pair in pairs]
+        returned = signature.return_type
+        kind = ir.VoidType() if returned in (types.void, types.none) else values.KINDS[returned]
+        declared = self._declared(function.symbol, ir.FunctionType(kind, [value.type for value in arguments]))
+        return values.from_numba(self.builder, self.builder.call(declared, arguments), returned)
+
+    def _call_builtin(self, function: Any, given: list[Any]) -> Any:
+        if function in (min, max) and len(given) > 1:
+            return functools.reduce(functools.partial(self._extreme, function), map(self._as_number, given))
+        if function in _OF_C:
+            return self._of_c(_OF_C[function], [self._as_number(value) for value in given])
+        if len(given) != 1:
+            raise NotPlainError(f"a call of {function}")
+        if function in _OF_FLOATS:
+            return self._of_float(_OF_FLOATS[function], self._as_number(given[0]))
+        if function in _ARE_NAN:
+            size = self._of_float("fabs", self._as_number(given[0]))
+            return self.builder.fcmp_unordered("uno", size, size)
+        if function in _ARE_FINITE:
+            size = self._of_float("fabs", self._as_number(given[0]))
+            return self.builder.fcmp_ordered("<", size, size.type(math.inf))
+        if function is abs:
+            return self._absolute(self._as_number(given[0]))
+        if function is bool:
+            return self._is_true(self._as_number(given[0]))
+        return self._convert(function, given[0])
+
+    def _extreme(self, function: Any, one: Any, other: Any) -> Any:
+        """The smaller or larger of two numbers."""
+        kind = common(one.type, other.type)
+        if kind in (I1, U8, I32):
+            raise NotPlainError("the smaller one of bits")
+        one, other = cast(self.builder, one, kind), cast(self.builder, other, kind)
+        sign: ast.cmpop = ast.Lt() if function is min else ast.Gt()
+        return self.builder.select(self.compare(sign, other, one), other, one)
+
+    def _absolute(self, number: Any) -> Any:
+        if number.type in (F64, F32):
+            return self._of_float("fabs", number)
+        if number.type != I64:
+            raise NotPlainError("the absolute value of bits")
+        negative = self.builder.icmp_signed("<", number, I64(0))
+        return self.builder.select(negative, self.builder.neg(number), number)
+
+    def _of_c(self, name: str, numbers: list[Any]) -> Any:
+        """One of the C library's functions."""
+        if any(number.type != F64 for number in numbers):
+            raise NotPlainError(f"{name} of what is no float64")
+        kind = ir.FunctionType(F64, [F64] * len(numbers))
+        return self.builder.call(self._declared(name, kind), numbers)
+
+    def _of_float(self, name: str, number: Any) -> Any:
+        """One of LLVM's own functions."""
+        if number.type not in (F64, F32):
+            raise NotPlainError(f"{name} of an integer")
+        return self.builder.call(
+            self.builder.module.declare_intrinsic(f"llvm.{name}", [number.type]), [number]
+        )
+
+    def _convert(self, function: Any, value: Any) -> Any:
+        """A number as another type, by the type's name."""
+        if isinstance(function, python_types.FunctionType):
+            raise NotPlainError(f"a call of {function}")
+        if isinstance(value, Constant) and isinstance(function, type) and issubclass(function, np.number):
+            return Constant(function(value.object))
+        wanted = function if isinstance(function, types.Number) else _CONVERSIONS.get(function)
+        if wanted not in (types.int64, types.int32, types.float64, types.float32):
+            raise NotPlainError(f"a call of {function}")
+        number = self._as_number(value)
+        if number.type in (F64, F32) and isinstance(wanted, types.Integer):
+            return self.builder.fptosi(number, ir.IntType(wanted.bitwidth))
+        return values.as_numba_has_it(self.builder, number, wanted)

@@ -1,0 +1,221 @@
+"""How functions are compiled: entry points for Python, helpers, and kernels called by address."""
+
+import functools
+import inspect
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba import types
+from numba.core.ccallback import CFunc
+from numba.core.compiler_lock import global_compiler_lock
+
+from tapegrad.engine.codegen.python_calls.fast_calls import Shape, expected, fast_call
+from tapegrad.engine.codegen.store.announcer import announcer
+from tapegrad.engine.codegen.store.cache import cache_of
+from tapegrad.engine.codegen.translator.whole import DirectCompiler, DirectKernelCompiler
+from tapegrad.engine.kernels.language.linking import PlainPartCompiler, PlainWholeCompiler, SharedPartCompiler
+from tapegrad.engine.runtime import thread_stack
+
+# Held while something is compiled or taken from the cache: Numba locks its compiler, not the way to its cache.
+# It is taken and given back by C code, which an interrupt cannot stop in the middle.
+compiling = threading.RLock()
+
+
+def _finish_compiling() -> None:
+    """Acquire the compiler locks before ``fork()``, so that the child does not inherit them held."""
+    compiling.acquire()
+    global_compiler_lock.acquire()
+
+
+def _go_on_compiling() -> None:
+    global_compiler_lock.release()
+    compiling.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_finish_compiling, after_in_parent=_go_on_compiling, after_in_child=_go_on_compiling
+    )
+
+# Every entry point that has been defined: (module, name) -> what compiles it or takes it from the cache.
+ENTRY_POINTS: dict[tuple[str, str], Callable[[], Any]] = {}
+
+
+_GROUPS: dict[str, list[tuple[str, str]]] = {}
+EVERY_COMPUTATION, EVERY_RECORDING = "computation", "recording"
+
+
+@functools.cache
+def expect_group(group: str) -> None:
+    """All entry points of a group will be needed."""
+    if group:
+        with compiling:
+            announcer.expect(_GROUPS[group])
+
+
+def entry_point(
+    floats: tuple[str, ...] = (),
+    tuples: tuple[str, ...] = (),
+    returns_tuple: bool = False,
+    returns_array: bool = False,
+    group: str = "",
+    nogil: bool = False,
+) -> Callable[[Callable[..., Any]], Any]:
+    """Compile an entry point: a function that Python calls with 64-bit integers, floats and tuples of integers.
+
+    `floats` and `tuples` name the arguments that are such. Of a tuple the function is given the address of its words;
+    one that returns a tuple is given an address for its words last, and returns their number. One that returns an
+    array is called by Numba's wrapper.
+
+    It is compiled, or taken from the cache, when it is first called. Then the name in its module is bound to the
+    bare compiled function, which costs half as much to call as Numba's dispatcher: call it as ``module.name``.
+    All of a `group` are needed where one of them is.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher = numba.njit(
+            error_model="numpy",
+            no_cfunc_wrapper=True,
+            no_cpython_wrapper=not returns_array,
+            pipeline_class=PlainWholeCompiler if returns_array else DirectCompiler,
+        )(function)
+        dispatcher._cache = cache_of(function)
+        names = inspect.signature(function).parameters
+        signature = tuple(types.float64 if name in floats else types.int64 for name in names)
+        kinds = ["f" if name in floats else "t" if name in tuples else "i" for name in names]
+        given = "".join(kinds[:-1] if returns_tuple else kinds)
+        shape = Shape(given, nogil, returns_tuple)
+        expected.add(shape)
+
+        @functools.cache
+        def entry() -> Any:
+            expect_group(group)
+            with compiling, announcer.compiling(function):
+                dispatcher.compile(signature)
+                overload = dispatcher.overloads[signature]
+                compiled = overload.entry_point if returns_array else fast_call(overload, shape)
+            setattr(sys.modules[function.__module__], function.__name__, compiled)
+            return compiled
+
+        @functools.wraps(function)
+        def first_call(*args: Any) -> Any:
+            return entry()(*args)
+
+        ENTRY_POINTS[function.__module__, function.__name__] = entry
+        vars(first_call)["compile"] = entry
+        _GROUPS.setdefault(group, []).append((function.__module__, function.__name__))
+        return first_call
+
+    return decorate
+
+
+def register(name: str, function: Callable[..., Any]) -> Any:
+    """`entry_point` for a function that another one has made and that returns an array.
+
+    The caller binds it to `name` in its module.
+    """
+    function.__name__ = function.__qualname__ = name
+    return entry_point(returns_array=True)(function)
+
+
+def make_ready(*functions: Callable[..., Any]) -> None:
+    """Compile entry points that finalisers call, or take them from the cache, before there is anything to finalise.
+
+    The garbage collector may run a finaliser at any time, also where LLVM calls Python in the middle of its work. A
+    compilation in there would enter LLVM once more, which ends the process.
+    """
+    for function in functions:
+        compile_ = getattr(function, "compile", None)
+        if compile_ is not None:  # otherwise it is compiled already
+            compile_()
+
+
+def inline_njit(function: Callable[..., Any]) -> Any:
+    """`numba.njit` for functions that only compiled code calls; compiled once, whatever the literals passed.
+
+    Numba compiles a function anew for each combination of literal arguments. Here every integer and boolean
+    argument is an int64.
+    """
+    return _helper(function, PlainPartCompiler)
+
+
+def shared_njit(function: Callable[..., Any]) -> Any:
+    """The same for what is large and called by many entry points: it is not compiled once more in each of them."""
+    return _helper(function, SharedPartCompiler)
+
+
+def _helper(function: Callable[..., Any], compiler: type[PlainPartCompiler]) -> Any:
+    dispatcher = numba.njit(
+        error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True, pipeline_class=compiler
+    )(function)
+    template = dispatcher.get_call_template
+
+    def get_call_template(args: tuple[Any, ...], kws: Any) -> Any:
+        return template(tuple(_widened(arg) for arg in args), kws)
+
+    dispatcher.get_call_template = get_call_template
+    return dispatcher
+
+
+def _widened(arg: Any) -> Any:
+    """The type that a helper takes for an argument of type `arg`."""
+    plain = types.unliteral(arg)
+    return types.int64 if isinstance(plain, types.Integer | types.Boolean) else plain
+
+
+def _compile(function: Callable[..., Any], arguments: int) -> int:
+    """Compile a C function of so many int64 arguments that returns an int64, or take it from the cache."""
+    signature = numba.types.int64(*[numba.types.int64] * arguments)
+    options = {"nopython": True, "error_model": "numpy"}
+    compiled = CFunc(function, (signature.args, signature.return_type), {}, options, DirectKernelCompiler)
+    compiled._cache = cache_of(function)
+    with announcer.compiling(function):
+        compiled.compile()
+    _KEEP_ALIVE.append(compiled)
+    return int(compiled.address)
+
+
+def compile_kernel(function: Callable[..., Any]) -> int:
+    """Address of ``int64 kernel(int64 frame, int64 loops)``, compiled or taken from the cache."""
+    return _compile(function, 2)
+
+
+def compile_call(function: Callable[..., Any]) -> CFunc:
+    """A kernel made at run time for a user's functions, which no cache knows; its user keeps it alive."""
+    signature = types.int64(types.int64, types.int64)
+    options = {"nopython": True, "error_model": "numpy"}
+    compiled = CFunc(function, (signature.args, signature.return_type), locals={}, options=options)
+    thread_stack.require()
+    with compiling, announcer.compiling(function):
+        compiled.compile()
+    return compiled
+
+
+def compile_destructor(function: Callable[..., Any]) -> int:
+    """Address of a destructor of Numba's runtime ``void destructor(void *data, size_t size, void *info)``.
+
+    What the function returns is ignored.
+    """
+    return _compile(function, 3)
+
+
+def compile_allocator(function: Callable[..., Any]) -> int:
+    """Address of a function of sizes and addresses that stands for one of an allocator."""
+    return _compile(function, len(inspect.signature(function).parameters))
+
+
+def compile_driver(function: Callable[..., Any]) -> int:
+    """Address of the parallel driver ``int64 driver(kernel, frame, loops, control, parallel_threshold)``."""
+    return _compile(function, 5)
+
+
+def compile_thread(function: Callable[..., Any]) -> int:
+    """Address of what a thread runs: ``void function(void *place)``. What the function returns is ignored."""
+    return _compile(function, 1)
+
+
+_KEEP_ALIVE: list[CFunc] = []

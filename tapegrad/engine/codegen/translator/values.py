@@ -1,0 +1,208 @@
+"""What an expression of a plain function is: a number, several of them, or something known while it is translated."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core.registry import cpu_target
+
+I64, I32, U8, I1 = (ir.IntType(bits) for bits in (64, 32, 8, 1))
+F64, F32 = ir.DoubleType(), ir.FloatType()
+_KNOWN: dict[type, ir.Type] = {
+    bool: I1,
+    np.bool_: I1,
+    int: I64,
+    np.int64: I64,
+    np.int32: I32,
+    np.uint8: U8,
+    float: F64,
+    np.float64: F64,
+    np.float32: F32,
+}
+
+
+class NotPlainError(Exception):
+    """A function says something that is not translated here. Numba compiles it."""
+
+
+class Constant(NamedTuple):
+    """A Python object: a number, a function, a class, a module."""
+
+    object: Any
+
+
+class Record(NamedTuple):
+    """A tuple, of a class of named tuples or of none."""
+
+    make: type | None
+    items: tuple[Any, ...]
+
+
+class Shape(NamedTuple):
+    """The types of the items of a `Record`."""
+
+    make: type | None
+    items: tuple[Any, ...]
+
+
+# A value is one of LLVM's, a `Constant` or a `Record`; a kind is one of LLVM's types, `None`, or a `Shape`.
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is one number, known or not."""
+    if isinstance(value, Constant):
+        return isinstance(value.object, int | float | np.integer | np.floating)
+    return isinstance(value, ir.Value)
+
+
+def materialized(value: Any) -> Any:
+    """The value with LLVM's constants in place of numbers that are known; tuples that are known are records."""
+    if isinstance(value, Record):
+        return Record(value.make, tuple(map(materialized, value.items)))
+    if not isinstance(value, Constant):
+        return value
+    known = value.object
+    if type(known) in _KNOWN:
+        kind = _KNOWN[type(known)]
+        return kind(float(known) if kind in (F64, F32) else int(known))
+    if isinstance(known, tuple):
+        make = type(known) if hasattr(known, "_fields") else None
+        return Record(make, tuple(materialized(Constant(item)) for item in known))
+    raise NotPlainError(f"{known!r} as a value")
+
+
+def kind_of(value: Any) -> Any:
+    """The kind of a settled value."""
+    if isinstance(value, Record):
+        return Shape(value.make, tuple(map(kind_of, value.items)))
+    return None if value is None else value.type
+
+
+def common(one: Any, other: Any) -> Any:
+    """The kind that values of both kinds can be."""
+    if one == other:
+        return one
+    if isinstance(one, Shape) and isinstance(other, Shape) and len(one.items) == len(other.items):
+        if one.make is other.make:
+            return Shape(one.make, tuple(map(common, one.items, other.items)))
+    elif one in _NUMBERS and other in _NUMBERS:
+        return F64 if F64 in (one, other) or F32 in (one, other) else I64
+    raise NotPlainError("values of different kinds in one place")
+
+
+def cast(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
+    """A settled value as another kind that is `common` to it and others."""
+    if isinstance(value, Record):
+        if not isinstance(kind, Shape) or len(kind.items) != len(value.items):
+            raise NotPlainError("a tuple in place of another")
+        return Record(
+            value.make, tuple(cast(builder, *pair) for pair in zip(value.items, kind.items, strict=True))
+        )
+    if value is None or isinstance(kind, Shape | None):
+        raise NotPlainError("nothing, or a tuple, in place of a number")
+    if value.type == kind:
+        return value
+    if value.type == F32 and kind == F64:
+        return builder.fpext(value, F64)
+    if kind == I64 and value.type in (I1, U8, I32):
+        return builder.sext(value, I64) if value.type == I32 else builder.zext(value, I64)
+    if kind in (F64, F32) and value.type in (I1, U8, I32, I64):
+        return builder.uitofp(value, kind) if value.type in (I1, U8) else builder.sitofp(value, kind)
+    raise NotPlainError(f"{value.type} as {kind}")
+
+
+# --- several words -----------------------------------------------------------------------------------------------
+
+
+def words_of(whole: Any) -> Iterator[Any]:
+    """The numbers in a settled value, or their types in a kind; those of tuples in it one after the other."""
+    if isinstance(whole, Record | Shape):
+        for item in whole.items:
+            yield from words_of(item)
+    else:
+        yield whole
+
+
+def of_words(kind: Any, words: Iterator[Any]) -> Any:
+    """The value of this kind that has these numbers."""
+    if isinstance(kind, Shape):
+        return Record(kind.make, tuple(of_words(item, words) for item in kind.items))
+    return next(words)
+
+
+# --- Numba's types -----------------------------------------------------------------------------------------------
+
+_NUMBERS: dict[ir.Type, Any] = {
+    I64: types.int64,
+    I32: types.int32,
+    U8: types.uint8,
+    I1: types.boolean,
+    F64: types.float64,
+    F32: types.float32,
+}
+KINDS = {its: kind for kind, its in _NUMBERS.items()}
+_VECTORS: dict[ir.Type, Any] = {}  # those that intrinsics have returned
+
+
+def numba_type(value: Any, literal: bool = False) -> Any:
+    """Numba's type of a value, as intrinsics ask for it."""
+    if isinstance(value, Constant):
+        known = value.object
+        if isinstance(known, type) and hasattr(known, "_fields"):
+            return types.NamedTupleClass(known)
+        if literal and type(known) is int:
+            return types.literal(known)
+        return _NUMBERS[materialized(value).type] if is_number(value) else types.unknown
+    if isinstance(value, Record):
+        return types.BaseTuple.from_types([numba_type(item) for item in value.items], value.make)
+    found = _NUMBERS.get(value.type) or _VECTORS.get(value.type)
+    if found is None:
+        raise NotPlainError(f"an intrinsic of {value.type}")
+    return found
+
+
+def as_numba_has_it(builder: ir.IRBuilder, value: Any, wanted: Any) -> Any:
+    """A value as a function takes it whose argument is of one of Numba's types."""
+    if isinstance(wanted, types.BaseTuple):
+        items = materialized(value).items
+        pairs = zip(items, wanted.types, strict=True)
+        return cpu_target.target_context.make_tuple(
+            builder, wanted, [as_numba_has_it(builder, *pair) for pair in pairs]
+        )
+    if not is_number(value):
+        return ir.Constant(ir.LiteralStructType([]), None)  # a class: it has no value in compiled code
+    number = materialized(value)
+    if isinstance(number.type, ir.VectorType):
+        return number
+    if isinstance(wanted, types.Integer):
+        width = ir.IntType(wanted.bitwidth)
+        if number.type not in (I64, I32, U8, I1):
+            raise NotPlainError("a float in place of an integer")
+        given = cast(builder, number, I64)
+        return given if width == I64 else builder.trunc(given, width)
+    if isinstance(wanted, types.Boolean):
+        return cast(builder, number, I1)
+    if wanted == types.float32 and number.type == F64:
+        return builder.fptrunc(number, F32)
+    return cast(builder, number, KINDS[wanted])
+
+
+def from_numba(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
+    """What a function has returned whose result is of one of Numba's types."""
+    if kind in (types.void, types.none):
+        return None
+    if isinstance(kind, types.NamedUniTuple) and kind.dtype == types.int64:
+        items = tuple(builder.extract_value(value, k) for k in range(len(kind)))
+        return Record(kind.instance_class, items)
+    if isinstance(value.type, ir.VectorType):
+        _VECTORS[value.type] = kind
+        return value
+    if isinstance(kind, types.Integer):
+        if kind in (types.int64, types.int32, types.uint8):
+            return value
+        return builder.sext(value, I64) if kind.signed else builder.zext(value, I64)
+    if kind in (types.float64, types.float32, types.boolean):
+        return value
+    raise NotPlainError(f"an intrinsic that returns {kind}")

@@ -1,0 +1,220 @@
+"""A plain function that is called from outside: the text of all its parts, and a way in as Numba's callers know it."""
+
+import functools
+from typing import Any, NamedTuple
+
+import numba
+from llvmlite import binding, ir
+from numba import types
+from numba.core.bytecode import FunctionIdentity
+from numba.core.compiler import compile_result
+from numba.core.funcdesc import PythonFunctionDescriptor
+from numba.core.lowering import Environment
+from numba.core.registry import cpu_target
+from numba.core.typing import signature
+
+from tapegrad.engine.codegen.store import cache
+from tapegrad.engine.codegen.translator import values
+from tapegrad.engine.codegen.translator.parts import FunctionIR, Text, part, text_of
+from tapegrad.engine.codegen.translator.values import I1, I32, I64, NotPlainError
+from tapegrad.engine.kernels.language.linking import LoopPartCompiler, PlainWholeCompiler, WholeCompiler
+from tapegrad.engine.runtime import messages
+from tapegrad.engine.runtime.switches import TRANSLATES
+
+_RESULTS: dict[Any, Any] = {I64: types.int64, I1: types.boolean, None: types.none}
+
+
+class Translated(NamedTuple):
+    """Numba's description of a function of numbers, its module, and what that was made from."""
+
+    described: Any
+    module: Any
+    text: Text
+
+
+def translated(
+    function: Any, arguments: tuple[Any, ...], uid: int, returned: Any = None
+) -> Translated | None:
+    """A function of numbers.
+
+    `None` where Numba must compile it. `returned` is the type of the result of a C function.
+    """
+    if not TRANSLATES:
+        return None
+    cpu_target.target_context.refresh()  # it learns conversions when it is first used
+    try:
+        whole = part(function, tuple(values.KINDS[each] for each in arguments))
+        described = _description(function, arguments, _result(whole, returned), uid)
+        way_in = _way_in(whole, described) if returned is None else _way_in_of_c(whole, described)
+        text = text_of(whole, keeps_large_parts=returned is None)
+        module = _module(text, str(way_in))
+    except NotPlainError:
+        return None
+    module.name = described.mangled_name
+    return Translated(described, module, text)
+
+
+def _result(whole: FunctionIR, returned: Any) -> Any:
+    found = _RESULTS.get(whole.result)
+    if found is None or (returned is not None and (found == types.none or returned != types.int64)):
+        raise NotPlainError("a result of another type")
+    return returned or found
+
+
+def _description(function: Any, arguments: tuple[Any, ...], result: Any, uid: int) -> Any:
+    names = function.__code__.co_varnames[: len(arguments)]
+    return PythonFunctionDescriptor(
+        native=True,
+        modname=function.__module__,
+        qualname=function.__qualname__,
+        unique_name=f"{function.__qualname__}${uid}",
+        doc=function.__doc__ or "",
+        typemap={},
+        restype=result,
+        calltypes={},
+        args=names,
+        kws=(),
+        argtypes=arguments,
+        uid=uid,
+    )
+
+
+def _way_in(whole: FunctionIR, described: Any) -> ir.Module:
+    """A module with ``int32 function(result, exception, arguments...)``, which returns 0."""
+    place = I64.as_pointer()
+    kind = ir.FunctionType(I32, [place, place, *whole.type.args])
+    builder, function = _begun(whole, described, kind, described.mangled_name)
+    returned = builder.call(function.module.get_global(whole.name), function.args[2:])
+    if whole.result is not None:
+        builder.store(values.cast(builder, returned, I64), function.args[0])
+    builder.ret(I32(0))
+    return _without(function.module, whole)
+
+
+def _way_in_of_c(whole: FunctionIR, described: Any) -> ir.Module:
+    """A module with ``int64 function(arguments...)``."""
+    kind = ir.FunctionType(I64, whole.type.args)
+    builder, function = _begun(whole, described, kind, described.llvm_cfunc_wrapper_name)
+    returned = builder.call(function.module.get_global(whole.name), function.args)
+    builder.ret(values.cast(builder, returned, I64))
+    return _without(function.module, whole)
+
+
+def _begun(
+    whole: FunctionIR, described: Any, kind: ir.FunctionType, name: str
+) -> tuple[ir.IRBuilder, ir.Function]:
+    """A builder at the start of a function, in a module where the whole is declared."""
+    module = ir.Module(described.mangled_name)
+    module.triple = cpu_target.target_context.codegen()._llvm_module.triple
+    cpu_target.target_context.declare_env_global(module, described.env_name)
+    ir.Function(module, whole.type, whole.name)
+    function = ir.Function(module, kind, name)
+    return ir.IRBuilder(function.append_basic_block()), function
+
+
+def _without(module: ir.Module, whole: FunctionIR) -> ir.Module:
+    """The module without the declaration of the whole, which is defined beside it."""
+    del module.globals[whole.name]
+    return module
+
+
+@functools.cache
+def _loop(name: str, text: str) -> Any:
+    """The library of a loop, optimised in full."""
+    library = LoopPartCompiler.library(cpu_target.target_context.codegen(), name)
+    library.add_llvm_module(binding.parse_assembly(text))
+    library.finalize()
+    return library
+
+
+def _module(found: Text, before: str = "") -> Any:
+    """LLVM's module of a text, with the loops that are called in it."""
+    module = binding.parse_assembly(f"{before}\n{found.text}")
+    for each in found.loops:
+        its = text_of(each)
+        if its.loops or its.shared:
+            raise NotPlainError("a loop of loops")
+        module.link_in(_loop(each.name, its.text).alone(), preserve=True)
+        module.get_function(each.name).linkage = "internal"
+    module.verify()
+    return module
+
+
+def _fill(library: Any, module: Any, text: Text) -> None:
+    """Make machine code of a module, and before of what it calls."""
+    for each in text.shared:
+        if not cache.has_shared(each.name):
+            _share(each)
+    library.shared = tuple(each.name for each in text.shared)
+    library.add_llvm_module(module)
+    library.finalize()
+
+
+def _share(part: FunctionIR) -> None:
+    """Make machine code of a part that is shared."""
+    library = PlainWholeCompiler.empty_library(cpu_target.target_context.codegen(), part.name)
+    text = text_of(part, keeps_large_parts=True)
+    _fill(library, _module(text), text)
+    cache.share(part.name, library)
+
+
+class Complaint:
+    """A failure of the translator is said once: Numba compiles in its place, which takes four times as long."""
+
+    def __init__(self) -> None:
+        self.made = False
+
+    def make(self, function: Any, error: Exception) -> None:
+        """Say which function could not be translated, and why."""
+        if not self.made:
+            self.made = True
+            messages.tell(
+                f"the translator failed at {function.__module__}.{function.__qualname__}"
+                f" ({type(error).__name__}: {error}); Numba {numba.__version__} compiles what it fails at, which takes"
+                " longer and gives the same results (TAPEGRAD_TRANSLATE=0: without the translator)"
+            )
+
+
+complaint = Complaint()
+
+
+class _Direct:
+    """Translates a function of numbers without Numba's passes; what says more goes through them."""
+
+    def compile_extra(self: Any, func: Any) -> Any:
+        """Compile a Python function, by Numba where the translator leaves it or fails for whatever reason."""
+        try:
+            found = self._translate(func)
+        except Exception as error:  # it leans on names of Numba's that any version may change
+            complaint.make(func, error)
+            found = None
+        return super().compile_extra(func) if found is None else found  # type: ignore[misc]
+
+    def _translate(self: Any, func: Any) -> Any:
+        identity = FunctionIdentity.from_function(func)
+        found = translated(func, self.state.args, identity.unique_id, self.state.return_type)
+        if found is None:
+            return None
+        described = found.described
+        target = self.state.targetctx
+        library = self.empty_library(target.codegen(), func.__qualname__)
+        _fill(library, found.module, found.text)
+        environment = Environment.from_fndesc(described)  # no Python objects
+        return compile_result(
+            typing_context=self.state.typingctx,
+            target_context=target,
+            entry_point=target.get_executable(library, described, environment),
+            library=library,
+            signature=signature(described.restype, *self.state.args),
+            objectmode=False,
+            fndesc=described,
+            environment=environment,
+        )
+
+
+class DirectCompiler(_Direct, PlainWholeCompiler):
+    """For functions that Python calls."""
+
+
+class DirectKernelCompiler(_Direct, WholeCompiler):
+    """For kernels, which are optimised in full."""

@@ -1,0 +1,13 @@
+"""Tapes as Python reads, prints and checks them. Read `tape_view` first.
+
+In reading order; each imports only those above it:
+
+    dependence                     whether a result depends on some inputs
+    view_columns                   the views of many slots
+    tape_entries                   its instructions, slots and buffers as objects
+    tape_columns                   as columns of numbers
+    tape_view                      a tape at one moment, as Python reads it
+    verify                         the checker of legal tapes: an executable specification of what a sweep may rely on
+    view_names                     views in words
+    printing                       A tape as text, one readable instruction a line
+"""

@@ -1,0 +1,203 @@
+"""A tape as text, one readable instruction a line."""
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.inspection.tape_view import Buffer, Instruction, Slot, TapeView, read_tape
+from tapegrad.engine.inspection.view_names import describe_view
+from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, EXTERNAL, TRACED
+from tapegrad.engine.tape.fields.view import View
+from tapegrad.engine.tape.tape import DTYPES, Tape, words_at
+from tapegrad.ops import CODES, GUARDS
+from tapegrad.ops.params import (
+    CustomParams,
+    EmbedParams,
+    GatherParams,
+    GuardParams,
+    MatmulParams,
+    ScatterAddParams,
+    ScatterWriteParams,
+    TruthGuardParams,
+    WriteParams,
+    read,
+)
+
+_WRITES = (CODES["write"], CODES["scatter_write"])
+_CUSTOM = CODES["custom"]
+_SHOWN = 8  # bytes of a guarded array that are printed
+
+
+# What a user's own op is called, by its number: a parameter of the instruction.
+custom_ops: "weakref.WeakValueDictionary[int, Any]" = weakref.WeakValueDictionary()
+
+
+class _Names:
+    """Names of the buffers of a tape, and the view of all of the buffer that each name stands for."""
+
+    def __init__(self, t: TapeView) -> None:
+        self.t = t
+        self.leaves: dict[int, str] = {}
+        self.names: dict[int, str] = {}
+        self.whole: dict[int, View] = {}
+        for slot in t.inputs:
+            self._name_leaf(t.slots[slot].buffer)
+        for i in t.live:
+            for operand in _operands(t, i):
+                if operand.buffer not in t.writers:
+                    self._name_leaf(operand.buffer)
+            written = t.written[i]
+            self.names.setdefault(written, f"v{i}")
+            if written not in self.whole:
+                self.whole[written] = self._whole_result(i)
+
+    def _name_leaf(self, b: int) -> None:
+        """Name a leaf: a number by its value, a Tensor x, a constant c."""
+        if b in self.names:
+            return
+        buffer = self.t.buffers[b]
+        self.whole[b] = max((self.t.slots[s] for s in self.t.slots_on[b]), key=_extent).view
+        first = self.t.slots[self.t.slots_on[b][0]]
+        if _is_number(buffer, first):
+            self.names[b] = str(
+                np.array([buffer.content]).view(np.uint8)[: first.itemsize].view(DTYPES[first.dtype])[0]
+            )
+            return
+        letter = "x" if buffer.flags & (DIFFERENTIABLE | TRACED) else "c"
+        count = sum(name[0] == letter for name in self.leaves.values())
+        self.names[b] = self.leaves[b] = f"{letter}{count}"
+
+    def _whole_result(self, i: int) -> View:
+        """The view of all that instruction `i` and its neighbours write to one buffer."""
+        t, b = self.t, self.t.written[i]
+        if t.instructions[i].op in _WRITES:
+            return self.whole[t.operands(i)[0].buffer]
+        if len(t.writers[b]) > 1:
+            return max((t.slots[s] for s in t.slots_on[b]), key=_extent).view
+        view = t.result(i).view
+        if _reduces(t, i):
+            return view.select_axes([d for d in range(view.ndim) if view.strides[d] != 0])
+        return view
+
+    def of(self, slot: Slot) -> str:
+        """A slot as a view of what it is on."""
+        name = self.names[slot.buffer]
+        if slot.buffer not in self.leaves and slot.buffer not in self.t.writers:
+            return name  # a number
+        return name + describe_view(self.whole[slot.buffer], slot.view)
+
+
+def _operands(t: TapeView, i: int) -> list[Slot]:
+    """The operands that are printed; of a user's op not the one that stands for what is called."""
+    operands = t.operands(i)
+    return operands if t.instructions[i].op != _CUSTOM else [each for each in operands[::2] if each.size]
+
+
+def _called(instruction: Instruction) -> str:
+    """The name of an instruction's op; of a user's op its own."""
+    own = custom_ops.get(_params(instruction).number) if instruction.op == _CUSTOM else None
+    return kernel_table.op_name(instruction.op) if own is None else str(own.name)
+
+
+def _extent(slot: Slot) -> int:
+    return slot.size if 0 not in slot.strides else 0
+
+
+def _is_number(buffer: Buffer, slot: Slot) -> bool:
+    """Whether a leaf is a constant of one element that no Python object can change."""
+    constant = not buffer.flags & (DIFFERENTIABLE | TRACED | EXTERNAL) or (
+        slot.ndim == 0 and not buffer.flags & DIFFERENTIABLE
+    )
+    return constant and buffer.primal != 0 and buffer.bytes == slot.itemsize
+
+
+def _reduces(t: TapeView, i: int) -> bool:
+    return kernel_table.row(t.instructions[i].op).kind in ("broadcast_sum", "reduction")
+
+
+def _kind(shape: tuple[int, ...], dtype: int) -> str:
+    return f"{shape} {kernel_table.DTYPE_NAMES[dtype]}"
+
+
+def _details(t: TapeView, names: _Names, i: int) -> list[str]:
+    """What an instruction has beside its operands, in words."""
+    result = t.result(i)
+    if _reduces(t, i):
+        axes = tuple(d for d, s in enumerate(result.strides) if s == 0)
+        if len(axes) == result.ndim:
+            return []
+        return [f"axis={axes[0] if len(axes) == 1 else axes}"]
+    match _params(t.instructions[i]):
+        case GatherParams(length=length):
+            return [f"row={length}"] if length != 1 else []
+        case WriteParams(region=region):
+            written = result.view.as_strided(region.offset, region.extents, region.strides)
+            return [f"into={describe_view(names.whole[result.buffer], written) or '[...]'}"]
+        case GuardParams() as expected:
+            return [f"expected={_expected(t.operands(i)[0], expected)}"]
+        case TruthGuardParams(truth=truth):
+            return [f"expected={bool(truth)}"]
+        case (
+            None | MatmulParams() | ScatterAddParams() | ScatterWriteParams() | EmbedParams() | CustomParams()
+        ):
+            return []  # nothing that the operands do not say
+        case others:
+            return [f"{name}={value}" for name, value in zip(others._fields, others, strict=True)]
+
+
+def _params(instruction: Instruction) -> Any:
+    """The record of an instruction's parameters, `None` if it has none."""
+    record = kernel_table.row(instruction.op).params
+    return None if record is None else read(record, instruction.params)
+
+
+def _expected(operand: Slot, params: GuardParams) -> str:
+    """What a guard compares with, if it is short."""
+    if params.bytes > _SHOWN * operand.itemsize:
+        return f"<{params.bytes} bytes>"
+    return str(words_at(params.address, params.bytes, np.uint8).view(DTYPES[operand.dtype]).tolist())
+
+
+def _line(t: TapeView, names: _Names, i: int) -> tuple[str, str]:
+    """An instruction and what its result is like."""
+    instruction, result = t.instructions[i], t.result(i)
+    arguments = [*(names.of(operand) for operand in _operands(t, i)), *_details(t, names, i)]
+    call = f"{_called(instruction)}({', '.join(arguments)})"
+    if instruction.op in GUARDS:
+        return call, ""
+    own = names.whole[result.buffer]
+    part = len(t.writers[result.buffer]) > 1
+    shape = result.shape if part else own.shape
+    name = names.of(result) if part else names.names[result.buffer]
+    return f"{name} = {call}", _kind(shape, result.dtype)
+
+
+def as_text(tape: Tape) -> str:
+    """The instructions of a tape, one a line, between what goes in and what comes out."""
+    t = read_tape(tape)
+    names = _Names(t)
+    lines = [(f"{i:3d}  ", *_line(t, names, i)) for i in t.live]
+    width = max((len(line) for _, line, _ in lines), default=0)
+    text = [f"{number}{line:{width}}    {kind}".rstrip() for number, line, kind in lines]
+    head = [_leaves(t, names, "x", "inputs" if t.inputs else "leaves"), _leaves(t, names, "c", "constants")]
+    last = [f"{names.of(t.slots[s])} {_kind(t.slots[s].shape, t.slots[s].dtype)}" for s in t.outputs]
+    tail = [f"outputs   {', '.join(last)}"] if last else []
+    return "\n".join([line for line in head if line] + text + tail) or "an empty tape"
+
+
+def names_of_leaves(tape: Tape) -> dict[int, str]:
+    """How arrays and numbers are called that no instruction has written, by the addresses of their elements."""
+    t = read_tape(tape)
+    names = _Names(t)
+    return {t.buffers[b].primal: name for b, name in names.names.items() if b not in t.writers}
+
+
+def _leaves(t: TapeView, names: _Names, letter: str, title: str) -> str:
+    """One line that lists the leaves whose names begin with a letter."""
+    listed = []
+    for b, name in names.leaves.items():
+        if name[0] == letter:
+            listed.append(f"{name} {_kind(names.whole[b].shape, t.slots[t.slots_on[b][0]].dtype)}")
+    return f"{title:<9} {', '.join(listed)}" if listed else ""

@@ -1,0 +1,244 @@
+"""The entries of a copied tape: columns of numbers, from which Python's objects are made where one is asked for.
+
+Passes and programs work on the columns, for a recording may have millions of entries; the verifier and printing ask
+for the objects.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from tapegrad.engine.inspection.view_columns import Views
+from tapegrad.engine.runtime.lazy import lazy
+from tapegrad.engine.tape.copy_tape import BUFFER_WORDS, INSTRUCTION_WORDS, SLOT_WORDS
+from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, MAX_NDIM, NONE
+from tapegrad.engine.tape.fields.view import View
+from tapegrad.engine.tape.tape import DTYPES
+
+_UNKNOWN = np.dtype("V1")  # of a slot whose dtype code does not exist
+
+
+class Instruction(NamedTuple):
+    """An instruction: op code (negative: dead), slots, address of the parameters, mark, the parameters themselves."""
+
+    op: int
+    result: int
+    operands: tuple[int, ...]
+    address: int = 0
+    mark: int = 0
+    params: tuple[int, ...] = ()
+
+
+class Slot(NamedTuple):
+    """A slot: a view on a buffer. Dtype code, dimensions and references are those of the columns."""
+
+    buffer: int
+    dtype: int
+    ndim: int
+    address: int  # of extents and strides
+    refs: int
+    view: View
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents."""
+        return self.view.shape
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Strides in bytes."""
+        return self.view.strides
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.view.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.view.itemsize
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the elements lie side by side in C order."""
+        return self.view.contiguous
+
+
+class Buffer(NamedTuple):
+    """A buffer: memory of a primal and a cotangent, and who needs it."""
+
+    primal: int
+    cotangent: int
+    bytes: int
+    users: int
+    tensor_refs: int
+    saved_for_backward: int
+    producer: int
+    flags: int
+    content: int  # the first eight bytes, if there are no more
+    in_history: int = 0  # 1: its contents, those before an in-place write, are in a history
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether derivatives flow through it."""
+        return self.flags & DIFFERENTIABLE != 0
+
+
+class Instructions(Sequence[Instruction]):
+    """Instructions by number.
+
+    Parameters
+    ----------
+    lines
+        A line of words for each: op, result, three operands, address of the parameters, mark, and where the parameters
+        are in `pool`, and how many.
+    """
+
+    def __init__(self, lines: np.ndarray, pool: np.ndarray) -> None:
+        self.lines = lines
+        self.pool = pool
+
+    @lazy
+    def _objects(self) -> tuple[Instruction, ...]:
+        return tuple(map(self._made, self.lines.tolist()))
+
+    def _made(self, line: list[int]) -> Instruction:
+        op, result, a, b, c, address, mark, place, length = line
+        operands = (a, b, c) if c != NONE else (a, b) if b != NONE else (a,) if a != NONE else ()
+        params = self.pool[place : place + length].tolist() if length else ()
+        return Instruction(op, result, operands, address, mark, tuple(params))
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    @overload
+    def __getitem__(self, i: int) -> Instruction: ...
+    @overload
+    def __getitem__(self, i: slice) -> Sequence[Instruction]: ...
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice) or "_objects" in vars(self):
+            return self._objects[i]
+        return self._made(self.lines[i].tolist())
+
+    def __iter__(self) -> Iterator[Instruction]:
+        return iter(self._objects)
+
+    @classmethod
+    def of(cls, instructions: Sequence[Instruction]) -> "Instructions":
+        """Instructions that may be objects, as columns."""
+        if isinstance(instructions, Instructions):
+            return instructions
+        lines, pool = [], list[int]()
+        for each in instructions:
+            operands = (*each.operands, NONE, NONE, NONE)[:3]
+            lines.append((*each[:2], *operands, *each[3:5], len(pool), len(each.params)))
+            pool += each.params
+        return cls(np.array(lines, np.int64).reshape(-1, INSTRUCTION_WORDS), np.array(pool, np.int64))
+
+    def with_ops(self, ops: np.ndarray) -> "Instructions":
+        """The same with other op codes."""
+        lines = self.lines.copy()
+        lines[:, 0] = ops
+        return Instructions(lines, self.pool)
+
+
+class Slots(Mapping[int, Slot]):
+    """Slots in use, by number.
+
+    Parameters
+    ----------
+    lines
+        A line of words for each: number, buffer, dtype code, dimensions, offset, address of extents and strides,
+        references, and where extents and strides are in `pool`.
+    """
+
+    def __init__(self, lines: np.ndarray, pool: np.ndarray) -> None:
+        self.lines = lines
+        self.pool = pool
+
+    @lazy
+    def _objects(self) -> dict[int, Slot]:
+        return {line[0]: self._made(line) for line in self.lines.tolist()}
+
+    def _made(self, line: list[int]) -> Slot:
+        _, buffer, dtype, ndim, offset, address, refs, place = line
+        known = ndim if address != 0 and 0 < ndim <= MAX_NDIM else 0
+        words = self.pool[place : place + 2 * known].tolist() if known else ()
+        numpy_dtype = DTYPES[dtype] if 0 <= dtype < len(DTYPES) else _UNKNOWN
+        view = View(offset, tuple(words[:known]), tuple(words[known:]), numpy_dtype)
+        return Slot(buffer, dtype, ndim, address, refs, view)
+
+    def __getitem__(self, number: int) -> Slot:
+        if "_objects" in vars(self):
+            return self._objects[number]
+        at = int(np.searchsorted(self.lines[:, 0], number))
+        if at == len(self.lines) or self.lines[at, 0] != number:
+            raise KeyError(number)
+        return self._made(self.lines[at].tolist())
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._objects)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    @classmethod
+    def of(cls, slots: Mapping[int, Slot]) -> "Slots":
+        """Slots that may be objects, as columns."""
+        if isinstance(slots, Slots):
+            return slots
+        lines, pool = [], list[int]()
+        for number, slot in sorted(slots.items()):
+            numbers = (slot.buffer, slot.dtype, slot.ndim, slot.view.offset, slot.address, slot.refs)
+            lines.append((number, *numbers, len(pool)))
+            pool += (*slot.shape, *slot.strides)
+        return cls(np.array(lines, np.int64).reshape(-1, SLOT_WORDS), np.array(pool, np.int64))
+
+    def with_buffers(self, buffers: np.ndarray) -> "Slots":
+        """The same on other buffers."""
+        lines = self.lines.copy()
+        lines[:, 1] = buffers
+        moved = Slots(lines, self.pool)
+        vars(moved)["views"] = self.views
+        return moved
+
+    @lazy
+    def views(self) -> Views:
+        """How they lie in their buffers, by line."""
+        return Views(self.lines, self.pool)
+
+
+class Buffers(Mapping[int, Buffer]):
+    """Buffers in use, by number.
+
+    Parameters
+    ----------
+    lines
+        A line of words for each: number, and what a `Buffer` has.
+    """
+
+    def __init__(self, lines: np.ndarray) -> None:
+        self.lines = lines
+
+    @lazy
+    def _objects(self) -> dict[int, Buffer]:
+        return {line[0]: Buffer(*line[1:]) for line in self.lines.tolist()}
+
+    def __getitem__(self, number: int) -> Buffer:
+        return self._objects[number]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._objects)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    @classmethod
+    def of(cls, buffers: Mapping[int, Buffer]) -> "Buffers":
+        """Buffers that may be objects, as columns."""
+        if isinstance(buffers, Buffers):
+            return buffers
+        lines = [(number, *buffer) for number, buffer in sorted(buffers.items())]
+        return cls(np.array(lines, np.int64).reshape(-1, BUFFER_WORDS))

@@ -1,0 +1,171 @@
+"""Regions laid into a buffer of zeros: the adjoint of taking views of a buffer.
+
+The result at Y is the sum of up to three operands, each in its own region. Regions may overlap one another, and a
+stride of 0 lays all elements of a dimension on one: everything is added. An operand whose address is 0 contributes
+nothing, and neither does one at Y itself, which is what stands for an absent one where a kernel writes in place. A
+region is empty only where its operand is.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.indexing.region import (
+    add_line,
+    add_region,
+    copy_region,
+    first_row,
+    next_row,
+    region_strides,
+    row_step,
+    shape,
+    value_strides_of,
+)
+from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.raw_memory import load_i64, memcpy, memset, size_of, store_at
+from tapegrad.engine.kernels.language.strided import in_c_order
+from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, EmbedParams, word
+
+_TOTAL, _REGIONS = word(EmbedParams, "total"), word(EmbedParams, "regions")
+
+
+@always_inline
+def _count(params: int) -> int:
+    """Number of operands, which comes before their regions."""
+    return load_i64(params, _REGIONS)
+
+
+@always_inline
+def _first(params: int) -> int:
+    """The words of the first operand's region."""
+    return params + 8 * (_REGIONS + 1)
+
+
+@always_inline
+def _next(region: int) -> int:
+    return region + 8 * (EXTENTS + 3 * load_i64(region, NDIM))
+
+
+@always_inline
+def _both_adjacent(region: int, size: int) -> bool:
+    """Whether region and operand are both one block."""
+    ndim, extents = load_i64(region, NDIM), region + 8 * EXTENTS
+    return in_c_order(ndim, extents, region_strides(region), size) and in_c_order(
+        ndim, extents, value_strides_of(region), size
+    )
+
+
+@noinline
+def _block_elements(region: int) -> int:
+    rows, length = shape(region)
+    return rows * length
+
+
+@noinline
+def _begin(params: int, y: int, x: int, total: int, size: int) -> bool:
+    """Fill the result with the first operand and zeros if that is one block, else with zeros; whether it was."""
+    operand = _first(params)
+    bytes_ = _block_elements(operand) * size
+    if x == 0 or bytes_ == 0 or not _both_adjacent(operand, size):  # an empty region may lie anywhere
+        memset(y, 0, total)
+        return False
+    offset = load_i64(operand, OFFSET)
+    memset(y, 0, offset)
+    memcpy(y + offset, x, bytes_)
+    memset(y + offset + bytes_, 0, total - offset - bytes_)
+    return True
+
+
+@noinline
+def _add(region: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any) -> None:
+    if _both_adjacent(region, size_of(zero)):
+        add_line(target, source, _block_elements(region), zero)
+    else:
+        add_region(region, target, target_strides, source, source_strides, zero)
+
+
+@always_inline
+def _embed(frame: int, zero: Any) -> int:
+    y, params = load_i64(frame, Y), load_i64(frame, PARAMS)
+    x = load_i64(frame, X)
+    begun = _begin(
+        params, y, np.int64(0) if x == y else x, load_i64(params, _TOTAL) * size_of(zero), size_of(zero)
+    )
+    operand = _first(params)
+    for j in range(_count(params)):
+        x = load_i64(frame, X + j)
+        if x != 0 and x != y and not (j == 0 and begun):
+            offset = load_i64(operand, OFFSET)
+            _add(operand, y + offset, region_strides(operand), x, value_strides_of(operand), zero)
+        operand = _next(operand)
+    return 0
+
+
+@noinline
+def _is_summed(region: int) -> bool:
+    """Whether several elements of the region are one element of the operand."""
+    strides = value_strides_of(region)
+    summed = False
+    for d in range(load_i64(region, NDIM)):
+        summed |= load_i64(strides, d) == 0 and load_i64(region, EXTENTS + d) > 1
+    return summed
+
+
+@noinline
+def _clear(region: int, target: int, strides: int, zero: Any) -> None:
+    rows, length = shape(region)
+    ndim = load_i64(region, NDIM)
+    step = load_i64(strides, ndim - 1) if ndim > 0 else 0
+    row = first_row(region)
+    for _ in range(rows):
+        for j in range(length):
+            store_at(target, j * step, zero, zero)
+        target += row_step(region, strides, next_row(region, row), np.int64(0))
+
+
+@noinline
+def _take(region: int, x_bar: int, y_bar: int, store: int, zero: Any) -> None:
+    """Accumulate the region of the result's cotangent to an operand's."""
+    own, strides = value_strides_of(region), region_strides(region)
+    source = y_bar + load_i64(region, OFFSET)
+    if store and _both_adjacent(region, size_of(zero)):
+        memcpy(x_bar, source, _block_elements(region) * size_of(zero))
+    elif store and not _is_summed(region):
+        copy_region(region, x_bar, own, source, strides, zero)
+    else:
+        if store:
+            _clear(region, x_bar, own, zero)
+        _add(region, x_bar, own, source, strides, zero)
+
+
+@always_inline
+def _embed_reverse(frame: int, zero: Any) -> int:
+    params, store, y_bar = load_i64(frame, PARAMS), load_i64(frame, STORE), load_i64(frame, Y_BAR)
+    operand = _first(params)
+    for j in range(_count(params)):
+        x_bar = load_i64(frame, X_BAR + j)
+        if x_bar != 0:
+            _take(operand, x_bar, y_bar, (store >> j) & 1, zero)
+        operand = _next(operand)
+    return 0
+
+
+def embed_forward_f64(frame: int, loops: int) -> int:
+    """Write to Y the sum of the operands X, each in its region, and zeros elsewhere."""
+    return _embed(frame, np.float64(0))
+
+
+def embed_forward_f32(frame: int, loops: int) -> int:
+    """`embed_forward_f64` for float32."""
+    return _embed(frame, np.float32(0))
+
+
+def embed_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) to each X_BAR its region of Y_BAR."""
+    return _embed_reverse(frame, np.float64(0))
+
+
+def embed_reverse_f32(frame: int, loops: int) -> int:
+    """`embed_reverse_f64` for float32."""
+    return _embed_reverse(frame, np.float32(0))

@@ -1,0 +1,333 @@
+"""Rows by a list of indexes: reading them, and writing them into a copy of a buffer.
+
+Indexes are contiguous int64. One out of range is a status, found before anything is written.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.language.frame import BYTES, COUNT, PARAMS, STORE, WORDS, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.raw_memory import (
+    calloc,
+    free,
+    load_at,
+    load_i64,
+    load_record,
+    malloc,
+    memcpy,
+    memset,
+    size_of,
+    stack_words,
+    store_at,
+    store_i64,
+)
+from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, OUT_OF_RANGE
+from tapegrad.ops.params import GatherParams, ScatterAddParams, ScatterWriteParams
+
+
+@always_inline
+def _row(indexes: int, i: int, rows: int) -> int:
+    """The row that entry `i` of the list names; negative ones count from the end."""
+    k = load_i64(indexes, i)
+    return k + rows if k < 0 else k
+
+
+@noinline
+def _all_in_range(indexes: int, count: int, rows: int) -> bool:
+    bad = np.int64(0)
+    for i in range(count):
+        k = load_i64(indexes, i)
+        bad |= np.int64(k < -rows) | np.int64(k >= rows)
+    return bool(bad == 0)
+
+
+@noinline
+def _copy_row(target: int, source: int, source_step: int, count: int, zero: Any) -> None:
+    """Copy elements `source_step` bytes apart to adjacent ones."""
+    if source_step == size_of(zero) and count > 1:
+        memcpy(target, source, count * source_step)
+    else:
+        for j in range(count):
+            store_at(target, j * size_of(zero), load_at(source, j * source_step, zero), zero)
+
+
+@noinline
+def _add_row(target: int, target_step: int, source: int, count: int, zero: Any) -> None:
+    """Add adjacent elements to ones `target_step` bytes apart."""
+    for j in range(count):
+        value = load_at(target, j * target_step, zero) + load_at(source, j * size_of(zero), zero)
+        store_at(target, j * target_step, value, zero)
+
+
+@always_inline
+def _clear(target: int, step: int, count: int, zero: Any) -> None:
+    """Set elements `step` bytes apart to zero."""
+    for j in range(count):
+        store_at(target, j * step, zero, zero)
+
+
+# gather
+
+
+@always_inline
+def _gather(frame: int, zero: Any) -> int:
+    count, x, indexes = load_i64(frame, COUNT), load_i64(frame, X), load_i64(frame, X + 1)
+    y, params = load_i64(frame, Y), load_record(load_i64(frame, PARAMS), GatherParams)
+    if not _all_in_range(indexes, count, params.rows):
+        return OUT_OF_RANGE
+    size, length = size_of(zero), params.length
+    for i in range(count):
+        source = x + _row(indexes, i, params.rows) * length * size
+        _copy_row(y + i * length * size, source, size, length, zero)
+    return 0
+
+
+@always_inline
+def _add_rows(frame: int, params: Any, to_named: bool, clear: bool, zero: Any) -> int:
+    """Add rows of Y_BAR to rows of X_BAR[0]: to those that the list names, or else those of Y_BAR that it names."""
+    count, x_bar, y_bar = load_i64(frame, COUNT), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
+    indexes, length, size = load_i64(frame, X + 1), params.length, size_of(zero)
+    if not _all_in_range(indexes, count, params.rows):
+        return OUT_OF_RANGE
+    if clear:
+        memset(x_bar, 0, count * length * size)
+    for i in range(count):
+        named, ordered = _row(indexes, i, params.rows) * length * size, i * length * size
+        target, source = (named, ordered) if to_named else (ordered, named)
+        _add_row(x_bar + target, size, y_bar + source, length, zero)
+    return 0
+
+
+@always_inline
+def _gather_reverse(frame: int, zero: Any) -> int:
+    return _add_rows(frame, load_record(load_i64(frame, PARAMS), GatherParams), True, False, zero)
+
+
+def gather_forward_f64(frame: int, loops: int) -> int:
+    """Copy the rows of X[0] that the list at X[1] names to the contiguous rows of Y."""
+    return _gather(frame, np.int64(0))
+
+
+def gather_forward_f32(frame: int, loops: int) -> int:
+    """`gather_forward_f64` for float32."""
+    return _gather(frame, np.int32(0))
+
+
+def gather_forward_i64(frame: int, loops: int) -> int:
+    """`gather_forward_f64` for 64-bit integers."""
+    return _gather(frame, np.int64(0))
+
+
+def gather_forward_b8(frame: int, loops: int) -> int:
+    """`gather_forward_f64` for booleans."""
+    return _gather(frame, np.uint8(0))
+
+
+def gather_reverse_f64(frame: int, loops: int) -> int:
+    """Add the rows of Y_BAR to the rows of X_BAR[0] that the list at X[1] names; repeated rows add up."""
+    return _gather_reverse(frame, np.float64(0))
+
+
+def gather_reverse_f32(frame: int, loops: int) -> int:
+    """`gather_reverse_f64` for float32."""
+    return _gather_reverse(frame, np.float32(0))
+
+
+# scatter_add: the derivative of gather, with the same parameters. The result begins as zeros.
+
+
+@always_inline
+def _with_bars(frame: int, x_bar: int, y_bar: int) -> int:
+    """A frame like `frame` with other cotangents."""
+    other = stack_words(WORDS)
+    memcpy(other, frame, BYTES)
+    store_i64(other, X_BAR, x_bar)
+    store_i64(other, Y_BAR, y_bar)
+    return other
+
+
+@always_inline
+def _scatter_add(frame: int, zero: Any) -> int:
+    y, params = load_i64(frame, Y), load_record(load_i64(frame, PARAMS), ScatterAddParams)
+    memset(y, 0, params.rows * params.length * size_of(zero))
+    return _gather_reverse(_with_bars(frame, y, load_i64(frame, X)), zero)
+
+
+@always_inline
+def _scatter_add_reverse(frame: int, zero: Any) -> int:
+    store = load_i64(frame, STORE) & 1 != 0
+    return _add_rows(frame, load_record(load_i64(frame, PARAMS), ScatterAddParams), False, store, zero)
+
+
+def scatter_add_forward_f64(frame: int, loops: int) -> int:
+    """Add the rows of X[0] to the rows of Y, zeros before, that the list at X[1] names."""
+    return _scatter_add(frame, np.float64(0))
+
+
+def scatter_add_forward_f32(frame: int, loops: int) -> int:
+    """`scatter_add_forward_f64` for float32."""
+    return _scatter_add(frame, np.float32(0))
+
+
+def scatter_add_reverse_f64(frame: int, loops: int) -> int:
+    """Accumulate the rows of Y_BAR that the list at X[1] names to X_BAR[0]."""
+    return _scatter_add_reverse(frame, np.float64(0))
+
+
+def scatter_add_reverse_f32(frame: int, loops: int) -> int:
+    """`scatter_add_reverse_f64` for float32."""
+    return _scatter_add_reverse(frame, np.float32(0))
+
+
+# scatter_write: the old buffer at X[0], values at X[1], the list at X[2]. Values lie in the order of the list,
+# contiguous, or are one element (stride 0). The last write to a row counts.
+
+
+@always_inline
+def _own_values(values: int, size: int, first: int, last: int) -> int:
+    """A copy of `values` if they lie within first..last, the buffer that is about to be written; else 0."""
+    if values < first or values >= last:
+        return 0
+    copy = malloc(size)
+    memcpy(copy, values, size)
+    return copy
+
+
+@always_inline
+def _scatter_write(frame: int, zero: Any) -> int:
+    count, x, values = load_i64(frame, COUNT), load_i64(frame, X), load_i64(frame, X + 1)
+    indexes, y = load_i64(frame, X + 2), load_i64(frame, Y)
+    params = load_record(load_i64(frame, PARAMS), ScatterWriteParams)
+    if not _all_in_range(indexes, count, params.rows):
+        return OUT_OF_RANGE
+    length, value_stride = params.length, params.value_stride
+    total = params.rows * length * size_of(zero)
+    if y != x:
+        memcpy(y, x, total)
+    own = _own_values(values, max(count * length * value_stride, size_of(zero)), y, y + total)
+    source = own if own != 0 else values
+    for i in range(count):
+        target = y + _row(indexes, i, params.rows) * length * size_of(zero)
+        _copy_row(target, source + i * length * value_stride, value_stride, length, zero)
+    free(own)
+    return 0
+
+
+def scatter_write_forward_f64(frame: int, loops: int) -> int:
+    """Copy the buffer X[0] to Y (unless they are the same) and write the values X[1] to rows of it."""
+    return _scatter_write(frame, np.int64(0))
+
+
+def scatter_write_forward_f32(frame: int, loops: int) -> int:
+    """`scatter_write_forward_f64` for float32."""
+    return _scatter_write(frame, np.int32(0))
+
+
+def scatter_write_forward_i64(frame: int, loops: int) -> int:
+    """`scatter_write_forward_f64` for 64-bit integers."""
+    return _scatter_write(frame, np.int64(0))
+
+
+def scatter_write_forward_b8(frame: int, loops: int) -> int:
+    """`scatter_write_forward_f64` for booleans."""
+    return _scatter_write(frame, np.uint8(0))
+
+
+@always_inline
+def _old_cotangent(frame: int, params: Any, zero: Any) -> int:
+    """Accumulate Y_BAR to X_BAR[0], without the rows that were written: they are saved and restored."""
+    count, x_bar, y_bar = load_i64(frame, COUNT), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
+    indexes, store = load_i64(frame, X + 2), load_i64(frame, STORE) & 1
+    size, length = size_of(zero), params.length
+    total = params.rows * length
+    aside = calloc(count * length + 1, size)  # zeros, which is what a stored cotangent has there
+    if aside == 0:
+        return OUT_OF_MEMORY
+    if store:
+        memcpy(x_bar, y_bar, total * size)
+    else:
+        for i in range(count):
+            source = x_bar + _row(indexes, i, params.rows) * length * size
+            _copy_row(aside + i * length * size, source, size, length, zero)
+        _add_row(x_bar, size, y_bar, total, zero)
+    for i in range(count):
+        target = x_bar + _row(indexes, i, params.rows) * length * size
+        _copy_row(target, aside + i * length * size, size, length, zero)
+    free(aside)
+    return 0
+
+
+@always_inline
+def _values_cotangent(frame: int, params: Any, zero: Any) -> int:
+    """Accumulate the written rows of Y_BAR to X_BAR[1], for each row to the value that was written last."""
+    count, values_bar, y_bar = load_i64(frame, COUNT), load_i64(frame, X_BAR + 1), load_i64(frame, Y_BAR)
+    indexes, store = load_i64(frame, X + 2), load_i64(frame, STORE) & 2
+    length, value_stride = params.length, params.value_stride
+    last = malloc(8 * params.rows + 8)  # of each row that is written the last entry of the list that names it
+    if last == 0:
+        return OUT_OF_MEMORY
+    for i in range(count):
+        store_i64(last, _row(indexes, i, params.rows), i)
+    if store:
+        _clear(values_bar, value_stride, count * length if value_stride else 1, zero)
+    for i in range(count):
+        k = _row(indexes, i, params.rows)
+        if load_i64(last, k) == i:
+            target = values_bar + i * length * value_stride
+            _add_row(target, value_stride, y_bar + k * length * size_of(zero), length, zero)
+    free(last)
+    return 0
+
+
+@always_inline
+def _move_within(frame: int, params: Any, zero: Any) -> int:
+    """The cotangent is handed on in its memory: what it has of the rows goes to the values, which may lie in there.
+
+    The last entry takes its row first, so that an earlier one for the same row finds zeros.
+    """
+    count, values_bar, y_bar = load_i64(frame, COUNT), load_i64(frame, X_BAR + 1), load_i64(frame, Y_BAR)
+    size, length, stride = size_of(zero), params.length, params.value_stride
+    taken = malloc(count * length * size + 1)
+    if taken == 0:
+        return OUT_OF_MEMORY
+    for back in range(count):
+        i = count - 1 - back
+        row = y_bar + _row(load_i64(frame, X + 2), i, params.rows) * length * size
+        memcpy(taken + i * length * size, row, length * size)
+        memset(row, 0, length * size)
+    if values_bar != 0 and load_i64(frame, STORE) & 2:
+        _clear(values_bar, stride, count * length if stride else 1, zero)
+    for i in range(count if values_bar != 0 else 0):
+        _add_row(values_bar + i * length * stride, stride, taken + i * length * size, length, zero)
+    free(taken)
+    return 0
+
+
+@always_inline
+def _scatter_write_reverse(frame: int, zero: Any) -> int:
+    params, indexes = load_record(load_i64(frame, PARAMS), ScatterWriteParams), load_i64(frame, X + 2)
+    if not _all_in_range(indexes, load_i64(frame, COUNT), params.rows):
+        return OUT_OF_RANGE
+    if load_i64(frame, X_BAR) == load_i64(frame, Y_BAR):
+        return _move_within(frame, params, zero)
+    status = 0
+    if load_i64(frame, X_BAR) != 0:
+        status = _old_cotangent(frame, params, zero)
+    if status == 0 and load_i64(frame, X_BAR + 1) != 0:
+        status = _values_cotangent(frame, params, zero)
+    return status
+
+
+def scatter_write_reverse_f64(frame: int, loops: int) -> int:
+    """Accumulate Y_BAR to X_BAR[0] outside of the rows written, and those rows to X_BAR[1].
+
+    If both are the same memory, only those rows are touched.
+    """
+    return _scatter_write_reverse(frame, np.float64(0))
+
+
+def scatter_write_reverse_f32(frame: int, loops: int) -> int:
+    """`scatter_write_reverse_f64` for float32."""
+    return _scatter_write_reverse(frame, np.float32(0))

@@ -1,0 +1,266 @@
+"""In-place writes: a strided region of a contiguous buffer, written into a copy of it.
+
+The old buffer is at X[0], the value at X[1], the new buffer at Y; strides of the value may be 0. A region, given by
+the address of its words, is walked in rows along its last dimension.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.language.frame import MAX_NDIM, PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.odometer import begin_index, next_index, step_to_next
+from tapegrad.engine.kernels.language.raw_memory import (
+    free,
+    load_at,
+    load_i64,
+    malloc,
+    memcpy,
+    size_of,
+    stack_words,
+    store_at,
+)
+from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
+from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, WriteParams, word
+
+_TOTAL, _REGION = word(WriteParams, "total"), word(WriteParams, "region")
+# In place of the address of strides: elements in order, without gaps. It is not a plain 0, since Numba would
+# compile a function anew for each combination of literal arguments.
+_PACKED = np.int64(0)
+
+
+@noinline
+def shape(region: int) -> Any:
+    """Number of rows of the region and length of a row."""
+    ndim = load_i64(region, NDIM)
+    rows = 1
+    for d in range(ndim - 1):
+        rows *= load_i64(region, EXTENTS + d)
+    return rows, load_i64(region, EXTENTS + ndim - 1) if ndim > 0 else 1
+
+
+@always_inline
+def _step(region: int, strides: int, size: int) -> int:
+    """Bytes between neighbours in a row."""
+    ndim = load_i64(region, NDIM)
+    return size if strides == _PACKED or ndim == 0 else load_i64(strides, ndim - 1)
+
+
+@always_inline
+def first_row(region: int) -> int:
+    """An index of rows, at the first."""
+    index = stack_words(MAX_NDIM)
+    begin_index(index, load_i64(region, NDIM) - 1)
+    return index
+
+
+@always_inline
+def next_row(region: int, index: int) -> int:
+    """Go on to the next row; which dimension that is, see `next_index`."""
+    return next_index(index, region + 8 * EXTENTS, load_i64(region, NDIM) - 1)
+
+
+@always_inline
+def row_step(region: int, strides: int, d: int, packed: int) -> int:
+    """Bytes to the row that `next_row` went on to; `packed` are the bytes of a row without gaps."""
+    if strides == _PACKED:
+        return packed
+    return step_to_next(region + 8 * EXTENTS, strides, d, load_i64(region, NDIM) - 1)
+
+
+@noinline
+def copy_region(
+    region: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any
+) -> None:
+    rows, length = shape(region)
+    packed = length * size_of(zero)
+    target_step = _step(region, target_strides, size_of(zero))
+    source_step = _step(region, source_strides, size_of(zero))
+    row = first_row(region)
+    for _ in range(rows):
+        if target_step == size_of(zero) and source_step == size_of(zero) and length > 1:
+            memcpy(target, source, packed)
+        else:
+            for j in range(length):
+                store_at(target, j * target_step, load_at(source, j * source_step, zero), zero)
+        d = next_row(region, row)
+        target += row_step(region, target_strides, d, packed)
+        source += row_step(region, source_strides, d, packed)
+
+
+@always_inline
+def add_line(target: int, source: int, count: int, zero: Any) -> None:
+    """Add adjacent elements to adjacent ones."""
+    for i in range(count):
+        value = load_at(target, i * size_of(zero), zero) + load_at(source, i * size_of(zero), zero)
+        store_at(target, i * size_of(zero), value, zero)
+
+
+@noinline
+def add_region(
+    region: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any
+) -> None:
+    """Add the source to the target; a row of the source is summed first where the target is one element."""
+    rows, length = shape(region)
+    packed = length * size_of(zero)
+    target_step = _step(region, target_strides, size_of(zero))
+    source_step = _step(region, source_strides, size_of(zero))
+    row = first_row(region)
+    for _ in range(rows if length > 0 else 0):  # a target without elements has no element to add nothing to
+        if target_step == 0:
+            total = np.float64(load_at(target, 0, zero))
+            for j in range(length):
+                total += np.float64(load_at(source, j * source_step, zero))
+            store_at(target, 0, total, zero)
+        elif target_step == size_of(zero) and source_step == size_of(zero):
+            add_line(target, source, length, zero)
+        else:
+            for j in range(length):
+                value = load_at(target, j * target_step, zero) + load_at(source, j * source_step, zero)
+                store_at(target, j * target_step, value, zero)
+        d = next_row(region, row)
+        target += row_step(region, target_strides, d, packed)
+        source += row_step(region, source_strides, d, packed)
+
+
+@always_inline
+def region_strides(region: int) -> int:
+    return region + 8 * (EXTENTS + load_i64(region, NDIM))
+
+
+@always_inline
+def value_strides_of(region: int) -> int:
+    return region + 8 * (EXTENTS + 2 * load_i64(region, NDIM))
+
+
+@always_inline
+def _write(frame: int, zero: Any) -> int:
+    x, value, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
+    params = load_i64(frame, PARAMS)
+    total, region = load_i64(params, _TOTAL) * size_of(zero), params + 8 * _REGION
+    target, own_strides = y + load_i64(region, OFFSET), region_strides(region)
+    value_strides = value_strides_of(region)
+    own = 0
+    if y != x:
+        memcpy(y, x, total)
+    elif value >= y and value < y + total:  # of the buffer itself: read all of it before the first write
+        rows, length = shape(region)
+        own = malloc(rows * length * size_of(zero) + 1)
+        if own == 0:
+            return OUT_OF_MEMORY
+        copy_region(region, own, _PACKED, value, value_strides, zero)
+        value, value_strides = own, _PACKED
+    copy_region(region, target, own_strides, value, value_strides, zero)
+    free(own)
+    return 0
+
+
+def write_forward_f64(frame: int, loops: int) -> int:
+    """Copy the buffer X[0] to Y (unless they are the same) and write the value X[1] to the region."""
+    return _write(frame, np.int64(0))
+
+
+def write_forward_f32(frame: int, loops: int) -> int:
+    """`write_forward_f64` for float32."""
+    return _write(frame, np.int32(0))
+
+
+def write_forward_i64(frame: int, loops: int) -> int:
+    """`write_forward_f64` for 64-bit integers."""
+    return _write(frame, np.int64(0))
+
+
+def write_forward_b8(frame: int, loops: int) -> int:
+    """`write_forward_f64` for booleans."""
+    return _write(frame, np.uint8(0))
+
+
+@noinline
+def _clear_region(region: int, target: int, strides: int, zero: Any) -> None:
+    rows, length = shape(region)
+    step, row = _step(region, strides, size_of(zero)), first_row(region)
+    for _ in range(rows):
+        for j in range(length):
+            store_at(target, j * step, zero, zero)
+        target += row_step(region, strides, next_row(region, row), length * size_of(zero))
+
+
+@always_inline
+def _packed_region(region: int, source: int, zero: Any) -> int:
+    """A copy of a region in memory of its own, 0 if there is none."""
+    rows, length = shape(region)
+    packed = malloc(rows * length * size_of(zero) + 1)
+    if packed != 0:
+        copy_region(region, packed, _PACKED, source, region_strides(region), zero)
+    return packed
+
+
+@always_inline
+def _move_within(frame: int, zero: Any) -> int:
+    """The cotangent is handed on in its memory: what it has of the region goes to the value, which may lie in there."""
+    x_bar, value_bar = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1)
+    params, strides = load_i64(frame, PARAMS), region_strides(load_i64(frame, PARAMS) + 8 * _REGION)
+    total, region = load_i64(params, _TOTAL) * size_of(zero), params + 8 * _REGION
+    target = x_bar + load_i64(region, OFFSET)
+    if value_bar == 0:
+        _clear_region(region, target, strides, zero)
+    elif value_bar < x_bar or value_bar >= x_bar + total:
+        add_region(region, value_bar, value_strides_of(region), target, strides, zero)
+        _clear_region(region, target, strides, zero)
+    else:
+        packed = _packed_region(region, target, zero)
+        if packed == 0:
+            return OUT_OF_MEMORY
+        _clear_region(region, target, strides, zero)
+        add_region(region, value_bar, value_strides_of(region), packed, _PACKED, zero)
+        free(packed)
+    return 0
+
+
+@always_inline
+def _add_outside(x_bar: int, y_bar: int, total: int, region: int, zero: Any) -> int:
+    """Add a cotangent to another one but for a region, which is put aside meanwhile."""
+    target, strides = x_bar + load_i64(region, OFFSET), region_strides(region)
+    packed = _packed_region(region, target, zero)
+    if packed == 0:
+        return OUT_OF_MEMORY
+    add_line(x_bar, y_bar, total, zero)
+    copy_region(region, target, strides, packed, _PACKED, zero)
+    free(packed)
+    return 0
+
+
+@always_inline
+def _write_reverse(frame: int, zero: Any) -> int:
+    x_bar, value_bar, y_bar = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), load_i64(frame, Y_BAR)
+    params, store = load_i64(frame, PARAMS), load_i64(frame, STORE)
+    total, region = load_i64(params, _TOTAL), params + 8 * _REGION
+    own_strides, value_strides = region_strides(region), value_strides_of(region)
+    if value_bar != 0 and store & 2:
+        _clear_region(region, value_bar, value_strides, zero)
+    if x_bar == y_bar:
+        return _move_within(frame, zero)
+    status = 0
+    if x_bar != 0 and store & 1:
+        memcpy(x_bar, y_bar, total * size_of(zero))
+        _clear_region(region, x_bar + load_i64(region, OFFSET), own_strides, zero)
+    elif x_bar != 0:
+        status = _add_outside(x_bar, y_bar, total, region, zero)
+    if value_bar != 0 and status == 0:
+        source = y_bar + load_i64(region, OFFSET)
+        add_region(region, value_bar, value_strides, source, own_strides, zero)
+    return status
+
+
+def write_reverse_f64(frame: int, loops: int) -> int:
+    """Accumulate Y_BAR to X_BAR[0] outside of the region, and the region of it to X_BAR[1].
+
+    If both are the same memory, only the region is touched.
+    """
+    return _write_reverse(frame, np.float64(0))
+
+
+def write_reverse_f32(frame: int, loops: int) -> int:
+    """`write_reverse_f64` for float32."""
+    return _write_reverse(frame, np.float32(0))

@@ -1,0 +1,197 @@
+"""Blocks of lanes: copies between stacks of small matrices and blocks, and vectors in a block."""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from tapegrad.engine.kernels.lanes.lanes import (
+    LANE_BYTES,
+    Lanes,
+    anywhere,
+    equal,
+    gathered,
+    lane_count,
+    lanes_at,
+    less,
+    places_of,
+    pointer_to,
+    put_lanes,
+    roots,
+    scatter,
+    sizes,
+    spread,
+    where,
+    with_signs_of,
+)
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.llvm_types import i32, i64
+from tapegrad.engine.kernels.language.raw_memory import size_of, stack_words
+
+_SQUARE = LANE_BYTES * LANE_BYTES // 32  # words of as many numbers as there are lanes of each matrix, at most
+# Sizes of numbers whose squares, and roundings of them, are neither 0 nor infinite.
+_LEAST_SIZE, _MOST_SIZE = 1e-130, 1e130
+_LEAST_SINGLE, _MOST_SINGLE = 1e-10, 1e15
+
+# --- squares of numbers: as many of each matrix as there are lanes ---------------------------------------------
+
+
+def _turned(builder: Any, rows: list[Any]) -> list[Any]:
+    """The columns of a square of numbers, given its rows: its blocks change places, from single numbers to halves."""
+    count, distance = len(rows), 1
+    while distance < count:
+        for i in range(count):
+            if i & distance:
+                continue
+            one, other = rows[i], rows[i + distance]
+            firsts = [k if not k & distance else count + k - distance for k in range(count)]
+            lasts = [k + distance if not k & distance else count + k for k in range(count)]
+            rows[i], rows[i + distance] = (
+                builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(i32, count), places))
+                for places in (firsts, lasts)
+            )
+        distance *= 2
+    return rows
+
+
+@intrinsic
+def gather_square(typingctx, address, stride, last, block, zero):
+    """Copy as many numbers of each matrix as there are lanes, side by side there, into a block."""
+    lanes = Lanes(zero)
+
+    def codegen(context, builder, signature, args):
+        source, apart, end, into, _ = args
+        rows = [
+            builder.load(pointer_to(builder, source, place, lanes.vector), align=zero.bitwidth // 8)
+            for place in places_of(builder, lanes, apart, end)
+        ]
+        for number, column in enumerate(_turned(builder, rows)):
+            place = pointer_to(builder, into, i64(number * LANE_BYTES), lanes.vector)
+            builder.store(column, place, align=zero.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64, types.int64, zero), codegen
+
+
+@intrinsic
+def scatter_square(typingctx, block, address, stride, last, zero):
+    """Copy as many numbers of a block as there are lanes to where they lie side by side for each matrix."""
+    lanes = Lanes(zero)
+
+    def codegen(context, builder, signature, args):
+        source, into, apart, end, _ = args
+        columns = [
+            builder.load(
+                pointer_to(builder, source, i64(number * LANE_BYTES), lanes.vector), align=zero.bitwidth // 8
+            )
+            for number in range(lanes.count)
+        ]
+        for place, row in zip(places_of(builder, lanes, apart, end), _turned(builder, columns), strict=True):
+            builder.store(row, pointer_to(builder, into, place, lanes.vector), align=zero.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64, types.int64, zero), codegen
+
+
+# --- from stacks to blocks, and back ---------------------------------------------------------------------------
+
+
+@noinline
+def gather(source: int, count: int, stride: int, last: int, block: int, zero: Any) -> None:
+    """Copy numbers of each matrix that lie side by side into a block."""
+    most, size = lane_count(zero), size_of(zero)
+    whole = count // most * most
+    for e in range(0, whole, most):
+        gather_square(source + e * size, stride, last, block + e * LANE_BYTES, zero)
+    for e in range(whole, count):
+        put_lanes(block, e, gathered(source + e * size, stride, last, zero))
+
+
+@noinline
+def gather_transposed(source: int, m: int, n: int, stride: int, last: int, block: int, zero: Any) -> None:
+    """Copy matrices in C order into a block, column by column."""
+    most, size, square = lane_count(zero), size_of(zero), stack_words(_SQUARE)
+    whole, i, j = m * n // most * most, 0, 0
+    for e in range(0, whole, most):
+        gather_square(source + e * size, stride, last, square, zero)
+        for lane in range(most):
+            put_lanes(block, i + m * j, lanes_at(square, lane, zero))
+            i, j = (i, j + 1) if j + 1 < n else (i + 1, 0)
+    for e in range(whole, m * n):
+        put_lanes(block, i + m * j, gathered(source + e * size, stride, last, zero))
+        i, j = (i, j + 1) if j + 1 < n else (i + 1, 0)
+
+
+@noinline
+def scatter_all(block: int, count: int, into: int, stride: int, last: int, zero: Any) -> None:
+    """Copy numbers of a block to where they lie side by side for each matrix."""
+    most, size = lane_count(zero), size_of(zero)
+    whole = count // most * most
+    for e in range(0, whole, most):
+        scatter_square(block + e * LANE_BYTES, into + e * size, stride, last, zero)
+    for e in range(whole, count):
+        scatter(into + e * size, stride, last, lanes_at(block, e, zero))
+
+
+@noinline
+def scatter_transposed(block: int, m: int, n: int, into: int, stride: int, last: int, zero: Any) -> None:
+    """Copy matrices of a block, column by column there, to matrices in C order."""
+    for i in range(m):
+        for j in range(n):
+            scatter(into + (i * n + j) * size_of(zero), stride, last, lanes_at(block, i + m * j, zero))
+
+
+# --- bounds ----------------------------------------------------------------------------------------------------
+
+
+@noinline
+def is_ordinary(block: int, count: int, zero: Any) -> bool:
+    """Whether all numbers of a block are finite, and zero or of a size whose squares are no less exact."""
+    double = size_of(zero) == 8
+    least = spread(_LEAST_SIZE if double else _LEAST_SINGLE, zero)
+    most, none = spread(_MOST_SIZE if double else _MOST_SINGLE, zero), spread(0, zero)
+    highest, lowest = none, most
+    for e in range(count):
+        value = sizes(lanes_at(block, e, zero))
+        value_or_more = where(less(value, most), value, most + most)
+        highest = where(less(highest, value_or_more), value_or_more, highest)
+        lowest = where(less(none, value), where(less(value, lowest), value, lowest), lowest)
+    return not (anywhere(less(most, highest)) or anywhere(less(lowest, least)))
+
+
+# --- vectors of a block ----------------------------------------------------------------------------------------
+
+
+@always_inline
+def turn(block: int, one: int, other: int, count: int, c: Any, s: Any, zero: Any) -> None:
+    """Turn vectors into each other."""
+    for r in range(count):
+        x, y = lanes_at(block, one + r, zero), lanes_at(block, other + r, zero)
+        put_lanes(block, one + r, c * x - s * y)
+        put_lanes(block, other + r, s * x + c * y)
+
+
+@always_inline
+def exchange(block: int, one: int, other: int, count: int, a: Any, b: Any, zero: Any) -> None:
+    """Exchange vectors where a is less than b."""
+    for r in range(count):
+        x, y = lanes_at(block, one + r, zero), lanes_at(block, other + r, zero)
+        put_lanes(block, one + r, where(less(a, b), y, x))
+        put_lanes(block, other + r, where(less(a, b), x, y))
+
+
+@always_inline
+def make_reflection(block: int, first: int, count: int, zero: Any) -> tuple[Any, Any]:
+    """Write the vector of the reflection that takes a vector to the first axis, but for its first number, which is 1.
+
+    What is left of the vector is returned, its first number, and the factor of the reflection.
+    """
+    none, one, head, rest = spread(0, zero), spread(1, zero), lanes_at(block, first, zero), spread(0, zero)
+    for r in range(1, count):
+        rest = rest + lanes_at(block, first + r, zero) * lanes_at(block, first + r, zero)
+    length = where(equal(rest, none), head, none - with_signs_of(roots(head * head + rest), head))
+    scale = one / where(equal(rest, none), one, head - length)
+    for r in range(1, count):
+        put_lanes(block, first + r, lanes_at(block, first + r, zero) * scale)
+    return length, where(equal(rest, none), none, (length - head) / length)

@@ -1,0 +1,298 @@
+"""Lanes: one number of each of several matrices side by side in a vector register.
+
+A stack of small matrices is worked on by blocks of as many matrices as there are lanes. What a kernel does to numbers
+of one matrix is done to all of them at once, and the same in each: a choice is `where` a mask holds, never a branch. A
+block at the end of a stack that is not full has its last matrix in several lanes.
+
+Numbers of a block lie in a scratch, `LANE_BYTES` for those that are side by side.
+"""
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
+
+from tapegrad.engine.kernels.language.inlining import always_inline
+from tapegrad.engine.kernels.language.llvm_types import f32, f64, i8, i32, i64
+from tapegrad.engine.kernels.language.raw_memory import size_of
+
+LANE_BYTES = 64  # of a vector register
+LEAST = 4  # matrices of a stack that are not worked on one by one
+
+
+class Lanes(types.Type):
+    """Numba's type of numbers side by side."""
+
+    def __init__(self, element: Any) -> None:
+        super().__init__(f"Lanes({element})")
+        self.element = element
+        self.count = LANE_BYTES * 8 // element.bitwidth
+        self.vector = ir.VectorType(f64 if element.bitwidth == 64 else f32, self.count)
+
+
+@register_model(Lanes)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Lanes) -> None:
+        super().__init__(manager, kind, kind.vector)
+
+
+# --- arithmetic ------------------------------------------------------------------------------------------------
+
+
+def _define_operator(function: Any, instruction: str, kind: type) -> None:
+    """Let an operator on two values of a kind be an instruction of LLVM."""
+
+    @type_callable(function)
+    def _typed(context: Any) -> Any:
+        return lambda a, b: a if isinstance(a, kind) and a == b else None
+
+    @lower_builtin(function, kind, kind)
+    def _lowered(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return getattr(builder, instruction)(*args)
+
+
+for _function, _instruction in (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
+):
+    _define_operator(_function, _instruction, Lanes)
+
+
+def _function_of(name: str, operands: int) -> Any:
+    """An intrinsic that is one of LLVM's own functions of vectors."""
+
+    def typed(*kinds: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            vector = kinds[0].vector
+            kind = ir.FunctionType(vector, [vector] * operands)
+            whole = f"llvm.{name}.v{kinds[0].count}f{kinds[0].element.bitwidth}"
+            return builder.call(cgutils.get_or_insert_function(builder.module, kind, whole), args)
+
+        return kinds[0](*kinds), codegen
+
+    if operands == 1:
+        return intrinsic(lambda typingctx, a: typed(a))
+    return intrinsic(lambda typingctx, a, b: typed(a, b))
+
+
+sizes = _function_of("fabs", 1)
+roots = _function_of("sqrt", 1)
+with_signs_of = _function_of("copysign", 2)
+
+
+@intrinsic
+def spread(typingctx, value, zero):
+    """The same number, converted to the type of `zero`, in all lanes."""
+    lanes = Lanes(zero)
+
+    def codegen(context, builder, signature, args):
+        number = context.cast(builder, args[0], value, zero)
+        one = builder.insert_element(ir.Constant(lanes.vector, ir.Undefined), number, i32(0))
+        places = ir.Constant(ir.VectorType(i32, lanes.count), [0] * lanes.count)
+        return builder.shuffle_vector(one, one, places)
+
+    return lanes(value, zero), codegen
+
+
+# --- choices ---------------------------------------------------------------------------------------------------
+
+
+class Mask(types.Type):
+    """Numba's type of what holds in some lanes: in those whose integers, as wide as the numbers, are negative."""
+
+    def __init__(self, bits: int) -> None:
+        super().__init__(f"Mask({bits})")
+        self.count = LANE_BYTES * 8 // bits
+        self.vector = ir.VectorType(ir.IntType(bits), self.count)
+
+
+@register_model(Mask)
+class _MaskModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Mask) -> None:
+        super().__init__(manager, kind, kind.vector)
+
+
+def _holds(builder: Any, mask: Any) -> Any:
+    """A bit for each lane."""
+    return builder.icmp_signed("<", mask, ir.Constant(mask.type, [0] * mask.type.count))
+
+
+def _comparison(sign: str) -> Any:
+    """An intrinsic that compares lanes; what is not a number is neither less nor equal."""
+
+    @intrinsic
+    def compare(typingctx, a, b):
+        mask = Mask(a.element.bitwidth)
+
+        def codegen(context, builder, signature, args):
+            return builder.sext(builder.fcmp_ordered(sign, *args), mask.vector)
+
+        return mask(a, b), codegen
+
+    return compare
+
+
+less = _comparison("<")
+at_most = _comparison("<=")
+equal = _comparison("==")
+
+
+@intrinsic
+def below(typingctx, a, b):
+    """Where a is less than b, for finite numbers: it is the sign of their difference.
+
+    Masks of this kind are cheap to combine. Without AVX-512, bits of comparisons that are combined are first packed
+    and then unpacked again.
+    """
+    mask = Mask(a.element.bitwidth)
+
+    def codegen(context, builder, signature, args):
+        return builder.bitcast(builder.fsub(*args), mask.vector)
+
+    return mask(a, b), codegen
+
+
+@always_inline
+def same(a: Any, b: Any) -> Any:
+    """Where finite numbers are equal."""
+    return unless(below(a, b) | below(b, a))
+
+
+_define_operator(operator.and_, "and_", Mask)
+_define_operator(operator.or_, "or_", Mask)
+
+
+@intrinsic
+def unless(typingctx, mask):
+    """Where a mask does not hold."""
+
+    def codegen(context, builder, signature, args):
+        return builder.not_(args[0])
+
+    return mask(mask), codegen
+
+
+def _settled(builder: Any, value: Any) -> Any:
+    """The same value by an instruction of its own, which LLVM does not look through."""
+    instruction = ir.Instruction(builder.block, value.type, "freeze", [value])
+    builder._insert(instruction)
+    return instruction
+
+
+@intrinsic
+def where(typingctx, mask, x, y):
+    """In each lane x if the mask holds, otherwise y.
+
+    Neither may be seen to be what lies in memory: LLVM makes a choice between that and another value, stored there
+    again, a store under a mask, for which some processors without AVX-512 need dozens of cycles.
+    """
+
+    def codegen(context, builder, signature, args):
+        mask, x, y = args
+        return builder.select(_holds(builder, mask), _settled(builder, x), _settled(builder, y))
+
+    return x(mask, x, y), codegen
+
+
+@intrinsic
+def anywhere(typingctx, mask):
+    """Whether a mask holds in a lane."""
+
+    def codegen(context, builder, signature, args):
+        bits = ir.IntType(mask.count)
+        return builder.icmp_unsigned("!=", builder.bitcast(_holds(builder, args[0]), bits), bits(0))
+
+    return types.boolean(mask), codegen
+
+
+# --- memory ----------------------------------------------------------------------------------------------------
+
+
+def pointer_to(builder: Any, address: Any, offset: Any, kind: Any) -> Any:
+    first = builder.gep(builder.inttoptr(address, i8.as_pointer()), [offset])
+    return builder.bitcast(first, kind.as_pointer())
+
+
+def places_of(builder: Any, lanes: Lanes, stride: Any, last: Any) -> list[Any]:
+    """The offset of each lane's matrix; lanes behind the last matrix have that one."""
+    numbers = [i64(lane) for lane in range(lanes.count)]
+    inside = [builder.icmp_signed("<", number, last) for number in numbers]
+    return [
+        builder.mul(builder.select(holds, number, last), stride)
+        for holds, number in zip(inside, numbers, strict=True)
+    ]
+
+
+@intrinsic
+def gathered(typingctx, address, stride, last, zero):
+    """An element of each matrix: matrices are a stride apart, and `last` is the number of the last one."""
+    lanes = Lanes(zero)
+
+    def codegen(context, builder, signature, args):
+        result = ir.Constant(lanes.vector, ir.Undefined)
+        for lane, place in enumerate(places_of(builder, lanes, args[1], args[2])):
+            value = builder.load(pointer_to(builder, args[0], place, lanes.vector.element))
+            result = builder.insert_element(result, value, i32(lane))
+        return result
+
+    return lanes(types.int64, types.int64, types.int64, zero), codegen
+
+
+@intrinsic
+def scatter(typingctx, address, stride, last, value):
+    """Write an element of each matrix."""
+
+    def codegen(context, builder, signature, args):
+        for lane, place in enumerate(places_of(builder, value, args[1], args[2])):
+            number = builder.extract_element(args[3], i32(lane))
+            builder.store(number, pointer_to(builder, args[0], place, value.vector.element))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64, value), codegen
+
+
+@intrinsic
+def load_lanes(typingctx, address, offset, zero):
+    """Numbers that lie side by side, `offset` bytes after an address."""
+    lanes = Lanes(zero)
+
+    def codegen(context, builder, signature, args):
+        place = pointer_to(builder, args[0], args[1], lanes.vector)
+        return builder.load(place, align=zero.bitwidth // 8)
+
+    return lanes(types.int64, types.int64, zero), codegen
+
+
+@intrinsic
+def store_lanes(typingctx, address, offset, value):
+    """Write them."""
+
+    def codegen(context, builder, signature, args):
+        place = pointer_to(builder, args[0], args[1], value.vector)
+        builder.store(args[2], place, align=value.element.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, value), codegen
+
+
+@always_inline
+def lanes_at(block: int, index: int, zero: Any) -> Any:
+    """Numbers of a block."""
+    return load_lanes(block, index * LANE_BYTES, zero)
+
+
+@always_inline
+def put_lanes(block: int, index: int, value: Any) -> None:
+    """Set numbers of a block."""
+    store_lanes(block, index * LANE_BYTES, value)
+
+
+@always_inline
+def lane_count(zero: Any) -> int:
+    """Matrices of a block."""
+    return LANE_BYTES // size_of(zero)

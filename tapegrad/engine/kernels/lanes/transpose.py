@@ -1,0 +1,121 @@
+"""Transposition of matrices whose rows are adjacent elements, in squares that fit into registers."""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.llvm_types import i8, i32
+from tapegrad.engine.kernels.language.raw_memory import load_at, size_of, store_at
+
+
+def _shuffled(builder, one, other, places):
+    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(i32, len(places)), places))
+
+
+def _exchanged(builder, rows, distance):
+    """Return rows after one stage: blocks of `distance` elements change places between rows that are so far apart."""
+    width = len(rows)
+    found = list(rows)
+    low = [k if k & distance == 0 else width + k - distance for k in range(width)]
+    high = [k + distance if k & distance == 0 else width + k for k in range(width)]
+    for k in range(width):
+        if k & distance == 0:
+            one, other = rows[k], rows[k + distance]
+            found[k] = _shuffled(builder, one, other, low)
+            found[k + distance] = _shuffled(builder, one, other, high)
+    return found
+
+
+def _pointer(context, builder, address, offset, row):
+    base = builder.inttoptr(address, i8.as_pointer())
+    return builder.bitcast(builder.gep(base, [offset]), row.as_pointer())
+
+
+@intrinsic
+def _square(typingctx, source, source_step, target, target_step, width, zero):
+    """Transpose a square of `width` (a literal, a power of two) rows of adjacent elements of the type of `zero`.
+
+    Rows are `source_step` bytes apart at address `source`, and `target_step` bytes at `target`.
+    """
+    if not isinstance(width, types.IntegerLiteral):
+        return None
+    count = width.literal_value
+
+    def codegen(context, builder, signature, args):
+        element = context.get_value_type(zero)
+        row, item = ir.VectorType(element, count), zero.bitwidth // 8
+        from_, from_step, to, to_step = args[:4]
+        rows = []
+        for k in range(count):
+            offset = builder.mul(from_step, ir.Constant(from_step.type, k))
+            rows.append(builder.load(_pointer(context, builder, from_, offset, row), align=item))
+        distance = 1
+        while distance < count:
+            rows = _exchanged(builder, rows, distance)
+            distance *= 2
+        for k in range(count):
+            offset = builder.mul(to_step, ir.Constant(to_step.type, k))
+            builder.store(rows[k], _pointer(context, builder, to, offset, row), align=item)
+        return context.get_dummy_value()
+
+    integers = [types.int64] * 4
+    return types.void(*integers, width, zero), codegen
+
+
+@always_inline
+def _squares(
+    source: int,
+    source_step: int,
+    target: int,
+    target_step: int,
+    rows: int,
+    columns: int,
+    width: int,
+    zero: Any,
+) -> None:
+    """Transpose a matrix of at least `width` rows and columns. The last squares may begin inside of the ones before."""
+    size: Any = size_of(zero)
+    i: Any = np.int64(0)
+    while i < rows:
+        row: Any = min(i, rows - width)
+        j: Any = np.int64(0)
+        while j < columns:
+            column: Any = min(j, columns - width)
+            from_ = source + row * source_step + column * size
+            _square(from_, source_step, target + column * target_step + row * size, target_step, width, zero)
+            j += width
+        i += width
+
+
+@noinline
+def _transpose_small(
+    source: int, source_step: int, target: int, target_step: int, rows: int, columns: int, zero: Any
+) -> None:
+    size = size_of(zero)
+    for i in range(rows):
+        for j in range(columns):
+            value = load_at(source, i * source_step + j * size, zero)
+            store_at(target, j * target_step + i * size, value, zero)
+
+
+@noinline
+def transpose(
+    source: int, source_step: int, target: int, target_step: int, rows: int, columns: int, zero: Any
+) -> None:
+    """Transpose a matrix of elements of the type of `zero`; its rows are `source_step` bytes apart.
+
+    Those of the result are `target_step` bytes apart.
+    """
+    least = min(rows, columns)
+    if least >= 8:
+        _squares(source, source_step, target, target_step, rows, columns, 8, zero)
+    elif least >= 4:
+        _squares(source, source_step, target, target_step, rows, columns, 4, zero)
+    elif least >= 2:
+        _squares(source, source_step, target, target_step, rows, columns, 2, zero)
+    else:
+        _transpose_small(source, source_step, target, target_step, rows, columns, zero)

@@ -1,0 +1,279 @@
+"""What kernels on matrices share: routines of BLAS and LAPACK, copies, and solutions with triangles.
+
+Matrices of few rows are handled here: there a call costs more than the work.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.engine.kernels.language import matmul
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.library import entry
+from tapegrad.engine.kernels.language.matmul import Matrix, Routines
+from tapegrad.engine.kernels.language.raw_memory import (
+    call_by_reference,
+    load_at,
+    memcpy,
+    memset,
+    size_of,
+    stack_words,
+    store_at,
+)
+
+FEW = 12  # rows of matrices that are not given to LAPACK
+_TILE = 16
+_LETTERS = {"f64": "d", "f32": "s"}
+UPPER, LOWER = np.uint8(ord("U")), np.uint8(ord("L"))
+LEFT, RIGHT = np.uint8(ord("L")), np.uint8(ord("R"))
+PLAIN, TRANSPOSED = np.uint8(ord("N")), np.uint8(ord("T"))
+UNIT = np.uint8(ord("U"))
+ALL = np.uint8(ord("A"))
+SOME = np.uint8(ord("S"))
+VECTORS, NO_VECTORS = np.uint8(ord("V")), np.uint8(ord("N"))
+
+
+class Lapack(NamedTuple):
+    """The routines for one dtype, by their entries in the table of loops, and two numbers."""
+
+    trsm: int
+    trsv: int
+    getrf: int
+    getri: int
+    potrf: int
+    syevd: int
+    gesdd: int
+    geqrf: int
+    orgqr: int
+    geev: int
+    gees: int
+    trsyl: int
+    products: Routines
+    zero: Any
+    one: Any
+
+
+def _lapack(letter: str, products: Routines) -> Lapack:
+    routines = {name: entry(letter + name) for name in Lapack._fields[:-3]}
+    return Lapack(**routines, products=products, zero=products.zero, one=products.one)
+
+
+F64 = _lapack("d", matmul.F64)
+F32 = _lapack("s", matmul.F32)
+
+
+def library(op: str, *routines: str) -> dict[str, tuple[str, ...]]:
+    """Return the library functions that each kernel of an op calls: products, triangles, and these routines."""
+    names = ("gemm", "gemv", "trsm", "trsv", *routines)
+    return {
+        f"{op}_{direction}_{dtype}": tuple(letter + name for name in names)
+        for direction in ("forward", "reverse", "tangent")
+        for dtype, letter in _LETTERS.items()
+    }
+
+
+def libraries(ops: Iterable[str], *routines: str) -> dict[str, tuple[str, ...]]:
+    """Return the same for several ops."""
+    return {kernel: names for op in ops for kernel, names in library(op, *routines).items()}
+
+
+# --- matrices in memory ----------------------------------------------------------------------------------------
+
+
+@always_inline
+def by_rows(address: int, rows: int, columns: int, zero: Any) -> Matrix:
+    """A matrix in C order."""
+    return Matrix(address, rows, columns, columns * size_of(zero), size_of(zero))
+
+
+@always_inline
+def by_columns(address: int, rows: int, columns: int, zero: Any) -> Matrix:
+    """A matrix in Fortran's order."""
+    return Matrix(address, rows, columns, size_of(zero), rows * size_of(zero))
+
+
+@always_inline
+def part(a: Matrix, row: int, column: int, rows: int, columns: int) -> Matrix:
+    """Some rows and columns of a matrix."""
+    first = a.address + row * a.row_stride + column * a.column_stride
+    return Matrix(first, rows, columns, a.row_stride, a.column_stride)
+
+
+@always_inline
+def at(a: Matrix, i: int, j: int, zero: Any) -> Any:
+    """An element of a matrix."""
+    return load_at(a.address, i * a.row_stride + j * a.column_stride, zero)
+
+
+@always_inline
+def put(a: Matrix, i: int, j: int, value: Any, zero: Any) -> None:
+    """Set an element of a matrix."""
+    store_at(a.address, i * a.row_stride + j * a.column_stride, value, zero)
+
+
+@noinline
+def copy(source: Matrix, into: Matrix, zero: Any) -> None:
+    """Copy a matrix: by rows or columns if both have them contiguous, otherwise by tiles that fit into the cache."""
+    size = size_of(zero)
+    if source.column_stride == size and into.column_stride == size:
+        for i in range(into.rows):
+            row = into.address + i * into.row_stride
+            memcpy(row, source.address + i * source.row_stride, into.columns * size)
+        return
+    if source.row_stride == size and into.row_stride == size:
+        for j in range(into.columns):
+            column = into.address + j * into.column_stride
+            memcpy(column, source.address + j * source.column_stride, into.rows * size)
+        return
+    for top in range(0, into.rows, _TILE):
+        for left in range(0, into.columns, _TILE):
+            for i in range(top, min(top + _TILE, into.rows)):
+                for j in range(left, min(left + _TILE, into.columns)):
+                    put(into, i, j, at(source, i, j, zero), zero)
+
+
+@noinline
+def add(source: Matrix, into: Matrix, store: int, zero: Any) -> None:
+    """Add a matrix to another one, or write it there."""
+    for i in range(into.rows):
+        for j in range(into.columns):
+            before = zero if store else at(into, i, j, zero)
+            put(into, i, j, before + at(source, i, j, zero), zero)
+
+
+@noinline
+def negate(a: Matrix, zero: Any) -> None:
+    """Change the sign of each element."""
+    for i in range(a.rows):
+        for j in range(a.columns):
+            put(a, i, j, -at(a, i, j, zero), zero)
+
+
+@noinline
+def write_identity(a: Matrix, zero: Any) -> None:
+    """Write ones on the diagonal, and zeros."""
+    for i in range(a.rows):
+        for j in range(a.columns):
+            put(a, i, j, zero + (i == j), zero)
+
+
+@noinline
+def clear(a: Matrix, zero: Any) -> None:
+    """Put zeros into a matrix whose rows are contiguous."""
+    for i in range(a.rows):
+        memset(a.address + i * a.row_stride, np.int32(0), a.columns * size_of(zero))
+
+
+@noinline
+def clear_triangle(a: Matrix, lower: int, zero: Any) -> None:
+    """Put zeros on one side of the diagonal: below for `lower`, otherwise above."""
+    for i in range(a.rows):
+        for j in range(0 if lower else i + 1, min(i, a.columns) if lower else a.columns):
+            put(a, i, j, zero, zero)
+
+
+# --- symmetric matrices given by one triangle -------------------------------------------------------------------
+
+
+@noinline
+def read_symmetric(a: Matrix, lower: int, into: Matrix, zero: Any) -> None:
+    """Write the symmetric matrix that one triangle of `a` stands for."""
+    for i in range(a.rows):
+        for j in range(i + 1):
+            value = at(a, i, j, zero) if lower else at(a, j, i, zero)
+            put(into, i, j, value, zero)
+            put(into, j, i, value, zero)
+
+
+@noinline
+def add_to_triangle(source: Matrix, into: Matrix, lower: int, store: int, zero: Any) -> None:
+    """Add (store: write) the cotangent of a symmetric matrix to the triangle that was read, which stands for both."""
+    for i in range(source.rows):
+        for j in range(source.rows):
+            value = zero
+            if (j <= i) if lower else (j >= i):
+                value = at(source, i, j, zero)
+                value = value if i == j else value + value
+            elif store == 0:
+                continue
+            put(into, i, j, value if store else at(into, i, j, zero) + value, zero)
+
+
+# --- LU factors, with row exchanges behind the triangles -------------------------------------------------------
+
+
+@always_inline
+def triangle_bytes(n: int, zero: Any) -> int:
+    """Bytes of the triangles, in whole words; the row exchanges come behind them."""
+    return (n * n * size_of(zero) + 7) // 8 * 8
+
+
+@always_inline
+def factor_bytes(n: int, zero: Any) -> int:
+    """Bytes of the factors of a matrix."""
+    return triangle_bytes(n, zero) + (4 * n + 7) // 8 * 8
+
+
+# --- triangles -------------------------------------------------------------------------------------------------
+
+
+@noinline
+def is_singular(t: Matrix, zero: Any) -> bool:
+    """Whether an element of the diagonal is zero."""
+    for i in range(t.rows):
+        if at(t, i, i, zero) == zero:
+            return True
+    return False
+
+
+@noinline
+def _substitute_few(t: Matrix, x: Matrix, lower: int, unit: int, zero: Any) -> None:
+    n = t.rows
+    for step in range(n):
+        i = step if lower else n - 1 - step
+        for j in range(0 if lower else i + 1, i if lower else n):
+            factor = at(t, i, j, zero)
+            for c in range(x.columns):
+                put(x, i, c, at(x, i, c, zero) - factor * at(x, j, c, zero), zero)
+        if not unit:
+            pivot = at(t, i, i, zero)
+            for c in range(x.columns):
+                put(x, i, c, at(x, i, c, zero) / pivot, zero)
+
+
+@noinline
+def substitute(loops: int, routines: Lapack, t: Matrix, x: Matrix, lower: int, unit: int) -> None:
+    """Solve T X = B in place, for a triangle and right sides of which rows or columns are contiguous."""
+    size, n = size_of(routines.zero), t.rows
+    if n <= FEW:
+        _substitute_few(t, x, lower, unit, routines.zero)
+        return
+    columns_first = t.row_stride == size
+    uplo = LOWER if (lower != 0) == columns_first else UPPER
+    diag = UNIT if unit else PLAIN
+    leading = np.int32((t.column_stride if columns_first else t.row_stride) // size)
+    if x.columns == 1:
+        letter = PLAIN if columns_first else TRANSPOSED
+        increment = np.int32(x.row_stride // size)
+        call_by_reference(
+            loops, routines.trsv, (uplo, letter, diag, np.int32(n), t.address, leading, x.address, increment)
+        )
+        return
+    from_right = x.column_stride == size
+    letter = TRANSPOSED if columns_first == from_right else PLAIN
+    m = np.int32(x.columns if from_right else n)
+    k = np.int32(n if from_right else x.columns)
+    stride = np.int32((x.row_stride if from_right else x.column_stride) // size)
+    side = RIGHT if from_right else LEFT
+    call_by_reference(
+        loops,
+        routines.trsm,
+        (side, uplo, letter, diag, m, k, routines.one, t.address, leading, x.address, stride),
+    )
+
+
+@always_inline
+def info_word() -> int:
+    """A word for what LAPACK reports."""
+    return stack_words(1)

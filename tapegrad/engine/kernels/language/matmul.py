@@ -1,0 +1,230 @@
+"""One matrix product, ``Y = X0 @ X1``, its two cotangents and its tangent.
+
+A matrix that BLAS can address, rows or columns contiguous, goes to it where it lies, transposed or not. Small products,
+and matrices that BLAS cannot address, are multiplied here.
+
+A zero in the cotangent meets inf and nan as BLAS does: their product is nan.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.library import entry
+from tapegrad.engine.kernels.language.raw_memory import (
+    call_by_reference,
+    load_at,
+    load_i64,
+    load_record,
+    size_of,
+    store_at,
+)
+from tapegrad.ops.params import MatmulParams
+
+_SMALL = 32  # multiplications up to which a call of BLAS costs more than the product
+_LARGEST = 2**31 - 1  # BLAS counts in 32-bit integers
+_PLAIN, _TRANSPOSED = np.uint8(ord("N")), np.uint8(ord("T"))
+
+# The library functions that each kernel calls.
+LIBRARY = {
+    "matmul_forward_f64": ("dgemm", "dgemv"),
+    "matmul_reverse_f64": ("dgemm", "dgemv"),
+    "matmul_tangent_f64": ("dgemm", "dgemv"),
+    "matmul_forward_f32": ("sgemm", "sgemv"),
+    "matmul_reverse_f32": ("sgemm", "sgemv"),
+    "matmul_tangent_f32": ("sgemm", "sgemv"),
+}
+
+
+class Matrix(NamedTuple):
+    """A matrix in memory; strides in bytes."""
+
+    address: int
+    rows: int
+    columns: int
+    row_stride: int
+    column_stride: int
+
+
+class Routines(NamedTuple):
+    """What products in one dtype need: BLAS's routines, by their entries in the table of loops, and two numbers."""
+
+    gemm: int
+    gemv: int
+    zero: Any
+    one: Any
+
+
+F64 = Routines(entry("dgemm"), entry("dgemv"), np.float64(0), np.float64(1))
+F32 = Routines(entry("sgemm"), entry("sgemv"), np.float32(0), np.float32(1))
+
+
+@always_inline
+def transposed(a: Matrix) -> Matrix:
+    return Matrix(a.address, a.columns, a.rows, a.column_stride, a.row_stride)
+
+
+@noinline
+def _leading(a: Matrix, size: int) -> int:
+    """BLAS's leading dimension of a matrix whose columns are contiguous; 0 if they are not."""
+    if (a.rows > 1 and a.row_stride != size) or a.rows > _LARGEST or a.columns > _LARGEST:
+        return 0
+    if a.columns <= 1:
+        return max(1, a.rows)
+    leading = a.column_stride // size
+    return leading if leading * size == a.column_stride and max(1, a.rows) <= leading <= _LARGEST else 0
+
+
+@noinline
+def _layout(a: Matrix, size: int) -> Any:
+    """BLAS's transposition letter and leading dimension of a matrix; dimension 0 where it has none."""
+    leading = _leading(a, size)
+    if leading != 0:
+        return _PLAIN, leading
+    return _TRANSPOSED, _leading(transposed(a), size)
+
+
+@always_inline
+def _increment(count: int, stride: int, size: int) -> int:
+    """BLAS's increment of a vector; 0 if BLAS cannot address it."""
+    if count <= 1:
+        return 1
+    increment = stride // size
+    return increment if increment * size == stride and 0 < increment <= _LARGEST else 0
+
+
+@always_inline
+def _multiply(a: Matrix, b: Matrix, c: Matrix, store: int, zero: Any) -> None:
+    """C = A @ B, added to C unless `store`, for any strides."""
+    for i in range(c.rows):
+        for j in range(c.columns):
+            total = zero
+            for p in range(a.columns):
+                x = load_at(a.address, i * a.row_stride + p * a.column_stride, zero)
+                total += x * load_at(b.address, p * b.row_stride + j * b.column_stride, zero)
+            offset = i * c.row_stride + j * c.column_stride
+            before = zero if store else load_at(c.address, offset, zero)
+            store_at(c.address, offset, before + total, zero)
+
+
+@always_inline
+def _gemv(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, beta: Any) -> bool:
+    """C = A @ B + beta * C for a column B by BLAS; whether it can address all of them."""
+    one, size = routines.one, size_of(beta)
+    letter, leading = _layout(a, size)
+    b_increment, c_increment = _increment(b.rows, b.row_stride, size), _increment(c.rows, c.row_stride, size)
+    if leading == 0 or b_increment == 0 or c_increment == 0:
+        return False
+    rows, columns = (a.rows, a.columns) if letter == _PLAIN else (a.columns, a.rows)
+    call_by_reference(
+        loops, routines.gemv,
+        (letter, np.int32(rows), np.int32(columns), one, a.address, np.int32(leading),
+         b.address, np.int32(b_increment), beta, c.address, np.int32(c_increment)),
+    )  # fmt: skip
+    return True
+
+
+@always_inline
+def _gemm(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, beta: Any) -> bool:
+    """C = A @ B + beta * C by BLAS; whether it can address all of them."""
+    one, size = routines.one, size_of(beta)
+    (letter_a, leading_a), (letter_b, leading_b) = _layout(a, size), _layout(b, size)
+    leading_c = _leading(c, size)
+    if leading_a == 0 or leading_b == 0 or leading_c == 0:
+        return False
+    call_by_reference(
+        loops, routines.gemm,
+        (letter_a, letter_b, np.int32(c.rows), np.int32(c.columns), np.int32(a.columns), one,
+         a.address, np.int32(leading_a), b.address, np.int32(leading_b),
+         beta, c.address, np.int32(leading_c)),
+    )  # fmt: skip
+    return True
+
+
+@noinline
+def product(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, store: int) -> None:
+    """C = A @ B, added to C unless `store`, in the way that is fastest for the size."""
+    zero, done = routines.zero, False
+    if c.rows * c.columns * a.columns > _SMALL:
+        if c.columns != 1 and (c.rows == 1 or _leading(c, size_of(zero)) == 0):
+            a, b, c = transposed(b), transposed(a), transposed(c)
+        beta = zero if store else routines.one
+        done = (
+            _gemv(loops, routines, a, b, c, beta) if c.columns == 1 else _gemm(loops, routines, a, b, c, beta)
+        )
+    if not done:
+        _multiply(a, b, c, store, zero)
+
+
+@always_inline
+def _matrices(params: int, x0: int, x1: int, y: int) -> tuple[Matrix, Matrix, Matrix]:
+    """The two factors and the product, at addresses of their own."""
+    m, n, k, rs0, cs0, rs1, cs1, rsy, csy = load_record(params, MatmulParams)
+    return Matrix(x0, m, k, rs0, cs0), Matrix(x1, k, n, rs1, cs1), Matrix(y, m, n, rsy, csy)
+
+
+@always_inline
+def _matmul(frame: int, loops: int, routines: Routines) -> int:
+    x0, x1, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
+    a, b, c = _matrices(load_i64(frame, PARAMS), x0, x1, y)
+    product(loops, routines, a, b, c, np.int64(1))
+    return 0
+
+
+@always_inline
+def _matmul_reverse(frame: int, loops: int, routines: Routines) -> int:
+    params, store = load_i64(frame, PARAMS), load_i64(frame, STORE)
+    a, b, c_bar = _matrices(params, load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y_BAR))
+    a_bar, b_bar, _ = _matrices(params, load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), np.int64(0))
+    if a_bar.address != 0:
+        product(loops, routines, c_bar, transposed(b), a_bar, store & 1)
+    if b_bar.address != 0:
+        product(loops, routines, transposed(a), c_bar, b_bar, store & 2)
+    return 0
+
+
+@always_inline
+def _matmul_tangent(frame: int, loops: int, routines: Routines) -> int:
+    params, store = load_i64(frame, PARAMS), np.int64(1)
+    a, b, c_dot = _matrices(params, load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y_BAR))
+    a_dot, b_dot, _ = _matrices(params, load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), np.int64(0))
+    if a_dot.address == 0 and b_dot.address == 0:  # zeros: a product along no elements
+        a_dot = Matrix(a_dot.address, a_dot.rows, 0, a_dot.row_stride, a_dot.column_stride)
+    if a_dot.address != 0 or b_dot.address == 0:
+        product(loops, routines, a_dot, b, c_dot, store)
+        store = np.int64(0)
+    if b_dot.address != 0:
+        product(loops, routines, a, b_dot, c_dot, store)
+    return 0
+
+
+def matmul_forward_f64(frame: int, loops: int) -> int:
+    """Write X0 @ X1 to Y."""
+    return _matmul(frame, loops, F64)
+
+
+def matmul_forward_f32(frame: int, loops: int) -> int:
+    """`matmul_forward_f64` for float32."""
+    return _matmul(frame, loops, F32)
+
+
+def matmul_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) Y_BAR @ X1^T to X_BAR[0] and X0^T @ Y_BAR to X_BAR[1]."""
+    return _matmul_reverse(frame, loops, F64)
+
+
+def matmul_reverse_f32(frame: int, loops: int) -> int:
+    """`matmul_reverse_f64` for float32."""
+    return _matmul_reverse(frame, loops, F32)
+
+
+def matmul_tangent_f64(frame: int, loops: int) -> int:
+    """Write X_BAR[0] @ X1 + X0 @ X_BAR[1] to Y_BAR; either may be absent."""
+    return _matmul_tangent(frame, loops, F64)
+
+
+def matmul_tangent_f32(frame: int, loops: int) -> int:
+    """`matmul_tangent_f64` for float32."""
+    return _matmul_tangent(frame, loops, F32)

@@ -1,0 +1,193 @@
+"""Raw memory and calls by address, as Numba intrinsics.
+
+Everything that the engine compiles works on addresses held in 64-bit integers: columns of the tape, frames of
+instructions, elements of buffers. An address is turned into a pointer as a whole and indexed from there, never
+computed by integer arithmetic on one side of the conversion only.
+"""
+
+from llvmlite import binding, ir
+from numba import types
+from numba.core import cgutils
+from numba.core.registry import cpu_target
+from numba.extending import intrinsic
+
+from tapegrad.engine.kernels.language.llvm_types import f32, f64, i8, i32, i64
+
+
+def _pointer(builder, address, element, index):
+    """Pointer to element `index` of the array of `element` that starts at `address`."""
+    base = builder.inttoptr(address, element.as_pointer())
+    return builder.gep(base, [index])
+
+
+def _loader(numba_type, llvm_type):
+    """An intrinsic ``load(address, index)`` for one element type."""
+
+    @intrinsic
+    def load(typingctx, address, index):
+        def codegen(context, builder, signature, args):
+            return builder.load(_pointer(builder, args[0], llvm_type, args[1]))
+
+        return numba_type(types.int64, types.int64), codegen
+
+    return load
+
+
+def _storer(numba_type, llvm_type):
+    """An intrinsic ``store(address, index, value)`` for one element type."""
+
+    @intrinsic
+    def store(typingctx, address, index, value):
+        def codegen(context, builder, signature, args):
+            builder.store(args[2], _pointer(builder, args[0], llvm_type, args[1]))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, numba_type), codegen
+
+    return store
+
+
+load_i64 = _loader(types.int64, i64)
+load_i32 = _loader(types.int32, i32)
+load_u8 = _loader(types.uint8, i8)
+load_f64 = _loader(types.float64, f64)
+load_f32 = _loader(types.float32, f32)
+store_i64 = _storer(types.int64, i64)
+store_i32 = _storer(types.int32, i32)
+store_u8 = _storer(types.uint8, i8)
+store_f64 = _storer(types.float64, f64)
+store_f32 = _storer(types.float32, f32)
+
+
+@intrinsic
+def load_record(typingctx, address, record):
+    """The 64-bit words at an address as a `record`, a NamedTuple class all of whose fields are one word each.
+
+    Fields that are not used cost nothing: the optimizer drops their loads.
+    """
+    fields = record.instance_class._fields
+    named = types.NamedUniTuple(types.int64, len(fields), record.instance_class)
+
+    def codegen(context, builder, signature, args):
+        words = [builder.load(_pointer(builder, args[0], i64, i64(k))) for k in range(len(fields))]
+        return context.make_tuple(builder, signature.return_type, words)
+
+    return named(types.int64, record), codegen
+
+
+@intrinsic
+def call_kernel(typingctx, kernel, frame, loops):
+    """Call the kernel at address `kernel`: ``int64 kernel(int64 frame, int64 loops)``."""
+
+    def codegen(context, builder, signature, args):
+        function = ir.FunctionType(i64, [i64, i64]).as_pointer()
+        return builder.call(builder.inttoptr(args[0], function), args[1:])
+
+    return types.int64(types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic
+def stack_words(typingctx, count):
+    """Address of `count` (a literal) 64-bit words on the stack of the calling function."""
+    if not isinstance(count, types.IntegerLiteral):
+        return None
+    size = count.literal_value
+
+    def codegen(context, builder, signature, args):
+        with builder.goto_entry_block():
+            block = builder.alloca(ir.ArrayType(i64, size))
+            block.align = 64
+        return builder.ptrtoint(block, i64)
+
+    return types.int64(count), codegen
+
+
+# The allocator, under names of our own: the C library's, unless `engine.guard_pages` puts another one in its place.
+ALLOCATOR = ("malloc", "calloc", "realloc", "free")
+
+
+def bind_allocator(addresses):
+    """Let the allocator's names stand for functions at these addresses, in all code that is loaded from now on."""
+    for name, address in zip(ALLOCATOR, addresses, strict=True):
+        binding.add_symbol(f"tapegrad_{name}", address)
+
+
+cpu_target.target_context.codegen()  # Numba's engine, with which the process's own names become known
+bind_allocator(map(binding.address_of_symbol, ALLOCATOR))
+malloc = types.ExternalFunction("tapegrad_malloc", types.int64(types.int64))
+calloc = types.ExternalFunction("tapegrad_calloc", types.int64(types.int64, types.int64))
+realloc = types.ExternalFunction("tapegrad_realloc", types.int64(types.int64, types.int64))
+free = types.ExternalFunction("tapegrad_free", types.void(types.int64))
+
+# The C library's block moves. Numba resolves the names in the running process.
+memcpy = types.ExternalFunction("memcpy", types.int64(types.int64, types.int64, types.int64))
+memmove = types.ExternalFunction("memmove", types.int64(types.int64, types.int64, types.int64))
+memset = types.ExternalFunction("memset", types.int64(types.int64, types.int32, types.int64))
+memcmp = types.ExternalFunction("memcmp", types.int32(types.int64, types.int64, types.int64))
+
+
+# Access by byte offset, where one source serves several element types: `zero` is any value of that type.
+
+
+def _offset_pointer(context, builder, address, offset, element):
+    """Pointer to an element of Numba type `element`, `offset` bytes after `address`."""
+    base = builder.inttoptr(address, i8.as_pointer())
+    return builder.bitcast(builder.gep(base, [offset]), context.get_value_type(element).as_pointer())
+
+
+@intrinsic
+def load_at(typingctx, address, offset, zero):
+    """The element of the type of `zero` that lies `offset` bytes after `address`."""
+
+    def codegen(context, builder, signature, args):
+        return builder.load(_offset_pointer(context, builder, args[0], args[1], zero))
+
+    return zero(types.int64, types.int64, zero), codegen
+
+
+@intrinsic
+def store_at(typingctx, address, offset, value, zero):
+    """Store `value`, converted to the type of `zero`, `offset` bytes after `address`."""
+
+    def codegen(context, builder, signature, args):
+        element = context.cast(builder, args[2], value, zero)
+        builder.store(element, _offset_pointer(context, builder, args[0], args[1], zero))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, value, zero), codegen
+
+
+@intrinsic
+def size_of(typingctx, zero):
+    """Bytes of an element of the type of `zero`, a constant in compiled code."""
+
+    def codegen(context, builder, signature, args):
+        return i64(zero.bitwidth // 8)
+
+    return types.int64(zero), codegen
+
+
+@intrinsic
+def call_by_reference(typingctx, loops, entry, arguments):
+    """Call entry `entry` of the table `loops` as Fortran does: every argument is a pointer.
+
+    Of the tuple `arguments`, a 64-bit integer is passed on as an address; any other value is put on the stack
+    and its address passed.
+    """
+
+    def codegen(context, builder, signature, args):
+        function = builder.load(_pointer(builder, args[0], i64, builder.shl(args[1], i64(1))))
+        passed = []
+        for value, kind in zip(cgutils.unpack_tuple(builder, args[2]), arguments, strict=True):
+            if kind == types.int64:
+                passed.append(value)
+            else:
+                with builder.goto_entry_block():
+                    place = builder.alloca(value.type)
+                builder.store(value, place)
+                passed.append(builder.ptrtoint(place, i64))
+        signature_ = ir.FunctionType(ir.VoidType(), [i64] * len(passed)).as_pointer()
+        builder.call(builder.inttoptr(function, signature_), passed)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, arguments), codegen

@@ -1,0 +1,29 @@
+"""Arrays in memory, given by addresses of their extents and strides: their order, and the bytes that they reach.
+
+`engine.tape.fields.view.View` says the same in Python.
+"""
+
+from tapegrad.engine.kernels.language.inlining import noinline
+from tapegrad.engine.kernels.language.raw_memory import load_i64
+
+
+@noinline
+def in_c_order(ndim: int, extents: int, strides: int, item: int) -> bool:
+    """Whether elements of `item` bytes lie side by side in C order. An array without elements has any strides."""
+    step, ordered = item, True
+    for d in range(ndim - 1, -1, -1):
+        extent = load_i64(extents, d)
+        ordered &= extent == 1 or load_i64(strides, d) == step
+        step *= extent
+    return ordered or step == 0
+
+
+@noinline
+def reach(ndim: int, extents: int, strides: int) -> tuple[int, int]:
+    """Bytes from the first element to the one with the lowest address, and to the one with the highest."""
+    below, above = 0, 0
+    for d in range(ndim):
+        step = load_i64(strides, d) * (load_i64(extents, d) - 1)
+        below += min(0, step)
+        above += max(0, step)
+    return below, above

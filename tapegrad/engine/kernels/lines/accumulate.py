@@ -1,0 +1,24 @@
+"""Plain sums of short stretches of lines, of which other kernels make sums."""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.language.inlining import noinline_reordered
+from tapegrad.engine.kernels.language.raw_memory import load_at, size_of
+
+# Elements whose sum is taken at once, by every kernel: the order of additions is part of the result.
+BLOCK = 256
+
+
+@noinline_reordered
+def block_sum(address: int, stride: int, first: int, last: int, zero: Any) -> Any:
+    """Plain sum of the elements first..last-1, in float64."""
+    total = 0.0
+    if stride == size_of(zero):  # with the stride a constant, the loop is vectorised
+        for i in range(first, last):
+            total += np.float64(load_at(address, i * size_of(zero), zero))
+    else:
+        for i in range(first, last):
+            total += np.float64(load_at(address, i * stride, zero))
+    return total

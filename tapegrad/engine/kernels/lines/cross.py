@@ -1,0 +1,115 @@
+"""The cross product of two vectors of three components.
+
+It is linear in each of them, so the derivatives are cross products again: that of ``a`` is ``b x y_bar``, and that of
+``b`` is ``y_bar x a``.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.language.frame import PARAMS, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, load_record, store_at
+from tapegrad.ops.params import CrossParams
+
+
+@always_inline
+def _times(a: Any, b: Any, masked: Any, zero: Any) -> Any:
+    """A product; of derivatives, zero times anything is zero."""
+    return zero if masked and (a == 0 or b == 0) else a * b
+
+
+@always_inline
+def _vector(address: int, stride: int, zero: Any) -> Any:
+    return (
+        load_at(address, 0, zero),
+        load_at(address, stride, zero),
+        load_at(address, 2 * stride, zero),
+    )
+
+
+@noinline
+def _product(a: Any, b: Any, masked: bool, zero: Any) -> Any:
+    return (
+        _times(a[1], b[2], masked, zero) - _times(a[2], b[1], masked, zero),
+        _times(a[2], b[0], masked, zero) - _times(a[0], b[2], masked, zero),
+        _times(a[0], b[1], masked, zero) - _times(a[1], b[0], masked, zero),
+    )
+
+
+@noinline
+def _put(address: int, stride: int, vector: Any, store: Any, zero: Any) -> None:
+    """Write a vector (`store`), or add it to what is there."""
+    for k in range(3):
+        before = zero if store else load_at(address, k * stride, zero)
+        store_at(address, k * stride, before + vector[k], zero)
+
+
+@always_inline
+def _cross(frame: int, zero: Any) -> int:
+    a = _vector(load_i64(frame, X), load_i64(frame, STRIDE), zero)
+    b = _vector(load_i64(frame, X + 1), load_i64(frame, STRIDE + 1), zero)
+    masked = load_record(load_i64(frame, PARAMS), CrossParams).masked != 0
+    y, stride = load_i64(frame, Y), load_i64(frame, Y_STRIDE)
+    _put(y, stride, _product(a, b, masked, zero), True, zero)
+    return 0
+
+
+@always_inline
+def _cross_reverse(frame: int, zero: Any) -> int:
+    a_stride, b_stride = load_i64(frame, STRIDE), load_i64(frame, STRIDE + 1)
+    a_bar, b_bar, store = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), load_i64(frame, STORE)
+    y_bar = _vector(load_i64(frame, Y_BAR), load_i64(frame, Y_STRIDE), zero)
+    if a_bar != 0:
+        b = _vector(load_i64(frame, X + 1), b_stride, zero)
+        _put(a_bar, a_stride, _product(b, y_bar, True, zero), store & 1 != 0, zero)
+    if b_bar != 0:
+        a = _vector(load_i64(frame, X), a_stride, zero)
+        _put(b_bar, b_stride, _product(y_bar, a, True, zero), store & 2 != 0, zero)
+    return 0
+
+
+@always_inline
+def _cross_tangent(frame: int, zero: Any) -> int:
+    a_stride, b_stride = load_i64(frame, STRIDE), load_i64(frame, STRIDE + 1)
+    a_dot, b_dot = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1)
+    y_dot, y_stride = load_i64(frame, Y_BAR), load_i64(frame, Y_STRIDE)
+    _put(y_dot, y_stride, (zero, zero, zero), True, zero)
+    if a_dot != 0:
+        b = _vector(load_i64(frame, X + 1), b_stride, zero)
+        _put(y_dot, y_stride, _product(_vector(a_dot, a_stride, zero), b, True, zero), False, zero)
+    if b_dot != 0:
+        a = _vector(load_i64(frame, X), a_stride, zero)
+        _put(y_dot, y_stride, _product(a, _vector(b_dot, b_stride, zero), True, zero), False, zero)
+    return 0
+
+
+def cross_forward_f64(frame: int, loops: int) -> int:
+    """Write the cross product of X[0] and X[1] to Y."""
+    return _cross(frame, np.float64(0))
+
+
+def cross_forward_f32(frame: int, loops: int) -> int:
+    """`cross_forward_f64` for float32."""
+    return _cross(frame, np.float32(0))
+
+
+def cross_reverse_f64(frame: int, loops: int) -> int:
+    """Accumulate to the cotangents of both vectors."""
+    return _cross_reverse(frame, np.float64(0))
+
+
+def cross_reverse_f32(frame: int, loops: int) -> int:
+    """`cross_reverse_f64` for float32."""
+    return _cross_reverse(frame, np.float32(0))
+
+
+def cross_tangent_f64(frame: int, loops: int) -> int:
+    """Write the tangent of the product to Y_BAR, from those of both vectors."""
+    return _cross_tangent(frame, np.float64(0))
+
+
+def cross_tangent_f32(frame: int, loops: int) -> int:
+    """`cross_tangent_f64` for float32."""
+    return _cross_tangent(frame, np.float32(0))

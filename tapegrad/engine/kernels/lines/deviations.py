@@ -1,0 +1,125 @@
+"""The sum of the squared deviations of a line from its mean, which is a variance times the number of elements.
+
+The line is read twice, once for the mean and once for the deviations, and relative to its first element: what is the
+same in all of them costs no digits, and the deviations of a constant are exactly zero.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, store_at
+
+_BLOCK = 512  # elements whose sum is taken before it is added to that of the others
+
+
+@always_inline
+def _power(value: float, squared: bool) -> float:
+    return value * value if squared else value
+
+
+@noinline
+def _block_sum(x: int, stride: int, count: int, centre: Any, squared: bool, zero: Any) -> float:
+    """Sum of the distances of some elements from a pair of numbers, or of their squares: four sums side by side."""
+    first, shift = centre
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    whole = count - count % 4
+    for i in range(0, whole, 4):
+        s0 += _power(np.float64(load_at(x, i * stride, zero)) - first - shift, squared)
+        s1 += _power(np.float64(load_at(x, (i + 1) * stride, zero)) - first - shift, squared)
+        s2 += _power(np.float64(load_at(x, (i + 2) * stride, zero)) - first - shift, squared)
+        s3 += _power(np.float64(load_at(x, (i + 3) * stride, zero)) - first - shift, squared)
+    for i in range(whole, count):
+        s0 += _power(np.float64(load_at(x, i * stride, zero)) - first - shift, squared)
+    return (s0 + s1) + (s2 + s3)
+
+
+@noinline
+def _line_sum(x: int, stride: int, count: int, centre: Any, squared: bool, zero: Any) -> float:
+    total = 0.0
+    for start in range(0, count, _BLOCK):
+        total += _block_sum(x + start * stride, stride, min(_BLOCK, count - start), centre, squared, zero)
+    return total
+
+
+@always_inline
+def _centre(x: int, stride: int, count: int, zero: Any) -> Any:
+    """The mean of a line that is not empty: its first element, and what is to be added to that."""
+    first = np.float64(load_at(x, 0, zero))
+    return first, _line_sum(x, stride, count, (first, 0.0), False, zero) / count
+
+
+@always_inline
+def _deviations(frame: int, zero: Any) -> int:
+    x, stride, count = load_i64(frame, X), load_i64(frame, STRIDE), load_i64(frame, COUNT)
+    total = 0.0
+    if count > 0:
+        total = _line_sum(x, stride, count, _centre(x, stride, count, zero), True, zero)
+    store_at(load_i64(frame, Y), 0, total, zero)
+    return 0
+
+
+@always_inline
+def _twice(deviation: float, value: float) -> float:
+    """The derivative of a square; zero times anything is zero."""
+    return 2.0 * deviation * value if deviation != 0 and value != 0 else 0.0
+
+
+@always_inline
+def _deviations_reverse(frame: int, zero: Any) -> int:
+    x, stride, count = load_i64(frame, X), load_i64(frame, STRIDE), load_i64(frame, COUNT)
+    x_bar, store = load_i64(frame, X_BAR), load_i64(frame, STORE) & 1
+    y_bar = np.float64(load_at(load_i64(frame, Y_BAR), 0, zero))
+    if count == 0:
+        return 0
+    first, shift = _centre(x, stride, count, zero)
+    for i in range(count):
+        part = _twice(np.float64(load_at(x, i * stride, zero)) - first - shift, y_bar)
+        before = zero if store else load_at(x_bar, i * stride, zero)
+        store_at(x_bar, i * stride, before + part, zero)
+    return 0
+
+
+@always_inline
+def _deviations_tangent(frame: int, zero: Any) -> int:
+    x, stride, count = load_i64(frame, X), load_i64(frame, STRIDE), load_i64(frame, COUNT)
+    x_dot, total = load_i64(frame, X_BAR), 0.0
+    if x_dot != 0 and count > 0:
+        first, shift = _centre(x, stride, count, zero)
+        for i in range(count):
+            deviation = np.float64(load_at(x, i * stride, zero)) - first - shift
+            total += _twice(deviation, np.float64(load_at(x_dot, i * stride, zero)))
+    store_at(load_i64(frame, Y_BAR), 0, total, zero)
+    return 0
+
+
+def deviations_forward_f64(frame: int, loops: int) -> int:
+    """Write the sum of the squared deviations from the mean, 0 of an empty line."""
+    return _deviations(frame, np.float64(0))
+
+
+def deviations_forward_f32(frame: int, loops: int) -> int:
+    """`deviations_forward_f64` for float32; computed in float64."""
+    return _deviations(frame, np.float32(0))
+
+
+def deviations_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) Y_BAR times twice the deviation of each element."""
+    return _deviations_reverse(frame, np.float64(0))
+
+
+def deviations_reverse_f32(frame: int, loops: int) -> int:
+    """`deviations_reverse_f64` for float32; computed in float64."""
+    return _deviations_reverse(frame, np.float32(0))
+
+
+def deviations_tangent_f64(frame: int, loops: int) -> int:
+    """Write to Y_BAR the sum of the tangents X_BAR[0], each times twice the deviation of its element."""
+    return _deviations_tangent(frame, np.float64(0))
+
+
+def deviations_tangent_f32(frame: int, loops: int) -> int:
+    """`deviations_tangent_f64` for float32; computed in float64."""
+    return _deviations_tangent(frame, np.float32(0))

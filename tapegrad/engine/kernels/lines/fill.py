@@ -1,0 +1,10 @@
+"""Clear memory between the instructions of a replay."""
+
+from tapegrad.engine.kernels.language.frame import COUNT, Y_BAR
+from tapegrad.engine.kernels.language.raw_memory import load_i64, memset
+
+
+def zero_fill(frame, loops):
+    """Set the COUNT bytes at Y_BAR to zero."""
+    memset(load_i64(frame, Y_BAR), 0, load_i64(frame, COUNT))
+    return 0

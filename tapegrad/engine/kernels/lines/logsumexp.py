@@ -1,0 +1,307 @@
+"""The logarithm of the sum of the exponentials of a line.
+
+It is the largest element plus ``log1p`` of the sum of the others' exponentials relative to it, which neither overflows
+nor loses digits where the result is near zero. The derivative by an element is its share, ``exp(x - y)``.
+
+Elements are taken row by row, so that each step goes through many of them: of several short lines each is a column; a
+long line is cut into rows, whose columns are joined in the end.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.engine.kernels.language.frame import COUNT, OUTER, STORE, STRIDE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.library import entry
+from tapegrad.engine.kernels.language.library_calls import call_loop
+from tapegrad.engine.kernels.language.raw_memory import (
+    load_at,
+    load_f64,
+    load_i64,
+    size_of,
+    stack_words,
+    store_at,
+    store_f64,
+)
+from tapegrad.engine.kernels.lines.accumulate import block_sum
+
+_ADD_EXPONENTIALS, _LOG1P, _WRITE_SHARES = entry("add_exponentials"), entry("log1p"), entry("write_shares")
+LIBRARY: dict[str, tuple[str, ...]] = {
+    f"logsumexp_{direction}_{dtype}": names
+    for direction, names in (
+        ("forward", ("add_exponentials", "log1p")),
+        ("reverse", ("write_shares",)),
+        ("tangent", ("write_shares",)),
+    )
+    for dtype in ("f64", "f32")
+}
+_COLUMNS = 256  # most of them, and so elements whose exponentials are taken at once, in float64
+_SCRATCH = 4 * _COLUMNS  # words
+_SHORT = 64  # elements of a line that can be a column; such a one is summed in the same order as a row
+_FEW = 4  # lines that are not worth it
+_FIRST, _ITEM = np.int64(0), np.int64(8)  # a plain number would have the sum of a block compiled once more
+
+
+class _Panel(NamedTuple):
+    """Rows of elements: the offset of the first one, steps in bytes, and how many columns the last row has.
+
+    `y` and `y_step` are the results' offset and step; the step is 0 where the columns are one line.
+    """
+
+    x: int
+    rows: int
+    row_step: int
+    columns: int
+    last: int
+    step: int
+    y: int
+    y_step: int
+
+
+@always_inline
+def _are_columns(frame: int) -> bool:
+    """Whether the lines of a frame are columns."""
+    outer = load_i64(frame, OUTER)
+    return outer != 0 and load_i64(frame, COUNT) <= _SHORT and load_i64(outer, load_i64(outer, 0)) >= _FEW
+
+
+@always_inline
+def _lines(frame: int) -> Any:
+    """How many lines there are, and the bytes from one to the next, and from one result to the next."""
+    outer = load_i64(frame, OUTER)
+    if outer == 0:
+        return 1, 0, 0
+    m = load_i64(outer, 0)
+    return load_i64(outer, m), load_i64(outer, 2 * m), load_i64(outer, 5 * m)
+
+
+@noinline
+def _panel(frame: int, k: int) -> Any:
+    """Panel number `k` of a frame; one without columns is behind the last."""
+    count, stride = load_i64(frame, COUNT), load_i64(frame, STRIDE)
+    lines, step, y_step = _lines(frame)
+    if _are_columns(frame):
+        first = k * _COLUMNS
+        n = min(_COLUMNS, lines - first)
+        return _Panel(first * step, count, stride, n, n, step, first * y_step, y_step)
+    rows = (count + _COLUMNS - 1) // _COLUMNS
+    last = count - (rows - 1) * _COLUMNS
+    columns = (last if rows == 1 else _COLUMNS) if k < lines else 0
+    return _Panel(k * step, rows, stride * _COLUMNS, columns, last, stride, k * y_step, 0)
+
+
+@always_inline
+def _width(panel: Any, a: int) -> int:
+    """The columns of row `a`."""
+    return panel.last if a == panel.rows - 1 else panel.columns
+
+
+@noinline
+def _fetch(row: int, x: int, step: int, n: int, zero: Any) -> None:
+    """Copy a row of elements to where they are adjacent."""
+    if step == size_of(zero):
+        for i in range(n):
+            store_f64(row, i, np.float64(load_at(x, i * size_of(zero), zero)))
+    else:
+        for i in range(n):
+            store_f64(row, i, np.float64(load_at(x, i * step, zero)))
+
+
+@always_inline
+def _adjacent(row: int, x: int, step: int, n: int, zero: Any) -> int:
+    """Where a row of elements is adjacent float64: where it lies, or else in a copy."""
+    if size_of(zero) == 8 and step == 8:
+        return x
+    _fetch(row, x, step, n, zero)
+    return row
+
+
+@always_inline
+def _fill(block: int, value: float, n: int) -> None:
+    for i in range(n):
+        store_f64(block, i, value)
+
+
+@noinline
+def _joined(totals: int, n: int) -> float:
+    """The sum of the columns of a line."""
+    if n > _SHORT:
+        return block_sum(totals, _ITEM, _FIRST, n, 0.0)
+    total = 0.0
+    for i in range(n):
+        total += load_f64(totals, i)
+    return total
+
+
+@always_inline
+def _write(totals: int, y: int, panel: Any, zero: Any) -> None:
+    """Write a sum for each column, or the one of all columns."""
+    if panel.y_step == 0:
+        store_at(y, 0, _joined(totals, panel.columns), zero)
+    else:
+        for i in range(panel.columns):
+            store_at(y, i * panel.y_step, load_f64(totals, i), zero)
+
+
+# --- forwards --------------------------------------------------------------------------------------------------
+
+
+@noinline
+def _keep_largest(row: int, largest: int, n: int) -> None:
+    """Keep for each column the larger element; nan stays."""
+    for i in range(n):
+        value, best = load_f64(row, i), load_f64(largest, i)
+        store_f64(largest, i, value if (not value <= best) & (best == best) else best)
+
+
+@noinline
+def _join_largest(largest: int, n: int) -> None:
+    """Find the largest element of all columns."""
+    best = -math.inf
+    for i in range(n):
+        value = load_f64(largest, i)
+        if not value <= best:
+            best = value
+            if math.isnan(value):
+                break
+    _fill(largest, best, n)
+
+
+@always_inline
+def _write_panel(x: int, y: int, panel: Any, loops: int, zero: Any) -> None:
+    row, n = stack_words(_SCRATCH), panel.columns
+    largest, totals, ties = row + 8 * _COLUMNS, row + 16 * _COLUMNS, row + 24 * _COLUMNS
+    _fill(largest, -math.inf, n)
+    _fill(totals, 0.0, n)
+    _fill(ties, 0.0, n)
+    for a in range(panel.rows):
+        width = _width(panel, a)
+        _keep_largest(_adjacent(row, x + a * panel.row_step, panel.step, width, zero), largest, width)
+    if panel.y_step == 0:
+        _join_largest(largest, n)
+    for a in range(panel.rows):
+        width = _width(panel, a)
+        elements = _adjacent(row, x + a * panel.row_step, panel.step, width, zero)
+        call_loop(loops, _ADD_EXPONENTIALS, width, (elements, largest, totals, ties))
+    if panel.y_step == 0:
+        store_f64(totals, 0, _joined(totals, n))
+        store_f64(ties, 0, _joined(ties, n))
+        n = 1
+    for i in range(n):  # the largest element itself is left out
+        store_f64(totals, i, load_f64(totals, i) + (load_f64(ties, i) - 1.0))
+    call_loop(loops, _LOG1P, n, (totals, totals))
+    for i in range(n):
+        best = load_f64(largest, i)
+        store_at(y, i * panel.y_step, best + load_f64(totals, i) if math.isfinite(best) else best, zero)
+
+
+@always_inline
+def _logsumexp(frame: int, loops: int, zero: Any) -> int:
+    x, y, k = load_i64(frame, X), load_i64(frame, Y), 0
+    panel = _panel(frame, k)
+    while panel.columns > 0:
+        _write_panel(x + panel.x, y + panel.y, panel, loops, zero)
+        k += 1
+        panel = _panel(frame, k)
+    return 0
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+@noinline
+def _add(totals: int, row: int, n: int) -> None:
+    for i in range(n):
+        store_f64(totals, i, load_f64(totals, i) + load_f64(row, i))
+
+
+@always_inline
+def _put_at(row: int, x_bar: int, step: int, n: int, store: int, zero: Any) -> None:
+    for i in range(n):
+        before = zero if store else load_at(x_bar, i * step, zero)
+        store_at(x_bar, i * step, before + load_f64(row, i), zero)
+
+
+@noinline
+def _put(row: int, x_bar: int, step: int, n: int, store: int, zero: Any) -> None:
+    """Add a row to cotangents, or write it there."""
+    if step == size_of(zero):
+        _put_at(row, x_bar, size_of(zero), n, store, zero)
+    else:
+        _put_at(row, x_bar, step, n, store, zero)
+
+
+@always_inline
+def _logsumexp_reverse(frame: int, loops: int, zero: Any) -> int:
+    x, x_bar, store = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, STORE) & 1
+    y, y_bar, row, k = load_i64(frame, Y), load_i64(frame, Y_BAR), stack_words(_SCRATCH), 0
+    centres, bars, panel = row + 8 * _COLUMNS, row + 16 * _COLUMNS, _panel(frame, k)
+    while panel.columns > 0:
+        _fetch(centres, y + panel.y, panel.y_step, panel.columns, zero)
+        _fetch(bars, y_bar + panel.y, panel.y_step, panel.columns, zero)
+        for a in range(panel.rows):
+            offset, n = panel.x + a * panel.row_step, _width(panel, a)
+            elements = _adjacent(row, x + offset, panel.step, n, zero)
+            call_loop(loops, _WRITE_SHARES, n, (elements, centres, bars, row))
+            _put(row, x_bar + offset, panel.step, n, store, zero)
+        k += 1
+        panel = _panel(frame, k)
+    return 0
+
+
+@always_inline
+def _logsumexp_tangent(frame: int, loops: int, zero: Any) -> int:
+    x, x_dot, y, y_dot = (
+        load_i64(frame, X),
+        load_i64(frame, X_BAR),
+        load_i64(frame, Y),
+        load_i64(frame, Y_BAR),
+    )
+    row, k, panel = stack_words(_SCRATCH), 0, _panel(frame, 0)
+    centres, dots, totals = row + 8 * _COLUMNS, row + 16 * _COLUMNS, row + 24 * _COLUMNS
+    while panel.columns > 0:
+        n = panel.columns
+        _fetch(centres, y + panel.y, panel.y_step, n, zero)
+        _fill(totals, 0.0, n)
+        for a in range(panel.rows if x_dot != 0 else 0):
+            offset, width = panel.x + a * panel.row_step, _width(panel, a)
+            elements = _adjacent(row, x + offset, panel.step, width, zero)
+            weights = _adjacent(dots, x_dot + offset, panel.step, width, zero)
+            call_loop(loops, _WRITE_SHARES, width, (elements, centres, weights, row))
+            _add(totals, row, width)
+        _write(totals, y_dot + panel.y, panel, zero)
+        k += 1
+        panel = _panel(frame, k)
+    return 0
+
+
+def logsumexp_forward_f64(frame: int, loops: int) -> int:
+    """Write the logarithm of the sum of the exponentials, -inf of an empty line."""
+    return _logsumexp(frame, loops, np.float64(0))
+
+
+def logsumexp_forward_f32(frame: int, loops: int) -> int:
+    """`logsumexp_forward_f64` for float32; computed in float64."""
+    return _logsumexp(frame, loops, np.float32(0))
+
+
+def logsumexp_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) to each element its share of Y_BAR."""
+    return _logsumexp_reverse(frame, loops, np.float64(0))
+
+
+def logsumexp_reverse_f32(frame: int, loops: int) -> int:
+    """`logsumexp_reverse_f64` for float32; computed in float64."""
+    return _logsumexp_reverse(frame, loops, np.float32(0))
+
+
+def logsumexp_tangent_f64(frame: int, loops: int) -> int:
+    """Write to Y_BAR the sum of the shares of the tangents X_BAR[0]."""
+    return _logsumexp_tangent(frame, loops, np.float64(0))
+
+
+def logsumexp_tangent_f32(frame: int, loops: int) -> int:
+    """`logsumexp_tangent_f64` for float32; computed in float64."""
+    return _logsumexp_tangent(frame, loops, np.float32(0))

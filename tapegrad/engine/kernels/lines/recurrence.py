@@ -1,0 +1,112 @@
+"""Linear recurrences along a line: each result is the one before times a factor, plus a term.
+
+``y[i] = a[i] * y[i - 1] + b[i]``, from ``y[0] = b[0]`` on; the first factor is not read. The derivatives are linear
+recurrences again, so that none of them divides: they are right where factors are zero.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.language.frame import COUNT, PARAMS, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.kernels.language.inlining import always_inline
+from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, load_record, store_at
+from tapegrad.ops.params import RecurrenceParams
+
+
+@always_inline
+def _times(factor: float, value: float) -> float:
+    """A product of derivatives; zero times anything is zero."""
+    return factor * value if factor != 0 and value != 0 else 0.0
+
+
+@always_inline
+def _recurrence(frame: int, zero: Any) -> int:
+    a, a_stride = load_i64(frame, X), load_i64(frame, STRIDE)
+    b, b_stride = load_i64(frame, X + 1), load_i64(frame, STRIDE + 1)
+    y, y_stride = load_i64(frame, Y), load_i64(frame, Y_STRIDE)
+    masked, before = load_record(load_i64(frame, PARAMS), RecurrenceParams).masked != 0, 0.0
+    for i in range(load_i64(frame, COUNT)):
+        term = np.float64(load_at(b, i * b_stride, zero))
+        if i > 0:
+            factor = np.float64(load_at(a, i * a_stride, zero))
+            product = _times(factor, before) if masked else factor * before
+            term = product + term if term != 0 else product  # which keeps the sign of a zero
+        store_at(y, i * y_stride, term, zero)
+        before = term
+    return 0
+
+
+@always_inline
+def _add_at(x_bar: int, offset: int, value: float, store: int, zero: Any) -> None:
+    """Add to, or write, an element of a cotangent that is wanted."""
+    if x_bar != 0:
+        before = zero if store else load_at(x_bar, offset, zero)
+        store_at(x_bar, offset, before + value, zero)
+
+
+@always_inline
+def _recurrence_reverse(frame: int, zero: Any) -> int:
+    a, a_bar, a_stride = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, STRIDE)
+    b_bar, b_stride = load_i64(frame, X_BAR + 1), load_i64(frame, STRIDE + 1)
+    y, y_bar, y_stride = load_i64(frame, Y), load_i64(frame, Y_BAR), load_i64(frame, Y_STRIDE)
+    count, store_a, store_b = load_i64(frame, COUNT), load_i64(frame, STORE) & 1, load_i64(frame, STORE) & 2
+    carried = 0.0
+    for i in range(count - 1, -1, -1):
+        carried += np.float64(load_at(y_bar, i * y_stride, zero))
+        _add_at(b_bar, i * b_stride, carried, store_b, zero)
+        if i == 0:
+            _add_at(a_bar, 0, 0.0, store_a, zero)
+        else:
+            before = np.float64(load_at(y, (i - 1) * y_stride, zero)) if a_bar != 0 else 0.0
+            _add_at(a_bar, i * a_stride, _times(before, carried), store_a, zero)
+            carried = _times(np.float64(load_at(a, i * a_stride, zero)), carried)
+    return 0
+
+
+@always_inline
+def _recurrence_tangent(frame: int, zero: Any) -> int:
+    a, a_dot, a_stride = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, STRIDE)
+    b_dot, b_stride = load_i64(frame, X_BAR + 1), load_i64(frame, STRIDE + 1)
+    y, y_dot, y_stride = load_i64(frame, Y), load_i64(frame, Y_BAR), load_i64(frame, Y_STRIDE)
+    carried = 0.0
+    for i in range(load_i64(frame, COUNT)):
+        if i > 0:
+            carried = _times(np.float64(load_at(a, i * a_stride, zero)), carried)
+            if a_dot != 0:
+                before = np.float64(load_at(y, (i - 1) * y_stride, zero))
+                carried += _times(before, np.float64(load_at(a_dot, i * a_stride, zero)))
+        if b_dot != 0:
+            carried += np.float64(load_at(b_dot, i * b_stride, zero))
+        store_at(y_dot, i * y_stride, carried, zero)
+    return 0
+
+
+def recurrence_forward_f64(frame: int, loops: int) -> int:
+    """Write the recurrence with factors X[0] and terms X[1] to the line Y."""
+    return _recurrence(frame, np.float64(0))
+
+
+def recurrence_forward_f32(frame: int, loops: int) -> int:
+    """`recurrence_forward_f64` for float32; computed in float64."""
+    return _recurrence(frame, np.float32(0))
+
+
+def recurrence_reverse_f64(frame: int, loops: int) -> int:
+    """Accumulate to the cotangents of factors and terms."""
+    return _recurrence_reverse(frame, np.float64(0))
+
+
+def recurrence_reverse_f32(frame: int, loops: int) -> int:
+    """`recurrence_reverse_f64` for float32; computed in float64."""
+    return _recurrence_reverse(frame, np.float32(0))
+
+
+def recurrence_tangent_f64(frame: int, loops: int) -> int:
+    """Write the tangent of the line Y to Y_BAR, from those of factors and terms."""
+    return _recurrence_tangent(frame, np.float64(0))
+
+
+def recurrence_tangent_f32(frame: int, loops: int) -> int:
+    """`recurrence_tangent_f64` for float32; computed in float64."""
+    return _recurrence_tangent(frame, np.float32(0))

@@ -1,0 +1,194 @@
+"""Reductions of a line: max and min here, sums in `accumulate`, products in `prod`.
+
+A line is COUNT elements of X[0], STRIDE[0] bytes apart; its reduction is the single element at Y. The kernels
+of the two dtypes share one body, which is given a zero of the dtype.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.inlining import always_inline
+from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, size_of, stack_words, store_at
+
+# Largest and smallest element. They are found on the bits of the floats, taken as integers of the same order:
+# integer comparison is vectorised without any assumption on nan, and a nan shows as an element beyond inf or
+# -inf. The kernels give two constants of the dtype: the mask of all bits but the sign, and the bits of inf.
+
+_MAGNITUDE_F64, _INFINITY_F64 = 0x7FFFFFFFFFFFFFFF, 0x7FF0000000000000
+_MAGNITUDE_F32, _INFINITY_F32 = 0x7FFFFFFF, 0x7F800000
+
+
+@always_inline
+def _sortable(bits: int, magnitude: int) -> int:
+    """An integer in the order of the floats from a float's bits, and back."""
+    return bits ^ ((bits >> 63) & magnitude)
+
+
+@always_inline
+def _extremes(address: int, stride: int, count: int, magnitude: int, word: Any) -> Any:
+    """Smallest and largest element of a line that is not empty, as sortable integers."""
+    smallest = _sortable(np.int64(load_at(address, 0, word)), magnitude)
+    largest = smallest
+    for i in range(1, count):
+        key = _sortable(np.int64(load_at(address, i * stride, word)), magnitude)
+        smallest = min(smallest, key)
+        largest = max(largest, key)
+    return smallest, largest
+
+
+@always_inline
+def _extreme(frame: int, want_max: bool, magnitude: int, infinity: int, word: Any, zero: Any) -> int:
+    """Write the largest or smallest element, or nan; `word` is a zero of the integer of the dtype's size."""
+    count, x, stride = load_i64(frame, COUNT), load_i64(frame, X), load_i64(frame, STRIDE)
+    y = load_i64(frame, Y)
+    if count == 0:
+        store_at(y, 0, -math.inf if want_max else math.inf, zero)
+        return 0
+    if stride == size_of(zero):
+        smallest, largest = _extremes(x, size_of(zero), count, magnitude, word)
+    else:
+        smallest, largest = _extremes(x, stride, count, magnitude, word)
+    if largest > infinity or smallest < ~infinity:
+        store_at(y, 0, math.nan, zero)
+    else:
+        store_at(y, 0, _sortable(largest if want_max else smallest, magnitude), word)
+    return 0
+
+
+@always_inline
+def _attains(element: Any, extreme: Any) -> bool:
+    """Whether an element is the extreme of its line; of a line with nan, the nan are."""
+    return (element == extreme) | ((element != element) & (extreme != extreme))
+
+
+@always_inline
+def _count_ties(x: int, stride: int, count: int, y: Any, zero: Any) -> Any:
+    ties = np.int64(0)
+    for i in range(count):
+        ties += np.int64(_attains(load_at(x, i * stride, zero), y))
+    return ties
+
+
+@always_inline
+def _portion(y_bar: Any, ties: int, zero: Any) -> Any:
+    """What one of so many ties gets of a cotangent, rounded to the dtype: contributions are added in that."""
+    cell = stack_words(1)
+    store_at(cell, 0, np.float64(y_bar) / ties, zero)
+    return load_at(cell, 0, zero)
+
+
+@always_inline
+def _share(x: int, x_bar: int, stride: int, count: int, y: Any, share: Any, store: int, zero: Any) -> None:
+    """Add or write `share` where an element attains the extreme `y`, and zero elsewhere."""
+    for i in range(count):
+        part = share if _attains(load_at(x, i * stride, zero), y) else zero
+        before = zero if store else load_at(x_bar, i * stride, zero)
+        store_at(x_bar, i * stride, before + part, zero)
+
+
+@always_inline
+def _extreme_reverse(frame: int, zero: Any) -> int:
+    """Share the cotangent of the largest or smallest element equally among the elements that attain it."""
+    count, stride = load_i64(frame, COUNT), load_i64(frame, STRIDE)
+    x, x_bar, store = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, STORE) & 1
+    y, y_bar = load_at(load_i64(frame, Y), 0, zero), load_at(load_i64(frame, Y_BAR), 0, zero)
+    if y_bar == 0 and not store:
+        return 0
+    if stride == 0:  # a broadcast operand is one element, which attains its own extreme
+        count = min(count, 1)
+    if stride == size_of(zero):
+        ties = _count_ties(x, size_of(zero), count, y, zero)
+        _share(x, x_bar, size_of(zero), count, y, _portion(y_bar, ties, zero), store, zero)
+    else:
+        ties = _count_ties(x, stride, count, y, zero)
+        _share(x, x_bar, stride, count, y, _portion(y_bar, ties, zero), store, zero)
+    return 0
+
+
+@always_inline
+def _shared(x: int, x_dot: int, stride: int, count: int, y: Any, zero: Any) -> float:
+    """Mean of the tangents of the elements that attain the extreme `y`."""
+    total, ties = 0.0, 0
+    for i in range(count):
+        attains = _attains(load_at(x, i * stride, zero), y)
+        total += np.float64(load_at(x_dot, i * stride, zero)) if attains else 0.0
+        ties += 1 if attains else 0
+    return total / max(ties, 1)
+
+
+@always_inline
+def _extreme_tangent(frame: int, zero: Any) -> int:
+    count, stride = load_i64(frame, COUNT), load_i64(frame, STRIDE)
+    x, x_dot, y_dot = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
+    if x_dot == 0:
+        count = 0
+    if stride == 0:  # as in reverse
+        count = min(count, 1)
+    total = 0.0
+    if count > 0:
+        total = _shared(x, x_dot, stride, count, load_at(load_i64(frame, Y), 0, zero), zero)
+    store_at(y_dot, 0, total, zero)
+    return 0
+
+
+def max_reduce_forward_f64(frame: int, loops: int) -> int:
+    """Write the largest element of the line; nan if there is one, -inf if it is empty."""
+    return _extreme(frame, True, _MAGNITUDE_F64, _INFINITY_F64, np.int64(0), np.float64(0))
+
+
+def max_reduce_forward_f32(frame: int, loops: int) -> int:
+    """`max_reduce_forward_f64` for float32."""
+    return _extreme(frame, True, _MAGNITUDE_F32, _INFINITY_F32, np.int32(0), np.float32(0))
+
+
+def min_reduce_forward_f64(frame: int, loops: int) -> int:
+    """Write the smallest element of the line; nan if there is one, inf if it is empty."""
+    return _extreme(frame, False, _MAGNITUDE_F64, _INFINITY_F64, np.int64(0), np.float64(0))
+
+
+def min_reduce_forward_f32(frame: int, loops: int) -> int:
+    """`min_reduce_forward_f64` for float32."""
+    return _extreme(frame, False, _MAGNITUDE_F32, _INFINITY_F32, np.int32(0), np.float32(0))
+
+
+def max_reduce_reverse_f64(frame: int, loops: int) -> int:
+    """Share Y_BAR equally among the elements equal to Y (among the nan where Y is nan)."""
+    return _extreme_reverse(frame, np.float64(0))
+
+
+def max_reduce_reverse_f32(frame: int, loops: int) -> int:
+    """`max_reduce_reverse_f64` for float32."""
+    return _extreme_reverse(frame, np.float32(0))
+
+
+def min_reduce_reverse_f64(frame: int, loops: int) -> int:
+    """`max_reduce_reverse_f64`, which does not depend on which extreme Y is."""
+    return _extreme_reverse(frame, np.float64(0))
+
+
+def min_reduce_reverse_f32(frame: int, loops: int) -> int:
+    """`max_reduce_reverse_f64` for float32 and the smallest element."""
+    return _extreme_reverse(frame, np.float32(0))
+
+
+def max_reduce_tangent_f64(frame: int, loops: int) -> int:
+    """Write to Y_BAR the mean of the tangents X_BAR[0] of the elements equal to Y (of the nan where Y is nan)."""
+    return _extreme_tangent(frame, np.float64(0))
+
+
+def max_reduce_tangent_f32(frame: int, loops: int) -> int:
+    """`max_reduce_tangent_f64` for float32."""
+    return _extreme_tangent(frame, np.float32(0))
+
+
+def min_reduce_tangent_f64(frame: int, loops: int) -> int:
+    """`max_reduce_tangent_f64`, which does not depend on which extreme Y is."""
+    return _extreme_tangent(frame, np.float64(0))
+
+
+def min_reduce_tangent_f32(frame: int, loops: int) -> int:
+    """`max_reduce_tangent_f64` for float32 and the smallest element."""
+    return _extreme_tangent(frame, np.float32(0))

@@ -1,0 +1,216 @@
+"""The order of lines: which element comes first, second, and so on, and which one is the largest or the smallest.
+
+Floats are compared as 64-bit integers of the same order: nan behind everything else, -0.0 equal to 0.0. Elements that
+are equal keep their order.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.language.frame import PARAMS, X, Y
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.raw_memory import (
+    free,
+    load_at,
+    load_i64,
+    load_record,
+    malloc,
+    memcpy,
+    memset,
+    size_of,
+    store_f64,
+    store_i64,
+)
+from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
+from tapegrad.ops.params import ArgextremeParams, ArgsortParams
+
+_RUN = 16  # elements that are sorted by insertion
+_LONG = 64  # elements from which on keys are sorted byte by byte
+_BYTES, _VALUES = 8, 256  # of a key; of a byte
+_COUNTS = 8 * _BYTES * _VALUES  # bytes of memory for a count of each value of each byte
+_LAST = 0x7FFFFFFFFFFFFFFF  # behind every number
+_MAGNITUDE = 0x7FFFFFFFFFFFFFFF
+
+
+@noinline
+def _fill_keys(keys: int, line: int, count: int, zero: Any) -> None:
+    """Write the elements of a line as integers of the same order."""
+    for i in range(count):
+        value = np.float64(load_at(line, i * size_of(zero), zero)) + 0.0  # no -0.0
+        store_f64(keys, i, value)
+        bits = load_i64(keys, i)
+        store_i64(keys, i, _LAST if math.isnan(value) else bits ^ ((bits >> 63) & _MAGNITUDE))
+
+
+@noinline
+def _sort_run(keys: int, places: int, start: int, end: int) -> None:
+    """Sort by insertion."""
+    for i in range(start + 1, end):
+        key, place, k = load_i64(keys, i), load_i64(places, i), i
+        while k > start and load_i64(keys, k - 1) > key:
+            store_i64(keys, k, load_i64(keys, k - 1))
+            store_i64(places, k, load_i64(places, k - 1))
+            k -= 1
+        store_i64(keys, k, key)
+        store_i64(places, k, place)
+
+
+@noinline
+def _merge(keys: int, places: int, to_keys: int, to_places: int, start: int, middle: int, end: int) -> None:
+    """Merge two neighbouring sorted runs into the same part of other memory."""
+    i, j, k = start, middle, start
+    while i < middle and j < end:
+        left, right = load_i64(keys, i), load_i64(keys, j)
+        first = left <= right
+        store_i64(to_keys, k, left if first else right)
+        store_i64(to_places, k, load_i64(places, i if first else j))
+        i += 1 if first else 0
+        j += 0 if first else 1
+        k += 1
+    rest, count = (i, middle - i) if i < middle else (j, end - j)
+    memcpy(to_keys + 8 * k, keys + 8 * rest, 8 * count)
+    memcpy(to_places + 8 * k, places + 8 * rest, 8 * count)
+
+
+@noinline
+def _merge_sort(keys: int, places: int, spare: int, count: int) -> int:
+    """Sort keys, and places with them. Returns where the places are: as given, or in the second half of `spare`."""
+    for start in range(0, count, _RUN):
+        _sort_run(keys, places, start, min(start + _RUN, count))
+    other_keys, other_places, width = spare, spare + 8 * count, _RUN
+    while width < count:
+        for start in range(0, count, 2 * width):
+            middle, end = min(start + width, count), min(start + 2 * width, count)
+            _merge(keys, places, other_keys, other_places, start, middle, end)
+        keys, other_keys = other_keys, keys
+        places, other_places = other_places, places
+        width *= 2
+    return places
+
+
+@always_inline
+def _byte(key: int, number: int) -> int:
+    """A byte of a key, in the order of the keys: the highest one has the sign."""
+    value = (key >> (8 * number)) & (_VALUES - 1)
+    return value ^ (_VALUES // 2) if number == _BYTES - 1 else value
+
+
+@noinline
+def _count_bytes(keys: int, count: int, counts: int) -> None:
+    """Count how often each byte of the keys has each value."""
+    memset(counts, 0, _COUNTS)
+    for i in range(count):
+        key = load_i64(keys, i)
+        for number in range(_BYTES):
+            at = _VALUES * number + _byte(key, number)
+            store_i64(counts, at, load_i64(counts, at) + 1)
+
+
+@noinline
+def _starts_of_values(counts: int) -> None:
+    """Turn counts of values into the places where their keys begin."""
+    total = 0
+    for value in range(_VALUES):
+        own = load_i64(counts, value)
+        store_i64(counts, value, total)
+        total += own
+
+
+@noinline
+def _radix_sort(keys: int, places: int, spare: int, count: int, counts: int) -> int:
+    """Do the same as `_merge_sort`, by one byte of the keys after another from the lowest on."""
+    _count_bytes(keys, count, counts)
+    other_keys, other_places = spare, spare + 8 * count
+    for number in range(_BYTES):
+        own = counts + 8 * _VALUES * number
+        if load_i64(own, _byte(load_i64(keys, 0), number)) == count:  # the same in all keys
+            continue
+        _starts_of_values(own)
+        for i in range(count):
+            key = load_i64(keys, i)
+            value = _byte(key, number)
+            at = load_i64(own, value)
+            store_i64(own, value, at + 1)
+            store_i64(other_keys, at, key)
+            store_i64(other_places, at, load_i64(places, i))
+        keys, other_keys = other_keys, keys
+        places, other_places = other_places, places
+    return places
+
+
+@always_inline
+def _argsort(frame: int, integers: bool, zero: Any) -> int:
+    x, y = load_i64(frame, X), load_i64(frame, Y)
+    params = load_record(load_i64(frame, PARAMS), ArgsortParams)
+    count = params.length
+    memory = malloc(24 * count + _COUNTS)
+    if memory == 0:
+        return OUT_OF_MEMORY
+    for line in range(params.lines):
+        places, first = y + 8 * line * count, line * count * params.numbered_through
+        for i in range(count):
+            store_i64(places, i, first + i)
+        source = x + line * count * size_of(zero)
+        if integers:
+            memcpy(memory, source, 8 * count)
+        else:
+            _fill_keys(memory, source, count, zero)
+        spare, counts = memory + 8 * count, memory + 24 * count
+        if count < _LONG:
+            found = _merge_sort(memory, places, spare, count)
+        else:
+            found = _radix_sort(memory, places, spare, count, counts)
+        if found != places:
+            memcpy(places, found, 8 * count)
+    free(memory)
+    return 0
+
+
+def argsort_forward_f64(frame: int, loops: int) -> int:
+    """Write for each line of X[0] the numbers of its elements in ascending order."""
+    return _argsort(frame, False, np.float64(0))
+
+
+def argsort_forward_f32(frame: int, loops: int) -> int:
+    """`argsort_forward_f64` for float32."""
+    return _argsort(frame, False, np.float32(0))
+
+
+def argsort_forward_i64(frame: int, loops: int) -> int:
+    """`argsort_forward_f64` for int64."""
+    return _argsort(frame, True, np.int64(0))
+
+
+@noinline
+def _extreme_at(line: int, count: int, sign: float, zero: Any) -> int:
+    """Number of the first nan of a line that is not empty, otherwise of the first of the largest ``sign * element``."""
+    best, at = sign * np.float64(load_at(line, 0, zero)), 0
+    for i in range(1, count):
+        if math.isnan(best):
+            break
+        value = sign * np.float64(load_at(line, i * size_of(zero), zero))
+        if not value <= best:
+            best, at = value, i
+    return at
+
+
+@always_inline
+def _argextreme(frame: int, zero: Any) -> int:
+    x, y = load_i64(frame, X), load_i64(frame, Y)
+    params = load_record(load_i64(frame, PARAMS), ArgextremeParams)
+    for line in range(params.lines):
+        start = x + line * params.length * size_of(zero)
+        store_i64(y, line, _extreme_at(start, params.length, np.float64(params.sign), zero))
+    return 0
+
+
+def argextreme_forward_f64(frame: int, loops: int) -> int:
+    """Write for each line of X[0] the number of its largest or smallest element, the first of several."""
+    return _argextreme(frame, np.float64(0))
+
+
+def argextreme_forward_f32(frame: int, loops: int) -> int:
+    """`argextreme_forward_f64` for float32."""
+    return _argextreme(frame, np.float32(0))

@@ -1,0 +1,81 @@
+"""A singular value decomposition by LAPACK, and where its parts lie.
+
+The result is, for each matrix, its singular values, then U column by column, then V^T column by column.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.lapack import ALL, SOME, Lapack, by_columns, info_word
+from tapegrad.engine.kernels.language.matmul import Matrix
+from tapegrad.engine.kernels.language.raw_memory import (
+    call_by_reference,
+    load_at,
+    load_i32,
+    size_of,
+    stack_words,
+)
+
+_UNBLOCKED = 32  # rows that LAPACK goes through one by one
+
+
+@always_inline
+def left_count(p: Any) -> int:
+    """Columns of U."""
+    return p.m if p.full else min(p.m, p.n)
+
+
+@always_inline
+def right_count(p: Any) -> int:
+    """Rows of V^T."""
+    return p.n if p.full else min(p.m, p.n)
+
+
+@always_inline
+def result_bytes(p: Any, zero: Any) -> int:
+    """Bytes of the result for a matrix."""
+    return (min(p.m, p.n) + p.m * left_count(p) + p.n * right_count(p)) * size_of(zero)
+
+
+@always_inline
+def left_vectors(address: int, p: Any, zero: Any) -> Matrix:
+    """The columns of U that belong to singular values."""
+    k = min(p.m, p.n)
+    return by_columns(address + k * size_of(zero), p.m, k, zero)
+
+
+@always_inline
+def right_vectors(address: int, p: Any, zero: Any) -> Matrix:
+    """The columns of V that belong to singular values: the rows of V^T, which has its own leading dimension."""
+    k, size = min(p.m, p.n), size_of(zero)
+    return Matrix(address + (k + p.m * left_count(p)) * size, p.n, k, right_count(p) * size, size)
+
+
+@noinline
+def decompose(
+    loops: int, routines: Lapack, a: int, y: int, work: int, words: int, integers: int, p: Any
+) -> int:
+    """Decompose a matrix in Fortran's order, which is lost, or for -1 words ask how many are needed; LAPACK's info."""
+    m, n, k, size, info = np.int32(p.m), np.int32(p.n), min(p.m, p.n), size_of(routines.zero), info_word()
+    u = y + k * size
+    v = u + p.m * left_count(p) * size
+    job = ALL if p.full else SOME
+    right = np.int32(max(1, right_count(p)))
+    call_by_reference(
+        loops,
+        routines.gesdd,
+        (job, m, n, a, m, y, u, m, v, right, work, np.int32(words), integers, info),
+    )
+    return int(load_i32(info, 0))
+
+
+@noinline
+def work_words(loops: int, routines: Lapack, x: int, y: int, p: Any) -> int:
+    """Numbers that LAPACK needs room for. For small matrices it is not asked, as that takes as long as the work."""
+    least, most, answer = min(p.m, p.n), max(p.m, p.n), stack_words(1)
+    if most <= _UNBLOCKED:
+        return 4 * least * least + 7 * least + most
+    decompose(loops, routines, x, y, answer, np.int64(-1), answer, p)
+    return int(load_at(answer, 0, routines.zero)) + 1

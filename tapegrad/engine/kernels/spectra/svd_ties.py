@@ -1,0 +1,66 @@
+"""Singular values that are equal, or zero: whether derivatives are determined there."""
+
+from typing import Any
+
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.lapack import at, put
+from tapegrad.engine.kernels.language.matmul import Matrix
+from tapegrad.engine.kernels.spectra.eigh import eps_of, largest
+
+
+@always_inline
+def closest(s: Matrix, p: Any, zero: Any) -> float:
+    """The distance up to which singular values are equal, or zero."""
+    return 8 * max(p.m, p.n) * eps_of(zero) * largest(s, zero)
+
+
+@noinline
+def clear_zeros(diagonal: Matrix, s: Matrix, close: float, zero: Any) -> None:
+    """Put zeros where singular values are zero."""
+    for i in range(s.rows):
+        if at(s, i, 0, zero) <= close:
+            put(diagonal, i, i, zero, zero)
+
+
+@noinline
+def are_zero(columns: Matrix, s: Matrix, close: float, slack: float, zero: Any) -> bool:
+    """Whether the columns that belong to singular values of zero are zero."""
+    for j in range(s.rows):
+        if at(s, j, 0, zero) <= close:
+            for i in range(columns.rows):
+                if abs(at(columns, i, j, zero)) > slack:
+                    return False
+    return True
+
+
+@noinline
+def zeros_are_out(j_: Matrix, k_: Matrix, g: Matrix, s: Matrix, close: float, zero: Any) -> bool:
+    """Whether the function does not see several singular values of zero, nor which vectors they have."""
+    slack = 1e4 * s.rows * eps_of(zero)
+    of_values, of_vectors = slack * largest(g, zero), slack * max(largest(j_, zero), largest(k_, zero))
+    for j in range(s.rows - 1, 0, -1):
+        if at(s, j - 1, 0, zero) > close:
+            return True
+        if max(abs(at(g, j, j, zero)), abs(at(g, j - 1, j - 1, zero))) > of_values:
+            return False
+        for i in range(j):
+            of_u, of_v = at(j_, i, j, zero) - at(j_, j, i, zero), at(k_, i, j, zero) - at(k_, j, i, zero)
+            if at(s, i, 0, zero) <= close and max(abs(of_u), abs(of_v)) > of_vectors:
+                return False
+    return True
+
+
+@noinline
+def ties_stay(m: Matrix, s: Matrix, close: float, zero: Any) -> bool:
+    """Whether equal singular values move alike, and those of zero not at all, and their vectors not into each other."""
+    slack = 1e4 * s.rows * eps_of(zero) * largest(m, zero)
+    for i in range(s.rows):
+        for j in range(i + 1, s.rows):
+            if abs(at(s, j, 0, zero) - at(s, i, 0, zero)) > close:
+                break
+            even, odd = at(m, i, j, zero) + at(m, j, i, zero), at(m, i, j, zero) - at(m, j, i, zero)
+            if max(abs(even), abs(at(m, i, i, zero) - at(m, j, j, zero))) > slack:
+                return False
+            if at(s, i, 0, zero) <= close and max(abs(odd), abs(at(m, i, i, zero))) > slack:
+                return False
+    return True

@@ -1,0 +1,356 @@
+"""Sylvester equations, ``A X + X B = Q``, and square roots of matrices, by Schur factors.
+
+``Q_bar`` solves the equation with the transposed matrices and the right side ``X_bar``, and ``A_bar = -Q_bar X^T``,
+``B_bar = -X^T Q_bar``. A square root is differentiated as the solution of ``X X_dot + X_dot X = A_dot``.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.lapack import (
+    F32,
+    F64,
+    PLAIN,
+    TRANSPOSED,
+    VECTORS,
+    Lapack,
+    add,
+    at,
+    by_columns,
+    by_rows,
+    copy,
+    info_word,
+    libraries,
+    negate,
+    part,
+    put,
+)
+from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
+from tapegrad.engine.kernels.language.raw_memory import (
+    call_by_reference,
+    free,
+    load_at,
+    load_i32,
+    load_i64,
+    load_record,
+    malloc,
+    memset,
+    size_of,
+    stack_words,
+)
+from tapegrad.engine.kernels.language.status import NO_REAL_RESULT, NOT_CONVERGED, OUT_OF_MEMORY, SINGULAR
+from tapegrad.engine.kernels.spectra.eigh import eps_of, largest
+from tapegrad.ops.params import SquareParams, SylvesterParams
+
+LIBRARY = libraries(("sylvester", "sqrtm"), "gees", "trsyl")
+
+
+# --- Schur factors ---------------------------------------------------------------------------------------------
+
+
+@always_inline
+def _schur_bytes(n: int, zero: Any) -> int:
+    """Bytes of the triangle, the vectors behind it, and what the routine works with."""
+    return (2 * n * n + 10 * n + 8) * size_of(zero) + 16
+
+
+@noinline
+def _schur(loops: int, routines: Lapack, a: Matrix, scratch: int) -> int:
+    """Write the real Schur factors of a matrix, in Fortran's order: the triangle, then the vectors; a status."""
+    n, zero, size, order, info = a.rows, routines.zero, size_of(routines.zero), np.int32(a.rows), info_word()
+    vectors = scratch + n * n * size
+    values = vectors + n * n * size
+    work, words, count = values + 2 * n * size, np.int32(8 * n), stack_words(1)
+    copy(a, by_columns(scratch, n, n, zero), zero)
+    nothing = np.int64(0)
+    call_by_reference(
+        loops,
+        routines.gees,
+        (VECTORS, PLAIN, nothing, order, scratch, order, count, values, values + n * size, vectors, order, work, words,
+         nothing, info),
+    )  # fmt: skip
+    return 0 if load_i32(info, 0) == 0 else NOT_CONVERGED
+
+
+@noinline
+def _solve_triangles(loops: int, routines: Lapack, a: int, b: int, x: Matrix, transpose: int) -> int:
+    """Solve the equation with triangles in place, X in Fortran's order; a status."""
+    zero, info, scale = routines.zero, info_word(), stack_words(1)
+    letter = TRANSPOSED if transpose else PLAIN
+    m, n = np.int32(x.rows), np.int32(x.columns)
+    call_by_reference(
+        loops, routines.trsyl, (letter, letter, np.int32(1), m, n, a, m, b, n, x.address, m, scale, info)
+    )
+    if load_i32(info, 0) != 0:
+        return SINGULAR
+    factor = load_at(scale, 0, zero)
+    if factor != routines.one:
+        for i in range(x.rows):
+            for j in range(x.columns):
+                put(x, i, j, at(x, i, j, zero) / factor, zero)
+    return 0
+
+
+@noinline
+def _solve(
+    loops: int, routines: Lapack, a: int, b: int, q: Matrix, x: Matrix, scratch: int, transpose: int
+) -> int:
+    """Solve the equation, or that of the transposed matrices, by the Schur factors of both; a status."""
+    m, n, zero, products, write = q.rows, q.columns, routines.zero, routines.products, np.int64(1)
+    size = size_of(zero)
+    u, v = by_columns(a + m * m * size, m, m, zero), by_columns(b + n * n * size, n, n, zero)
+    inner, half = by_columns(scratch, m, n, zero), by_rows(scratch + m * n * size, m, n, zero)
+    product(loops, products, transposed(u), q, half, write)
+    product(loops, products, half, v, inner, write)
+    status = _solve_triangles(loops, routines, a, b, inner, transpose)
+    product(loops, products, u, inner, half, write)
+    product(loops, products, half, transposed(v), x, write)
+    return status
+
+
+@always_inline
+def _work_bytes(m: int, n: int, zero: Any) -> int:
+    return _schur_bytes(m, zero) + _schur_bytes(n, zero) + 3 * m * n * size_of(zero)
+
+
+# --- equations -------------------------------------------------------------------------------------------------
+
+
+@always_inline
+def _sylvester(frame: int, loops: int, routines: Lapack, direction: int) -> int:
+    """Solve each equation: forwards (0), backwards (1), or for the tangent (2)."""
+    p, zero = load_record(load_i64(frame, PARAMS), SylvesterParams), routines.zero
+    m, n, size, products, write, more = p.m, p.n, size_of(zero), routines.products, np.int64(1), np.int64(0)
+    a, b, q, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, X + 2), load_i64(frame, Y)
+    a_bar, b_bar, q_bar = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), load_i64(frame, X_BAR + 2)
+    y_bar, store, status = load_i64(frame, Y_BAR), load_i64(frame, STORE), 0
+    first = malloc(_work_bytes(m, n, zero) + m * n * size)
+    if first == 0:
+        return OUT_OF_MEMORY
+    second = first + _schur_bytes(m, zero)
+    work = second + _schur_bytes(n, zero)
+    right = by_rows(work + 3 * m * n * size, m, n, zero)
+    for _ in range(p.matrices if min(m, n) > 0 else 0):
+        own, other, x = by_rows(a, m, m, zero), by_rows(b, n, n, zero), by_rows(y, m, n, zero)
+        status = _schur(loops, routines, own, first)
+        if status == 0:
+            status = _schur(loops, routines, other, second)
+        if status != 0:
+            break
+        if direction == 0:
+            status = _solve(loops, routines, first, second, by_rows(q, m, n, zero), x, work, more)
+            q += m * n * size
+        elif direction == 1:
+            into = by_rows(work + 2 * m * n * size, m, n, zero)
+            status = _solve(loops, routines, first, second, by_rows(y_bar, m, n, zero), into, work, write)
+            if q_bar != 0:
+                add(into, by_rows(q_bar, m, n, zero), store & 4, zero)
+                q_bar += m * n * size
+            negate(into, zero)
+            if a_bar != 0:
+                product(loops, products, into, transposed(x), by_rows(a_bar, m, m, zero), store & 1)
+                a_bar += m * m * size
+            if b_bar != 0:
+                product(loops, products, transposed(x), into, by_rows(b_bar, n, n, zero), store & 2)
+                b_bar += n * n * size
+            y_bar += m * n * size
+        else:
+            memset(right.address, np.int32(0), m * n * size)
+            if a_bar != 0:
+                product(loops, products, by_rows(a_bar, m, m, zero), x, right, more)
+                a_bar += m * m * size
+            if b_bar != 0:
+                product(loops, products, x, by_rows(b_bar, n, n, zero), right, more)
+                b_bar += n * n * size
+            negate(right, zero)
+            if q_bar != 0:
+                add(by_rows(q_bar, m, n, zero), right, more, zero)
+                q_bar += m * n * size
+            status = _solve(loops, routines, first, second, right, by_rows(y_bar, m, n, zero), work, more)
+            y_bar += m * n * size
+        if status != 0:
+            break
+        a += m * m * size
+        b += n * n * size
+        y += m * n * size
+    free(first)
+    return status
+
+
+def sylvester_forward_f64(frame: int, loops: int) -> int:
+    """Write the solutions for X[0], X[1] and the right sides X[2] to Y."""
+    return _sylvester(frame, loops, F64, 0)
+
+
+def sylvester_forward_f32(frame: int, loops: int) -> int:
+    """`sylvester_forward_f64` for float32."""
+    return _sylvester(frame, loops, F32, 0)
+
+
+def sylvester_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) the cotangents of both matrices and of the right sides."""
+    return _sylvester(frame, loops, F64, 1)
+
+
+def sylvester_reverse_f32(frame: int, loops: int) -> int:
+    """`sylvester_reverse_f64` for float32."""
+    return _sylvester(frame, loops, F32, 1)
+
+
+def sylvester_tangent_f64(frame: int, loops: int) -> int:
+    """Write the solutions for ``q_dot - a_dot @ y - y @ b_dot`` to Y_BAR; each tangent may be absent."""
+    return _sylvester(frame, loops, F64, 2)
+
+
+def sylvester_tangent_f32(frame: int, loops: int) -> int:
+    """`sylvester_tangent_f64` for float32."""
+    return _sylvester(frame, loops, F32, 2)
+
+
+# --- square roots ----------------------------------------------------------------------------------------------
+
+
+@noinline
+def _root_of_block(t: Matrix, r: Matrix, close: float, zero: Any) -> bool:
+    """Write the square root of a number, or of two conjugate ones as two rows; whether it is real."""
+    if t.rows == 1:
+        value = at(t, 0, 0, zero)
+        if abs(value) <= close:
+            value = zero
+        put(r, 0, 0, np.sqrt(value), zero)
+        return not value < zero
+    mean = (at(t, 0, 0, zero) + at(t, 1, 1, zero)) / 2
+    away = (at(t, 0, 0, zero) - at(t, 1, 1, zero)) / 2
+    modulus = np.sqrt(mean * mean - away * away - at(t, 0, 1, zero) * at(t, 1, 0, zero))
+    real = np.sqrt((mean + modulus) / 2)
+    put(r, 0, 0, real + away / (2 * real), zero)
+    put(r, 1, 1, real - away / (2 * real), zero)
+    put(r, 0, 1, at(t, 0, 1, zero) / (2 * real), zero)
+    put(r, 1, 0, at(t, 1, 0, zero) / (2 * real), zero)
+    return True
+
+
+@noinline
+def _column_of_root(loops: int, routines: Lapack, t: Matrix, r: Matrix, j: int, width: int) -> int:
+    """Write what lies above a block on the diagonal of the root of a triangle: a Sylvester equation; a status."""
+    zero, size, info, scale = routines.zero, size_of(routines.zero), info_word(), stack_words(1)
+    copy(part(t, 0, j, j, width), part(r, 0, j, j, width), zero)
+    block, into, leading = (
+        part(r, j, j, width, width),
+        part(r, 0, j, j, width),
+        np.int32(r.column_stride // size),
+    )
+    rows, columns = np.int32(j), np.int32(width)
+    call_by_reference(
+        loops,
+        routines.trsyl,
+        (PLAIN, PLAIN, np.int32(1), rows, columns, r.address, leading, block.address, leading, into.address, leading,
+         scale, info),
+    )  # fmt: skip
+    return SINGULAR if load_i32(info, 0) != 0 else 0
+
+
+@noinline
+def _root_of_triangle(loops: int, routines: Lapack, t: Matrix, r: Matrix) -> int:
+    """Write the square root of a Schur factor, block by block (Bjorck and Hammarling 1983, Higham 1987); a status."""
+    zero, n, j = routines.zero, t.rows, 0
+    close = n * eps_of(zero) * largest(t, zero)
+    memset(r.address, np.int32(0), n * n * size_of(zero))
+    while j < n:
+        width = 2 if j + 1 < n and at(t, j + 1, j, zero) != zero else 1
+        if not _root_of_block(part(t, j, j, width, width), part(r, j, j, width, width), close, zero):
+            return NO_REAL_RESULT
+        if j > 0 and _column_of_root(loops, routines, t, r, j, width) != 0:
+            return SINGULAR
+        j += width
+    return 0
+
+
+@always_inline
+def _sqrtm(frame: int, loops: int, routines: Lapack) -> int:
+    p, x, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, X), load_i64(frame, Y)
+    n, zero, size, products, write = (
+        p.n,
+        routines.zero,
+        size_of(routines.zero),
+        routines.products,
+        np.int64(1),
+    )
+    scratch, status = malloc(_schur_bytes(n, zero) + 2 * n * n * size), 0
+    if scratch == 0:
+        return OUT_OF_MEMORY
+    t, u = by_columns(scratch, n, n, zero), by_columns(scratch + n * n * size, n, n, zero)
+    r = by_columns(scratch + _schur_bytes(n, zero), n, n, zero)
+    half = by_rows(r.address + n * n * size, n, n, zero)
+    for _ in range(p.matrices if n > 0 else 0):
+        status = _schur(loops, routines, by_rows(x, n, n, zero), scratch)
+        if status == 0:
+            status = _root_of_triangle(loops, routines, t, r)
+        if status != 0:
+            break
+        product(loops, products, u, r, half, write)
+        product(loops, products, half, transposed(u), by_rows(y, n, n, zero), write)
+        x += n * n * size
+        y += n * n * size
+    free(scratch)
+    return status
+
+
+@always_inline
+def _sqrtm_derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
+    p, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, Y)
+    n, zero, x_bar, y_bar = p.n, routines.zero, load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
+    bytes_, status = n * n * size_of(zero), 0
+    along, into = (y_bar, x_bar) if reverse else (x_bar, y_bar)
+    store = load_i64(frame, STORE) & 1 if reverse else np.int64(1)
+    factors = malloc(_work_bytes(n, n, zero))
+    if factors == 0:
+        return OUT_OF_MEMORY
+    work = factors + _schur_bytes(n, zero)
+    x = by_rows(work + 2 * bytes_, n, n, zero)
+    for _ in range(p.matrices if n > 0 else 0):
+        status = _schur(loops, routines, by_rows(y, n, n, zero), factors)
+        if status == 0:
+            side, transpose = by_rows(along, n, n, zero), np.int64(1 if reverse else 0)
+            status = _solve(loops, routines, factors, factors, side, x, work, transpose)
+        if status != 0:
+            break
+        add(x, by_rows(into, n, n, zero), store, zero)
+        y += bytes_
+        along += bytes_
+        into += bytes_
+    free(factors)
+    return status
+
+
+def sqrtm_forward_f64(frame: int, loops: int) -> int:
+    """Write the principal square root of each matrix of X[0] to Y."""
+    return _sqrtm(frame, loops, F64)
+
+
+def sqrtm_forward_f32(frame: int, loops: int) -> int:
+    """`sqrtm_forward_f64` for float32."""
+    return _sqrtm(frame, loops, F32)
+
+
+def sqrtm_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) the solutions of ``Y^T X + X Y^T = Y_BAR`` to X_BAR[0]."""
+    return _sqrtm_derivative(frame, loops, F64, True)
+
+
+def sqrtm_reverse_f32(frame: int, loops: int) -> int:
+    """`sqrtm_reverse_f64` for float32."""
+    return _sqrtm_derivative(frame, loops, F32, True)
+
+
+def sqrtm_tangent_f64(frame: int, loops: int) -> int:
+    """Write the solutions of ``Y X + X Y = X_BAR[0]`` to Y_BAR."""
+    return _sqrtm_derivative(frame, loops, F64, False)
+
+
+def sqrtm_tangent_f32(frame: int, loops: int) -> int:
+    """`sqrtm_tangent_f64` for float32."""
+    return _sqrtm_derivative(frame, loops, F32, False)

@@ -1,0 +1,372 @@
+"""Determinants, and their logarithms, from LU factors.
+
+The cotangent of a determinant is a multiple of the adjugate, which is there for singular matrices as well: a zero
+pivot is replaced by a tiny one, of which the inverse and the determinant are reciprocal, so that it cancels in their
+product (Stewart 1998, "On the adjugate matrix").
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.lanes.determinants_lanes import (
+    LEAST_PRODUCT,
+    MOST_PRODUCT,
+    det_of_stack,
+    signs_and_products,
+)
+from tapegrad.engine.kernels.lanes.lanes import LEAST, lane_count
+from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.lapack import (
+    F32,
+    F64,
+    FEW,
+    Lapack,
+    at,
+    by_columns,
+    by_rows,
+    factor_bytes,
+    is_singular,
+    libraries,
+    put,
+    triangle_bytes,
+)
+from tapegrad.engine.kernels.language.library import entry
+from tapegrad.engine.kernels.language.library_calls import call_loop
+from tapegrad.engine.kernels.language.matmul import Matrix, transposed
+from tapegrad.engine.kernels.language.raw_memory import (
+    free,
+    load_at,
+    load_f64,
+    load_i32,
+    load_i64,
+    load_record,
+    malloc,
+    memcpy,
+    memset,
+    size_of,
+    stack_words,
+    store_at,
+    store_f64,
+)
+from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
+from tapegrad.engine.kernels.systems.inverses import invert
+from tapegrad.ops.params import LuParams
+
+LIBRARY = libraries(("det", "slogdet"), "getrf", "getri") | {
+    f"slogdet_forward_{dtype}": ("log",) for dtype in ("f64", "f32")
+}
+_LOG, _COLUMN = entry("log"), 256  # determinants whose logarithms are taken at once
+_SCRATCH = 2 * _COLUMN
+_EPS, _SINGLE_EPS = 2.0**-52, 2.0**-23
+_UP, _DOWN, _LARGEST = 2.0**256, 2.0**-256, (2.0 - 2.0**-52) * 2.0**1023
+
+
+@noinline
+def _sign(t: Matrix, exchanges: int, zero: Any) -> Any:
+    """The sign of a determinant, 0 of a singular matrix."""
+    sign = 1.0
+    for i in range(t.rows):
+        pivot = at(t, i, i, zero)
+        if pivot == zero:
+            return 0.0
+        if pivot != pivot:
+            sign = np.nan
+        if (pivot < zero) != (load_i32(exchanges, i) != i + 1):
+            sign = -sign
+    return sign
+
+
+@noinline
+def _det(t: Matrix, exchanges: int, zero: Any) -> Any:
+    value = zero + 1
+    for i in range(t.rows):
+        value *= at(t, i, i, zero)
+        if load_i32(exchanges, i) != i + 1:
+            value = -value
+    return value
+
+
+@noinline
+def _product_of_pivots(t: Matrix, zero: Any) -> tuple[float, float]:
+    """A number and another one whose logarithm, added to it, is that of a determinant's size.
+
+    They are the logarithm of products of pivots that would not have an exact size, and the product of the others.
+    """
+    total, product = 0.0, 1.0
+    for i in range(t.rows):
+        pivot = abs(np.float64(at(t, i, i, zero)))
+        following = float(product * pivot)
+        if not (LEAST_PRODUCT < following < MOST_PRODUCT):
+            total += np.log(product) + np.log(pivot)
+            following = 1.0
+        product = following
+    return total, product
+
+
+@noinline
+def _regularize(t: Matrix, zero: Any) -> bool:
+    """Replace pivots that are zero by a rounding of the largest element; whether there is one that is not zero."""
+    largest = zero
+    for i in range(t.rows):
+        for j in range(i, t.rows):
+            largest = max(largest, abs(at(t, i, j, zero)))
+    tiny = largest * (_EPS if size_of(zero) == 8 else _SINGLE_EPS)
+    if largest == zero:
+        tiny = zero + 1
+    for i in range(t.rows):
+        if at(t, i, i, zero) == zero:
+            put(t, i, i, tiny, zero)
+    return largest != zero
+
+
+@always_inline
+def _brought_near_one(value: float, steps: int) -> tuple[float, int]:
+    """A number between 2**-256 and 1, and by how many steps of 2**256 it has been brought down in all."""
+    while value != 0.0 and abs(value) < _DOWN:
+        value *= _UP
+        steps -= 1
+    while abs(value) > 1.0 and abs(value) <= _LARGEST:
+        value *= _DOWN
+        steps += 1
+    return value, steps
+
+
+@noinline
+def _det_in_steps(t: Matrix, exchanges: int, zero: Any) -> tuple[float, int]:
+    """A determinant that may be beyond floats, as a number near one and steps of 2**256."""
+    value, steps = 1.0, 0
+    for i in range(t.rows):
+        pivot, steps = _brought_near_one(np.float64(at(t, i, i, zero)), steps)
+        if load_i32(exchanges, i) != i + 1:
+            pivot = -pivot
+        value, steps = _brought_near_one(value * pivot, steps)
+    return value, steps
+
+
+@noinline
+def _scale(a: Matrix, value: float, steps: int, zero: Any) -> None:
+    """Multiply a matrix by a number that may be beyond floats, unless the products are."""
+    if steps > 0:
+        value *= _UP
+        steps -= 1
+    for i in range(a.rows):
+        for j in range(a.columns):
+            product = value * np.float64(at(a, i, j, zero))
+            for _ in range(abs(steps) if product != 0.0 else 0):
+                product *= _UP if steps > 0 else _DOWN
+            put(a, i, j, zero + product, zero)
+
+
+@noinline
+def _write_inverse(loops: int, routines: Lapack, factor: int, n: int, scratch: int, logarithm: bool) -> None:
+    """Write an inverse in Fortran's order behind a copy of the factors; or the adjugate, if it is not for a logarithm.
+
+    The adjugate is the inverse times the determinant, both of the matrix without zero pivots.
+    """
+    zero, inverse = routines.zero, scratch + factor_bytes(n, routines.zero)
+    t = by_columns(scratch, n, n, zero)
+    memcpy(scratch, factor, factor_bytes(n, zero))
+    is_not_zero = _regularize(t, zero)
+    value, steps = _det_in_steps(t, scratch + triangle_bytes(n, zero), zero)
+    invert(loops, routines, scratch, n, inverse)
+    if not logarithm:
+        value = value if is_not_zero or n == 1 else 0.0
+        _scale(by_columns(inverse, n, n, zero), value, steps, zero)
+
+
+@noinline
+def _add_multiple(factor: Any, source: Matrix, into: Matrix, zero: Any) -> None:
+    for i in range(into.rows):
+        for j in range(into.columns):
+            put(into, i, j, at(into, i, j, zero) + factor * at(source, i, j, zero), zero)
+
+
+@noinline
+def _inner(a: Matrix, b: Matrix, zero: Any) -> Any:
+    total = zero
+    for i in range(a.rows):
+        for j in range(a.columns):
+            total += at(a, i, j, zero) * at(b, i, j, zero)
+    return total
+
+
+# --- forward ---------------------------------------------------------------------------------------------------
+
+
+@always_inline
+def _det_forward(frame: int, routines: Lapack) -> int:
+    p, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y)
+    n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
+    if n <= FEW and p.matrices >= LEAST:
+        det_of_stack(factor, n, p.matrices, y, zero)
+        return 0
+    for i in range(p.matrices):
+        exchanges = factor + triangle_bytes(n, zero)
+        store_at(y, i * size_of(zero), _det(by_columns(factor, n, n, zero), exchanges, zero), zero)
+        factor += factor_bytes(n, zero)
+    return 0
+
+
+@noinline
+def _write_signs(factor: int, n: int, count: int, y: int, totals: int, products: int, zero: Any) -> None:
+    """Write the signs of some determinants, and what `_product_of_pivots` says of each."""
+    for i in range(count):
+        t, exchanges = by_columns(factor, n, n, zero), factor + triangle_bytes(n, zero)
+        store_at(y, i * size_of(zero), _sign(t, exchanges, zero), zero)
+        total, product = _product_of_pivots(t, zero)
+        store_f64(totals, i, total)
+        store_f64(products, i, product)
+        factor += factor_bytes(n, zero)
+
+
+@noinline
+def _write_signs_and_logarithms(
+    loops: int, factor: int, n: int, count: int, y: int, apart: int, zero: Any
+) -> None:
+    """Write what is asked for of some determinants; the logarithms so many bytes behind the signs."""
+    totals, size = stack_words(_SCRATCH), size_of(zero)
+    products, in_lanes = totals + 8 * _COLUMN, size == 8 and n <= FEW and count >= LEAST
+    memset(totals, np.int32(0), 8 * _COLUMN)
+    most = lane_count(zero) if in_lanes else count
+    for first in range(0, count, most):
+        some, place, own = min(most, count - first), y + first * size, factor + first * factor_bytes(n, zero)
+        if not (in_lanes and signs_and_products(own, n, some - 1, place, products + 8 * first, zero)):
+            _write_signs(own, n, some, place, totals + 8 * first, products + 8 * first, zero)
+    call_loop(loops, _LOG, count, (products, products))
+    for i in range(count):
+        store_at(y, apart + i * size, load_f64(totals, i) + load_f64(products, i), zero)
+
+
+@always_inline
+def _slogdet_forward(frame: int, loops: int, routines: Lapack) -> int:
+    p, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y)
+    n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
+    size, stride = size_of(zero), factor_bytes(n, zero)
+    for first in range(0, p.matrices, _COLUMN):
+        count = min(_COLUMN, p.matrices - first)
+        factors, place = factor + first * stride, y + first * size
+        _write_signs_and_logarithms(loops, factors, n, count, place, p.matrices * size, zero)
+    return 0
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+@always_inline
+def _reverse(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
+    p, x_bar, y_bar = (
+        load_record(load_i64(frame, PARAMS), LuParams),
+        load_i64(frame, X_BAR),
+        load_i64(frame, Y_BAR),
+    )
+    n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
+    size, bytes_, status = size_of(zero), n * n * size_of(zero), 0
+    if load_i64(frame, STORE) & 1:
+        memset(x_bar, np.int32(0), p.matrices * bytes_)
+    scratch = malloc(factor_bytes(n, zero) + bytes_ + 8)
+    if scratch == 0:
+        return OUT_OF_MEMORY
+    inverse = by_columns(scratch + factor_bytes(n, zero), n, n, zero)
+    for i in range(p.matrices):
+        bar = load_at(y_bar, (i + p.matrices if logarithm else i) * size, zero)
+        if bar != zero:
+            if logarithm and is_singular(by_columns(factor, n, n, zero), zero):
+                status = SINGULAR
+                break
+            _write_inverse(loops, routines, factor, n, scratch, logarithm)
+            _add_multiple(bar, transposed(inverse), by_rows(x_bar, n, n, zero), zero)
+        factor += factor_bytes(n, zero)
+        x_bar += bytes_
+    free(scratch)
+    return status
+
+
+@always_inline
+def _tangent(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
+    p, x_dot, y_dot = (
+        load_record(load_i64(frame, PARAMS), LuParams),
+        load_i64(frame, X_BAR),
+        load_i64(frame, Y_BAR),
+    )
+    n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
+    size, bytes_, status = size_of(zero), n * n * size_of(zero), 0
+    memset(y_dot, np.int32(0), (2 * p.matrices if logarithm else p.matrices) * size)
+    if x_dot == 0:
+        return 0
+    scratch = malloc(factor_bytes(n, zero) + bytes_ + 8)
+    if scratch == 0:
+        return OUT_OF_MEMORY
+    inverse = by_columns(scratch + factor_bytes(n, zero), n, n, zero)
+    for i in range(p.matrices):
+        if logarithm and is_singular(by_columns(factor, n, n, zero), zero):
+            status = SINGULAR
+            break
+        _write_inverse(loops, routines, factor, n, scratch, logarithm)
+        along = _inner(by_rows(x_dot, n, n, zero), transposed(inverse), zero)
+        store_at(y_dot, (p.matrices + i if logarithm else i) * size, along, zero)
+        factor += factor_bytes(n, zero)
+        x_dot += bytes_
+    free(scratch)
+    return status
+
+
+def det_forward_f64(frame: int, loops: int) -> int:
+    """Write the determinant of each matrix, by its factors X[1], to Y."""
+    return _det_forward(frame, F64)
+
+
+def det_forward_f32(frame: int, loops: int) -> int:
+    """`det_forward_f64` for float32."""
+    return _det_forward(frame, F32)
+
+
+def det_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) ``y_bar * adjugate.T`` to X_BAR[0]."""
+    return _reverse(frame, loops, F64, False)
+
+
+def det_reverse_f32(frame: int, loops: int) -> int:
+    """`det_reverse_f64` for float32."""
+    return _reverse(frame, loops, F32, False)
+
+
+def det_tangent_f64(frame: int, loops: int) -> int:
+    """Write ``sum(adjugate.T * x_dot)`` to Y_BAR."""
+    return _tangent(frame, loops, F64, False)
+
+
+def det_tangent_f32(frame: int, loops: int) -> int:
+    """`det_tangent_f64` for float32."""
+    return _tangent(frame, loops, F32, False)
+
+
+def slogdet_forward_f64(frame: int, loops: int) -> int:
+    """Write the signs of all determinants, then the logarithms of their sizes, to Y."""
+    return _slogdet_forward(frame, loops, F64)
+
+
+def slogdet_forward_f32(frame: int, loops: int) -> int:
+    """`slogdet_forward_f64` for float32."""
+    return _slogdet_forward(frame, loops, F32)
+
+
+def slogdet_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) the transposed inverse, times the cotangent of the logarithm, to X_BAR[0]."""
+    return _reverse(frame, loops, F64, True)
+
+
+def slogdet_reverse_f32(frame: int, loops: int) -> int:
+    """`slogdet_reverse_f64` for float32."""
+    return _reverse(frame, loops, F32, True)
+
+
+def slogdet_tangent_f64(frame: int, loops: int) -> int:
+    """Write zeros, then the tangents of the logarithms, to Y_BAR."""
+    return _tangent(frame, loops, F64, True)
+
+
+def slogdet_tangent_f32(frame: int, loops: int) -> int:
+    """`slogdet_tangent_f64` for float32."""
+    return _tangent(frame, loops, F32, True)

@@ -1,0 +1,155 @@
+"""Inverses, by LU factors.
+
+The derivatives are ``-Y X_dot Y`` and ``-Y^T Y_bar Y^T`` of the inverse Y (Giles 2008).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.lanes.lanes import LEAST
+from tapegrad.engine.kernels.lanes.lu_lanes import invert_stack
+from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.lapack import (
+    F32,
+    F64,
+    FEW,
+    Lapack,
+    by_columns,
+    by_rows,
+    copy,
+    factor_bytes,
+    info_word,
+    is_singular,
+    libraries,
+    negate,
+    put,
+    triangle_bytes,
+)
+from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
+from tapegrad.engine.kernels.language.raw_memory import (
+    call_by_reference,
+    free,
+    load_i64,
+    load_record,
+    malloc,
+    memcpy,
+    memset,
+    size_of,
+)
+from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
+from tapegrad.engine.kernels.systems.lu import factorize, solve
+from tapegrad.ops.params import LuParams
+
+LIBRARY = libraries(("inv",), "getrf", "getri")
+_BLOCK = 64  # columns that LAPACK works on at once
+
+
+@noinline
+def invert(loops: int, routines: Lapack, factor: int, n: int, inverse: int) -> None:
+    """Write the inverse, in Fortran's order, of a matrix by its factors, which are lost."""
+    zero, order, info = routines.zero, np.int32(n), info_word()
+    exchanges, bytes_ = factor + triangle_bytes(n, zero), n * n * size_of(zero)
+    if n <= FEW:
+        x = by_columns(inverse, n, n, zero)
+        memset(inverse, np.int32(0), bytes_)
+        for i in range(n):
+            put(x, i, i, routines.one, zero)
+        solve(loops, routines, factor, x, np.int64(0))
+        return
+    memcpy(inverse, factor, bytes_)
+    work = malloc(_BLOCK * n * size_of(zero))
+    call_by_reference(
+        loops, routines.getri, (order, inverse, order, exchanges, work, np.int32(_BLOCK * n), info)
+    )
+    free(work)
+
+
+@always_inline
+def _inv(frame: int, loops: int, routines: Lapack) -> int:
+    p, x, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, X), load_i64(frame, Y)
+    n, zero = p.n, routines.zero
+    bytes_, status = n * n * size_of(zero), 0
+    if n <= FEW and p.matrices >= LEAST:
+        return invert_stack(x, p.matrices, n, y, zero)
+    factor = malloc(factor_bytes(n, zero) + bytes_ + 8)
+    if factor == 0:
+        return OUT_OF_MEMORY
+    inverse = factor + factor_bytes(n, zero)
+    for _ in range(p.matrices):
+        copy(by_rows(x, n, n, zero), by_columns(factor, n, n, zero), zero)
+        factorize(loops, routines, factor, n, factor + triangle_bytes(n, zero))
+        if is_singular(by_columns(factor, n, n, zero), zero):
+            status = SINGULAR
+            break
+        invert(loops, routines, factor, n, inverse)
+        copy(by_columns(inverse, n, n, zero), by_rows(y, n, n, zero), zero)
+        x += bytes_
+        y += bytes_
+    free(factor)
+    return status
+
+
+@noinline
+def _between(loops: int, products: Any, y: Matrix, middle: Matrix, scratch: Matrix, into: Matrix) -> None:
+    """Add ``-y @ middle @ y`` to a matrix."""
+    zero = products.zero
+    product(loops, products, y, middle, scratch, np.int64(1))
+    negate(scratch, zero)
+    product(loops, products, scratch, y, into, np.int64(0))
+
+
+@always_inline
+def _inv_derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
+    p, y, y_bar = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y), load_i64(frame, Y_BAR)
+    n, zero, x_bar = p.n, routines.zero, load_i64(frame, X_BAR)
+    bytes_ = n * n * size_of(zero)
+    into, middle = (x_bar, y_bar) if reverse else (y_bar, x_bar)
+    if not reverse or load_i64(frame, STORE) & 1:
+        memset(into, np.int32(0), p.matrices * bytes_)
+    if middle == 0:
+        return 0
+    scratch = malloc(bytes_ + 8)
+    if scratch == 0:
+        return OUT_OF_MEMORY
+    for _ in range(p.matrices):
+        inverse = by_rows(y, n, n, zero)
+        inverse = transposed(inverse) if reverse else inverse
+        own, result = by_rows(middle, n, n, zero), by_rows(into, n, n, zero)
+        _between(loops, routines.products, inverse, own, by_rows(scratch, n, n, zero), result)
+        y += bytes_
+        middle += bytes_
+        into += bytes_
+    free(scratch)
+    return 0
+
+
+def inv_forward_f64(frame: int, loops: int) -> int:
+    """Write the inverse of each matrix of X[0] to Y."""
+    return _inv(frame, loops, F64)
+
+
+def inv_forward_f32(frame: int, loops: int) -> int:
+    """`inv_forward_f64` for float32."""
+    return _inv(frame, loops, F32)
+
+
+def inv_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) ``-y.T @ y_bar @ y.T`` to X_BAR[0]."""
+    return _inv_derivative(frame, loops, F64, True)
+
+
+def inv_reverse_f32(frame: int, loops: int) -> int:
+    """`inv_reverse_f64` for float32."""
+    return _inv_derivative(frame, loops, F32, True)
+
+
+def inv_tangent_f64(frame: int, loops: int) -> int:
+    """Write ``-y @ x_dot @ y`` to Y_BAR."""
+    return _inv_derivative(frame, loops, F64, False)
+
+
+def inv_tangent_f32(frame: int, loops: int) -> int:
+    """`inv_tangent_f64` for float32."""
+    return _inv_derivative(frame, loops, F32, False)

@@ -1,0 +1,324 @@
+"""LU factors with row exchanges, and solutions of linear systems by them.
+
+Factors are words that have no derivative. They are made once, and every instruction that stands on them is
+differentiated by the matrix itself: its cotangents are solutions with the same factors (Giles 2008, "Collected matrix
+derivative results for forward and reverse mode algorithmic differentiation").
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.lanes.lanes import LEAST
+from tapegrad.engine.kernels.lanes.lu_lanes import factor_stack, solve_stack
+from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.lapack import (
+    F32,
+    F64,
+    FEW,
+    Lapack,
+    add,
+    at,
+    by_columns,
+    by_rows,
+    copy,
+    factor_bytes,
+    info_word,
+    is_singular,
+    libraries,
+    negate,
+    put,
+    substitute,
+    triangle_bytes,
+)
+from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
+from tapegrad.engine.kernels.language.raw_memory import (
+    call_by_reference,
+    free,
+    load_at,
+    load_i32,
+    load_i64,
+    load_record,
+    malloc,
+    memcpy,
+    memset,
+    size_of,
+    store_at,
+    store_i32,
+)
+from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
+from tapegrad.ops.params import LuParams, LuSolveParams
+
+LIBRARY = libraries(("lu", "lu_solve"), "getrf")
+
+
+# --- factors of one matrix -------------------------------------------------------------------------------------
+
+
+@always_inline
+def exchange_pair(a: Matrix, i: int, other: int, zero: Any) -> None:
+    if i != other:
+        for j in range(a.columns):
+            before = at(a, i, j, zero)
+            put(a, i, j, at(a, other, j, zero), zero)
+            put(a, other, j, before, zero)
+
+
+@always_inline
+def _factor_fixed(a: int, exchanges: int, n: int, zero: Any) -> None:
+    """`factorize` for few rows, written out for each of these `n` where they are a constant."""
+    size = size_of(zero)
+    for k in range(n):
+        found, largest = k, abs(load_at(a, (k + n * k) * size, zero))
+        for i in range(k + 1, n):
+            value = abs(load_at(a, (i + n * k) * size, zero))
+            if value > largest:
+                found, largest = i, value
+        store_i32(exchanges, k, np.int32(found + 1))
+        if found != k:
+            for j in range(n):
+                before = load_at(a, (k + n * j) * size, zero)
+                store_at(a, (k + n * j) * size, load_at(a, (found + n * j) * size, zero), zero)
+                store_at(a, (found + n * j) * size, before, zero)
+        pivot = load_at(a, (k + n * k) * size, zero)
+        for i in range(k + 1, n):
+            factor = load_at(a, (i + n * k) * size, zero)
+            factor = factor / pivot if pivot != zero else factor
+            store_at(a, (i + n * k) * size, factor, zero)
+            for j in range(k + 1, n):
+                at_ = (i + n * j) * size
+                store_at(a, at_, load_at(a, at_, zero) - factor * load_at(a, (k + n * j) * size, zero), zero)
+
+
+@noinline
+def _factor_few(a: int, n: int, exchanges: int, zero: Any) -> None:
+    if n == 2:
+        _factor_fixed(a, exchanges, 2, zero)
+    elif n == 3:
+        _factor_fixed(a, exchanges, 3, zero)
+    elif n == 4:
+        _factor_fixed(a, exchanges, 4, zero)
+    else:
+        _factor_fixed(a, exchanges, n, zero)
+
+
+@noinline
+def factorize(loops: int, routines: Lapack, a: int, n: int, exchanges: int) -> None:
+    """Replace a matrix in Fortran's order by its triangles. Pivots of a singular matrix are zero."""
+    if n <= FEW:
+        _factor_few(a, n, exchanges, routines.zero)
+        return
+    order = np.int32(n)
+    call_by_reference(loops, routines.getrf, (order, order, a, order, exchanges, info_word()))
+
+
+@noinline
+def exchange_rows(x: Matrix, exchanges: int, backwards: bool, zero: Any) -> None:
+    for step in range(x.rows):
+        i = x.rows - 1 - step if backwards else step
+        exchange_pair(x, i, load_i32(exchanges, i) - 1, zero)
+
+
+@always_inline
+def _solve_fixed(factor: int, exchanges: int, x: int, n: int, zero: Any) -> None:
+    """`solve` for one column of few rows, written out for each of these `n` where they are a constant."""
+    size = size_of(zero)
+    for i in range(n):
+        other = load_i32(exchanges, i) - 1
+        before = load_at(x, i * size, zero)
+        store_at(x, i * size, load_at(x, other * size, zero), zero)
+        store_at(x, other * size, before, zero)
+    for j in range(n):
+        value = load_at(x, j * size, zero)
+        for i in range(j + 1, n):
+            store_at(
+                x,
+                i * size,
+                load_at(x, i * size, zero) - load_at(factor, (i + n * j) * size, zero) * value,
+                zero,
+            )
+    for step in range(n):
+        j = n - 1 - step
+        value = load_at(x, j * size, zero) / load_at(factor, (j + n * j) * size, zero)
+        store_at(x, j * size, value, zero)
+        for i in range(j):
+            store_at(
+                x,
+                i * size,
+                load_at(x, i * size, zero) - load_at(factor, (i + n * j) * size, zero) * value,
+                zero,
+            )
+
+
+@noinline
+def _solve_few(factor: int, exchanges: int, x: int, n: int, zero: Any) -> None:
+    if n == 2:
+        _solve_fixed(factor, exchanges, x, 2, zero)
+    elif n == 3:
+        _solve_fixed(factor, exchanges, x, 3, zero)
+    elif n == 4:
+        _solve_fixed(factor, exchanges, x, 4, zero)
+    else:
+        _solve_fixed(factor, exchanges, x, n, zero)
+
+
+@noinline
+def solve(loops: int, routines: Lapack, factor: int, x: Matrix, transpose: int) -> None:
+    """Solve A X = B in place, or A^T X = B, with the factors of A."""
+    n, zero = x.rows, routines.zero
+    t, exchanges = by_columns(factor, n, n, zero), factor + triangle_bytes(n, zero)
+    if n <= FEW and x.columns == 1 and transpose == 0 and x.row_stride == size_of(zero):
+        _solve_few(factor, exchanges, x.address, n, zero)
+    elif transpose:
+        substitute(loops, routines, transposed(t), x, np.int64(1), np.int64(0))
+        substitute(loops, routines, transposed(t), x, np.int64(0), np.int64(1))
+        exchange_rows(x, exchanges, True, zero)
+    else:
+        exchange_rows(x, exchanges, False, zero)
+        substitute(loops, routines, t, x, np.int64(1), np.int64(1))
+        substitute(loops, routines, t, x, np.int64(0), np.int64(0))
+
+
+# --- lu --------------------------------------------------------------------------------------------------------
+
+
+@always_inline
+def _lu(frame: int, loops: int, routines: Lapack) -> int:
+    p, x, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, X), load_i64(frame, Y)
+    n, zero = p.n, routines.zero
+    if n <= FEW and p.matrices >= LEAST:
+        return factor_stack(x, p.matrices, n, y, zero)
+    for _ in range(p.matrices):
+        copy(by_rows(x, n, n, zero), by_columns(y, n, n, zero), zero)
+        factorize(loops, routines, y, n, y + triangle_bytes(n, zero))
+        x += n * n * size_of(zero)
+        y += factor_bytes(n, zero)
+    return 0
+
+
+def lu_forward_f64(frame: int, loops: int) -> int:
+    """Write the factors of each matrix of X[0], and its row exchanges, to Y."""
+    return _lu(frame, loops, F64)
+
+
+def lu_forward_f32(frame: int, loops: int) -> int:
+    """`lu_forward_f64` for float32."""
+    return _lu(frame, loops, F32)
+
+
+# --- solutions -------------------------------------------------------------------------------------------------
+
+
+@always_inline
+def _lu_solve(frame: int, loops: int, routines: Lapack) -> int:
+    p, zero = load_record(load_i64(frame, PARAMS), LuSolveParams), routines.zero
+    n, factor, y = p.n, load_i64(frame, X + 2), load_i64(frame, Y)
+    bytes_ = n * p.k * size_of(zero)
+    if n <= FEW and p.matrices >= LEAST and p.transpose == 0:
+        return solve_stack(p, factor, load_i64(frame, X + 1), y, zero)
+    memcpy(y, load_i64(frame, X + 1), p.matrices * bytes_)
+    for _ in range(p.matrices):
+        if is_singular(by_columns(factor, n, n, zero), zero):
+            return SINGULAR
+        solve(loops, routines, factor, by_rows(y, n, p.k, zero), p.transpose)
+        factor += p.stride * factor_bytes(n, zero)
+        y += bytes_
+    return 0
+
+
+@noinline
+def _add_outer(
+    loops: int, products: Any, left: Matrix, right: Matrix, into: Matrix, store: int, transpose: int
+) -> None:
+    """Add ``left @ right.T`` to a matrix, or its transpose."""
+    if transpose:
+        product(loops, products, right, transposed(left), into, store)
+    else:
+        product(loops, products, left, transposed(right), into, store)
+
+
+@always_inline
+def _lu_solve_reverse(frame: int, loops: int, routines: Lapack) -> int:
+    p, zero, store = (
+        load_record(load_i64(frame, PARAMS), LuSolveParams),
+        routines.zero,
+        load_i64(frame, STORE),
+    )
+    n, k, factor, y, y_bar = p.n, p.k, load_i64(frame, X + 2), load_i64(frame, Y), load_i64(frame, Y_BAR)
+    a_bar, b_bar, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
+    scratch = malloc(bytes_ + 8)
+    if scratch == 0:
+        return OUT_OF_MEMORY
+    x, store_a = by_rows(scratch, n, k, zero), store & 1
+    for _ in range(p.matrices):
+        memcpy(scratch, y_bar, bytes_)
+        solve(loops, routines, factor, x, 1 - p.transpose)
+        if b_bar != 0:
+            add(x, by_rows(b_bar, n, k, zero), store & 2, zero)
+            b_bar += bytes_
+        if a_bar != 0:
+            negate(x, zero)
+            into = by_rows(a_bar, n, n, zero)
+            _add_outer(loops, routines.products, x, by_rows(y, n, k, zero), into, store_a, p.transpose)
+            a_bar += p.stride * n * n * size_of(zero)
+            store_a &= p.stride
+        factor += p.stride * factor_bytes(n, zero)
+        y += bytes_
+        y_bar += bytes_
+    free(scratch)
+    return 0
+
+
+@always_inline
+def _lu_solve_tangent(frame: int, loops: int, routines: Lapack) -> int:
+    p, zero = load_record(load_i64(frame, PARAMS), LuSolveParams), routines.zero
+    n, k, factor, y, y_dot = p.n, p.k, load_i64(frame, X + 2), load_i64(frame, Y), load_i64(frame, Y_BAR)
+    a_dot, b_dot, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
+    for _ in range(p.matrices):
+        into = by_rows(y_dot, n, k, zero)
+        memset(y_dot, np.int32(0), bytes_)
+        if a_dot != 0:
+            turned = by_rows(a_dot, n, n, zero)
+            turned = transposed(turned) if p.transpose else turned
+            product(loops, routines.products, turned, by_rows(y, n, k, zero), into, np.int64(1))
+            negate(into, zero)
+            a_dot += p.stride * n * n * size_of(zero)
+        if b_dot != 0:
+            add(by_rows(b_dot, n, k, zero), into, np.int64(0), zero)
+            b_dot += bytes_
+        solve(loops, routines, factor, into, p.transpose)
+        factor += p.stride * factor_bytes(n, zero)
+        y += bytes_
+        y_dot += bytes_
+    return 0
+
+
+def lu_solve_forward_f64(frame: int, loops: int) -> int:
+    """Write the solutions with the factors X[2] and the right sides X[1] to Y."""
+    return _lu_solve(frame, loops, F64)
+
+
+def lu_solve_forward_f32(frame: int, loops: int) -> int:
+    """`lu_solve_forward_f64` for float32."""
+    return _lu_solve(frame, loops, F32)
+
+
+def lu_solve_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) the cotangents of matrices and right sides: solutions with the transposed matrices."""
+    return _lu_solve_reverse(frame, loops, F64)
+
+
+def lu_solve_reverse_f32(frame: int, loops: int) -> int:
+    """`lu_solve_reverse_f64` for float32."""
+    return _lu_solve_reverse(frame, loops, F32)
+
+
+def lu_solve_tangent_f64(frame: int, loops: int) -> int:
+    """Write the solutions for ``b_dot - a_dot @ y`` to Y_BAR; either tangent may be absent."""
+    return _lu_solve_tangent(frame, loops, F64)
+
+
+def lu_solve_tangent_f32(frame: int, loops: int) -> int:
+    """`lu_solve_tangent_f64` for float32."""
+    return _lu_solve_tangent(frame, loops, F32)

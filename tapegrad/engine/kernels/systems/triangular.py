@@ -1,0 +1,201 @@
+"""Solutions of linear systems with triangles, and their derivatives.
+
+``T X = B`` has the cotangents ``B_bar = T^-T X_bar`` and ``T_bar = -B_bar X^T``, of which the triangle counts (Giles
+2008).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.lapack import (
+    F32,
+    F64,
+    Lapack,
+    add,
+    at,
+    by_rows,
+    is_singular,
+    libraries,
+    negate,
+    put,
+    substitute,
+)
+from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
+from tapegrad.engine.kernels.language.raw_memory import (
+    free,
+    load_i64,
+    load_record,
+    malloc,
+    memcpy,
+    memset,
+    size_of,
+)
+from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
+from tapegrad.ops.params import TriangularParams
+
+LIBRARY = libraries(("solve_triangular",))
+
+
+@noinline
+def _solve(loops: int, routines: Lapack, triangle: int, x: Matrix, p: Any, transpose: int) -> None:
+    """Solve T X = B in place, or T^T X = B."""
+    t = by_rows(triangle, p.n, p.n, routines.zero)
+    if transpose:
+        substitute(loops, routines, transposed(t), x, 1 - p.lower, p.unit)
+    else:
+        substitute(loops, routines, t, x, p.lower, p.unit)
+
+
+@noinline
+def _add_triangle(source: Matrix, into: Matrix, p: Any, store: int, zero: Any) -> None:
+    """Add the triangle of a matrix to another one; to write it means zeros elsewhere."""
+    for i in range(p.n):
+        first, end = (0, i + 1 - p.unit) if p.lower else (i + p.unit, p.n)
+        if store:
+            for j in range(p.n):
+                put(into, i, j, zero, zero)
+        for j in range(first, end):
+            put(into, i, j, at(into, i, j, zero) + at(source, i, j, zero), zero)
+
+
+@noinline
+def _add_outer(left: Matrix, right: Matrix, into: Matrix, p: Any, store: int, zero: Any) -> None:
+    """Add the triangle of the outer product of two columns."""
+    for i in range(p.n):
+        first, end = (0, i + 1 - p.unit) if p.lower else (i + p.unit, p.n)
+        if store:
+            for j in range(p.n):
+                put(into, i, j, zero, zero)
+        factor = at(left, i, 0, zero)
+        for j in range(first, end):
+            put(into, i, j, at(into, i, j, zero) + factor * at(right, j, 0, zero), zero)
+
+
+@noinline
+def _triangle_cotangent(
+    loops: int,
+    routines: Lapack,
+    left: Matrix,
+    right: Matrix,
+    into: Matrix,
+    scratch: Matrix,
+    p: Any,
+    store: int,
+) -> None:
+    """Add the triangle of ``left @ right.T``."""
+    if p.k == 1:
+        _add_outer(left, right, into, p, store, routines.zero)
+    else:
+        product(loops, routines.products, left, transposed(right), scratch, np.int64(1))
+        _add_triangle(scratch, into, p, store, routines.zero)
+
+
+@always_inline
+def _forward(frame: int, loops: int, routines: Lapack) -> int:
+    p, zero = load_record(load_i64(frame, PARAMS), TriangularParams), routines.zero
+    triangle, y, bytes_ = load_i64(frame, X), load_i64(frame, Y), p.n * p.k * size_of(zero)
+    memcpy(y, load_i64(frame, X + 1), p.matrices * bytes_)
+    for _ in range(p.matrices):
+        if p.unit == 0 and is_singular(by_rows(triangle, p.n, p.n, zero), zero):
+            return SINGULAR
+        _solve(loops, routines, triangle, by_rows(y, p.n, p.k, zero), p, p.transpose)
+        triangle += p.stride * p.n * p.n * size_of(zero)
+        y += bytes_
+    return 0
+
+
+@always_inline
+def _reverse(frame: int, loops: int, routines: Lapack) -> int:
+    p, zero, store = (
+        load_record(load_i64(frame, PARAMS), TriangularParams),
+        routines.zero,
+        load_i64(frame, STORE),
+    )
+    triangle, y, y_bar, n, k = load_i64(frame, X), load_i64(frame, Y), load_i64(frame, Y_BAR), p.n, p.k
+    t_bar, b_bar, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
+    address = malloc(bytes_ + n * n * size_of(zero) + 8)
+    if address == 0:
+        return OUT_OF_MEMORY
+    x, scratch, store_t = by_rows(address, n, k, zero), by_rows(address + bytes_, n, n, zero), store & 1
+    for _ in range(p.matrices):
+        memcpy(address, y_bar, bytes_)
+        _solve(loops, routines, triangle, x, p, 1 - p.transpose)
+        if b_bar != 0:
+            add(x, by_rows(b_bar, n, k, zero), store & 2, zero)
+            b_bar += bytes_
+        if t_bar != 0:
+            negate(x, zero)
+            other, into = by_rows(y, n, k, zero), by_rows(t_bar, n, n, zero)
+            if p.transpose:
+                _triangle_cotangent(loops, routines, other, x, into, scratch, p, store_t)
+            else:
+                _triangle_cotangent(loops, routines, x, other, into, scratch, p, store_t)
+            t_bar += p.stride * n * n * size_of(zero)
+            store_t &= p.stride
+        triangle += p.stride * n * n * size_of(zero)
+        y += bytes_
+        y_bar += bytes_
+    free(address)
+    return 0
+
+
+@always_inline
+def _tangent(frame: int, loops: int, routines: Lapack) -> int:
+    p, zero = load_record(load_i64(frame, PARAMS), TriangularParams), routines.zero
+    triangle, y, y_dot, n, k = load_i64(frame, X), load_i64(frame, Y), load_i64(frame, Y_BAR), p.n, p.k
+    t_dot, b_dot, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
+    scratch = malloc(n * n * size_of(zero) + 8)
+    if scratch == 0:
+        return OUT_OF_MEMORY
+    own = by_rows(scratch, n, n, zero)
+    for _ in range(p.matrices):
+        into = by_rows(y_dot, n, k, zero)
+        memset(y_dot, np.int32(0), bytes_)
+        if t_dot != 0:
+            _add_triangle(by_rows(t_dot, n, n, zero), own, p, np.int64(1), zero)
+            turned = transposed(own) if p.transpose else own
+            product(loops, routines.products, turned, by_rows(y, n, k, zero), into, np.int64(1))
+            negate(into, zero)
+            t_dot += p.stride * n * n * size_of(zero)
+        if b_dot != 0:
+            add(by_rows(b_dot, n, k, zero), into, np.int64(0), zero)
+            b_dot += bytes_
+        _solve(loops, routines, triangle, into, p, p.transpose)
+        triangle += p.stride * n * n * size_of(zero)
+        y += bytes_
+        y_dot += bytes_
+    free(scratch)
+    return 0
+
+
+def solve_triangular_forward_f64(frame: int, loops: int) -> int:
+    """Write the solutions with the triangles X[0] and the right sides X[1] to Y."""
+    return _forward(frame, loops, F64)
+
+
+def solve_triangular_forward_f32(frame: int, loops: int) -> int:
+    """`solve_triangular_forward_f64` for float32."""
+    return _forward(frame, loops, F32)
+
+
+def solve_triangular_reverse_f64(frame: int, loops: int) -> int:
+    """Add (STORE: write) the cotangents of triangles and right sides: solutions with the transposed triangles."""
+    return _reverse(frame, loops, F64)
+
+
+def solve_triangular_reverse_f32(frame: int, loops: int) -> int:
+    """`solve_triangular_reverse_f64` for float32."""
+    return _reverse(frame, loops, F32)
+
+
+def solve_triangular_tangent_f64(frame: int, loops: int) -> int:
+    """Write the solutions for ``b_dot - t_dot @ y`` to Y_BAR; either tangent may be absent."""
+    return _tangent(frame, loops, F64)
+
+
+def solve_triangular_tangent_f32(frame: int, loops: int) -> int:
+    """`solve_triangular_tangent_f64` for float32."""
+    return _tangent(frame, loops, F32)

@@ -1,0 +1,126 @@
+"""Kernels of a tangent stream that are not an op's: loop over tangents, seed them, hand out a Jacobian's columns.
+
+They are called like any other kernel, with a frame whose words mean what is said below, so that the executor
+needs to know nothing of them.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.language.frame import COUNT, PARAMS, STRIDE, WORDS, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.inlining import always_inline
+from tapegrad.engine.kernels.language.raw_memory import (
+    call_kernel,
+    load_at,
+    load_i64,
+    memset,
+    size_of,
+    stack_words,
+    store_at,
+    store_i64,
+)
+
+# Words behind PARAMS of a frame for `over_tangents`; from LOOP_STEPS on a step for each of the words X .. Y_BAR.
+LOOP_COUNT, LOOP_KERNEL, LOOP_PARAMS, LOOP_STEPS = range(4)
+
+
+def over_tangents(frame: int, loops: int) -> int:
+    """Run a structural op's kernel for one tangent after another: its frame, with parameters of our own around them."""
+    local = stack_words(WORDS)
+    for word in range(WORDS):
+        store_i64(local, word, load_i64(frame, word))
+    params = load_i64(frame, PARAMS)
+    store_i64(local, PARAMS, load_i64(params, LOOP_PARAMS))
+    kernel = load_i64(params, LOOP_KERNEL)
+    for _ in range(load_i64(params, LOOP_COUNT)):
+        status = call_kernel(kernel, local, loops)
+        if status != 0:
+            return status
+        for word in range(X, Y_BAR + 1):
+            store_i64(local, word, load_i64(local, word) + load_i64(params, LOOP_STEPS + word - X))
+    return 0
+
+
+# one_hot: COUNT tangents at Y, seed number STRIDE the first of them; PARAMS ``[elements, number of the first]``
+
+
+@always_inline
+def _one_hot(frame: int, zero: Any) -> int:
+    count, y, seed = load_i64(frame, COUNT), load_i64(frame, Y), load_i64(frame, STRIDE)
+    params = load_i64(frame, PARAMS)
+    elements, first = load_i64(params, 0), load_i64(params, 1)
+    memset(y, 0, count * elements * size_of(zero))
+    for t in range(count):
+        k = seed + t - first
+        if 0 <= k < elements:
+            store_at(y, (t * elements + k) * size_of(zero), 1.0, zero)
+    return 0
+
+
+def one_hot_f64(frame: int, loops: int) -> int:
+    """Write tangents that are each zero, or one at a single element."""
+    return _one_hot(frame, np.float64(0))
+
+
+def one_hot_f32(frame: int, loops: int) -> int:
+    """`one_hot_f64` for float32."""
+    return _one_hot(frame, np.float32(0))
+
+
+# columns: the tangents at X, the Jacobian at Y; COUNT seeds from number STRIDE on are there. PARAMS ``[rows, columns,
+# runs, then for each run of seeds: the first one's number, column, and place among the tangents; how many]``
+
+_ROWS_AT_ONCE = 8
+
+
+@always_inline
+def _transpose(
+    x: int, y: int, rows: int, count: int, x_step: int, y_step: int, x_zero: Any, y_zero: Any
+) -> None:
+    """Write `count` lines of `rows` elements at x, `x_step` bytes apart, to columns of lines `y_step` bytes apart."""
+    first: Any = np.int64(0)
+    while first < rows:
+        last = min(first + _ROWS_AT_ONCE, rows)
+        for t in range(count):
+            for i in range(first, last):
+                value = load_at(x, t * x_step + i * size_of(x_zero), x_zero)
+                store_at(y, i * y_step + t * size_of(y_zero), value, y_zero)
+        first = last
+
+
+@always_inline
+def _columns(frame: int, x_zero: Any, y_zero: Any) -> int:
+    x, y, start = load_i64(frame, X), load_i64(frame, Y), load_i64(frame, STRIDE)
+    stop, params = start + load_i64(frame, COUNT), load_i64(frame, PARAMS)
+    rows, columns = load_i64(params, 0), load_i64(params, 1)
+    for k in range(load_i64(params, 2)):
+        run = params + 8 * (3 + 4 * k)
+        seed = load_i64(run, 0)
+        low, high = max(seed, start), min(seed + load_i64(run, 3), stop)
+        if low < high:
+            source = x + (load_i64(run, 2) + low - seed - start) * rows * size_of(x_zero)
+            target = y + (load_i64(run, 1) + low - seed) * size_of(y_zero)
+            x_step, y_step = rows * size_of(x_zero), columns * size_of(y_zero)
+            _transpose(source, target, rows, high - low, x_step, y_step, x_zero, y_zero)
+    return 0
+
+
+def columns_f64_f64(frame: int, loops: int) -> int:
+    """Write float64 tangents to columns of a float64 Jacobian."""
+    return _columns(frame, np.float64(0), np.float64(0))
+
+
+def columns_f64_f32(frame: int, loops: int) -> int:
+    """Write float64 tangents to columns of a float32 Jacobian."""
+    return _columns(frame, np.float64(0), np.float32(0))
+
+
+def columns_f32_f64(frame: int, loops: int) -> int:
+    """Write float32 tangents to columns of a float64 Jacobian."""
+    return _columns(frame, np.float32(0), np.float64(0))
+
+
+def columns_f32_f32(frame: int, loops: int) -> int:
+    """Write float32 tangents to columns of a float32 Jacobian."""
+    return _columns(frame, np.float32(0), np.float32(0))

@@ -1,0 +1,167 @@
+"""Reductions over any axes, and scans along any axis, recorded and run in one call.
+
+A sum adds into a result of zeros that is seen with the operand's shape, with strides of 0 along the reduced axes. Other
+reductions, and scans, go line by line along a last dimension: the operand is seen with one that stands for all the
+reduced axes, or is copied where its strides do not allow that.
+"""
+
+from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
+from tapegrad.engine.kernels.language.raw_memory import stack_words, store_i64
+from tapegrad.engine.sweep.binding.bind import op_word
+from tapegrad.engine.sweep.eager.eager import commit, elementwise, is_superseded, kernel_of, lacks_driver, run
+from tapegrad.engine.tape.append import add_tensor_ref
+from tapegrad.engine.tape.fields import columns as col
+from tapegrad.engine.tape.fields.geometry import extent, item_size, stride
+from tapegrad.engine.tape.fields.instruction import Instruction
+from tapegrad.engine.tape.fields.layout import (
+    BROADCAST_SUM,
+    E_KERNEL,
+    E_MEMORY,
+    E_NDIM,
+    E_PARALLEL,
+    E_SHAPES,
+    E_SUPERSEDED,
+    MAX_NDIM,
+    NONE,
+    OP_KIND,
+)
+from tapegrad.engine.tape.release import drop_tensor_ref
+from tapegrad.engine.tape.slots import result_slot
+from tapegrad.engine.tape.views import VIEW_WORDS, describe, describe_like, view_as
+
+
+@inline_njit
+def _reduced_slot(header, x, axes, keepdims, zeroed):
+    """A slot on a new buffer for the result, without the reduced axes or with extents of 1."""
+    geometry, kept = stack_words(MAX_NDIM), 0
+    for d in range(col.ndim(header, x)):
+        reduced = (axes >> d) & 1
+        if keepdims or not reduced:
+            store_i64(geometry, kept, 1 if reduced else extent(header, x, d))
+            kept += 1
+    return result_slot(header, col.dtype(header, x), kept, geometry, zeroed)
+
+
+@inline_njit
+def _repeated(header, y, x, axes):
+    """The contiguous result `y` with x's extents and strides of 0 along the reduced axes."""
+    seen, ndim = stack_words(VIEW_WORDS), col.ndim(header, x)
+    by = item_size(col.dtype(header, y))
+    for d in range(ndim - 1, -1, -1):
+        reduced = (axes >> d) & 1
+        describe(seen, d, extent(header, x, d), 0 if reduced else by)
+        by *= 1 if reduced else extent(header, x, d)
+    return view_as(header, y, ndim, 0, seen)
+
+
+@inline_njit
+def _describe_lines(seen, header, x, axes):
+    """Describe `x` with a last dimension in place of the reduced axes; how many there are, NONE if there is none."""
+    kept, count, by = 0, 1, item_size(col.dtype(header, x))
+    for d in range(col.ndim(header, x)):
+        n, step = extent(header, x, d), stride(header, x, d)
+        if not (axes >> d) & 1:
+            describe(seen, kept, n, step)
+            kept += 1
+        elif n != 1:
+            if count != 1 and by != n * step:
+                return NONE
+            count *= n
+            by = step
+    describe(seen, kept, count, by)
+    return kept + 1
+
+
+@inline_njit
+def _turned(header, x, axes):
+    """`x` with the reduced axes behind the others."""
+    seen, ndim, k = stack_words(VIEW_WORDS), col.ndim(header, x), 0
+    for reduced in range(2):
+        for d in range(ndim):
+            if (axes >> d) & 1 == reduced:
+                describe_like(seen, k, header, x, d)
+                k += 1
+    return view_as(header, x, ndim, col.offset(header, x), seen)
+
+
+@inline_njit
+def _lines(header, x, axes, copy, recording):
+    """`x` with a last dimension in place of the reduced axes, or a recorded copy of it; with a handle, or an error."""
+    seen = stack_words(VIEW_WORDS)
+    ndim = _describe_lines(seen, header, x, axes)
+    if ndim != NONE:
+        return view_as(header, x, ndim, col.offset(header, x), seen)
+    turned = _turned(header, x, axes)
+    copied = elementwise(header, copy, turned, NONE, NONE, recording)
+    drop_tensor_ref(header, turned)
+    if copied < 0:
+        return copied
+    kept = 0
+    for d in range(col.ndim(header, x)):
+        kept += 1 - ((axes >> d) & 1)
+    lines = view_as(header, copied, _describe_lines(seen, header, copied, -1 << kept), 0, seen)
+    drop_tensor_ref(header, copied)
+    return lines
+
+
+@inline_njit
+def _run_along(header, op, result, x, dtype, recording):
+    """Record and run an op of one operand whose result is seen as it needs, and let go of both."""
+    instruction = Instruction(op, result, x, NONE, NONE, 0)
+    run(header, instruction, dtype)
+    commit(header, instruction, recording)
+    drop_tensor_ref(header, result)
+    drop_tensor_ref(header, x)
+
+
+@entry_point()
+def record_reduction(header, op, x, axes, keepdims, copy, recording):
+    """Record and run a reduction of slot x over the axes of a bit mask. `copy` is the op code of copying."""
+    dtype, ndim, is_sum = (
+        col.dtype(header, x),
+        col.ndim(header, x),
+        op_word(header, op, OP_KIND) == BROADCAST_SUM,
+    )
+    if is_superseded(header, x, NONE, NONE):
+        return E_SUPERSEDED
+    if kernel_of(header, op, dtype, 0) == 0:
+        return E_KERNEL
+    if lacks_driver(header, op, col.geometry(header, x), ndim):
+        return E_PARALLEL
+    if ndim == MAX_NDIM and not is_sum:
+        return E_NDIM
+    operand = x
+    if is_sum:
+        add_tensor_ref(header, x)
+    else:
+        operand = _lines(header, x, axes, copy, recording)
+        if operand < 0:
+            return operand
+    y = _reduced_slot(header, x, axes, keepdims, is_sum)
+    if y == NONE:
+        drop_tensor_ref(header, operand)
+        return E_MEMORY
+    add_tensor_ref(header, y)
+    last = -1 << (col.ndim(header, operand) - 1)
+    _run_along(header, op, _repeated(header, y, operand, axes if is_sum else last), operand, dtype, recording)
+    return y
+
+
+@entry_point()
+def record_scan(header, op, x, axis, recording):
+    """Record and run an op that makes a line along an axis of each line of its operand."""
+    dtype, ndim = col.dtype(header, x), col.ndim(header, x)
+    if is_superseded(header, x, NONE, NONE):
+        return E_SUPERSEDED
+    if kernel_of(header, op, dtype, 0) == 0:
+        return E_KERNEL
+    if axis < 0 or axis >= ndim:
+        return E_SHAPES
+    if lacks_driver(header, op, col.geometry(header, x), ndim):
+        return E_PARALLEL
+    y = result_slot(header, dtype, ndim, col.geometry(header, x), False)
+    if y == NONE:
+        return E_MEMORY
+    add_tensor_ref(header, y)
+    _run_along(header, op, _turned(header, y, 1 << axis), _turned(header, x, 1 << axis), dtype, recording)
+    return y

@@ -1,0 +1,107 @@
+"""What the rule of an instruction reads of earlier versions of memory, brought back while the rule runs.
+
+See `engine.tape.history`. The contents stay in the history, so that the same sweep, or another one, may go on to other
+versions.
+"""
+
+from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
+from tapegrad.engine.kernels.language.raw_memory import load_i64
+from tapegrad.engine.sweep.eager.eager import record_any
+from tapegrad.engine.tape.append import saved
+from tapegrad.engine.tape.fields import columns as col
+from tapegrad.engine.tape.fields.instruction import instruction_at
+from tapegrad.engine.tape.fields.layout import ALL_LIVE, E_MEMORY, HISTORIES, NONE, READ_LATER, SUPERSEDED
+from tapegrad.engine.tape.history import contents_of, give_own_contents, lies_in_history
+
+
+@inline_njit
+def _slot_of(instruction, k):
+    """Slot of operand `k`, or for 3 of the result."""
+    if k == 3:
+        return instruction.result
+    return instruction.a if k == 0 else (instruction.b if k == 1 else instruction.c)
+
+
+@inline_njit
+def _read_from_history(header, instruction, mask, k):
+    """The buffer of operand `k`, or of the result (3), if the rule reads it and it lies in a history; or NONE."""
+    if (mask >> k) & 1 == 0:
+        return NONE
+    buffer = col.buffer(header, _slot_of(instruction, k))
+    return buffer if lies_in_history(header, buffer) else NONE
+
+
+@inline_njit
+def bring_back(header, i):
+    """Let the primals that the rule of instruction `i` reads be what they were; whether there was memory."""
+    if load_i64(header, HISTORIES) == 0:
+        return True
+    instruction = instruction_at(header, i)
+    mask = saved(header, instruction)
+    for k in range(4):
+        buffer = _read_from_history(header, instruction, mask, k)
+        if buffer != NONE:
+            contents = contents_of(header, buffer)
+            col.set_primal(header, buffer, contents)
+            if contents == 0:
+                leave_behind(header, i)
+                return False
+    return True
+
+
+@inline_njit
+def leave_behind(header, i):
+    """Undo `bring_back`."""
+    if load_i64(header, HISTORIES) == 0:
+        return
+    instruction = instruction_at(header, i)
+    mask = saved(header, instruction)
+    for k in range(4):
+        buffer = _read_from_history(header, instruction, mask, k)
+        if buffer != NONE:
+            col.set_primal(header, buffer, 0)
+
+
+@inline_njit
+def take_own(header, i):
+    """Give the buffers that the rule of instruction `i` reads contents of their own; whether there was memory."""
+    if load_i64(header, HISTORIES) == 0:
+        return True
+    instruction = instruction_at(header, i)
+    mask = saved(header, instruction)
+    for k in range(4):
+        buffer = _read_from_history(header, instruction, mask, k)
+        if buffer != NONE and not give_own_contents(header, buffer):
+            return False
+    return True
+
+
+# --- rules on Tensors --------------------------------------------------------------------------------------------
+
+GONE, THERE, EARLIER = range(3)
+
+
+@entry_point()
+def where_primal_is(header, slot):
+    """THERE: a primal can be computed with. EARLIER: an earlier version's, it is to be copied. GONE: it is lost."""
+    buffer = col.buffer(header, slot)
+    if col.flags(header, buffer) & SUPERSEDED and load_i64(header, ALL_LIVE) == 0:
+        return EARLIER if col.primal(header, buffer) != 0 or lies_in_history(header, buffer) else GONE
+    return THERE if col.primal(header, buffer) != 0 else GONE
+
+
+@entry_point()
+def copy_earlier(header, op, slot, recording):
+    """Record and run a copy, the op `op`, of a slot on an earlier version."""
+    buffer = col.buffer(header, slot)
+    in_history = lies_in_history(header, buffer)
+    col.set_flags(header, buffer, col.flags(header, buffer) | READ_LATER)
+    if in_history:
+        contents = contents_of(header, buffer)
+        if contents == 0:
+            return E_MEMORY
+        col.set_primal(header, buffer, contents)
+    result = record_any(header, op, slot, NONE, NONE, recording)
+    if in_history:
+        col.set_primal(header, buffer, 0)
+    return result

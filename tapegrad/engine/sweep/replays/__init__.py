@@ -1,0 +1,12 @@
+"""Replays of bound programs: their loop, their handles and workspaces, and lanes. Read `replay` first.
+
+In reading order; each imports only those above it:
+
+    handle_fields                  the words of a handle
+    offsets                        places in a workspace
+    passes                         the loops of passes over a recording
+    replay                         replay
+    lanes                          bound programs of many instances at once
+    workspace_pool                 the pool of a way's workspaces, made as they are needed and taken by any thread
+    handle_calls                   calls of one on raw addresses, from compiled code and from C
+"""

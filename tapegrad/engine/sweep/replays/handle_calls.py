@@ -1,0 +1,392 @@
+"""Calls of a compiled function by its handle, on raw addresses: from compiled code and from C, on any thread.
+
+`call_handle` is a C function, ``int64 call_handle(int64 handle, int64 addresses)``. `addresses` leads to those of the
+inputs and then of the results; 0 stands for a result that is not wanted. A result may lie where an input does.
+"""
+
+import math
+
+import numba
+
+from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
+from tapegrad.engine.kernels.language.raw_memory import (
+    calloc,
+    free,
+    load_i32,
+    load_i64,
+    memcpy,
+    memset,
+    stack_words,
+    store_f32,
+    store_f64,
+    store_i64,
+)
+from tapegrad.engine.kernels.language.status import (
+    GUARD_FAILED,
+    HANDLE_FREED,
+    NOT_FINITE_RESULT,
+    OUT_OF_MEMORY,
+)
+from tapegrad.engine.sweep.replays.handle_fields import (
+    ADDRESSES,
+    ARGUMENTS,
+    AT_ADDRESS,
+    BYTES,
+    COLUMNS,
+    CONSTANT_COUNT,
+    CONSTANTS,
+    COPIES,
+    COPY_AT,
+    COPY_BYTES,
+    COPY_COUNT,
+    COPY_FROM,
+    COPY_TO,
+    COPY_WORDS,
+    DTYPES,
+    FAILED_CALLS,
+    GRADIENT,
+    HANDLE,
+    IN_WORKSPACE,
+    INPUTS,
+    KIND,
+    LAST,
+    PORTS,
+    ROWS,
+    SITES,
+    SIZES,
+    STOPPED_AT,
+    WAY,
+    WAY_COUNT,
+    WAY_WORDS,
+    WAYS,
+    WORKSPACES,
+)
+from tapegrad.engine.sweep.replays.replay import (
+    BINDING_COUNT,
+    BINDING_WORDS,
+    BINDINGS,
+    PORT_ADDRESS,
+    PORT_ROW_BYTES,
+    place,
+    run_chunks,
+    run_forward,
+    run_reverse,
+    run_rows,
+    store_seed,
+)
+from tapegrad.engine.sweep.replays.replay import STOPPED_AT as PROGRAM_STOPPED_AT
+from tapegrad.engine.sweep.replays.workspace_pool import acquire, make_workspace, release
+from tapegrad.engine.sweep.threading.synchronization import atomic_add
+from tapegrad.engine.tape.fields.layout import F32, F64
+
+_F64_EXPONENT = 0x7FF0000000000000
+_F32_EXPONENT = 0x7F800000
+
+
+@inline_njit
+def _meets_constant(handle, begin, end):
+    """Return whether bytes overlap a constant: the first one that ends behind `begin` begins before `end`."""
+    constants, low = load_i64(handle, CONSTANTS), 0
+    count = load_i64(handle, CONSTANT_COUNT)
+    high = count
+    while low < high:
+        middle = (low + high) // 2
+        if load_i64(constants, 2 * middle + 1) <= begin:
+            low = middle + 1
+        else:
+            high = middle
+    return low < count and load_i64(constants, 2 * low) < end
+
+
+@inline_njit
+def _meets_operand(handle, addresses, number):
+    """Return whether a result lies in the memory of an input or a constant."""
+    bytes_, begin = load_i64(handle, BYTES), load_i64(addresses, number)
+    end = begin + load_i64(bytes_, number)
+    for k in range(load_i64(handle, INPUTS)):
+        other = load_i64(addresses, k)
+        if begin < other + load_i64(bytes_, k) and other < end:
+            return True
+    return _meets_constant(handle, begin, end)
+
+
+@inline_njit
+def _port_address(handle, way, workspace, addresses, k):
+    """Where port k goes: to the caller's array, or to a place in the workspace."""
+    pair = load_i64(way, PORTS) + 16 * k
+    number = load_i64(pair, 0)
+    if number >= 0:
+        given = load_i64(addresses, number)
+        if number < load_i64(handle, INPUTS) or (
+            given != 0 and not _meets_operand(handle, addresses, number)
+        ):
+            return given
+    return workspace + load_i64(pair, 1)
+
+
+@inline_njit
+def plug(handle, way, workspace, addresses):
+    """Let the ports of a workspace lead to the arguments of a call."""
+    bindings = load_i64(workspace, BINDINGS)
+    for k in range(load_i64(workspace, BINDING_COUNT)):
+        binding = bindings + 8 * BINDING_WORDS * k
+        address = _port_address(handle, way, workspace, addresses, k)
+        # Where they led before, they lead still; but rows of a Jacobian go to one place after the other
+        if load_i64(binding, PORT_ADDRESS) != address or load_i64(binding, PORT_ROW_BYTES) != 0:
+            store_i64(binding, PORT_ADDRESS, address)
+            place(binding, address)
+
+
+@inline_njit
+def run(way, workspace):
+    """Run the program of a way on a workspace whose ports are plugged."""
+    kind = load_i64(way, KIND)
+    if kind == ROWS:
+        return run_rows(workspace)
+    if kind != GRADIENT:
+        return run_chunks(workspace)
+    store_seed(workspace, 0, 1.0)  # a segment with both sweeps in it reads the seed from the beginning on
+    status = run_forward(workspace)
+    if status == 0:
+        store_seed(workspace, 0, 1.0)
+        status = run_reverse(workspace)
+    return status
+
+
+@inline_njit
+def _take_from_ports(handle, way, workspace, addresses):
+    """Copy the results whose ports led to the workspace for the sake of operands in the same memory."""
+    bindings, ports = load_i64(workspace, BINDINGS), load_i64(way, PORTS)
+    for k in range(load_i64(workspace, BINDING_COUNT)):
+        number = load_i64(ports, 2 * k)
+        if number >= load_i64(handle, INPUTS):
+            wanted, used = (
+                load_i64(addresses, number),
+                load_i64(bindings, BINDING_WORDS * k + PORT_ADDRESS),
+            )
+            if wanted != used and wanted != 0:
+                memcpy(wanted, used, load_i64(load_i64(handle, BYTES), number))
+
+
+@inline_njit
+def deliver(handle, way, workspace, addresses):
+    """Write the results that no port has written to the caller's memory.
+
+    Copies of inputs and constants come first, for another result may go to the memory of those.
+    """
+    for k in range(load_i64(way, COPY_COUNT)):
+        copy = load_i64(way, COPIES) + 8 * COPY_WORDS * k
+        target, kind, source = (
+            load_i64(addresses, load_i64(copy, COPY_TO)),
+            load_i64(copy, COPY_FROM),
+            load_i64(copy, COPY_AT),
+        )
+        if target == 0:
+            continue
+        if kind == IN_WORKSPACE:
+            source += workspace
+        elif kind != AT_ADDRESS:
+            source = load_i64(addresses, source)
+        memcpy(target, source, load_i64(copy, COPY_BYTES))
+    _take_from_ports(handle, way, workspace, addresses)
+
+
+@inline_njit
+def run_way(handle, way, workspace, addresses):
+    """Run a way on a workspace of it, for the arguments of a call."""
+    plug(handle, way, workspace, addresses)
+    status = run(way, workspace)
+    if status == 0:
+        deliver(handle, way, workspace, addresses)
+    elif status == GUARD_FAILED:
+        store_i64(way, STOPPED_AT, load_i64(workspace, PROGRAM_STOPPED_AT))
+    return status
+
+
+@inline_njit
+def _way_at(last, turn):
+    """Number of the way that is tried in a turn: the last one first, then the others."""
+    if turn == 0:
+        return last
+    return turn - 1 if turn <= last else turn
+
+
+@inline_njit
+def _call_way(handle, way, addresses):
+    workspace = acquire(way)
+    if workspace == 0:
+        return OUT_OF_MEMORY
+    status = run_way(handle, way, workspace, addresses)
+    release(workspace)
+    return status
+
+
+@inline_njit
+def call(handle, addresses):
+    """Call a compiled function, and count the call if it fails; its status."""
+    status = _call_ways(handle, addresses)
+    if status != 0:
+        atomic_add(handle + 8 * FAILED_CALLS, 1)
+    return status
+
+
+@inline_njit
+def _call_ways(handle, addresses):
+    """Run the way whose guards hold. GUARD_FAILED if there is none."""
+    last = load_i64(handle, LAST)
+    for turn in range(load_i64(handle, WAY_COUNT)):
+        number = _way_at(last, turn)
+        way = load_i64(handle, WAYS) + 8 * WAY_WORDS * number
+        status = _call_way(handle, way, addresses)
+        if status != GUARD_FAILED:
+            if number != last:
+                store_i64(handle, LAST, number)
+            return status
+    return GUARD_FAILED
+
+
+# --- C functions --------------------------------------------------------------------------------------------------
+
+
+def call_handle(handle: int, addresses: int) -> int:
+    """Call a compiled function."""
+    return call(handle, addresses)
+
+
+@inline_njit
+def _is_finite(address, count, dtype):
+    for k in range(count):
+        if dtype == F64 and load_i64(address, k) & _F64_EXPONENT == _F64_EXPONENT:
+            return False
+        if dtype == F32 and load_i32(address, k) & _F32_EXPONENT == _F32_EXPONENT:
+            return False
+    return True
+
+
+def call_finite(handle: int, addresses: int) -> int:
+    """Call a compiled function; NOT_FINITE_RESULT if one of the results is nan or infinite."""
+    status = call(handle, addresses)
+    if status != 0:
+        return status
+    sizes, dtypes = load_i64(handle, SIZES), load_i64(handle, DTYPES)
+    for k in range(load_i64(handle, INPUTS), load_i64(handle, ARGUMENTS)):
+        address = load_i64(addresses, k)
+        if address != 0 and not _is_finite(address, load_i64(sizes, k), load_i64(dtypes, k)):
+            return NOT_FINITE_RESULT
+    return 0
+
+
+@inline_njit
+def _fill_with_nan(address, bytes_, dtype):
+    """Fill memory with what stands for no number: nan, or zeros of integers."""
+    memset(address, 0, bytes_)
+    if dtype == F64:
+        for k in range(bytes_ // 8):
+            store_f64(address, k, numba.float64(math.nan))
+    elif dtype == F32:
+        for k in range(bytes_ // 4):
+            store_f32(address, k, numba.float32(math.nan))
+
+
+def call_or_nan(handle: int, addresses: int) -> int:
+    """Call a compiled function; where it fails, all results are nan."""
+    status = call(handle, addresses)
+    if status != 0:
+        bytes_, dtypes = load_i64(handle, BYTES), load_i64(handle, DTYPES)
+        for k in range(load_i64(handle, INPUTS), load_i64(handle, ARGUMENTS)):
+            if load_i64(addresses, k) != 0:
+                _fill_with_nan(load_i64(addresses, k), load_i64(bytes_, k), load_i64(dtypes, k))
+    return status
+
+
+def failure(handle: int, number: int) -> int:
+    """Address of a text: where the guard is that has failed last on a way; 0 if none has, or there is no such way."""
+    if number < 0 or number >= load_i64(handle, WAY_COUNT):
+        return 0
+    way = load_i64(handle, WAYS) + 8 * WAY_WORDS * number
+    row = load_i64(way, STOPPED_AT)
+    return load_i64(load_i64(way, SITES), row) if row >= 0 else 0
+
+
+def call_freed(handle: int, addresses: int) -> int:
+    """Stand for the entry of a compiled function that nobody has kept."""
+    return HANDLE_FREED
+
+
+# --- from Python --------------------------------------------------------------------------------------------------
+
+
+@entry_point(nogil=True)
+def call_each(handle, points, step, values, count):
+    """Call a function of an array that returns a number for arrays `step` bytes apart; a status that is not 0, or 0."""
+    words = stack_words(2)
+    for k in range(count):
+        store_i64(words, 0, points + k * step)
+        store_i64(words, 1, values + 8 * k)
+        status = call(handle, words)
+        if status != 0:
+            return status
+    return 0
+
+
+# --- sessions -----------------------------------------------------------------------------------------------------
+
+
+@inline_njit
+def open_session(handle, addresses, session):
+    """Begin many calls with arguments at the same addresses, on workspaces that nobody else uses; a status."""
+    store_i64(session, HANDLE, handle)
+    store_i64(session, ADDRESSES, addresses)
+    store_i64(session, WAY, load_i64(handle, LAST))
+    store_i64(session, WORKSPACES, calloc(load_i64(handle, WAY_COUNT), 8))
+    return 0 if load_i64(session, WORKSPACES) != 0 else OUT_OF_MEMORY
+
+
+@inline_njit
+def _evaluate_way(session, number):
+    handle, addresses = load_i64(session, HANDLE), load_i64(session, ADDRESSES)
+    way, workspaces = load_i64(handle, WAYS) + 8 * WAY_WORDS * number, load_i64(session, WORKSPACES)
+    workspace = load_i64(workspaces, number)
+    if workspace == 0:
+        workspace = make_workspace(way)
+        if workspace == 0:
+            return OUT_OF_MEMORY
+        store_i64(workspaces, number, workspace)
+    return run_way(handle, way, workspace, addresses)
+
+
+@inline_njit
+def evaluate(session):
+    """Call the function of a session with what lies at its addresses now."""
+    last = load_i64(session, WAY)
+    handle = load_i64(session, HANDLE)
+    for turn in range(load_i64(handle, WAY_COUNT)):
+        number = _way_at(last, turn)
+        status = _evaluate_way(session, number)
+        if status != GUARD_FAILED:
+            store_i64(session, WAY, number)
+            return status
+    return GUARD_FAILED
+
+
+@inline_njit
+def column(session, seed):
+    """Where a program of columns has left the tangents along a seed in `evaluate`; 0 where they are zeros."""
+    number = load_i64(session, WAY)
+    way = load_i64(load_i64(session, HANDLE), WAYS) + 8 * WAY_WORDS * number
+    offset = load_i64(load_i64(way, COLUMNS), seed)
+    return 0 if offset < 0 else load_i64(load_i64(session, WORKSPACES), number) + offset
+
+
+@inline_njit
+def close_session(session):
+    """End a session."""
+    workspaces = load_i64(session, WORKSPACES)
+    if workspaces == 0:
+        return
+    for k in range(load_i64(load_i64(session, HANDLE), WAY_COUNT)):
+        workspace = load_i64(workspaces, k)
+        if workspace != 0:
+            release(workspace)
+    free(workspaces)
+    store_i64(session, WORKSPACES, 0)

@@ -1,0 +1,444 @@
+"""Lanes: a program of many instances at once, block by block.
+
+A *lane* is the place of an instance in a block. A program over lanes has them in the last dimension of its arrays, so
+what a block needs of the caller's arrays, where instances come first, is brought to memory of the workspace before the
+streams run, and results from there. A block that is not full has its last instance several times.
+
+A *job* is one call: so many instances, divided into chunks of blocks, which threads may share. Each chunk takes one of
+the job's workspaces that is free.
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
+from tapegrad.engine.kernels.lanes.transpose import transpose
+from tapegrad.engine.kernels.language.frame import PARAMS, WORDS, Y_BAR, X
+from tapegrad.engine.kernels.language.inlining import always_inline
+from tapegrad.engine.kernels.language.raw_memory import (
+    call_kernel,
+    free,
+    load_at,
+    load_i64,
+    load_u8,
+    malloc,
+    memcpy,
+    memset,
+    size_of,
+    stack_words,
+    store_at,
+    store_f32,
+    store_f64,
+    store_i64,
+    store_u8,
+)
+from tapegrad.engine.kernels.language.status import GUARD_FAILED, OUT_OF_MEMORY
+from tapegrad.engine.sweep.replays import replay
+from tapegrad.engine.sweep.replays.replay import place, run_stream
+from tapegrad.engine.sweep.threading.chunks import FRAME, KERNEL, LAUNCH_WORDS, LENGTH, SPLIT, TASK, TOTAL
+from tapegrad.engine.sweep.threading.pool import share
+from tapegrad.engine.sweep.threading.synchronization import atomic_store, compare_and_swap
+from tapegrad.engine.tape.fields.layout import F32
+
+MOST_LANES = 128  # of a program that a job runs
+
+# Words of a job.
+(
+    LANES,  # in a block
+    INSTANCES,
+    CHUNK,  # instances in a chunk, a multiple of the lanes
+    FAILED,  # address of a byte for each instance: 1 where its results are not computed
+    PORTS,  # address of the ports
+    PORT_COUNT,
+    OUTSIDE,  # for each port: address of the caller's array, and bytes from an instance to the next
+    WORKSPACES,  # address of the addresses of workspaces
+    WORKSPACE_COUNT,
+) = range(9)
+JOB_WORDS = 9
+
+# Words of a workspace. The first is alone in its cache line, for threads look at it.
+TAKEN = 0  # 1 while a chunk runs on it
+(
+    PROGRAM,  # address of its program's block
+    WIDTH,  # lanes
+    MASK,  # address of a byte for each lane: 1 where a guard has failed
+    ROWS,  # how many times the second stream runs, each for one element of the first output; -1: once, seeded before
+    INSIDE,  # address for each port of the memory that has the lanes
+) = range(8, 13)
+WORKSPACE_WORDS = 16
+
+# Words of a port.
+(
+    DIRECTION,
+    BINDING,  # which of the program's, -1: none
+    ITEM,  # bytes of an element; of an instance that is one behind another inside, all its bytes
+    OUTER,  # elements of an instance: OUTER times INNER, one behind another inside
+    INNER,
+    OUTER_STEP,  # bytes between them outside
+    INNER_STEP,
+    ROW_BYTES,  # from one row of a Jacobian to the next inside; 0: the same for all
+) = range(8)
+PORT_WORDS = 8
+SHARED, TAKE, GIVE = range(3)  # used where it is by all lanes; brought in; brought out
+
+# Words behind PARAMS of a frame for `guard_over_lanes`, whose Y_BAR is the mask.
+GUARD_LANES, GUARD_KERNEL, GUARD_PARAMS, GUARD_STEP = range(4)
+
+
+def guard_over_lanes(frame: int, loops: int) -> int:
+    """Run a guard for each lane, and note for which of them it fails."""
+    local, params = stack_words(WORDS), load_i64(frame, PARAMS)
+    for word in range(WORDS):
+        store_i64(local, word, load_i64(frame, word))
+    store_i64(local, PARAMS, load_i64(params, GUARD_PARAMS))
+    for lane in range(load_i64(params, GUARD_LANES)):
+        status = call_kernel(load_i64(params, GUARD_KERNEL), local, loops)
+        if status == GUARD_FAILED:
+            store_u8(load_i64(frame, Y_BAR), lane, np.uint8(1))
+        elif status != 0:
+            return status
+        store_i64(local, X, load_i64(local, X) + load_i64(params, GUARD_STEP))
+    return 0
+
+
+@always_inline
+def _take(outside: int, step: int, inside: int, port: int, count: int, lanes: int, zero: Any) -> None:
+    """Bring the instances of a block to lanes; those that are too many get the last one."""
+    elements, size = load_i64(port, INNER), size_of(zero)
+    count = min(count, 1) if step == 0 else count
+    transpose(outside, step, inside, lanes * size, count, elements, zero)
+    for k in range(elements if count < lanes else 0):
+        line = inside + k * lanes * size
+        last = load_at(line, (count - 1) * size, zero)
+        for lane in range(count, lanes):
+            store_at(line, lane * size, last, zero)
+
+
+@always_inline
+def _give(outside: int, step: int, inside: int, port: int, count: int, lanes: int, zero: Any) -> None:
+    """Bring the lanes of a block to the instances, in runs that lie side by side outside."""
+    line = lanes * size_of(zero)
+    runs, run, apart, stride = (
+        load_i64(port, OUTER),
+        load_i64(port, INNER),
+        load_i64(port, INNER),
+        np.int64(1),
+    )
+    run_step, in_run = load_i64(port, OUTER_STEP), load_i64(port, INNER_STEP)
+    if runs > 1 and run_step == size_of(zero):  # the other way round
+        runs, run, apart, stride = run, runs, np.int64(1), run
+        run_step, in_run = in_run, run_step
+    for k in range(runs):
+        source, target = inside + k * apart * line, outside + k * run_step
+        if in_run == size_of(zero):
+            transpose(source, stride * line, target, step, run, count, zero)
+        else:
+            for j in range(run):
+                transpose(source + j * stride * line, line, target + j * in_run, step, 1, count, zero)
+
+
+@inline_njit
+def _move_stack(port, outside, step, inside, count, lanes):
+    """Bring whole instances to lanes, or from there; lanes that are too many get the last one."""
+    item = load_i64(port, ITEM)
+    taken = load_i64(port, DIRECTION) == TAKE
+    whole = count if step == item else 0  # instances that lie side by side outside, too
+    if taken:
+        memcpy(inside, outside, whole * item)
+    else:
+        memcpy(outside, inside, whole * item)
+    for lane in range(whole, lanes if taken else count):
+        if taken:
+            memcpy(inside + lane * item, outside + min(lane, count - 1) * step, item)
+        else:
+            memcpy(outside + lane * step, inside + lane * item, item)
+
+
+@inline_njit
+def _move(port, outside, step, inside, count, lanes):
+    """Bring a block to lanes, or lanes to the block."""
+    taken, item = load_i64(port, DIRECTION) == TAKE, load_i64(port, ITEM)
+    if item == 8:
+        if taken:
+            _take(outside, step, inside, port, count, lanes, np.int64(0))
+        else:
+            _give(outside, step, inside, port, count, lanes, np.int64(0))
+    elif item == 4:
+        if taken:
+            _take(outside, step, inside, port, count, lanes, np.int32(0))
+        else:
+            _give(outside, step, inside, port, count, lanes, np.int32(0))
+    elif item != 1:
+        _move_stack(port, outside, step, inside, count, lanes)
+    elif taken:
+        _take(outside, step, inside, port, count, lanes, np.uint8(0))
+    else:
+        _give(outside, step, inside, port, count, lanes, np.uint8(0))
+
+
+@inline_njit
+def _move_all(job, workspace, direction, first, count):
+    """Bring all that is taken, or given, of the block that begins with instance `first`."""
+    for k in range(load_i64(job, PORT_COUNT)):
+        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
+        if load_i64(port, DIRECTION) == direction:
+            outside, step = (
+                load_i64(load_i64(job, OUTSIDE), 2 * k),
+                load_i64(load_i64(job, OUTSIDE), 2 * k + 1),
+            )
+            inside = load_i64(load_i64(workspace, INSIDE), k)
+            _move(port, outside + first * step, step, inside, count, load_i64(job, LANES))
+
+
+@inline_njit
+def _place_all(job, workspace):
+    """Let the program find its bindings: arrays that all lanes share where they are, others in the workspace."""
+    bindings = load_i64(load_i64(workspace, PROGRAM), replay.BINDINGS)
+    for k in range(load_i64(job, PORT_COUNT)):
+        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
+        binding = load_i64(port, BINDING)
+        if binding >= 0:
+            shared = load_i64(port, DIRECTION) == SHARED
+            table = load_i64(job, OUTSIDE) if shared else load_i64(workspace, INSIDE)
+            place(bindings + 8 * replay.BINDING_WORDS * binding, load_i64(table, 2 * k if shared else k))
+
+
+@inline_njit
+def _place_row(job, workspace, row):
+    """Let the gradients of this sweep go to row `row` of the Jacobians."""
+    bindings = load_i64(load_i64(workspace, PROGRAM), replay.BINDINGS)
+    for k in range(load_i64(job, PORT_COUNT)):
+        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
+        if load_i64(port, ROW_BYTES) > 0:
+            binding = bindings + 8 * replay.BINDING_WORDS * load_i64(port, BINDING)
+            place(binding, load_i64(load_i64(workspace, INSIDE), k) + row * load_i64(port, ROW_BYTES))
+
+
+@inline_njit
+def _seed_row(program, row, rows, lanes):
+    """Seed one element of the first output, in all lanes."""
+    seed, single = load_i64(program, replay.SEED), load_i64(program, replay.SEED_DTYPE) == F32
+    memset(seed, 0, (4 if single else 8) * rows * lanes)
+    for lane in range(row * lanes, (row + 1) * lanes):
+        if single:
+            store_f32(seed, lane, numba.float32(1.0))
+        else:
+            store_f64(seed, lane, 1.0)
+
+
+@inline_njit
+def run_block(job, workspace):
+    """Run the streams for a block that lies in the workspace; the status of the first kernel that has one."""
+    program, rows = load_i64(workspace, PROGRAM), load_i64(workspace, ROWS)
+    lanes = load_i64(workspace, WIDTH)
+    memset(load_i64(workspace, MASK), 0, lanes)
+    status = run_stream(program, load_i64(program, replay.FORWARD), load_i64(program, replay.FORWARD_COUNT))
+    reverse, count = load_i64(program, replay.REVERSE), load_i64(program, replay.REVERSE_COUNT)
+    if rows < 0 and status == 0:
+        return run_stream(program, reverse, count)
+    row = 0
+    while status == 0 and row < rows:
+        _seed_row(program, row, rows, lanes)
+        _place_row(job, workspace, row)
+        status = run_stream(program, reverse, count)
+        row += 1
+    return status
+
+
+# --- lanes that fail ----------------------------------------------------------------------------------------------
+
+
+@inline_njit
+def _is_wanted(statuses, lane):
+    return load_i64(statuses, lane) == 0
+
+
+@inline_njit
+def _first_wanted(statuses, first, stop):
+    """The first lane of some that has no status yet; -1 if there is none."""
+    for lane in range(first, stop):
+        if _is_wanted(statuses, lane):
+            return lane
+    return -1
+
+
+@inline_njit
+def _note_guards(workspace, statuses, first, stop):
+    """Note in which of some lanes guards have failed; whether there are any."""
+    found = False
+    for lane in range(first, stop):
+        if load_u8(load_i64(workspace, MASK), lane) != 0 and _is_wanted(statuses, lane):
+            store_i64(statuses, lane, GUARD_FAILED)
+            found = True
+    return found
+
+
+@inline_njit
+def _taken_bytes(job, lanes):
+    """Bytes of all that a workspace is given."""
+    total = np.int64(0)
+    for k in range(load_i64(job, PORT_COUNT)):
+        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
+        if load_i64(port, DIRECTION) == TAKE:
+            total += load_i64(port, INNER) * lanes * load_i64(port, ITEM)
+    return total
+
+
+@inline_njit
+def _save(job, workspace, saved, lanes):
+    """Copy all that a workspace is given."""
+    for k in range(load_i64(job, PORT_COUNT)):
+        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
+        if load_i64(port, DIRECTION) == TAKE:
+            bytes_ = load_i64(port, INNER) * lanes * load_i64(port, ITEM)
+            memcpy(saved, load_i64(load_i64(workspace, INSIDE), k), bytes_)
+            saved += bytes_
+
+
+@inline_njit
+def _fill(job, workspace, saved, statuses, first, stop):
+    """Give lanes what was saved for them, and all others what one of the lanes from `first` to `stop` has.
+
+    Lanes that have a status are others. For ``first == stop`` each lane gets its own.
+    """
+    lanes, source = load_i64(workspace, WIDTH), _first_wanted(statuses, first, stop)
+    for k in range(load_i64(job, PORT_COUNT)):
+        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
+        if load_i64(port, DIRECTION) != TAKE:
+            continue
+        inside, item = load_i64(load_i64(workspace, INSIDE), k), load_i64(port, ITEM)
+        for lane in range(lanes):
+            own = first == stop or (first <= lane < stop and _is_wanted(statuses, lane))
+            for element in range(load_i64(port, INNER)):
+                line = element * lanes * item
+                memcpy(inside + line + lane * item, saved + line + (lane if own else source) * item, item)
+        saved += load_i64(port, INNER) * lanes * item
+
+
+@inline_njit
+def _try_lanes(job, workspace, saved, statuses, first, stop):
+    """Run some lanes, the others with what one of them has; a status, 0 if none of them is left to be tried."""
+    if _first_wanted(statuses, first, stop) < 0:
+        return np.int64(0)
+    _fill(job, workspace, saved, statuses, first, stop)
+    status = run_block(job, workspace)
+    if status == 0 or first + 1 == stop:
+        _note_guards(workspace, statuses, first, stop)
+    return status
+
+
+@inline_njit
+def _find_failing(job, workspace, saved, statuses):
+    """Find the lanes for which a kernel has a status, by halves of those among which some fail."""
+    lanes = load_i64(workspace, WIDTH)
+    first, count = np.int64(0), (lanes + 1) // 2
+    while first < lanes:
+        stop = min(first + count, lanes)
+        status = _try_lanes(job, workspace, saved, statuses, first, stop)
+        if status != 0 and stop - first > 1:
+            count = (stop - first + 1) // 2
+            continue
+        if status != 0 and _is_wanted(statuses, first):
+            store_i64(statuses, first, status)
+        first, count = stop, 2 * count
+
+
+@inline_njit
+def run_lanes(job, workspace, statuses):
+    """Run the streams for a block that lies in the workspace, and write for each lane what has become of it.
+
+    A lane that fails stops no other one. `statuses` leads to as many words as there are lanes: 0 for results that
+    count, GUARD_FAILED for a lane on another way, otherwise what a kernel says of it. What the workspace is given stays
+    as it is. Of a job only the ports are read. Returns the number of lanes that have a status.
+    """
+    lanes = load_i64(workspace, WIDTH)
+    memset(statuses, 0, 8 * lanes)
+    status = run_block(job, workspace)
+    if status == 0:
+        return _note_all(workspace, statuses)
+    saved = malloc(_taken_bytes(job, lanes) + 8)
+    if saved == 0:
+        for lane in range(lanes):
+            store_i64(statuses, lane, OUT_OF_MEMORY)
+        return lanes
+    _save(job, workspace, saved, lanes)
+    _note_guards(workspace, statuses, 0, lanes)
+    # Where an instance takes another way, what is computed for it on this one may be wrong enough for an error.
+    if _try_lanes(job, workspace, saved, statuses, np.int64(0), lanes) != 0:
+        _find_failing(job, workspace, saved, statuses)
+        status = _try_lanes(job, workspace, saved, statuses, np.int64(0), lanes)
+        for lane in range(lanes if status != 0 else 0):  # they fail together, and each of them alone does not
+            if _is_wanted(statuses, lane):
+                store_i64(statuses, lane, status)
+    _fill(job, workspace, saved, statuses, np.int64(0), np.int64(0))
+    free(saved)
+    return _count_failed(statuses, lanes)
+
+
+@inline_njit
+def _note_all(workspace, statuses):
+    """Note the lanes whose guards have failed; how many they are."""
+    lanes = load_i64(workspace, WIDTH)
+    return _count_failed(statuses, lanes) if _note_guards(workspace, statuses, 0, lanes) else np.int64(0)
+
+
+@inline_njit
+def _count_failed(statuses, lanes):
+    count = np.int64(0)
+    for lane in range(lanes):
+        count += 0 if _is_wanted(statuses, lane) else 1
+    return count
+
+
+@inline_njit
+def _run_instances(job, workspace, first, stop, statuses):
+    """Run the blocks of some instances, and note of which the results are not computed."""
+    lanes = load_i64(job, LANES)
+    _place_all(job, workspace)
+    while first < stop:
+        count = min(lanes, stop - first)
+        _move_all(job, workspace, TAKE, first, count)
+        failed = run_lanes(job, workspace, statuses)
+        _move_all(job, workspace, GIVE, first, count)
+        for lane in range(count if failed > 0 else 0):
+            if not _is_wanted(statuses, lane):
+                store_u8(load_i64(job, FAILED), first + lane, np.uint8(1))
+        first += lanes
+
+
+@inline_njit
+def _free_workspace(job):
+    """A workspace that nobody else runs on; there are as many as threads."""
+    k = 0
+    while True:
+        workspace = load_i64(load_i64(job, WORKSPACES), k)
+        if compare_and_swap(workspace + 8 * TAKEN, 0, 1) == 1:
+            return workspace
+        k = (k + 1) % load_i64(job, WORKSPACE_COUNT)
+
+
+def lanes_chunk(job: int, chunk: int) -> int:
+    """Run a chunk of a job."""
+    workspace = _free_workspace(job)
+    first = chunk * load_i64(job, CHUNK)
+    stop = min(first + load_i64(job, CHUNK), load_i64(job, INSTANCES))
+    _run_instances(job, workspace, first, stop, stack_words(MOST_LANES))
+    atomic_store(workspace + 8 * TAKEN, 0)
+    return 0
+
+
+@entry_point(nogil=True)
+def replay_lanes(job, kernel, control, chunks):
+    """Run all chunks of a job by `lanes_chunk`, whose address is `kernel`; how many there were."""
+    launch = stack_words(LAUNCH_WORDS)
+    store_i64(launch, KERNEL, kernel)
+    store_i64(launch, FRAME, job)
+    store_i64(launch, TOTAL, chunks)
+    store_i64(launch, LENGTH, 1)
+    store_i64(launch, SPLIT, TASK)
+    shared = chunks > 1 and share(control, launch, chunks)
+    for chunk in range(0 if shared else chunks):
+        call_kernel(kernel, job, chunk)
+    return chunks

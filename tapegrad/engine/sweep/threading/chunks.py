@@ -1,0 +1,96 @@
+"""A launch: a bound instruction, or another task, cut into chunks, and how one of them is run."""
+
+from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language.frame import COUNT, OUTER, STORE, STRIDE, WORDS, X_BAR, Y_STRIDE
+from tapegrad.engine.kernels.language.raw_memory import call_kernel, load_i64, stack_words, store_i64
+from tapegrad.engine.sweep.binding.bind import OUTER_WORDS
+from tapegrad.engine.sweep.binding.control_fields import ITEM_SHIFT, TANGENT
+from tapegrad.engine.sweep.binding.execute import copy_frame, move, move_along, run_nested
+from tapegrad.engine.sweep.threading.segment_chunks import CELL, add_up, run_part, sums_of
+
+# Words of a launch.
+KERNEL, FRAME, LIBRARY, TOTAL, LENGTH, SPLIT, CELLS = range(7)
+LAUNCH_WORDS = 7
+# Which loop is cut: the inner one, the outermost, none, or that of a segment. A task cuts itself: its kernel is given
+# FRAME and the number of the chunk.
+INNER, OUTERMOST, SERIAL, SEGMENT, TASK = range(5)
+
+
+@inline_njit
+def has_cotangent(frame, j):
+    """Whether something is added to operand j's cotangent; tangents are only read."""
+    return load_i64(frame, X_BAR + j) != 0 and load_i64(frame, STORE) & TANGENT == 0
+
+
+@inline_njit
+def summed(frame, j):
+    """Whether operand j's cotangent is one element that the inner loop sums into."""
+    return has_cotangent(frame, j) and load_i64(frame, STRIDE + j) == 0
+
+
+@inline_njit
+def _take_inner_chunk(frame, local, start, count, cells):
+    """Make `local`, a copy of `frame`, the chunk of the inner loop from `start` on; sums go to cells of its own."""
+    store_i64(local, COUNT, count)
+    move(
+        local,
+        start * load_i64(frame, STRIDE),
+        start * load_i64(frame, STRIDE + 1),
+        start * load_i64(frame, STRIDE + 2),
+        start * load_i64(frame, Y_STRIDE),
+    )
+    for j in range(3):
+        if summed(frame, j):
+            store_i64(local, X_BAR + j, cells + j * CELL)
+
+
+@inline_njit
+def _run_outer_chunk(kernel, local, loops, start, count):
+    """Run the part `start .. start + count` of the outermost loop."""
+    outer = load_i64(local, OUTER)
+    part = stack_words(OUTER_WORDS)
+    for word in range(1 + 5 * load_i64(outer, 0)):
+        store_i64(part, word, load_i64(outer, word))
+    store_i64(part, 1, count)
+    move_along(local, outer, 0, start)
+    store_i64(local, OUTER, part)
+    run_nested(kernel, local, loops)
+
+
+@inline_njit
+def gather_sums(frame, cells, chunks):
+    """Add up the private sums in the order of the chunks, so that the result does not depend on the threads."""
+    double = load_i64(frame, STORE) >> ITEM_SHIFT == 8
+    for j in range(3):
+        if not summed(frame, j):
+            continue
+        stored = (load_i64(frame, STORE) >> j) & 1 != 0
+        add_up(cells + j * CELL, 3 * CELL, chunks, load_i64(frame, X_BAR + j), double, stored)
+
+
+@inline_njit
+def run_chunk(launch, c):
+    """Run chunk `c` of a launch."""
+    local = stack_words(WORDS)
+    kernel, loops, split = load_i64(launch, KERNEL), load_i64(launch, LIBRARY), load_i64(launch, SPLIT)
+    start = c * load_i64(launch, LENGTH)
+    count = min(load_i64(launch, LENGTH), load_i64(launch, TOTAL) - start)
+    if count <= 0:
+        return
+    frame = load_i64(launch, FRAME)
+    if split == TASK:
+        call_kernel(kernel, frame, c)
+        return
+    if split == SEGMENT:
+        cells = load_i64(launch, CELLS) + sums_of(frame) * c * CELL
+        run_part(kernel, frame, loops, start, start + count, cells)
+        return
+    copy_frame(frame, local)
+    if split == INNER:
+        _take_inner_chunk(frame, local, start, count, load_i64(launch, CELLS) + 3 * c * CELL)
+    if split == OUTERMOST:
+        _run_outer_chunk(kernel, local, loops, start, count)
+    elif load_i64(local, OUTER) == 0:
+        call_kernel(kernel, local, loops)
+    else:
+        run_nested(kernel, local, loops)

@@ -1,0 +1,91 @@
+"""Parts of a segment: what threads share of it, and what they must not.
+
+A segment goes through part of its elements, or of its first outer loop, where its frame says so. Threads write to
+elements of their own, but for sums over all elements: each part has cells of its own for these, which are added up in
+the order of the parts.
+
+A segment's frame leads to ``[words of the frame, elements that the length of parts is found from, sums, (word with the
+address, bytes of the element, whether it is written instead of added to) of each sum]``.
+"""
+
+import numba
+
+from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language.raw_memory import (
+    call_kernel,
+    load_f32,
+    load_f64,
+    load_i64,
+    stack_words,
+    store_f32,
+    store_f64,
+    store_i64,
+)
+from tapegrad.engine.kernels.language.segment_frame import SHARED, START, STOP
+
+CELL = 64  # bytes between two private sums: a cache line
+MOST_WORDS = 2048  # of a frame: more than all operands of as many rows as a segment has can need
+IS_SEGMENT, BY_STEPS = 1, 2  # bits of a parallel threshold; parts are of steps of a loop, or of 256 elements
+_WORDS, _ELEMENTS, _SUMS, _FIRST = range(4)
+_WORD, _BYTES, _STORED, _EACH = range(4)
+
+
+def description(words: int, elements: int, sums: list[tuple[int, int, bool]]) -> list[int]:
+    """What a frame leads to."""
+    assert words <= MOST_WORDS
+    return [words, elements, len(sums), *(int(number) for each in sums for number in each)]
+
+
+@inline_njit
+def run_part(kernel, frame, loops, start, stop, cells):
+    """Run a segment from element `start` to `stop`, with its sums in cells."""
+    shared, local = load_i64(frame, SHARED), stack_words(MOST_WORDS)
+    for word in range(load_i64(shared, _WORDS)):
+        store_i64(local, word, load_i64(frame, word))
+    store_i64(local, START, start)
+    store_i64(local, STOP, stop)
+    for k in range(load_i64(shared, _SUMS)):
+        store_i64(local, load_i64(shared, _FIRST + _EACH * k + _WORD), cells + k * CELL)
+    return call_kernel(kernel, local, loops)
+
+
+@inline_njit
+def _element(address, double):
+    return load_f64(address, 0) if double else numba.float64(load_f32(address, 0))
+
+
+@inline_njit
+def add_up(cells, step, parts, target, double, stored):
+    """Add cells `step` bytes apart, one after the other, to an element, or write their sum there."""
+    total = 0.0
+    for part in range(parts):
+        total += _element(cells + part * step, double)
+    if not stored:
+        total += _element(target, double)
+    if double:
+        store_f64(target, 0, total)
+    else:
+        store_f32(target, 0, numba.float32(total))
+
+
+@inline_njit
+def elements_of(frame):
+    """How many elements the length of a segment's parts is found from."""
+    return load_i64(load_i64(frame, SHARED), _ELEMENTS)
+
+
+@inline_njit
+def sums_of(frame):
+    """How many sums a segment has."""
+    return load_i64(load_i64(frame, SHARED), _SUMS)
+
+
+@inline_njit
+def gather(frame, cells, parts):
+    """Add up the cells in the order of the parts, so that the result does not depend on the threads."""
+    shared, sums = load_i64(frame, SHARED), sums_of(frame)
+    for k in range(sums):
+        first = _FIRST + _EACH * k
+        target = load_i64(frame, load_i64(shared, first + _WORD))
+        double, stored = load_i64(shared, first + _BYTES) == 8, load_i64(shared, first + _STORED) != 0
+        add_up(cells + k * CELL, sums * CELL, parts, target, double, stored)

@@ -1,0 +1,136 @@
+"""What the pool of threads needs of the machine and the system: atomic words, a clock, and locks that sleep.
+
+The locks are those of Python's own C interface, which every platform has: they are taken and released without the
+interpreter, and by different threads, so that one serves as a signal.
+"""
+
+import platform
+import sys
+import time
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language.llvm_types import i32, i64
+from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_words
+
+_ORDER = "seq_cst"  # a sleeper and the one who wakes it each write one word and then read the other's
+_YIELD = ("llvm.aarch64.hint", 1)
+_RELAX = {
+    "x86_64": ("llvm.x86.sse2.pause",),
+    "AMD64": ("llvm.x86.sse2.pause",),
+    "aarch64": _YIELD,
+    "arm64": _YIELD,
+}
+
+acquire_lock = types.ExternalFunction("PyThread_acquire_lock", types.int32(types.int64, types.int32))
+release_lock = types.ExternalFunction("PyThread_release_lock", types.void(types.int64))
+
+
+def _word(builder, address):
+    return builder.inttoptr(address, i64.as_pointer())
+
+
+@intrinsic
+def atomic_load(typingctx, address):
+    """The word at `address`, as other threads left it."""
+
+    def codegen(context, builder, signature, args):
+        return builder.load_atomic(_word(builder, args[0]), _ORDER, 8)
+
+    return types.int64(types.int64), codegen
+
+
+@intrinsic
+def atomic_store(typingctx, address, value):
+    """Write the word at `address` for other threads to see, and all that was written before."""
+
+    def codegen(context, builder, signature, args):
+        builder.store_atomic(args[1], _word(builder, args[0]), _ORDER, 8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
+
+
+@intrinsic
+def release_store(typingctx, address, value):
+    """Write the word at `address` for other threads to see after all that was written before: to let go of a lock."""
+
+    def codegen(context, builder, signature, args):
+        builder.store_atomic(args[1], _word(builder, args[0]), "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
+
+
+@intrinsic
+def atomic_add(typingctx, address, value):
+    """Add to the word at `address`; what it was before."""
+
+    def codegen(context, builder, signature, args):
+        return builder.atomic_rmw("add", _word(builder, args[0]), args[1], _ORDER)
+
+    return types.int64(types.int64, types.int64), codegen
+
+
+@intrinsic
+def compare_and_swap(typingctx, address, expected, desired):
+    """Atomically replace the word at `address` by `desired` if it is `expected`; whether it was."""
+
+    def codegen(context, builder, signature, args):
+        result = builder.cmpxchg(_word(builder, args[0]), args[1], args[2], _ORDER, "monotonic")
+        return builder.zext(builder.extract_value(result, 1), i64)
+
+    return types.int64(types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic
+def relax(typingctx):
+    """Tell the processor that this thread spins, where it has a word for that."""
+
+    def codegen(context, builder, signature, args):
+        if platform.machine() in _RELAX:
+            name, *hints = _RELAX[platform.machine()]
+            passed = [i32(hint) for hint in hints]
+            kind = ir.FunctionType(ir.VoidType(), [i32] * len(hints))
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, name), passed)
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@intrinsic
+def call_count(typingctx, address):
+    """Call the C function ``int count(void)`` at `address`."""
+
+    def codegen(context, builder, signature, args):
+        function = ir.FunctionType(i32, []).as_pointer()
+        return builder.sext(builder.call(builder.inttoptr(args[0], function), []), i64)
+
+    return types.int64(types.int64), codegen
+
+
+if sys.platform == "win32":
+    _query_counter = types.ExternalFunction("QueryPerformanceCounter", types.int32(types.int64))
+    _TICK = round(time.get_clock_info("perf_counter").resolution * 1e9)
+
+    @inline_njit
+    def nanoseconds():
+        """A clock that never goes back."""
+        ticks = stack_words(1)
+        _query_counter(ticks)
+        return load_i64(ticks, 0) * _TICK
+
+else:
+    _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.int64))
+    _MONOTONIC = time.CLOCK_MONOTONIC
+
+    @inline_njit
+    def nanoseconds():
+        """A clock that never goes back."""
+        timespec = stack_words(2)
+        _clock_gettime(_MONOTONIC, timespec)
+        return load_i64(timespec, 0) * 1_000_000_000 + load_i64(timespec, 1)

@@ -1,0 +1,149 @@
+"""Shapes and strides of slots, read from NumPy arrays and computed for results."""
+
+import numba
+
+from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language.raw_memory import load_i32, load_i64, store_i64
+from tapegrad.engine.kernels.language.strided import in_c_order
+from tapegrad.engine.runtime import object_layouts
+from tapegrad.engine.tape.fields import columns as col
+from tapegrad.engine.tape.fields.layout import F32, F64, I64
+
+# Numbers of words in NumPy's array object, and in a dtype object
+ARRAY_DATA = object_layouts.ARRAY_DATA // 8
+ARRAY_NDIM = object_layouts.ARRAY_NDIM // 4  # in 32-bit words
+ARRAY_EXTENTS = object_layouts.ARRAY_EXTENTS // 8
+ARRAY_STRIDES = object_layouts.ARRAY_STRIDES // 8
+ARRAY_DESCR = object_layouts.ARRAY_DESCR // 8
+ARRAY_FLAGS = object_layouts.ARRAY_FLAGS // 4  # in 32-bit words
+DESCR_KIND = object_layouts.DESCR_KIND // 8
+_WRITEABLE = 0x400  # among the flags
+_TUPLE_ITEMS = object_layouts.TUPLE_ITEMS
+
+
+@inline_njit
+def array_data(array):
+    """Address of the first element of the NumPy array whose ``id`` is `array`."""
+    return load_i64(array, ARRAY_DATA)
+
+
+@inline_njit
+def tuple_items(values):
+    """Address of the ids of the objects in the tuple whose ``id`` is `values`."""
+    return values + _TUPLE_ITEMS
+
+
+@inline_njit
+def array_ndim(array):
+    """Number of dimensions of the NumPy array whose ``id`` is `array`."""
+    return numba.int64(load_i32(array, ARRAY_NDIM))
+
+
+@inline_njit
+def array_length(array):
+    """Extent of the first dimension of the NumPy array whose ``id`` is `array`."""
+    return load_i64(load_i64(array, ARRAY_EXTENTS), 0)
+
+
+@inline_njit
+def array_size(array):
+    """Number of elements of the NumPy array whose ``id`` is `array`."""
+    count, extents = 1, load_i64(array, ARRAY_EXTENTS)
+    for d in range(array_ndim(array)):
+        count *= load_i64(extents, d)
+    return count
+
+
+@inline_njit
+def is_read_only(array):
+    """Whether nothing may be written through the NumPy array whose ``id`` is `array`."""
+    return load_i32(array, ARRAY_FLAGS) & _WRITEABLE == 0
+
+
+@inline_njit
+def copy_array_geometry(array, ndim, geometry):
+    """Write extents and strides of a NumPy array behind `geometry`."""
+    extents, strides = load_i64(array, ARRAY_EXTENTS), load_i64(array, ARRAY_STRIDES)
+    for d in range(ndim):
+        store_i64(geometry, d, load_i64(extents, d))
+        store_i64(geometry, ndim + d, load_i64(strides, d))
+
+
+@inline_njit
+def item_size(dtype):
+    """Bytes of an element of the dtype with this code."""
+    return 8 if dtype == F64 or dtype == I64 else (4 if dtype == F32 else 1)
+
+
+@inline_njit
+def extent(header, slot, d):
+    """Extent of dimension `d`."""
+    return load_i64(col.geometry(header, slot), d)
+
+
+@inline_njit
+def stride(header, slot, d):
+    """Stride of dimension `d` in bytes."""
+    return load_i64(col.geometry(header, slot), col.ndim(header, slot) + d)
+
+
+@inline_njit
+def size(header, slot):
+    """Number of elements of a slot."""
+    count = 1
+    for d in range(col.ndim(header, slot)):
+        count *= extent(header, slot, d)
+    return count
+
+
+@inline_njit
+def fill_contiguous_strides(geometry, ndim, bytes_):
+    """Write C-order strides behind the extents of `geometry`; the number of elements."""
+    step = bytes_
+    for d in range(ndim - 1, -1, -1):
+        store_i64(geometry, ndim + d, step)
+        step *= load_i64(geometry, d)
+    return step // bytes_
+
+
+@inline_njit
+def is_contiguous(header, slot):
+    """Whether a slot's elements lie side by side in C order."""
+    ndim, geometry = col.ndim(header, slot), col.geometry(header, slot)
+    return in_c_order(ndim, geometry, geometry + 8 * ndim, item_size(col.dtype(header, slot)))
+
+
+@inline_njit
+def _span_within(header, slot, d):
+    """Bytes that elements reach over along the axes whose strides are smaller than that of axis `d`."""
+    span, own = item_size(col.dtype(header, slot)), abs(stride(header, slot, d))
+    for other in range(col.ndim(header, slot)):
+        step = abs(stride(header, slot, other))
+        if step < own or (step == own and other > d):
+            span += step * (extent(header, slot, other) - 1)
+    return span
+
+
+@inline_njit
+def shows_each_once(header, slot):
+    """Whether no element of memory is seen more than once; False also where that is not obvious from the strides."""
+    for d in range(col.ndim(header, slot)):
+        if extent(header, slot, d) > 1 and abs(stride(header, slot, d)) < _span_within(header, slot, d):
+            return size(header, slot) == 0
+    return True
+
+
+@inline_njit
+def broadcast_extent(header, slot, d, ndim):
+    """Extent of `slot` in dimension `d` of a broadcast to `ndim` dimensions."""
+    own = d - (ndim - col.ndim(header, slot))
+    return extent(header, slot, own) if own >= 0 else 1
+
+
+@inline_njit
+def broadcast_stride(header, slot, d, ndim):
+    """Stride of `slot` in dimension `d` of a broadcast to `ndim` dimensions; 0 where it is repeated."""
+    own = d - (ndim - col.ndim(header, slot))
+    if own < 0 or extent(header, slot, own) == 1:
+        return 0
+    return stride(header, slot, own)

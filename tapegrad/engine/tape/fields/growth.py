@@ -1,0 +1,97 @@
+"""New entries of a tape: its columns are allocated, grow, and reuse what is free."""
+
+from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit, shared_njit
+from tapegrad.engine.kernels.language.raw_memory import calloc, load_i64, malloc, realloc, store_i64
+from tapegrad.engine.tape.fields import columns as col
+from tapegrad.engine.tape.fields.columns import BUFFER_COLUMNS, INSTRUCTION_COLUMNS, SLOT_COLUMNS
+from tapegrad.engine.tape.fields.layout import (
+    BUFFER_CAPACITY,
+    BUFFERS,
+    FREE_BUFFER,
+    FREE_SLOT,
+    INSTRUCTION_CAPACITY,
+    NONE,
+    ORPHAN,
+    SCALAR_CACHE,
+    SCALAR_CACHE_ENTRIES,
+    SCALAR_CACHE_WORDS,
+    SLOT_CAPACITY,
+    SLOTS,
+)
+
+
+@entry_point()
+def open_tape(header, capacity):
+    """Allocate the columns of a new tape behind a header of zeros."""
+    for word, bytes_ in INSTRUCTION_COLUMNS + SLOT_COLUMNS + BUFFER_COLUMNS:
+        store_i64(header, word, malloc(capacity * bytes_))
+    store_i64(header, SCALAR_CACHE, calloc(SCALAR_CACHE_ENTRIES, 8 * SCALAR_CACHE_WORDS))
+    for word in (INSTRUCTION_CAPACITY, SLOT_CAPACITY, BUFFER_CAPACITY):
+        store_i64(header, word, capacity)
+    for word in (FREE_SLOT, FREE_BUFFER, ORPHAN):
+        store_i64(header, word, NONE)
+
+
+@inline_njit
+def grow(header, columns, capacity_word):
+    """Double the capacity of a family of columns."""
+    capacity = 2 * load_i64(header, capacity_word)
+    for word, bytes_ in columns:
+        store_i64(header, word, realloc(load_i64(header, word), capacity * bytes_))
+    store_i64(header, capacity_word, capacity)
+
+
+@inline_njit
+def _take(header, free_word, count_word, capacity_word, columns, next_free):
+    """Index of a free entry: the head of the free list, or a new one at the end."""
+    index = load_i64(header, free_word)
+    if index != NONE:
+        store_i64(header, free_word, next_free)
+        return index
+    index = load_i64(header, count_word)
+    if index == load_i64(header, capacity_word):
+        grow(header, columns, capacity_word)
+    store_i64(header, count_word, index + 1)
+    return index
+
+
+@shared_njit
+def new_buffer(header, primal, bytes_, flags):
+    """A buffer nobody uses yet."""
+    head = load_i64(header, FREE_BUFFER)
+    next_free = col.producer(header, head) if head != NONE else NONE
+    buffer = _take(header, FREE_BUFFER, BUFFERS, BUFFER_CAPACITY, BUFFER_COLUMNS, next_free)
+    col.set_primal(header, buffer, primal)
+    col.set_cotangent(header, buffer, 0)
+    col.set_bytes(header, buffer, bytes_)
+    col.set_users(header, buffer, 0)
+    col.set_tensor_refs(header, buffer, 0)
+    col.set_saved_for_backward(header, buffer, 0)
+    col.set_producer(header, buffer, NONE)
+    col.set_flags(header, buffer, flags)
+    col.set_history(header, buffer, 0)
+    return buffer
+
+
+@shared_njit
+def new_slot(header, buffer, dtype, ndim, offset):
+    """A slot on `buffer`; the caller fills in its geometry."""
+    head = load_i64(header, FREE_SLOT)
+    next_free = col.buffer(header, head) if head != NONE else NONE
+    slot = _take(header, FREE_SLOT, SLOTS, SLOT_CAPACITY, SLOT_COLUMNS, next_free)
+    col.set_buffer(header, slot, buffer)
+    col.set_dtype(header, slot, dtype)
+    col.set_ndim(header, slot, ndim)
+    col.set_offset(header, slot, offset)
+    col.set_geometry(header, slot, malloc(16 * ndim) if ndim > 0 else 0)
+    col.set_refs(header, slot, 0)
+    col.set_read_only(header, slot, 0)
+    return slot
+
+
+@inline_njit
+def new_view(header, slot, ndim, offset):
+    """A slot on the buffer of another one, read-only if that is; the caller fills in its geometry."""
+    view = new_slot(header, col.buffer(header, slot), col.dtype(header, slot), ndim, offset)
+    col.set_read_only(header, view, col.read_only(header, slot))
+    return view

@@ -1,0 +1,30 @@
+"""Parameters of an instruction: a block of 64-bit words, with their number in the word before the first.
+
+What the words mean is the record of the op's row.
+"""
+
+from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language.raw_memory import free, load_i64, malloc, memcpy
+
+
+@inline_njit
+def new_params(words):
+    """A block with a copy of words that have their number in front of them; 0 where there are none."""
+    count = load_i64(words, -1)
+    if count == 0:
+        return 0
+    block = malloc(8 * (count + 1))
+    memcpy(block, words - 8, 8 * (count + 1))
+    return block + 8
+
+
+@inline_njit
+def count_params(params):
+    """How many words there are."""
+    return load_i64(params, -1)
+
+
+@inline_njit
+def free_params(params):
+    if params != 0:
+        free(params - 8)

@@ -1,0 +1,448 @@
+"""Ways out of the graph: plain numbers and arrays, copies, and other dtypes.
+
+In eager code they are allowed where they are explicit. While a function is being recorded, a value that depends on
+its arguments either raises or becomes a guard: a replay with another value stops there, and that branch is recorded
+too.
+"""
+
+import functools
+import sys
+import warnings
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tapegrad.engine.tape import memory
+from tapegrad.engine.tape.fields.layout import NONE
+from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.errors import LostGradientWarning, TracedValueError, UnsupportedError
+from tapegrad.frontend.recording.layouts import copied_in_order, in_order, made_in_order
+from tapegrad.frontend.recording.record import as_boolean, cast, unary
+from tapegrad.frontend.recording.shape import contiguous
+from tapegrad.frontend.tensor.array_checks import check_dtype
+from tapegrad.frontend.tensor.modes import EAGER, current, no_grad, restoring, thread, watch_now
+from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
+from tapegrad.frontend.words.call_site import CallSite, Wording, nothing_to_add, refusal
+from tapegrad.frontend.words.refusal_hints import (
+    asked_array,
+    boxed,
+    hint_for_array,
+    hint_for_library,
+    hint_for_number,
+    is_sparse_product,
+)
+from tapegrad.ops import CODES, COPY
+from tapegrad.ops.params import TruthGuardParams
+
+_TRUTH = CODES["truth_guard"]
+_LOST = (
+    "float() of a Tensor that a gradient can flow back from gives a constant (assigning it to an element of a NumPy"
+    " array and math functions call it, too): compute with the Tensor itself, make the array by"
+    " tapegrad.zeros, or write t.item() if a number is meant"
+)
+
+_NO_PICKLE = (
+    "a computed Tensor cannot be pickled, nor copied by the module copy, because its graph would be lost: pickle or"
+    " copy t.detach(), which is a constant, or tensor(t.data), which is a new leaf; t.copy() stays in the graph"
+)
+
+
+def guarded_array(tensor: Any) -> np.ndarray:
+    """Return the contents of a recorded Tensor, guarded byte for byte."""
+    array: np.ndarray = tensor.data_or_traced()
+    if array.dtype not in DTYPE_CODES and tensor._base is not None:
+        guarded_array(tensor._base)  # more than is used, which at worst records anew without need
+        return array.copy()
+    if not array.flags.c_contiguous:
+        tensor = contiguous(tensor)
+        array = tensor.data_or_traced()
+    tape = tensor._tape
+    seen = tape.widened(array)
+    tape.guard_bytes(DTYPE_CODES[seen.dtype], tensor._slot_on(tape), seen)
+    return array.copy()
+
+
+def concrete_array(tensor: Any, what: str, hint: Wording = nothing_to_add) -> np.ndarray:
+    """Return the contents as NumPy sees them; `hint` ends the error's sentence.
+
+    While a function is being recorded they are guarded; floats that depend on an argument raise.
+    """
+    guarded = tensor._recorded() and tensor.dtype.kind != "f"
+    if tensor._traced() and not guarded:
+        tensor._refuse(what, hint)
+    tensor.check_escape(what, hint)
+    return _looked_at(tensor)
+
+
+def _looked_at(tensor: Any) -> np.ndarray:
+    """Return the contents for a branch, which takes nothing else from them; guarded while recording."""
+    if tensor._recorded():
+        return guarded_array(tensor)
+    array: np.ndarray = tensor.data_or_traced()
+    watch_now(array)
+    return array
+
+
+def _one_element(tensor: Any, what: str) -> None:
+    if tensor.size != 1:
+        raise TypeError(f"{what} of a Tensor of shape {tensor.shape}: only one of size one can be converted")
+
+
+def item(x: Tensor, *index: Any) -> Any:
+    """Return an element as a Python number.
+
+    Parameters
+    ----------
+    *index : int or tuple of int
+        Which element: a number counts in C order, several numbers or a tuple are an index. It may be left out where
+        there is only one element.
+
+    Returns
+    -------
+    float, int or bool
+        A plain number; no gradient flows through it.
+
+    Raises
+    ------
+    ValueError
+        Without an index, if there is not exactly one element.
+    TracedValueError
+        While a function is being recorded or differentiated by a transform, for a value that depends on its arguments.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.tensor([1.0, 2.0]).item(1)
+    2.0
+    """
+    if not index and x.size != 1:
+        raise ValueError(
+            f"item() of a Tensor of shape {x.shape}: only one of size one can be converted; give an index"
+        )
+    return concrete_array(x, "item()").item(*index)
+
+
+def _float(x: Tensor) -> float:
+    return _number(x)
+
+
+def _complex(x: Tensor) -> complex:
+    return complex(_number(x))
+
+
+def _number(x: Tensor) -> float:
+    """Return the only element, with a warning at the line that called if a gradient could flow back from it."""
+    _one_element(x, "float()")
+    number = float(concrete_array(x, "float()", hint_for_number).item())
+    mode = thread.mode
+    if not mode.leaves and mode.differentiate and mode.tape is EAGER and not x.constant:
+        warnings.warn(_LOST, LostGradientWarning, stacklevel=3)
+    return number
+
+
+def _int(x: Tensor) -> int:
+    _one_element(x, "int()")
+    if x._traced() and x.dtype.kind == "f":
+        return _guarded_int(x)
+    return int(concrete_array(x, "int()").item())
+
+
+def _index(x: Tensor) -> int:
+    if x.dtype.kind not in "iu" or x.shape:
+        raise TypeError("only a Tensor of integers that has no dimensions can be an index")
+    return int(concrete_array(x, "index").item())
+
+
+def _bool(x: Tensor) -> bool:
+    if x.size != 1:
+        raise ValueError(f"the truth value of a Tensor of shape {x.shape} is ambiguous; use where()")
+    if not x._traced():
+        return bool(_looked_at(x).item())
+    truth = bool(x.data_or_traced().item())
+    tape: Any = x._tape
+    code = DTYPE_CODES[x._describe().dtype]
+    tape.guard(_TRUTH, code, x._slot_on(tape), TruthGuardParams(truth), bytes([truth]))
+    return truth
+
+
+def numpy(x: Tensor) -> np.ndarray:
+    """Return the primal as a NumPy array on the Tensor's own memory.
+
+    Returns
+    -------
+    numpy.ndarray
+        The same as the property `data`: what is computed with it is not differentiated.
+
+    Raises
+    ------
+    TracedValueError
+        While a function is being recorded or differentiated by a transform, for a value that depends on its arguments.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.tensor([1.0, 2.0]).numpy()
+    array([1., 2.])
+    """
+    return x.escaped("numpy()")
+
+
+def tolist(x: Tensor) -> Any:
+    """Return the elements as nested lists of Python numbers.
+
+    Returns
+    -------
+    list or number
+        Nested as deep as the Tensor has dimensions; a number if it has none.
+
+    Raises
+    ------
+    TracedValueError
+        While a function is being recorded or differentiated by a transform, for a value that depends on its arguments.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.tensor([[1.0], [2.0]]).tolist()
+    [[1.0], [2.0]]
+    """
+    return concrete_array(x, "tolist()").tolist()
+
+
+def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    if is_sparse_product(sys._getframe(1)):
+        return boxed(x)
+    array = _leaving(x, hint_for_array)
+    if copy is False and dtype is not None and np.dtype(dtype) != array.dtype:
+        raise ValueError("a copy is needed to convert the dtype")
+    return np.array(array, dtype, copy=bool(copy)) if copy else array.astype(dtype or array.dtype, copy=False)
+
+
+def _leaving(x: Tensor, hint: Wording = nothing_to_add) -> np.ndarray:
+    """Return the contents for a use as a plain array; raise where it would lose a gradient."""
+    if x.dtype.kind == "f" and (x._traced() or (current()[1] and not x.constant)):
+        _refuse_array(x, hint)
+    return _looked_at(x)
+
+
+def _dlpack(
+    x: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+) -> Any:
+    array = _leaving(x)
+    return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+
+def _dlpack_device(x: Tensor) -> Any:
+    return x.data_or_traced().__dlpack_device__()
+
+
+def _refuse_array(x: Tensor, hint: Wording) -> NoReturn:
+    """Raise where NumPy, or a function of its, asks for a Tensor as a plain array."""
+    if x._traced():
+        x._refuse(asked_array, hint)
+    x.check_escape(asked_array, hint)
+
+    def text(site: CallSite) -> str:
+        return (
+            f"{site.function_name() or 'NumPy'} asks for this Tensor as a plain array, which would lose its gradient:"
+            " call .data, .detach() or .item() to leave the graph, or use a function of tapegrad" + hint(site)
+        )
+
+    raise refusal(UnsupportedError, text)
+
+
+def _reduce(x: Tensor) -> Any:
+    if x._traced():
+        x._refuse("a copy or a pickle")
+    if x._slot >= 0 and not x.constant and x._describe()[memory.D_PRODUCER] != NONE:
+        raise refusal(TypeError, lambda site: _NO_PICKLE + hint_for_library(site))
+    return _rebuild, (x.data, x.constant)
+
+
+def _numba_type(x: Tensor) -> object:
+    """Refuse, when Numba asks for the type of an argument."""
+    raise UnsupportedError(
+        "an @njit function f takes no Tensor t, for Numba compiles it for arrays: call tapegrad.jit(f)(t), which"
+        " records the Python function that f was made of, or f(t.data), through which no gradient flows"
+    )
+
+
+def _copy(x: Tensor) -> Tensor:
+    mode = thread.mode
+    if mode.recorder is not None or mode.leaves or mode.outside:  # inside of a transform
+        return copy(x)
+    _, (array, constant) = _reduce(x)
+    return from_array(array.copy(), constant)
+
+
+def _deepcopy(x: Tensor, memo: dict[int, Any]) -> Tensor:
+    """Copy a Tensor for `copy.deepcopy`, which enters what this returns in its memo."""
+    return _copy(x)
+
+
+@restoring
+def detach(x: Tensor) -> Tensor:
+    """Return a constant with a copy of the contents: no gradient flows through it.
+
+    Returns
+    -------
+    Tensor
+        Of the same shape and dtype, in C order.
+
+    See Also
+    --------
+    tapegrad.stop_gradient : The same for structures of Tensors.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor(3.0)
+    >>> (x * x.detach()).backward()
+    >>> x.grad
+    array(3.)
+    """
+    if x.dtype.kind != "f":
+        return contiguous(x)
+    with no_grad():
+        return unary(COPY, x)
+
+
+def copy(x: Tensor, order: str = "C") -> Tensor:
+    """Return a copy on memory of its own; the gradient flows through it.
+
+    Parameters
+    ----------
+    order : {'C', 'F', 'K', 'A'}, default 'C'
+        Memory order of the copy.
+
+    Returns
+    -------
+    Tensor
+        Of the same shape and dtype.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([1.0, 2.0])
+    >>> y = x.copy()
+    >>> y[0] = 5.0
+    >>> x
+    Tensor([1., 2.])
+    """
+    return copied_in_order(x, order, "Tensor.copy")
+
+
+def astype(
+    x: Tensor, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+) -> Tensor:
+    """Convert the elements to another dtype.
+
+    Parameters
+    ----------
+    dtype : data-type
+        float64 or float32, or integers or booleans; always taken in the machine's byte order.
+    order : {'C', 'F', 'K', 'A'}, default 'K'
+        Memory order of the result.
+    casting : str, default 'unsafe'
+        Which conversions are allowed, as for ``numpy.ndarray.astype``.
+    subok : bool, default True
+        Accepted because ``numpy.ndarray.astype`` has it; ignored.
+    copy : bool, default True
+        If False, return the Tensor itself where it has the dtype already.
+
+    Returns
+    -------
+    Tensor
+        Gradients flow through conversions between float64 and float32. Integers and booleans are constants.
+
+    Raises
+    ------
+    TypeError
+        If `casting` does not allow the conversion, and for dtypes that are not supported (`UnsupportedError`).
+    UnsupportedError
+        While a function is being recorded, for integers of another dtype than int64 made of floats that depend on
+        its arguments.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.tensor([1.5, 2.5]).astype("float32")
+    Tensor([1.5, 2.5], dtype=float32)
+    """
+    target, own = _supported(np.dtype(dtype)), x.dtype
+    if casting != "unsafe" and not np.can_cast(own, target, casting):
+        raise TypeError(f"astype: cannot convert {own} to {target} according to the rule {casting!r}")
+    if target == own:
+        return copied_in_order(x, order, "astype") if copy else in_order(x, order, "astype")
+    return made_in_order(functools.partial(_converted, target=target), x, order, "astype")
+
+
+@functools.cache
+def _supported(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a dtype to convert to in the machine's byte order; raise if it is not supported."""
+    target = dtype.newbyteorder("=")
+    check_dtype(target, "astype")
+    return target
+
+
+def _converted(x: Tensor, target: np.dtype[Any]) -> Tensor:
+    """Convert the elements to another dtype than their own."""
+    own: np.dtype[Any] = x.dtype
+    tape = current()[0]
+    if target.kind == "f" or own.kind != "f":
+        return cast(x, target, tape)
+    if target.kind == "b":
+        if tape.recording:
+            return as_boolean(x, tape)
+        return from_array(x.data_or_traced().astype(bool), constant=True)
+    if x._recorded() and target == np.int64:
+        return cast(x, target, tape)
+    if x._traced():
+        raise UnsupportedError(
+            f"astype({target}) of a value that is being recorded: use astype(int), or floor(), rint() or trunc(), which"
+            " stay in floating point"
+        )
+    watch_now(x.data_or_traced())
+    return from_array(x.data_or_traced().astype(target), constant=True)
+
+
+def _rebuild(array: np.ndarray, constant: bool) -> Tensor:
+    """Make the Tensor that a pickle describes."""
+    return from_array(array, constant)
+
+
+def _guarded_int(tensor: Any) -> int:
+    """Return ``int()`` of a recorded float, guarded by its integer part."""
+    whole = unary(CODES["trunc"], tensor)
+    array = whole.data_or_traced()
+    tape = thread.mode.recorder
+    assert tape is not None
+    assert tape is tensor._tape
+    if not np.isfinite(array).all():
+        raise TracedValueError(
+            f"int() of {array.item()}, which has no integer value, while a function is being recorded"
+        )
+    tape.guard_bytes(DTYPE_CODES[array.dtype], whole._slot, array)
+    return int(array.item())
+
+
+bind_methods(
+    item=item,
+    numpy=numpy,
+    tolist=tolist,
+    detach=detach,
+    copy=copy,
+    astype=astype,
+    __float__=_float,
+    __complex__=_complex,
+    __int__=_int,
+    __index__=_index,
+    __bool__=_bool,
+    __array__=_array,
+    __dlpack__=_dlpack,
+    __dlpack_device__=_dlpack_device,
+    __reduce__=_reduce,
+    _numba_type_=property(_numba_type),
+    __copy__=_copy,
+    __deepcopy__=_deepcopy,
+)

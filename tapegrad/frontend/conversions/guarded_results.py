@@ -1,0 +1,98 @@
+"""Results of plain NumPy on recorded values: guarded by the result, not by the values.
+
+A replay computes the result again and stops where it differs; the branch that the function takes then is recorded
+too. So other data are replayed as long as the result stays the same.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.tape.fields.layout import NONE
+from tapegrad.engine.tape.memory import D_PRODUCER
+from tapegrad.frontend.conversions.conversion import guarded_array
+from tapegrad.frontend.tensor.modes import thread, watch_now
+from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.frontend.words.function_names import full_name
+
+
+def is_recording() -> bool:
+    """Whether what this thread computes is being recorded for replay."""
+    return thread.mode.recorder is not None
+
+
+def is_computed(value: Any) -> bool:
+    """Whether a value is a Tensor that a replay of the current recording computes."""
+    if not (is_tensor(value) and value._recorded()):
+        return False
+    return bool(value._traced() or value._describe()[D_PRODUCER] != NONE)
+
+
+def at_once(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function of NumPy's with the current values of Tensors."""
+    values = [_now(value) for value in args]
+    return function(*values, **{name: _now(value) for name, value in kwargs.items()})
+
+
+class _Float:
+    """Stands for a recorded float Tensor among the arguments of a call."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def look(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function of NumPy's with the values of Tensors, with no gradient; while recording, guard its result."""
+    recorder = thread.mode.recorder
+    if recorder is None:
+        return at_once(function, args, kwargs)
+    floats: list[Any] = []
+
+    def place(value: Any) -> Any:
+        if not is_computed(value) or value.dtype.kind != "f":
+            return _fixed_now(value)
+        floats.append(value)
+        return _Float(len(floats) - 1)
+
+    places, named = mapped(place, args), {k: mapped(place, v) for k, v in kwargs.items()}
+
+    def of_arrays(*arrays: np.ndarray) -> Any:
+        def fill(value: Any) -> Any:
+            return arrays[value.number] if isinstance(value, _Float) else value
+
+        return function(*mapped(fill, places), **{k: mapped(fill, v) for k, v in named.items()})
+
+    result = of_arrays(*[t.data_or_traced() for t in floats])
+    if floats:
+        recorder.guard_outcome(full_name(function), of_arrays, floats, result)
+    return result
+
+
+def mapped(change: Callable[[Any], Any], value: Any) -> Any:
+    """Apply a function to a value, or to each one in a list or a tuple."""
+    if type(value) in (list, tuple):
+        return type(value)([mapped(change, each) for each in value])
+    return change(value)
+
+
+def contents(value: Any) -> Any:
+    """Return the array of a Tensor, which is guarded or refused as `numpy.asarray` of it; any other value as it is."""
+    return np.asarray(value) if is_tensor(value) else value
+
+
+def _now(value: Any) -> Any:
+    """Return the current values of a Tensor, or of those in a list or a tuple."""
+    if is_tensor(value):
+        return value.data_or_traced()
+    return mapped(_now, value) if type(value) in (list, tuple) else value
+
+
+def _fixed_now(value: Any) -> Any:
+    """Return an argument that is not a recorded float; a recording guards its contents byte for byte."""
+    if is_computed(value):
+        return guarded_array(value)
+    array = value.data_or_traced() if is_tensor(value) else value
+    if isinstance(array, np.ndarray):
+        watch_now(array)
+    return array

@@ -1,0 +1,15 @@
+"""How a Tensor is shown in a notebook."""
+
+import html
+
+from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
+
+
+def _repr_html(x: Tensor) -> str:
+    """Return the elements, those of a large Tensor elided, over a line that says what the Tensor is."""
+    parts = [f"shape {x.shape}", str(x.dtype), "constant" if x.constant else "differentiable"]
+    described = ", ".join([*parts, "view"] if x.base is not None else parts)
+    return f"<div><pre>{html.escape(repr(x))}</pre><small>{html.escape(described)}</small></div>"
+
+
+bind_methods(_repr_html_=_repr_html)

@@ -1,0 +1,11 @@
+"""Functions of elements that are no row of the op table, and methods of ufuncs.
+
+In reading order; each imports only those above it:
+
+    bits                           integers and booleans
+    complex_parts                  parts of complex numbers
+    number_parts                   ufuncs made of others
+    rounding                       rounding to decimals and to integers, and what stands for numbers that are not finite
+    special                        special functions by SciPy's names
+    ufunc_methods                  ``np.add.reduce`` and its like
+"""

@@ -1,0 +1,112 @@
+"""Parts of complex numbers: a Tensor is real, so that these are the Tensor itself, or zeros."""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
+from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
+
+
+def real(val: Any) -> Any:
+    """Return the real part: the Tensor itself.
+
+    Parameters
+    ----------
+    val : Tensor or array_like
+        Real numbers.
+
+    Returns
+    -------
+    Tensor
+        `val` itself if it is a Tensor.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.real(tg.tensor([1.0, 2.0]))
+    Tensor([1., 2.])
+    """
+    return as_tensor(val, "numpy.real")
+
+
+def imag(val: Any) -> Tensor:
+    """Return the imaginary part: zeros, which are constant.
+
+    Parameters
+    ----------
+    val : Tensor or array_like
+        Real numbers.
+
+    Returns
+    -------
+    Tensor
+        Zeros of the shape and dtype of `val`.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.imag(tg.tensor([1.0, 2.0]))
+    Tensor([0., 0.])
+    """
+    x = as_tensor(val, "numpy.imag")
+    return from_array(np.zeros(x.shape, x.dtype), constant=True)
+
+
+def angle(z: Any, deg: bool = False) -> Any:
+    """Return the angle of complex numbers: of real ones 0, or pi below 0.
+
+    Parameters
+    ----------
+    z : Tensor or array_like
+        Real numbers.
+    deg : bool, default False
+        Whether to return degrees instead of radians.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `z`. The derivative is 0, at the jump as well.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.angle(tg.tensor([1.0, -2.0]), deg=True)
+    Tensor([  0., 180.])
+    """
+    x = ELEMENTWISE["arctan2"](0.0, as_tensor(z, "numpy.angle"))
+    return x * (180 / np.pi) if deg else x
+
+
+FUNCTIONS = {"real": real, "imag": imag, "angle": angle}
+
+
+def _itself(x: Tensor) -> Tensor:
+    """Return the complex conjugate: the Tensor itself.
+
+    Returns
+    -------
+    Tensor
+        The same object.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.tensor([1.0, 2.0]).conj()
+    Tensor([1., 2.])
+    """
+    return x
+
+
+def _real(x: Tensor) -> Tensor:
+    """The real part: the Tensor itself."""
+    return x
+
+
+def _imag(x: Tensor) -> Tensor:
+    """The imaginary part: zeros, which are constant."""
+    return imag(x)
+
+
+bind_methods(conj=_itself, conjugate=_itself, real=property(_real), imag=property(_imag))

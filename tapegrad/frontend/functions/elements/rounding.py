@@ -1,0 +1,191 @@
+"""Rounding to decimals and to integers, and what stands for numbers that are not finite."""
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from tapegrad.frontend.conversions.guarded_results import look
+from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
+from tapegrad.frontend.recording.elementwise import where as select
+from tapegrad.frontend.recording.outputs import deliver
+from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
+
+_rint, _trunc, _multiply, _divide = (ELEMENTWISE[name] for name in ("rint", "trunc", "multiply", "divide"))
+_isnan, _equal = ELEMENTWISE["isnan"], ELEMENTWISE["equal"]
+
+
+def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
+    """Round elements to a number of decimals, halves to even.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to round.
+    decimals : int, default 0
+        How many digits to keep behind the point; a negative number rounds in front of it.
+    out : Tensor or numpy.ndarray, optional
+        Where to write the result; a plain array takes constants only.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `a`. The derivative is 0, at the jumps as well.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.round(tg.tensor([1.2345, -0.5]), 2)
+    Tensor([ 1.23, -0.5 ])
+    """
+    x, count = as_tensor(a, "numpy.round"), operator.index(decimals)
+    if x.dtype.kind != "f":
+        return deliver(from_array(look(np.round, x, count), constant=True), out, name="numpy.round")
+    if count == 0:
+        return deliver(_rint(x), out, name="numpy.round")
+    scale = 10.0 ** abs(count)
+    first, second = (_multiply, _divide) if count > 0 else (_divide, _multiply)
+    return deliver(second(_rint(first(x, scale)), scale), out, name="numpy.round")
+
+
+def around(a: Any, decimals: Any = 0, out: Any = None) -> Any:
+    """Round elements to a number of decimals: another name of `tapegrad.round`.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to round.
+    decimals : int, default 0
+        How many digits to keep behind the point; a negative number rounds in front of it.
+    out : Tensor or numpy.ndarray, optional
+        Where to write the result; a plain array takes constants only.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `a`. The derivative is 0, at the jumps as well.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.around(tg.tensor([1234.5]), -2)
+    Tensor([1200.])
+    """
+    return round(a, decimals, out)
+
+
+def fix(x: Any, out: Any = None) -> Any:
+    """Round elements towards zero, as `tapegrad.trunc` does.
+
+    Parameters
+    ----------
+    x : Tensor or array_like
+        Elements to round.
+    out : Tensor or numpy.ndarray, optional
+        Where to write the result; a plain array takes constants only.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`. The derivative is 0, at the jumps as well.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.fix(tg.tensor([1.5, -1.5]))
+    Tensor([ 1., -1.])
+    """
+    return deliver(_trunc(x), out, name="numpy.fix")
+
+
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """Replace what is not finite by numbers.
+
+    Parameters
+    ----------
+    x : Tensor or array_like
+        Elements to look at.
+    copy : bool, default True
+        If False, write into `x` where that is a Tensor.
+    nan : Tensor or array_like, default 0.0
+        What stands for nan.
+    posinf, neginf : Tensor or array_like, optional
+        What stands for inf and -inf; by default the largest and the smallest number of the dtype.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`. The derivative by elements that are replaced is 0.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.nan_to_num(tg.tensor([1.0, tg.nan]), nan=-1.0)
+    Tensor([ 1., -1.])
+    """
+    tensor = as_tensor(x, "numpy.nan_to_num")
+    if tensor.dtype.kind != "f":
+        return tensor.copy() if copy else tensor
+    ends = np.finfo(tensor.dtype)
+    result = select(_isnan(tensor), nan, tensor)
+    result = select(_equal(tensor, np.inf), float(ends.max) if posinf is None else posinf, result)
+    result = select(_equal(tensor, -np.inf), float(ends.min) if neginf is None else neginf, result)
+    if copy or tensor is not x:
+        return result.astype(tensor.dtype, copy=False)
+    return deliver(result, tensor, name="numpy.nan_to_num")
+
+
+FUNCTIONS = {"round": round, "around": around, "fix": fix, "nan_to_num": nan_to_num}
+
+
+def _round_method(a: Tensor, decimals: Any = 0, out: Any = None) -> Any:
+    """Round elements to a number of decimals, halves to even.
+
+    Parameters
+    ----------
+    decimals : int, default 0
+        How many digits to keep behind the point; a negative number rounds in front of it.
+    out : Tensor or numpy.ndarray, optional
+        Where to write the result; a plain array takes constants only.
+
+    Returns
+    -------
+    Tensor
+        Of the same shape and dtype. The derivative is 0, at the jumps as well.
+
+    See Also
+    --------
+    tapegrad.round : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.tensor([1.26, -0.5]).round(1)
+    Tensor([ 1.3, -0.5])
+    """
+    return round(a, decimals, out)
+
+
+def _rounded(x: Tensor, ndigits: Any = None) -> Any:
+    """``round(x)``: an int for a single number, as Python has it, and a Tensor for an array or with digits."""
+    return int(_rint(x)) if ndigits is None and x.ndim == 0 else round(x, ndigits or 0)
+
+
+def _whole(name: str) -> Any:
+    """The method behind a function of the module `math` that returns an int."""
+    to_whole = ELEMENTWISE[name]
+
+    def method(x: Tensor) -> int:
+        return int(to_whole(x))
+
+    return method
+
+
+bind_methods(
+    round=_round_method,
+    __round__=_rounded,
+    __floor__=_whole("floor"),
+    __ceil__=_whole("ceil"),
+    __trunc__=_whole("trunc"),
+)

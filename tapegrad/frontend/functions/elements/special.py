@@ -1,0 +1,257 @@
+"""Special functions by SciPy's names: those of the op table, and what is made of them."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.functions.reductions.exponentials import log_softmax, logsumexp, softmax
+from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
+from tapegrad.frontend.recording.elementwise import where as select
+from tapegrad.frontend.recording.outputs import deliver
+from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.unknown_derivatives import check_constant
+from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.ops import ELEMENTWISE as ROWS
+
+_digamma, _gamma, _power, _equal = (ELEMENTWISE[name] for name in ("digamma", "gamma", "power", "equal"))
+_hurwitz, _riemann = ELEMENTWISE["zeta"], ELEMENTWISE["riemann_zeta"]
+
+
+def i0(x: Any) -> Tensor:
+    """Compute the modified Bessel function of the first kind of order 0.
+
+    Parameters
+    ----------
+    x : Tensor or array_like
+        Elements to compute it of.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    See Also
+    --------
+    tapegrad.special.i0 : The same with the arguments of a ufunc.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([0.0, 1.0])
+    >>> tg.i0(x)
+    Tensor([1.        , 1.26606588])
+    """
+    result: Tensor = ELEMENTWISE["i0"](x)
+    return result
+
+
+def polygamma(n: Any, x: Any) -> Any:
+    """Compute the derivative of order `n` of the digamma function.
+
+    Parameters
+    ----------
+    n : int or array_like of int
+        Orders of the derivative; constants.
+    x : Tensor or array_like
+        Elements to compute it of; broadcasts with `n`.
+
+    Returns
+    -------
+    Tensor
+        Has the shape that the operands broadcast to.
+
+    See Also
+    --------
+    scipy.special.polygamma : The same for arrays.
+
+    Notes
+    -----
+    The derivative by `x` is ``polygamma(n + 1, x)`` (DLMF 5.15). That by `n` is refused.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.special.polygamma(1, tg.tensor([1.0, 2.0]))
+    Tensor([1.64493407, 0.64493407])
+    """
+    check_constant("scipy.special.polygamma", "n", n)
+    if type(n) is int and n >= 0:
+        return _digamma(x) if n == 0 else _factor(n) * _hurwitz(n + 1.0, x)
+    order = as_tensor(n, "scipy.special.polygamma")
+    sign = _power(-1.0, order + 1.0)
+    return select(_equal(order, 0), _digamma(x), sign * _gamma(order + 1.0) * _hurwitz(order + 1.0, x))
+
+
+def _factor(n: int) -> float:
+    """``(-1)**(n+1) * n!`` as a float."""
+    size = math.gamma(n + 1.0) if n < 171 else math.inf
+    return size if n % 2 else -size
+
+
+def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
+    """Compute the Riemann zeta function, or with `q` that of Hurwitz.
+
+    Parameters
+    ----------
+    x : array_like
+        Exponents; constants.
+    q : Tensor or array_like, optional
+        Where the sum of ``1 / (k + q)**x`` over ``k = 0, 1, ...`` begins; by default the function is Riemann's.
+    out : Tensor or numpy.ndarray, optional
+        Where to write the result; a plain array takes constants only.
+
+    Returns
+    -------
+    Tensor
+        Has the shape that the operands broadcast to.
+
+    See Also
+    --------
+    scipy.special.zeta : The same for arrays.
+
+    Notes
+    -----
+    The derivative by `q` is ``-x * zeta(x + 1, q)`` (DLMF 25.11.17). That by `x` is refused.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> q = tg.tensor([1.0, 2.0])
+    >>> tg.special.zeta(2.0, q)
+    Tensor([1.64493407, 0.64493407])
+    """
+    check_constant("scipy.special.zeta", "x", x)
+    result = _riemann(x) if q is None else _hurwitz(x, q)
+    return result if out is None else deliver(result, out, name="scipy.special.zeta")
+
+
+def kn(n: Any, x: Any) -> Tensor:
+    """Compute the modified Bessel function of the second kind of integer order `n`.
+
+    Parameters
+    ----------
+    n : int or array_like of int
+        Orders; constants.
+    x : Tensor or array_like
+        Elements to compute it of; broadcasts with `n`.
+
+    Returns
+    -------
+    Tensor
+        Has the shape that the operands broadcast to.
+
+    Raises
+    ------
+    ValueError
+        For orders that are not whole numbers; `kv` takes them.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.special.kn(1, tg.tensor([1.0, 2.0]))
+    Tensor([0.60190723, 0.13986588])
+    """
+    result: Tensor = ELEMENTWISE["kv"](_whole("kn", n), x)
+    return result
+
+
+def yn(n: Any, x: Any) -> Tensor:
+    """Compute the Bessel function of the second kind of integer order `n`.
+
+    Parameters
+    ----------
+    n : int or array_like of int
+        Orders; constants.
+    x : Tensor or array_like
+        Elements to compute it of; broadcasts with `n`.
+
+    Returns
+    -------
+    Tensor
+        Has the shape that the operands broadcast to.
+
+    Raises
+    ------
+    ValueError
+        For orders that are not whole numbers; `yv` takes them.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.special.yn(1, tg.tensor([1.0, 2.0]))
+    Tensor([-0.78121282, -0.10703243])
+    """
+    result: Tensor = ELEMENTWISE["yv"](_whole("yn", n), x)
+    return result
+
+
+def _whole(name: str, n: Any) -> Any:
+    """Return orders as floats; raise for those that are not whole numbers, or no constants."""
+    check_constant(f"scipy.special.{name}", "n", n)
+    order = as_tensor(n, f"scipy.special.{name}").data
+    if not np.array_equal(order, np.trunc(order)):
+        raise ValueError(
+            f"scipy.special.{name}: the order must be a whole number; {name[0]}v takes real ones"
+        )
+    return float(order) if order.ndim == 0 else order.astype(float)
+
+
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Tensor:  # noqa: N803  as SciPy has it
+    """Compute the number of combinations of `N` things taken `k` at a time, for real arguments.
+
+    Parameters
+    ----------
+    N, k : Tensor or array_like
+        They broadcast with each other.
+    exact : bool, default False
+        Whether to compute with integers of any size, which have no derivative: only False.
+    repetition : bool, default False
+        Whether things may be taken several times.
+
+    Returns
+    -------
+    Tensor
+        0 where ``k > N`` or one of them is negative.
+
+    Raises
+    ------
+    UnsupportedError
+        With ``exact=True``.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.special.comb(tg.tensor(5.0), 2.0)
+    Tensor(10.)
+    """
+    if exact:
+        raise UnsupportedError("scipy.special.comb: exact=True computes with integers; write exact=False")
+    if repetition:
+        return comb(ELEMENTWISE["subtract"](ELEMENTWISE["add"](N, k), 1.0), k)
+    less_equal, found = ELEMENTWISE["less_equal"], ELEMENTWISE["binom"](N, k)
+    for below, above in ((k, N), (0.0, N), (0.0, k)):
+        found = select(less_equal(below, above), found, 0.0)
+    return as_tensor(found, "scipy.special.comb")
+
+
+_ROWS = {row.name: ELEMENTWISE[row.name] for row in ROWS if row.home == "tapegrad.special"}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **_ROWS,
+    **{name: ELEMENTWISE[name] for name in ("digamma", "erf", "erfc", "expm1", "log1p", "sinc")},
+    "comb": comb,
+    "expit": ELEMENTWISE["sigmoid"],
+    "gammaln": ELEMENTWISE["lgamma"],
+    "kn": kn,
+    "log_softmax": log_softmax,
+    "logsumexp": logsumexp,
+    "polygamma": polygamma,
+    "psi": ELEMENTWISE["digamma"],
+    "softmax": softmax,
+    "yn": yn,
+    "zeta": zeta,
+}
+# Functions whose home is `tapegrad.special`; the others have names in `tapegrad`, too.
+OWN = (*_ROWS.values(), comb, kn, polygamma, yn, zeta)

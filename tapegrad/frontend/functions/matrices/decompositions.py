@@ -1,0 +1,372 @@
+"""Eigenvalues of symmetric matrices, QR factors, and singular values."""
+
+import math
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.functions.matrices.matrices import matrices, square, transposed
+from tapegrad.frontend.functions.products.linalg import matmul
+from tapegrad.frontend.functions.shapes.joining import concatenate
+from tapegrad.frontend.recording.elementwise import where
+from tapegrad.frontend.recording.record_structural import record_packed
+from tapegrad.frontend.recording.shape import packed_part, swapaxes
+from tapegrad.frontend.tensor.tensor import Tensor, view_of
+from tapegrad.ops import CODES
+
+_EIGH, _QR, _SVD = (CODES[name] for name in ("eigh", "qr", "svd"))
+
+
+class EighResult(NamedTuple):
+    """What `eigh` returns."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class QRResult(NamedTuple):
+    """What `qr` returns."""
+
+    Q: Tensor
+    R: Tensor
+
+
+class SVDResult(NamedTuple):
+    """What `svd` returns."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+def part_of(packed: Tensor, first: int, shape: tuple[int, ...]) -> Tensor:
+    """Return a part of each line of a packed result, as a view in a shape."""
+    if len(shape) == 1 and (made := packed_part(packed, first, *shape)) is not None:
+        return made
+    array = packed.data_or_traced()
+    lines = array[..., first : first + math.prod(shape)]
+    return view_of(packed, lines.reshape(array.shape[:-1] + shape))
+
+
+def columns_of(packed: Tensor, first: int, rows: int, columns: int) -> Tensor:
+    """Return the same as matrices that lie there column by column."""
+    if (made := packed_part(packed, first, rows, columns)) is not None:
+        return made
+    array = packed.data_or_traced()
+    lines = array[..., first : first + rows * columns]
+    return view_of(packed, lines.reshape((*array.shape[:-1], columns, rows)).swapaxes(-1, -2))
+
+
+def by_lower_triangle(a: Any, name: str) -> Tensor:
+    """Return the symmetric matrices that the lower triangles of an operand stand for."""
+    x = square(a, name)
+    symmetric: Tensor = where(np.tri(x.shape[-1], dtype=bool), x, transposed(x))
+    return symmetric
+
+
+# --- eigenvalues -----------------------------------------------------------------------------------------------
+
+
+def eigen_packed(x: Tensor, lower: bool, vectors: bool, name: str) -> Tensor:
+    """Record eigenvalues and eigenvectors, which are rows there."""
+    n = x.shape[-1]
+    return record_packed(_EIGH, x, (n + n * n, n, int(lower), int(vectors)), name)
+
+
+def _is_lower(uplo: Any, name: str) -> bool:
+    letter = uplo.upper() if isinstance(uplo, str) else uplo
+    if letter not in ("L", "U"):
+        raise ValueError(f"{name}: UPLO is 'L' or 'U', not {uplo!r}")
+    return bool(letter == "L")
+
+
+def eigh(a: Any, UPLO: Literal["L", "U"] = "L") -> EighResult:  # noqa: N803  NumPy's name
+    """Compute the eigenvalues and eigenvectors of symmetric matrices.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., m, m)
+        Symmetric matrices.
+    UPLO : {'L', 'U'}, default 'L'
+        Which triangle is read, the lower or the upper one.
+
+    Returns
+    -------
+    eigenvalues : Tensor, shape (..., m)
+        In ascending order.
+    eigenvectors : Tensor, shape (..., m, m)
+        Columns of length 1.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square, or if LAPACK does not converge. In a derivative, if eigenvalues are equal and
+        it is not determined by what is known there.
+
+    Notes
+    -----
+    Derivatives are by the triangle that is read, whose elements stand for those of the other one too: there a gradient
+    is zero [1]_. A vector is determined up to its sign, and vectors of equal eigenvalues up to a rotation; a function
+    of them is differentiable there if it depends on their space alone, as a projection to all of it does. For other
+    functions of equal eigenvalues, and for any whose value depends on both eigenvalues and vectors in more than a
+    common multiple, the derivative raises. `eigvalsh` has derivatives everywhere: equal eigenvalues share theirs
+    equally.
+
+    References
+    ----------
+    .. [1] M. B. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation,
+       2008.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> a = tg.tensor([[2.0, 0.0], [0.0, 3.0]])
+    >>> w, v = tg.linalg.eigh(a)
+    >>> w
+    Tensor([2., 3.])
+    >>> w[1].backward()
+    >>> a.grad
+    array([[0., 0.],
+           [0., 1.]])
+    """
+    x = square(a, "numpy.linalg.eigh")
+    packed = eigen_packed(x, _is_lower(UPLO, "numpy.linalg.eigh"), True, "numpy.linalg.eigh")
+    n = x.shape[-1]
+    return EighResult(part_of(packed, 0, (n,)), columns_of(packed, n, n, n))
+
+
+def eigvalsh(a: Any, UPLO: Literal["L", "U"] = "L") -> Tensor:  # noqa: N803  NumPy's name
+    """Compute the eigenvalues of symmetric matrices.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., m, m)
+        Symmetric matrices.
+    UPLO : {'L', 'U'}, default 'L'
+        Which triangle is read, the lower or the upper one.
+
+    Returns
+    -------
+    Tensor, shape (..., m)
+        In ascending order.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square, or if LAPACK does not converge. In a second derivative, if eigenvalues are
+        equal and it is not determined.
+
+    Notes
+    -----
+    Derivatives are by the triangle that is read, as those of `eigh`. Where eigenvalues are equal, functions that treat
+    them alike have their derivatives. For other functions they share theirs equally.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.eigvalsh(tg.tensor([[2.0, 0.0], [0.0, 3.0]]))
+    Tensor([2., 3.])
+    """
+    x = square(a, "numpy.linalg.eigvalsh")
+    packed = eigen_packed(x, _is_lower(UPLO, "numpy.linalg.eigvalsh"), False, "numpy.linalg.eigvalsh")
+    return part_of(packed, 0, (x.shape[-1],))
+
+
+# --- QR factors ------------------------------------------------------------------------------------------------
+
+
+def completed(vectors: Tensor, others: Tensor) -> Tensor:
+    """Return vectors that complete an orthonormal basis, as a function of the first ones, from their own values.
+
+    They are what is left of these values outside of the space of the first ones, and orthonormal to third order.
+    """
+    constant = others.detach()
+    inside = matmul(swapaxes(vectors, -1, -2), constant)
+    outside = constant - matmul(vectors, inside)
+    return outside + matmul(outside, matmul(swapaxes(inside, -1, -2), inside)) / 2
+
+
+def _complete(columns: Tensor, k: int) -> Tensor:
+    """Return an orthonormal basis of which the first k vectors have derivatives."""
+    if columns.constant or columns.shape[-1] == k:
+        return columns
+    thin = columns[..., :k]
+    return concatenate([thin, completed(thin, columns[..., k:])], axis=-1)
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Compute QR factors: ``a == q @ r`` with orthonormal columns of `q`, and `r` with zeros below its diagonal.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., m, n)
+        Matrices.
+    mode : {'reduced', 'complete', 'r'}, default 'reduced'
+        Whether `q` has ``min(m, n)`` columns, or m, or whether `r` alone is returned.
+
+    Returns
+    -------
+    Q : Tensor, shape (..., m, k)
+        The orthonormal factor.
+    R : Tensor, shape (..., k, n)
+        The triangular factor; the only result for ``mode='r'``.
+
+    Raises
+    ------
+    LinAlgError
+        In a derivative, if the first ``min(m, n)`` columns of a matrix are linearly dependent.
+    UnsupportedError
+        For ``mode='raw'``, whose results are no matrices.
+
+    Notes
+    -----
+    Derivatives are those of [1]_, and for matrices that are wider than high of [2]_. The columns beyond the first n of
+    a complete `q` are determined up to a rotation; functions that depend on their space alone have derivatives.
+
+    References
+    ----------
+    .. [1] S. F. Walter and L. Lehmann, Algorithmic differentiation of linear algebra functions with application in
+       optimum experimental design, 2010.
+    .. [2] D. A. O. Roberts and L. R. Roberts, QR and LQ decomposition matrix backpropagation algorithms for square,
+       wide, and deep matrices, 2020.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> q, r = tg.linalg.qr(tg.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> abs(r)
+    Tensor([[5. , 2.2],
+            [0. , 0.4]])
+    """
+    if mode == "raw":
+        raise UnsupportedError("numpy.linalg.qr: mode='raw' is not supported for Tensors; use 'reduced'")
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"numpy.linalg.qr: mode is 'reduced', 'complete' or 'r', not {mode!r}")
+    x = matrices(a, "numpy.linalg.qr")
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    full = m if mode == "complete" else k
+    packed = record_packed(_QR, x, (full * (m + n), m, n, full), "numpy.linalg.qr")
+    r = columns_of(packed, m * full, full, n)
+    return r if mode == "r" else QRResult(_complete(columns_of(packed, 0, m, full), k), r)
+
+
+# --- singular values -------------------------------------------------------------------------------------------
+
+
+def singular_packed(x: Tensor, full: bool, vectors: bool, name: str) -> Tensor:
+    """Record singular values, U and V^T, both column by column."""
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    left, right = (m, n) if full else (k, k)
+    return record_packed(_SVD, x, (k + m * left + n * right, m, n, int(full), int(vectors)), name)
+
+
+def singular_parts(packed: Tensor, m: int, n: int, full: bool) -> SVDResult:
+    """Return the parts of that result."""
+    k = min(m, n)
+    left, right = (m, n) if full else (k, k)
+    u, v = columns_of(packed, k, m, left), columns_of(packed, k + m * left, right, n)
+    return SVDResult(u, part_of(packed, 0, (k,)), v)
+
+
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """Compute singular value decompositions: ``a == (U * S) @ Vh``.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., m, n)
+        Matrices.
+    full_matrices : bool, default True
+        Whether U and Vh are square, or have ``min(m, n)`` columns and rows.
+    compute_uv : bool, default True
+        Whether to return U and Vh.
+    hermitian : bool, default False
+        Take the matrices for symmetric: their lower triangles are read.
+
+    Returns
+    -------
+    U : Tensor, shape (..., m, m) or (..., m, k)
+        Orthonormal columns.
+    S : Tensor, shape (..., k)
+        Singular values in descending order; the only result for ``compute_uv=False``.
+    Vh : Tensor, shape (..., n, n) or (..., k, n)
+        Orthonormal rows.
+
+    Raises
+    ------
+    LinAlgError
+        If LAPACK does not converge. In a derivative, if singular values are equal, or zero, and it is not determined by
+        what is known there.
+
+    Notes
+    -----
+    Derivatives are those of [1]_ and [2]_. A pair of vectors is determined up to its sign, and those of equal singular
+    values up to a rotation; in stacks of small matrices the signs are others than NumPy's. What `eigh` says of equal
+    eigenvalues holds for equal singular values. `svdvals` has derivatives everywhere.
+
+    References
+    ----------
+    .. [1] M. Seeger et al., Auto-differentiating linear algebra, 2017.
+    .. [2] J. Townsend, Differentiating the singular value decomposition, 2016.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> u, s, vh = tg.linalg.svd(tg.tensor([[0.0, 2.0], [3.0, 0.0]]))
+    >>> s
+    Tensor([3., 2.])
+    """
+    x = by_lower_triangle(a, "numpy.linalg.svd") if hermitian else matrices(a, "numpy.linalg.svd")
+    if not compute_uv:
+        return singular_values(x, "numpy.linalg.svd")
+    m, n = x.shape[-2:]
+    u, s, vh = singular_parts(
+        singular_packed(x, full_matrices, True, "numpy.linalg.svd"), m, n, full_matrices
+    )
+    if full_matrices and m != n:
+        k = min(m, n)
+        u, vh = _complete(u, k), swapaxes(_complete(swapaxes(vh, -1, -2), k), -1, -2)
+    return SVDResult(u, s, vh)
+
+
+def singular_values(x: Tensor, name: str) -> Tensor:
+    """Record singular values alone."""
+    return part_of(singular_packed(x, False, False, name), 0, (min(x.shape[-2:]),))
+
+
+def svdvals(x: Any, /) -> Tensor:
+    """Compute the singular values of matrices.
+
+    Parameters
+    ----------
+    x : Tensor or array_like, shape (..., m, n)
+        Matrices.
+
+    Returns
+    -------
+    Tensor, shape (..., min(m, n))
+        In descending order.
+
+    Raises
+    ------
+    LinAlgError
+        If LAPACK does not converge. In a second derivative, if singular values are equal, or zero, and it is not
+        determined.
+
+    Notes
+    -----
+    Where singular values are equal, functions that treat them alike have their derivatives; for other functions they
+    share theirs equally. That of a zero is 0, as that of ``abs``.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.svdvals(tg.tensor([[0.0, 2.0], [3.0, 0.0]]))
+    Tensor([3., 2.])
+    """
+    return singular_values(matrices(x, "numpy.linalg.svdvals"), "numpy.linalg.svdvals")
+
+
+LINALG = {"eigh": eigh, "eigvalsh": eigvalsh, "qr": qr, "svd": svd, "svdvals": svdvals}

@@ -1,0 +1,240 @@
+"""What functions of matrices have in common: checks of their operands, the order in memory, and their instructions."""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from tapegrad.frontend.functions.reductions.lines import floating
+from tapegrad.frontend.recording.record_structural import (
+    as_tensor,
+    in_common_dtype,
+    record_by_factors,
+    record_new,
+    record_of_squares,
+    record_solution,
+)
+from tapegrad.frontend.recording.shape import broadcast_to, in_c_order, reshape, swapaxes
+from tapegrad.frontend.tensor.modes import thread
+from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.ops import CODES
+from tapegrad.ops.params import (
+    ExchangeParams,
+    LuParams,
+    LuSolveParams,
+    PivotParams,
+    SylvesterParams,
+    TriangularParams,
+)
+
+Shape = tuple[int, ...]
+_WORDS = np.dtype(np.int64)
+_TWO = functools.partial(record_by_factors, several=2)
+
+
+def record(
+    op: str, operands: list[Tensor], shape: Shape, params: Any, name: str, dtype: Any = None
+) -> Tensor:
+    """Record an op of matrices. All operands are in C order, and so is the result."""
+    return record_new(CODES[op], operands, shape, params, name, dtype)
+
+
+# --- operands --------------------------------------------------------------------------------------------------
+
+
+def matrices(a: Any, name: str) -> Tensor:
+    """Return an operand as matrices of floats."""
+    x = floating(a, name)
+    if x.ndim < 2:
+        raise LinAlgError(
+            f"{name}: a matrix has two dimensions, and a stack of them more; not the shape {x.shape}"
+        )
+    return x
+
+
+def square(a: Any, name: str) -> Tensor:
+    """Return an operand as square matrices of floats."""
+    x = matrices(a, name)
+    if x.shape[-1] != x.shape[-2]:
+        raise LinAlgError(f"{name}: matrices are to be square, not of shape {x.shape}")
+    return x
+
+
+def turned(x: Tensor) -> tuple[Tensor, bool]:
+    """Return matrices in C order, and whether they are the transposed ones: those of ``a.T`` lie there as `a`."""
+    flags = x.data_or_traced().flags
+    if flags.c_contiguous:
+        return x, False
+    other = transposed(x)
+    return (other, True) if other.data_or_traced().flags.c_contiguous else (in_c_order(x), False)
+
+
+def transposed(x: Tensor) -> Tensor:
+    """Return the transposed matrices, as a view."""
+    return swapaxes(x, -1, -2)
+
+
+def with_stack(x: Tensor, stack: Shape) -> Tensor:
+    """Return matrices with leading dimensions that their own broadcast to."""
+    return x if x.shape[:-2] == stack else broadcast_to(x, (*stack, *x.shape[-2:]))
+
+
+def count_of(x: Tensor) -> int:
+    """Return the number of matrices in a stack."""
+    return math.prod(x.shape[:-2])
+
+
+# --- systems of equations --------------------------------------------------------------------------------------
+
+
+class Systems(NamedTuple):
+    """Matrices and right sides that fit each other.
+
+    Attributes
+    ----------
+    a, b
+        The matrices, and the right sides: stacks of matrices, or one vector.
+    matrices, n, k
+        How many systems, rows of a matrix, and columns of a right side.
+    each
+        Whether each right side has a matrix of its own, and not all of them the same.
+    """
+
+    a: Tensor
+    b: Tensor
+    matrices: int
+    n: int
+    k: int
+    each: bool
+
+
+def systems(a: Tensor, b: Tensor, name: str) -> Systems:
+    """Return systems of equations; a right side of one dimension is a vector, any other one a stack of matrices."""
+    n = a.shape[-1]
+    if b.ndim == 0 or b.shape[-2:][0] != n:
+        raise ValueError(f"{name}: the matrix has shape {a.shape}, and the right side {b.shape}")
+    if b.ndim == 1:
+        if a.ndim == 2:
+            return Systems(a, b, 1, n, 1, True)
+        b = reshape(b, (n, 1))
+    a, b, each = _stacked(a, b, name)
+    return Systems(a, b, count_of(b), n, b.shape[-1], each)
+
+
+def prepared(a: Any, b: Any, name: str) -> tuple[Systems, Tensor, bool]:
+    """Return systems in C order, their right side as it was given, and whether the matrices lie there transposed."""
+    matrix, side = in_common_dtype(square(a, name), as_tensor(b, name))
+    system = systems(matrix, side, name)
+    own, is_turned = turned(system.a)
+    return system._replace(a=own, b=in_c_order(system.b)), side, is_turned
+
+
+def _stacked(a: Tensor, b: Tensor, name: str) -> tuple[Tensor, Tensor, bool]:
+    own, others = a.shape[:-2], b.shape[:-2]
+    if own == others:
+        return a, b, True
+    try:
+        stack = np.broadcast_shapes(own, others)
+    except ValueError:
+        raise ValueError(
+            f"{name}: the leading dimensions of {a.shape} and {b.shape} do not broadcast"
+        ) from None
+    b = with_stack(b, stack)
+    return (a, b, False) if math.prod(own) == 1 else (with_stack(a, stack), b, True)
+
+
+def like_vectors(solutions: Tensor, b: Tensor) -> Tensor:
+    """Return solutions for a right side: without the dimension that a vector does not have."""
+    return reshape(solutions, solutions.shape[:-1]) if b.ndim == 1 != solutions.ndim else solutions
+
+
+# --- instructions ----------------------------------------------------------------------------------------------
+
+
+def factor_words(n: int, dtype: Any) -> int:
+    """Return how many words the LU factors of a matrix take, with the row exchanges behind them."""
+    itemsize: int = np.dtype(dtype).itemsize
+    return (n * n * itemsize + 7) // 8 + (4 * n + 7) // 8
+
+
+def lu_factors(x: Tensor, name: str) -> Tensor:
+    """Record the LU factors of square matrices in C order, as words."""
+    n = x.shape[-1]
+    shape = (*x.shape[:-2], factor_words(n, x.dtype))
+    return record("lu", [x], shape, LuParams(count_of(x), n), name, _WORDS)
+
+
+def pivots(factors: Tensor, n: int, name: str) -> Tensor:
+    """Record the rows that each row was exchanged with, as integers."""
+    words, stack = factors.shape[-1], factors.shape[:-1]
+    return record("lu_pivots", [factors], (*stack, n), PivotParams(math.prod(stack), n, words), name, _WORDS)
+
+
+def exchanged(x: Tensor, rows: Tensor, params: ExchangeParams, name: str) -> Tensor:
+    """Record matrices, or a vector, with rows exchanged."""
+    x = in_c_order(x)
+    return record("exchange_rows", [x, in_c_order(rows)], x.shape, params, name)
+
+
+def inverse(a: Any, name: str) -> Tensor:
+    """Record the inverses of square matrices."""
+    return of_squares("inv", a, name)
+
+
+def solved(system: Systems, factors: Tensor, transpose: bool, name: str) -> Tensor:
+    """Record the solutions of systems in C order, by the factors of their matrices, or for the transposed matrices."""
+    a, b, count, n, k, each = system
+    params = LuSolveParams(count, n, k, int(transpose), int(each))
+    return record("lu_solve", [a, b, factors], b.shape, params, name)
+
+
+def solved_at_once(a: Any, b: Tensor, name: str) -> Tensor | None:
+    """Record the solution of one system by a call of the engine; `None` for what that does not take."""
+    if type(a) is not Tensor or a._tape is not thread.mode.tape:
+        return None
+    return record_solution(CODES["lu_solve"], a, b, name)
+
+
+def triangle_solved(system: Systems, transpose: bool, lower: bool, unit: bool, name: str) -> Tensor:
+    """Record the solutions of systems in C order with triangles, or for the transposed triangles."""
+    a, b, count, n, k, each = system
+    params = TriangularParams(count, n, k, int(transpose), int(each), int(lower), int(unit))
+    return record("solve_triangular", [a, b], b.shape, params, name)
+
+
+def lower_factor(a: Any, name: str) -> Tensor:
+    """Record the lower Cholesky factors of matrices, of which the lower triangle is read."""
+    return of_squares("cholesky", a, name)
+
+
+def of_squares(op: str, a: Any, name: str) -> Tensor:
+    """Record a function of square matrices that has a square matrix for each."""
+    return _at_once(record_of_squares, op, a, name)
+
+
+def number_of_squares(op: str, a: Any, name: str) -> Tensor:
+    """Record a function of square matrices that has a number for each, by LU factors."""
+    return _at_once(record_by_factors, op, a, name)
+
+
+def two_numbers_of_squares(op: str, a: Any, name: str) -> Tensor:
+    """Record one that has two, the first ones of all matrices before the second ones."""
+    return _at_once(_TWO, op, a, name)
+
+
+def _at_once(recorded: Callable[[int, Tensor, str], Tensor | None], op: str, a: Any, name: str) -> Tensor:
+    """Record a function by a call of the engine; what that does not take is converted first, or refused."""
+    result = recorded(CODES[op], a, name) if type(a) is Tensor and a._tape is thread.mode.tape else None
+    if result is None:
+        result = recorded(CODES[op], square(a, name), name)
+    assert result is not None
+    return result
+
+
+def sylvester(a: Tensor, b: Tensor, q: Tensor, name: str) -> Tensor:
+    """Record the solutions of ``a @ x + x @ b == q``."""
+    a, b, q = in_c_order(a), in_c_order(b), in_c_order(q)
+    return record("sylvester", [a, b, q], q.shape, SylvesterParams(count_of(q), *q.shape[-2:]), name)

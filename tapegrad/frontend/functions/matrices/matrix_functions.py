@@ -1,0 +1,228 @@
+"""Exponentials and square roots of matrices, and the equations of Sylvester and Lyapunov."""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.frontend.functions.matrices.matrices import inverse, of_squares, square, sylvester, with_stack
+from tapegrad.frontend.functions.matrices.systems import solve
+from tapegrad.frontend.functions.products.linalg import matmul
+from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
+from tapegrad.frontend.recording.shape import reshape, swapaxes
+from tapegrad.frontend.tensor.tensor import Tensor
+
+_FEW = 10  # rows for which SciPy solves discrete Lyapunov equations directly
+
+
+def expm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
+    """Compute the exponentials of matrices.
+
+    Parameters
+    ----------
+    A : Tensor or array_like, shape (..., n, n)
+        Matrices.
+
+    Returns
+    -------
+    Tensor, shape (..., n, n)
+        The exponentials.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square.
+
+    Notes
+    -----
+    Scaling and squaring with the Pade approximant of degree 13 [1]_. A derivative is a block of the exponential of a
+    matrix of twice the size [2]_.
+
+    References
+    ----------
+    .. [1] N. J. Higham, The scaling and squaring method for the matrix exponential revisited, 2005.
+    .. [2] I. Najfeld and T. F. Havel, Derivatives of the matrix exponential and their computation, 1995.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.expm(tg.tensor([[0.0, 1.0], [0.0, 0.0]]))
+    Tensor([[1., 1.],
+            [0., 1.]])
+    """
+    return of_squares("expm", A, "tapegrad.linalg.expm")
+
+
+def sqrtm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
+    """Compute the principal square roots of matrices.
+
+    Parameters
+    ----------
+    A : Tensor or array_like, shape (..., n, n)
+        Matrices without negative eigenvalues.
+
+    Returns
+    -------
+    Tensor, shape (..., n, n)
+        The square roots.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square, if a square root is complex, or if an eigenvalue of 0 is repeated. In a
+        derivative, if a matrix is singular.
+
+    References
+    ----------
+    N. J. Higham, Computing real square roots of a real matrix, 1987.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.sqrtm(tg.tensor([[4.0, 0.0], [0.0, 9.0]]))
+    Tensor([[2., 0.],
+            [0., 3.]])
+    """
+    return of_squares("sqrtm", A, "tapegrad.linalg.sqrtm")
+
+
+def solve_sylvester(a: Any, b: Any, q: Any) -> Tensor:
+    """Solve Sylvester equations, ``a @ x + x @ b == q``.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., m, m)
+        Coefficients on the left.
+    b : Tensor or array_like, shape (..., n, n)
+        Coefficients on the right.
+    q : Tensor or array_like, shape (..., m, n)
+        Right sides. Leading dimensions broadcast.
+
+    Returns
+    -------
+    Tensor, shape (..., m, n)
+        The solutions.
+
+    Raises
+    ------
+    LinAlgError
+        If `a` and ``-b`` have an eigenvalue in common, or are not square.
+    ValueError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> a, b, q = tg.tensor([[1.0, 0.0], [0.0, 2.0]]), tg.tensor([[1.0]]), tg.tensor([[4.0], [9.0]])
+    >>> tg.linalg.solve_sylvester(a, b, q)
+    Tensor([[2.],
+            [3.]])
+    """
+    return _sylvester(a, b, q, "tapegrad.linalg.solve_sylvester")
+
+
+def _sylvester(a: Any, b: Any, q: Any, name: str) -> Tensor:
+    left, right, side = in_common_dtype(square(a, name), square(b, name), as_tensor(q, name))
+    if side.ndim < 2 or side.shape[-2:] != (left.shape[-1], right.shape[-1]):
+        raise ValueError(
+            f"{name}: the matrices have shapes {left.shape} and {right.shape}, and the right side {side.shape}"
+        )
+    try:
+        stack = np.broadcast_shapes(left.shape[:-2], right.shape[:-2], side.shape[:-2])
+    except ValueError:
+        raise ValueError(
+            f"{name}: the leading dimensions of {left.shape}, {right.shape} and {side.shape} do not broadcast"
+        ) from None
+    return sylvester(with_stack(left, stack), with_stack(right, stack), with_stack(side, stack), name)
+
+
+def solve_continuous_lyapunov(a: Any, q: Any) -> Tensor:
+    """Solve continuous Lyapunov equations, ``a @ x + x @ a.T == q``.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., m, m)
+        Coefficients.
+    q : Tensor or array_like, shape (..., m, m)
+        Right sides.
+
+    Returns
+    -------
+    Tensor, shape (..., m, m)
+        The solutions.
+
+    Raises
+    ------
+    LinAlgError
+        If two eigenvalues of `a`, or one twice, add up to 0.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.solve_continuous_lyapunov(tg.tensor([[2.0]]), [[8.0]])
+    Tensor([[2.]])
+    """
+    x = square(a, "tapegrad.linalg.solve_continuous_lyapunov")
+    return _sylvester(x, swapaxes(x, -1, -2), q, "tapegrad.linalg.solve_continuous_lyapunov")
+
+
+def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Tensor:
+    """Solve discrete Lyapunov equations, ``a @ x @ a.T - x + q == 0``.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., m, m)
+        Coefficients.
+    q : Tensor or array_like, shape (..., m, m)
+        Constant terms.
+    method : {'direct', 'bilinear'}, optional
+        Whether to solve a linear system of ``m**2`` equations, the default for m below 10, or by a bilinear
+        transformation, which needs that no eigenvalue of `a` is -1.
+
+    Returns
+    -------
+    Tensor, shape (..., m, m)
+        The solutions.
+
+    Raises
+    ------
+    LinAlgError
+        If the product of two eigenvalues of `a`, or the square of one, is 1.
+    ValueError
+        If there is no such method, or the shapes do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.solve_discrete_lyapunov(tg.tensor([[0.5]]), [[3.0]])
+    Tensor([[4.]])
+    """
+    name = "tapegrad.linalg.solve_discrete_lyapunov"
+    if method not in (None, "direct", "bilinear"):
+        raise ValueError(f"{name}: method is 'direct' or 'bilinear', not {method!r}")
+    x, side = in_common_dtype(square(a, name), square(q, name))
+    if x.shape[-1] != side.shape[-1]:
+        raise ValueError(f"{name}: shapes {x.shape} and {side.shape} differ")
+    stack = np.broadcast_shapes(x.shape[:-2], side.shape[:-2])
+    x, side = with_stack(x, stack), with_stack(side, stack)
+    if method == "direct" or (method is None and x.shape[-1] < _FEW):
+        return _directly(x, side)
+    return _by_a_bilinear_transformation(x, side, name)
+
+
+def _directly(a: Tensor, q: Tensor) -> Tensor:
+    """Solve for all elements of X in C order."""
+    n = a.shape[-1]
+    first = reshape(a, (*a.shape[:-2], n, 1, n, 1))
+    second = reshape(a, (*a.shape[:-2], 1, n, 1, n))
+    products = reshape(first * second, (*a.shape[:-2], n * n, n * n))
+    side = reshape(q, (*q.shape[:-2], n * n, 1))
+    return reshape(solve(np.eye(n * n, dtype=a.dtype) - products, side), q.shape)
+
+
+def _by_a_bilinear_transformation(a: Tensor, q: Tensor, name: str) -> Tensor:
+    """Solve a continuous equation: with ``b = (a - 1)(a + 1)^-1``, ``b x + x b^T + 2 (a + 1)^-1 q (a + 1)^-T == 0``."""
+    eye = np.eye(a.shape[-1], dtype=a.dtype)
+    inverted = inverse(a + eye, name)
+    b = matmul(inverted, a - eye)
+    side = -2.0 * matmul(matmul(inverted, q), swapaxes(inverted, -1, -2))
+    return _sylvester(b, swapaxes(b, -1, -2), side, name)

@@ -1,0 +1,307 @@
+"""Systems of linear equations and inverses, by LU factors."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tapegrad.frontend.functions.matrices.matrices import (
+    Systems,
+    count_of,
+    exchanged,
+    inverse,
+    like_vectors,
+    lu_factors,
+    pivots,
+    prepared,
+    record,
+    solved,
+    solved_at_once,
+    square,
+    systems,
+    triangle_solved,
+)
+from tapegrad.frontend.functions.reductions.lines import floating
+from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
+from tapegrad.frontend.recording.shape import broadcast_to, in_c_order, moveaxis, reshape
+from tapegrad.frontend.tensor.tensor import Tensor, from_array
+from tapegrad.ops.params import ExchangeParams, LuParams
+
+
+def solve(a: Any, b: Any) -> Tensor:
+    """Solve systems of linear equations, ``a @ x == b``.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., m, m)
+        Coefficients.
+    b : Tensor or array_like, shape (m,) or (..., m, k)
+        Right sides. What has one dimension is a vector, all else a stack of matrices. Leading dimensions broadcast.
+
+    Returns
+    -------
+    Tensor, shape (..., m) or (..., m, k)
+        The solutions.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is singular or not square.
+    ValueError
+        If the shapes do not fit.
+
+    Notes
+    -----
+    The matrix is factored once. The reverse sweep solves with the transposed factors: ``b_bar = solve(a.T, x_bar)``
+    and ``a_bar = -outer(b_bar, x)`` [1]_.
+
+    References
+    ----------
+    .. [1] M. B. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation,
+       2008.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> a = tg.tensor([[2.0, 0.0], [1.0, 4.0]])
+    >>> x = tg.linalg.solve(a, [2.0, 9.0])
+    >>> x
+    Tensor([1., 2.])
+    >>> x.sum().backward()
+    >>> a.grad
+    array([[-0.375, -0.75 ],
+           [-0.25 , -0.5  ]])
+    """
+    name = "numpy.linalg.solve"
+    right = as_tensor(b, name)
+    at_once = solved_at_once(a, right, name)
+    if at_once is not None:
+        return at_once
+    system, side, is_turned = prepared(a, right, name)
+    return like_vectors(solved(system, lu_factors(system.a, name), is_turned, name), side)
+
+
+def inv(a: Any) -> Tensor:
+    """Compute the inverses of matrices.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., m, m)
+        Matrices.
+
+    Returns
+    -------
+    Tensor, shape (..., m, m)
+        The inverses. To multiply by one, `solve` takes less time and keeps more digits.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is singular or not square.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.inv(tg.tensor([[2.0, 0.0], [1.0, 4.0]]))
+    Tensor([[ 0.5  ,  0.   ],
+            [-0.125,  0.25 ]])
+    """
+    return inverse(a, "numpy.linalg.inv")
+
+
+def tensorinv(a: Any, ind: int = 2) -> Tensor:
+    """Compute the inverse of a Tensor that is seen as a matrix.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        The product of its first `ind` extents is that of the others.
+    ind : int, default 2
+        How many of the first dimensions are the rows.
+
+    Returns
+    -------
+    Tensor, shape ``a.shape[ind:] + a.shape[:ind]``
+        ``tensordot(tensorinv(a, ind), a, ind)`` is the identity.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrix is singular or not square.
+    ValueError
+        If `ind` is not positive.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.tensorinv(tg.reshape(tg.eye(6), (2, 3, 6)), ind=2).shape
+    (6, 2, 3)
+    """
+    x, name = as_tensor(a, "numpy.linalg.tensorinv"), "numpy.linalg.tensorinv"
+    if ind <= 0:
+        raise ValueError(f"{name}: ind must be positive, not {ind}")
+    rows = math.prod(x.shape[:ind])
+    matrix = square(reshape(x, (rows, x.size // max(rows, 1))), name)
+    return reshape(inverse(matrix, name), x.shape[ind:] + x.shape[:ind])
+
+
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Tensor:
+    """Solve ``tensordot(a, x, x.ndim) == b``.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape ``b.shape + x.shape``
+        Coefficients; as many equations as unknowns.
+    b : Tensor or array_like
+        The right side.
+    axes : tuple of int, optional
+        Axes of `a` that are moved to the end first.
+
+    Returns
+    -------
+    Tensor
+        The solution.
+
+    Raises
+    ------
+    LinAlgError
+        If there are not as many equations as unknowns, or if they have no unique solution.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.tensorsolve(tg.reshape(tg.eye(4) * 2.0, (2, 2, 4)), tg.ones((2, 2)))
+    Tensor([0.5, 0.5, 0.5, 0.5])
+    """
+    name = "numpy.linalg.tensorsolve"
+    matrix, side = in_common_dtype(floating(a, name), floating(b, name))
+    if axes is not None:
+        last = (axes,) if hasattr(axes, "__index__") else tuple(axes)
+        matrix = moveaxis(matrix, last, range(matrix.ndim - len(last), matrix.ndim))
+    shape = matrix.shape[side.ndim :]
+    unknowns = math.prod(shape)
+    if matrix.size != unknowns**2 or side.size != unknowns:
+        raise np.linalg.LinAlgError(f"{name}: shapes {matrix.shape} and {side.shape} are no square system")
+    return reshape(solve(reshape(matrix, (unknowns, unknowns)), reshape(side, unknowns)), shape)
+
+
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Tensor, Any]:
+    """Compute LU factors with row exchanges, in the form that `lu_solve` takes.
+
+    To solve with one matrix, `solve` takes fewer instructions.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., m, m)
+        Matrices.
+    overwrite_a : bool, default False
+        Of no effect.
+    check_finite : bool, default True
+        Of no effect: nothing is checked.
+
+    Returns
+    -------
+    lu : Tensor, shape (..., m, m)
+        The upper factor, and below the diagonal the lower one, whose diagonal is 1.
+    piv : numpy.ndarray of int, shape (..., m)
+        Row i was exchanged with row ``piv[i]``. While a function is being recorded, a Tensor of integers.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square; and in a derivative, if one is singular.
+
+    References
+    ----------
+    S. F. Walter and L. Lehmann, Algorithmic differentiation of linear algebra functions with application in optimum
+    experimental design, 2010.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> factors = tg.linalg.lu_factor(tg.tensor([[1.0, 4.0], [2.0, 0.0]]))
+    >>> factors
+    (Tensor([[2. , 0. ],
+            [0.5, 4. ]]), array([1, 1]))
+    >>> tg.linalg.lu_solve(factors, [9.0, 2.0])
+    Tensor([1., 2.])
+    """
+    x = in_c_order(square(a, "tapegrad.linalg.lu_factor"))
+    factors = lu_factors(x, "tapegrad.linalg.lu_factor")
+    params = LuParams(count_of(x), x.shape[-1])
+    lu = record("lu_triangles", [x, factors], x.shape, params, "tapegrad.linalg.lu_factor")
+    piv = pivots(factors, x.shape[-1], "tapegrad.linalg.lu_factor")
+    return lu, piv if piv._recorded() else piv.data
+
+
+def lu_solve(
+    lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> Tensor:
+    """Solve systems of linear equations by the LU factors of their matrices.
+
+    Parameters
+    ----------
+    lu_and_piv : tuple of (Tensor or array_like, array_like of int)
+        The factors and row exchanges, as `lu_factor` returns them.
+    b : Tensor or array_like, shape (m,) or (..., m, k)
+        Right sides.
+    trans : {0, 1, 2}, default 0
+        Whether to solve ``a.T @ x == b`` instead, for all but 0.
+    overwrite_b : bool, default False
+        Of no effect.
+    check_finite : bool, default True
+        Of no effect: nothing is checked.
+
+    Returns
+    -------
+    Tensor, shape (..., m) or (..., m, k)
+        The solutions.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is singular.
+    ValueError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> factors = tg.linalg.lu_factor(tg.tensor([[1.0, 4.0], [2.0, 0.0]]))
+    >>> tg.linalg.lu_solve(factors, [9.0, 2.0], trans=1)
+    Tensor([0.5 , 4.25])
+    """
+    name = "tapegrad.linalg.lu_solve"
+    if trans not in (0, 1, 2):
+        raise ValueError(f"{name}: trans is 0, 1 or 2, not {trans!r}")
+    lu, side = in_common_dtype(square(lu_and_piv[0], name), as_tensor(b, name))
+    system = systems(lu, side, name)
+    rows = _rows(lu_and_piv[1], system, name)
+    own, x = in_c_order(system.a), system.b
+    for lower in (False, True) if trans else (True, False):
+        if lower and not trans:
+            x = _exchanged(x, rows, system, False, name)
+        step = system._replace(a=own, b=in_c_order(x))
+        x = triangle_solved(step, bool(trans), lower, lower, name)
+    return like_vectors(_exchanged(x, rows, system, True, name) if trans else x, side)
+
+
+def _rows(piv: Any, system: Systems, name: str) -> Tensor:
+    """Return row exchanges as integers, one list or one for each matrix."""
+    rows = piv if isinstance(piv, Tensor) else from_array(np.asarray(piv, np.int64), constant=True)
+    shape = (*system.a.shape[:-2], system.n)
+    if rows.shape == shape:
+        return rows
+    if rows.shape != shape[-rows.ndim :]:
+        raise ValueError(
+            f"{name}: the factors have shape {system.a.shape}, and the row exchanges {rows.shape}"
+        )
+    return broadcast_to(rows, shape)
+
+
+def _exchanged(x: Tensor, rows: Tensor, system: Systems, back: bool, name: str) -> Tensor:
+    params = ExchangeParams(system.matrices, system.n, system.k, int(system.each), int(back))
+    return exchanged(x, rows, params, name)
+
+
+LINALG = {"solve": solve, "inv": inv, "tensorinv": tensorinv, "tensorsolve": tensorsolve}

@@ -1,0 +1,122 @@
+"""Convolution and correlation of two lines: one instruction that sums products, in every mode and derivative."""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.frontend.functions.shapes.views import with_one_dimension
+from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype, record_new
+from tapegrad.frontend.recording.shape import in_c_order
+from tapegrad.frontend.tensor.tensor import Tensor, from_array
+from tapegrad.ops import CODES
+from tapegrad.ops.params import CorrelateParams
+
+_CORRELATE = CODES["correlate"]
+_MODES = ("valid", "same", "full")
+
+
+def sums_of_products(x: Tensor, weights: Tensor, params: CorrelateParams) -> Tensor:
+    """Record ``y[i] = sum(weights[k] * x[i + k + offset])`` of two lines of one dtype."""
+    return record_new(_CORRELATE, [in_c_order(x), in_c_order(weights)], (params.sums,), params, "correlate")
+
+
+def _lines(a: Any, v: Any, name: str) -> tuple[Tensor, Tensor]:
+    """Return two operands as lines of one dtype."""
+    x, weights = as_tensor(a, name), as_tensor(v, name)
+    for argument, shape in (("a", x.shape), ("v", weights.shape)):
+        if len(shape) > 1:
+            raise ValueError(f"{name}: {argument!r} has shape {shape}, not one dimension")
+        if 0 in shape:
+            raise ValueError(f"{name}: {argument!r} cannot be empty")
+    x, weights = in_common_dtype(x, weights)
+    return with_one_dimension(x), with_one_dimension(weights)
+
+
+def _mode(mode: Any, name: str) -> str:
+    """Return a mode by its name, for which NumPy also takes a number."""
+    known = _MODES[mode] if isinstance(mode, int | np.integer) and 0 <= mode < len(_MODES) else mode
+    if known not in _MODES:
+        raise ValueError(f"{name}: mode must be 'valid', 'same' or 'full', not {mode!r}")
+    return str(known)
+
+
+def convolve(a: Any, v: Any, mode: Any = "full") -> Tensor:
+    """Compute the convolution of two lines: ``y[n] = sum(a[m] * v[n - m])``.
+
+    Parameters
+    ----------
+    a, v : Tensor or array_like
+        One-dimensional, and not empty.
+    mode : {'full', 'same', 'valid'}, default 'full'
+        Which part: all elements where the lines meet, the middle ones, as many as the longer line has, or those where
+        they meet completely.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype that both promote to. The convolution of integers is a constant.
+
+    Raises
+    ------
+    ValueError
+        If a line is empty or has more than one dimension.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.convolve(tg.tensor([1.0, 2.0, 3.0]), [0.0, 1.0, 0.5])
+    Tensor([0. , 1. , 2.5, 4. , 1.5])
+    """
+    x, weights = _lines(a, v, "numpy.convolve")
+    mode = _mode(mode, "numpy.convolve")
+    if x.dtype.kind != "f":
+        return from_array(np.convolve(np.asarray(x), np.asarray(weights), mode), constant=True)
+    n, taps = x.size, weights.size
+    if taps > n:
+        x, weights, n, taps = weights, x, taps, n
+    before = taps - 1
+    first, count = {"full": (0, n + before), "same": (before // 2, n), "valid": (before, n - before)}[mode]
+    return sums_of_products(x, weights, CorrelateParams(count, n, taps, first - taps + 1, 1, 0))
+
+
+def correlate(a: Any, v: Any, mode: Any = "valid") -> Tensor:
+    """Compute the cross-correlation of two lines: ``y[k] = sum(a[n + k] * v[n])``.
+
+    Parameters
+    ----------
+    a, v : Tensor or array_like
+        One-dimensional, and not empty.
+    mode : {'valid', 'same', 'full'}, default 'valid'
+        Which part: see `convolve`.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype that both promote to. The correlation of integers is a constant.
+
+    Raises
+    ------
+    ValueError
+        If a line is empty or has more than one dimension.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.correlate(tg.tensor([1.0, 2.0, 3.0]), [0.0, 1.0, 0.5], "same")
+    Tensor([2. , 3.5, 3. ])
+    """
+    x, weights = _lines(a, v, "numpy.correlate")
+    mode = _mode(mode, "numpy.correlate")
+    if x.dtype.kind != "f":
+        return from_array(np.correlate(np.asarray(x), np.asarray(weights), mode), constant=True)
+    n, taps = x.size, weights.size
+    longer = taps > n
+    first, count = {
+        "full": (1 - taps, n + taps - 1),
+        "same": (n // 2 - taps + 1 if longer else -(taps // 2), max(n, taps)),
+        "valid": (n - taps if longer else 0, abs(n - taps) + 1),
+    }[mode]
+    return sums_of_products(x, weights, CorrelateParams(count, n, taps, first, 0, 0))
+
+
+FUNCTIONS = {"convolve": convolve, "correlate": correlate}

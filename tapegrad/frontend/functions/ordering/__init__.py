@@ -1,0 +1,15 @@
+"""Order and choice: sorting, quantiles, search, selection, sets.
+
+In reading order; each imports only those above it:
+
+    selection                      select elements by index and by condition
+    choices                        build an array from several ones
+    placement                      write elements in place
+    search                         where numbers belong among sorted ones
+    sets                           different elements
+    array_api_sets                 different elements, by the functions of the array API
+    sorting                        sorting, positions of extremes
+    sorted_lines                   lines of which a few elements are wanted
+    quantiles                      medians and quantiles
+    nan_order                      extremes, their positions, medians and quantiles that leave out each nan
+"""

@@ -1,0 +1,128 @@
+"""The different elements, by the functions of the array API, whose results have names."""
+
+from typing import Any, NamedTuple
+
+from tapegrad.frontend.functions.ordering.sets import unique
+from tapegrad.frontend.tensor.tensor import Tensor
+
+
+class UniqueAllResult(NamedTuple):
+    """What `unique_all` returns."""
+
+    values: Tensor
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCountsResult(NamedTuple):
+    """What `unique_counts` returns."""
+
+    values: Tensor
+    counts: Any
+
+
+class UniqueInverseResult(NamedTuple):
+    """What `unique_inverse` returns."""
+
+    values: Tensor
+    inverse_indices: Any
+
+
+def unique_all(x: Any) -> UniqueAllResult:
+    """Return the different elements, their first positions, how to restore `x` from them, and their counts.
+
+    Parameters
+    ----------
+    x : Tensor or array_like
+        Elements; each nan differs from the others.
+
+    Returns
+    -------
+    values, indices, inverse_indices, counts
+        The elements in ascending order, which take the gradient, and arrays of integers.
+
+    See Also
+    --------
+    unique : The same for an axis, with a choice of results.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.unique_all(tg.tensor([3.0, 1.0, 3.0])).values
+    Tensor([1., 3.])
+    """
+    return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
+
+
+def unique_counts(x: Any) -> UniqueCountsResult:
+    """Return the different elements and their counts.
+
+    Parameters
+    ----------
+    x : Tensor or array_like
+        Elements; each nan differs from the others.
+
+    Returns
+    -------
+    values, counts
+        The elements in ascending order, which take the gradient, and an array of integers.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.unique_counts(tg.tensor([3.0, 1.0, 3.0])).counts
+    array([1, 2])
+    """
+    return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x: Any) -> UniqueInverseResult:
+    """Return the different elements and how to restore `x` from them.
+
+    Parameters
+    ----------
+    x : Tensor or array_like
+        Elements; each nan differs from the others.
+
+    Returns
+    -------
+    values, inverse_indices
+        The elements in ascending order, which take the gradient, and an array of integers: ``values[inverse_indices]``
+        has the elements of `x`.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.unique_inverse(tg.tensor([3.0, 1.0, 3.0])).inverse_indices
+    array([1, 0, 1])
+    """
+    return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
+
+
+def unique_values(x: Any) -> Tensor:
+    """Return the different elements.
+
+    Parameters
+    ----------
+    x : Tensor or array_like
+        Elements; each nan differs from the others.
+
+    Returns
+    -------
+    Tensor
+        In ascending order. The gradient of an element flows to its first occurrence.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.unique_values(tg.tensor([3.0, 1.0, 3.0]))
+    Tensor([1., 3.])
+    """
+    values: Tensor = unique(x, equal_nan=False)
+    return values
+
+
+FUNCTIONS = {
+    function.__name__: function for function in (unique_all, unique_counts, unique_inverse, unique_values)
+}

@@ -1,0 +1,433 @@
+"""Medians, percentiles and quantiles: elements of sorted lines, and what is between two of them."""
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from tapegrad.frontend.conversions.guarded_results import look
+from tapegrad.frontend.functions.ordering.sorted_lines import Ordered, in_order
+from tapegrad.frontend.functions.reductions.lines import (
+    axes_of,
+    constant,
+    floating,
+    is_float,
+    kept_shape,
+    lines_along,
+    operand,
+)
+from tapegrad.frontend.functions.reductions.statistics import weights_along
+from tapegrad.frontend.indexing.indexing import gather
+from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
+from tapegrad.frontend.recording.elementwise import where as select
+from tapegrad.frontend.recording.outputs import deliver
+from tapegrad.frontend.recording.record import read_now
+from tapegrad.frontend.recording.record_structural import in_shape
+from tapegrad.frontend.recording.shape import broadcast_to, in_c_order
+from tapegrad.frontend.tensor.tensor import Tensor, from_array
+from tapegrad.frontend.words.array_like import Axis
+
+_isnan = ELEMENTWISE["isnan"]
+
+
+# --- places in a sorted line -----------------------------------------------------------------------------------
+
+
+def _between(alpha: float, beta: float) -> Callable[[Any, Any], Any]:
+    """Make a rule by Hyndman and Fan, "Sample quantiles in statistical packages" (1996)."""
+    return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
+
+
+def _stepped(n: Any, q: Any) -> Any:
+    """Half of the way at a step of the empirical distribution, otherwise the next element."""
+    place = n * q - 1
+    return np.floor(place) + np.where(place % 1 == 0, 0.5, 1.0)
+
+
+def _nearest_even(n: Any, q: Any) -> Any:
+    place = n * q - 1.5
+    down = (place % 1 == 0) & (np.floor(place) % 2 == 1)
+    return np.maximum(np.floor(place) + ~down, 0)
+
+
+MEDIAN = "the mean of the two in the middle"  # which is no method that a user can ask for
+# Where the quantile `q` of a sorted line of `n` elements is; what is between two elements is interpolated.
+_PLACES: dict[str, Callable[[Any, Any], Any]] = {
+    "inverted_cdf": lambda n, q: np.maximum(np.ceil(n * q - 1), 0),
+    "averaged_inverted_cdf": _stepped,
+    "closest_observation": _nearest_even,
+    "interpolated_inverted_cdf": _between(0, 1),
+    "hazen": _between(0.5, 0.5),
+    "weibull": _between(0, 0),
+    "linear": lambda n, q: (n - 1) * q,
+    "median_unbiased": _between(1 / 3.0, 1 / 3.0),
+    "normal_unbiased": _between(3 / 8.0, 3 / 8.0),
+    "lower": lambda n, q: np.floor((n - 1) * q),
+    "higher": lambda n, q: np.ceil((n - 1) * q),
+    "midpoint": lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
+    "nearest": lambda n, q: np.around((n - 1) * q),
+    MEDIAN: lambda n, q: (n - 1) * q,
+}
+_DISCRETE = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")
+
+
+class QuantileQuery(NamedTuple):
+    """Which quantiles are asked for, and how: arguments that the functions here have in common."""
+
+    name: str
+    q: np.ndarray
+    weak: bool  # whether `q` is a Python number, which takes the dtype of what it meets
+    axis: Axis
+    method: str = "linear"
+    keepdims: bool = False
+    weights: Any = None
+    skips_nan: bool = False
+
+    @property
+    def picks(self) -> bool:
+        """Whether the results are elements, never between two of them."""
+        return self.method in _DISCRETE or (self.method == "linear" and self.q.dtype.kind != "f")
+
+
+def asked(name: str, q: Any, x: Tensor, percent: bool, **arguments: Any) -> QuantileQuery:
+    """Return what is asked for, with quantiles from 0 to 1."""
+    weak, method = type(q) in (int, float), arguments["method"]
+    fractions = np.asarray(q, x.dtype) if weak else read_now(q)
+    if percent:
+        fractions = np.asarray(np.true_divide(fractions, x.dtype.type(100)))
+    if fractions.ndim > 2:
+        raise ValueError("q must be a scalar or 1d")
+    if np.count_nonzero((fractions >= 0) & (fractions <= 1)) < fractions.size:
+        raise ValueError(
+            "Percentiles must be in the range [0, 100]"
+            if percent
+            else "Quantiles must be in the range [0, 1]"
+        )
+    if method not in _PLACES or method == MEDIAN:
+        raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join([*_PLACES][:-1])}")
+    return QuantileQuery(name, fractions, weak, **arguments)
+
+
+def quantiles_or_nan(x: Tensor, wanted: QuantileQuery) -> Tensor:
+    """Return quantiles of the lines along axes, nan of lines without elements."""
+    if 0 not in x.shape:
+        return quantiles_of(x, wanted)
+    axes = axes_of(wanted.axis, x.ndim)
+    if math.prod([x.shape[k] for k in axes]) > 0:
+        return quantiles_of(x, wanted)
+    kept = kept_shape(axes, x.shape)
+    shape = kept if wanted.keepdims else tuple(e for k, e in enumerate(kept) if k not in axes)
+    if math.prod(shape):
+        warnings.warn("Mean of empty slice.", RuntimeWarning, stacklevel=3)
+    return from_array(np.full((*wanted.q.shape, *shape), np.nan, x.dtype), constant=True)
+
+
+def quantiles_of(x: Tensor, wanted: QuantileQuery) -> Tensor:
+    """Return quantiles of the lines along axes: the axes of `q` come first."""
+    shape = x.shape
+    axes = axes_of(wanted.axis, len(shape))
+    if 0 in shape and math.prod([shape[k] for k in axes]) == 0:
+        raise IndexError(f"{wanted.name}: there are no elements along axis {wanted.axis} of shape {shape}")
+    lines = lines_along(x, axes, shape)
+    if wanted.weights is not None:
+        result = _weighted(x, lines, axes, wanted)
+    elif wanted.skips_nan:
+        result = _of_numbers(lines, wanted)
+    else:
+        result = _of_all(lines, wanted)
+    if not wanted.keepdims:
+        return result
+    return in_shape(result, (*wanted.q.shape, *kept_shape(axes, shape)))
+
+
+def _within(places: np.ndarray, last: Any) -> np.ndarray:
+    """Return places that are nowhere before the first element or behind the last."""
+    limited: np.ndarray = np.minimum(np.maximum(places, 0), last)
+    return limited
+
+
+def _of_all(lines: Tensor, wanted: QuantileQuery) -> Tensor:
+    """Return quantiles of lines, and nan for lines that have one."""
+    ordered = in_order(lines)
+    count = ordered.shape[-1]
+    if wanted.q.ndim:
+        places = _within(_PLACES[wanted.method](count, wanted.q.reshape(-1, 1)), count - 1)
+        result = _interpolated(ordered, np.repeat(places, math.prod(ordered.shape[:-1]), 1), wanted)
+    else:
+        place = min(max(_PLACES[wanted.method](count, wanted.q[()]), 0), count - 1)
+        result = _one(ordered, math.floor(place), place - math.floor(place), wanted)
+    if ordered.has_no_nan:
+        return result
+    last = ordered.element(-1)
+    return select(_isnan(last), last, result)
+
+
+def _one(ordered: Ordered, below: int, part: Any, wanted: QuantileQuery) -> Tensor:
+    """Return what is between two neighbours of each sorted line, at a part of the way."""
+    if part == 0 and (wanted.weak or wanted.picks):
+        return ordered.alone(below)
+    low = ordered.element(below)
+    if part == 0:
+        return low.astype(np.result_type(low.dtype, wanted.q.dtype))
+    return _between_two(low, ordered.element(below + 1), float(part) if wanted.weak else part, wanted)
+
+
+def _between_two(low: Tensor, high: Tensor, part: Any, wanted: QuantileQuery) -> Tensor:
+    """Return what is a part of the way from one Tensor to another one; the mean of two infinities is infinite."""
+    result: Tensor = (low + high) / 2.0 if wanted.method == MEDIAN else low + (high - low) * part
+    return result
+
+
+def _interpolated(ordered: Ordered, places: np.ndarray, wanted: QuantileQuery) -> Tensor:
+    """Return what is at places in sorted lines: a row for each quantile, a column for each line."""
+    count = ordered.shape[-1]
+    below = np.floor(places)
+    parts, shape = places - below, (*wanted.q.shape, *ordered.shape[:-1])
+    rows = below.astype(np.int64)
+    if places.shape[1] > 1:
+        rows += count * np.arange(places.shape[1])
+    low = ordered.elements(rows, shape)
+    if wanted.picks:
+        return low
+    above = rows + (parts > 0)
+    parts = parts.reshape(shape)
+    parts = parts.astype(low.dtype) if wanted.weak else parts
+    return _between_two(low, ordered.elements(above, shape), parts, wanted)
+
+
+# --- lines with nan, and weights -------------------------------------------------------------------------------
+
+
+def _of_numbers(lines: Tensor, wanted: QuantileQuery) -> Tensor:
+    """Return quantiles of the numbers in each line; how many there are is guarded by a recording."""
+    counts = np.atleast_1d(look(_how_many_numbers, lines)).reshape(-1)
+    if np.any(counts == 0):
+        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
+    used = np.maximum(counts, 1).astype(wanted.q.dtype)
+    places = _within(_PLACES[wanted.method](used, wanted.q.reshape(-1, 1)), used - 1)
+    return _interpolated(in_order(lines), places, wanted)
+
+
+def _how_many_numbers(lines: np.ndarray) -> np.ndarray:
+    counts: np.ndarray = np.sum(~np.isnan(lines), axis=-1)
+    return counts
+
+
+def _weighted(x: Tensor, lines: Tensor, axes: tuple[int, ...], wanted: QuantileQuery) -> Tensor:
+    """Return elements of each line by the sums of their weights; the positions are guarded by a recording."""
+    if wanted.method != "inverted_cdf":
+        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {wanted.method}.")
+    given = None if wanted.axis is None else normalize_axis_tuple(wanted.axis, x.ndim)
+    weights = weights_along(operand(wanted.weights, wanted.name), given, x.shape)
+    beside = lines_along(broadcast_to(weights, x.shape), axes, x.shape)
+    rows = look(_weighted_rows, lines, beside, wanted.q.reshape(-1), wanted.skips_nan)
+    return gather(in_c_order(lines), rows, (*wanted.q.shape, *lines.shape[:-1]), 1)
+
+
+def _weighted_rows(lines: np.ndarray, weights: np.ndarray, q: np.ndarray, skips_nan: bool) -> np.ndarray:
+    """Return the row numbers of quantiles by NumPy: a row for each quantile, a column for each line."""
+    if np.any(weights < 0):
+        raise ValueError("Weights must be non-negative.")
+    count = lines.shape[-1]
+    pairs = zip(lines.reshape(-1, count), weights.reshape(-1, count), strict=True)
+    columns = [_weighted_line(line, own, q, skips_nan) + k * count for k, (line, own) in enumerate(pairs)]
+    return np.stack(columns, 1) if columns else np.zeros((len(q), 0), np.int64)
+
+
+def _weighted_line(line: np.ndarray, weights: np.ndarray, q: np.ndarray, skips_nan: bool) -> np.ndarray:
+    order = np.argsort(line, kind="stable")
+    missing = int(np.sum(np.isnan(line)))
+    if skips_nan and missing < len(line):
+        order = order[: len(line) - missing]
+    elif missing:
+        return np.full(len(q), order[-1])
+    cdf = np.cumsum(weights[order], dtype=np.float64)
+    if not (np.isfinite(cdf[-1]) and cdf[-1] > 0):
+        raise ValueError("Weights included NaN, inf or were all zero.")
+    cdf = (cdf / cdf[-1]).astype(q.dtype if q.dtype.kind == "f" else np.float64)
+    cdf[cdf == 0] = -1  # so that the quantile 0 is the first element that counts
+    return order[np.minimum(np.searchsorted(cdf, q, side="left"), len(order) - 1)]
+
+
+# --- functions -------------------------------------------------------------------------------------------------
+
+
+def median(
+    a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Tensor:
+    """Compute the median along axes.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements whose middle is asked for. Integers and booleans are converted to float64.
+    axis : int or tuple of int, optional
+        Axes to compute along; all by default.
+    out : Tensor or numpy.ndarray, optional
+        Where to write the result; a plain array takes constants only.
+    overwrite_input : bool, default False
+        Accepted because ``numpy.median`` has it; the operand is left as it is.
+    keepdims : bool, default False
+        Keep the reduced axes with extent 1.
+
+    Returns
+    -------
+    Tensor
+        The middle of the sorted elements, or the mean of the two in the middle; nan if one of them is nan.
+
+    Warns
+    -----
+    RuntimeWarning
+        If there are no elements.
+
+    Notes
+    -----
+    The cotangent goes to the one or two elements in the middle. A replay sorts anew.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([5.0, 1.0, 2.0, 9.0])
+    >>> tg.median(x).backward()
+    >>> x.grad
+    array([0.5, 0. , 0.5, 0. ])
+    """
+    x = floating(a, "median")
+    result = quantiles_or_nan(
+        x, QuantileQuery("numpy.median", np.asarray(0.5, x.dtype), True, axis, MEDIAN, keepdims)
+    )
+    result = result + 0.0  # a mean is never -0.0
+    return result if out is None else deliver(result, out, name="numpy.median")
+
+
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Tensor:
+    """Compute percentiles along axes.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to rank.
+    q : array_like
+        Which percentiles, from 0 to 100.
+    axis : int or tuple of int, optional
+        Axes to compute along; all by default.
+    out : Tensor or numpy.ndarray, optional
+        Where to write the result; a plain array takes constants only.
+    overwrite_input : bool, default False
+        Accepted because ``numpy.percentile`` has it; the operand is left as it is.
+    method : str, default 'linear'
+        What is between two elements, as for ``numpy.percentile``.
+    keepdims : bool, default False
+        Keep the reduced axes with extent 1.
+    weights : array_like, optional
+        How much each element counts, for the method 'inverted_cdf'; no gradient flows into them.
+
+    Returns
+    -------
+    Tensor
+        The shape of `q`, followed by that of `a` without the reduced axes; nan where an element is nan. Those of
+        integers and booleans are constants.
+
+    Raises
+    ------
+    ValueError
+        For percentiles out of range, methods that do not exist, and weights with another method.
+
+    Notes
+    -----
+    The cotangent goes to the elements that are interpolated. A replay sorts anew.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([4.0, 1.0, 2.0])
+    >>> tg.percentile(x, [0, 75])
+    Tensor([1., 3.])
+    """
+    x = operand(a, "percentile")
+    arguments = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
+    if is_float(x):
+        result = quantiles_of(x, asked("numpy.percentile", q, x, True, **arguments))
+    else:
+        result = constant(np.percentile, x, q, **arguments)
+    return result if out is None else deliver(result, out, name="numpy.percentile")
+
+
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Tensor:
+    """Compute quantiles along axes.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to rank.
+    q : array_like
+        Which quantiles, from 0 to 1.
+    axis : int or tuple of int, optional
+        Axes to compute along; all by default.
+    out : Tensor or numpy.ndarray, optional
+        Where to write the result; a plain array takes constants only.
+    overwrite_input : bool, default False
+        Accepted because ``numpy.quantile`` has it; the operand is left as it is.
+    method : str, default 'linear'
+        What is between two elements, as for ``numpy.quantile``.
+    keepdims : bool, default False
+        Keep the reduced axes with extent 1.
+    weights : array_like, optional
+        How much each element counts, for the method 'inverted_cdf'; no gradient flows into them.
+
+    Returns
+    -------
+    Tensor
+        The shape of `q`, followed by that of `a` without the reduced axes; nan where an element is nan. Those of
+        integers and booleans are constants.
+
+    Raises
+    ------
+    ValueError
+        For quantiles out of range, methods that do not exist, and weights with another method.
+
+    Notes
+    -----
+    The cotangent goes to the elements that are interpolated. A replay sorts anew.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([4.0, 1.0, 2.0])
+    >>> tg.quantile(x, 0.75).backward()
+    >>> x.grad
+    array([0.5, 0. , 0.5])
+    """
+    x = operand(a, "quantile")
+    arguments = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
+    if is_float(x):
+        result = quantiles_of(x, asked("numpy.quantile", q, x, False, **arguments))
+    else:
+        result = constant(np.quantile, x, q, **arguments)
+    return result if out is None else deliver(result, out, name="numpy.quantile")
+
+
+FUNCTIONS = {"median": median, "percentile": percentile, "quantile": quantile}

@@ -1,0 +1,14 @@
+"""Products of vectors, matrices and stacks. Read `linalg` first: the matrix product.
+
+In reading order; each imports only those above it:
+
+    sparse                         products with sparse matrices
+    linalg                         matrix products
+    generalized                    products of stacks of matrices and vectors
+    subscripts                     subscripts of `einsum`
+    contraction                    plans of views and products that follow from them
+    einsum                         sums of products by subscripts
+    products                       inner, outer and tensor products
+    vectors                        cross products, traces
+    matrix_stacks                  what `numpy.linalg` has with other arguments than `numpy`
+"""

@@ -1,0 +1,124 @@
+"""Products of sparse matrices of SciPy, which are constants, with Tensors.
+
+A matrix in CSR format, or in CSC format, which is CSR of its transpose, is used where it lies: a replay reads its
+entries anew. Its pattern is guarded. Other formats are converted, at each recording anew.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tapegrad.errors import UnsupportedError
+from tapegrad.foreign import is_sparse
+from tapegrad.frontend.recording.record import as_float
+from tapegrad.frontend.recording.record_structural import as_tensor, record_new
+from tapegrad.frontend.recording.shape import in_c_order, transpose
+from tapegrad.frontend.tensor.array_checks import check_dtype
+from tapegrad.frontend.tensor.modes import thread, watch_now
+from tapegrad.frontend.tensor.tensor import Tensor, from_array
+from tapegrad.ops import CODES
+from tapegrad.ops.params import CsrMatmulParams, CsrTransposedMatmulParams
+
+_CSR_MATMUL, _CSR_TRANSPOSED_MATMUL = CODES["csr_matmul"], CODES["csr_transposed_matmul"]
+
+
+def product(x1: Any, x2: Any) -> Tensor:
+    """Multiply a sparse matrix and a vector or a matrix, in either order.
+
+    Raises
+    ------
+    UnsupportedError
+        For two sparse matrices.
+    ValueError
+        If the shapes do not fit.
+    """
+    if is_sparse(x1) and is_sparse(x2):
+        raise UnsupportedError(
+            "matmul: both operands are sparse matrices, which are constants: multiply them by SciPy, as a @ b"
+        )
+    if is_sparse(x1):
+        return _times(x1, as_tensor(x2, "matmul"), f"{x1.shape} @ {np.shape(x2)}")
+    x = as_tensor(x1, "matmul")
+    turned = _times(x2.T, transpose(x) if x.ndim == 2 else x, f"{x.shape} @ {x2.shape}")
+    return transpose(turned) if turned.ndim == 2 else turned
+
+
+def _times(matrix: Any, x: Tensor, shapes: str) -> Tensor:
+    """Multiply a sparse matrix, or a sparse vector, by a vector or a matrix."""
+    if x.ndim not in (1, 2) or matrix.ndim > 2:
+        raise ValueError(f"matmul: shapes {shapes}: a sparse matrix is multiplied by a vector or a matrix")
+    if matrix.shape[-1] != x.shape[0]:
+        raise ValueError(f"matmul: shapes {shapes} do not fit: the extents that are summed over differ")
+    shape = matrix.shape[:-1] + x.shape[1:]
+    if matrix.dtype.kind != "f" and x.dtype.kind != "f":
+        _watch(matrix)
+        return from_array(np.asarray(matrix @ np.asarray(x)), constant=True)
+    return _record(matrix, x, shape)
+
+
+def _record(matrix: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Record the product of floats."""
+    dtype = np.result_type(matrix.dtype, x.dtype)
+    check_dtype(dtype, "matmul with a sparse matrix")
+    tape = thread.mode.tape
+    compressed = _compressed(matrix)
+    entries, lists = _entries(compressed), _lists(compressed)
+    if len(entries) != len(lists) - len(compressed.indptr):
+        raise ValueError("matmul: a sparse matrix has not as many entries as it says; see its check_format()")
+    x = in_c_order(as_float(x, dtype, tape, False))
+    read = [x, as_float(entries, dtype, tape, True), from_array(lists, constant=True)]
+    code, params = _op(compressed, math.prod(x.shape[1:]))
+    return record_new(code, read, shape, params, "matmul")
+
+
+def _op(compressed: Any, width: int) -> tuple[int, Any]:
+    """Return op code and parameters: a matrix that is compressed by columns is the transpose of one by rows."""
+    count = len(compressed.indptr) - 1
+    if compressed.format == "csc":
+        return _CSR_TRANSPOSED_MATMUL, CsrTransposedMatmulParams(count, compressed.shape[0], width)
+    return _CSR_MATMUL, CsrMatmulParams(count, compressed.shape[-1], width)
+
+
+# --- what SciPy keeps of a matrix --------------------------------------------------------------------------------
+
+
+def _compressed(matrix: Any) -> Any:
+    """Return a matrix compressed by rows or by columns, as it is if it is so already."""
+    if matrix.format in ("csr", "csc"):
+        return matrix
+    _watch(matrix)
+    return matrix.tocsr()
+
+
+def _entries(compressed: Any) -> np.ndarray:
+    """Return the entries, where they lie if the engine can read them there."""
+    data: np.ndarray = compressed.data
+    count = int(compressed.indptr[-1])
+    if not data.flags.c_contiguous:
+        watch_now(data)
+        data = np.ascontiguousarray(data)
+    return data if len(data) == count else data[:count]
+
+
+def _lists(compressed: Any) -> np.ndarray:
+    """Return where the rows (or columns) start among the entries, and behind that the columns of these (or rows)."""
+    starts, indices = compressed.indptr, compressed.indices
+    watch_now(starts)
+    watch_now(indices)
+    return np.concatenate([starts, indices[: starts[-1]]], dtype=np.int64)
+
+
+def _watch(matrix: Any) -> None:
+    """Guard all that a matrix consists of, in a recording that uses it now."""
+    if thread.mode.recorder is None:
+        return
+    if matrix.format in ("dok", "lil"):
+        raise UnsupportedError(
+            f"matmul: a sparse matrix in the format {matrix.format!r} cannot be watched for changes while a function is"
+            " being recorded: convert it once, outside of the function, with .tocsr()"
+        )
+    for held in vars(matrix).values():
+        for array in held if isinstance(held, tuple) else (held,):
+            if isinstance(array, np.ndarray):
+                watch_now(array)

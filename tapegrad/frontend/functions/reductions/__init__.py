@@ -1,0 +1,13 @@
+"""Reductions and scans along axes. Read `lines` first: what they share.
+
+In reading order; each imports only those above it:
+
+    lines                          what reductions and scans share: axes, lines along them
+    extremes                       the largest and the smallest
+    reductions                     sums, means, products
+    exponentials                   logarithms of sums of exponentials
+    predicates                     functions with plain results
+    scans                          running sums and products
+    statistics                     variances and averages
+    nan_reductions                 sums, means, variances and scans that leave out each nan
+"""

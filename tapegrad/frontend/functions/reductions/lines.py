@@ -1,0 +1,129 @@
+"""What reductions and scans have in common: axes, the elements that count, lines along axes, integers."""
+
+import builtins
+import math
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from tapegrad.frontend.conversions.guarded_results import contents, is_recording
+from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
+from tapegrad.frontend.recording.elementwise import where as select
+from tapegrad.frontend.recording.outputs import mask_of
+from tapegrad.frontend.recording.record_structural import as_tensor, record_reduction
+from tapegrad.frontend.recording.shape import moveaxis, reshape
+from tapegrad.frontend.tensor.tensor import Tensor, from_array
+from tapegrad.frontend.words.array_like import Axis
+
+_ALL = -1  # the mask of all axes
+_not_equal = ELEMENTWISE["not_equal"]
+
+
+def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
+    """Return the axes that an argument `axis` names, sorted; raise NumPy's errors for those that do not exist."""
+    if axis is None:
+        return tuple(range(ndim))
+    if type(axis) is int and -ndim <= axis < ndim:
+        return (axis % ndim,)
+    if ndim == 0 and axis in (0, -1):  # as NumPy has it: a number is a line of one element
+        return ()
+    if isinstance(axis, list | bool):
+        raise TypeError(f"axis must be an integer or a tuple of integers, not {axis!r}")
+    return tuple(sorted(normalize_axis_tuple(axis, ndim)))
+
+
+def mask_of_axes(axis: Axis, x: Tensor) -> int:
+    """Return the same as a mask of bits."""
+    if axis is None:
+        return _ALL
+    ndim = x.ndim
+    if type(axis) is int and -ndim <= axis < ndim:
+        return 1 << (axis % ndim)
+    return builtins.sum(1 << k for k in axes_of(axis, ndim))
+
+
+def count_along(axis: Axis, shape: tuple[int, ...]) -> int:
+    """Return how many elements are reduced to one."""
+    if axis is None:
+        return math.prod(shape)
+    return math.prod([shape[k] for k in axes_of(axis, len(shape))])
+
+
+def kept_shape(axis: Axis, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of a result that keeps the reduced axes."""
+    axes = axes_of(axis, len(shape))
+    return tuple(1 if k in axes else extent for k, extent in enumerate(shape))
+
+
+def is_float(x: Tensor) -> bool:
+    """Return whether a Tensor can have a gradient."""
+    return x.dtype.kind == "f"
+
+
+def operand(a: Any, name: str, dtype: Any = None) -> Tensor:
+    """Return an operand as a Tensor, in the dtype that is asked for."""
+    x = a if isinstance(a, Tensor) else as_tensor(a, name)
+    return x if dtype is None else x.astype(dtype, copy=False)
+
+
+def floating(a: Any, name: str, dtype: Any = None) -> Tensor:
+    """Return an operand of a function whose result is a float: integers and booleans are computed with in float64."""
+    if dtype is not None and np.dtype(dtype).kind != "f":
+        raise TypeError(f"numpy.{name}: 'dtype' must be of floats, not {np.dtype(dtype)}")
+    x = operand(a, name, dtype)
+    return x if is_float(x) else x.astype(np.float64)
+
+
+def beginning(initial: Any, dtype: np.dtype[Any], name: str) -> Any:
+    """Return the argument `initial` of a reduction so that its result has a dtype, which NumPy converts it to."""
+    return initial if type(initial) in (int, float) else operand(initial, name, dtype)
+
+
+def counted(x: Tensor, where: Any, neutral: Any, name: str) -> Tensor:
+    """Return `x` with a neutral value in place of the elements that do not count."""
+    if where is True:
+        return x
+    mask = mask_of(where, name)
+    if np.broadcast_shapes(mask.shape, x.shape) != x.shape:
+        raise ValueError(f"{name}: 'where' of shape {mask.shape} does not broadcast to the shape {x.shape}")
+    return select(mask, x, neutral)
+
+
+def constant(function: Any, *operands: Any, **arguments: Any) -> Tensor:
+    """Call a function of NumPy's on integers or booleans; its result is a constant."""
+    said = {name: contents(value) for name, value in arguments.items() if value is not None}
+    if said.get("where") is True:  # NumPy's default, with which it needs nothing to begin with
+        del said["where"]
+    return from_array(np.asarray(function(*map(contents, operands), **said)), constant=True)
+
+
+def is_without_zero(x: Tensor) -> bool:
+    """Return whether it is known that no element is zero; while recording it is not."""
+    if is_recording():
+        return False
+    values = x.data_or_traced()
+    return bool(np.count_nonzero(values) == values.size)
+
+
+def root_of_sum(total: Tensor, root: Tensor) -> Tensor:
+    """Return a root of sums of what is not negative, with derivatives 0 of all orders where such a sum is 0."""
+    return root if is_without_zero(total) else select(_not_equal(total, 0.0), root, 0.0)
+
+
+def by_lines(code: int, name: str, x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
+    """Reduce along axes by an op that goes line by line."""
+    return record_reduction(code, x, mask_of_axes(axis, x), keepdims, name)
+
+
+def lines_along(x: Tensor, axes: tuple[int, ...], shape: tuple[int, ...]) -> Tensor:
+    """Return the elements with some axes, which are sorted, joined to one behind the others; `shape` is that of `x`."""
+    if axes == (len(shape) - 1,):
+        return x
+    if len(axes) == len(shape):
+        return reshape(x, -1)
+    rest = tuple(shape[k] for k in range(len(shape)) if k not in axes)
+    if not axes:
+        return reshape(x, (*rest, 1))
+    moved = moveaxis(x, axes, range(len(rest), len(shape)))
+    return moved if len(axes) == 1 else reshape(moved, (*rest, math.prod(shape[k] for k in axes)))

@@ -1,0 +1,213 @@
+"""Sums, means and products along axes."""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.frontend.functions.reductions.lines import (
+    beginning,
+    by_lines,
+    constant,
+    count_along,
+    counted,
+    floating,
+    is_float,
+    mask_of_axes,
+    operand,
+)
+from tapegrad.frontend.recording.elementwise import where as select
+from tapegrad.frontend.recording.outputs import deliver, mask_of
+from tapegrad.frontend.recording.record_structural import record_reduction
+from tapegrad.frontend.tensor.modes import thread
+from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, is_tensor
+from tapegrad.frontend.words.array_like import Axis
+from tapegrad.ops import CODES
+
+_SUM, _PROD = CODES["sum"], CODES["prod_reduce"]
+
+
+def sum(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
+    """Return the sum of elements along axes.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to sum.
+    axis : int or tuple of int, optional
+        Axes to sum over; negative ones count from the last. All axes by default.
+    dtype : data-type, optional
+        Dtype in which to sum.
+    out : Tensor or numpy.ndarray, optional
+        Where to write the result; a plain array takes constants only.
+    keepdims : bool, default False
+        Keep the reduced axes with extent 1.
+    initial : scalar, optional
+        Number to begin with.
+    where : array_like of bool, default True
+        Which elements to sum; broadcasts to the shape of `a`.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `a`, without the reduced axes. The sum of integers or booleans is a constant.
+
+    Notes
+    -----
+    Adjacent elements are added in float64, whatever their dtype: element i to sum number ``i % 8`` of its block of 256,
+    the sums of blocks to eight totals, with what rounding loses carried along [1]_. The order depends neither on the
+    processor, nor on threads, nor on whether instructions are fused.
+
+    References
+    ----------
+    .. [1] A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", ZAMM 54, 1974.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> tg.sum(x, axis=0)
+    Tensor([4., 6.])
+    >>> x.sum().backward()
+    >>> x.grad
+    array([[1., 1.],
+           [1., 1.]])
+    """
+    x = a if isinstance(a, Tensor) and dtype is None else operand(a, "sum", dtype)
+    if x.dtype.kind != "f":
+        result = constant(np.sum, x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
+    else:
+        if where is not True:
+            x = counted(x, where, 0.0, "numpy.sum")
+        result = record_reduction(_SUM, x, mask_of_axes(axis, x), keepdims, "sum")
+        if initial is not None:
+            result = result + beginning(initial, x.dtype, "sum")
+    return result if out is None else deliver(result, out, name="numpy.sum")
+
+
+def mean(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Tensor:
+    """Compute the arithmetic mean along axes.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to average. Integers and booleans are averaged in float64.
+    axis : int or tuple of int, optional
+        Axes to average over; all by default.
+    dtype : data-type, optional
+        Dtype in which to compute.
+    out : Tensor or numpy.ndarray, optional
+        Where to write the result; a plain array takes constants only.
+    keepdims : bool, default False
+        Keep the reduced axes with extent 1.
+    where : array_like of bool, default True
+        Which elements to average; broadcasts to the shape of `a`.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `a`, without the reduced axes. The mean of no elements is nan.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([1.0, 2.0, 6.0])
+    >>> x.mean()
+    Tensor(3.)
+    >>> x.mean(where=[True, True, False])
+    Tensor(1.5)
+    """
+    x = floating(a, "mean", dtype)
+    if where is True:
+        total = record_reduction(_SUM, x, mask_of_axes(axis, x), keepdims, "mean")
+        result = total / float(count_along(axis, x.shape))
+    else:
+        total = sum(x, axis, None, None, keepdims, None, where)
+        result = total / how_many(where, x, axis, keepdims, "numpy.mean")
+    return result if out is None else deliver(result, out, name="numpy.mean")
+
+
+def how_many(where: Any, x: Tensor, axis: Axis, keepdims: bool, name: str) -> Any:
+    """Return the number of the elements that a mask selects, in the dtype of `x`; in eager code no Tensor."""
+    mask = mask_of(where, name)
+    if thread.mode.recorder is not None:
+        return sum(select(mask, np.ones(x.shape, x.dtype), 0.0), axis, None, None, keepdims)
+    array, shape = mask.data_or_traced() if is_tensor(mask) else mask, x.shape
+    array = array if array.shape == shape else np.broadcast_to(array, shape)
+    if axis is None and not keepdims:
+        return float(np.count_nonzero(array))
+    return np.asarray(np.count_nonzero(array, axis, keepdims=keepdims), x.dtype)
+
+
+def prod(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
+    """Return the product of elements along axes.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to multiply.
+    axis : int or tuple of int, optional
+        Axes to multiply over; all by default.
+    dtype : data-type, optional
+        Dtype in which to multiply.
+    out : Tensor or numpy.ndarray, optional
+        Where to write the result; a plain array takes constants only.
+    keepdims : bool, default False
+        Keep the reduced axes with extent 1.
+    initial : scalar, optional
+        Number to begin with.
+    where : array_like of bool, default True
+        Which elements to multiply; broadcasts to the shape of `a`.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `a`, without the reduced axes. The product of integers or booleans is a constant.
+
+    Notes
+    -----
+    The derivative by an element is the product of all others, and is right where elements are zero.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([2.0, 0.0, 4.0])
+    >>> x.prod().backward()
+    >>> x.grad
+    array([0., 8., 0.])
+    """
+    x = operand(a, "prod", dtype)
+    if is_float(x):
+        result = by_lines(_PROD, "prod", counted(x, where, 1.0, "numpy.prod"), axis, keepdims)
+        result = result if initial is None else result * beginning(initial, x.dtype, "prod")
+    else:
+        result = constant(np.prod, x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
+    return result if out is None else deliver(result, out, name="numpy.prod")
+
+
+FUNCTIONS = {"sum": sum, "mean": mean, "prod": prod}
+
+bind_methods(sum=sum, mean=mean, prod=prod)

@@ -1,0 +1,192 @@
+"""Diagonals and triangles of matrices."""
+
+import functools
+import operator
+from typing import Any
+
+import numpy as np
+
+from tapegrad.frontend.functions.shapes.embedding import among_integers, among_zeros
+from tapegrad.frontend.recording.elementwise import where
+from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.shape import ravel
+from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, view_of
+
+_SMALL = 4096  # elements of a triangle that is kept
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    """Return a diagonal of a matrix, or of each matrix in a stack.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Of two dimensions or more.
+    offset : int, default 0
+        Which diagonal: positive above the main one, negative below.
+    axis1, axis2 : int, default 0 and 1
+        The axes of the matrices. Their diagonals are along the last axis of the result.
+
+    Returns
+    -------
+    Tensor
+        A view of `a`, which cannot be written to.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.diagonal(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    Tensor([1., 4.])
+    """
+    x = as_tensor(a, "numpy.diagonal")
+    return view_of(x, x.data_or_traced().diagonal(offset, axis1, axis2))
+
+
+def diag(v: Any, k: int = 0) -> Tensor:
+    """Return a diagonal of a matrix, or make a matrix that has a vector as a diagonal.
+
+    Parameters
+    ----------
+    v : Tensor or array_like
+        A matrix or a vector.
+    k : int, default 0
+        Which diagonal: positive above the main one, negative below.
+
+    Returns
+    -------
+    Tensor
+        Of a matrix a view, which cannot be written to. Of a vector a square matrix with zeros elsewhere.
+
+    Raises
+    ------
+    ValueError
+        If `v` has neither one dimension nor two.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> d = tg.diag(tg.tensor([1.0, 2.0]))
+    >>> d
+    Tensor([[1., 0.],
+            [0., 2.]])
+    >>> tg.diag(d)
+    Tensor([1., 2.])
+    """
+    x = as_tensor(v, "numpy.diag")
+    shape = x.shape
+    if len(shape) == 1:
+        return _on_diagonal(x, k)
+    if len(shape) != 2:
+        raise ValueError(f"numpy.diag: a Tensor of shape {shape} is neither a vector nor a matrix")
+    return diagonal(x, k)
+
+
+def _on_diagonal(x: Tensor, k: int) -> Tensor:
+    """Return a matrix of zeros with a vector on a diagonal."""
+    n = x.shape[0] + abs(k)
+    if x.dtype.kind != "f":
+        numbers = np.arange(x.shape[0])
+        return among_integers(x, np.zeros((n, n), x.dtype), (numbers + max(-k, 0), numbers + max(k, 0)))
+    return among_zeros(x, (n, n), max(k, -k * n), (n + 1,), "numpy.diag")
+
+
+def diagflat(v: Any, k: int = 0) -> Tensor:
+    """Make a matrix that has all elements of the input on a diagonal.
+
+    Parameters
+    ----------
+    v : Tensor or array_like
+        Elements in C order.
+    k : int, default 0
+        Which diagonal: positive above the main one, negative below.
+
+    Returns
+    -------
+    Tensor
+        A square matrix with zeros elsewhere.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.diagflat([[1.0], [2.0]])
+    Tensor([[1., 0.],
+            [0., 2.]])
+    """
+    return _on_diagonal(ravel(as_tensor(v, "numpy.diagflat")), k)
+
+
+def tril(m: Any, k: int = 0) -> Tensor:
+    """Return the lower triangle of a matrix, with zeros above it.
+
+    Parameters
+    ----------
+    m : Tensor or array_like, shape (..., m, n)
+        A matrix or a stack of matrices. A vector is taken as every row of a square matrix.
+    k : int, default 0
+        The last diagonal that is kept: positive above the main one, negative below.
+
+    Returns
+    -------
+    Tensor, shape (..., m, n)
+        A copy.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.tril(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    Tensor([[1., 0.],
+            [3., 4.]])
+    """
+    x = as_tensor(m, "numpy.tril")
+    return where(_triangle(x, k, "numpy.tril"), x, _zero(x))
+
+
+def triu(m: Any, k: int = 0) -> Tensor:
+    """Return the upper triangle of a matrix, with zeros below it.
+
+    Parameters
+    ----------
+    m : Tensor or array_like, shape (..., m, n)
+        A matrix or a stack of matrices. A vector is taken as every row of a square matrix.
+    k : int, default 0
+        The first diagonal that is kept: positive above the main one, negative below.
+
+    Returns
+    -------
+    Tensor, shape (..., m, n)
+        A copy.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.triu(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    Tensor([[1., 2.],
+            [0., 4.]])
+    """
+    x = as_tensor(m, "numpy.triu")
+    return where(_triangle(x, operator.index(k) - 1, "numpy.triu"), _zero(x), x)
+
+
+def _triangle(x: Tensor, k: int, name: str) -> np.ndarray:
+    """Where the lower triangle of the matrices is."""
+    shape, k = x.shape, operator.index(k)
+    if not shape:
+        raise ValueError(f"{name}: a 0-dimensional Tensor has no triangles")
+    rows, columns = (shape * 2)[-2:]
+    return _small_triangle(rows, columns, k) if rows * columns <= _SMALL else np.tri(rows, columns, k, bool)
+
+
+@functools.lru_cache(64)
+def _small_triangle(rows: int, columns: int, k: int) -> np.ndarray:
+    mask = np.tri(rows, columns, k, bool)
+    mask.flags.writeable = False
+    return mask
+
+
+def _zero(x: Tensor) -> Any:
+    return 0.0 if x.dtype.kind == "f" else np.zeros((), x.dtype)
+
+
+FUNCTIONS = {function.__name__: function for function in (diagonal, diag, diagflat, tril, triu)}
+
+bind_methods(diagonal=diagonal)

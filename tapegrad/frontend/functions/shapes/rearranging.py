@@ -1,0 +1,123 @@
+"""Elements put in and left out: NumPy rearranges their numbers, and one instruction takes them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.frontend.functions.shapes.joining import concatenate, concatenated
+from tapegrad.frontend.functions.shapes.views import with_one_dimension
+from tapegrad.frontend.indexing.indexing import getitem, pick
+from tapegrad.frontend.recording.copied_views import joined_slices
+from tapegrad.frontend.recording.record import read_now, read_within
+from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.shape import ravel
+from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
+
+
+def _rearranged(x: Tensor, arrange: Callable[[np.ndarray], np.ndarray]) -> Tensor:
+    """Return elements in the order in which `arrange` puts their numbers."""
+    numbers = arrange(np.arange(x.size, dtype=np.int64).reshape(x.shape))
+    return pick(x, numbers, numbers.shape)
+
+
+def _index(obj: Any) -> Any:
+    """Return an index as NumPy reads it, now; a recording guards its contents."""
+    if is_tensor(obj):
+        return read_now(obj)
+    read_within(obj)
+    return obj
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
+    """Return the elements without some slices along an axis.
+
+    Parameters
+    ----------
+    arr : Tensor or array_like
+        Input.
+    obj : slice, int, or array_like of int or bool
+        Which slices to leave out.
+    axis : int, optional
+        Axis along which they lie; by default the elements are flattened.
+
+    Returns
+    -------
+    Tensor
+        A copy.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.delete(tg.tensor([1.0, 2.0, 3.0]), 1)
+    Tensor([1., 3.])
+    """
+    x = as_tensor(arr, "numpy.delete")
+    made = _without_one(x, obj, axis) if type(obj) is int else None
+    if made is not None:
+        return made
+    return _rearranged(x, lambda numbers: np.delete(numbers, _index(obj), axis))
+
+
+def _without_one(x: Tensor, row: int, axis: int | None) -> Tensor | None:
+    """Join what is before and behind a row of an eager Tensor; `None` for others, and where there is no such row."""
+    shape = x.shape
+    place = 0 if axis is None and len(shape) == 1 else axis
+    if place is None or not 0 <= place < len(shape) or not -shape[place] <= row < shape[place]:
+        return None
+    row %= shape[place]
+    return joined_slices(x, place, (0, row), (row + 1, shape[place]))
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
+    """Insert values before slices along an axis.
+
+    Parameters
+    ----------
+    arr : Tensor or array_like
+        Input.
+    obj : slice, int, or array_like of int or bool
+        Before which slices.
+    values : Tensor or array_like
+        What is inserted, in the dtype of `arr`; broadcasts to the slices.
+    axis : int, optional
+        Axis along which to insert; by default the elements are flattened.
+
+    Returns
+    -------
+    Tensor
+        A copy.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.insert(tg.tensor([1.0, 2.0, 3.0]), 1, [7.0, 8.0])
+    Tensor([1., 7., 8., 2., 3.])
+    """
+    name = "numpy.insert"
+    x, given = as_tensor(arr, name), as_tensor(values, name)
+    if x.dtype.kind != "f" and given.dtype.kind == "f" and not given.constant:
+        raise TypeError(
+            f"{name}: values of {given.dtype} lose their gradient among elements of {x.dtype}; convert those with"
+            " astype(float)"
+        )
+    if given.dtype != x.dtype:
+        given = given.astype(x.dtype)
+    if type(obj) is int and axis in (None, 0) and (made := _with_more(x, obj, given)) is not None:
+        return made
+    new = np.arange(x.size, x.size + given.size, dtype=np.int64).reshape(given.shape)
+    numbers = np.insert(np.arange(x.size).reshape(x.shape), _index(obj), new, axis)
+    return pick(concatenate([ravel(x), ravel(given)]), numbers, numbers.shape)
+
+
+def _with_more(x: Tensor, place: int, given: Tensor) -> Tensor | None:
+    """Join what is before and behind a place of a vector with values between; `None` for others, and no such place."""
+    shape = x.shape
+    if len(shape) != 1 or given.ndim > 1 or not -shape[0] <= place <= shape[0]:
+        return None
+    place += shape[0] if place < 0 else 0
+    parts = [getitem(x, slice(0, place)), with_one_dimension(given), getitem(x, slice(place, None))]
+    return concatenated(parts, 0)
+
+
+FUNCTIONS = {function.__name__: function for function in (delete, insert)}

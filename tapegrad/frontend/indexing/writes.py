@@ -1,0 +1,354 @@
+"""In-place writes: they make a new version of the memory, and what was recorded from the old one stays right."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.status import checked, raise_for
+from tapegrad.engine.sweep.eager import writes
+from tapegrad.engine.tape import memory, slots, views
+from tapegrad.engine.tape.fields.layout import E_KEPT, E_KERNEL, E_SHAPES, I64, NONE
+from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
+from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.indexing.keys import (
+    is_basic,
+    listed_numbers,
+    numbers_in_memory,
+    parts_of,
+    slot_of_key,
+    view_key,
+)
+from tapegrad.frontend.recording.record import as_boolean, as_float, cast, read_now, read_within
+from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.shape import contiguous
+from tapegrad.frontend.tensor import modes
+from tapegrad.frontend.tensor.anomaly import watch
+from tapegrad.frontend.tensor.modes import EAGER, thread
+from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor, stale_leaf_slots, view_of
+from tapegrad.ops import CODES
+
+_WRITE, _SCATTER = CODES["write"], CODES["scatter_write"]
+_SLOT = (1 << 32) - 1  # the bits of what a write returns that are the slot
+
+
+def setitem(x: Tensor, key: Any, value: Any) -> None:
+    """``x[key] = value``."""
+    if type(key) is not np.ndarray and _write_at_once(x, key, value):
+        return
+    if not _write_elements_at_once(x, key, value):
+        _write(x, key, value)
+
+
+# --- what the engine writes as it is -----------------------------------------------------------------------------
+
+
+def _write_at_once(x: Tensor, key: Any, value: Any) -> bool:
+    """Write a Tensor or a number, where key and value are of the kinds that the engine takes; whether it has."""
+    mode = thread.mode
+    tape, base, array = mode.tape, x._base, x._array
+    if base is None:
+        base = x
+    elif array is None:
+        array = base._array  # whether a view of the engine's may be written to, the engine knows
+    if mode.observed or base._tape is not tape or not (array is None or array.flags.writeable):
+        return False
+    header, kind, slot = tape.header, type(value), NONE
+    if kind is Tensor:
+        if value._tape is not tape:
+            return False
+        slot = value._slot_on(tape)
+    elif kind is not float and kind is not int and kind is not np.float64:
+        return False
+    own = x._slot  # only now: the value may be the view itself, which has just taken a new slot
+    target = slot_of_key(header, own, key) if own >= 0 else NONE
+    if target < 0:
+        return False
+    before = base._slot  # another thread may give the base a new one at any time
+    if slot >= 0:
+        written = writes.write(header, _WRITE, before, target, slot, mode.differentiate)
+    else:
+        written = writes.write_number(header, _WRITE, before, target, value, mode.differentiate)
+    if written < 0:
+        slots.drop(header, target)
+        return False
+    if written != before:
+        _become(base, written)
+    return True
+
+
+def _write_elements_at_once(x: Tensor, key: Any, value: Any) -> bool:
+    """Write a number, or a Tensor with one for each, to listed elements; whether key and value are of these kinds.
+
+    The engine refuses numbers that are none of an element, among them those that count from the end.
+    """
+    mode = thread.mode
+    tape, header = mode.tape, mode.tape.header
+    if mode.observed or x._base is not None or x._tape is not tape:
+        return False
+    array = x.data_or_traced()
+    flags = array.flags
+    if not (flags.writeable and flags.c_contiguous):
+        return False
+    numbers = listed_numbers(array.shape, key)
+    if numbers is None or numbers.size == 0 or slots.offset_in(header, x._slot, id(array)) != 0:
+        return False
+    slot = _slot_of_elements(header, tape, value, numbers.shape, x.dtype)
+    line = numbers.reshape(-1)
+    rows = NONE if slot < 0 else slots.copy_array(header, id(line), I64, 0)
+    written = NONE
+    if rows >= 0:
+        written = writes.write_rows(header, _SCATTER, x._slot, rows, slot, mode.differentiate)
+        slots.drop(header, rows)
+    if slot >= 0:
+        slots.drop(header, slot)
+    if written >= 0 and written != x._slot:
+        _become(x, written)
+    return written >= 0
+
+
+def _slot_of_elements(
+    header: int, tape: Tape, value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> int:
+    """A slot with one element for all, or with one for each, and a handle on it; negative for other values."""
+    if dtype.kind != "f":
+        return NONE
+    if type(value) is not Tensor:
+        kind = type(value)
+        is_number = kind is float or kind is int or kind is np.float64
+        return int(slots.number(header, value, DTYPE_CODES[dtype])) if is_number else NONE
+    if value._tape is not tape or value.dtype != dtype:
+        return NONE
+    return int(views.view_shape(header, value._slot_on(tape), shape if value.shape == shape else ()))
+
+
+# --- writes of any kind ------------------------------------------------------------------------------------------
+
+
+def _write(x: Tensor, key: Any, value: Any) -> None:
+    base = x._base if x._base is not None else x
+    array = x.data_or_traced()
+    if not array.flags.writeable:
+        raise ValueError("assignment destination is read-only")
+    tape, differentiate = modes.current()
+    if tape.recording:
+        _check_repeatable(base, tape, differentiate)
+    parts, basic = parts_of(key)
+    if base.dtype.kind != "f" and not base._recorded():
+        _write_constant(base, array, parts, value)
+        return
+    selected = array[view_key(parts)] if basic else numbers_in_memory(array, parts)
+    written = _value(value, selected.shape, base, tape)
+    if base._slot < 0 and written.constant and (base._constant or not differentiate):
+        array[parts] = written.data_or_traced()
+        return
+    base._slot_on(tape)
+    status = _write_region(base, selected, written, differentiate) if basic else E_SHAPES
+    if status == E_SHAPES:  # of a view too, if it shows an element twice
+        numbers = numbers_in_memory(array, parts) if basic else selected
+        status = _write_elements(base, array, numbers, written, differentiate)
+    if status == E_KEPT:
+        _write_undifferentiated(base, array, parts, written.data_or_traced())
+
+
+def _check_repeatable(base: Tensor, tape: Any, differentiate: bool) -> None:
+    """Raise for a write that a replay could not repeat, while a function is being recorded."""
+    if not tape.has_made(base):
+        raise RuntimeError(
+            "a Tensor from outside is written to while a function is being recorded: a replay would not repeat it."
+            " Return the new value from the function instead"
+        )
+    if not differentiate and not base.constant:
+        raise UnsupportedError(
+            "an in-place write under no_grad() to a value that is differentiated, while a function is being recorded:"
+            " use where(), or detach() the value"
+        )
+
+
+# --- what is written -------------------------------------------------------------------------------------------
+
+
+def _value(value: Any, shape: tuple[int, ...], base: Tensor, tape: Any) -> Tensor:
+    """Return the value to write in the dtype of the target."""
+    convert = _float_value if base.dtype.kind == "f" else _constant_value
+    given = convert(value, base.dtype, tape)
+    extra = given.ndim - len(shape)
+    if extra > 0 and given.shape[:extra] == (1,) * extra:
+        given = given[(0,) * extra]
+    try:
+        if np.broadcast_shapes(given.shape, shape) == tuple(shape):
+            return given
+    except ValueError:
+        pass
+    raise ValueError(
+        f"setitem: a value of shape {given.shape} does not broadcast to the indexed shape {shape}"
+    )
+
+
+def _float_value(value: Any, dtype: np.dtype[Any], tape: Any) -> Tensor:
+    given = as_tensor(value, "setitem")
+    if given.dtype.kind != "f":
+        return as_float(given, dtype, tape, False)
+    return given if given.dtype == dtype else given.astype(dtype)
+
+
+def _constant_value(value: Any, dtype: np.dtype[Any], tape: Any) -> Tensor:
+    """Return a value for a recorded Tensor of integers or booleans: computed or read by each replay, or guarded."""
+    if is_tensor(value):
+        if value.dtype.kind != "f":
+            return value if value.dtype == dtype else cast(value, dtype, tape)
+        if dtype.kind == "b":
+            return as_boolean(value, tape)
+        if value._traced():
+            raise UnsupportedError(
+                f"setitem: a {value.dtype} Tensor that is being recorded cannot be written into one of {dtype}: compute"
+                " in floating point with floor(), rint() or trunc(), and write that into a Tensor of floats"
+            )
+    elif isinstance(value, np.ndarray) and value.dtype == dtype:
+        return from_array(value, constant=True)
+    read_within(value)
+    array = np.empty(np.shape(value), dtype)
+    array[...] = value  # by NumPy's rules, and with its errors
+    return from_array(array, constant=True)
+
+
+# --- versions --------------------------------------------------------------------------------------------------
+
+
+def _become(base: Tensor, written: int, stays_leaf: bool = False) -> None:
+    """Let a Tensor be the new version that the engine has made of it.
+
+    With `stays_leaf` graphs from before send their gradients to the old slot.
+    """
+    tape = base._tape
+    assert tape is not None
+    header, slot = tape.header, written & _SLOT
+    if written > _SLOT:
+        tape.owners[slots.buffer_of(header, slot)] = tape.owners.pop((written >> 32) - 1)
+    before, base._slot, base._version = base._slot, slot, base._version + 1
+    if stays_leaf:
+        stale_leaf_slots.setdefault(id(base), []).append(before)
+    else:
+        slots.drop(header, before)
+
+
+def _recorded(base: Tensor, code: int, write: Callable[[int], int]) -> int:
+    """Call the engine for a write to the base's slot, by the kernel of an op.
+
+    0, or E_SHAPES or E_KEPT with nothing done.
+    """
+    before = base._slot
+    written = write(before)
+    if written == E_KERNEL:
+        kernel_table.load_code(code, DTYPE_CODES[base.dtype], 0)
+        before = base._slot
+        written = write(before)
+    if written in (E_SHAPES, E_KEPT):
+        return written
+    if written < 0:
+        raise_for(written, "setitem", [base.shape])
+    if written != before:
+        _become(base, written)
+        tape = base._tape
+        assert tape is not None
+        watch(tape, base._slot, "setitem")
+    return 0
+
+
+def _write_region(base: Tensor, region: np.ndarray, value: Tensor, differentiate: bool) -> int:
+    """Write to a view of the memory."""
+    tape = base._tape
+    assert tape is not None
+    header, slot = tape.header, value._slot_on(tape)
+    target = _slot_of_region(base, region)
+    status = _recorded(
+        base, _WRITE, lambda own: writes.write(header, _WRITE, own, target, slot, differentiate)
+    )
+    if status != 0:
+        slots.drop(header, target)
+    return status
+
+
+def _slot_of_region(base: Tensor, region: np.ndarray) -> int:
+    assert base._tape is not None
+    return checked(slots.view_array(base._tape.header, base._slot, id(region)), "setitem", region.shape)
+
+
+def _write_elements(
+    base: Tensor, array: np.ndarray, numbers: np.ndarray, value: Tensor, differentiate: bool
+) -> int:
+    """Write to the elements of `array` with these numbers; of several writes to one, the last counts."""
+    tape = base._tape
+    assert tape is not None
+    if numbers.size == 0:
+        return 0
+    index = from_array(_in_buffer(base, array, numbers), constant=True)
+    if value.size != 1 and (value.shape != numbers.shape or not value.data_or_traced().flags.c_contiguous):
+        value = contiguous(view_of(value, np.broadcast_to(value.data_or_traced(), numbers.shape)))
+    header, rows, slot = tape.header, index._slot_on(tape), value._slot_on(tape)
+    return _recorded(
+        base, _SCATTER, lambda own: writes.write_rows(header, _SCATTER, own, rows, slot, differentiate)
+    )
+
+
+def _in_buffer(base: Tensor, array: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Numbers of elements in the buffer of `base`, from those in memory counted from the first element of `array`."""
+    assert base._tape is not None
+    offset = checked(slots.offset_in(base._tape.header, base._slot, id(array)), "setitem", array.shape)
+    return np.ascontiguousarray(numbers.reshape(-1) + offset // array.itemsize)
+
+
+# --- writes that no derivative flows through ---------------------------------------------------------------------
+
+
+def _write_constant(base: Tensor, array: np.ndarray, key: tuple[Any, ...], value: Any) -> None:
+    """Write integers or booleans by NumPy's rules. If a reverse sweep reads the old ones, it keeps them."""
+    if is_tensor(value):
+        truths = base.dtype.kind == "b" and value.dtype.kind == "f"
+        value = read_now(as_boolean(value, EAGER) if truths else value)
+    read_within(value)
+    if base._tape is None or not base._describe()[memory.D_KEPT]:
+        array[key] = value
+    else:
+        _write_in_new_version(base, array, key, value)
+
+
+def _write_undifferentiated(base: Tensor, array: np.ndarray, key: tuple[Any, ...], value: np.ndarray) -> None:
+    """Write without a derivative: the Tensor keeps its place in the graph, earlier instructions the old contents."""
+    leaf = base._describe()[memory.D_PRODUCER] < 0
+    _write_in_new_version(base, array, key, value, not leaf, leaf and not base.constant)
+
+
+def _write_in_new_version(
+    base: Tensor,
+    array: np.ndarray,
+    key: tuple[Any, ...],
+    value: Any,
+    passes: bool = False,
+    stays_leaf: bool = False,
+) -> None:
+    """Let NumPy write in the memory of a new version.
+
+    Where a gradient `passes`, it flows to the old contents as if nothing had been written; with `stays_leaf` graphs
+    from before send theirs to the old slot.
+    """
+    tape = base._tape
+    assert tape is not None
+    header, numbers, place = tape.header, None, base._slot
+    if all(map(is_basic, key)):
+        place = _slot_of_region(base, array[view_key(key)])
+    else:
+        numbers = _in_buffer(base, array, numbers_in_memory(array, key))
+    listed = 0 if numbers is None else id(numbers)
+    written = writes.begin_write(header, base._slot, place, listed)
+    if numbers is None:
+        slots.drop(header, place)
+    if written < 0:
+        raise_for(written, "setitem", [base.shape])
+    try:
+        array[key] = value
+    finally:
+        if passes:
+            writes.pass_through(header, _WRITE, base._slot, written & _SLOT)
+        _become(base, written, stays_leaf)

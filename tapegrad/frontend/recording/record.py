@@ -1,0 +1,466 @@
+"""Record an elementwise op: operands of any kind in, a Tensor out."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+from typing import cast as cast_type
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.reference import compute, evaluate_numpy
+from tapegrad.engine.status import raise_for
+from tapegrad.engine.sweep.eager import eager
+from tapegrad.engine.tape import slots
+from tapegrad.engine.tape.fields.layout import F32, F64, NONE
+from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
+from tapegrad.foreign import is_data_array, is_xarray
+from tapegrad.frontend.recording.computed_integers import (
+    as_computed_float,
+    is_computed_integer,
+    record_integers,
+)
+from tapegrad.frontend.recording.lists import (
+    held_tensor,
+    holds_tensors,
+    in_numbers,
+    joined,
+    parts_of_list,
+    stacked,
+)
+from tapegrad.frontend.recording.running import run
+from tapegrad.frontend.tensor.anomaly import watch
+from tapegrad.frontend.tensor.array_checks import check_dtype, plain
+from tapegrad.frontend.tensor.modes import EAGER, Mode, current, thread, watch_now
+from tapegrad.frontend.tensor.recorder import Recorder
+from tapegrad.frontend.tensor.tensor import Tensor, copy_of, from_array, from_slot, is_tensor
+from tapegrad.ops import CODES, Op
+
+_NUMBERS = (float, int)
+_CASTS = (CODES["cast_f64"], CODES["cast_f32"], CODES["cast_i64"], CODES["cast_b8"])  # by dtype code
+_BOOLEAN = np.dtype(np.bool_)
+FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
+OWN = frozenset((Tensor, np.ndarray, float, int, np.float64))  # classes that xarray has nothing to do with
+_FEW = 4096  # elements of an array that are copied in less time than the array itself takes to enter the tape
+
+
+# --- operands as they are --------------------------------------------------------------------------------------
+# The engine computes where it can, and refuses what has to be converted, or loaded, first: that is for `apply`.
+
+
+def unary(code: int, x: Tensor, as_operator: bool = False) -> Tensor:
+    """Record an op of one Tensor."""
+    mode = thread.mode
+    tape = mode.tape
+    slot = NONE
+    if x._tape is tape:
+        own, base = x._slot, x._base
+        if base is not None and x._version != base._version:
+            own = x._slot_on(tape)
+        slot = eager.record_elementwise(tape.header, code, own, NONE, NONE, mode.differentiate)
+        if slot >= 0 and not mode.observed:
+            return from_slot(tape, slot)
+    return finished(mode, code, slot, as_operator, (x,))
+
+
+def binary(code: int, as_operator: bool = False) -> Callable[[Tensor, Any], Tensor]:
+    """The function that records an op of a Tensor and anything else, or the method ``x.op(other)``."""
+
+    def record(x: Tensor, other: Any) -> Tensor:
+        mode = thread.mode
+        tape = mode.tape
+        slot = NONE
+        if x._tape is tape:
+            own, base = x._slot, x._base
+            if base is not None and x._version != base._version:
+                own = x._slot_on(tape)
+            kind = type(other)
+            if kind is Tensor:
+                if other._tape is tape:
+                    second, base = other._slot, other._base
+                    if base is not None and other._version != base._version:
+                        second = other._slot_on(tape)
+                    slot = eager.record_elementwise(tape.header, code, own, second, NONE, mode.differentiate)
+            elif kind is float or kind is int:
+                slot = eager.record_with_number(tape.header, code, own, other, 0, mode.differentiate)
+            else:
+                slot = beside_constant(mode, code, own, other, False)
+            if slot >= 0 and not mode.observed:
+                return from_slot(tape, slot)
+        return finished(mode, code, slot, as_operator, (x, other))
+
+    return record
+
+
+def reflected_operator(code: int, as_operator: bool = True) -> Callable[[Tensor, Any], Tensor]:
+    """The method that computes ``other op x``, or a function of `x` and `other` that does."""
+
+    def operate(self: Tensor, other: Any) -> Tensor:
+        mode = thread.mode
+        tape = mode.tape
+        slot = NONE
+        if self._tape is tape:
+            own, base = self._slot, self._base
+            if base is not None and self._version != base._version:
+                own = self._slot_on(tape)
+            if type(other) is float or type(other) is int:
+                slot = eager.record_with_number(tape.header, code, own, other, 1, mode.differentiate)
+            else:
+                slot = beside_constant(mode, code, own, other, True)
+            if slot >= 0 and not mode.observed:
+                return from_slot(tape, slot)
+        return finished(mode, code, slot, as_operator, (other, self))
+
+    return operate
+
+
+def unary_operator(code: int) -> Callable[[Tensor], Tensor]:
+    """The method that computes ``op x``."""
+
+    def operate(self: Tensor) -> Tensor:
+        return unary(code, self, True)
+
+    return operate
+
+
+def finished(mode: Mode, code: int, slot: int, as_operator: bool, operands: tuple[Any, ...]) -> Tensor:
+    """The result where the engine has refused the operands as they are, or where something is told of each result.
+
+    An operator leaves an array of xarray to that, which knows its dimensions. In a recording it makes, of Python
+    numbers alone, another of them.
+    """
+    if as_operator and slot < 0 and not OWN.issuperset(map(type, operands)) and any(map(is_xarray, operands)):
+        return cast_type(Tensor, NotImplemented)
+    result = apply_to_any(code, *operands) if slot < 0 else _watched(mode, from_slot(mode.tape, slot), code)
+    return as_plain_number(result, operands) if as_operator else result
+
+
+def as_plain_number(result: Tensor, operands: tuple[Any, ...]) -> Tensor:
+    """Let what is computed of plain numbers alone, those that a recorded function is given, be one of them."""
+    tape = thread.mode.recorder
+    if tape is not None and all(type(each) in _NUMBERS or tape.is_weak(each) for each in operands):
+        tape.weak.add(result._slot)
+    return result
+
+
+def _watched(mode: Mode, result: Tensor, code: int) -> Tensor:
+    """A result, which is looked at if the thread looks for anomalies."""
+    if mode.anomaly is not None:
+        mode.anomaly.recorded(mode.tape, result._slot, kernel_table.op_name(code))
+    return result
+
+
+# --- operands of any kind --------------------------------------------------------------------------------------
+
+
+def apply(code: int, *operands: Any) -> Tensor:
+    """Record an elementwise op of operands of any kind: Tensors, arrays, numbers, nested lists.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not broadcast.
+    UnsupportedError
+        For dtypes that are not supported.
+    """
+    mode = thread.mode
+    if len(operands) > 1 and not mode.observed:
+        slot = (_of_two if len(operands) == 2 else _of_three)(mode, code, *operands)
+        if slot >= 0:
+            return from_slot(mode.tape, slot)
+    row = kernel_table.row(code)
+    assert isinstance(row, Op)
+    values = [
+        value if is_tensor(value) or type(value) in _NUMBERS else _operand(value, row) for value in operands
+    ]
+    tape = mode.tape
+    floats = [value for j, value in enumerate(values) if j not in row.boolean_operands]
+    kinds: list[Any] = [type(value) if type(value) in _NUMBERS else value.dtype for value in floats]
+    if all(kind is int or (kind is not float and kind.kind != "f") for kind in kinds):
+        return _without_tape(row, values)
+    if mode.recorder is not None:
+        weak = mode.recorder.is_weak
+        kinds = [float if weak(value) else kind for value, kind in zip(floats, kinds, strict=True)]
+    dtype = promoted(*kinds)
+    check_dtype(dtype, row.name)
+    tensors = [
+        as_boolean(value, tape)
+        if j in row.boolean_operands
+        else as_float(value, dtype, tape, _is_read(row, j))
+        for j, value in enumerate(values)
+    ]
+    slot = run(tape, code, [t._slot_on(tape) for t in tensors], mode.differentiate)
+    if slot < 0:
+        raise_for(slot, row.name, [t.shape for t in tensors])
+    return _watched(mode, from_slot(tape, slot), code)
+
+
+def apply_to_any(code: int, *operands: Any) -> Any:
+    """Record an op as `apply` does; of arrays of xarray it gives one."""
+    if holds_data_arrays(operands):
+        row = kernel_table.row(code)
+        if isinstance(row, Op) and row.ufunc is not None:
+            return apply_by_xarray(getattr(np, row.ufunc), operands)
+    return apply(code, *operands)
+
+
+def holds_data_arrays(operands: tuple[Any, ...]) -> bool:
+    """Return whether there are arrays of xarray among operands."""
+    return not OWN.issuperset(map(type, operands)) and any(map(is_data_array, operands))
+
+
+def apply_by_xarray(ufunc: np.ufunc, operands: tuple[Any, ...]) -> Any:
+    """Apply a ufunc to arrays of xarray with Tensors in them: xarray matches dimensions by name, and keeps labels."""
+    return ufunc(*[x.copy(data=_tensor_in(x, ufunc)) if is_data_array(x) else x for x in operands])
+
+
+def _tensor_in(array: Any, ufunc: np.ufunc) -> Tensor:
+    """Return what an array of xarray holds as a Tensor."""
+    held = held_tensor(array)
+    if held is not None:
+        return held
+    numbers = plain(array, ufunc.__name__)
+    check_dtype(numbers.dtype, ufunc.__name__)
+    if numbers.dtype.kind == "f":
+        return as_float(numbers, numbers.dtype.newbyteorder("="), thread.mode.tape, True)
+    return from_array(read_now(numbers), constant=True)
+
+
+def beside_constant(mode: Mode, code: int, own: int, other: Any, is_first: bool) -> int:
+    """Call the engine for an op of a slot and a small array or a NumPy number of its dtype; negative for others."""
+    kind, header = type(other), mode.tape.header
+    if mode.observed:
+        return NONE
+    if kind is np.ndarray:
+        dtype = DTYPE_CODES.get(other.dtype, NONE)
+        return int(eager.record_with_array(header, code, own, id(other), dtype, is_first, mode.differentiate))
+    if kind is np.float64 and slots.dtype_of(header, own) == F64:
+        return int(eager.record_with_number(header, code, own, other, is_first, mode.differentiate))
+    return NONE
+
+
+def _of_two(mode: Mode, code: int, x1: Any, x2: Any) -> int:
+    """Do the same for a Tensor and another operand, in either order."""
+    x, other, is_first = (x1, x2, False) if type(x1) is Tensor else (x2, x1, True)
+    if type(x) is not Tensor or x._tape is not mode.tape:
+        return NONE
+    return beside_constant(mode, code, x._slot_on(mode.tape), other, is_first)
+
+
+def _of_three(mode: Mode, code: int, *operands: Any) -> int:
+    """Call the engine for an op of Tensors, numbers and small arrays of one dtype, and masks; negative for others."""
+    tape, header, dtype = mode.tape, mode.tape.header, NONE
+    for x in operands:
+        if type(x) is Tensor:
+            if x._tape is not tape:
+                return NONE
+            own = slots.dtype_of(header, x._slot)
+            dtype = own if own <= F32 else dtype
+    if dtype == NONE:
+        return NONE
+    given: list[int] = []
+    made: list[int] = []
+    for x in operands:
+        if type(x) is Tensor:
+            given.append(x._slot if x._base is None else x._slot_on(tape))
+        else:
+            made.append(constant_slot(header, x, dtype))
+            given.append(made[-1])
+    slot = NONE if min(given) < 0 else eager.record_elementwise(header, code, *given, mode.differentiate)
+    for each in made:
+        if each >= 0:
+            slots.drop(header, each)
+    return slot
+
+
+def constant_slot(header: int, value: Any, dtype: int) -> int:
+    """A slot on a copy of a small array, or on a number in a dtype; negative for anything else."""
+    kind = type(value)
+    if kind is float or kind is int:
+        return int(slots.number(header, value, dtype))
+    array = np.asarray(value) if kind is np.bool_ else value
+    if type(array) is not np.ndarray or array.size > _FEW:
+        return NONE
+    code = DTYPE_CODES.get(array.dtype, NONE)
+    if code == NONE:
+        return NONE
+    made: int = slots.copy_array(header, id(array), code, 0)
+    if made >= 0:
+        return made
+    in_order = np.array(array, order="C")
+    return int(slots.copy_array(header, id(in_order), code, 0))
+
+
+@functools.cache
+def promoted(*kinds: Any) -> np.dtype[Any]:
+    """The dtype of an op of operands of these dtypes, and of Python numbers: of the types ``float`` and ``int``."""
+    return np.result_type(*[kind(0) if isinstance(kind, type) else kind for kind in kinds])
+
+
+def _operand(value: Any, row: Op) -> Any:
+    """An operand that is neither a Tensor nor a Python number, as an array or a Tensor of a supported dtype."""
+    if holds_tensors(value):
+        return list_as_tensor(value, row.name)
+    if (held := held_tensor(value)) is not None:
+        return held
+    array = plain(value, row.name)
+    check_dtype(array.dtype, row.name)
+    return array
+
+
+def _is_read(row: Op, operand: int) -> bool:
+    """Whether some partial reads an operand's primal."""
+    return operand in row.keeps_operands
+
+
+def _without_tape(row: Op, values: list[Any]) -> Tensor:
+    """The op on integers and booleans, which are constants: NumPy computes it in integers, the kernel in float64.
+
+    Of indices that each replay computes it is an instruction.
+    """
+    tape = thread.mode.recorder
+    if tape is not None and any(is_computed_integer(value, tape) for value in values):
+        if _gives_floats(row) and not row.predicate:
+            return apply(CODES[row.name], *[as_computed_float(value, tape) for value in values])
+        result = record_integers(row.name, values, tape)
+        if result is not None:
+            return result
+    arrays = [value if type(value) is int else read_now(value) for value in values]
+    if _gives_floats(
+        row
+    ):  # in float64, whatever the integers are, and to the bit as an instruction of them would
+        return from_array(compute(row, arrays), constant=True)
+    return from_array(_by_numpy(row, arrays), constant=True)
+
+
+@functools.cache
+def _gives_floats(row: Op) -> bool:
+    """Whether the result of an op of integers is a float."""
+    return _by_numpy(row, [np.ones((), np.int64)] * row.arity).dtype.kind == "f"
+
+
+def _by_numpy(row: Op, arrays: list[Any]) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        if row.ufunc:
+            return np.asarray(getattr(np, row.ufunc)(*arrays))
+        return np.asarray(evaluate_numpy(row.primal, **{f"x{j}": array for j, array in enumerate(arrays)}))
+
+
+def read_now(value: Any) -> np.ndarray:
+    """Return a value as an array that NumPy uses now; a recording guards its contents."""
+    array = np.asarray(value)  # of a Tensor they are guarded there
+    if isinstance(value, np.ndarray):
+        watch_now(array)
+    return array
+
+
+def read_within(value: Any) -> None:
+    """Apply `read_now` to every array and every Tensor in a value, and in the lists and tuples in it."""
+    if thread.mode.recorder is None:
+        return
+    if is_tensor(value) or isinstance(value, np.ndarray):
+        read_now(value)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            read_within(part)
+
+
+def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> Tensor:
+    """Return an operand as a Tensor of a float dtype.
+
+    An array that a reverse rule will read is copied, so that it can be changed afterwards; while recording for replay
+    it is not copied, because each replay reads it.
+    """
+    if is_tensor(value):
+        return value if value.dtype == dtype else cast(value, dtype, tape)
+    if type(value) in _NUMBERS:
+        return from_slot(tape, slots.number(tape.header, float(value), DTYPE_CODES[dtype]))
+    array = np.asarray(value, dtype)
+    if tape.recording and isinstance(value, np.ndarray) and value.dtype != dtype:
+        return _converted(value, dtype, tape)
+    if tape is not EAGER:
+        return from_array(array, constant=True)
+    copied = small_copy(array)
+    if copied is not None:
+        return copied
+    return from_array(array.copy() if read_later and array is value and _can_change(array) else array, True)
+
+
+def small_copy(array: np.ndarray) -> Tensor | None:
+    """Return an eager constant with a copy of a few elements, in C order; None for many."""
+    if array.size > _FEW:
+        return None
+    made = copy_of(array, constant=True)
+    return copy_of(np.array(array, order="C"), constant=True) if made is None else made
+
+
+def list_as_tensor(value: Any, name: str) -> Tensor:
+    """Return a list with Tensors in it as a Tensor, through which gradients flow to its elements."""
+    made = stacked(value)
+    if made is not None:
+        return made
+    numbers = in_numbers(value, name)
+    check_dtype(numbers.dtype, name)
+    if numbers.dtype.kind != "f":
+        read_within(value)
+        return from_array(numbers, constant=True)
+    tape = current()[0]
+    parts = [as_float(part, numbers.dtype, tape, False) for part in parts_of_list(value, numbers, name)]
+    return joined(parts, numbers.shape, numbers.dtype, name)
+
+
+def _converted(array: np.ndarray, dtype: np.dtype[Any], tape: Tape) -> Tensor:
+    """Convert an array to another dtype in a recording: at each replay, or guarded where there is no kernel for it."""
+    if array.dtype in DTYPE_CODES:
+        return cast(from_array(array, constant=True), dtype, tape)
+    watch_now(array)
+    return from_array(array.astype(dtype), constant=True)
+
+
+def _can_change(array: np.ndarray) -> bool:
+    """Whether an array's memory can be written to, if only through another array."""
+    return array.flags.writeable or not array.flags.owndata
+
+
+def as_boolean(value: Any, tape: Tape) -> Tensor:
+    """Return an operand as a Tensor of booleans."""
+    if not is_tensor(value):
+        return _truth(value, tape)
+    if value.dtype.kind == "f":
+        return apply(CODES["not_equal"], value, 0)
+    return value if value.dtype == bool else cast(value, _BOOLEAN, tape)
+
+
+def _truth(value: Any, tape: Tape) -> Tensor:
+    """Return an array or a number as booleans; copied as in `as_float`, because the reverse rule reads them."""
+    array = np.asarray(value, bool)
+    if tape.recording and array is not value:
+        read_now(value)
+    copied = small_copy(array) if tape is EAGER else None
+    if copied is not None:
+        return copied
+    return from_array(array.copy() if array is value and tape is EAGER else array, constant=True)
+
+
+def cast(tensor: Tensor, dtype: np.dtype[Any], tape: Tape) -> Tensor:
+    """Convert a Tensor to a dtype; its cotangent is converted back.
+
+    Integers and booleans are converted by NumPy, in a recording by an instruction, or guarded where there is no kernel.
+    """
+    by_kernel = dtype in DTYPE_CODES and isinstance(tape, Recorder) and _has_kernel(tensor, tape)
+    if tensor.dtype.kind != "f" and not by_kernel:
+        return from_array(read_now(tensor).astype(dtype, order="C"), constant=True)
+    code = _CASTS[DTYPE_CODES[dtype]]
+    slot = run(tape, code, [tensor._slot_on(tape)], current()[1])
+    if slot < 0:
+        raise_for(slot, "astype", [tensor.shape])
+    result = from_slot(tape, slot)
+    watch(tape, slot, "astype")
+    return result
+
+
+def _has_kernel(tensor: Any, tape: Recorder) -> bool:
+    """Whether the engine stores a Tensor's elements as they are: integers of other dtypes are stored as 64-bit ones."""
+    if tensor._tape is tape:
+        return not tape.wraps(tensor)
+    return bool(tensor.dtype in DTYPE_CODES)

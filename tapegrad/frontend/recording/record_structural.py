@@ -1,0 +1,278 @@
+"""Record a structural op: allocate its result, and append the instruction, whose parameters the caller has checked."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.status import checked, raise_for
+from tapegrad.engine.sweep.eager import (
+    eager,
+    eager_joining,
+    eager_lines,
+    eager_matrices,
+    eager_products,
+    eager_rows,
+)
+from tapegrad.engine.tape import slots, views
+from tapegrad.engine.tape.fields.layout import E_DTYPES, E_KERNEL, E_PARALLEL, E_SHAPES, E_STATUS, NONE
+from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
+from tapegrad.frontend.recording.lists import held_tensor, holds_tensors
+from tapegrad.frontend.recording.record import (
+    FLOATS,
+    as_float,
+    constant_slot,
+    list_as_tensor,
+    read_now,
+    small_copy,
+)
+from tapegrad.frontend.recording.running import load_kernel
+from tapegrad.frontend.tensor.anomaly import watch
+from tapegrad.frontend.tensor.array_checks import check_dtype, plain
+from tapegrad.frontend.tensor.modes import EAGER, thread
+from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_array, from_slot, is_tensor
+from tapegrad.ops import CODES, COPY
+
+
+def as_tensor(value: Any, name: str) -> Tensor:
+    """Return an operand of a structural op: a Tensor as it is, a list of Tensors joined, the rest as a constant."""
+    if is_tensor(value):
+        return value
+    if type(value) is np.ndarray and value.dtype in FLOATS:
+        tape = thread.mode.tape
+        made = small_copy(value) if tape is EAGER else None
+        return as_float(value, value.dtype, tape, True) if made is None else made
+    made = small_copy(np.array(value)) if type(value) is float and thread.mode.tape is EAGER else None
+    if made is not None:
+        return made
+    if holds_tensors(value):
+        return list_as_tensor(value, name)
+    if (held := held_tensor(value)) is not None:
+        return held
+    array = plain(value, name)
+    check_dtype(array.dtype, name)
+    if array.dtype.kind != "f":
+        return from_array(read_now(value), constant=True)
+    return as_float(array, array.dtype.newbyteorder("="), thread.mode.tape, True)
+
+
+def record_out(
+    tape: Tape,
+    code: int,
+    result: int,
+    operands: list[int],
+    params: Any,
+    name: str,
+    differentiate: bool,
+) -> None:
+    """Run and record an op whose result slot exists already."""
+    a, b, c = (*operands, -1, -1)[:3]
+    words = kernel_table.params_words(code, params)
+    status = eager.record_out(tape.header, code, result, a, b, c, words, differentiate)
+    if status == E_KERNEL:
+        load_kernel(tape, code, operands)
+        status = eager.record_out(tape.header, code, result, a, b, c, words, differentiate)
+    if status < 0:
+        raise_for(status, name, [])
+    watch(tape, result, name)
+
+
+def record_new(
+    code: int, operands: Sequence[Tensor], shape: tuple[int, ...], params: Any, name: str, dtype: Any = None
+) -> Tensor:
+    """Run and record an op whose result is new, in C order, and of the first operand's dtype if no other is said."""
+    mode = thread.mode
+    tape = mode.tape
+    result = allocate(tape, dtype or operands[0].dtype, shape, name)
+    record_out(
+        tape, code, result._slot, [x._slot_on(tape) for x in operands], params, name, mode.differentiate
+    )
+    return result
+
+
+def in_common_dtype(*operands: Tensor) -> list[Tensor]:
+    """Return operands in the dtype that all of them promote to."""
+    if all(x.dtype == operands[0].dtype for x in operands):
+        return list(operands)
+    dtype = np.result_type(*[x.dtype for x in operands])
+    return [x.astype(dtype, copy=False) for x in operands]
+
+
+# --- ops that the engine records in one call: it finds shapes and parameters, and makes the views that are needed -----
+
+_UNFIT = (E_DTYPES, E_SHAPES)
+_LU = CODES["lu"]
+
+
+def _loaded(missing: int, code: int, x: Tensor) -> bool:
+    """Load what the engine lacks for an op of `x`; whether there was something, so that it is to be asked again."""
+    if missing == E_KERNEL:
+        for each in (code, COPY):
+            kernel_table.load_code(each, DTYPE_CODES[x.dtype], 0)
+    elif missing == E_PARALLEL:
+        kernel_table.load_driver()
+    return missing in (E_KERNEL, E_PARALLEL)
+
+
+def _made(slot: int, operands: list[Tensor], name: str) -> Tensor:
+    """The Tensor of a result, which is looked at; an exception for an error."""
+    if slot < 0:
+        raise_for(slot, name, [x.shape for x in operands])
+    watch(thread.mode.tape, slot, name)
+    return from_slot(thread.mode.tape, slot)
+
+
+def _fitting(slot: int, operands: list[Tensor], name: str) -> Tensor | None:
+    """The same; `None` where dtypes, shapes or numbers of rows do not fit: an error for the caller to say."""
+    return None if slot in _UNFIT or slot <= E_STATUS else _made(slot, operands, name)
+
+
+def record_reduction(code: int, x: Tensor, axes: int, keepdims: bool, name: str) -> Tensor:
+    """Run and record a reduction over the axes of a bit mask."""
+    mode = thread.mode
+    tape = mode.tape
+    own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
+    slot = eager_lines.record_reduction(tape.header, code, own, axes, keepdims, COPY, mode.differentiate)
+    if slot >= 0 and mode.anomaly is None:
+        return from_slot(tape, slot)
+    if _loaded(slot, code, x):
+        return record_reduction(code, x, axes, keepdims, name)
+    return _made(slot, [x], name)
+
+
+def record_scan(code: int, x: Tensor, axis: int, name: str) -> Tensor:
+    """Run and record an op that makes a line along an axis of each line of its operand."""
+    mode = thread.mode
+    tape = mode.tape
+    own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
+    slot = eager_lines.record_scan(tape.header, code, own, axis, mode.differentiate)
+    if slot >= 0 and mode.anomaly is None:
+        return from_slot(tape, slot)
+    if _loaded(slot, code, x):
+        return record_scan(code, x, axis, name)
+    return _made(slot, [x], name)
+
+
+def record_product(code: int, x1: Tensor, x2: Tensor, name: str) -> Tensor | None:
+    """Run and record the product of two Tensors of matrices; `None` where dtypes or shapes do not fit."""
+    mode = thread.mode
+    tape = mode.tape
+    a = x1._slot if x1._tape is tape and x1._base is None else x1._slot_on(tape)
+    b = x2._slot if x2._tape is tape and x2._base is None else x2._slot_on(tape)
+    slot = eager_products.record_product(tape.header, code, a, b, COPY, mode.differentiate)
+    if slot >= 0 and mode.anomaly is None:
+        return from_slot(tape, slot)
+    if _loaded(slot, code, x1):
+        return record_product(code, x1, x2, name)
+    return _fitting(slot, [x1, x2], name)
+
+
+def record_product_of(code: int, x1: Any, x2: Any) -> Tensor | None:
+    """Do the same for a Tensor and a small array of eager code; `None` for all others, and where they do not fit."""
+    mode = thread.mode
+    tape, is_first = mode.tape, type(x1) is np.ndarray
+    x, array = (x2, x1) if is_first else (x1, x2)
+    if mode.observed or type(array) is not np.ndarray or type(x) is not Tensor or x._tape is not tape:
+        return None
+    other = constant_slot(tape.header, array, NONE)
+    if other < 0:
+        return None
+    own = x._slot if x._base is None else x._slot_on(tape)
+    a, b = (other, own) if is_first else (own, other)
+    slot = eager_products.record_product(tape.header, code, a, b, COPY, mode.differentiate)
+    slots.drop(tape.header, other)
+    return from_slot(tape, slot) if slot >= 0 else None
+
+
+def record_rows(code: int, x: Tensor, numbers: np.ndarray, by_rows: bool, name: str) -> Tensor | None:
+    """Take rows by number, or elements in C order; `None` where there are none of some number.
+
+    `numbers` is a contiguous int64 array, which is copied.
+    """
+    mode = thread.mode
+    tape = mode.tape
+    own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
+    slot = eager_rows.record_rows(tape.header, code, own, id(numbers), by_rows, COPY, mode.differentiate)
+    if slot >= 0 and mode.anomaly is None:
+        return from_slot(tape, slot)
+    if _loaded(slot, code, x):
+        return record_rows(code, x, numbers, by_rows, name)
+    return _fitting(slot, [x], name)
+
+
+def record_joined(pieces: list[Tensor], axis: int, is_new: bool, name: str) -> Tensor | None:
+    """Join Tensors along an axis that they have, or that is new; `None` where dtypes or shapes do not fit."""
+    mode = thread.mode
+    tape = mode.tape
+    operands = tuple([x._slot if x._tape is tape and x._base is None else x._slot_on(tape) for x in pieces])
+    slot = eager_joining.record_joined(tape.header, COPY, operands, axis, is_new, mode.differentiate)
+    if slot >= 0 and mode.anomaly is None:
+        return from_slot(tape, slot)
+    if _loaded(slot, COPY, pieces[0]):
+        return record_joined(pieces, axis, is_new, name)
+    return _fitting(slot, pieces, name)
+
+
+def record_of_squares(code: int, x: Tensor, name: str) -> Tensor | None:
+    """Run and record an op with a square matrix for each; `None` where it is not of square matrices of floats."""
+    mode = thread.mode
+    tape = mode.tape
+    own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
+    slot = eager_matrices.record_of_squares(tape.header, code, own, COPY, mode.differentiate)
+    if slot >= 0 and mode.anomaly is None:
+        return from_slot(tape, slot)
+    if _loaded(slot, code, x):
+        return record_of_squares(code, x, name)
+    return None if slot in _UNFIT else _made(slot, [x], name)
+
+
+def record_packed(code: int, x: Tensor, packed: tuple[int, ...], name: str) -> Tensor:
+    """Run and record an op with a line of numbers for each matrix: how many, and parameters but for the first."""
+    mode = thread.mode
+    tape = mode.tape
+    own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
+    slot = eager_matrices.record_packed(tape.header, code, own, packed, COPY, mode.differentiate)
+    if slot >= 0 and mode.anomaly is None:
+        return from_slot(tape, slot)
+    if _loaded(slot, code, x):
+        return record_packed(code, x, packed, name)
+    return _made(slot, [x], name)
+
+
+def record_by_factors(code: int, x: Tensor, name: str, several: int = 1) -> Tensor | None:
+    """Run and record an op with numbers for each square matrix, by LU factors; `None` as above."""
+    mode = thread.mode
+    tape = mode.tape
+    own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
+    slot = eager_matrices.record_by_factors(tape.header, code, _LU, own, several, COPY, mode.differentiate)
+    if slot >= 0 and mode.anomaly is None:
+        return from_slot(tape, slot)
+    if _loaded(slot, code, x) and _loaded(slot, _LU, x):
+        return record_by_factors(code, x, name, several)
+    return None if slot in _UNFIT else _made(slot, [x], name)
+
+
+def record_solution(code: int, a: Tensor, b: Tensor, name: str) -> Tensor | None:
+    """Run and record the solution of one system, by LU factors; `None` where there are several, or they do not fit."""
+    mode = thread.mode
+    tape = mode.tape
+    first = a._slot if a._tape is tape and a._base is None else a._slot_on(tape)
+    second = b._slot if b._tape is tape and b._base is None else b._slot_on(tape)
+    slot = eager_matrices.record_solution(tape.header, code, _LU, first, second, mode.differentiate)
+    if slot >= 0 and mode.anomaly is None:
+        return from_slot(tape, slot)
+    if _loaded(slot, code, a) and _loaded(slot, _LU, a):
+        return record_solution(code, a, b, name)
+    return None if slot in _UNFIT else _made(slot, [a, b], name)
+
+
+def in_shape(result: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Give a fresh result another shape: not a view of it, but its replacement."""
+    tape = result._tape
+    assert tape is not None
+    slot = views.view_shape(tape.header, result._slot, shape)
+    if slot < 0:  # no elements, or no floats
+        array = result.data_or_traced().reshape(shape)
+        slot = checked(slots.view_array(tape.header, result._slot, id(array)), "reshape", shape)
+    return from_slot(tape, slot)

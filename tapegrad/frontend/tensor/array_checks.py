@@ -1,0 +1,175 @@
+"""Conversion of users' data to arrays of numbers, and the arrays whose memory the engine can use."""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.errors import UnsupportedError
+from tapegrad.foreign import is_linear_operator, is_pandas, is_sparse
+from tapegrad.frontend.tensor.modes import watch_now
+
+_REFUSED = {
+    "e": "float16",
+    "F": "complex64",
+    "c": "complex",
+    "D": "complex128",
+    "G": "clongdouble",
+    "g": "longdouble",
+}
+_FLOAT64 = np.dtype(np.float64)
+
+
+def check_dtype(dtype: np.dtype[Any], what: str) -> None:
+    """Raise for a dtype that is neither a supported float, nor an integer, nor a boolean."""
+    if dtype.kind in "biu" or dtype.newbyteorder("=") in DTYPE_CODES:
+        return
+    name = _REFUSED.get(dtype.char, str(dtype))
+    if dtype.kind == "O":
+        raise UnsupportedError(
+            f"{what}: dtype object is not supported; give numbers, arrays and Tensors, or lists and tuples of them:"
+            " list(x) if x goes through them one by one"
+        )
+    instead = "z.real, z.imag, or both, would be two arrays of real numbers" if dtype.kind == "c" else ""
+    raise UnsupportedError(
+        f"{what}: dtype {name} is not supported; use float64 or float32 (integers and booleans are constants)"
+        + (f"; {instead}" if instead else "")
+    )
+
+
+def refuse_subclass(value: Any, what: str) -> None:
+    """Raise for an array of a class with an arithmetic of its own, which would be lost: matrices, masks.
+
+    In lists, too, for NumPy would join the contents of their parts.
+    """
+    kind = type(value)
+    if kind is np.ndarray or not isinstance(value, np.ndarray | list | tuple):
+        return
+    if isinstance(value, list | tuple):
+        _refuse_parts(value, what)
+        return
+    if isinstance(value, np.ma.MaskedArray):
+        _refuse_masked(value, what)
+    elif kind.__mul__ is not np.ndarray.__mul__ or kind.__array_ufunc__ is not np.ndarray.__array_ufunc__:
+        raise UnsupportedError(
+            f"{what}: {kind.__name__} has an arithmetic of its own (units, matrix products), which tapegrad does not"
+            " follow; pass a plain array, as np.asarray returns"
+        )
+
+
+def refuse_lost_parts(value: Any, dtype: Any, what: str) -> None:
+    """Raise for complex numbers that are to be converted to real ones, of which NumPy drops the imaginary parts."""
+    if dtype is not None and type(value) not in (float, int) and np.dtype(dtype).kind in "biuf":
+        own = np.asarray(value).dtype
+        if own.kind == "c":
+            check_dtype(own, what)
+
+
+def _refuse_parts(values: Any, what: str) -> None:
+    """Raise for such an array inside of a list; a long list of numbers is looked through at the speed of C."""
+    kinds = [kind for kind in set(map(type, values)) if issubclass(kind, np.ndarray | list | tuple)]
+    if any(kind is not np.ndarray for kind in kinds):
+        for part in values:
+            refuse_subclass(part, what)
+
+
+def _refuse_masked(value: Any, what: str) -> None:
+    """Raise for a masked array in which something is masked; a recording guards that nothing is."""
+    mask = np.ma.getmask(value)
+    if np.any(mask):
+        raise UnsupportedError(
+            f"{what}: {np.count_nonzero(mask)} elements of a masked array are masked, and a Tensor has no mask; leave"
+            " them out with m.compressed(), or give them the weight ~m.mask, with m.filled(0.0) for their values"
+        )
+    if isinstance(mask, np.ndarray):
+        watch_now(mask)
+
+
+def plain(value: Any, what: str) -> np.ndarray:
+    """Return a value as an array of numbers.
+
+    Raises
+    ------
+    UnsupportedError
+        For what is no array, for objects and dates, and for arrays with an arithmetic of their own.
+    """
+    refuse_subclass(value, what)
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufc" and type(value) is not np.ndarray:
+        _refuse_objects(value, array, what)
+    return array
+
+
+def real(value: Any, what: str, dtype: np.dtype[Any] | None = _FLOAT64) -> np.ndarray:
+    """Convert a user's data to an array of real numbers: every public function that takes plain data does it here.
+
+    Parameters
+    ----------
+    value
+        An array, a number, nested lists of these, a table of pandas or xarray.
+    what
+        The function and the argument, for messages.
+    dtype
+        Dtype of the result, float64 by default; `None` for the dtype of the data.
+
+    Returns
+    -------
+    numpy.ndarray
+        The data themselves, if they are an array of this dtype.
+
+    Raises
+    ------
+    UnsupportedError
+        For what holds something else than real numbers in double or single precision, integers and booleans, and for
+        masked arrays in which something is masked.
+    """
+    array = plain(value, what)
+    if array.dtype.kind not in "biufc":
+        raise UnsupportedError(
+            f"{what}: real numbers are needed, not {type(value).__name__} of dtype {array.dtype}; give floats, arrays"
+            " of float64 or float32, or lists of these"
+        )
+    check_dtype(array.dtype, what)
+    return array if dtype is None else array.astype(dtype, copy=False)
+
+
+def _refuse_objects(value: Any, array: np.ndarray, what: str) -> None:
+    """Raise for what NumPy makes no numbers of, with what to write instead."""
+    if is_sparse(value):
+        raise UnsupportedError(
+            f"{what}: a sparse matrix and a Tensor can be multiplied as matrices, S @ t and t @ S, and nothing else:"
+            " the result would have Tensors for its entries; write S.toarray() to compute with all elements"
+        )
+    if is_linear_operator(value):
+        raise UnsupportedError(
+            f"{what}: a LinearOperator is a function that tapegrad cannot look into: write it with tapegrad's"
+            " functions, or make it a custom op with rmatvec as its vjp (tapegrad.custom_op)"
+        )
+    if is_pandas(value):
+        raise UnsupportedError(
+            f"{what}: a {type(value).__name__} of dtype {getattr(value, 'dtype', array.dtype)} holds something else"
+            " than numbers, or missing values; write s.to_numpy(float, na_value=np.nan) for numbers, s.cat.codes for"
+            " categories, df[columns] for the columns with numbers"
+        )
+
+
+def is_plain(array: np.ndarray) -> bool:
+    """Whether the engine can use the array's memory: it is aligned, and no two elements overlap."""
+    if not array.flags.aligned or not array.dtype.isnative:
+        return False
+    if array.flags.c_contiguous:
+        return True
+    reach = 0
+    for stride, extent in sorted(
+        (abs(s), e) for s, e in zip(array.strides, array.shape, strict=True) if e > 1
+    ):
+        if stride <= reach:
+            return False
+        reach += stride * (extent - 1)
+    return True
+
+
+def is_same_memory(array: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays have the same elements at the same addresses."""
+    places = [(a.ctypes.data, a.shape, a.strides, a.dtype) for a in (array, other)]
+    return places[0] == places[1]

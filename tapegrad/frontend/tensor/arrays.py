@@ -1,0 +1,101 @@
+"""NumPy arrays on the memory of slots: their primals and their cotangents."""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.codegen.translator import compiler
+from tapegrad.engine.runtime.uncopied import Uncopied
+from tapegrad.engine.sweep.eager import export
+from tapegrad.engine.tape import memory
+from tapegrad.engine.tape.fields.layout import DTYPE_COUNT, F32, F64
+from tapegrad.engine.tape.memory import (
+    D_ADDRESS,
+    D_BUFFER,
+    D_DTYPE,
+    D_EXTERNAL,
+    D_GEOMETRY,
+    D_NDIM,
+    D_OFFSET,
+    D_READ_ONLY,
+)
+from tapegrad.engine.tape.tape import DTYPES, Tape
+
+
+class Memory(Uncopied):
+    """Keeps a block of the engine's memory alive for the NumPy array that shows it."""
+
+    __slots__ = ("__array_interface__", "_block")
+
+    def __init__(self, block: int, interface: dict[str, Any]) -> None:
+        self._block = block
+        self.__array_interface__ = interface
+
+    def __del__(self) -> None:
+        block = getattr(self, "_block", None)  # none if it was not made to the end
+        if block is not None:
+            memory.release(block)
+
+
+class _Borrowed(Uncopied):
+    """Keeps a NumPy array alive for another that shows a part of its memory."""
+
+    __slots__ = ("__array_interface__", "_owner")
+
+    def __init__(self, owner: np.ndarray, interface: dict[str, Any]) -> None:
+        self._owner = owner
+        self.__array_interface__ = interface
+
+
+def borrowed(owner: np.ndarray, address: int, bytes_: int) -> np.ndarray:
+    """The bytes from an address inside an array's memory on, which is kept alive."""
+    interface = {"data": (address, True), "shape": (bytes_,), "typestr": "|b1", "version": 3}
+    return np.asarray(_Borrowed(owner, interface))
+
+
+def show(tape: Tape, slot: int, cotangent: bool) -> np.ndarray | None:
+    """A NumPy array on the primal or the cotangent of a slot; `None` if there is none."""
+    kind = export.hold_to_show(tape.header, slot, cotangent)
+    name = _SHOWN.get(kind)
+    if name is not None:
+        shown: np.ndarray = getattr(export, name)(tape.header, slot, cotangent, _destructor())
+        return shown
+    if kind == export.NOTHING:
+        return None
+    return _show_by_interface(tape, slot, cotangent)
+
+
+# Entry points by what `hold_to_show` says: ndim and dtype code.
+_SHOWN = {
+    ndim * DTYPE_COUNT + code: f"show_{name}_{ndim}"
+    for ndim in range(3)
+    for code, name in ((F64, "f64"), (F32, "f32"))
+}
+_destructors: list[int] = []
+
+
+def _destructor() -> int:
+    """Address of the function that gives a shown block back."""
+    if not _destructors:
+        _destructors.append(compiler.compile_destructor(export.release_exported))
+    return _destructors[0]
+
+
+def _show_by_interface(tape: Tape, slot: int, cotangent: bool) -> np.ndarray:
+    """An array by NumPy's array interface, on memory that is held for it or that another array owns."""
+    words = memory.describe(tape.header, slot, cotangent)
+    end = D_GEOMETRY + words[D_NDIM]
+    shape, strides = words[D_GEOMETRY:end], words[end:]
+    owner = tape.owners[words[D_BUFFER]] if words[D_EXTERNAL] else None
+    read_only = not cotangent and bool(words[D_READ_ONLY])
+    interface = {
+        "data": (words[D_ADDRESS], read_only or (owner is not None and not owner.flags.writeable)),
+        "shape": shape,
+        "strides": strides,
+        "typestr": DTYPES[words[D_DTYPE]].str,
+        "version": 3,
+    }
+    compiler.make_ready(memory.release)
+    if owner is not None:
+        return np.asarray(_Borrowed(owner, interface))
+    return np.asarray(Memory(words[D_ADDRESS] - words[D_OFFSET], interface))

@@ -1,0 +1,108 @@
+"""What Python keeps about buffers of the eager tape: gradients that are Tensors, and hooks.
+
+A buffer with attachments carries a flag, which a new buffer in its place does not have: attachments that have
+outlived their buffer are never taken for those of another.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tapegrad.engine.codegen.translator.compiler import make_ready
+from tapegrad.engine.runtime.uncopied import Uncopied
+from tapegrad.engine.sweep.derivatives import subgraph
+from tapegrad.engine.tape import slots
+from tapegrad.engine.tape.fields.layout import NONE
+from tapegrad.frontend.tensor.modes import EAGER
+
+_HEADER = EAGER.header
+
+
+@dataclass
+class Attachment:
+    """What is kept about a buffer.
+
+    Attributes
+    ----------
+    gradient
+        The gradient as a Tensor, in one dimension.
+    hooks
+        What is called with the gradient of a view of the buffer, by the numbers under which it was registered.
+    """
+
+    gradient: Any = None  # a Tensor
+    hooks: dict[int, tuple[Any, Callable[[Any], Any]]] = field(default_factory=dict)
+
+
+class RemovableHook(Uncopied):
+    """Handle of a gradient hook; returned by `Tensor.register_hook`."""
+
+    def __init__(self, hooks: dict[int, Any], number: int) -> None:
+        self._hooks = hooks
+        self._number = number
+
+    def remove(self) -> None:
+        """Remove the hook. To call it again does nothing.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> x = tg.tensor([3.0, 4.0])
+        >>> handle = x.register_hook(lambda g: g / 10)
+        >>> handle.remove()
+        >>> (x**2).backward()
+        >>> x.grad
+        array([6., 8.])
+        """
+        self._hooks.pop(self._number, None)
+
+
+attachments: dict[int, Attachment] = {}
+_FEW = 256  # attachments that are kept without asking whether their buffers still live
+
+
+def attachment_of(slot: int) -> Attachment | None:
+    """The attachments of a slot's buffer."""
+    return attachments.get(subgraph.attachment_buffer(_HEADER, slot))
+
+
+def ensure_attachment(slot: int) -> Attachment:
+    """The attachments of a slot's buffer, a new one if there is none."""
+    known = attachment_of(slot)
+    if known is None:
+        if len(attachments) >= _FEW:
+            _forget_outlived()
+        # For Tensors that go
+        make_ready(subgraph.mark_attachment, subgraph.attachment_buffer, subgraph.tensor_refs, slots.is_used)
+        subgraph.mark_attachment(_HEADER, slot, 1)
+        known = attachments[subgraph.attachment_buffer(_HEADER, slot)] = Attachment()
+    return known
+
+
+def any_hooks() -> bool:
+    """Whether there is a hook at all."""
+    return any(attachment.hooks for attachment in attachments.values())
+
+
+def _forget_outlived() -> None:
+    for buffer in [buffer for buffer in attachments if not subgraph.has_attachment(_HEADER, buffer)]:
+        del attachments[buffer]
+
+
+def forget(slot: int) -> Attachment | None:
+    """Drop the attachments of a slot's buffer; return them."""
+    buffer = subgraph.attachment_buffer(_HEADER, slot)
+    if buffer == NONE:
+        return None
+    subgraph.mark_attachment(_HEADER, slot, 0)
+    return attachments.pop(buffer, None)
+
+
+def last_tensor_dropped(slot: int) -> None:
+    """Release the gradient, and the hooks if no instruction uses the buffer."""
+    attachment = attachment_of(slot)
+    if attachment is None or subgraph.tensor_refs(_HEADER, slot) > 1:
+        return
+    attachment.gradient = None
+    if not (attachment.hooks and slots.is_used(_HEADER, slot)):
+        forget(slot)

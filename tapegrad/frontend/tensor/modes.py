@@ -1,0 +1,220 @@
+"""The mode of a thread: the tape that it appends to, and whether derivatives are recorded."""
+
+import functools
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import ContextDecorator, nullcontext
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.codegen.translator.compiler import make_ready
+from tapegrad.engine.inspection import verify
+from tapegrad.engine.tape import release, slots
+from tapegrad.engine.tape.tape import Tape
+from tapegrad.errors import DeferredText
+from tapegrad.frontend.tensor.recorder import Recorder
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+EAGER = Tape(kernel_table.tables())
+make_ready(slots.drop, release.next_orphan, release.reuse_orphan)  # for Tensors that go
+verify.switch.follow(EAGER)
+
+
+class Mode:
+    """All modes of a thread at one time. It is not mutable: to enter a mode replaces it.
+
+    Attributes
+    ----------
+    tape
+        The tape that the thread appends to.
+    differentiate
+        Whether derivatives are recorded.
+    leaves
+        Tensors that gradients are currently computed by.
+    outside, hidden
+        The leaves and the recording around a function of a custom op, which may not use them.
+    anomaly
+        The watch of `detect_anomaly`, if the thread is in it.
+    recorder
+        The tape, if a function is being recorded for replay.
+    observed
+        Whether each instruction that is appended is reported, to a recorder or to `detect_anomaly`.
+    nested
+        Whether the derivative of a function is to be computed with Tensors, on the tape: inside a function that is
+        being recorded, or differentiated by a transform; or inside `detect_anomaly`.
+    """
+
+    __slots__ = (
+        "anomaly", "differentiate", "hidden", "leaves", "nested", "observed", "outside", "recorder", "tape",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        tape: Tape = EAGER,
+        differentiate: bool = True,
+        leaves: tuple[Any, ...] = (),
+        outside: tuple[Any, ...] = (),
+        hidden: Recorder | None = None,
+        anomaly: Any = None,
+    ) -> None:
+        self.tape = tape
+        self.differentiate = differentiate
+        self.leaves = leaves
+        self.outside = outside
+        self.hidden = hidden
+        self.anomaly = anomaly
+        self.recorder = tape if tape is not EAGER and isinstance(tape, Recorder) else None
+        self.observed = self.recorder is not None or anomaly is not None
+        self.nested = self.observed or bool(leaves)
+
+    def but(self, **changes: Any) -> "Mode":
+        """Return a mode with some of the arguments changed."""
+        get = changes.get  # written out: a gradient enters three modes
+        return Mode(
+            get("tape", self.tape),
+            get("differentiate", self.differentiate),
+            get("leaves", self.leaves),
+            get("outside", self.outside),
+            get("hidden", self.hidden),
+            get("anomaly", self.anomaly),
+        )
+
+
+NO_MODE = Mode()
+
+
+class _Thread(threading.local):
+    mode = NO_MODE  # of a thread that has entered none
+    refused: DeferredText | None = None  # why a Tensor was refused last, in the function that is being called
+
+
+thread = _Thread()
+# As long as the modes that are entered, in whatever thread: a call that finds none need not look for its own, which
+# costs 50 ns. An interrupt may leave one too many in it, never one too few; its methods are atomic.
+entered: list[None] = []
+
+
+def restoring(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a function restore the thread's mode, even if it is interrupted while it enters or leaves one.
+
+    Python itself calls ``__exit__``, and may be interrupted before that has begun.
+    """
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        before = thread.mode
+        try:
+            return function(*args, **kwargs)
+        finally:
+            thread.mode = before
+
+    return call
+
+
+class ModeChange:
+    """A change of mode for the length of a ``with``. Left out of order, it restores its own arguments only."""
+
+    _arguments: ClassVar[tuple[str, ...]]  # those of `Mode` that it changes
+
+    def __init__(self) -> None:
+        self._entered: list[tuple[Mode, Mode]] = []  # what was before, and what it was changed to
+
+    def _change(self, mode: Mode) -> Mode:
+        """Return the mode inside of the ``with``, from the one around it."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        before = thread.mode
+        inside = self._change(before)
+        self._entered.append((before, inside))
+        entered.append(None)
+        thread.mode = inside
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        before, inside = self._entered.pop()
+        now = thread.mode
+        thread.mode = (
+            before if now is inside else now.but(**{name: getattr(before, name) for name in self._arguments})
+        )
+        entered.pop()
+
+
+class no_grad(ModeChange, ContextDecorator):
+    """Context manager and decorator that turns off the recording of derivatives in the calling thread.
+
+    Results of operations on Tensors are constants inside. `no_autodiff` is the same class.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> x = tg.tensor([1.0, 2.0])
+    >>> with tg.no_grad():
+    ...     y = x * 2
+    >>> y.constant
+    True
+    """
+
+    _arguments = ("differentiate",)
+
+    def __reduce__(self) -> Any:
+        return no_grad, ()  # entered or not, a copy is not
+
+    def _recreate_cm(self) -> "no_grad":
+        return no_grad()  # a decorated function may run in several threads at once
+
+    def _change(self, mode: Mode) -> Mode:
+        return mode.but(differentiate=False)
+
+
+no_autodiff = no_grad
+
+
+class recording(ModeChange):
+    """Append everything that this thread computes with Tensors to a tape of its own."""
+
+    _arguments = ("tape", "differentiate")
+
+    def __init__(self, tape: Tape) -> None:
+        super().__init__()
+        self.tape = tape
+
+    def _change(self, mode: Mode) -> Mode:
+        return mode.but(tape=self.tape, differentiate=True)
+
+
+def eager_mode() -> Any:
+    """Return a context in which the thread appends to the eager tape, with derivatives."""
+    mode = thread.mode
+    return _UNCHANGED if mode.tape is EAGER and mode.differentiate else recording(EAGER)
+
+
+_UNCHANGED = nullcontext()
+
+
+class differentiating(ModeChange):
+    """Record derivatives on the thread's tape, by `leaves`."""
+
+    _arguments = ("differentiate", "leaves")
+
+    def __init__(self, leaves: Iterable[Any] = ()) -> None:
+        super().__init__()
+        self._leaves = leaves
+
+    def _change(self, mode: Mode) -> Mode:
+        return mode.but(differentiate=True, leaves=(*mode.leaves, *self._leaves))
+
+
+def current() -> tuple[Tape, bool]:
+    """Return the thread's tape and whether derivatives are recorded on it."""
+    mode = thread.mode
+    return mode.tape, mode.differentiate
+
+
+def watch_now(array: Any) -> None:
+    """Guard the contents of an array that are used once, if a function is being recorded."""
+    recorder = thread.mode.recorder
+    if recorder is not None:
+        recorder.watch(array)

@@ -1,0 +1,167 @@
+"""Call sites, for messages: which function of NumPy's or SciPy's the program called where a Tensor is refused.
+
+The function is found by the names in the program's bytecode that the call begins with, for one that is written in C has
+no frame. Where it is called in another way, it is found by the names of the functions between the program and this
+library.
+"""
+
+import builtins
+import dis
+import functools
+import inspect
+import os
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tapegrad.errors import DeferredText
+from tapegrad.frontend.words.function_names import full_name
+
+E = TypeVar("E", bound=Exception)
+
+_PACKAGE = Path(__file__).parents[2]
+_OURS = str(_PACKAGE) + os.sep
+# Modules through which a Tensor is asked for its contents, whoever asks.
+_REFUSING = frozenset(
+    str(_PACKAGE / "frontend" / folder / f"{name}.py")
+    for folder, name in (("words", "call_site"), ("conversions", "conversion"), ("tensor", "tensor"))
+)
+_LIBRARIES = ("numpy", "scipy")
+_WRITES = ("STORE_SUBSCR", "STORE_SLICE")  # a[i] = t
+# Instructions that prepare a call, and compute nothing.
+_BESIDE = ("PUSH_NULL", "PRECALL", "KW_NAMES", "CACHE", "NOP")
+_DEPTH = 8  # frames of a library between the one that asks for an array and the one that the user has called
+
+
+class CallSite:
+    """The call of the program's that is being run, as it stands when this is made.
+
+    To make one costs microseconds; to ask it, which disassembles the caller, may cost milliseconds.
+
+    Attributes
+    ----------
+    modules : list of str
+        Names of the modules of the frames outside of tapegrad, from the inside out; the innermost 8.
+    is_ours : bool
+        Whether a function of tapegrad's asks for the Tensor, and not the program or a library.
+    """
+
+    def __init__(self) -> None:
+        roots = _library_roots(tuple(name for name in _LIBRARIES if name in sys.modules))
+        self._inner: list[types.FrameType] = []  # of the libraries, from the inside out
+        frame: types.FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename in _REFUSING:
+            frame = frame.f_back
+        self.is_ours = frame is not None and frame.f_code.co_filename.startswith(_OURS)
+        while frame is not None and frame.f_code.co_filename.startswith((_OURS, *roots)):
+            if frame.f_code.co_filename.startswith(roots):
+                self._inner.append(frame)
+            frame = frame.f_back
+        self._frame, self._at = frame, -1 if frame is None else frame.f_lasti
+        self.modules = [_module(inner) for inner in self._inner[:_DEPTH]]
+        while frame is not None and len(self.modules) < _DEPTH:
+            self.modules.append(_module(frame))
+            frame = frame.f_back
+
+    def function_name(self, through_others: bool = False) -> str:
+        """Return the full name of the function that the program called; empty if that is not NumPy's or SciPy's.
+
+        With `through_others` only if it is one that calls others in Python.
+        """
+        if self._frame is None or (through_others and not self._inner):
+            return ""
+        inner = (_name_of_frame(frame) for frame in reversed(self._inner))
+        libraries = (*_LIBRARIES, "tapegrad") if self.is_ours else _LIBRARIES
+        return _name_in(libraries, self.function) or next(filter(None, inner), "")
+
+    @functools.cached_property
+    def function(self) -> Any:
+        """What the program calls; None if that is no name with dots, such as ``np.linalg.norm``."""
+        if self._frame is None or self.is_element_write:
+            return None
+        begin = _begin(self._done[-1])
+        value: Any = None
+        for each in self._done[:-1]:
+            if begin is None or _begin(each) != begin or each.opname in _BESIDE:
+                continue
+            if each.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                value = inspect.getattr_static(value, each.argval, None)
+            elif each.opname.startswith("LOAD_") and isinstance(each.argval, str):
+                value = _variable(each.argval, self._frame)
+            else:
+                value = None
+        return value
+
+    @property
+    def is_element_write(self) -> bool:
+        """True if the program writes to elements: ``a[i] = t``."""
+        return bool(self._done) and self._done[-1].opname in _WRITES
+
+    @functools.cached_property
+    def _done(self) -> list[dis.Instruction]:
+        """The instructions of the program's function up to the one that it is at."""
+        if self._frame is None:
+            return []
+        return [each for each in dis.get_instructions(self._frame.f_code) if each.offset <= self._at]
+
+
+Wording = Callable[[CallSite], str]  # a part of a message
+
+
+def refusal(kind: type[E], text: Wording) -> E:
+    """Return an error about the call that is being run, whose text is made when it is printed."""
+    site = CallSite()
+    return kind(DeferredText(lambda: text(site)))
+
+
+def nothing_to_add(site: CallSite) -> str:
+    """Return no hint."""
+    return ""
+
+
+@functools.cache
+def _library_roots(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the folders of libraries that are imported, with a separator at the end."""
+    files = (sys.modules[name].__file__ for name in names)
+    return tuple(str(Path(file).parent) + os.sep for file in files if file is not None)
+
+
+def _module(frame: types.FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
+
+
+def _begin(instruction: dis.Instruction) -> tuple[int, int] | None:
+    """Return where the expression that an instruction computes begins in the source."""
+    at = instruction.positions
+    return None if at is None or at.lineno is None or at.col_offset is None else (at.lineno, at.col_offset)
+
+
+def _variable(name: str, frame: types.FrameType) -> Any:
+    for names in (frame.f_locals, frame.f_globals, vars(builtins)):
+        if name in names:
+            return names[name]
+    return None
+
+
+def _name_in(libraries: tuple[str, ...], called: Any) -> str:
+    """Return the full name of a function, of an object such as ``np.r_``, or of its class, if the libraries have it."""
+    if called is None:
+        return ""
+    name = full_name(type(called) if isinstance(called, np.vectorize) else called)
+    return name if name.partition(".")[0] in libraries else ""
+
+
+def _name_of_frame(frame: types.FrameType) -> str:
+    """Return the full name of the public function or class that a frame belongs to; empty if it is not public."""
+    own = frame.f_code.co_qualname.partition(".")[0]
+    parts = frame.f_globals.get("__name__", "").split(".")
+    for count in range(1, len(parts) + 1):
+        home = ".".join(parts[:count])
+        found = getattr(sys.modules.get(home), own, None) if not own.startswith("_") else None
+        if found is not None:
+            return full_name(found)
+    return ""

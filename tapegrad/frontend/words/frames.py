@@ -1,0 +1,93 @@
+"""Frames of the user's program: the one that called the library, and those that a traceback shows."""
+
+import functools
+import os
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import numpy as np
+
+P = ParamSpec("P")
+R = TypeVar("R")
+# With a separator at the end: a package called `tapegrad_models` is the user's.
+_INNER = tuple(str(folder) + os.sep for folder in (Path(__file__).parents[2], Path(np.__file__).parent))
+
+_PACKAGE = _INNER[0]
+_EXAMPLES = _PACKAGE + "examples" + os.sep  # programs like the user's
+_LIBRARIES = ("numpy", "scipy", "numba")  # that call functions of ours, and are called by them
+_SHOWS_ALL = os.environ.get("TAPEGRAD_FULL_TRACEBACK", "0") not in ("", "0")
+
+
+def _is_inner(frame: types.FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(_INNER)
+
+
+def program_frame() -> types.FrameType | None:
+    """Return the innermost frame of the user's program; None if there is none."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and _is_inner(frame):
+        frame = frame.f_back
+    return frame
+
+
+def program_level() -> int:
+    """Return the ``stacklevel`` by which a warning of the caller's names the line of the program."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and _is_inner(frame):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def hides_frames(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a public function whose errors show the frames of the user's program alone."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    return call
+
+
+def hide_frames(error: BaseException) -> None:
+    """Take the frames of this package out of an error's traceback, and those of libraries between two of them.
+
+    The environment variable ``TAPEGRAD_FULL_TRACEBACK=1`` keeps them.
+    """
+    if _SHOWS_ALL:
+        return
+    entries = []
+    entry = error.__traceback__
+    while entry is not None:
+        entries.append(entry)
+        entry = entry.tb_next
+    kinds = [_kind(each.tb_frame) for each in entries]
+    shown = [
+        each for k, each in enumerate(entries) if kinds[k] == "user" or not _is_own(kinds[:k], kinds[k:])
+    ]
+    following = None
+    for each in reversed(shown):
+        each.tb_next = following
+        following = each
+    error.__traceback__ = following
+
+
+def _kind(frame: types.FrameType) -> str:
+    file = frame.f_code.co_filename
+    if file.startswith(_PACKAGE) and not file.startswith(_EXAMPLES):
+        return "own"
+    library = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    return "library" if library in _LIBRARIES else "user"
+
+
+def _is_own(before: list[str], since: list[str]) -> bool:
+    """Return whether a frame is this package's, or a library's that it called and that called it."""
+    caller = next((kind for kind in reversed(before) if kind != "library"), "own")
+    called = next((kind for kind in since if kind != "library"), "user")
+    return since[0] == "own" or caller == called == "own"

@@ -1,0 +1,118 @@
+"""Hints of refusals: what to write where a Tensor is asked for as plain numbers.
+
+SciPy's sparse matrices ask before they leave a product to the other operand. Where the answer is an object, and not an
+array of numbers, they do leave it: Python then calls ``t.__rmatmul__``.
+"""
+
+import math
+import types
+from typing import Any
+
+import numpy as np
+
+from tapegrad.frontend.words.call_site import CallSite
+from tapegrad.frontend.words.function_names import full_name
+
+_PRODUCTS = frozenset(("_matmul_dispatch", "_mul_dispatch"))
+# By the beginning of a module's name; the first that fits.
+_INSTEAD = {
+    "scipy.sparse.linalg": (
+        "; a function of scipy.sparse.linalg, or a LinearOperator, can be made a custom op: its vjp uses the transpose"
+    ),
+    "scipy.linalg": "; functions of the same names that take Tensors are in tapegrad.linalg",
+    "scipy.sparse": "; a sparse matrix and a Tensor have the products S @ t and t @ S",
+    "scipy.special": "; tapegrad.special has logsumexp, softmax, log_softmax, polygamma and zeta for Tensors",
+    "scipy.stats": "; tapegrad.stats has norm, t, gamma and others for Tensors",
+    "numpy.ma": "; of a masked array m, np.asarray(m) where nothing is masked, otherwise m.filled(0.0) and ~m.mask",
+    "pandas": "; of a Series or a DataFrame, s.to_numpy(), or an operator: s * t is a Tensor",
+    "xarray": "; of a DataArray, its operators, NumPy's functions, or d.data",
+    "matplotlib": "; to draw it, t.data",
+    "numpy.fft": "; its results are complex, of which an op returns real and imaginary part",
+    "numpy.polynomial": "; of a power series, tapegrad.polyval(c[::-1], x)",
+}
+_OF_LISTS = ". NumPy does not see Tensors inside a list: write tapegrad.array([t, 1.0]), tapegrad.sum([t, u])"
+_OF_WRITES = (
+    ". An array of NumPy's holds no gradient: for a[i] = t make it by tapegrad.zeros, zeros_like or empty"
+)
+_WRITING = (np.ndarray.fill, np.ndarray.put, np.ndarray.__setitem__)
+# Names of tapegrad's functions, as far as they take Tensors where NumPy's of the same name may not.
+NAMESAKES: set[str] = set()
+
+
+def is_sparse_product(asker: types.FrameType) -> bool:
+    """Return whether a frame is SciPy's ``S @ t``, for a sparse matrix S."""
+    module = str(asker.f_globals.get("__name__", ""))
+    return asker.f_code.co_name in _PRODUCTS and module.startswith("scipy.sparse.")
+
+
+def boxed(value: Any) -> np.ndarray:
+    """Return an array of no dimensions with an object in it: what NumPy makes of what is no array."""
+    box = np.empty((), object)
+    box[()] = value
+    return box
+
+
+def asked_array(site: CallSite) -> str:
+    """Return what asks for a Tensor as an array, the subject of a sentence."""
+    name = site.function_name()
+    return f"{name}()" if name else "a plain array"
+
+
+def hint_for_array(site: CallSite) -> str:
+    """Return what to write where a plain array is asked for, the end of a sentence."""
+    if site.is_ours:
+        return ". No derivative is known by this argument"
+    name = site.function_name()
+    known = hint_for_library(site) or _of_library(name)  # a decorator may stand in another module
+    return known or hint_for_number(site) or (_as_op(name) if name else _OF_LISTS)
+
+
+def hint_for_number(site: CallSite) -> str:
+    """Return what to write where the program needs a plain number, or an array: nothing if that cannot be told."""
+    called = site.function
+    if site.is_element_write or any(called is method for method in _WRITING):
+        return _OF_WRITES
+    if isinstance(called, type) and issubclass(called, np.generic):
+        return f". To change the dtype, write t.astype({full_name(called)})"
+    name = getattr(called, "__name__", "")
+    if name in NAMESAKES and getattr(called, "__objclass__", None) is np.ndarray:
+        return f". Methods of plain arrays take no Tensors: write tapegrad.{name}(a, t)"
+    if name in NAMESAKES and called is getattr(math, name, None):
+        return f". Functions of math take plain numbers: write tapegrad.{name}"
+    full = site.function_name()
+    own = full.removeprefix("numpy.")
+    if own in NAMESAKES:
+        return f". tapegrad.{own} takes Tensors, and lists of them"
+    return _of_library(full) or (_as_op(full) if full.startswith("scipy.") else "")
+
+
+def hint_for_library(site: CallSite) -> str:
+    """Return what to write instead, the end of a sentence, where a library that we know asks; otherwise nothing.
+
+    Where one has called another, it is the outer one that the program knows of.
+    """
+    return next(filter(None, map(_of_library, reversed(site.modules))), "")
+
+
+def unsupported(name: str, site: CallSite) -> str:
+    """Return the sentences on a function that there is none for, or on the one of the program's that calls it."""
+    outer = site.function_name(through_others=True)
+    inner = f", because it calls {name}" if outer else ""
+    return f"{outer or name} is not supported for Tensors{inner}{_of_library(outer or name)}{_as_op(outer or name)}"
+
+
+def _of_library(name: str) -> str:
+    fitting = (words for library, words in _INSTEAD.items() if f"{name}.".startswith(f"{library}."))
+    return next(fitting, "")
+
+
+def _as_op(name: str) -> str:
+    """Return how a function becomes an op, with the three lines to write."""
+    own = name.partition(" ")[0]  # a ufunc has several names
+    short = own.rpartition(".")[2]
+    return (
+        ". To differentiate through it, make it an op that knows its derivative:\n\n"
+        f'    @tapegrad.custom_op("{short}", vjp=lambda y_bar, y, x: ...)  # the gradient by x\n'
+        f"    def {short}(x):  # of NumPy arrays\n"
+        f"        return {own}(x)\n"
+    )

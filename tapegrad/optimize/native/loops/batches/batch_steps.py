@@ -1,0 +1,64 @@
+"""Many fits: the steps of all lanes, damped and held at bounds."""
+
+from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.language.raw_memory import load_f64, load_i64, memcpy, store_f64
+from tapegrad.optimize.native.loops.batches.batch_fields import GOING
+from tapegrad.optimize.native.loops.batches.lanes import damp, decompose, raise_to, solve
+
+
+@inline_njit
+def is_held(batch, j, lane):
+    """Whether a parameter is at a bound, and the cost falls outwards."""
+    at = j * batch.lanes + lane
+    value, slope = load_f64(batch.x, at), load_f64(batch.gradient, at)
+    below = value <= load_f64(batch.lower, j) and slope > 0.0
+    return below or (value >= load_f64(batch.upper, j) and slope < 0.0)
+
+
+@inline_njit
+def _hold(batch, lane):
+    """Take what bounds hold out of a lane's system."""
+    for j in range(batch.k):
+        if is_held(batch, j, lane):
+            for c in range(batch.k):
+                low, high = min(j, c), max(j, c)
+                place = (high * (high + 1) // 2 + low) * batch.lanes + lane
+                store_f64(batch.factor, place, 1.0 if j == c else 0.0)
+            store_f64(batch.step, j * batch.lanes + lane, 0.0)
+
+
+@inline_njit
+def move(batch, lane):
+    """Write a lane's trial from its step, which is cut at the bounds."""
+    for j in range(batch.k):
+        at = j * batch.lanes + lane
+        before = load_f64(batch.x, at)
+        after = before - load_f64(batch.step, at)
+        after = min(max(after, load_f64(batch.lower, j)), load_f64(batch.upper, j))
+        store_f64(batch.trial, at, after)
+
+
+@inline_njit
+def propose(batch):
+    """Write the next trial of all lanes that are going."""
+    k, row = batch.k, 8 * batch.lanes
+    memcpy(batch.factor, batch.matrix, row * (k * (k + 1) // 2))
+    memcpy(batch.step, batch.gradient, row * k)
+    for j in range(k):
+        diagonal = row * (j * (j + 1) // 2 + j)
+        raise_to(batch.scale + row * j, batch.matrix + diagonal, batch.lanes)
+        damp(
+            batch.factor + diagonal,
+            batch.matrix + diagonal,
+            batch.damping,
+            batch.scale + row * j,
+            batch.lanes,
+        )
+    if batch.bounded != 0:
+        for lane in range(batch.lanes):
+            _hold(batch, lane)
+    decompose(batch.factor, k, batch.lanes)
+    solve(batch.factor, batch.step, k, batch.lanes)
+    for lane in range(batch.lanes):
+        if load_i64(batch.states, lane) == GOING:
+            move(batch, lane)

@@ -1,0 +1,129 @@
+"""A way of a compiled function in a file: a recording, what is computed of it, and where the results lie."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.tape.fields.view import View
+from tapegrad.errors import UnsupportedError
+from tapegrad.program.archive.fields import DamagedFileError, field, integers, refuse_unless
+from tapegrad.program.archive.pack import Constants, packed
+from tapegrad.program.archive.unpack import Unpacked
+from tapegrad.program.programs.handle import Source, Specialization
+from tapegrad.program.programs.kinds import make_program
+from tapegrad.program.programs.program import Program
+from tapegrad.program.streams.spec import (
+    FORWARD,
+    JACFWD,
+    JACREV,
+    JVP,
+    NEVER,
+    NOW,
+    VALUE_AND_GRAD,
+    ProgramSpec,
+)
+from tapegrad.program.traces.trace import optimized
+
+_KINDS = (FORWARD, VALUE_AND_GRAD, JACREV, JVP, JACFWD)
+_OF_ONE = (VALUE_AND_GRAD, JACREV, JACFWD)  # kinds that differentiate the first output
+_NO = -1
+
+
+def packed_specialization(
+    way: Specialization, constants: Constants, name: str
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What a file holds of a way."""
+    program: Any = way.program
+    header, arrays = packed(program.recording, constants, name)
+    spec = program.spec
+    header |= {"kind": spec.kind, "wrt": list(spec.wrt), "values": spec.values, "fused": bool(program.fused)}
+    header |= {"order": way.order, "sources": [_words(source, constants) for source in way.sources]}
+    return header, arrays
+
+
+def _words(source: Source, constants: Constants) -> list[int]:
+    number = _NO if source.array is None else constants.number(source.array.tobytes())
+    return [source.binding, source.offset, number, source.passed]
+
+
+def unpacked_specialization(
+    header: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    constants: list[np.ndarray],
+    looks: tuple[Sequence[View], Sequence[View]],
+) -> Specialization:
+    """A way from a file, for arguments and results that look as is said."""
+    unpacked = Unpacked(header, arrays, constants)
+    spec = _spec(header, unpacked)
+    fusion = NOW if field(header, "fused", bool) else NEVER
+    try:
+        program = make_program(unpacked.recording, optimized(unpacked.tape), spec, fusion)
+    except UnsupportedError as error:
+        raise DamagedFileError(str(error)) from None
+    inputs, results = looks
+    order = integers(header.get("order"), 0, len(inputs), "order")
+    refuse_unless(
+        sorted(order) == list(range(len(inputs))) and len(order) == program.given, "order of arguments"
+    )
+    for binding, number in zip(program.bindings, order, strict=False):
+        same = (binding.shape, binding.dtype) == (inputs[number].shape, inputs[number].dtype)
+        refuse_unless(same, f"argument {number} does not look as the program takes it")
+    records = field(header, "sources", list)
+    refuse_unless(len(records) == len(results), f"{len(records)} sources for {len(results)} results")
+    sources = [
+        _source(record, program, constants, view, inputs)
+        for record, view in zip(records, results, strict=True)
+    ]
+    return Specialization(program, sources, order)
+
+
+def _spec(header: dict[str, Any], unpacked: Unpacked) -> ProgramSpec:
+    """What is computed, if the recording has what that asks for."""
+    tape, kind, values = unpacked.tape, field(header, "kind", str), field(header, "values", bool)
+    refuse_unless(kind in _KINDS, f"kind {kind!r}")
+    wrt = integers(header.get("wrt"), 0, len(tape.inputs), "wrt")
+    views = [tape.slots[tape.inputs[k]].view for k in wrt]
+    refuse_unless(len(set(wrt)) == len(wrt) and all(v.dtype.kind == "f" for v in views), "wrt")
+    if kind == FORWARD:
+        refuse_unless(not wrt and not values, "a program of values has no derivatives")
+    if kind in _OF_ONE:
+        refuse_unless(wrt and tape.outputs, f"{kind} of nothing")
+        output = tape.slots[tape.outputs[0]].view
+        refuse_unless(output.dtype.kind == "f", f"{kind} of {output.dtype}")
+        refuse_unless(
+            kind != VALUE_AND_GRAD or output.size == 1, f"gradient of an array of shape {output.shape}"
+        )
+    return ProgramSpec(kind, tuple(wrt), values)
+
+
+def _source(
+    record: Any, program: Program, constants: list[np.ndarray], view: View, inputs: Sequence[View]
+) -> Source:
+    """Where a result lies, all of it."""
+    least = -(1 << 62)
+    words = integers(record, least, -least, "sources")
+    refuse_unless(len(words) == 4, "sources")
+    binding, offset, constant, passed = words
+    refuse_unless((binding, constant, passed).count(_NO) >= 2, "a result in two places")
+    if binding != _NO:
+        refuse_unless(program.given <= binding < len(program.bindings), f"a result in binding {binding}")
+        refuse_unless(
+            0 <= offset <= program.bindings[binding].nbytes - view.nbytes, "a result outside of a binding"
+        )
+        return Source(binding, offset)
+    refuse_unless(offset == 0, "an offset of no binding")
+    if constant != _NO:
+        refuse_unless(0 <= constant < len(constants), f"constant {constant}")
+        refuse_unless(len(constants[constant]) == view.nbytes, "a constant result")
+        array: np.ndarray = constants[constant].view(view.dtype).reshape(view.shape)
+        return Source(array=array)
+    if passed != _NO:
+        refuse_unless(
+            0 <= passed < len(inputs) and inputs[passed].nbytes == view.nbytes, "an argument as a result"
+        )
+        return Source(passed=passed)
+    outputs = program.workspace_outputs()
+    if not outputs or outputs[0][1].nbytes != view.nbytes:
+        raise DamagedFileError("a result that is nowhere")
+    return Source()

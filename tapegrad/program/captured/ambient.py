@@ -1,0 +1,124 @@
+"""Ambient state: settings of the process that functions of the standard library and of NumPy read."""
+
+import builtins
+import decimal
+import importlib
+import locale
+import operator
+import os
+import sys
+import threading
+import types
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from tapegrad.program.captured import places
+from tapegrad.program.captured.origin import is_library_file, is_library_module, variables_of
+from tapegrad.program.captured.paths import Path
+
+Question = Callable[[], Any]
+_STATE = (list, dict, set, deque, Mapping, ContextVar, threading.local)
+
+
+def _decimal_context() -> Any:
+    context = decimal.getcontext()
+    return context.prec, context.rounding, context.Emin, context.Emax, context.clamp, context.capitals
+
+
+def _locale() -> Any:
+    return locale.setlocale(locale.LC_ALL)
+
+
+# For each module the names by which code comes to a setting, and the setting: an object, or a function that tells it.
+_SETTINGS: dict[types.ModuleType, dict[str, Any]] = {
+    os: {
+        **dict.fromkeys(("getenv", "getenvb", "get_exec_path", "environb"), os.environ),
+        **dict.fromkeys(("getcwd", "getcwdb"), os.getcwd),
+    },
+    os.path: {**dict.fromkeys(("expandvars", "expanduser"), os.environ), "abspath": os.getcwd},
+    sys: {"getrecursionlimit": sys.getrecursionlimit},
+    np: {
+        **dict.fromkeys(("geterr", "errstate"), np.geterr),
+        **dict.fromkeys(
+            ("get_printoptions", "printoptions", "array2string", "array_repr", "array_str"),
+            np.get_printoptions,
+        ),
+    },
+    decimal: dict.fromkeys(("getcontext", "localcontext", "Decimal"), _decimal_context),
+    importlib: {"import_module": sys.modules},
+    builtins: {"__import__": sys.modules},
+    locale: dict.fromkeys(("localeconv", "getlocale", "atof", "atoi", "str", "format_string"), _locale),
+}
+_BY_FUNCTION = {
+    id(vars(module)[name]): setting
+    for module, settings in _SETTINGS.items()
+    for name, setting in settings.items()
+    if name in vars(module)
+}
+
+
+def setting_read_by(function: Any) -> Any:
+    """Return what a function or a class of a library reads of the process; `Missing` if that is nothing known."""
+    return _BY_FUNCTION.get(id(function), places.Missing)
+
+
+def is_question(setting: Any) -> bool:
+    """Return whether a setting is a function that tells it."""
+    return callable(setting)
+
+
+def answer(question: Question) -> places.Captured:
+    """Return the place of what a function without arguments says."""
+    return places.called(operator.call, question)
+
+
+class LibraryVariables:
+    """The containers and settings among the variables of a library's module that code names.
+
+    Parameters
+    ----------
+    module
+        The module.
+    path
+        How code comes to it.
+    """
+
+    def __init__(self, module: types.ModuleType, path: Path) -> None:
+        self.path = path
+        self._module = module
+        self._looked: set[str] = set()
+
+    def copy(self) -> "LibraryVariables":
+        """Return the same, with a memory of its own."""
+        other = LibraryVariables(self._module, self.path)
+        other._looked = set(self._looked)
+        return other
+
+    def look(self, reach: Any) -> bool:
+        """Visit those with names that were met since; return whether there were any."""
+        names = reach.names - self._looked
+        self._looked |= names
+        variables = variables_of(self._module)
+        for name in sorted(names & variables.keys()):
+            value = variables[name]
+            if isinstance(value, _STATE):
+                reach.bound(variables, name)
+            elif isinstance(value, types.ModuleType) or setting_read_by(value) is not places.Missing:
+                reach.see(value, "attribute", name)
+        return bool(names)
+
+
+def user_modules() -> list[str]:
+    """Return the names of the modules that were imported and are no library's."""
+    return [name for name, module in tuple(sys.modules.items()) if _is_user_module(module)]
+
+
+def _is_user_module(module: Any) -> bool:
+    if not isinstance(module, types.ModuleType) or is_library_module(module):
+        return False
+    file = variables_of(module).get("__file__")
+    return not is_library_file(file if isinstance(file, str) else "")

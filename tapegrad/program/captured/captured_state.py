@@ -1,0 +1,67 @@
+"""What a recorded function sees beside its arguments, so that a replay notices when something there has changed."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tapegrad.engine.codegen.python_calls.comparisons import Comparisons
+from tapegrad.program.captured.places import Captured
+from tapegrad.program.captured.reach import Reach
+from tapegrad.program.captured.short_times import nanoseconds
+
+_MAX_CHEAP_ITEMS = 100  # compared in no more than a microsecond
+
+
+class CapturedState:
+    """Everything that a function can see, as it is now.
+
+    Numbers and text are compared by type and bits, containers element by element, all else by identity.
+
+    Parameters
+    ----------
+    roots
+        The function, or objects that it is called with.
+    base
+        The surroundings of the function, where these are those of objects.
+
+    Attributes
+    ----------
+    holds
+        Whether every place has the same object as before: asked before every replay.
+    """
+
+    __slots__ = ("_base", "_comparisons", "_cost", "_owners", "_roots", "holds", "reach")
+
+    def __init__(self, roots: Iterable[Any], base: "CapturedState | None" = None) -> None:
+        self._roots = tuple(roots)
+        self._base = base
+        self._cost = -1.0
+        self.reach: Reach = Reach(self._roots, None if base is None else base.reach)
+        places = self.reach.places
+        self._owners: list[Captured] = [place for place in places for _ in place.rows]
+        self._comparisons = Comparisons([row for place in places for row in place.rows])
+        self.holds: Callable[[], bool] = self._comparisons.holds
+
+    @property
+    def cost(self) -> float:
+        """Nanoseconds that all comparisons take; measured once, where there are many."""
+        if self._cost < 0:
+            many = sum(place.items for place in self.reach.places) > _MAX_CHEAP_ITEMS
+            self._cost = nanoseconds(self.holds) if many else 0.0
+        return self._cost
+
+    def change(self) -> Captured | None:
+        """The first place where a function that runs now finds something else.
+
+        What is equal to what was there, as a number that was computed once more, is compared with from now on.
+        """
+        while (number := self._comparisons.first_difference()) >= 0:
+            row = self._owners[number].equal()
+            if row is None:
+                return self._owners[number]
+            self._comparisons.replace(number, row)
+        return None
+
+    def renewed(self) -> "CapturedState | None":
+        """The surroundings as they are now, if what was changed is equal to what was there; else `None`."""
+        now = CapturedState(self._roots, self._base)
+        return now if now.reach.tokens == self.reach.tokens else None

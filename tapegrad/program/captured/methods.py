@@ -1,0 +1,103 @@
+"""Special methods of classes: operators and calls run them without naming them, each kind of call those of its kind."""
+
+import functools
+import types
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tapegrad.program.captured.objects import Walk
+from tapegrad.program.captured.paths import Path
+
+DESCRIPTORS = (staticmethod, classmethod, functools.partialmethod, functools.cached_property)
+_METHODS = (types.FunctionType, *DESCRIPTORS, property)
+_UNCALLED = frozenset({"__repr__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__dir__"})
+_CONSTRUCTORS = frozenset({
+    "__new__", "__init__", "__init_subclass__", "__class_getitem__", "__set_name__", "__del__",
+})  # fmt: skip
+_COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
+_CLASS = frozenset({"type", "__class__"})  # names by which code comes from an object to its class
+
+
+class Methods:
+    """The special methods that a class defines, or one of its bases.
+
+    Parameters
+    ----------
+    cls
+        The class of the objects that have them.
+    namespace
+        Where they are defined.
+    path
+        How code comes to the class.
+    """
+
+    def __init__(self, cls: type, namespace: Mapping[str, Any], path: Path) -> None:
+        self.cls = cls
+        self.path = path
+        self.constructs = self.compares = False
+        self._namespace = namespace
+        self._looked: set[str] = set()
+
+    def look(self, reach: Walk) -> bool:
+        """Watch those that may be called; whether there are any that were not watched yet."""
+        names = {name for name in self._namespace if self._is_called(name)} - self._looked
+        self._looked |= names
+        for name in sorted(names):
+            if isinstance(self._namespace[name], _METHODS):
+                reach.bound(self._namespace, name)
+        return bool(names)
+
+    def _is_called(self, name: str) -> bool:
+        if name in _CONSTRUCTORS:
+            return self.constructs
+        if name in _COMPARISONS:
+            return self.compares
+        return name[:2] == name[-2:] == "__" and name not in _UNCALLED
+
+    def copy(self) -> "Methods":
+        """Return the same, with a memory of its own."""
+        other = Methods(self.cls, self._namespace, self.path)
+        other._looked = set(self._looked)
+        return other
+
+
+class Calls:
+    """What is known of the calls of special methods that code does not name.
+
+    An object that was made before does not run its constructor again: `__init__`, which names all attributes, counts
+    only where code can come to the class.
+
+    Attributes
+    ----------
+    called
+        The classes that code may call.
+    constructs, compares
+        Whether code may call the class of any object; whether it may compare objects.
+    by_others
+        Whether objects may be handed to packages that do so.
+    """
+
+    def __init__(self) -> None:
+        self.called: set[type] = set()
+        self.constructs = self.compares = self.by_others = False
+        self._methods: list[Methods] = []
+
+    def add(self, methods: Methods) -> None:
+        """Look for these too."""
+        self._methods.append(methods)
+
+    def methods(self, names: set[str]) -> Iterator[Methods]:
+        """Yield the special methods, with what is known of calls, in code that mentions these names."""
+        constructs = self.constructs or self.by_others or not _CLASS.isdisjoint(names)
+        for each in self._methods:
+            each.constructs = constructs or each.cls in self.called
+            each.compares = self.compares or self.by_others
+            yield each
+
+    def copy(self) -> "Calls":
+        """Return the same, with a memory of its own."""
+        other = Calls()
+        other.called = set(self.called)
+        other.constructs, other.compares, other.by_others = self.constructs, self.compares, self.by_others
+        other._methods = [each.copy() for each in self._methods]
+        return other

@@ -1,0 +1,158 @@
+"""Attributes of an object, a class or a module, looked for by the names that code mentions."""
+
+import argparse
+import enum
+import types
+from collections.abc import Mapping, Sequence, Set
+from typing import Any, Protocol
+
+import numpy as np
+
+from tapegrad.foreign import is_sparse
+from tapegrad.program.captured import places
+from tapegrad.program.captured.origin import is_compiled, is_library_class
+from tapegrad.program.captured.paths import Path
+
+# Classes of libraries whose methods show what is in an instance's attributes.
+_HOLDERS = (Mapping, Sequence, Set, types.SimpleNamespace, argparse.Namespace, enum.Enum, np.ma.MaskedArray)
+_HOLDING_MODULES = frozenset({"multiprocessing.sharedctypes", "queue", "string"})  # all of whose classes do
+_NEVER = frozenset({"__dict__", "__weakref__", "__class__", "__doc__", "__module__", "__builtins__"})
+
+
+class Walk(Protocol):
+    """What attributes are looked for by: the walk over everything that a function can see."""
+
+    names: set[str]
+    any_attribute: bool
+    any_field: bool
+    asks_for_absence: bool
+
+    def see(self, value: Any, kind: str, key: Any) -> None:
+        """Visit a value later, to which a step leads from what is visited now."""
+
+    def watch(self, place: places.Captured, path: Path | None = None) -> None:
+        """Watch a place, by default of what is visited now."""
+
+    def bound(self, names: Any, name: Any, kind: str = "attribute") -> Any:
+        """Watch what a namespace has under a name, and see it."""
+
+    def bound_data(self, names: Any, kind: str = "attribute") -> None:
+        """Watch all that a namespace has, and see what is neither code nor a module."""
+
+    def note(self, *found: Any) -> None:
+        """Remember what was found, by which two walks are compared."""
+
+
+class Attributes:
+    """The attributes of an owner that a walk has looked for, and those that it has still to look for.
+
+    Parameters
+    ----------
+    owner
+        An object, a class or a module.
+    namespaces
+        The dicts in which its own attributes are: of a class, those of its bases too.
+    path
+        How code comes to the owner.
+    """
+
+    def __init__(self, owner: Any, namespaces: tuple[Any, ...], path: Path) -> None:
+        self._owner = owner
+        self.path = path
+        self._namespaces = namespaces
+        self._members = {} if self._is_code() else _members(type(owner))
+        self._looked: set[str] = set()
+
+    def copy(self) -> "Attributes":
+        """The same, with a memory of its own."""
+        other = Attributes(self._owner, self._namespaces, self.path)
+        other._looked = set(self._looked)
+        return other
+
+    def look(self, reach: Walk) -> bool:
+        """Watch the attributes with names that were met since; whether there were any."""
+        if reach.any_attribute and self._is_code():
+            for namespace in self._namespaces:
+                reach.bound_data(namespace)
+        names = self._wanted(reach) - self._looked - _NEVER
+        self._looked |= names
+        there = {name for name in names if name in self._members or any(name in n for n in self._namespaces)}
+        absent = self._that_matter(names - there, reach)
+        missing = [set(absent) for _ in self._namespaces]
+        for name in sorted(there):
+            self._look_for(name, reach, missing)
+        for namespace, without in zip(self._namespaces, missing, strict=True):
+            _watch_absence(namespace, without, reach)
+        return bool(names)
+
+    def _wanted(self, reach: Walk) -> set[str]:
+        if self._is_code() or not (reach.any_attribute or reach.any_field or self._is_holder()):
+            return reach.names
+        own = [name for names in self._namespaces for name in names if isinstance(name, str)]
+        return reach.names.union(own, self._members)
+
+    def _is_holder(self) -> bool:
+        """Whether a library's methods may show any attribute of the owner."""
+        cls = type(self._owner)
+        is_run = any(callable(getattr(cls, name, None)) for name in ("__call__", "__get__", "__enter__"))
+        by_library = (is_run or cls.__module__ in _HOLDING_MODULES) and not user_classes(cls)
+        return by_library or is_holder(self._owner)
+
+    def _is_module(self) -> bool:
+        return isinstance(self._owner, types.ModuleType)
+
+    def _is_code(self) -> bool:
+        return isinstance(self._owner, type | types.ModuleType | types.FunctionType)
+
+    def _look_for(self, name: str, reach: Walk, missing: list[set[str]]) -> None:
+        """Watch an attribute wherever it is, and that it does not come to be where it would be found first."""
+        member = self._members.get(name)
+        if member is not None:
+            value = places.slot_value(member, self._owner)
+            reach.watch(places.slot(member, self._owner, value), self.path.step("attribute", name))
+            reach.note(name, value)
+            reach.see(value, "attribute", name)
+        holding = [k for k, namespace in enumerate(self._namespaces) if name in namespace]
+        for k in holding:  # not the first alone: `super()` goes on behind it
+            reach.bound(self._namespaces[k], name)
+        for k in range(holding[-1] if holding else len(self._namespaces)):
+            if k not in holding:
+                missing[k].add(name)
+
+    def _that_matter(self, names: set[str], reach: Walk) -> set[str]:
+        """The names, among some that no namespace has, that would hide something if one came to have them."""
+        if reach.asks_for_absence or any("__getattr__" in n for n in self._namespaces if self._is_module()):
+            return names
+        classes = type(self._owner).__mro__[:-1]
+        return {name for name in names if any(name in vars(cls) for cls in classes)}
+
+
+def is_holder(value: Any) -> bool:
+    """Whether an object of a library's is there to hold others."""
+    return isinstance(value, _HOLDERS) or is_sparse(value)
+
+
+def _watch_absence(namespace: Any, missing: set[str], reach: Walk) -> None:
+    """Watch that no attribute comes to hide another: name by name, or all at once where that is less to look at."""
+    if len(missing) > len(namespace):
+        reach.watch(places.absence(namespace, frozenset(missing)))
+    else:
+        for name in sorted(missing):
+            reach.bound(namespace, name)
+
+
+def user_classes(cls: type) -> tuple[type, ...]:
+    """The classes that a class inherits from, itself included, that are no library's."""
+    if is_compiled(cls):  # so are the classes that it inherits from
+        return ()
+    return tuple(each for each in cls.__mro__ if each is not object and not is_library_class(each))
+
+
+def _members(cls: type) -> dict[str, Any]:
+    """The members that `__slots__` of a class and its bases have made, by the names that code uses."""
+    return {
+        name: value
+        for each in reversed(user_classes(cls))
+        for name, value in vars(each).items()
+        if isinstance(value, types.MemberDescriptorType)
+    }

@@ -1,0 +1,163 @@
+"""What the rows of a stream read and write, by address: from their frames alone.
+
+A stream is bound on virtual memory, in which no two buffers share an address. So rows that touch the same bytes are
+rows that depend on each other, whatever they came from.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.codegen.mathematics import MATHEMATICS
+from tapegrad.engine.codegen.rows.expressions import functions_in, parse
+from tapegrad.engine.codegen.segments.segment import FORWARD, SUM, TANGENT
+from tapegrad.engine.codegen.segments.segment_rows import is_emitted, primals_read
+from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.lines.fill import zero_fill
+from tapegrad.engine.runtime.pace import with_pauses
+from tapegrad.ops import Op
+from tapegrad.program.fusion.grouping.columns import sum_of_exponentials
+from tapegrad.program.fusion.grouping.extremes import extreme
+from tapegrad.program.fusion.grouping.nests import MOST_SEEDS, WAYS, Nest, nest_of, seeds_of
+from tapegrad.program.fusion.grouping.rows import (
+    ADD,
+    BYTES,
+    CLEAR,
+    PLACES,
+    READ,
+    WRITE,
+    Access,
+    Blocks,
+    Row,
+    Span,
+)
+from tapegrad.program.streams.stream import MADE_UP, InstructionStream
+
+_READ = (0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5, 6)  # places that a kernel of each way does not write
+_Y, _X_DOT = 3, 4
+
+
+def rows_of(stream: InstructionStream, blocks: Blocks) -> list[Row]:
+    """The rows of a stream, by what the stream says of them."""
+    ops, variants = stream.op.tolist(), stream.variant.tolist()
+    directions, kernels = stream.direction.tolist(), stream.kernels.tolist()
+    named = zip(ops, variants, directions, kernels, stream.frames.tolist(), strict=True)
+    return [_row(*each, blocks) for each in with_pauses(named)]
+
+
+def _row(op: int, variant: int, direction: int, kernel: int, words: list[int], blocks: Blocks) -> Row:
+    if op < 0 and kernel == kernel_table.address_of(zero_fill):
+        start = words[word.Y_BAR]
+        return Row(
+            "", "", CLEAR, words[word.COUNT], (Access(7, WRITE, Span(start, start + words[word.COUNT])),)
+        )
+    if op < 0:
+        return _opaque("", words, blocks)
+    described = kernel_table.row(op)
+    dtype = kernel_table.DTYPE_NAMES[variant]
+    if dtype in BYTES and words[word.COUNT] > 0:
+        known = _known(described, dtype, WAYS[direction], words, nest_of(words))
+        if known is not None:
+            return known
+    return _opaque(described.name, words, blocks, _READ[direction])
+
+
+def _known(described: Any, dtype: str, way: str, words: list[int], nest: Nest) -> Row | None:
+    count, stored = words[word.COUNT], words[word.STORE]
+    if described.name == "logsumexp" and dtype == "f64":
+        return sum_of_exponentials(way, words, nest)
+    if described.name in ("max_reduce", "min_reduce"):
+        return extreme(described.name, dtype, way, words, nest)
+    if not nest.is_long(words):
+        return None
+    if isinstance(described, Op) and is_emitted(described, way):
+        seeds, *steps = seeds_of(way, words)
+        primals = duals = nest
+        if seeds > MOST_SEEDS:
+            primals, duals = nest.within(seeds, (0,) * 4), nest.within(seeds, steps)
+            seeds = 1
+            if not duals.is_long(words) or _calls_mathematics(described, words):
+                return None
+        accesses = _of_elementwise(described, dtype, way, words, (primals, duals))
+        if accesses is not None:
+            accesses += tuple(_along_seeds(accesses, seeds, steps))
+            return Row(described.name, dtype, way, count, accesses, stored & 7, seeds, duals.extents)
+    if described.name == "sum" and way != TANGENT:
+        accesses = _of_sum(dtype, words, nest)
+        if accesses is not None:
+            return Row("sum", dtype, SUM, count, accesses, stored & 1, loops=nest.extents)
+    return None
+
+
+def _calls_mathematics(op: Op, words: list[int]) -> bool:
+    """Whether partials that are wanted call functions, which would be called for each of many tangents."""
+    wanted = [j for j in op.differentiable_operands if words[word.X_BAR + j]]
+    return any(not MATHEMATICS.keys().isdisjoint(functions_in(parse(op.partials[j]))) for j in wanted)
+
+
+def _of_elementwise(
+    op: Op, dtype: str, way: str, words: list[int], nests: tuple[Nest, Nest]
+) -> tuple[Access, ...] | None:
+    """What a row touches, by the loops around its primals, and around its cotangents or tangents."""
+    primals, duals = nests
+    wanted = [j for j in op.differentiable_operands if words[word.X_BAR + j]]
+    accesses: list[Access | None] = [
+        _access(words, primals, j, READ, "b8" if j in op.boolean_operands else dtype)
+        for j in primals_read(op, way, wanted)
+    ]
+    if way == FORWARD:
+        accesses.append(_access(words, primals, _Y, WRITE, "b8" if op.predicate else dtype))
+    else:
+        cotangents = WRITE if way == TANGENT else READ
+        accesses.append(_access(words, duals, 4 + _Y, cotangents, dtype))
+    for j in wanted:
+        mode = READ if way == TANGENT else WRITE if words[word.STORE] >> j & 1 else ADD
+        accesses.append(_access(words, duals, 4 + j, mode, dtype))
+    return _all(accesses)
+
+
+def _along_seeds(accesses: tuple[Access, ...], seeds: int, steps: Sequence[int]) -> Iterator[Access]:
+    """What a row touches of further tangents."""
+    for access in accesses:
+        if access.place >= _X_DOT:
+            step = steps[access.place - _X_DOT]
+            for k in range(1, seeds):
+                span = access.span._replace(start=access.start + step * k, stop=access.stop + step * k)
+                yield access._replace(place=access.place + PLACES * k, span=span)
+
+
+def _of_sum(dtype: str, words: list[int], nest: Nest) -> tuple[Access, ...] | None:
+    mode = WRITE if words[word.STORE] & 1 else ADD
+    return _all([_access(words, nest, 4 + _Y, READ, dtype), _access(words, nest, 4, mode, dtype)])
+
+
+def _all(accesses: list[Access | None]) -> tuple[Access, ...] | None:
+    found = tuple(access for access in accesses if access is not None)
+    return found if len(found) == len(accesses) else None
+
+
+def _access(words: list[int], nest: Nest, place: int, mode: int, dtype: str) -> Access | None:
+    """What a row touches in one place; `None` where elements are neither side by side nor a single one."""
+    j, bytes_ = place % 4, BYTES[dtype]
+    start = words[(word.X if place < 4 else word.X_BAR) + j]
+    stride, count, steps = words[word.STRIDE + j], words[word.COUNT], nest.steps[j]
+    if start == 0 or not (stride in (0, bytes_) or count == 1) or any(step < 0 for step in steps):
+        return None
+    single = count == 1 or stride == 0
+    if single and mode == WRITE and count > 1 and place < 4:
+        return None  # the last of many is left there
+    length = 1 if single else count
+    reached = sum(step * (extent - 1) for step, extent in zip(steps, nest.extents, strict=True))
+    stop = start + reached + length * bytes_
+    return Access(place, mode, Span(start, stop, dtype, single, length, steps))
+
+
+def _opaque(name: str, words: list[int], blocks: Blocks, read: Sequence[int] = ()) -> Row:
+    """A row of which nothing is known but where its operands lie, and in which places it only reads."""
+    accesses = []
+    for place in range(PLACES):
+        address = words[word.X + place]
+        if address >= MADE_UP:
+            mode = READ if place in read else ADD
+            accesses.append(Access(place, mode, Span(*blocks.around(address))))
+    return Row(name, "", "", words[word.COUNT], tuple(accesses))

@@ -1,0 +1,104 @@
+"""Sums of exponentials over a short axis: all elements of a sum beside one another, in the rows of one loop.
+
+Where the elements of a sum lie in as many lines (a table that is computed component by component), the loop over these
+is written out, around the sum and around all rows over the same elements: so a sum's elements meet in registers. The
+same is done around largest and smallest elements.
+"""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Sequence
+
+from tapegrad.engine.codegen.segments.segment import EXPONENTIALS, EXTREME, FORWARD, PORTIONS, REVERSE, SHARES
+from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.runtime.pace import with_pauses
+from tapegrad.engine.sweep.threading.parallel import SUMS_THRESHOLD
+from tapegrad.program.fusion.grouping.nests import Nest, is_long
+from tapegrad.program.fusion.grouping.rows import ADD, BYTES, PLACES, READ, WRITE, Access, Row, Span
+
+_MOST = 16  # lines that are written out
+_X, _Y = 0, 3
+_X_BAR, _Y_BAR = 4, 7
+
+
+def sum_of_exponentials(way: str, words: list[int], nest: Nest) -> Row | None:
+    """The row of such a sum, whose lines are the steps of an outer loop; `None` where it is not made so."""
+    count, stride = words[word.COUNT], words[word.STRIDE + _X]
+    if way not in (FORWARD, REVERSE) or len(nest.extents) != 1 or not is_long(nest.extents[0]):
+        return None
+    (length,), ((x_step,), _, _, (y_step,)) = nest.extents, nest.steps
+    item = BYTES["f64"]
+    if not x_step == y_step == item or stride < length * item:
+        return None
+    if way == REVERSE and not words[word.X_BAR + _X]:
+        return None
+
+    def access(place: int, mode: int, step: int) -> Access:
+        start = words[(word.X if place < PLACES // 2 else word.X_BAR) + place % 4]
+        stop = start + (count - 1) * step + length * item
+        return Access(place, mode, Span(start, stop, "f64", length=length, steps=(step,)))
+
+    if way == FORWARD:
+        summed = access(_X, READ, stride), access(_Y, WRITE, 0)
+        return Row("logsumexp", "f64", EXPONENTIALS, length, summed, loops=(count,))
+    stored = words[word.STORE] & 1
+    shared = (
+        access(_X, READ, stride),
+        access(_Y, READ, 0),
+        access(_X_BAR, WRITE if stored else ADD, stride),
+        access(_Y_BAR, READ, 0),
+    )
+    return Row("logsumexp", "f64", SHARES, length, shared, stored, loops=(count,))
+
+
+def written_out(rows: Sequence[Row], limit: int) -> list[Row]:
+    """Rows without the loop over the lines of such sums or extremes, where all are together not more than a limit.
+
+    A sum whose lines are too many is a row that no segment can have.
+    """
+    sizes: Counter[tuple[int, ...]] = Counter()
+    for row in with_pauses(rows):
+        sizes[row.count, *row.loops] += row.loops[0] if len(row.loops) == 1 else 0
+    short = {
+        (row.count, *row.loops)
+        for row in rows
+        if row.way in (EXPONENTIALS, SHARES, EXTREME, PORTIONS)
+        and len(row.loops) == 1
+        and row.loops[0] <= _MOST
+        and sizes[row.count, *row.loops] <= limit
+    }
+    return [
+        _written_out(row) if (row.count, *row.loops) in short else _left(row) for row in with_pauses(rows)
+    ]
+
+
+def _left(row: Row) -> Row:
+    return dataclasses.replace(row, way="", loops=()) if row.way == EXPONENTIALS else row
+
+
+def _written_out(row: Row) -> Row:
+    (count,) = row.loops
+    if row.seeds > 1 or (row.way != EXPONENTIALS and any(map(_is_written_again, row.accesses))):
+        return row
+    if row.count >= SUMS_THRESHOLD and any(a.single and a.mode != READ for a in row.accesses):
+        return row  # a loop of its own would be summed in chunks, which is another order
+    accesses = [
+        _at_step(access, k)
+        for k in range(count)
+        for access in row.accesses
+        if k == 0 or not _is_written_again(access)
+    ]
+    return dataclasses.replace(row, accesses=tuple(accesses), seeds=count, loops=())
+
+
+def _is_written_again(access: Access) -> bool:
+    """Whether each step of the loop writes the same elements."""
+    return access.mode == WRITE and access.span.steps == (0,)
+
+
+def _at_step(access: Access, k: int) -> Access:
+    """What is touched in one step of the loop."""
+    span = access.span
+    start = span.start + k * span.steps[0]
+    stop = start + span.length * BYTES[span.dtype]
+    return Access(access.place + PLACES * k, access.mode, span._replace(start=start, stop=stop, steps=()))

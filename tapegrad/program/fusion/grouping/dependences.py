@@ -1,0 +1,75 @@
+"""Which rows of a stream must stay in order: those that touch the same bytes, unless both only read."""
+
+from collections.abc import Sequence
+
+from tapegrad.engine.runtime.pace import with_pauses
+from tapegrad.program.fusion.grouping.rows import READ, Access, Blocks, Row
+
+
+def dependences(rows: Sequence[Row], blocks: Blocks) -> list[set[int]]:
+    """For each row the numbers of the rows that have to come before, but for those that these depend on."""
+    known: dict[int, dict[tuple[int, int], _Bytes]] = {}  # by block
+    found: list[set[int]] = []
+    for number, row in enumerate(with_pauses(rows)):
+        touched = [(_bytes(known.setdefault(blocks.around(a.start)[0], {}), a), a.mode) for a in row.accesses]
+        before: set[int] = set()
+        for bytes_, mode in touched:
+            for near in bytes_.near:
+                before.update(near.writes)
+                if mode != READ:
+                    before.update(near.reads)
+        before.discard(number)
+        found.append(before)
+        for bytes_, mode in touched:
+            bytes_.note(number, mode)
+    return found
+
+
+class _Bytes:
+    """Bytes that rows touch, all of them.
+
+    Attributes
+    ----------
+    reads, writes
+        The rows that a later one may depend on.
+    near
+        What has bytes in common with these, themselves included.
+    """
+
+    __slots__ = ("near", "reads", "start", "stop", "writes")
+
+    def __init__(self, start: int, stop: int) -> None:
+        self.start, self.stop = start, stop
+        self.reads: list[int] = []
+        self.writes: list[int] = []
+        self.near: list[_Bytes] = [self]
+
+    def note(self, number: int, mode: int) -> None:
+        """Note that a row touches them; of what it overwrites later rows depend on it alone."""
+        if mode == READ:
+            self.reads.append(number)
+            return
+        for near in self.near:
+            if self.start <= near.start and near.stop <= self.stop:
+                near.reads = [number] if number in near.reads[-1:] else []
+                near.writes = [number] if number in near.writes[-1:] else []
+        self.writes.append(number)
+
+
+def _bytes(known: dict[tuple[int, int], _Bytes], access: Access) -> _Bytes:
+    """The bytes of an access, among those of its block that are known."""
+    start, stop = access.start, access.stop
+    found = known.get((start, stop))
+    if found is None:
+        found = _Bytes(start, stop)
+        for other in known.values():
+            if other.start < stop and start < other.stop:
+                other.near.append(found)
+                found.near.append(other)
+        known[start, stop] = found
+    return found
+
+
+def overlap(a: Access, b: Access) -> bool:
+    """Whether two accesses have bytes in common."""
+    return a.start < b.stop and b.start < a.stop

@@ -1,0 +1,114 @@
+"""Largest and smallest elements in segments: along the lines of a space, or along a loop around them.
+
+Their derivative shares a cotangent among the elements that attain the extreme: these are counted first, by a row of
+its own, into memory that no row of the stream has.
+"""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Callable, Sequence
+
+from tapegrad.engine.codegen.segments.segment import EXTREME, FORWARD, PORTIONS, REVERSE, TIES
+from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.runtime.pace import with_pauses
+from tapegrad.engine.sweep.threading.parallel import SUMS_THRESHOLD
+from tapegrad.program.fusion.grouping.dependences import overlap
+from tapegrad.program.fusion.grouping.nests import Nest, is_long
+from tapegrad.program.fusion.grouping.rows import ADD, BYTES, READ, WRITE, Access, Row, Span
+
+LONGEST_ALONE = SUMS_THRESHOLD - 64  # of longer lines, rows whose kernels share them among threads are left
+_MOST_TIES = {"f64": 1 << 53, "f32": 1 << 24}  # that are counted without rounding
+_X, _TIES, _Y, _X_BAR, _Y_BAR = 0, 1, 3, 4, 7  # places of operands
+
+
+def extreme(op: str, dtype: str, way: str, words: list[int], nest: Nest) -> Row | None:
+    """The row of largest or smallest elements, or of their derivative; `None` where no segment can have it."""
+    if way not in (FORWARD, REVERSE) or (way == REVERSE and not words[word.X_BAR]):
+        return None
+    found = _space(dtype, words, nest)
+    if found is None:
+        return None
+    count, loops, (x, y) = found
+
+    def access(place: int, mode: int, start: int) -> Access:
+        span = (x, y)[place in (_Y, _Y_BAR)]
+        moved = span._replace(start=start, stop=start + span.stop - span.start)
+        return Access(place, mode, moved)
+
+    read = access(_X, READ, words[word.X])
+    if way == FORWARD:
+        return Row(op, dtype, EXTREME, count, (read, access(_Y, ADD, words[word.Y])), loops=loops)
+    stored = words[word.STORE] & 1
+    shared = access(_X_BAR, WRITE if stored else ADD, words[word.X_BAR])
+    others = read, access(_Y, READ, words[word.Y]), access(_Y_BAR, READ, words[word.Y_BAR])
+    if any(overlap(shared, each) for each in others):
+        return None
+    if math.prod(loops) * count > _MOST_TIES[dtype]:
+        return None
+    return Row(op, dtype, PORTIONS, count, (*others[:2], shared, others[2]), stored, loops=loops)
+
+
+def _space(dtype: str, words: list[int], nest: Nest) -> tuple[int, tuple[int, ...], tuple[Span, Span]] | None:
+    """Elements of a line, the loops around it, and what is gone through of the operand and of the result, from 0 on."""
+    item = BYTES[dtype]
+    x_steps, y_steps = nest.steps[_X], nest.steps[_Y]
+    dims = [*zip(nest.extents, x_steps, y_steps, strict=True), (words[word.COUNT], words[word.STRIDE], 0)]
+    dims = sorted((each for each in dims if each[0] != 1), key=lambda each: -each[1])
+    if not dims or any(extent < 1 or x_step < item or y_step < 0 for extent, x_step, y_step in dims):
+        return None
+    *outer, (count, x_step, y_step) = dims
+    if x_step != item or y_step not in (0, item) or (outer and not is_long(count)):
+        return None
+    loops = tuple(extent for extent, _, _ in outer)
+    length = 1 if y_step == 0 else count
+    x = _span(dtype, count, loops, [step for _, step, _ in outer])
+    y = _span(dtype, length, loops, [step for _, _, step in outer])._replace(single=length < count)
+    return (count, loops, (x, y)) if x.is_injective(loops) and _is_apart(y, loops) else None
+
+
+def _span(dtype: str, length: int, loops: Sequence[int], steps: Sequence[int]) -> Span:
+    """Lines of so many elements, the first of which begins at 0."""
+    reached = sum(step * (extent - 1) for step, extent in zip(steps, loops, strict=True))
+    return Span(0, reached + length * BYTES[dtype], dtype, length=length, steps=tuple(steps))
+
+
+def _is_apart(y: Span, loops: Sequence[int]) -> bool:
+    """Whether each result has an element of its own."""
+    own = [(step, extent) for step, extent in zip(y.steps, loops, strict=True) if step]
+    return y._replace(steps=tuple(step for step, _ in own)).is_injective([extent for _, extent in own])
+
+
+def with_ties(rows: Sequence[Row], new: Callable[[int], int]) -> tuple[list[Row], list[int]]:
+    """Rows with others before them that count ties, and for each the number that it had.
+
+    Parameters
+    ----------
+    rows
+        The rows of a stream.
+    new
+        Gives memory of so many bytes.
+    """
+    found: list[Row] = []
+    numbers: list[int] = []
+    for number, row in enumerate(with_pauses(rows)):
+        own = [row]
+        if row.way in (EXTREME, PORTIONS) and not row.loops and row.count > LONGEST_ALONE:
+            own = [dataclasses.replace(row, way="")]
+        elif row.way == PORTIONS:
+            own = _with_ties(row, new)
+        found += own
+        numbers += itertools.repeat(number, len(own))
+    return found, numbers
+
+
+def _with_ties(row: Row, new: Callable[[int], int]) -> list[Row]:
+    x, y, x_bar, y_bar = row.accesses
+    start = new(y.stop - y.start)
+    ties = y.span._replace(start=start, stop=start + y.stop - y.start)
+    counted = (x, y, Access(_X_BAR, ADD, ties))
+    shared = (x, Access(_TIES, READ, ties), y, x_bar, y_bar)
+    return [
+        dataclasses.replace(row, way=TIES, accesses=counted, stored=0),
+        dataclasses.replace(row, accesses=shared),
+    ]

@@ -1,0 +1,168 @@
+"""Fusion: rows of a stream that one kernel can do become segments.
+
+``rows -> dependences -> groups -> segments``: the pass reads the frames of a stream that is bound on virtual memory,
+and nothing else. What no row outside of a segment reads is not written to memory any more.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapegrad.engine.codegen.ir.target import host
+from tapegrad.engine.codegen.segments.segment import EXTREME, PORTIONS, REVERSE, TIES
+from tapegrad.engine.codegen.segments.vectors import lanes
+from tapegrad.engine.kernels.lines.accumulate import BLOCK
+from tapegrad.engine.runtime.pace import with_pauses
+from tapegrad.ops import GUARDS, ROWS
+from tapegrad.program.fusion.grouping.columns import written_out
+from tapegrad.program.fusion.grouping.dependences import dependences, overlap
+from tapegrad.program.fusion.grouping.extremes import with_ties
+from tapegrad.program.fusion.grouping.grouping import MOST_ROWS, Group, Grouping
+from tapegrad.program.fusion.grouping.recomputed import compute_again
+from tapegrad.program.fusion.grouping.repeats import form_of, windows
+from tapegrad.program.fusion.grouping.rows import ADD, READ, WRITE, Access, Blocks, Memory, Row
+from tapegrad.program.fusion.grouping.segments import BoundSegment, Description
+from tapegrad.program.fusion.grouping.spaces import with_common_loops
+
+_WINDOW = 512  # rows that may meet in a group: the time that it takes to find groups grows with its square
+_GUARDS = {ROWS[code].name for code in GUARDS}
+
+
+def fuse(
+    rows: Sequence[Row], blocks: Memory, is_read_outside: Callable[[int, int], bool], runs_again: bool = False
+) -> list[int | BoundSegment]:
+    """Fuse the rows of a stream: numbers of rows, and segments, in the order of execution.
+
+    Parameters
+    ----------
+    rows, blocks
+        The rows, and the virtual memory that they are bound on.
+    is_read_outside
+        Whether anything but this stream reads what it leaves between two addresses.
+    runs_again
+        Whether the stream is executed many times, one time after another.
+    """
+    rows, numbers = with_ties(with_common_loops(rows), blocks.new)
+    units = _units(written_out(rows, MOST_ROWS), blocks, is_read_outside, runs_again)
+    return [
+        numbers[unit] if isinstance(unit, int) else unit._replace(rows=tuple(numbers[n] for n in unit.rows))
+        for unit in with_pauses(units)
+    ]
+
+
+def _units(
+    rows: list[Row], blocks: Blocks, is_read_outside: Callable[[int, int], bool], runs_again: bool
+) -> list[int | BoundSegment]:
+    """Numbers of rows, and segments, in the order of execution."""
+    before = dependences(rows, blocks)
+    _keep_in_order(rows, before)
+    rows = [_as_it_is(row) if row.clears and before[number] else row for number, row in enumerate(rows)]
+    units = _grouped(rows, before, windows(rows, _WINDOW, MOST_ROWS), blocks)
+    compute_again(rows, units, blocks, lanes(host()), is_read_outside)
+    readers = _Readers(rows, units, blocks, runs_again)
+    pending = {number: row.accesses[0] for number, row in enumerate(rows) if row.clears}
+    found: list[int | BoundSegment] = []
+    for position, unit in enumerate(with_pauses(units)):
+        numbers = [unit] if isinstance(unit, int) else unit.rows
+        touched = [access for number in numbers for access in rows[number].accesses]
+        near = {blocks.around(access.start)[0] for access in touched}
+        cleared = [
+            n
+            for n, access in pending.items()
+            if blocks.around(access.start)[0] in near and any(overlap(access, each) for each in touched)
+        ]
+        spans = {pending.pop(number).span[:2]: number for number in cleared}
+
+        def is_live(start: int, stop: int, position: int = position) -> bool:
+            return is_read_outside(start, stop) or readers.beside(position, start, stop)
+
+        described = bound = None
+        if not isinstance(unit, int) and (len(numbers) > 1 or _is_worth_it(rows[numbers[0]])):
+            described = Description([rows[n] for n in numbers], unit.is_short, is_live, spans)
+            bound = described.bound()
+        if described is None or bound is None or not bound.adds_up_as_rows:
+            found += [*spans.values(), *(_alone(rows[n], n, is_live) for n in numbers)]
+            continue
+        found += [number for span, number in spans.items() if not described.clears(*span)]
+        of_rows = tuple(number for number in numbers for _ in range(rows[number].copies))
+        found.append(bound._replace(rows=of_rows))
+    return [*found, *pending]
+
+
+def _alone(row: Row, number: int, is_live: Callable[[int, int], bool]) -> int | BoundSegment:
+    """A row by itself: that of the stream, or a segment if it is only a part of that one, which counts ties."""
+    if row.way != TIES:
+        return number
+    is_short = not row.loops and row.count <= lanes(host())
+    return Description([row], is_short, is_live, ()).bound()._replace(rows=(number,) * row.copies)
+
+
+def _grouped(
+    rows: Sequence[Row], before: list[set[int]], parts: Sequence[slice], blocks: Blocks
+) -> list[Group | int]:
+    """The groups of each part of a stream, and the rows beside them, in order. Parts alike are grouped alike."""
+    known: dict[Any, list[Group | int]] = {}
+    found: list[Group | int] = []
+    for part in parts:
+        start, own = part.start, rows[part]
+        inside = [{n - start for n in numbers if n >= start} for numbers in before[part]]
+        form = form_of(own, inside, blocks)
+        if form not in known:
+            known[form] = Grouping(own, inside, lanes(host()), blocks).ordered()
+        found += [unit + start if isinstance(unit, int) else unit.moved(start) for unit in known[form]]
+    return found
+
+
+def _keep_in_order(rows: Sequence[Row], before: list[set[int]]) -> None:
+    """Guards stay in the order of the recording: the first one that fails says which other recording is tried."""
+    guards = [number for number, row in enumerate(rows) if row.op in _GUARDS]
+    for earlier, later in itertools.pairwise(guards):
+        before[later].add(earlier)
+
+
+def _as_it_is(row: Row) -> Row:
+    """A row that clears memory which has been used before, as one that stays in its place."""
+    return dataclasses.replace(row, way="")
+
+
+def _is_worth_it(row: Row) -> bool:
+    """Whether a row is better off as a segment though it is alone.
+
+    Its own kernel would move blocks to add a long line of cotangents up, or go through a line that is not adjacent.
+    """
+    return (row.way == EXTREME and len(row.loops) > 0) or row.way in (TIES, PORTIONS) or _sums_up(row)
+
+
+def _sums_up(row: Row) -> bool:
+    """Whether a row adds a long line of cotangents up."""
+    return row.way == REVERSE and any(a.single and a.mode != READ for a in row.accesses) and row.count > BLOCK
+
+
+class _Readers:
+    """Who reads what, among the units of a stream."""
+
+    def __init__(
+        self, rows: Sequence[Row], units: Sequence[Group | int], blocks: Blocks, runs_again: bool
+    ) -> None:
+        self._runs_again, self._blocks = runs_again, blocks
+        self._reads: dict[int, list[tuple[int, Access]]] = {}  # by block
+        for position, unit in enumerate(with_pauses(units)):
+            numbers, again = ([unit], frozenset[int]()) if isinstance(unit, int) else (unit.rows, unit.again)
+            own = {
+                access.span for number in again for access in rows[number].accesses if access.mode == WRITE
+            }
+            for number in numbers:
+                for access in rows[number].accesses:
+                    if access.mode == ADD or (access.mode == READ and access.span not in own):
+                        block = blocks.around(access.start)[0]
+                        self._reads.setdefault(block, []).append((position, access))
+
+    def beside(self, position: int, start: int, stop: int) -> bool:
+        """Whether a unit other than this one reads what it leaves there."""
+        return any(
+            (other > position or (self._runs_again and other != position))
+            and access.start < stop
+            and start < access.stop
+            for other, access in self._reads.get(self._blocks.around(start)[0], ())
+        )

@@ -1,0 +1,84 @@
+"""The loops around a row: those of its frame, and those over many tangents."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tapegrad.engine.codegen.ir.target import host
+from tapegrad.engine.codegen.segments.segment import FORWARD, REVERSE, TANGENT
+from tapegrad.engine.codegen.segments.vectors import lanes
+from tapegrad.engine.kernels.language import frame as word
+from tapegrad.program.streams.stream import InstructionStream, is_elementwise, pointed_words
+
+WAYS = (FORWARD, REVERSE, TANGENT)  # by the numbers of directions
+_LONG = 64  # elements of a line that outer loops always go around
+_FILLED = 0.9  # of the vectors of a shorter one
+MOST_SEEDS = 16  # that a segment takes one by one
+_ALONE = (1, 0, 0, 0, 0)
+
+
+def is_long(count: int) -> bool:
+    """Whether a line of so many elements is worth what a loop around it costs: nearly all lanes have elements."""
+    width = lanes(host())
+    return count >= _LONG or (count >= width and count >= _FILLED * -(-count // width) * width)
+
+
+class Nest(NamedTuple):
+    """The outer loops of a row: their extents, and the bytes from one step to the next, by role."""
+
+    extents: tuple[int, ...]
+    steps: tuple[tuple[int, ...], ...]
+
+    def is_long(self, words: list[int]) -> bool:
+        """Whether a line is worth what a loop around it costs."""
+        return not self.extents or is_long(words[word.COUNT])
+
+    def within(self, extent: int, steps: Sequence[int]) -> "Nest":
+        """The loops inside of another one."""
+        return Nest(
+            (extent, *self.extents), tuple((step, *own) for step, own in zip(steps, self.steps, strict=True))
+        )
+
+
+def nest_of(words: list[int]) -> Nest:
+    if words[word.OUTER] == 0:
+        return Nest((), ((),) * 4)
+    (loops,) = pointed_words(words[word.OUTER], 1)
+    found = tuple(pointed_words(words[word.OUTER] + 8, 5 * loops))
+    extents, *steps = (found[k : k + loops] for k in range(0, 5 * loops, loops))
+    return Nest(extents, tuple(steps))
+
+
+def seeds_of(way: str, words: list[int]) -> Sequence[int]:
+    """How many tangents a row computes, and the bytes from one to the next of each operand and of the result."""
+    several = way == TANGENT and words[word.PARAMS]
+    return pointed_words(words[word.PARAMS], len(_ALONE)) if several else _ALONE
+
+
+def _several_tangents(stream: InstructionStream) -> np.ndarray:
+    """Which rows compute several tangents."""
+    tangents = (stream.op >= 0) & (stream.direction == WAYS.index(TANGENT))
+    found: np.ndarray = tangents & (stream.frames[:, word.PARAMS] != 0) & is_elementwise(stream)
+    return found
+
+
+def seed_counts(stream: InstructionStream) -> np.ndarray:
+    """How many tangents each row computes; 1 of a row that computes none."""
+    found = np.ones(len(stream), np.int64)
+    several = _several_tangents(stream)
+    found[several] = [
+        pointed_words(address, 1)[0] for address in stream.frames[several, word.PARAMS].tolist()
+    ]
+    return found
+
+
+def loops_of(stream: InstructionStream) -> list[int]:
+    """The words of the outer loops of all rows, and of several tangents."""
+    found: list[int] = []
+    for address in stream.frames[_several_tangents(stream), word.PARAMS].tolist():
+        found += pointed_words(address, len(_ALONE))
+    for address in stream.frames[(stream.op >= 0) & (stream.frames[:, word.OUTER] != 0), word.OUTER].tolist():
+        (loops,) = pointed_words(address, 1)
+        found += pointed_words(address, 1 + 5 * loops)
+    return found

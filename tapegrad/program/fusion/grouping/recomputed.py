@@ -1,0 +1,193 @@
+"""What segments read of earlier ones is computed once more where that takes no longer than memory.
+
+A table that is gone through twice, for its largest elements and then for their derivatives, would have to be stored in
+between. Where arithmetic leads to it from what is in memory anyway, all that read it compute it themselves, and nobody
+stores it.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from tapegrad.engine.codegen.rows.expressions import functions_in, parse
+from tapegrad.engine.codegen.rows.rows import primal_of
+from tapegrad.engine.codegen.segments.segment import FORWARD
+from tapegrad.engine.codegen.segments.segment_rows import op_of
+from tapegrad.engine.runtime.pace import with_pauses
+from tapegrad.program.fusion.grouping.dependences import overlap
+from tapegrad.program.fusion.grouping.grouping import MOST_ROWS, Group, fit_together
+from tapegrad.program.fusion.grouping.rows import READ, WRITE, Access, Blocks, Row
+
+_MOST = 8  # rows that are computed instead of a table that is read
+_CHEAP = {"absolute", "copysign", "fmax", "fmin", "maximum", "minimum", "sign", "square", "where"}
+
+
+class _Use(NamedTuple):
+    """An access of row `number`, in unit `position`; of rows that clear memory that is -1."""
+
+    position: int
+    number: int
+    access: Access
+
+
+def compute_again(
+    rows: Sequence[Row],
+    units: Sequence[Group | int],
+    blocks: Blocks,
+    lanes: int,
+    is_read_outside: Callable[[int, int], bool],
+) -> None:
+    """Put rows into the groups that read what they write.
+
+    Parameters
+    ----------
+    rows, units
+        The rows of a stream, and its groups and single rows in the order of execution.
+    blocks
+        The memory that the rows touch.
+    lanes
+        Elements of a vector.
+    is_read_outside
+        Whether anything but this stream reads what it leaves between two addresses.
+    """
+    again = _Again(rows, units, blocks, is_read_outside)
+    while again.able:
+        plans = {position: again.needed(position) for position in again.readers()}
+        refused = {
+            n for position, needed in plans.items() if not again.fits(position, needed, lanes) for n in needed
+        }
+        if not refused:
+            break
+        again.able -= refused
+        again.keep_reachable()
+    else:
+        return
+    for position, needed in plans.items():
+        group = units[position]
+        assert isinstance(group, Group)
+        group.again = frozenset(needed)
+        group.rows = sorted({*group.rows, *needed})
+
+
+class _Again:
+    """The rows that can be computed once more wherever what they write is read.
+
+    Attributes
+    ----------
+    able
+        Their numbers.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        units: Sequence[Group | int],
+        blocks: Blocks,
+        is_read_outside: Callable[[int, int], bool],
+    ) -> None:
+        self._rows, self._units, self._blocks = rows, units, blocks
+        self._place = {
+            number: position
+            for position, unit in enumerate(units)
+            for number in ([unit] if isinstance(unit, int) else unit.rows)
+        }
+        self.able = {number for number in self._place if self._is_cheap(number)}
+        self._reads: dict[int, list[_Use]] = {}  # by block
+        self._writes: dict[int, list[_Use]] = {}
+        if self.able:
+            for number, row in enumerate(with_pauses(rows)):
+                for access in row.accesses:
+                    use = _Use(self._place.get(number, -1), number, access)
+                    uses = self._reads if access.mode == READ else self._writes
+                    uses.setdefault(blocks.around(access.start)[0], []).append(use)
+            self.able = {n for n in with_pauses(self.able) if self._is_read_alike(n, is_read_outside)}
+            self.keep_reachable()
+
+    def _is_cheap(self, number: int) -> bool:
+        row, unit = self._rows[number], self._units[self._place[number]]
+        if (
+            isinstance(unit, int)
+            or len(unit.rows) < 2
+            or row.way != FORWARD
+            or not row.loops
+            or row.seeds > 1
+        ):
+            return False
+        text = primal_of(op_of(row.op))
+        return "/" not in text and functions_in(parse(text)) <= _CHEAP
+
+    def _near(self, access: Access, uses: dict[int, list[_Use]]) -> list[_Use]:
+        """Those of the accesses that overlap one."""
+        block = self._blocks.around(access.start)[0]
+        return [use for use in uses.get(block, ()) if overlap(use.access, access)]
+
+    def _is_read_alike(self, number: int, is_read_outside: Callable[[int, int], bool]) -> bool:
+        """Whether all that read what a row writes go through the same elements, and nobody else writes there."""
+        row = self._rows[number]
+        (written,) = (access for access in row.accesses if access.mode == WRITE)
+        if not written.span.is_injective(row.loops) or is_read_outside(written.start, written.stop):
+            return False
+        if any(use.number != number for use in self._near(written, self._writes)):
+            return False
+        reads = self._near(written, self._reads)
+        return all(use.access.span == written.span and self._goes_along(row, use) for use in reads)
+
+    def _goes_along(self, row: Row, use: _Use) -> bool:
+        """Whether what reads a row's result is another row, in a group, that goes through the same elements."""
+        other = self._rows[use.number]
+        alike = row.count == other.count and row.loops == other.loops
+        return alike and other is not row and isinstance(self._units[use.position], Group)
+
+    def keep_reachable(self) -> None:
+        """Leave out the rows whose operands could be others when they are read once more."""
+        while lost := {n for n in self.able if not all(self._is_there(n, a) for a in self._read(n))}:
+            self.able -= lost
+
+    def _read(self, number: int) -> list[Access]:
+        return [access for access in self._rows[number].accesses if access.mode == READ]
+
+    def _is_there(self, number: int, access: Access) -> bool:
+        """Whether an operand stays in memory as a row finds it, or can be computed once more."""
+        if self._writer(access) is not None:
+            return True
+        written = self._near(access, self._writes)
+        return all(0 <= use.position < self._place[number] for use in written)
+
+    def _writer(self, access: Access) -> int | None:
+        """The row that computes what is read, if it can do so again."""
+        writers = {use.number for use in self._near(access, self._writes)}
+        return writers.pop() if len(writers) == 1 and writers <= self.able else None
+
+    def readers(self) -> list[int]:
+        """The groups that read what such rows write, but for those that these are in."""
+        groups = (position for position, unit in enumerate(self._units) if isinstance(unit, Group))
+        return [position for position in with_pauses(groups) if self._first(position)]
+
+    def _first(self, position: int) -> set[int]:
+        """The rows whose results a group reads."""
+        numbers = self._group(position).rows
+        return self._writers(numbers) - {*numbers}
+
+    def _group(self, position: int) -> Group:
+        unit = self._units[position]
+        assert isinstance(unit, Group)
+        return unit
+
+    def _writers(self, numbers: Iterable[int]) -> set[int]:
+        found = {self._writer(access) for number in numbers for access in self._read(number)}
+        return {number for number in found if number is not None}
+
+    def needed(self, position: int) -> set[int]:
+        """The rows that a group has to compute once more."""
+        waiting = self._first(position)
+        found = set(waiting)
+        while waiting:
+            waiting = self._writers(waiting) - found
+            found |= waiting
+        return found
+
+    def fits(self, position: int, needed: set[int], lanes: int) -> bool:
+        """Whether rows can join a group, and are not too many for what they save."""
+        group = self._group(position)
+        if group.size + len(needed) > MOST_ROWS or len(needed) > _MOST * len(self._first(position)):
+            return False
+        return fit_together([self._rows[n] for n in (*group.rows, *needed)], lanes, self._blocks)

@@ -1,0 +1,146 @@
+"""The rows of a stream as fusion sees them: what they do, and what bytes they touch."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from tapegrad.engine.codegen.segments.segment import EXPONENTIALS
+
+READ, WRITE, ADD = range(3)
+BYTES = {"f64": 8, "f32": 4, "b8": 1}  # of an element
+CLEAR = "clear"
+PLACES = 8  # of a row, and of each further one that is written out beside it
+
+
+class Span(NamedTuple):
+    """Elements in memory: a line of adjacent ones, or a single one, at each step of outer loops.
+
+    Attributes
+    ----------
+    start, stop
+        The bytes, in virtual addresses, from the first element of all to the end of the last.
+    dtype
+        Of the elements; empty where a row is not known by its elements.
+    single
+        Whether it is one element instead of a line.
+    length
+        Elements of a line; 1 of a single element.
+    steps
+        The bytes from one step of each outer loop to the next.
+    """
+
+    start: int
+    stop: int
+    dtype: str = ""
+    single: bool = False
+    length: int = 0
+    steps: tuple[int, ...] = ()
+
+    def is_injective(self, loops: Sequence[int]) -> bool:
+        """Whether each step of these loops has elements of its own."""
+        reached = self.length * BYTES[self.dtype]
+        for step, extent in sorted(zip(self.steps, loops, strict=True)):
+            if extent > 1:
+                if step < reached:
+                    return False
+                reached += step * (extent - 1)
+        return True
+
+    def is_apart(self, loops: Sequence[int]) -> bool:
+        """Whether each step of the first of these loops has elements of its own."""
+        within = sum(step * (extent - 1) for step, extent in zip(self.steps[1:], loops[1:], strict=True))
+        return self.steps[0] >= within + self.length * BYTES[self.dtype]
+
+    def is_dense(self, loops: Sequence[int]) -> bool:
+        """Whether it is all elements from the first to the last, each once."""
+        elements = self.length * math.prod(loops)
+        return elements * BYTES[self.dtype] == self.stop - self.start and self.is_injective(loops)
+
+
+class Access(NamedTuple):
+    """Elements that a row touches.
+
+    Attributes
+    ----------
+    place
+        Which operand of the row: 0 to 3 for the primals of x0, x1, x2 and y, 4 to 7 for their cotangents or tangents.
+        Of further tangents, and of rows that are written out, 8 more each.
+    mode
+        READ, WRITE, or ADD, which reads and writes.
+    span
+        Where they are.
+    """
+
+    place: int
+    mode: int
+    span: Span
+
+    @property
+    def start(self) -> int:
+        """The first byte."""
+        return self.span.start
+
+    @property
+    def stop(self) -> int:
+        """The byte behind the last."""
+        return self.span.stop
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one element, at each step of outer loops."""
+        return self.span.single
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a stream.
+
+    Attributes
+    ----------
+    op, dtype, way
+        What a segment calls the row; `way` is empty for rows that no segment can have.
+    count
+        Elements of the inner loop; bytes of a row that clears memory.
+    accesses
+        What it touches.
+    stored
+        The word of the frame that says which cotangents are written.
+    seeds
+        How many tangents it computes, or how many steps of its loop are written out.
+    loops
+        The extents of the outer loops.
+    """
+
+    op: str
+    dtype: str
+    way: str
+    count: int
+    accesses: tuple[Access, ...]
+    stored: int = 0
+    seeds: int = 1
+    loops: tuple[int, ...] = ()
+
+    @property
+    def copies(self) -> int:
+        """How many rows of a segment it becomes."""
+        return 1 if self.way == EXPONENTIALS else self.seeds
+
+    @property
+    def clears(self) -> bool:
+        """Whether the row sets memory to zero."""
+        return self.way == CLEAR
+
+
+class Blocks(Protocol):
+    """The memory that a stream is bound on, in pieces that do not touch."""
+
+    def around(self, address: int) -> tuple[int, int]:
+        """The bytes of the piece that an address lies in."""
+
+
+class Memory(Blocks, Protocol):
+    """The same where there can be more of it."""
+
+    def new(self, size: int) -> int:
+        """The first byte of a new piece of so many."""

@@ -1,0 +1,256 @@
+"""From groups of rows to segments: lines instead of addresses, and what of them goes to memory."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from tapegrad.engine.codegen.segments.segment import (
+    EXPONENTIALS,
+    EXTREME,
+    GOES_ON,
+    TIES,
+    Line,
+    Region,
+    Segment,
+    SegmentRow,
+)
+from tapegrad.engine.kernels.language.segment_frame import COUNTS, word_of
+from tapegrad.engine.runtime.pace import with_pauses
+from tapegrad.engine.sweep.threading.parallel import chunk_of_sums
+from tapegrad.program.fusion.grouping.rows import ADD, BYTES, PLACES, READ, Access, Row, Span
+
+
+class BoundSegment(NamedTuple):
+    """A segment, the words of its frame, and its sums.
+
+    Attributes
+    ----------
+    sums
+        Of each the word with its address, the bytes of its element, and whether it is written instead of added to.
+    divisible
+        Whether it can be done in parts, in whatever order.
+    steps
+        How many steps the outer loops take together.
+    rows
+        For each row of the segment that of the stream.
+    summed
+        Of how many elements each sum is.
+    """
+
+    segment: Segment
+    words: list[int]
+    sums: list[tuple[int, int, bool]]
+    divisible: bool
+    steps: int = 1
+    rows: tuple[int, ...] = ()
+    summed: tuple[int, ...] = ()
+
+    @property
+    def adds_up_as_rows(self) -> bool:
+        """Whether its parts, or itself as a whole, add up sums in the order in which rows do."""
+        if self.segment.loops:
+            return True
+        chunks = {chunk_of_sums(n) for n in self.summed}
+        return len(chunks) <= 1 and (self.divisible or not any(chunks))
+
+
+class Description:
+    """A segment under construction.
+
+    Parameters
+    ----------
+    rows
+        The rows of a group.
+    is_short
+        Whether a vector holds each line.
+    is_live
+        Whether bytes are read by anything but the group after it.
+    cleared
+        Bytes that are to be zero in the beginning.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        is_short: bool,
+        is_live: Callable[[int, int], bool],
+        cleared: Iterable[tuple[int, int]],
+    ) -> None:
+        self._rows, self._is_short, self._loops = rows, is_short, rows[0].loops
+        self._keys: dict[Span, int] = {}
+        self._whole: dict[Span, Span] = {}
+        for row in rows:
+            for access in row.accesses:
+                self._keys.setdefault(access.span, len(self._keys))
+        self._find_regions()
+        self._cleared = [
+            key
+            for key in with_pauses(self._keys)
+            if any(start <= key.start and key.stop <= stop for start, stop in cleared)
+            and key not in self._whole
+            and (is_short or not key.single)
+            and key.is_dense(self._loops)
+        ]
+        self._loaded: set[Span] = set()
+        self._written: set[Span] = set()
+        self._sums: set[Span] = set()
+        for row in with_pauses(rows):
+            self._follow(row)
+        self._kept = [
+            key for key in with_pauses(self._keys) if key in self._written - self._sums and is_live(*key[:2])
+        ]
+        self._by_steps = self._are_steps_apart()
+
+    def clears(self, start: int, stop: int) -> bool:
+        """Whether all bytes between two addresses begin as zeros in registers."""
+        inside = [key for key in self._cleared if start <= key.start and key.stop <= stop]
+        return sum(key.stop - key.start for key in inside) == stop - start
+
+    def _find_regions(self) -> None:
+        """Find the lines that overlap others and are added to, and their unions."""
+        written = [a for row in self._rows for a in row.accesses if a.mode != READ and not a.single]
+        keys = {a.span for row in self._rows for a in row.accesses if not a.single}
+        for start, stop in _unions(written, keys):
+            inside = [key for key in keys if start <= key.start and key.stop <= stop]
+            if len(inside) > 1:
+                dtype = inside[0].dtype
+                whole = Span(start, stop, dtype, length=(stop - start) // BYTES[dtype])
+                self._keys.setdefault(whole, len(self._keys))
+                self._whole.update({key: whole for key in inside if key != whole})
+
+    def _follow(self, row: Row) -> None:
+        """Find out what is in registers when a row needs it."""
+        begins = row.way in (EXTREME, TIES) and self._along(row) == 0
+        read = (READ,) if begins else (READ, ADD)
+        for access in sorted(row.accesses, key=lambda access: access.mode != READ):
+            key = self._whole.get(access.span, access.span)
+            if not self._is_short and access.mode != READ and access.single:
+                self._sums.add(key)
+            elif access.mode in read and key not in self._written and key not in self._cleared:
+                self._loaded.add(key)
+            if access.mode != READ:
+                self._written.add(key)
+
+    def bound(self) -> BoundSegment:
+        """The segment and its frame."""
+        counts = sorted(
+            {key.length for key in self._keys if not key.single} | self._row_counts(), reverse=True
+        )
+        number_of = {count: number for number, count in enumerate(counts)}
+        in_memory = [key for key in self._keys if key in self._loaded or key in self._kept]
+        address_of = {key: number for number, key in enumerate(in_memory)}
+        lines = tuple(
+            Line(key.dtype, -1 if key.single else number_of[key.length], address_of.get(key, -1))
+            for key in self._keys
+        )
+        segment = Segment(
+            tuple(each for row in with_pauses(self._rows) for each in self._row(row, number_of)),
+            lines,
+            self._regions(),
+            tuple(counts) if self._is_short else tuple(range(len(counts))),
+            self._is_short,
+            tuple(sorted(self._keys[key] for key in self._kept)),
+            tuple(sorted(self._keys[key] for key in self._cleared)),
+            len(self._loops),
+            self._by_steps,
+        )
+        summed = [each for each in segment.additions if not self._is_short and segment.sums_up(each)]
+        joining = [] if self._is_short else segment.joining
+        first, keys = len(in_memory), list(self._keys)
+        behind = first + len(summed)
+        in_memory += [keys[line] for line in (*(s.line for s in summed), *(r.reduced_to for r in joining))]
+        joined = tuple(range(behind, len(in_memory)))
+        segment = dataclasses.replace(segment, sums=tuple(range(first, behind)), joined=joined)
+        turns = self._loops[0] if segment.by_steps else max(counts, default=1)
+        values = [turns, 0, turns, 0, *counts, *(key.start for key in in_memory)]
+        for d, extent in enumerate(self._loops):
+            values += [extent, *(key.steps[d] for key in in_memory)]
+        sums = [
+            (word_of(COUNTS + len(counts) + number), BYTES[keys[each.line].dtype], each.stored)
+            for number, each in enumerate(summed, first)
+        ]
+        return BoundSegment(
+            segment,
+            _frame(segment, values),
+            sums,
+            self._is_divisible() and not joining,
+            math.prod(self._loops),
+            summed=tuple(counts[each.number] for each in summed),
+        )
+
+    def _is_divisible(self) -> bool:
+        """Whether parts can be done in any order.
+
+        A part computes once more what the one before hands on to it, for which that one must have left all that rows
+        read as it was.
+        """
+        if self._loops and self._sums and not self._by_steps:
+            return False  # at each step of the loops the sums are others, of which a part has no cells
+        read = {access.span for row in self._rows for access in row.accesses if access.mode == READ}
+        return not self._whole or (self._loaded & read).isdisjoint(self._kept)
+
+    def _are_steps_apart(self) -> bool:
+        """Whether the steps of the first outer loop can be done in any order: what each of them writes is its own."""
+        written = {*self._sums, *self._kept}
+        return len(self._loops) > 0 and all(key.is_apart(self._loops) for key in written)
+
+    def _row_counts(self) -> set[int]:
+        return {row.count for row in self._rows if row.count > 1}
+
+    def _row(self, row: Row, number_of: dict[int, int]) -> list[SegmentRow]:
+        """A row, once for each tangent, or for each step of a loop that is written out."""
+        places = [-1] * (PLACES * row.seeds)
+        for access in row.accesses:
+            places[access.place] = self._keys[access.span]
+        count = number_of[row.count] if row.count > 1 else -1
+        if row.way == EXPONENTIALS:
+            operands = (*places[::PLACES], places[3])
+            return [SegmentRow(row.op, row.dtype, row.way, count, operands, (-1,) * 4, row.stored)]
+        first, along = places[:4], self._along(row)
+        found: list[SegmentRow] = []
+        for k in range(0, len(places), PLACES):
+            own = [line if line >= 0 else first[j] for j, line in enumerate(places[k : k + 4])]
+            a, b, c, d = places[k + 4 : k + PLACES]
+            one = SegmentRow(row.op, row.dtype, row.way, count, tuple(own), (a, b, c, d), row.stored, along)
+            if row.way in (EXTREME, TIES) and found and found[-1].reduced_to == one.reduced_to:
+                one = dataclasses.replace(one, along=GOES_ON)
+            found.append(one)
+        return found
+
+    def _along(self, row: Row) -> int:
+        """The outer loops whose steps have one result, a bit each."""
+        if row.way not in (EXTREME, TIES):
+            return 0
+        to = next(access.span for access in row.accesses if access.mode != READ)
+        loops = enumerate(zip(to.steps, self._loops, strict=True))
+        return sum(1 << d for d, (step, extent) in loops if step == 0 and extent > 1)
+
+    def _regions(self) -> tuple[Region, ...]:
+        parts: dict[Span, list[tuple[int, int]]] = {}
+        for key, whole in self._whole.items():
+            shift = (key.start - whole.start) // BYTES[key.dtype]
+            parts.setdefault(whole, []).append((self._keys[key], shift))
+        return tuple(Region(self._keys[whole], tuple(sorted(found))) for whole, found in parts.items())
+
+
+def _unions(written: Iterable[Access], keys: Iterable[Span]) -> list[tuple[int, int]]:
+    """The unions of lines that overlap one that is written."""
+    spans = sorted({(a.start, a.stop) for a in written})
+    found: list[tuple[int, int]] = []
+    for start, stop in spans:
+        if found and start < found[-1][1]:
+            found[-1] = (found[-1][0], max(stop, found[-1][1]))
+        else:
+            found.append((start, stop))
+    for number, (start, stop) in enumerate(with_pauses(found)):
+        near = [key for key in keys if key.start < stop and start < key.stop]
+        found[number] = min(key.start for key in near), max(key.stop for key in near)
+    return found
+
+
+def _frame(segment: Segment, values: list[int]) -> list[int]:
+    words = [0] * segment.words
+    for number, value in enumerate(values):
+        words[word_of(number)] = value
+    return words

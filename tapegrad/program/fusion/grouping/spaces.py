@@ -1,0 +1,88 @@
+"""Iteration spaces: rows that go through the same elements get the same loops, whatever the binder has merged of them.
+
+Of a row all of whose operands are adjacent the binder makes one loop, of another one that broadcasts an operand over
+the same elements several. The loops of the first are cut as those of the second are, which changes nothing but sums:
+what is summed along a line stays as it is.
+"""
+
+import dataclasses
+import itertools
+import math
+import operator
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from tapegrad.engine.codegen.segments.segment import EXTREME
+from tapegrad.engine.runtime.pace import with_pauses
+from tapegrad.program.fusion.grouping.rows import BYTES, READ, Access, Row
+
+Extents = tuple[int, ...]
+
+
+def with_common_loops(rows: Sequence[Row]) -> list[Row]:
+    """Rows whose loops are cut so that those over one space have the same."""
+    spaces = _spaces(rows)
+    return [_cut(row, spaces) for row in with_pauses(rows)] if spaces else list(rows)
+
+
+def _spaces(rows: Iterable[Row]) -> dict[tuple[int, int], Extents]:
+    """The outer loops of spaces, by the elements of a line and of all lines; those of most rows first."""
+    found: dict[tuple[int, int], Extents] = {}
+    met: defaultdict[tuple[int, int], int] = defaultdict(int)
+    for row in rows:
+        if row.loops:
+            key = row.count, row.count * math.prod(row.loops)
+            met[key] += 1
+            found[key] = _common(found.get(key, row.loops), row.loops) or found[key]
+    return {key: found[key] for key in sorted(found, key=lambda key: -met[key])}
+
+
+def _common(one: Extents, other: Extents) -> Extents | None:
+    """Loops that both can be cut into; `None` if there are none."""
+    products = sorted({*_products(one), *_products(other)})
+    if any(later % earlier for earlier, later in itertools.pairwise(products)):
+        return None
+    return tuple(later // earlier for earlier, later in itertools.pairwise(products))[::-1]
+
+
+def _products(extents: Extents) -> list[int]:
+    """How many steps the innermost loops take together, none, one, two, ... of them."""
+    return list(itertools.accumulate(reversed(extents), operator.mul, initial=1))
+
+
+def _cut(row: Row, spaces: dict[tuple[int, int], Extents]) -> Row:
+    if row.loops:
+        loops = spaces[row.count, row.count * math.prod(row.loops)]
+        return _with_loops(row, row.loops, loops, row.count) if _common(row.loops, loops) == loops else row
+    if row.way == "" or row.clears:
+        return row
+    if row.way != EXTREME and any(a.single and a.mode != READ for a in row.accesses):
+        return row  # the order of additions is part of the result
+    for (count, total), loops in spaces.items():
+        if total == row.count:
+            return _with_loops(row, (total // count,), loops, count)
+    return row
+
+
+def _with_loops(row: Row, before: Extents, after: Extents, count: int) -> Row:
+    """A row with its outer loops, or with its only one, cut into others around lines of so many elements."""
+
+    def cut(access: Access) -> Access:
+        span = access.span
+        line = 0 if span.single else count * BYTES[span.dtype]
+        steps = _steps(before, span.steps if row.loops else (line,), after)
+        return access._replace(span=span._replace(length=1 if span.single else count, steps=steps))
+
+    accesses = tuple(map(cut, row.accesses))
+    return dataclasses.replace(row, count=count, accesses=accesses, loops=after)
+
+
+def _steps(before: Extents, steps: Sequence[int], after: Extents) -> tuple[int, ...]:
+    """Bytes from one step to the next of the loops that others have been cut into."""
+    begins = list(zip(_products(before), reversed(steps), strict=False))
+    found = []
+    for product in _products(after)[:-1]:
+        # The loop of before that this one is a part of, and how many of its steps it takes at once
+        begin, step = max(each for each in begins if each[0] <= product)
+        found.append(step * (product // begin))
+    return tuple(reversed(found))

@@ -1,0 +1,83 @@
+"""In-place writes of a program: whether the new version of a buffer can have the memory of the old one.
+
+A recording gives each version a buffer of its own. Where nothing reads the old contents afterwards, or only elements
+that are not overwritten, the plan lets both be one block, and the write costs no more than what it writes.
+"""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.inspection.tape_view import TapeView
+from tapegrad.ops.params import WriteParams, read
+from tapegrad.program.passes.op_facts import IN_PLACE
+
+Bounds = tuple[int, int]  # first byte, and one past the last
+_NOTHING: Bounds = (0, 0)
+
+
+def taken_over(
+    tape: TapeView, live: np.ndarray, elsewhere: Iterable[int], saved: Callable[[], np.ndarray]
+) -> dict[int, int]:
+    """For each buffer that can be written in the memory of another one, which that is.
+
+    Parameters
+    ----------
+    live
+        The instructions of the forward stream.
+    elsewhere
+        Buffers whose memory is not in the workspace, or must stay as it is.
+    saved
+        What tells the slots whose primals are read after the forward stream.
+    """
+    columns = tape.columns
+    writes = live[IN_PLACE[columns.op[live]]]
+    if len(writes) == 0:
+        return {}
+    excluded = set(elsewhere)
+    last_reader = np.full(len(columns.bytes) + 1, -1)
+    last_reader[columns.read[live]] = live[:, None]  # of several the last one stays
+    written = np.zeros(len(columns.bytes), np.bool_)
+    written[columns.written[live]] = True
+    read_after = _bounds(tape, saved(), columns.read[writes, 0])
+    found: dict[int, int] = {}
+    # What is read of a memory after the forward stream, by the version that has it
+    kept: dict[int, Bounds] = {}
+    for i in writes.tolist():
+        old, new = int(columns.read[i, 0]), int(columns.written[i])
+        if not written[old] or old in excluded or new in excluded or last_reader[old] != i:
+            continue
+        read_later = _joined(kept.get(old, _NOTHING), read_after.get(old, _NOTHING))
+        if not _overlap(read_later, _written_bounds(tape, i)):
+            found[new], kept[new] = old, read_later
+    return found
+
+
+def _bounds(tape: TapeView, slots: np.ndarray, buffers: np.ndarray) -> dict[int, Bounds]:
+    """Of each of these buffers the bytes that slots show."""
+    found: dict[int, Bounds] = {}
+    for number in slots[np.isin(tape.columns.buffer[slots], buffers)].tolist():
+        slot = tape.slots[number]
+        found[slot.buffer] = _joined(found.get(slot.buffer, _NOTHING), slot.view.bounds)
+    return found
+
+
+def _written_bounds(tape: TapeView, i: int) -> Bounds:
+    """The bytes of its buffer that a write reaches."""
+    record, result = kernel_table.row(tape.instructions[i].op).params, tape.result(i)
+    if record is not WriteParams:
+        return 0, tape.bytes(result.buffer)
+    region = read(record, tape.instructions[i].params).region
+    return result.view.as_strided(region.offset, region.extents, region.strides).bounds
+
+
+def _joined(one: Bounds, other: Bounds) -> Bounds:
+    """Bounds around both; empty ones lie nowhere."""
+    if one[0] == one[1] or other[0] == other[1]:
+        return other if one[0] == one[1] else one
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+def _overlap(one: Bounds, other: Bounds) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[0] != one[1]

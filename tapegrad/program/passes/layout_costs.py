@@ -1,0 +1,60 @@
+"""What rows cost by how their operands lie: enough to tell a layout from a better one."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from tapegrad.engine.tape.fields.layout import BROADCAST_SUM, MATMUL, REDUCTION
+from tapegrad.engine.tape.fields.view import View
+
+_EXCHANGED = 16  # elements of an inner loop below which the binder exchanges it for the longest
+_FEW = 64  # elements of a line up to which a reduction goes through many lines at once
+_ELEMENT, _STRIDED, _LINE = (
+    1.0,
+    1.5,
+    20.0,
+)  # of an element, of one that is not adjacent to the last, of a loop
+
+
+def cost(kind: int, views: Sequence[View]) -> float:
+    """About what an instruction costs, in the time that an element takes, by its operands and its result."""
+    if kind == MATMUL:
+        return 0.0  # BLAS does as well with either
+    if kind == REDUCTION:
+        return _cost_of_lines(views[0])
+    return _cost_of_loops(views[::-1] if kind == BROADCAST_SUM else views)  # a sum goes through its operand
+
+
+def _aligned(view: View, ndim: int) -> list[int]:
+    """Strides in a shape of so many dimensions; 0 where elements are repeated."""
+    return [0] * (ndim - view.ndim) + list(view.steps)
+
+
+def _cost_of_loops(views: Sequence[View]) -> float:
+    """About what an elementwise row costs, the view last whose shape it goes through."""
+    shape = views[-1].shape
+    strides = zip(*(_aligned(view, len(shape)) for view in views), strict=True)
+    loops = [(extent, steps) for extent, steps in zip(shape, strides, strict=True) if extent > 1]
+    loops.sort(key=lambda loop: -abs(loop[1][-1]))  # as the binder does
+    nest: list[tuple[int, tuple[int, ...]]] = []
+    for count, steps in loops:
+        if nest and all(outer == inner * count for outer, inner in zip(nest[-1][1], steps, strict=True)):
+            count *= nest.pop()[0]
+        nest.append((count, steps))
+    if not nest:
+        return _LINE
+    inner = nest[-1]
+    if inner[0] < _EXCHANGED:
+        inner = max(nest, key=lambda loop: loop[0])
+    return _cost_of(math.prod(shape), inner[0], zip(inner[1], (view.itemsize for view in views), strict=True))
+
+
+def _cost_of_lines(view: View) -> float:
+    """About what a reduction along the last axis costs: of short lines many are gone through at once."""
+    lines = view.shape[-1] <= _FEW and view.ndim > 1
+    axis = -2 if lines else -1
+    return _cost_of(view.size, view.shape[axis], [(view.strides[axis], view.itemsize)])
+
+
+def _cost_of(size: int, count: int, strides: Iterable[tuple[int, int]]) -> float:
+    strided = sum(stride not in (0, itemsize) for stride, itemsize in strides)
+    return size * (_ELEMENT + _STRIDED * strided) + size / max(count, 1) * _LINE

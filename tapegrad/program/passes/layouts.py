@@ -1,0 +1,267 @@
+"""Layouts: in which order the dimensions of what a program computes lie in memory.
+
+NumPy's results lie in C order, so that a loop over ``(points, 5)`` goes through five elements at a time, and one that
+goes through the points jumps. Nobody but the program sees what it computes on the way: where most of its rows are
+better off so, the longest dimension comes last. Such a buffer must be written by one instruction as a whole, and read
+through views whose axes are axes of it, by kernels that take any strides.
+
+The layout belongs to a recording, so that all of its programs, with segments or without, add in the same order.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.inspection.tape_entries import Instructions, Slots
+from tapegrad.engine.inspection.tape_view import TapeView
+from tapegrad.engine.tape.fields.layout import BROADCAST_SUM, ELEMENTWISE, MATMUL, OP_KIND, REDUCTION
+from tapegrad.engine.tape.fields.view import View
+from tapegrad.ops.params import MatmulParams, read
+from tapegrad.program.passes.layout_costs import cost
+
+_SMALLEST = 4096  # elements of a buffer that is worth it
+_SHORT = 32  # elements of a last dimension that is long enough
+_LONGER = 4  # so many times longer another one must be
+_EXCHANGED = 16  # elements of an inner loop below which the binder exchanges it for the longest
+_ELEMENT, _STRIDED, _LINE = (
+    1.0,
+    1.5,
+    20.0,
+)  # cost of an element, of one that is not adjacent to the last, of a loop
+_BETTER = 0.8  # part of the cost at most that is left
+_KINDS = (ELEMENTWISE, BROADCAST_SUM, REDUCTION, MATMUL)
+
+
+class Layout(NamedTuple):
+    """An order of a buffer's dimensions.
+
+    Attributes
+    ----------
+    extents, before, after
+        Of each dimension that has several elements, and its stride in C order, and afterwards, in bytes.
+    """
+
+    extents: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    def moved(self, view: View) -> View | None:
+        """A view on the buffer as it is afterwards; `None` if one of its axes goes through several dimensions."""
+        places, offset = [], view.offset
+        for stride in self.before:
+            place, offset = divmod(offset, stride)
+            places.append(place)
+        reached = [(place, place) for place in places]
+        strides = []
+        for extent, stride in zip(view.shape, view.steps, strict=True):
+            d = self._dimension(stride)
+            if d is None:
+                return None
+            steps = stride // self.before[d]
+            low, high = reached[d]
+            far = steps * (extent - 1)
+            reached[d] = low + min(far, 0), high + max(far, 0)
+            strides.append(steps * self.after[d])
+        if offset or any(low < 0 or high >= n for (low, high), n in zip(reached, self.extents, strict=True)):
+            return None
+        begin = sum(place * stride for place, stride in zip(places, self.after, strict=True))
+        return view.as_strided(begin, view.shape, tuple(strides))
+
+    def _dimension(self, stride: int) -> int | None:
+        """The dimension that a stride is one of: the outermost whose own it is a multiple of."""
+        return next((d for d, before in enumerate(self.before) if stride % before == 0), None)
+
+
+def with_layouts(tape: TapeView) -> TapeView:
+    """Lay out what a recording computes as its loops go through it."""
+    candidates = _candidates(tape)
+    if not candidates:
+        return tape
+    chosen = _Chosen(tape, candidates)
+    return chosen.applied() if chosen.layouts else tape
+
+
+def _candidates(tape: TapeView) -> dict[int, Layout]:
+    """The buffers that could have another layout, with that."""
+    columns, live = tape.columns, tape.columns.live
+    written = columns.written[live]
+    large = (columns.bytes[written] >= _SMALLEST) & (columns.writers[written] == 1)
+    if not large.any():
+        return {}
+    kinds = kernel_table.op_column(columns.op[live], OP_KIND)
+    unable = ~np.isin(kinds, _KINDS)
+    fixed = np.zeros(len(columns.bytes) + 1, np.bool_)  # the last one is for NONE
+    fixed[written[unable]] = True
+    fixed[columns.read[live[unable]]] = True
+    fixed[columns.buffer[[*tape.inputs, *tape.outputs]]] = True
+    results = (tape.slots[slot] for slot in columns.result[live[large & ~fixed[written]]].tolist())
+    found = {slot.buffer: _longest_last(slot.view, tape.bytes(slot.buffer)) for slot in results}
+    return {buffer: layout for buffer, layout in found.items() if layout is not None}
+
+
+def _longest_last(view: View, bytes_: int) -> Layout | None:
+    """The layout with the longest dimension last, if the last one is short beside it.
+
+    The view shows the whole buffer in C order, once, or many times as a sum is added to its elements.
+    """
+    dims = [d for d, step in enumerate(view.steps) if step]
+    own = view.select_axes(dims)
+    if len(dims) < 2 or own.size < _SMALLEST or not own.covers(bytes_):
+        return None
+    longest = max(dims, key=lambda d: view.shape[d])
+    last = view.shape[dims[-1]]
+    if last >= _SHORT or view.shape[longest] < _LONGER * last:
+        return None
+    after, step = {}, view.itemsize
+    for d in (longest, *(d for d in reversed(dims) if d != longest)):
+        after[d] = step
+        step *= view.shape[d]
+    extents, before = (tuple(words[d] for d in dims) for words in (view.shape, view.strides))
+    return Layout(extents, before, tuple(after[d] for d in dims))
+
+
+class _Chosen:
+    """The layouts that are chosen.
+
+    Parameters
+    ----------
+    tape
+        A recording, or what passes have made of it.
+    candidates
+        Layouts by buffer.
+
+    Attributes
+    ----------
+    layouts
+        Those of the candidates that are possible, and that are worth it together.
+    """
+
+    def __init__(self, tape: TapeView, candidates: dict[int, Layout]) -> None:
+        self._tape = tape
+        self.layouts = candidates
+        self._users = self._instructions()
+        self._views = self._possible()
+        self._keep_better()
+
+    def _slots(self, i: int) -> list[int]:
+        """The slots of an instruction, its result last."""
+        columns = self._tape.columns
+        return [*(slot for slot in columns.operands[i].tolist() if slot >= 0), int(columns.result[i])]
+
+    def _instructions(self) -> list[int]:
+        """The live instructions that a candidate is an operand or the result of."""
+        columns, live = self._tape.columns, self._tape.columns.live
+        concerned = np.zeros(len(columns.bytes) + 1, np.bool_)
+        concerned[list(self.layouts)] = True
+        found: list[int] = live[
+            concerned[columns.written[live]] | concerned[columns.read[live]].any(1)
+        ].tolist()
+        return found
+
+    def _possible(self) -> dict[int, View]:
+        """The views on the candidates as they would be, by slot; a candidate with another view is none."""
+        slots = dict.fromkeys(slot for i in self._users for slot in self._slots(i))
+        views: dict[int, View] = {}
+        for slot in slots:
+            described = self._tape.slots[slot]
+            layout = self.layouts.get(described.buffer)
+            moved = layout.moved(described.view) if layout else None
+            if moved is not None:
+                views[slot] = moved
+            else:
+                self.layouts.pop(described.buffer, None)
+        for i in self._users:
+            for slot in self._unable(i, views):
+                self.layouts.pop(self._tape.slots[slot].buffer, None)
+        return self._kept(views)
+
+    def _kept(self, views: dict[int, View]) -> dict[int, View]:
+        return {slot: view for slot, view in views.items() if self._tape.slots[slot].buffer in self.layouts}
+
+    def _unable(self, i: int, views: dict[int, View]) -> Iterator[int]:
+        """The operands and results of a product that BLAS could not address."""
+        if _kind(self._tape, i) == MATMUL:
+            record = read(MatmulParams, self._tape.instructions[i].params)
+            for slot, strides in zip(self._slots(i), (record[3:5], record[5:7], record[7:9]), strict=True):
+                view = self._tape.slots[slot].view
+                if slot in views and (
+                    view.strides[-2:] != strides or view.itemsize not in views[slot].strides[-2:]
+                ):
+                    yield slot
+
+    # --- what it costs ---------------------------------------------------------------------------------------------
+
+    def _keep_better(self) -> None:
+        """Keep the layouts of buffers that meet in instructions where these become faster by them."""
+        for buffers, instructions in self._joined():
+            before = sum(self._cost(i, {}) for i in instructions)
+            if sum(self._cost(i, self._views) for i in instructions) > _BETTER * before:
+                for buffer in buffers:
+                    self.layouts.pop(buffer, None)
+        self._views = self._kept(self._views)
+
+    def _joined(self) -> list[tuple[set[int], list[int]]]:
+        """Buffers that meet in instructions, and these."""
+        groups: list[tuple[set[int], list[int]]] = []
+        for i in self._users:
+            buffers = {self._tape.slots[slot].buffer for slot in self._slots(i)} & self.layouts.keys()
+            near = [group for group in groups if group[0] & buffers]
+            groups = [group for group in groups if not group[0] & buffers]
+            numbers = [i, *(number for _, others in near for number in others)]
+            groups += [(buffers.union(*(others for others, _ in near)), numbers)] if buffers else []
+        return groups
+
+    def _cost(self, i: int, moved: dict[int, View]) -> float:
+        views = [moved.get(slot, self._tape.slots[slot].view) for slot in self._slots(i)]
+        return cost(_kind(self._tape, i), views)
+
+    # --- the tape --------------------------------------------------------------------------------------------------
+
+    def applied(self) -> TapeView:
+        """The tape with these layouts."""
+        slots, geometry = self._moved_slots()
+        instructions, strides = self._moved_products()
+        kept = (*self._tape.kept, geometry, strides)
+        return replace(self._tape, slots=slots, instructions=instructions, kept=kept)
+
+    def _moved_slots(self) -> tuple[Slots, np.ndarray]:
+        """The slots, and the extents and strides of those that have moved."""
+        slots, columns = self._tape.columns.slots, self._tape.columns
+        views, at = list(self._views.values()), columns.line[list(self._views)]
+        geometry = np.array([word for view in views for word in (*view.shape, *view.strides)], np.int64)
+        places = _places([2 * view.ndim for view in views])
+        lines = slots.lines.copy()
+        lines[at, 4] = [view.offset for view in views]
+        lines[at, 5], lines[at, 7] = geometry.ctypes.data + 8 * places, len(slots.pool) + places
+        return Slots(lines, np.concatenate([slots.pool, geometry])), geometry
+
+    def _moved_products(self) -> tuple[Instructions, np.ndarray]:
+        """The instructions, and the parameters of those that name strides."""
+        instructions = self._tape.columns.instructions
+        at = np.array([i for i in self._users if _kind(self._tape, i) == MATMUL], np.int64)
+        records = [self._product(i) for i in at.tolist()]
+        words = np.array([word for record in records for word in record], np.int64)
+        places, lines = _places(list(map(len, records))), instructions.lines.copy()
+        lines[at, 5], lines[at, 7] = words.ctypes.data + 8 * places, len(instructions.pool) + places
+        return Instructions(lines, np.concatenate([instructions.pool, words])), words
+
+    def _product(self, i: int) -> list[int]:
+        """The parameters of a product."""
+        words = list(read(MatmulParams, self._tape.instructions[i].params))
+        for slot, place in zip(self._slots(i), (3, 5, 7), strict=True):
+            if slot in self._views:
+                words[place : place + 2] = self._views[slot].strides[-2:]
+        return words
+
+
+def _places(lengths: Sequence[int]) -> np.ndarray:
+    """Where records of these lengths begin that lie one behind another."""
+    ends = np.cumsum(np.array(lengths, np.int64))
+    return ends - np.array(lengths, np.int64)
+
+
+def _kind(tape: TapeView, i: int) -> int:
+    return int(kernel_table.op_column(tape.columns.op[i : i + 1], OP_KIND)[0])

@@ -1,0 +1,16 @@
+"""Bound programs: forward, reverse and tangent streams, and the workspaces that they run in. Read `program` first.
+
+In reading order; each imports only those above it:
+
+    program                        the two streams
+    gradient                       programs with a reverse stream
+    packed_frames                  the words that kernels read
+    pullback                       the program of a pullback
+    tangent_frames                 frames of tangents
+    tangents                       programs with tangents, and how these lie in memory
+    jacobian_columns               the program of a Jacobian column by column
+    kinds                          the class of each kind
+    workspace                      the memory of one execution
+    workspace_image                workspaces that compiled code makes
+    handle                         what it knows a compiled function by
+"""

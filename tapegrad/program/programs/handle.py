@@ -1,0 +1,242 @@
+"""The handle of a compiled function: the words that compiled code and C call it by, and what they lead to."""
+
+import ctypes
+import weakref
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.codegen.translator.compiler import make_ready
+from tapegrad.engine.runtime.uncopied import Uncopied
+from tapegrad.engine.sweep.replays import handle_calls, workspace_pool
+from tapegrad.engine.sweep.replays import handle_fields as word
+from tapegrad.engine.tape.fields.view import View
+from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.program.programs.jacobian_columns import ColumnsProgram
+from tapegrad.program.programs.program import Program
+from tapegrad.program.programs.workspace_image import WorkspaceImage, image_of
+
+_SLOTS = 64  # workspaces that a way keeps at most
+_KINDS = {"replay_gradient": word.GRADIENT, "replay_jacobian": word.ROWS}
+_LINE_WORDS = word.SLOT_BYTES // 8
+
+
+class Source(NamedTuple):
+    """Where a way has one of the results.
+
+    Attributes
+    ----------
+    binding
+        The binding whose array it is, or a part of; -1: none.
+    offset
+        Where in that array it begins, in bytes.
+    array
+        A result that no instruction computes.
+    passed
+        The input that it is; -1: none.
+    """
+
+    binding: int = -1
+    offset: int = 0
+    array: np.ndarray | None = None
+    passed: int = -1
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it is the output in the workspace."""
+        return self.binding < 0 and self.array is None and self.passed < 0
+
+
+class Specialization(NamedTuple):
+    """A program, and where it has the results. A source that says nothing is the output in the workspace.
+
+    Attributes
+    ----------
+    order
+        The number of the argument that each binding of the caller's is.
+    """
+
+    program: Program
+    sources: list[Source]
+    order: list[int]
+
+
+class Handle(Uncopied):
+    """The handle of some programs that do the same, each for other outcomes of the guards.
+
+    Parameters
+    ----------
+    ways
+        The programs.
+    inputs, results
+        What the arguments look like.
+
+    Attributes
+    ----------
+    address
+        Address of the words of `engine.sweep.replays.handle_fields`.
+    """
+
+    def __init__(
+        self, ways: Sequence[Specialization], inputs: Sequence[View], results: Sequence[View]
+    ) -> None:
+        make_ready(workspace_pool.free_slots)
+        self.ways, self.inputs, self.results = list(ways), list(inputs), list(results)
+        self._kept: list[np.ndarray] = []
+        slots = [np.zeros((_SLOTS, _LINE_WORDS), np.int64) for _ in ways]
+        self._words = np.zeros(word.HANDLE_WORDS, np.int64)
+        self._fill_words(slots)
+        self.address = int(self._words.ctypes.data)
+        kept_words: list[np.ndarray] = []  # for those who may call it and keep nothing
+        self._escaped = kept_words
+        weakref.finalize(self, _free, slots, kept_words).atexit = False
+
+    @property
+    def failure_address(self) -> int:
+        """Address of the C function that says where the last call has stopped."""
+        return int(self._words[word.FAILURE])
+
+    def escape(self) -> None:
+        """Keep the words for ever: a call after the function is gone returns a status."""
+        if not self._escaped:
+            # Loaded now, for nothing may be compiled in a finaliser
+            freed = np.array([kernel_table.address_of(handle_calls.call_freed)], np.int64)
+            self._escaped += [self._words, self._sizes, freed]
+
+    def _keep(self, array: np.ndarray) -> int:
+        self._kept.append(array)
+        return int(array.ctypes.data)
+
+    def _keep_words(self, values: Sequence[int]) -> int:
+        return self._keep(np.array(list(values) or [0], np.int64))
+
+    def _fill_words(self, slots: list[np.ndarray]) -> None:
+        words, arguments = self._words, [*self.inputs, *self.results]
+        words[word.ENTRY] = kernel_table.address_of(handle_calls.call_handle)
+        words[word.FINITE_ENTRY] = kernel_table.address_of(handle_calls.call_finite)
+        words[word.NAN_ENTRY] = kernel_table.address_of(handle_calls.call_or_nan)
+        words[word.FAILURE] = kernel_table.address_of(handle_calls.failure)
+        words[word.EXTENTS] = self._keep_words([extent for view in arguments for extent in view.shape])
+        self._sizes = np.array([view.size for view in arguments], np.int64)
+        words[word.SIZES] = self._keep(self._sizes)
+        words[word.INPUTS], words[word.ARGUMENTS] = len(self.inputs), len(arguments)
+        words[word.DTYPES] = self._keep_words([DTYPE_CODES[view.dtype] for view in arguments])
+        words[word.BYTES] = self._keep_words([view.nbytes for view in arguments])
+        constants = _united([span for way in self.ways for span in _constants(way)])
+        words[word.CONSTANTS] = self._keep_words([end for span in constants for end in span])
+        words[word.CONSTANT_COUNT] = len(constants)
+        ways = np.zeros((len(self.ways), word.WAY_WORDS), np.int64)
+        for row, way, own in zip(ways, self.ways, slots, strict=True):
+            self._fill_way(row, way, own)
+        self._ways = ways
+        words[word.WAYS], words[word.WAY_COUNT] = self._keep(ways), len(ways)
+
+    def _fill_way(self, row: np.ndarray, way: Specialization, slots: np.ndarray) -> None:
+        image = image_of(way.program)
+        row[word.KIND] = _KINDS.get(way.program.entry, word.STREAMS)
+        row[word.IMAGE], row[word.IMAGE_WORDS] = self._keep(image.words), len(image.words)
+        row[word.PLACES], row[word.PLACE_COUNT] = self._keep(image.places), len(image.places)
+        row[word.WORKSPACE_BYTES] = image.bytes
+        row[word.SLOTS], row[word.SLOT_COUNT] = slots.ctypes.data, len(slots)
+        numbers = self._numbers(way)
+        row[word.PORTS] = self._keep_words(
+            [value for pair in zip(numbers, image.rooms, strict=True) for value in pair]
+        )
+        row[word.STOPPED_AT], row[word.SITES] = -1, self._keep_words(self._sites(way.program))
+        copies = self._copies(way, numbers, image)
+        row[word.COPIES] = self._keep_words([value for copy in copies for value in copy])
+        row[word.COPY_COUNT] = len(copies)
+        if isinstance(way.program, ColumnsProgram):
+            offsets = way.program.column_offsets()
+            row[word.COLUMNS] = self._keep_words([at if at < 0 else image.memory + at for at in offsets])
+
+    def _sites(self, program: Program) -> list[int]:
+        """For each row of the forward stream the address of a text that says where its guard is, 0 if it is none."""
+        places = program.recording.guard_lines
+        found = [0] * len(program.forward)
+        for row, number in program.guards.items():
+            text = str(places[number]) if number < len(places) else f"guard number {number} of its file"
+            found[row] = self._keep(np.frombuffer(text.encode() + b"\0", np.uint8))
+        return found
+
+    @property
+    def failed_calls(self) -> int:
+        """How many calls from compiled code and C have failed."""
+        return int(self._words[word.FAILED_CALLS])
+
+    def last_failures(self) -> list[str]:
+        """For each way on which a guard has failed, where the one is that has done so last."""
+        found = []
+        for row in self._ways:
+            if row[word.STOPPED_AT] >= 0:
+                address = ctypes.c_int64.from_address(int(row[word.SITES] + 8 * row[word.STOPPED_AT])).value
+                found.append(ctypes.string_at(address).decode())
+        return found
+
+    def _numbers(self, way: Specialization) -> list[int]:
+        """For each binding of a way the argument that it is, -1 for none."""
+        numbers = [*way.order, *[-1] * (len(way.program.bindings) - way.program.given)]
+        for k, source in enumerate(way.sources):
+            if self._is_whole(way, source, k) and numbers[source.binding] < 0:
+                numbers[source.binding] = len(self.inputs) + k
+        return numbers
+
+    def _is_whole(self, way: Specialization, source: Source, k: int) -> bool:
+        """Whether a result is the array of a binding, from its beginning to its end."""
+        return source.binding >= 0 and way.program.bindings[source.binding].nbytes == self.results[k].nbytes
+
+    def _copies(
+        self, way: Specialization, numbers: list[int], image: WorkspaceImage
+    ) -> list[tuple[int, int, int, int]]:
+        """The results that are copied: number of the argument, and where from; how many bytes."""
+        found = []
+        for number, (source, view) in enumerate(
+            zip(way.sources, self.results, strict=True), len(self.inputs)
+        ):
+            if source.binding >= 0 and numbers[source.binding] == number:
+                continue
+            found.append((number, *self._place(way, source, image), view.nbytes))
+        return sorted(found, key=lambda copy: copy[1] == word.IN_WORKSPACE)
+
+    def _place(self, way: Specialization, source: Source, image: WorkspaceImage) -> tuple[int, int]:
+        """Where a result is copied from."""
+        if source.array is not None:
+            return word.AT_ADDRESS, self._keep(source.array)
+        if source.passed >= 0:
+            return word.OF_ARGUMENT, source.passed
+        if source.binding >= 0:
+            return word.IN_WORKSPACE, image.rooms[source.binding] + source.offset
+        (offset, _), *_ = way.program.workspace_outputs()
+        return word.IN_WORKSPACE, image.memory + offset
+
+
+def _constants(way: Specialization) -> list[tuple[int, int]]:
+    """Return the first byte and the end of each array outside that a way reads."""
+    returned = [source.array for source in way.sources if source.array is not None]
+    return [*way.program.constants(), *(np.lib.array_utils.byte_bounds(array) for array in returned)]
+
+
+def _united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the unions of spans, in order."""
+    found: list[tuple[int, int]] = []
+    for start, stop in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(stop, found[-1][1])
+        else:
+            found.append((start, stop))
+    return found
+
+
+def _free(slots: list[np.ndarray], kept_words: list[np.ndarray]) -> None:
+    """Free the workspaces of a handle. If its words are kept, they lead to a function that says so."""
+    if kept_words:
+        words, _, freed = kept_words
+        words[[word.ENTRY, word.FINITE_ENTRY, word.NAN_ENTRY]] = freed
+    _FREED.extend(kept_words)
+    for each in slots:
+        workspace_pool.free_slots(int(each.ctypes.data), len(each))
+
+
+_FREED: list[np.ndarray] = []

@@ -1,0 +1,124 @@
+"""A workspace: memory for one execution of a program at a time, and the frames that point into it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.guard_pages import fenced_pages
+from tapegrad.engine.runtime.uncopied import Uncopied
+from tapegrad.engine.sweep.replays import replay
+from tapegrad.engine.tape.fields.layout import CONTROL, LIBRARY
+from tapegrad.engine.tape.fields.view import View
+from tapegrad.program.programs.packed_frames import PackedFrames, Places
+from tapegrad.program.programs.program import Program
+
+_ALIGNMENT = 64
+
+
+class Workspace(Uncopied):
+    """One of a program's workspaces.
+
+    Attributes
+    ----------
+    program
+        The program.
+    address
+        Address of the block of words that compiled code knows the workspace by.
+    base
+        Address of its memory.
+    bytes
+        Bytes that it takes.
+    outputs
+        The outputs that lie in its memory, as arrays on it.
+    value
+        The first of them, if there is one.
+    """
+
+    __slots__ = ("_keep", "_memory", "_words", "address", "base", "bytes", "outputs", "program", "value")
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        memory, base = _memory(program)
+        frames = PackedFrames(program)
+        (own, inside), *places = frames.relocations(len(program.bindings))
+        frames.words[own] = base + inside
+        streams = frames.rows(frames.words.ctypes.data)
+        bindings, kept = _bindings(program, frames.words, places)
+        self._words = np.zeros(replay.PROGRAM_WORDS, np.int64)
+        self._keep = (frames.words, streams, bindings, kept)
+        self.address = int(self._words.ctypes.data)
+        self.base = base
+        self.bytes = program.bytes + frames.words.nbytes + sum(rows.nbytes for rows in streams)
+        self._fill_words(program, streams, bindings)
+        self._memory = memory
+        self.outputs = [self._array(offset, view) for offset, view in program.workspace_outputs()]
+        self.value: Any = self.outputs[0] if self.outputs else None
+        program.begin_workspace(self.base)
+
+    def _fill_words(self, program: Program, streams: list[np.ndarray], bindings: np.ndarray) -> None:
+        words = self._words
+        words[replay.FORWARD], words[replay.FORWARD_COUNT] = streams[0].ctypes.data, len(streams[0])
+        words[replay.REVERSE], words[replay.REVERSE_COUNT] = streams[1].ctypes.data, len(streams[1])
+        words[replay.BINDINGS], words[replay.BINDING_COUNT] = bindings.ctypes.data, len(bindings)
+        words[replay.INPUTS] = program.given
+        tables = kernel_table.tables()
+        words[replay.LIBRARY], words[replay.CONTROL] = tables[LIBRARY], tables[CONTROL]
+        for number, value in program.workspace_words(self.base).items():
+            words[number] = value
+
+    def _array(self, offset: int, view: View) -> np.ndarray:
+        """An array on the workspace's memory."""
+        start = self.base - self._memory.ctypes.data + offset
+        return np.ndarray(view.shape, view.dtype, self._memory.data, start)
+
+    def run(self, given: Sequence[np.ndarray]) -> tuple[int, list[np.ndarray]]:
+        """Run the program on the arrays that the caller gives: its status, and new arrays of the results."""
+        bindings = self.program.bindings[self.program.given :]
+        results = [np.empty(binding.shape, binding.dtype) for binding in bindings]
+        arrays = (*given, *results)
+        # Looked up: the first call replaces it
+        status: int = getattr(replay, self.program.entry)(self.address, id(arrays))
+        return status, results
+
+    @property
+    def left(self) -> int:
+        """After how many replays one of them asks before it begins; 0: none does."""
+        return int(self._words[replay.LEFT])
+
+    @left.setter
+    def left(self, replays: int) -> None:
+        self._words[replay.LEFT] = replays
+
+    @property
+    def stopped_at(self) -> int:
+        """Number of the instruction of the forward stream at which the last execution stopped."""
+        return int(self._words[replay.STOPPED_AT])
+
+
+def _memory(program: Program) -> tuple[np.ndarray, int]:
+    """Memory, and the address of the first cache line that begins in it."""
+    if program.fences:
+        memory = fenced_pages(program.bytes, program.fences)
+    else:
+        memory = np.empty(program.bytes + _ALIGNMENT, np.uint8)
+    return memory, -(-memory.ctypes.data // _ALIGNMENT) * _ALIGNMENT
+
+
+def _bindings(
+    program: Program, frames: np.ndarray, places: list[Places]
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The words of the bindings, and the arrays that they point to."""
+    bindings = np.zeros((len(program.bindings), replay.BINDING_WORDS), np.int64)
+    kept: list[np.ndarray] = []
+    for k, (row, binding, (at, offsets)) in enumerate(zip(bindings, program.bindings, places, strict=True)):
+        extents = np.array(binding.shape, np.int64)
+        pairs = np.stack([frames.ctypes.data + 8 * at, offsets], axis=1).astype(np.int64)
+        kept += [extents, pairs]
+        row[replay.PORT_DESCR] = id(binding.dtype)
+        row[replay.PORT_NDIM], row[replay.PORT_EXTENTS] = len(binding.shape), extents.ctypes.data
+        row[replay.PORT_ITEM] = binding.dtype.itemsize
+        row[replay.PORT_RELOCATIONS], row[replay.PORT_RELOCATION_COUNT] = pairs.ctypes.data, len(pairs)
+        row[replay.PORT_ROW_BYTES] = program.row_bytes(k)
+    return bindings, kept

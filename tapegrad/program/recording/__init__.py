@@ -1,0 +1,9 @@
+"""Recordings: the signature of a call, and the tape that it leaves. Read `recording` first.
+
+In reading order; each imports only those above it:
+
+    calling                        how transforms call functions, and what those may return
+    recording                      the tape of a recording
+    static_arguments               arguments that are fixed in a recording
+    signature                      arguments of a recorded function
+"""

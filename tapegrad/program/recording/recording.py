@@ -1,0 +1,401 @@
+"""The tape of a function that is recorded for replay."""
+
+import linecache
+import sys
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.autodiff.custom.functions import Functions
+from tapegrad.autodiff.custom.op import CustomOp
+from tapegrad.engine import kernel_table
+from tapegrad.engine.codegen.translator.compiler import make_ready
+from tapegrad.engine.inspection.printing import names_of_leaves
+from tapegrad.engine.runtime.object_layouts import ARRAY_DATA
+from tapegrad.engine.sweep.derivatives import bind_recording
+from tapegrad.engine.sweep.eager import eager
+from tapegrad.engine.tape import release, slots
+from tapegrad.engine.tape.fields.columns import COLUMNS
+from tapegrad.engine.tape.fields.layout import B8, DIFFERENTIABLE, E_KERNEL, NONE, TRACED
+from tapegrad.engine.tape.memory import D_BUFFER
+from tapegrad.engine.tape.tape import DTYPE_CODES, words_at
+from tapegrad.errors import OuterTensorError, UnsupportedError
+from tapegrad.frontend.tensor.arrays import borrowed
+from tapegrad.frontend.tensor.description import Description
+from tapegrad.frontend.tensor.memory_order import copy_with_strides
+from tapegrad.frontend.tensor.modes import no_grad, thread
+from tapegrad.frontend.tensor.recorder import Recorder
+from tapegrad.frontend.tensor.tensor import Tensor, from_slot
+from tapegrad.frontend.words.frames import program_frame
+from tapegrad.ops import CODES
+from tapegrad.ops.params import GuardParams, TruthGuardParams
+from tapegrad.program.fusion.shown import InProgram, ShownSegment
+
+
+def has_same_outcome(
+    name: str, function: Callable[..., Any], operands: list[Tensor], outcome: Any
+) -> tuple[Tensor, bytes]:
+    """Record whether a function of arrays still gives an outcome: 1 where it does, by an op of its own.
+
+    Returns that, and the content of the outcome.
+    """
+    seen = _content(outcome)
+
+    def same(*arrays: np.ndarray) -> np.ndarray:
+        return np.asarray(float(_content(function(*arrays)) == seen))
+
+    with no_grad():
+        return CustomOp(Functions(name, same, None, None))(*operands), seen
+
+
+def _content(result: Any) -> bytes:
+    """All that tells one outcome from another: values, shapes and dtypes."""
+    if isinstance(result, tuple | list):
+        return repr([_content(each) for each in result]).encode()
+    if isinstance(result, np.ndarray | np.generic):
+        return f"{result.dtype.str} {result.shape} ".encode() + result.tobytes()
+    return repr(result).encode()
+
+
+_GUARD, _TRUTH = CODES["guard"], CODES["truth_guard"]
+_HEAD_WORDS = 6  # of NumPy's array object: data, number of dimensions, extents, strides, base, dtype
+_OWN_REFERENCES = (
+    4  # to an array that nobody but the tape has: from a table of its own, and from those who ask
+)
+
+
+Sites = dict[tuple[types.CodeType, int], set[int]]
+
+
+class Guard(NamedTuple):
+    """A guard that is not recorded yet.
+
+    Op and dtype code, slot of what is looked at, parameters, what was seen; and the place in the program that asked.
+    """
+
+    code: int
+    dtype: int
+    slot: int
+    params: Any
+    outcome: bytes
+    place: "SourceLine"
+
+
+class SourceLine(NamedTuple):
+    """A line of the user's program, or what is guarded beside it."""
+
+    file: str
+    line: int
+    subject: str = "the contents of an array that plain NumPy has computed from"
+
+    def __str__(self) -> str:
+        text = linecache.getline(self.file, self.line).strip()
+        return f"{self.file}, line {self.line}{f': {text}' if text else ''}" if self.file else self.subject
+
+
+_NOWHERE = SourceLine("", 0)
+_SHOWN_LINES = 30  # at the beginning and at the end of a long tape's repr
+
+
+def memory_of(array: np.ndarray) -> int:
+    """The id of the array that owns the memory which an array shows."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return id(array)
+
+
+class RecordedTape(Recorder):
+    """A tape on which everything is appended and nothing is forgotten.
+
+    Attributes
+    ----------
+    inputs
+        Slots of the arguments, in order.
+    outputs
+        Slots of the results that are computed, in order.
+    expected
+        What Python has seen of recorded integers and booleans, byte for byte; guards compare with it.
+    outcomes
+        What each guard has seen, in order: two recordings of a function part where these do.
+    asked_order
+        What depends on the order in memory of arguments, if anything does: then they must be in C order.
+    closes_over_leaf
+        Whether some Tensor from outside is one that a gradient can flow back from.
+    fused
+        For each program that was made of it, the segments that replays of that run.
+    guard_places
+        For each guard the place in the user's program that has asked for what it looks at.
+    sites
+        For each place in the user's code at which arrays became operands, the memory that they are in.
+    """
+
+    __slots__ = (
+        "_captured", "_entered", "_narrow", "_other", "_postponed", "_reordered", "_watched", "_wrapping",
+        "asked_order", "closes_over_leaf", "expected", "fused", "guard_lines", "inputs", "outcomes", "outputs",
+        "sites",
+    )  # fmt: skip
+    recording = True
+
+    def __init__(self, reordered: bool = False) -> None:
+        make_ready(release.close_tape)
+        super().__init__(kernel_table.tables(), all_live=True)
+        self.inputs: list[int] = []
+        self.outputs: list[int] = []
+        self.expected: list[np.ndarray] = []
+        self.outcomes: list[bytes] = []
+        self.guard_lines: list[SourceLine] = []
+        self.closes_over_leaf = False
+        self.asked_order = ""
+        self._reordered = reordered
+        self.fused: dict[Any, list[InProgram]] = {}
+        self.sites: Sites = {}
+        self.weak: set[int] = set()
+        self._captured: dict[int, tuple[Any, int]] = {}
+        self._other: dict[int, Tensor] = {}  # made here, of dtypes that no tape knows
+        self._narrow: list[tuple[np.ndarray, np.ndarray]] = []  # integers of other dtypes, as int64
+        self._postponed: list[Guard] | None = None
+        self._watched: dict[tuple[int, int], bytes] = {}
+        self._wrapping: set[int] = set()  # buffers of integers beyond int64
+        # Buffer, array, its contents when it entered
+        self._entered: list[tuple[int, np.ndarray, np.ndarray]] = []
+
+    @property
+    def segments(self) -> list[ShownSegment]:
+        """The segments that replays run in place of single instructions, of all programs that were made so far."""
+        found = [each for segments in list(self.fused.values()) for each in segments]
+        return [ShownSegment(each, lambda: names_of_leaves(self)) for each in found]
+
+    def __str__(self) -> str:
+        shown = [f"{number:3d}  {segment.summary}" for number, segment in enumerate(self.segments)]
+        return "\n".join([super().__str__(), *(["segments", *shown] if shown else [])])
+
+    def __repr__(self) -> str:
+        lines = str(self).split("\n")
+        left = len(lines) - 2 * _SHOWN_LINES
+        if left > 1:
+            lines[_SHOWN_LINES:-_SHOWN_LINES] = [f"... {left} more lines: print() shows them"]
+        return "\n".join([f"<tape of {len(self)} instructions>", *lines])
+
+    def _enter_array(self, array: np.ndarray, flags: int) -> int:
+        code = DTYPE_CODES.get(array.dtype)
+        if code is None:
+            raise UnsupportedError(
+                f"dtype {array.dtype} in a recorded function: use float64, float32, int64 or bool"
+            )
+        entered = slots.enter_array(self.header, id(array), code, flags)
+        if entered < 0:
+            raise ValueError(f"an array of shape {array.shape} has too many dimensions")
+        slot, buffer = entered & 0xFFFFFFFF, entered >> 32
+        self.owners[buffer] = array
+        if array.size:
+            self._entered.append((buffer, array, copy_with_strides(array)))
+        return int(slot)
+
+    def _note_operand(self, array: np.ndarray) -> None:
+        """Remember where in the user's code an array became an operand."""
+        frame = program_frame()
+        if frame is not None:
+            self.sites.setdefault((frame.f_code, frame.f_lasti), set()).add(memory_of(array))
+
+    @property
+    def occupied(self) -> int:
+        """Memory that the tape occupies, with the arrays that it alone has."""
+        entries = sum(width * max(len(self), 256) for _, width, _ in COLUMNS.values())
+        own: list[np.ndarray] = [*self.owners.values(), *self.expected, *(array for _, array in self._narrow)]
+        return entries + sum(array.nbytes for array in own if sys.getrefcount(array) <= _OWN_REFERENCES)
+
+    def add_input(
+        self, array: np.ndarray, dtype: np.dtype[Any] | None = None, weak: bool = False, wraps: bool = False
+    ) -> Tensor:
+        """An argument of the function as a Tensor.
+
+        Parameters
+        ----------
+        array
+            Its contents, in a dtype of the engine.
+        dtype
+            Its own dtype: of integers that the engine has as int64, another one.
+        weak, wraps
+            It is a Python number; it holds integers that are beyond int64.
+        """
+        flags = TRACED | (DIFFERENTIABLE if array.dtype.kind == "f" else 0)
+        slot = self._enter_array(array, flags)
+        bind_recording.hold(self.header, slot)
+        self.inputs.append(slot)
+        tensor = from_slot(self, slot)
+        tensor._array = array if dtype is None else array.astype(dtype, copy=False)
+        tensor._version = 0
+        if tensor._array is not array:
+            self._narrow.append((tensor._array, array))
+        if weak:
+            self.weak.add(slot)
+        if wraps:
+            self._wrapping.add(Description(self.header, slot)[D_BUFFER])
+        return tensor
+
+    def ask_memory_order(self, what: str) -> None:
+        """Note what depends on the order in memory of arguments; raise if they were given in another one than C."""
+        self.asked_order = what
+        self.check_memory_order(self._reordered)
+
+    def check_memory_order(self, reordered: bool) -> None:
+        """Raise if results depend on the order in memory of arguments, and these are in another one than C."""
+        if self.asked_order and reordered:
+            raise UnsupportedError(
+                f"{self.asked_order} in a function that is recorded for arguments in C order, and one of these"
+                " is in another order: write order='C' or order='F', or pass np.ascontiguousarray(a)"
+            )
+
+    def stand_in(self, array: np.ndarray) -> Tensor:
+        """A Tensor with these contents that is traced like an argument, and is none."""
+        flags = TRACED | (DIFFERENTIABLE if array.dtype.kind == "f" else 0)
+        slot = self._enter_array(array, flags)
+        bind_recording.hold(self.header, slot)
+        return from_slot(self, slot)
+
+    def enter_constant(self, array: np.ndarray) -> int:
+        """A slot for an array that nobody changes."""
+        slot = self._enter_array(array, 0)
+        bind_recording.hold(self.header, slot)
+        return slot
+
+    def is_weak(self, value: Any) -> bool:
+        """Whether a value stands for a Python number."""
+        return (
+            bool(self.weak) and isinstance(value, Tensor) and value._tape is self and value._slot in self.weak
+        )
+
+    def widened(self, array: np.ndarray) -> np.ndarray:
+        """The part of an int64 array of the engine's that holds what a view of an argument of narrow integers shows."""
+        for narrow, wide in self._narrow:
+            if np.may_share_memory(narrow, array):
+                item = narrow.itemsize
+                offset = (array.ctypes.data - narrow.ctypes.data) // item
+                strides = tuple(stride // item * wide.itemsize for stride in array.strides)
+                return np.ndarray(array.shape, wide.dtype, wide, offset * wide.itemsize, strides)
+        return array
+
+    def wraps(self, tensor: Tensor) -> bool:
+        """Whether the engine has a Tensor's integers modulo 2**64 only."""
+        return bool(self._wrapping) and tensor._describe()[D_BUFFER] in self._wrapping
+
+    def adopt(self, tensor: Tensor) -> None:
+        """Take in a Tensor that is made from an array while recording."""
+        assert tensor._array is not None
+        if tensor._array.dtype not in DTYPE_CODES:
+            self._other[id(tensor)] = tensor
+            return
+        self._note_operand(tensor._array)
+        slot = self._enter_array(tensor._array, 0 if tensor._constant else DIFFERENTIABLE)
+        tensor._tape, tensor._slot = self, slot
+
+    def has_made(self, tensor: Tensor) -> bool:
+        """Whether a Tensor was made while recording: a write to it is repeated by each replay."""
+        return tensor._tape is self or id(tensor) in self._other
+
+    def capture(self, tensor: Tensor) -> int:
+        """The slot of a Tensor from outside: a constant that is read where it lies at each replay."""
+        self.closes_over_leaf |= thread.mode.differentiate and not tensor.constant
+        self._note_operand(tensor.data_or_traced())
+        known = self._captured.get(id(tensor))
+        if known is not None:
+            return known[1]
+        if tensor._tape is not None and tensor._tape.recording:
+            raise OuterTensorError("a Tensor of one recording was used in another; pass it as an argument")
+        array = tensor.data_or_traced()
+        slot = self._enter_array(array, 0)
+        bind_recording.hold(self.header, slot)
+        self._captured[id(tensor)] = (tensor, slot)
+        return slot
+
+    def guard(
+        self, code: int, dtype: int, slot: int, params: Any, outcome: bytes, place: SourceLine | None = None
+    ) -> None:
+        """Record that a replay must find the same in a slot; by default for the line that is executed now."""
+        place = _here() if place is None else place
+        if self._postponed is not None:
+            bind_recording.hold(self.header, slot)
+            self._postponed.append(Guard(code, dtype, slot, params, outcome, place))
+            return
+        self.outcomes.append(outcome)
+        self.guard_lines.append(place)
+        # The result is nothing but what keeps the instruction alive: its handle is never dropped.
+        result = slots.allocate(self.header, B8, (), False)
+        words = kernel_table.params_words(code, params)
+        arguments = (self.header, code, result, slot, NONE, NONE, words, False)
+        if eager.record_out(*arguments) == E_KERNEL:
+            kernel_table.load_code(code, dtype, 0)
+            eager.record_out(*arguments)
+
+    @contextmanager
+    def postponing_guards(self) -> Iterator[list[Guard]]:
+        """A context in which guards are not recorded but put in a list, for the caller to record."""
+        before, self._postponed = self._postponed, []
+        try:
+            yield self._postponed
+        finally:
+            self._postponed = before
+
+    def guard_bytes(self, dtype: int, slot: int, array: np.ndarray, place: SourceLine | None = None) -> None:
+        """Record that a replay must find the bytes of a contiguous `array` in a slot."""
+        expected = array.copy()
+        self.expected.append(expected)
+        params = GuardParams(expected.nbytes, expected.ctypes.data)
+        self.guard(_GUARD, dtype, slot, params, expected.tobytes(), place)
+
+    def guard_outcome(
+        self, name: str, function: Callable[..., Any], operands: list[Tensor], outcome: Any
+    ) -> None:
+        """Record that a function of arrays, called `name`, must say the same of the operands in a replay."""
+        held, seen = has_same_outcome(name, function, operands, outcome)
+        self.guard(_TRUTH, DTYPE_CODES[held.dtype], held._slot_on(self), TruthGuardParams(1), seen)
+
+    def watch(self, array: np.ndarray, place: SourceLine = _NOWHERE) -> None:
+        """Guard the contents of an array that are used now, once for all: as an index, or converted by NumPy."""
+        if array.size == 0:
+            return
+        # With gaps: at worst that records anew without need
+        low, high = np.lib.array_utils.byte_bounds(array)
+        self._watch_bytes(array, low, high - low, place)
+
+    def watch_head(self, array: np.ndarray, place: SourceLine = _NOWHERE) -> None:
+        """Guard where an array lies, its shape, its strides and its dtype, which may be set in place."""
+        head = id(array) + ARRAY_DATA
+        self._watch_bytes(array, head, 8 * _HEAD_WORDS, place)
+        _, ndim, extents, strides = words_at(head, 4).tolist()
+        if ndim & 0xFFFFFFFF:
+            bytes_ = 8 * (ndim & 0xFFFFFFFF)
+            self._watch_bytes(array, extents, bytes_, place)
+            self._watch_bytes(array, strides, bytes_, place)
+
+    def _watch_bytes(self, owner: np.ndarray, address: int, bytes_: int, place: SourceLine) -> None:
+        """Guard memory that lives as long as an array."""
+        plain = borrowed(owner, address, bytes_)
+        known = self._watched.get((address, bytes_))
+        if known is None or known != plain.tobytes():
+            self._watched[address, bytes_] = plain.tobytes()
+            self.guard_bytes(B8, self._enter_array(plain, 0), plain, place)
+
+    def settle(self) -> None:
+        """End of the recording: arrays that the function has changed since it used them are replaced by what they were.
+
+        All others are read where they lie at each replay.
+        """
+        primal = words_at(int(self._words[COLUMNS["primal"][0]]), len(self.column("primal")))
+        for buffer, array, seen in self._entered:
+            begin = np.lib.array_utils.byte_bounds(array)[0]
+            if primal[buffer] == begin and array.tobytes() != seen.tobytes():
+                primal[buffer] = np.lib.array_utils.byte_bounds(seen)[0]
+                self.owners[buffer] = seen
+        self._entered.clear()
+        self._other.clear()
+        bind_recording.forget_results(self.header)
+
+
+def _here() -> SourceLine:
+    """The line of the user's program that is executed now."""
+    frame = program_frame()
+    return _NOWHERE if frame is None else SourceLine(frame.f_code.co_filename, frame.f_lineno)

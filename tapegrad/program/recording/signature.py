@@ -1,0 +1,179 @@
+"""Arguments of a recorded function: which are arrays, which are fixed, and what they must look like."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
+from tapegrad.frontend.tensor.array_checks import check_dtype, refuse_subclass
+from tapegrad.frontend.tensor.memory_order import is_reordered
+from tapegrad.frontend.tensor.static_keys import static_key
+from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.program.recording.static_arguments import NOTHING, Static
+from tapegrad.pytree import LEAF, asides, flatten
+
+_INTEGERS = np.dtype(np.int64)
+
+
+@dataclass(frozen=True)
+class ArgSpec:
+    """What an array argument was given as, where the engine's array does not say it.
+
+    Attributes
+    ----------
+    dtype
+        Its own dtype.
+    weak
+        It is a Python number, which takes the dtype of what it meets.
+    wraps
+        It holds integers that are beyond those of the engine, which has them modulo 2**64.
+    """
+
+    dtype: np.dtype[Any]
+    weak: bool = False
+    wraps: bool = False
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments of a call, taken apart.
+
+    Attributes
+    ----------
+    key
+        What a recording depends on: structure, shapes and dtypes of arrays, values of everything else. Hashable.
+    arrays
+        The array leaves, in C order and of a dtype of the engine.
+    looks
+        For each of these, what it was given as.
+    places
+        For each leaf, its number among the arrays, or -1.
+    leaves
+        All leaves as they were given; an argument that is static is one leaf.
+    starts
+        For each positional argument, the number of its first leaf.
+    definition
+        The structure of ``(args, kwargs)``.
+    reordered
+        Whether an array was not given in C order, but in another one.
+    """
+
+    key: Any
+    arrays: list[np.ndarray]
+    looks: list[ArgSpec]
+    places: list[int]
+    leaves: list[Any]
+    starts: list[int]
+    definition: Any
+    reordered: bool
+
+    @property
+    def objects(self) -> list[Any]:
+        """The leaves that are fixed and may have attributes or parts that change."""
+        fixed = (leaf for leaf, place in zip(self.leaves, self.places, strict=True) if place < 0)
+        return [leaf for leaf in fixed if not isinstance(leaf, bool | int | str | bytes | None)]
+
+    @property
+    def pattern(self) -> Any:
+        """The key without the values of integers; `None` if there are none among the arguments."""
+        if not any(_is_integer(part) for part in self.key):
+            return None
+        return tuple(int if _is_integer(part) else part for part in self.key)
+
+
+def flatten_args(args: tuple[Any, ...], kwargs: dict[str, Any], static: Static = NOTHING) -> Arguments:
+    """Flatten the arguments of a call. Arrays, NumPy scalars and floats are traced, all else is fixed."""
+    leaves, starts, fixed, definition = _flattened(args, kwargs, static)
+    arrays: list[np.ndarray] = []
+    looks: list[ArgSpec] = []
+    places: list[int] = []
+    key: list[Any] = [definition, *map(_aside_key, asides(definition))]
+    reordered = False
+    for number, leaf in enumerate(leaves):
+        array = None if number in fixed else _as_array(leaf)
+        if array is None:
+            key.append(("static", static_key(leaf)) if number in fixed else static_key(leaf))
+            places.append(-1)
+        else:
+            look = _look(leaf, array)
+            key.append((array.shape, look))
+            places.append(len(arrays))
+            arrays.append(array)
+            looks.append(look)
+            reordered |= array is not leaf and isinstance(leaf, np.ndarray) and is_reordered(leaf)
+    return Arguments(tuple(key), arrays, looks, places, leaves, starts, definition, reordered)
+
+
+def _flattened(
+    args: tuple[Any, ...], kwargs: dict[str, Any], static: Static
+) -> tuple[list[Any], list[int], set[int], Any]:
+    """The leaves, where each positional argument begins, which leaves are static, and the structure."""
+    leaves: list[Any] = []
+    starts: list[int] = []
+    fixed: set[int] = set()
+    definitions: list[Any] = []
+    names = sorted(kwargs)
+    for place, value in [*enumerate(args), *((name, kwargs[name]) for name in names)]:
+        starts.append(len(leaves))
+        if place in static.numbers or place in static.names:
+            fixed.add(len(leaves))
+            leaves.append(value)
+            definitions.append(LEAF)
+        else:
+            found, definition = flatten(value)
+            leaves += found
+            definitions.append(definition)
+    positional = (tuple, tuple(definitions[: len(args)]))
+    _, (_, _, _, aside) = flatten(dict.fromkeys(kwargs))
+    named = (dict, tuple(definitions[len(args) :]), tuple(names), aside)
+    return leaves, starts, fixed, (tuple, (positional, named))
+
+
+def _aside_key(aside: Any) -> Any:
+    """What a function can tell of a container beside its parts: the order of its keys, and its attributes."""
+    kind, given = aside
+    keys = tuple((type(key), key) for key in given.order)
+    attributes = given.attributes if isinstance(given.attributes, dict) else None
+    return kind, keys, static_key(attributes), static_key(given.extra)
+
+
+def _look(leaf: Any, array: np.ndarray) -> ArgSpec:
+    """What an array of the engine's was given as."""
+    if not isinstance(leaf, np.ndarray | np.generic):
+        return ArgSpec(array.dtype, weak=True)
+    wraps = leaf.dtype.kind == "u" and leaf.dtype.itemsize == 8 and bool((array < 0).any())
+    return ArgSpec(leaf.dtype.newbyteorder("="), wraps=wraps)
+
+
+def _is_integer(part: Any) -> bool:
+    return isinstance(part, tuple) and part[0] is int
+
+
+def numpy_scalar(array: np.ndarray) -> Any:
+    """A result as it is returned: an array, or a NumPy scalar where there are no dimensions."""
+    return array[()] if array.ndim == 0 else array
+
+
+def has_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether some leaf of the arguments is a Tensor."""
+    if not kwargs and all(type(arg) is np.ndarray for arg in args):
+        return False
+    leaves, _ = flatten((args, kwargs))
+    return any(is_tensor(leaf) for leaf in leaves)
+
+
+def _as_array(leaf: Any) -> np.ndarray | None:
+    """A leaf that is traced, as an array the engine can read where it lies; `None` for one that is fixed."""
+    if not isinstance(leaf, float | np.ndarray | np.generic) or isinstance(leaf, str | bytes):
+        return None
+    refuse_subclass(leaf, "argument of a recorded function")
+    array = np.asarray(leaf)
+    check_dtype(array.dtype, "argument of a recorded function")
+    if array.dtype.kind in "iu":
+        array = array.astype(_INTEGERS, copy=False)
+    if not (array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative):
+        array = np.array(array, array.dtype.newbyteorder("="), order="C")
+    canonical = DTYPES[DTYPE_CODES[array.dtype]]
+    # Compiled code knows dtypes by their numbers, and int64 has two where it is also `longlong`.
+    return array if array.dtype is canonical else array.view(canonical)

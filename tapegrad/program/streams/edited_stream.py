@@ -1,0 +1,80 @@
+"""A stream made of bound rows: some of them several times with other words, and rows of no op between."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.lines.fill import zero_fill
+from tapegrad.engine.tape.fields.layout import NONE
+from tapegrad.program.streams.stream import RUN_FORWARD, InstructionStream, is_one_line, joined, sums
+
+
+class EditedStream:
+    """A stream that is made row by row.
+
+    Parameters
+    ----------
+    bound
+        The rows that it is made of.
+    """
+
+    def __init__(self, bound: InstructionStream) -> None:
+        self.bound = bound
+        self._sums, self._lines = sums(bound).tolist(), is_one_line(bound).tolist()
+        self._taken: list[int] = []  # for each row the bound one that it is made of
+        self._words: list[tuple[int, int, int]] = []  # row, word, value
+        self._kernels: list[tuple[int, int]] = []  # of rows of no op
+        self._kept: list[np.ndarray] = []
+        self._zeros: dict[int, int] = {}
+
+    def add(self, k: int, words: Mapping[int, int], kernel: int = 0) -> None:
+        """Add bound row `k` with other words, for a kernel that is not an op's if one is given."""
+        row = len(self._taken)
+        self._words += [(row, at, value) for at, value in words.items()]
+        if kernel:
+            self._kernels.append((row, kernel))
+        self._taken.append(k)
+
+    def begun_sum(self, k: int, address: int, bytes_: int) -> dict[int, int]:
+        """See to it that bound row `k` begins at zero, if it is a sum; the words that say so, or none behind a fill."""
+        if not self._sums[k]:
+            return {}
+        if self._lines[k]:
+            return {word.STORE: int(self.bound.frames[k, word.STORE]) | 1}
+        self.fill(address, bytes_)
+        return {}
+
+    def fill(self, address: int, bytes_: int) -> None:
+        """Add a row that sets memory to zero."""
+        self.add_plain({word.COUNT: bytes_, word.Y_BAR: address}, kernel_table.address_of(zero_fill))
+
+    def add_plain(self, words: Mapping[int, int], kernel: int) -> None:
+        """Add a row of no op with these words alone."""
+        self.add(-1, words, kernel)
+
+    def parameters(self, values: list[int]) -> int:
+        """Address of parameters."""
+        self._kept.append(np.array(values, np.int64))
+        return int(self._kept[-1].ctypes.data)
+
+    def zeros(self, bytes_: int) -> int:
+        """Address of zeros, for operands without a tangent."""
+        if bytes_ not in self._zeros:
+            self._zeros[bytes_] = self.parameters([0] * (bytes_ // 8 + 1))
+        return self._zeros[bytes_]
+
+    def made(self) -> InstructionStream:
+        """The stream."""
+        blank = InstructionStream(np.zeros((1, word.WORDS), np.int64))
+        stream = joined([self.bound, blank]).taking(self._taken)
+        if self._words:
+            rows, words, values = np.array(self._words, np.int64).T
+            stream.frames[rows, words] = values
+        for row, kernel in self._kernels:
+            stream.op[row], stream.direction[row] = NONE, RUN_FORWARD
+            stream.kernels[row] = kernel
+            stream.elements[row] = stream.frames[row, word.COUNT]
+        stream.kept += self._kept
+        return stream

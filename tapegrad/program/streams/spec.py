@@ -1,0 +1,40 @@
+"""What a program is made for."""
+
+from dataclasses import dataclass
+
+# The kinds of programs; each has a class in `program.programs.kinds`.
+FORWARD = "forward"
+VALUE_AND_GRAD = "value_and_grad"
+JACREV = "jacrev"
+JVP = "jvp"
+JACFWD = "jacfwd"
+VJP = "vjp"
+COLUMNS = "columns"
+
+# Whether the rows of a program are brought together in segments.
+NEVER = "never"
+IF_KNOWN = "if known"
+NOW = "now"
+
+
+@dataclass(frozen=True)
+class ProgramSpec:
+    """What a program computes of a recording.
+
+    Attributes
+    ----------
+    kind
+        FORWARD: the outputs. VALUE_AND_GRAD: value and gradient of the first output. JACREV, JACFWD: its Jacobian, by
+        reverse or forward sweeps. COLUMNS: the same by forward sweeps, left in the workspace. JVP: tangents of all
+        outputs along tangents of the inputs that are given. VJP: the outputs, and the gradient for cotangents of them
+        that are given later.
+    wrt
+        Numbers of the inputs to differentiate by.
+    values
+        Of JVP, JACFWD and COLUMNS: whether the outputs are wanted, too. Of VALUE_AND_GRAD and JACREV: whether those
+        after the first are.
+    """
+
+    kind: str = FORWARD
+    wrt: tuple[int, ...] = ()
+    values: bool = False

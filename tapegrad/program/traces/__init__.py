@@ -1,0 +1,10 @@
+"""Traces: a function that was run on a tape, the programs made of it, and what it says of itself.
+
+In reading order; each imports only those above it:
+
+    listing                        tuples that are printed as tables
+    explained                      which recordings a function has, which guards these have
+    trace                          a function that was run on it
+    trace_cache                    the recordings that a function keeps
+    watched                        what a recorded function is watched for, by name
+"""

@@ -1,0 +1,316 @@
+"""Record a function: run it once with Tensors on a tape of its own."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.codegen.translator.compiler import EVERY_COMPUTATION, EVERY_RECORDING, expect_group
+from tapegrad.engine.inspection import verify
+from tapegrad.engine.inspection.tape_view import TapeView, read_tape
+from tapegrad.engine.runtime.uncopied import Uncopied
+from tapegrad.engine.sweep.derivatives import bind_recording
+from tapegrad.engine.tape.fields.layout import NONE
+from tapegrad.engine.tape.memory import D_BUFFER, D_PRODUCER
+from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.frontend.conversions.conversion import concrete_array
+from tapegrad.frontend.recording.shape import contiguous
+from tapegrad.frontend.tensor.description import Description
+from tapegrad.frontend.tensor.modes import recording as recording_on
+from tapegrad.frontend.tensor.modes import restoring
+from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.program import passes
+from tapegrad.program.captured.reach import Reach
+from tapegrad.program.dataflow.follow import arrays_used
+from tapegrad.program.fusion.policy import Waiting, fusion_of
+from tapegrad.program.passes.layouts import with_layouts
+from tapegrad.program.programs.kinds import make_program
+from tapegrad.program.programs.program import Program
+from tapegrad.program.programs.workspace import Workspace
+from tapegrad.program.recording.calling import call
+from tapegrad.program.recording.recording import RecordedTape, SourceLine
+from tapegrad.program.recording.signature import Arguments, numpy_scalar
+from tapegrad.program.streams.spec import IF_KNOWN, NOW, ProgramSpec
+from tapegrad.pytree import flatten, unflatten
+
+_CONTENTS = "the contents of {}, an array that plain NumPy has computed from"
+# What a recording occupies beside its arrays: Python's objects, and for each instruction what a program binds.
+_RECORDING_BYTES, _INSTRUCTION_BYTES = 40_000, 2_000
+
+
+class Trace(Uncopied):
+    """A function as it ran once: its tape, what it returned, and the programs made of that.
+
+    Attributes
+    ----------
+    outcomes
+        What the guards on the way have seen.
+    output_slots
+        Slots of the results that are computed.
+    bytes
+        Memory that it occupies, with its programs and workspaces.
+    counted
+        How much of that has been counted by those who keep it.
+    paths
+        For those who replay it: what they have made to do so fast.
+    over_lanes
+        What `vmap` has made of it.
+    number
+        How many were made of the function and its transforms when this one was, itself included.
+    told
+        What `explain` says of it: what its arguments looked like, and why it was made.
+    nanoseconds
+        What its last replay took that Python has run.
+    """
+
+    @restoring
+    def __init__(self, function: Callable[..., Any], arguments: Arguments, fuse: bool | None = None) -> None:
+        expect_group(EVERY_COMPUTATION)
+        expect_group(EVERY_RECORDING)
+        self.recording = RecordedTape(arguments.reordered)
+        self._programs: dict[Any, Program] = {}
+        self._tape: TapeView | None = None
+        self._free: dict[Any, list[Workspace]] = {}
+        self._fusion = fusion_of(fuse)
+        self._waiting: dict[Any, Waiting] = {}
+        self._looks = arguments.looks
+        self.over_lanes: dict[Any, Any] = {}
+        self.told: tuple[str, str] | None = None
+        self.number = 0
+        self.nanoseconds = 0
+        with recording_on(self.recording):
+            tensors = [
+                self.recording.add_input(array.copy(), look.dtype, look.weak, look.wraps)
+                for array, look in zip(arguments.arrays, arguments.looks, strict=True)
+            ]
+            leaves = [
+                leaf if place < 0 else tensors[place]
+                for leaf, place in zip(arguments.leaves, arguments.places, strict=True)
+            ]
+            args, kwargs = unflatten(arguments.definition, leaves)
+            results, self._definition = flatten(call(function, args, kwargs))
+            self.output_slots: list[int] = []
+            self._results = [self._take_result(value) for value in results]
+            self.recording.settle()
+        self.outcomes = tuple(self.recording.outcomes)
+        self.bytes = _RECORDING_BYTES + self.recording.occupied
+        self.counted = 0
+        self.paths: dict[Any, Any] = {}
+
+    def watch_arrays(self, function: Any, seen: Reach, given: list[Any]) -> None:
+        """Guard the arrays that the function sees: how they lie, and the contents of those it may read by itself."""
+        for number, array in seen.arrays.items():
+            self.recording.watch_head(array, _guarded("the layout of {}", seen.paths.get(number)))
+        for array in arrays_used(function, seen, given, self.recording.sites):
+            self.recording.watch(array, _guarded(_CONTENTS, seen.paths.get(id(array))))
+        self.outcomes = tuple(self.recording.outcomes)
+
+    def _take_result(self, value: Any) -> Any:
+        """A result as the number of an output, or as what does not depend on the arguments."""
+        if not is_tensor(value) or value._tape is not self.recording:
+            return ConstantOutput(value)
+        slot = value._slot_on(self.recording)
+        if value.dtype.kind != "f" and slot in self.recording.inputs:
+            number = self.recording.inputs.index(slot)
+            return PassthroughOutput(number, self._looks[number].dtype)
+        if value.dtype not in DTYPE_CODES:
+            return ConstantOutput(concrete_array(value, "a result").copy())
+        if not self._has_own_buffer(value):
+            value = contiguous(value)
+            slot = value._slot
+        bind_recording.hold(self.recording.header, slot)
+        self.output_slots.append(slot)
+        self.recording.outputs.append(slot)
+        return len(self.output_slots) - 1
+
+    def _has_own_buffer(self, value: Any) -> bool:
+        """Whether a result is the whole of a buffer that an instruction writes and no other result shows."""
+        description = value._describe()
+        buffer = description[D_BUFFER]
+        taken = {self._buffer(slot) for slot in self.output_slots}
+        header = self.recording.header
+        return (
+            description[D_PRODUCER] != NONE
+            and bool(bind_recording.covers(header, value._slot))
+            and buffer not in taken
+        )
+
+    def _buffer(self, slot: int) -> int:
+        return Description(self.recording.header, slot)[D_BUFFER]
+
+    @property
+    def only_output(self) -> int:
+        """Number of the one result, -1 if the function returned something else than one float Tensor."""
+        is_float = self.single and Description(self.recording.header, self.output_slots[0]).dtype.kind == "f"
+        return 0 if is_float else -1
+
+    @property
+    def value_output(self) -> int:
+        """Number of the first of two results, -1 if the function returned something else than a float Tensor and aux.
+
+        The first is output number 0, for outputs are counted from left to right.
+        """
+        pair = self._definition is not None and self._definition[0] is tuple and len(self._definition[1]) == 2
+        if not pair or self._definition[1][0] is not None or not isinstance(self._results[0], int):
+            return -1
+        return 0 if Description(self.recording.header, self.output_slots[0]).dtype.kind == "f" else -1
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """Shape of the first output."""
+        return Description(self.recording.header, self.output_slots[0]).shape
+
+    @property
+    def single(self) -> bool:
+        """Whether the function returned one value that is computed, in no structure."""
+        return self._definition is None and bool(self.output_slots)
+
+    @property
+    def results(self) -> list[Any]:
+        """Return for each leaf of the result an output's number, a `PassthroughOutput` or a `ConstantOutput`."""
+        return self._results
+
+    @property
+    def is_tuple(self) -> bool:
+        """Whether the function returned a tuple, each part of which is computed, in no structure."""
+        definition = self._definition
+        flat = definition is not None and definition[0] is tuple and not any(definition[1])
+        return flat and len(self.output_slots) == len(self._results) > 0
+
+    @property
+    def computed(self) -> list[int]:
+        """Which of the leaves of the function's result are the outputs, in order."""
+        return [k for k, result in enumerate(self._results) if isinstance(result, int)]
+
+    def tangents(self, inputs: list[np.ndarray], tangents: list[np.ndarray]) -> Any:
+        """What the function returns, with these tangents in place of its outputs, and zeros for what is fixed."""
+        values = [
+            numpy_scalar(tangents[r]) if isinstance(r, int) else r.tangent(inputs) for r in self._results
+        ]
+        return unflatten(self._definition, values)
+
+    def input_shape(self, k: int) -> tuple[int, ...]:
+        """Shape of input number `k`."""
+        return Description(self.recording.header, self.recording.inputs[k]).shape
+
+    def result(self, inputs: list[np.ndarray], outputs: list[np.ndarray]) -> Any:
+        """What the function returns for these inputs, with these arrays for its outputs."""
+        values = [numpy_scalar(outputs[r]) if isinstance(r, int) else r.value(inputs) for r in self._results]
+        return unflatten(self._definition, values)
+
+    # --- programs ----------------------------------------------------------------------------------------------
+
+    @property
+    def tape(self) -> TapeView:
+        """The recording, and what passes have made of it."""
+        if self._tape is None:
+            verify.check_if_enabled(self.recording)
+            self._tape = optimized(read_tape(self.recording))
+        return self._tape
+
+    @property
+    def fusion(self) -> str:
+        """When rows of its programs are brought together in segments."""
+        return self._fusion
+
+    def program(self, spec: ProgramSpec) -> Program:
+        """The program for a spec."""
+        known = self._programs.get(spec)
+        if known is None:
+            if self._tape is not None:  # otherwise it is checked when it is read
+                verify.check_if_enabled(self.recording)
+            known = self._programs[spec] = make_program(self.recording, self.tape, spec, self._fusion)
+            self.recording.fused[spec] = known.segments()
+            self.bytes += _INSTRUCTION_BYTES * len(self.recording)
+            if self._fusion == IF_KNOWN and not known.fused:
+                waiting = Waiting((known.forward, known.reverse), functools.partial(self._fuse, spec))
+                if waiting.replays:
+                    self._waiting[spec] = waiting
+        return known
+
+    def _fuse(self, spec: ProgramSpec) -> None:
+        """Put a fused program in the place of the one for a spec."""
+        fused = make_program(self.recording, self.tape, spec, NOW)
+        workspace = Workspace(fused)
+        self._programs[spec] = fused
+        self.recording.fused[spec] = fused.segments()
+        self._waiting.pop(spec, None)
+        self.workspaces(spec)[:] = [workspace]
+
+    def take_workspace(self, spec: ProgramSpec) -> Workspace:
+        """A workspace that is not in use, or a new one. It is put back by appending it to `workspaces`."""
+        program, free = self.program(spec), self.workspaces(spec)
+        try:
+            while (workspace := free.pop()).program is not program:
+                pass  # of the program before it was fused
+        except IndexError:
+            workspace = Workspace(program)
+            self.bytes += workspace.bytes
+            if spec in self._waiting:
+                workspace.left = self._waiting[spec].replays
+        if workspace.left == 0:
+            self.is_due(spec, workspace)
+        return workspace
+
+    def is_due(self, spec: ProgramSpec, workspace: Workspace) -> None:
+        """So many replays are over as the workspace was told: see whether the program should be fused."""
+        waiting = self._waiting.get(spec)
+        if waiting is not None:
+            workspace.left = waiting.ask()
+
+    def workspaces(self, spec: ProgramSpec) -> list[Workspace]:
+        """The workspaces of a program that are not in use. Taking from the list and putting back is atomic."""
+        return self._free.setdefault(spec, [])
+
+
+def _guarded(text: str, path: Any) -> SourceLine:
+    """Describe a guard that no line of the program has asked for: on an array that it closes over."""
+    return SourceLine("", 0, text.format(path or "an array"))
+
+
+def optimized(tape: TapeView) -> TapeView:
+    """Run the passes; what each returns is verified if checks are switched on. Then lay out what is computed."""
+    for run in passes.PASSES:
+        before, tape = tape, run(tape)
+        if verify.switch.on:
+            verify.check_pass(run.__name__, before, tape)
+    return with_layouts(tape)
+
+
+class ConstantOutput:
+    """A result that no replay computes. Of arrays and Tensors each replay returns a copy."""
+
+    def __init__(self, value: Any) -> None:
+        self.fixed = value
+
+    def tangent(self, inputs: list[np.ndarray]) -> Any:
+        """Zeros like the value."""
+        return zeros_like(self.fixed.data_or_traced() if is_tensor(self.fixed) else self.fixed)
+
+    def value(self, inputs: list[np.ndarray]) -> Any:
+        value = self.fixed.data_or_traced() if is_tensor(self.fixed) else self.fixed
+        return numpy_scalar(value.copy()) if isinstance(value, np.ndarray) else value
+
+
+class PassthroughOutput:
+    """A result that is an argument as it came."""
+
+    def __init__(self, number: int, dtype: np.dtype[Any]) -> None:
+        self.number = number
+        self._dtype = dtype
+
+    def tangent(self, inputs: list[np.ndarray]) -> Any:
+        """Zeros: only integers and booleans are passed on."""
+        return zeros_like(inputs[self.number].astype(self._dtype))
+
+    def value(self, inputs: list[np.ndarray]) -> Any:
+        return numpy_scalar(inputs[self.number].astype(self._dtype))
+
+
+def zeros_like(value: Any) -> Any:
+    """The tangent of a result that does not depend on the arguments; `None` stays what it is, and so do strings."""
+    if not isinstance(value, np.ndarray | np.generic | int | float):
+        return value
+    array = np.asarray(value)
+    return numpy_scalar(np.zeros(array.shape, array.dtype))

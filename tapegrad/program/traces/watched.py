@@ -1,0 +1,90 @@
+"""What a recorded function is watched for, by name, with the time that each comparison takes."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from tapegrad.engine.codegen.python_calls.comparisons import Comparisons
+from tapegrad.program.captured.captured_state import CapturedState
+from tapegrad.program.captured.places import Captured
+from tapegrad.program.captured.short_times import nanoseconds
+from tapegrad.program.traces.listing import Listing, quantity
+
+_MAX_MEASURED = 1_000  # places; the others are taken to cost what these do
+
+
+class WatchedItem(NamedTuple):
+    """Something that a function sees, which is compared before each replay.
+
+    Attributes
+    ----------
+    name : str
+        How code comes to it: ``global SCALE``, ``self.weights``, ``table['a'].k``.
+    kind : str
+        ``variable``, ``attribute``, ``contents`` of a container or a buffer, ``function`` (its code and defaults),
+        ``class`` of an object, ``absence`` of attributes that would hide others.
+    items : int
+        How many objects or elements are compared.
+    ns : float
+        Nanoseconds that this takes before each replay.
+    """
+
+    name: str
+    kind: str
+    items: int
+    ns: float
+
+
+class Watched(Listing[WatchedItem]):
+    """What a function is watched for, the dearest first.
+
+    Attributes
+    ----------
+    ns : float
+        Nanoseconds that all comparisons take together before each replay.
+    """
+
+    ns: float = 0.0
+
+    def _head(self) -> tuple[str, ...]:
+        return "name", "kind", "items", "before each replay"
+
+    def _cells(self, record: WatchedItem) -> tuple[str, ...]:
+        return record.name, record.kind, f"{record.items:,}", quantity(record.ns)
+
+
+def watched_in(name: str, states: Iterable[CapturedState]) -> Watched:
+    """Measure the comparisons of some states, and list them."""
+    states = list(states)
+    places = [place for state in states for place in state.reach.places]
+    found = sorted(_merged(map(_item, places, _costs(places))), key=lambda item: -item.ns)
+    total = sum(nanoseconds(state.holds) for state in states)
+    items = sum(item.items for item in found)
+    title = f"{name} is compared with {items:,} items before each replay, in {quantity(total)}"
+    listing: Watched = Watched.of(found, title if found else f"{name} is watched for nothing")
+    listing.ns = total
+    return listing
+
+
+def _costs(places: list[Captured]) -> list[float]:
+    """Return the time that each place takes beside an empty comparison, of which there is one for all of them."""
+    nothing = nanoseconds(Comparisons([]).holds)
+    measured = [
+        max(0.0, nanoseconds(Comparisons(each.rows).holds) - nothing) for each in places[:_MAX_MEASURED]
+    ]
+    items = sum(place.items for place in places[:_MAX_MEASURED])
+    each = sum(measured) / max(items, 1)
+    return [*measured, *(each * place.items for place in places[_MAX_MEASURED:])]
+
+
+def _merged(items: Iterable[WatchedItem]) -> Iterable[WatchedItem]:
+    """Add up what has one name: an attribute that several classes define."""
+    found: dict[tuple[str, str], WatchedItem] = {}
+    for item in items:
+        known = found.get(item[:2])
+        more = item if known is None else item._replace(items=known.items + item.items, ns=known.ns + item.ns)
+        found[item[:2]] = more
+    return found.values()
+
+
+def _item(place: Captured, cost: float) -> WatchedItem:
+    return WatchedItem(place.name, place.kind, place.items, cost)

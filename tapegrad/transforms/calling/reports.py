@@ -1,0 +1,122 @@
+"""Reports of a function that is replayed: what is watched for it, and which recordings there are."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from tapegrad.errors import name_of
+from tapegrad.program.traces.explained import Recordings, explained
+from tapegrad.program.traces.watched import Watched, watched_in
+
+if TYPE_CHECKING:
+    from tapegrad.program.captured.captured_state import CapturedState
+
+Result = TypeVar("Result", covariant=True)
+
+
+class Reports:
+    """What a function that is replayed, and every transform of one, says of itself."""
+
+    def _recorder(self) -> Any:
+        """Return the function that is recorded, with its `derived` ones; `None` if there is none."""
+        raise NotImplementedError
+
+    def watched(self) -> Watched:
+        """List what is compared before each replay: what the function sees beside its arguments.
+
+        Returns
+        -------
+        Watched
+            A tuple of records with the fields `name`, `kind`, `items` and `ns`, the nanoseconds that the comparison
+            takes, the dearest first; printed, it is a table. Its `ns` is the time of all comparisons. It is empty
+            before the first call.
+
+        Notes
+        -----
+        Attributes that the function does not name, and objects of installed packages, cost nothing. To have fewer items
+        compared, pass a table as an argument, keep it as an array (its contents are read at each replay, not compared),
+        or make it a tuple, which cannot change; ``tg.compile(f, x)`` compares nothing at all.
+
+        Examples
+        --------
+        >>> import numpy as np, tapegrad as tg
+        >>> table = {"rate": 2.0, "shift": [1.0, 5.0]}
+        >>> f = tg.jit(lambda x: tg.sum(x * table["rate"]) + table["shift"][0])
+        >>> float(f(np.ones(3)))
+        7.0
+        >>> {item.name: item.items for item in f.watched() if item.kind == "contents"}
+        {'table': 2, "table['shift']": 2}
+        """
+        recorder = self._recorder()
+        if recorder is None:
+            return watched_in(f"{_title(self)}, which is run at each call,", [])
+        members = list(_family(recorder))
+        own = [member.captured for member in members if member.captured is not None]
+        states = [max(own, key=lambda state: len(state.reach.places))] if own else []
+        return watched_in(_title(self), [*states, *_of_arguments(recorder)])
+
+    def explain(self) -> Recordings:
+        """List the recordings of the function and of its transforms: their signatures, guards, and why they were made.
+
+        Returns
+        -------
+        Recordings
+            A tuple of records with the fields `number`, `of`, `signature`, `instructions`, `guards` and `reason`, in
+            the order in which they were made; printed, it is a table.
+
+        Examples
+        --------
+        >>> import numpy as np, tapegrad as tg
+        >>> scale = 2.0
+        >>> f = tg.jit(lambda x: tg.sum(x * scale))
+        >>> _ = f(np.ones(3)), f(np.ones(4))
+        >>> [recording.reason for recording in f.explain()]
+        ['first call', 'argument 0: shape (3,) -> (4,)']
+        >>> scale = 3.0
+        >>> _ = f(np.ones(4))
+        >>> f.explain()[-1].reason
+        'global scale changed'
+        """
+        recorder = self._recorder()
+        if recorder is None:
+            return explained(f"{_title(self)}, which is run at each call,", [], 0)
+        members = {id(member): _title(member) for member in _family(recorder)}
+        found = [
+            (members[id(owner)], trace) for owner, trace in recorder.traces.owned() if id(owner) in members
+        ]
+        return explained(_title(self), found, recorder.traces.count)
+
+
+class Reporting(Protocol):
+    """A function with reports, for type checkers."""
+
+    def watched(self) -> Watched: ...
+
+    def explain(self) -> Recordings: ...
+
+
+class ReportingFunction(Reporting, Protocol[Result]):
+    """What transforms return, for type checkers."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Result: ...
+
+
+def _family(recorder: Any) -> Iterator[Any]:
+    """Yield a recorded function and its recorded transforms."""
+    yield recorder
+    for each in list(recorder.derived.values()):
+        yield from _family(each)
+
+
+def _of_arguments(recorder: Any) -> "list[CapturedState]":
+    """Return what the function sees through objects among its arguments, for all signatures."""
+    signatures = {id(found): found for found in recorder.traces.signatures()}
+    return [found.captured for found in signatures.values() if found.captured is not None]
+
+
+def _title(function: Any) -> str:
+    """Name a function as it is written."""
+    inner = getattr(function, "function", None)
+    if not isinstance(function, Reports) or inner is None:
+        return name_of(function)
+    kind = getattr(type(function), "name", None)
+    return _title(inner) if kind is None else f"{kind}({_title(inner)})"

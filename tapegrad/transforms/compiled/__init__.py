@@ -1,0 +1,10 @@
+"""Compiled functions as values: their results, files and entry points. Read `compiled` first.
+
+In reading order; each imports only those above it:
+
+    entry_points                   calls of compiled functions with arrays and floats, in half a microsecond
+    frozen                         the recordings that they keep to
+    compiled_results               where their results lie
+    stored                         compiled functions from files
+    compiled                       recorded functions as values
+"""

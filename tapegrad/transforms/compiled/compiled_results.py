@@ -1,0 +1,115 @@
+"""Where the results of a compiled function lie after its program has run: leaf by leaf, as Python returns them."""
+
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.program.programs.handle import Source, Specialization
+from tapegrad.program.programs.program import Program
+from tapegrad.program.streams.spec import FORWARD, JACFWD, JVP
+from tapegrad.program.traces.trace import ConstantOutput
+from tapegrad.pytree import flatten
+from tapegrad.transforms.compiled.frozen import PinnedRecording
+from tapegrad.transforms.grad import ValueAndGrad
+from tapegrad.transforms.hessian import AlongDirection, FlatGradient
+from tapegrad.transforms.jit import Jit
+
+_ENGINE_DTYPES = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}
+Sources = list[Source | None]  # None: as it was in the example
+
+
+def leaves_of(result: Any) -> list[np.ndarray]:
+    """The numbers in what a function returned, as arrays of dtypes that the engine has; other things are left out."""
+    return [_in_engine_dtype(np.asarray(leaf)) for leaf in flatten(result)[0] if _is_number(leaf)]
+
+
+def _is_number(leaf: Any) -> bool:
+    return leaf is not None and np.asarray(leaf).dtype.kind in _ENGINE_DTYPES
+
+
+def _in_engine_dtype(array: np.ndarray) -> np.ndarray:
+    plain = array.dtype.newbyteorder("=")
+    dtype = plain if plain in DTYPE_CODES else np.dtype(_ENGINE_DTYPES[plain.kind])
+    return np.array(array, dtype, order="C")
+
+
+def specialization_of(transform: Any, recorded: PinnedRecording, leaves: list[np.ndarray]) -> Specialization:
+    """A way with the sources of all leaves of its result."""
+    program = recorded.trace.program(recorded.spec)
+    computed = _computed(transform, recorded, program, leaves)
+    sources = [
+        Source(array=leaf) if source is None else source
+        for leaf, source in zip(leaves, computed, strict=True)
+    ]
+    return Specialization(program, sources, _order(recorded))
+
+
+def _order(recorded: PinnedRecording) -> list[int]:
+    """The arguments of a call in the order of the program's bindings: a direction stands behind all others."""
+    count = len(recorded.arguments.arrays) + len(recorded.given)
+    if not isinstance(recorded.function, AlongDirection):
+        return list(range(count))
+    directions = recorded.arguments.starts[1]
+    return [*range(count - directions, count), *range(count - directions)]
+
+
+def _computed(
+    transform: Any, recorded: PinnedRecording, program: Program, leaves: list[np.ndarray]
+) -> Sources:
+    """The sources of all leaves of what a transform returns."""
+    outputs, derivatives = _outputs(recorded, program), _derivatives(recorded, program)
+    if isinstance(transform, Jit) or recorded.spec.kind == JVP:
+        return outputs
+    if isinstance(recorded.function, AlongDirection):
+        outputs = []
+    aux = outputs[1:]
+    if isinstance(recorded.function, FlatGradient) and recorded.spec.kind != FORWARD:
+        derivatives = _taken_apart(recorded, program)
+    derivatives = derivatives or [None] * (len(leaves) - len(aux) - isinstance(transform, ValueAndGrad))
+    return [*outputs, *derivatives] if isinstance(transform, ValueAndGrad) else [*derivatives, *aux]
+
+
+def _outputs(recorded: PinnedRecording, program: Program) -> Sources:
+    """The sources of the leaves of what the recorded function returned, or of their tangents."""
+    kind = recorded.spec.kind
+    is_whole = kind in (FORWARD, JVP)  # all outputs are results, and the last bindings
+    first = len(program.bindings) - len(program.outputs) if is_whole else program.given - (kind != JACFWD)
+    found: Sources = []
+    for result in recorded.trace.results:
+        if isinstance(result, int):
+            found.append(Source(first + result) if first + result >= program.given else Source())
+        elif isinstance(result, ConstantOutput):
+            if _is_number(result.value([])):
+                found.append(None if kind == JVP else _lasting(result))
+        else:
+            found.append(None if kind == JVP else Source(passed=result.number))
+    return found
+
+
+def _lasting(result: ConstantOutput) -> Source | None:
+    """The array that the function returns each time, where it lies."""
+    array = result.fixed.data_or_traced() if is_tensor(result.fixed) else result.fixed
+    plain = isinstance(array, np.ndarray) and array.flags.c_contiguous and array.dtype in DTYPE_CODES
+    return Source(array=array) if plain else None
+
+
+def _derivatives(recorded: PinnedRecording, program: Program) -> Sources:
+    """The sources of gradients or Jacobians; none if there is nothing to differentiate."""
+    if recorded.spec.kind in (FORWARD, JVP):
+        return []
+    first = len(program.bindings) - len(recorded.spec.wrt)
+    return [Source(binding) for binding in range(first, len(program.bindings))]
+
+
+def _taken_apart(recorded: PinnedRecording, program: Program) -> Sources:
+    """The parts of a Hessian by several leaves: for each leaf its rows of the derivatives by each."""
+    wrt = recorded.spec.wrt
+    first = len(program.bindings) - len(wrt)
+    sizes = [program.bindings[k].size for k in wrt]
+    starts = [0, *accumulate(sizes)][: len(wrt)]
+    return [
+        Source(first + j, start * program.bindings[k].nbytes) for start in starts for j, k in enumerate(wrt)
+    ]

@@ -1,0 +1,88 @@
+"""The short way to call a compiled function from Python: one function of C that tries all ways of it."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.autodiff.custom.callbacks import failure
+from tapegrad.engine.codegen.python_calls.array_calls import ArrayCall, ArraySpecialization
+from tapegrad.engine.tape.fields.view import View
+from tapegrad.program.captured.captured_state import CapturedState
+from tapegrad.program.programs.handle import Handle, Source, Specialization
+from tapegrad.program.programs.workspace import Workspace
+from tapegrad.transforms.calling.fast_path import TRACED, Path, array_way
+
+_NO_STATE = CapturedState(())
+
+
+class EntryPoints:
+    """What calls of a compiled function with arrays and floats alone need.
+
+    Parameters
+    ----------
+    handle
+        The handle of the function.
+    workspaces
+        For each way, those that are not in use.
+    results
+        For each way, what it has returned once.
+    """
+
+    def __init__(self, handle: Handle, workspaces: Sequence[list[Workspace]], results: Sequence[Any]) -> None:
+        self._handle, self._workspaces, self._results = handle, workspaces, results
+        self._paths: dict[tuple[type, ...], Path] = {}
+
+    @functools.cached_property
+    def _ways(self) -> list[ArraySpecialization]:
+        found = (
+            _array_way(way, free, self._handle.results, result)
+            for way, free, result in zip(self._handle.ways, self._workspaces, self._results, strict=True)
+        )
+        return [way for way in found if way is not None]
+
+    def path(self, args: tuple[Any, ...]) -> Path | None:
+        """The short way of calls with arguments of these types; it returns `None` where it does not serve."""
+        kinds = tuple(map(type, args))
+        plain = len(kinds) == len(self._handle.inputs) and TRACED.issuperset(kinds)
+        if not plain or not self._ways:
+            return None
+        if kinds not in self._paths:
+            self._paths[kinds] = ArrayCall(kinds, self._ways, _NO_STATE.holds, failure).function()
+        return self._paths[kinds]
+
+
+def _array_way(
+    way: Specialization, workspaces: list[Workspace], views: list[View], result: Any
+) -> ArraySpecialization | None:
+    """A way, if it returns one result or a tuple of them, and behind the value in ``(value, gradient)``."""
+    valued = any(source.is_value for source in way.sources[:1])
+    is_pair = type(result) is tuple and len(result) == 2
+    if valued and (not is_pair or views[0].shape):  # a value that is an array is the workspace's own
+        return None
+    value, rest = result if valued else (None, result)
+    together = type(rest) is tuple
+    parts = [*([value] if valued else []), *(rest if together else [rest])]
+    plain = len(parts) == len(views) and all(map(_is_plain, parts, views))
+    if not plain or not _is_in_order(way, views[valued:], way.sources[valued:]):
+        return None
+    return array_way(way.program, workspaces, valued=valued, together=together)
+
+
+def _is_plain(part: Any, view: View) -> bool:
+    """Whether a part of what is returned is an array of the engine's, or a scalar where it has no dimensions."""
+    kind = np.ndarray if view.shape else np.generic
+    return isinstance(part, kind) and (part.shape, part.dtype) == (view.shape, view.dtype)
+
+
+def _is_in_order(way: Specialization, views: Sequence[View], sources: Sequence[Source]) -> bool:
+    """Whether a program takes the arguments as they stand, and its other arrays are the results as they stand."""
+    given, bindings = way.program.given, way.program.bindings
+    places = [(source.binding, source.offset) for source in sources]
+    looks = [(view.shape, view.dtype) for view in views]
+    return (
+        way.order == list(range(given))
+        and places == [(k, 0) for k in range(given, len(bindings))]
+        and looks == [(binding.shape, binding.dtype) for binding in bindings[given:]]
+    )

@@ -1,0 +1,191 @@
+"""A function as it was when it was compiled: its recordings, to which none is added, and no look at what it sees."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.errors import UnrecordedWayError
+from tapegrad.program.captured.captured_state import CapturedState
+from tapegrad.program.recording.signature import ArgSpec, Arguments
+from tapegrad.program.recording.static_arguments import NOTHING, Static
+from tapegrad.program.streams.spec import ProgramSpec
+from tapegrad.program.traces.trace import Trace
+from tapegrad.program.traces.trace_cache import TraceCache
+from tapegrad.transforms.base import replayable
+from tapegrad.transforms.calling.njit_source import python_of
+from tapegrad.transforms.jit import Goal, Jit, execute, run_once
+
+_NO_STATE = CapturedState(())
+
+
+class PinnedRecording(NamedTuple):
+    """One way: what was recorded, and for what.
+
+    Attributes
+    ----------
+    function
+        The function that was recorded, which may be a transform.
+    arguments, given
+        Its arguments, and the arrays that the program takes after them.
+    """
+
+    function: Any
+    trace: Trace
+    spec: ProgramSpec
+    arguments: Arguments
+    given: list[np.ndarray]
+
+
+class PinnedRecordings:
+    """The ways of a compiled function.
+
+    Parameters
+    ----------
+    name
+        What messages call it.
+    fuse
+        Whether its programs are fused.
+
+    Attributes
+    ----------
+    open
+        Whether ways are recorded.
+    """
+
+    def __init__(self, name: str, fuse: bool) -> None:
+        self.name, self.fuse = name, fuse
+        self.ways: list[PinnedRecording] = []
+        self.open = True
+
+    def check(self, arguments: Arguments, given: Sequence[np.ndarray]) -> None:
+        """Refuse arguments that look different from those of the first example."""
+        if not self.ways:
+            return
+        first = self.ways[0]
+        check_look(self.name, (first.arguments, first.given), (arguments, given))
+
+    def replay(
+        self, arguments: Arguments, check: Any, given: Sequence[np.ndarray], by: Any
+    ) -> tuple[Trace, list[Any]] | list[str]:
+        """Run the way whose guards hold; if there is none, return for each way where its guard is that has failed."""
+        failed = []
+        for way in self.ways:
+            way.trace.recording.check_memory_order(arguments.reordered)
+            outputs, stopped = by(way.trace, arguments, way.spec, check, given)
+            if outputs is not None:
+                if way is not self.ways[0]:  # a new list: other threads may go through the old one
+                    self.ways = [way, *(other for other in self.ways if other is not way)]
+                return way.trace, outputs
+            failed += [str(place) for place in way.trace.recording.guard_lines[stopped : stopped + 1]]
+        return failed
+
+
+class Frozen(Jit[..., Any]):
+    """A function whose calls go the ways that a book has."""
+
+    def __init__(self, function: Callable[..., Any], static: Static, recordings: PinnedRecordings) -> None:
+        super().__init__(function, static, TraceCache(0), derived=True)
+        self.captured = _NO_STATE
+        self._recorded = function
+        self.function = functools.partial(_call_while_open, function, recordings)
+        self._recordings = recordings
+
+    def derive(self, function: Callable[..., Any], static: Static) -> "Frozen":
+        """Make what runs a transform of the function, by the same book."""
+        return Frozen(function, static, self._recordings)
+
+    def refresh(self) -> None:
+        """Leave things as they were."""
+
+    def run(
+        self,
+        arguments: Arguments,
+        spec: Goal,
+        check: Any = None,
+        given: Sequence[np.ndarray] = (),
+        by: Callable[..., tuple[list[Any] | None, int]] | None = None,
+    ) -> tuple[Trace, list[Any]]:
+        """Run the way whose guards hold, or record one while the book is open."""
+        recordings, by = self._recordings, by or execute
+        recordings.check(arguments, given)
+        found = recordings.replay(arguments, check, given, by)
+        if isinstance(found, list):
+            if not recordings.open:
+                raise UnrecordedWayError(no_way(recordings.name, found))
+            found = self._record(arguments, spec, check, given, by)
+        return found
+
+    def _record(
+        self, arguments: Arguments, goal: Goal, check: Any, given: Sequence[np.ndarray], by: Any
+    ) -> tuple[Trace, list[Any]]:
+        trace = Trace(self._recorded, arguments, self._recordings.fuse)
+        seen = CapturedState((self._recorded, *arguments.objects))
+        trace.watch_arrays(self._recorded, seen.reach, arguments.objects)
+        outputs = run_once(trace, arguments, goal, check, given, by)
+        spec = goal if isinstance(goal, ProgramSpec) else goal(trace)
+        self._recordings.ways.append(PinnedRecording(self._recorded, trace, spec, arguments, list(given)))
+        return trace, outputs
+
+
+def _call_while_open(
+    function: Callable[..., Any], recordings: PinnedRecordings, *args: Any, **kwargs: Any
+) -> Any:
+    """Call a function with Tensors, to record it. Later it may see something else than it did."""
+    if not recordings.open:
+        raise TypeError(
+            f"{recordings.name} takes arrays and numbers, not Tensors; differentiate the function itself, and"
+            " compile that"
+        )
+    return function(*args, **kwargs)
+
+
+def check_look(
+    name: str,
+    example: tuple[Arguments, Sequence[np.ndarray]],
+    call: tuple[Arguments, Sequence[np.ndarray]],
+) -> None:
+    """Refuse the arguments of a call that look different from those of an example."""
+    expected, found = _described(*example), _described(*call)
+    if expected != found:
+        raise TypeError(
+            f"{name} was compiled for {_listed(expected[1])}, but got {_listed(found[1])}"
+            if expected[1] != found[1]
+            else f"{name} was compiled for arguments of another structure, or for other values of what is no array or"
+            " float"
+        )
+
+
+def no_way(name: str, failed: Sequence[str] = ()) -> str:
+    """Say that a call goes no way that is known, and where the guards are that have failed, if that is known."""
+    where = f" ({'; '.join(dict.fromkeys(failed))})" if failed else ""
+    return (
+        f"{name} was compiled from examples none of which went the way that these arguments go: a branch, a mask or an"
+        " integer of the function comes out differently, or plain NumPy has computed from an array that has changed"
+        f" since{where}. Give compile() an example of it as well"
+    )
+
+
+def _described(arguments: Arguments, given: Sequence[np.ndarray]) -> tuple[Any, list[tuple[Any, Any]]]:
+    """What arguments are apart from the contents of arrays, and the shapes and dtypes of these."""
+    rest = [part for part in arguments.key if not _is_array(part)]
+    arrays = [
+        (look.dtype, array.shape) for look, array in zip(arguments.looks, arguments.arrays, strict=True)
+    ]
+    return rest, [*arrays, *((array.dtype, array.shape) for array in given)]
+
+
+def _is_array(part: Any) -> bool:
+    return isinstance(part, tuple) and len(part) == 2 and isinstance(part[1], ArgSpec)
+
+
+def _listed(arrays: list[tuple[Any, Any]]) -> str:
+    return ", ".join(f"{dtype} of shape {shape}" for dtype, shape in arrays) or "no arrays"
+
+
+def frozen(function: Callable[..., Any], recordings: PinnedRecordings) -> Frozen:
+    """Make what runs a function, a ``jit(f)`` or a transform by a book."""
+    known = replayable(function)
+    inner = python_of(function.function if isinstance(function, Jit) else function)
+    return Frozen(inner, NOTHING if known is None else known.static, recordings)

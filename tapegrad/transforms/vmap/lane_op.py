@@ -1,0 +1,206 @@
+"""`vmap` of Tensors: all instances as one instruction, an op whose functions are computed over lanes.
+
+Its derivatives are `vmap` of those of an instance, so they are differentiated in the same way, to any order.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tapegrad.autodiff.custom.functions import Functions
+from tapegrad.autodiff.custom.op import CustomOp
+from tapegrad.errors import TracedValueError, name_of
+from tapegrad.frontend.functions.reductions.reductions import sum as sum_of
+from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.pytree import flatten, unflatten
+from tapegrad.transforms.base import Transform
+from tapegrad.transforms.jit import Jit
+from tapegrad.transforms.jvp import jvp
+from tapegrad.transforms.vjp import vjp
+from tapegrad.transforms.vmap.lane_goals import goals_of
+from tapegrad.transforms.vmap.mapped_axes import Mapped
+
+Over = Callable[[Callable[..., Any], Any], Callable[..., Any]]  # `vmap`, which is above this module
+
+
+class NoOp(Exception):
+    """Results that are no floats: an op has none of these."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The arguments of an instance, and which of their leaves are operands of the op.
+
+    Attributes
+    ----------
+    definition
+        The structure of ``(args, kwargs)``.
+    fixed
+        For each leaf its value, if it is no array; `None` for operands.
+    operands, floats
+        Which leaves are operands; which of the operands are floats.
+    """
+
+    definition: Any
+    fixed: tuple[Any, ...]
+    operands: tuple[int, ...]
+    floats: tuple[int, ...]
+
+    def arguments(self, operands: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments and keyword arguments with these operands."""
+        leaves = list(self.fixed)
+        for place, operand in zip(self.operands, operands, strict=True):
+            leaves[place] = operand
+        args, kwargs = unflatten(self.definition, leaves)
+        return args, kwargs
+
+    def of_floats(self, function: Callable[..., Any], operands: Sequence[Any]) -> Callable[..., Any]:
+        """Return the leaves of a function's results as a function of those operands that are floats."""
+
+        def call(*floats: Any) -> tuple[Any, ...]:
+            given = list(operands)
+            for number, value in zip(self.floats, floats, strict=True):
+                given[number] = value
+            args, kwargs = self.arguments(given)
+            return tuple(flatten(function(*args, **kwargs))[0])
+
+        return call
+
+
+class _OfInstance(Transform):
+    """A derivative of a function, of the operands of an instance."""
+
+    name = "vmap"
+
+    def __init__(self, function: Callable[..., Any], structure: Structure) -> None:
+        super().__init__(function)
+        self._structure = structure
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        return (self._structure,)
+
+
+class _Pull(_OfInstance):
+    """Cotangents of the operands that are floats, given those of the results."""
+
+    def __call__(self, y_bars: Any, operands: Any) -> tuple[Any, ...]:
+        function = self._structure.of_floats(self.function, operands)
+        primals = [operands[number] for number in self._structure.floats]
+        return vjp(function, *primals)[1](tuple(y_bars))
+
+
+class _Push(_OfInstance):
+    """Tangents of the results, given those of the operands that are floats."""
+
+    def __call__(self, operands: Any, x_dots: Any) -> tuple[Any, ...]:
+        function = self._structure.of_floats(self.function, operands)
+        primals = tuple(operands[number] for number in self._structure.floats)
+        found: tuple[Any, ...] = jvp(function, primals, tuple(x_dots))[1]
+        return found
+
+
+class LaneOp:
+    """All instances of a recorded function as one instruction.
+
+    Parameters
+    ----------
+    function
+        A recorded function of an instance.
+    structure
+        Its arguments.
+    axes
+        For each operand 0 if the instances are its first dimension, `None` if they share it.
+    over
+        `vmap`.
+
+    Attributes
+    ----------
+    definition
+        The structure of the results, from the first call on.
+    """
+
+    def __init__(
+        self, function: Jit[..., Any], structure: Structure, axes: tuple[int | None, ...], over: Over
+    ) -> None:
+        self._function, self._structure, self._axes = function, structure, axes
+        by_argument, _ = replace(structure, fixed=(None,) * len(structure.fixed)).arguments(axes)
+        floats = tuple(axes[number] for number in structure.floats)
+        self._all = over(function, tuple(by_argument))
+        self._pull = over(_Pull(function, structure), (0, axes))
+        self._push = over(_Push(function, structure), (axes, floats))
+        self.definition: Any = None
+        self._checked = False
+        name = f"vmap({name_of(function)})"
+        self.op = CustomOp(Functions(name, self._forward, self._vjp, self._jvp, True))
+
+    def _forward(self, *operands: Any) -> tuple[Any, ...]:
+        args, kwargs = self._structure.arguments(operands)
+        if not self._checked:
+            self._check(operands)
+        results, self.definition = flatten(self._all(*args, **kwargs))
+        if not results or not all(isinstance(y, np.ndarray) and y.dtype.kind == "f" for y in results):
+            raise NoOp
+        return tuple(results)
+
+    def _check(self, operands: Sequence[Any]) -> None:
+        """Record one instance, which raises where the function closes over Tensors that are differentiated by."""
+        first = [x if axis is None else x[0] for x, axis in zip(operands, self._axes, strict=True)]
+        args, kwargs = self._structure.arguments(first)
+        goals_of(self._function)[0].instance(args, kwargs)
+        self._checked = True
+
+    def _vjp(self, y_bars: Any, ys: Any, *operands: Any) -> tuple[Any, ...]:
+        """Return the cotangents of all operands: of one that instances share, the sum of theirs."""
+        found: list[Any] = [None] * len(operands)
+        bars = self._pull(tuple(y_bars), tuple(operands))
+        for number, x_bar in zip(self._structure.floats, bars, strict=True):
+            shared = self._axes[number] is None
+            found[number] = (sum_of(x_bar, 0) if is_tensor(x_bar) else np.sum(x_bar, 0)) if shared else x_bar
+        return tuple(found)
+
+    def _jvp(self, x_dots: Any, ys: Any, *operands: Any) -> tuple[Any, ...]:
+        given = tuple(x_dots[number] for number in self._structure.floats)
+        found: tuple[Any, ...] = self._push(tuple(operands), given)
+        return found
+
+
+def over_tensors(function: Jit[..., Any], mapped: Mapped, over: Over) -> tuple[list[Any], Any] | None:
+    """Compute all instances as one instruction: the leaves of the results, and their structure.
+
+    `None` where that is not possible: for results that are no floats, for a function that closes over Tensors which may
+    be differentiated by, or that cannot be recorded.
+    """
+    structure = _structure_of(mapped)
+    if structure is None:
+        return None
+    axes = tuple(None if mapped.stacks[place] is None else 0 for place in structure.operands)
+    made = LaneOp(function, structure, axes, over)
+    try:
+        results = made.op(*map(mapped.operand, structure.operands))
+    except (NoOp, TracedValueError):
+        return None
+    return list(results), made.definition
+
+
+def _structure_of(mapped: Mapped) -> Structure | None:
+    """The arguments of an instance; `None` if an op cannot have them."""
+    operands: list[int] = []
+    floats: list[int] = []
+    fixed: list[Any] = []
+    for place, leaf in enumerate(mapped.leaves):
+        if is_tensor(leaf) or isinstance(leaf, np.ndarray | np.generic):
+            if leaf.dtype.kind == "f":
+                floats.append(len(operands))
+            elif leaf.dtype.kind not in "biu":
+                return None
+            operands.append(place)
+            fixed.append(None)
+        elif leaf is None or isinstance(leaf, bool | int | float | str):
+            fixed.append(leaf)
+        else:
+            return None
+    found = Structure(mapped.definition, tuple(fixed), tuple(operands), tuple(floats))
+    return found if floats else None

@@ -1,0 +1,224 @@
+"""`vmap`: a function of one instance as a function of many."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.errors import NoForwardModeError, OuterTensorError
+from tapegrad.frontend.functions.reductions.predicates import array_equal
+from tapegrad.frontend.functions.shapes.joining import stack
+from tapegrad.frontend.recording.shape import moveaxis
+from tapegrad.frontend.tensor.modes import thread
+from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.frontend.words.frames import hides_frames
+from tapegrad.program.captured.captured_state import CapturedState
+from tapegrad.pytree import flatten, unflatten
+from tapegrad.transforms.base import Transform, replayable
+from tapegrad.transforms.jit import Jit
+from tapegrad.transforms.vmap.empty_batches import of_none
+from tapegrad.transforms.vmap.lane_call import LaneCall
+from tapegrad.transforms.vmap.lane_goals import Goal, Instance, Unsuited, goals_of
+from tapegrad.transforms.vmap.lane_op import over_tensors
+from tapegrad.transforms.vmap.lane_section import as_instructions
+from tapegrad.transforms.vmap.mapped_axes import Axes, Mapped, checked_axes, hashable, spread
+
+_KNOWN = 16  # calls whose looks are kept
+_MANY = 8  # instances that are one instruction where they are Tensors, instead of the function's for each
+
+
+def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> "Vmap":
+    """Make a function that computes many instances of `function` at once.
+
+    Parameters
+    ----------
+    function : callable
+        A function of one instance: a ``jit(f)``, or a transform of one, such as ``value_and_grad(jit(f))``. Another
+        function is recorded as by `jit`.
+    in_axes : int, None, or a tuple of these, default 0
+        For each positional argument the axis along which the instances lie; `None` for an argument that all instances
+        share. For an argument that is a structure of arrays it may be a structure itself. Keyword arguments are mapped
+        over their first axis.
+    out_axes : int, None, or a structure of these, default 0
+        The axis of the results along which the instances shall lie; `None` for a result that is the same for all.
+
+    Returns
+    -------
+    callable
+        Takes the arguments of `function` with one more axis, and returns its results with one more axis.
+
+    Raises
+    ------
+    ValueError
+        If the mapped axes differ in length or do not exist; or if instances return different shapes.
+
+    Notes
+    -----
+    The recording of one instance is executed over *lanes*: each of its instructions is executed for up to 128 instances
+    at once, and blocks of these are dealt out to threads. An instance that takes another branch than the first one is
+    computed by a recording of its own way, and never by both; one with an error, such as a singular matrix, raises it.
+    Singular vectors have the signs that they have in a stack. Sums over lanes add in another order than those of a
+    single instance, so last digits may differ from a loop.
+
+    Within a function that is recorded (by `jit`, `compile`, or another `vmap`), all instances are instructions of the
+    recording: a replay runs no Python, and is differentiated, compiled and saved like any other. There the instances go
+    one way, which is guarded. Where they do not, for ops of one's own, and with more than 64 instances for the few ops
+    that run lane by lane (`convolve` and `correlate`, `searchsorted` among numbers that differ, products with sparse
+    matrices that differ, `slogdet` of a stack), all instances are one op of Python's, whose derivatives are computed
+    over lanes to any order; fewer than eight are computed one by one. So it is with Tensors outside of a recording.
+
+    Without instances results are empty; shapes and dtypes are those for an instance that is made up.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> f = tg.jit(lambda x, w: tg.sum(tg.sin(x) * w))
+    >>> x, w = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]), np.array([1.0, 10.0])
+    >>> tg.vmap(f, in_axes=(0, None))(x, w)
+    array([  8.41470985,   2.32049751, -10.34604524])
+    >>> tg.vmap(tg.grad(f), in_axes=(0, None))(x, w)
+    array([[ 1.        ,  5.40302306],
+           [-0.41614684, -9.89992497],
+           [-0.65364362,  2.83662185]])
+    """
+    return Vmap(function, in_axes, out_axes)
+
+
+class _Known(NamedTuple):
+    """An instance of a call, and what its function saw."""
+
+    goal: Goal
+    instance: Instance
+    captured: CapturedState
+
+
+class Vmap(Transform):
+    """Function made by `vmap`."""
+
+    name = "vmap"
+
+    def __init__(self, function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> None:
+        super().__init__(function)
+        self._known: dict[Any, _Known] = {}  # by what the arguments of a call look like
+        self._in_axes = checked_axes(in_axes, "in_axes")
+        self._out_axes = checked_axes(out_axes, "out_axes")
+
+    @functools.cached_property
+    def _recorded(self) -> Jit[..., Any]:
+        """The function to replay; one that is not replayed elsewhere is recorded for this transform."""
+        return replayable(self.function) or Jit(self.function)
+
+    def _recorder(self) -> Jit[..., Any]:
+        return super()._recorder() or self._recorded
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        return self._in_axes, self._out_axes
+
+    @property
+    def key(self) -> Any:
+        return type(self), hashable(self._in_axes), hashable(self._out_axes)
+
+    @hides_frames
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        mapped = Mapped(args, kwargs, self._in_axes)
+        leaves, definition = self._at_once(mapped) or self._one_by_one(mapped)
+        value = unflatten(definition, leaves)
+        axes = spread(self._out_axes, value, "out_axes")
+        moved = [_moved_out(leaf, axis) for leaf, axis in zip(leaves, axes, strict=True)]
+        return unflatten(definition, moved)
+
+    def _at_once(self, mapped: Mapped) -> tuple[list[Any], Any] | None:
+        """Compute all instances, if that can be done in another way than by calling the function for each."""
+        inside = mapped.on_tensors or thread.mode.nested
+        if mapped.size == 0:
+            return of_none(self.function if inside else self._recorded, mapped)
+        if not inside:
+            return self._over_lanes(mapped)
+        found = None if thread.mode.recorder is None else as_instructions(self.function, mapped)
+        if found is None and mapped.size >= _MANY:
+            found = over_tensors(self._recorded, mapped, vmap)
+        return found
+
+    def _over_lanes(self, mapped: Mapped) -> tuple[list[Any], Any] | None:
+        """Compute all instances by programs over lanes, if the function can be replayed."""
+        looks = mapped.looks
+        known = self._known.get(looks)
+        if known is not None and known.captured is known.goal.recorded.captured and known.captured.holds():
+            found = LaneCall(known.goal, mapped, known.instance).results()
+            if found is not None:
+                return found
+        for goal in goals_of(self.function, self._recorded):
+            try:
+                call = LaneCall(goal, mapped)
+                found = call.results()
+            except (OuterTensorError, NoForwardModeError):
+                continue
+            except Unsuited:
+                return None
+            if found is not None:
+                self._remember(looks, goal, call.instance)
+                return found
+        return None
+
+    def _remember(self, looks: Any, goal: Goal, instance: Instance | None) -> None:
+        """Keep the instance of a call with plain arrays, so that the next call like it needs none of its own."""
+        captured = goal.recorded.captured
+        if looks is None or instance is None or captured is None or (goal.directions and looks[-1][-1]):
+            return
+        if len(self._known) >= _KNOWN:
+            self._known.clear()
+        self._known[looks] = _Known(goal, instance, captured)
+
+    def _one_by_one(self, mapped: Mapped) -> tuple[list[Any], Any]:
+        """Call the function for each instance, and stack the leaves of the results."""
+        columns: list[list[Any]] = []
+        definition = None
+        for i in range(mapped.size):
+            args, kwargs = mapped.instance(i)
+            leaves, found = flatten(self.function(*args, **kwargs))
+            if i == 0:
+                columns, definition = [[] for _ in leaves], found
+            if found != definition:
+                raise ValueError("vmap: some instances return another structure than others")
+            for column, leaf in zip(columns, leaves, strict=True):
+                column.append(leaf)
+        return [_stacked(column) for column in columns], definition
+
+
+def _stacked(values: list[Any]) -> Any:
+    """Return the results of all instances as one; what is no number must be the same of all."""
+    if any(map(is_tensor, values)):
+        return stack(values)
+    if isinstance(values[0], np.ndarray | np.generic | int | float):
+        return np.stack([np.asarray(value) for value in values])
+    if any(value != values[0] for value in values):
+        raise ValueError(f"vmap: some instances return {values[0]!r}, others something else")
+    return values[0]
+
+
+def _moved_out(leaf: Any, axis: int | None) -> Any:
+    """Return a result with the instances along an axis, or what is the same of all."""
+    if not is_tensor(leaf) and not isinstance(leaf, np.ndarray):
+        return leaf
+    if axis is None:
+        return _common(leaf)
+    if not -leaf.ndim <= axis < leaf.ndim:
+        raise ValueError(
+            f"vmap: out_axes has the axis {axis} for a result of shape {leaf.shape[1:]} of each instance"
+        )
+    if axis == 0:
+        return leaf
+    return moveaxis(leaf, 0, axis) if is_tensor(leaf) else np.moveaxis(np.asarray(leaf), 0, axis)
+
+
+def _common(leaf: Any) -> Any:
+    """Return what all instances have in common."""
+    if leaf.shape[0] == 0:
+        raise ValueError("vmap: out_axes is None for a result, and there is no instance that has one")
+    equal = array_equal if thread.mode.recorder is not None else np.array_equal  # which a replay asks again
+    values = leaf.data_or_traced() if equal is np.array_equal and is_tensor(leaf) else leaf
+    if not equal(values[1:], values[:-1], equal_nan=values.dtype.kind == "f"):
+        raise ValueError("vmap: out_axes is None for a result that differs between instances")
+    return leaf[0]
