@@ -11,6 +11,7 @@ In reading order; each imports only those above it:
     pace                           work in the background that leaves Python to others
     processors                     how many processors there are
     sources                        digests of the source files that were imported
+    short_times                    how long a short call takes
     switches                       environment variables that choose between compilers
     thread_stack                   whether a thread has room for the compiler
     uncopied                       objects that cannot be copied

@@ -1,6 +1,6 @@
 """Captured state of a recorded function: all that it can reach beside its arguments, compared before each replay.
 
-Read `places` and `reach` first.
+Read `places`, `walk` and `reachable_state` first.
 
 In reading order; each imports only those above it:
 
@@ -12,9 +12,11 @@ In reading order; each imports only those above it:
     ambient                        settings of the process
     objects                        attributes of objects
     methods                        special methods, by what may call them
-    short_times                    how long a short call takes
     tables                         tables of pandas, labelled arrays of xarray
-    reach                          the walk over everything that a function can see
+    walk                           the walk over what a function can see: what waits, what was found
+    object_visits                  what containers, arrays, modules, classes and objects lead to
+    function_visits                what functions, their variables and their descriptors lead to
+    reachable_state                the finished walk, and the kinds of values with their visits
     captured_state                 what a recorded function sees beside its arguments
 
 It imports the rooms below `program`.

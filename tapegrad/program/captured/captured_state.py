@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tapegrad.engine.codegen.python_calls.comparisons import Comparisons
+from tapegrad.engine.runtime.short_times import nanoseconds
 from tapegrad.program.captured.places import Captured
-from tapegrad.program.captured.reach import Reach
-from tapegrad.program.captured.short_times import nanoseconds
+from tapegrad.program.captured.reachable_state import ReachableState
 
 _MAX_CHEAP_ITEMS = 100  # compared in no more than a microsecond
 
@@ -35,7 +35,7 @@ class CapturedState:
         self._roots = tuple(roots)
         self._base = base
         self._cost = -1.0
-        self.reach: Reach = Reach(self._roots, None if base is None else base.reach)
+        self.reach: ReachableState = ReachableState(self._roots, None if base is None else base.reach)
         places = self.reach.places
         self._owners: list[Captured] = [place for place in places for _ in place.rows]
         self._comparisons = Comparisons([row for place in places for row in place.rows])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.program.captured.reach import Reach
+from tapegrad.program.captured.reachable_state import ReachableState
 from tapegrad.program.dataflow import container_functions, transfer_functions
 from tapegrad.program.dataflow.dataflow import Flow, instructions
 from tapegrad.program.dataflow.points_to import PointsTo, joined
@@ -27,7 +27,7 @@ _AWAY = frozenset(
 )
 
 
-def arrays_used(root: Any, seen: Reach, given: Iterable[Any], sites: Sites) -> list[np.ndarray]:
+def arrays_used(root: Any, seen: ReachableState, given: Iterable[Any], sites: Sites) -> list[np.ndarray]:
     """The arrays that a function may read other than as operands; all that it sees, where it cannot be followed.
 
     Parameters

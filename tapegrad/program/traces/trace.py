@@ -21,7 +21,7 @@ from tapegrad.frontend.tensor.modes import recording as recording_on
 from tapegrad.frontend.tensor.modes import restoring
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program import passes
-from tapegrad.program.captured.reach import Reach
+from tapegrad.program.captured.reachable_state import ReachableState
 from tapegrad.program.dataflow.follow import arrays_used
 from tapegrad.program.fusion.policy import Waiting, fusion_of
 from tapegrad.program.passes.layouts import with_layouts
@@ -98,7 +98,7 @@ class Trace(Uncopied):
         self.counted = 0
         self.paths: dict[Any, Any] = {}
 
-    def watch_arrays(self, function: Any, seen: Reach, given: list[Any]) -> None:
+    def watch_arrays(self, function: Any, seen: ReachableState, given: list[Any]) -> None:
         """Guard the arrays that the function sees: how they lie, and the contents of those it may read by itself."""
         for number, array in seen.arrays.items():
             self.recording.watch_head(array, _guarded("the layout of {}", seen.paths.get(number)))

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tapegrad.engine.codegen.python_calls.comparisons import Comparisons
+from tapegrad.engine.runtime.short_times import nanoseconds
 from tapegrad.program.captured.captured_state import CapturedState
 from tapegrad.program.captured.places import Captured
-from tapegrad.program.captured.short_times import nanoseconds
 from tapegrad.program.traces.listing import Listing, quantity
 
 _MAX_MEASURED = 1_000  # places; the others are taken to cost what these do

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.runtime.short_times import nanoseconds
 from tapegrad.errors import name_of
-from tapegrad.program.captured.short_times import nanoseconds
 from tapegrad.program.passes.op_facts import CALLS
 from tapegrad.program.traces.listing import quantity
 from tapegrad.program.traces.watched import watched_in

@@ -1,0 +1,190 @@
+"""The walk over what a function can see: what waits to be visited, and what was found."""
+
+import types
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.errors import UnsupportedError, name_of
+from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.program.captured import places
+from tapegrad.program.captured.ambient import LibraryVariables, is_question, setting_read_by
+from tapegrad.program.captured.ambient import answer as ambient_answer
+from tapegrad.program.captured.methods import Calls, Methods
+from tapegrad.program.captured.objects import Attributes
+from tapegrad.program.captured.origin import is_trusted, reads_fields
+from tapegrad.program.captured.paths import Path
+from tapegrad.program.captured.places import Captured, Missing
+
+MOST_PLACES = 100_000
+_PLAIN = frozenset({bool, int, float, complex, str, bytes, range, types.CodeType, type(None), type(...)})
+SEQUENCES = (list, tuple, deque, set, frozenset)
+MAPPINGS = (dict, types.MappingProxyType)
+
+
+class Walk:
+    """What a function, and the functions that it may call, can see beside its arguments.
+
+    Attributes are watched by name wherever an object with such an attribute is reached: by every name, and every
+    text, that occurs in the code of these functions. Attributes that no code names are not even
+    looked at. Aliases, lists of objects, `super()` and `getattr` need no care then.
+
+    Parameters
+    ----------
+    roots
+        The function, or objects that it is called with.
+    base
+        The walk from the function, where this one is from objects: what that one has found is not watched again.
+
+    Attributes
+    ----------
+    places
+        What must not change.
+    tokens
+        What was found, in the order of the walk: equal for two walks that found the same.
+    arrays
+        The arrays that were reached, by their ids.
+    paths
+        How code comes to these, by the same.
+    names
+        The names of attributes in all the code that was reached.
+    functions
+        The functions of the user that were reached.
+    opaque
+        Whether there is something in which more arrays may be: a Tensor, or an object that is no container.
+    """
+
+    def __init__(self, roots: Iterable[Any], base: "Walk | None" = None) -> None:
+        self.places: list[Captured] = []
+        self.tokens: list[Any] = []
+        self.arrays: dict[int, np.ndarray] = {} if base is None else dict(base.arrays)
+        self.paths: dict[int, Path] = {} if base is None else dict(base.paths)
+        self.functions: list[types.FunctionType] = [] if base is None else list(base.functions)
+        self.names: set[str] = set() if base is None else set(base.names)
+        self.any_attribute: bool = base is not None and base.any_attribute
+        self.asks_for_absence: bool = base is not None and base.asks_for_absence
+        self.opaque: bool = base is not None and base.opaque
+        self.any_field: bool = base is not None and base.any_field
+        self.calls: Calls = Calls() if base is None else base.calls.copy()
+        self._seen: dict[Any, Any] = {} if base is None else dict(base._seen)
+        self._owners: list[Attributes | LibraryVariables] = (
+            [] if base is None else [owner.copy() for owner in base._owners]
+        )
+        self._namespaces: dict[type, Any] = {} if base is None else dict(base._namespaces)
+        self._path = Path(None, "function", "")
+        self._waiting: deque[tuple[Any, Path]] = deque((root, _root(root, base)) for root in roots)
+        self._walk()
+
+    def _walk(self) -> None:
+        """Visit what waits; when no object is left, look at each for the names that were met since."""
+        found = True
+        while self._waiting or found:
+            while self._waiting:
+                self._visit(*self._waiting.popleft())
+            found = any([*map(self._look, self._owners), *map(self._look, self.calls.methods(self.names))])
+
+    def _look(self, owner: Attributes | LibraryVariables | Methods) -> bool:
+        self._path = owner.path
+        return owner.look(self)
+
+    def see(self, value: Any, kind: str, key: Any) -> None:
+        """Visit a value later, to which a step leads from what is visited now."""
+        self._see(value, self._path.step(kind, key))
+
+    def _see(self, value: Any, path: Path) -> None:
+        if type(value) in _PLAIN or places.is_dead(value):
+            return
+        if not isinstance(value, np.generic | np.dtype) or type(value) is np.void:
+            self._waiting.append((value, path))
+
+    def watch(self, place: Captured, path: Path | None = None) -> None:
+        """Watch a place, by default of what is visited now."""
+        if len(self.places) >= MOST_PLACES:
+            raise UnsupportedError(
+                f"a recorded function sees more than {MOST_PLACES} objects beside its arguments, each of which would be"
+                " compared before every replay: pass large tables as arrays, or as arguments"
+            )
+        place.path = self._path if path is None else path
+        self.places.append(place)
+
+    def bound(self, names: Any, name: Any, kind: str = "attribute") -> Any:
+        """Watch what a namespace has under a name, and see it."""
+        value = names.get(name, Missing)
+        if self._first(("entry", id(names), name), names):
+            path = self._path.step(kind, name)
+            self.watch(places.entry(names, name, value), path)
+            self.note(name, value)
+            self._see(value, path)
+        return value
+
+    def bound_data(self, names: Any, kind: str = "attribute") -> None:
+        """Watch all that a namespace has, and see what is neither code nor a module."""
+        if self._first(("entries", id(names)), names):
+            self.watch(
+                places.entries(names), self._path.step(kind, "globals()" if kind == "global" else "__dict__")
+            )
+        for name, value in tuple(names.items()):
+            # A module's loader leads to all there is
+            hidden = isinstance(name, str) and name.startswith("__")
+            if not hidden and not isinstance(value, types.ModuleType | types.FunctionType | type):
+                self.bound(names, name, kind)
+
+    def note(self, *found: Any) -> None:
+        """Remember what was found, by which two walks are compared."""
+        self.tokens.extend(map(_token, found))
+
+    def _first(self, key: Any, kept: Any) -> bool:
+        """Whether something is met for the first time; `kept` stays alive, so that its id is not given anew."""
+        if key in self._seen:
+            return False
+        self._seen[key] = kept
+        return True
+
+    def _visit(self, value: Any, path: Path) -> None:
+        if not self._first(id(value), value) or value is Missing:
+            return
+        self._path = path
+        if is_tensor(value):
+            self.opaque = True
+        else:
+            self._visit_setting(setting_read_by(value))
+            self._visit_one(value)
+
+    def _visit_setting(self, setting: Any) -> None:
+        """A setting of the process that a function of a library reads."""
+        if setting is Missing:
+            return
+        if not is_question(setting):
+            self.see(setting, "contents", "")
+        elif self._first(("setting", setting), setting):
+            self.watch(place := ambient_answer(setting))
+            self.tokens.append(place.rows[0][-1])
+
+    def _own(self, owner: Any, namespaces: tuple[Any, ...]) -> None:
+        """Look for the attributes of an owner, by the names that code mentions."""
+        self._owners.append(Attributes(owner, namespaces, self._path))
+
+    def _hand_over(self, module: Any) -> None:
+        """What is reached may be handed to code of a package, which is not read."""
+        self.calls.by_others |= not is_trusted(module)
+        self.any_field |= reads_fields(module)
+
+    def _visit_one(self, value: Any) -> None:
+        """Visit a value that is no Tensor, by its kind."""
+        raise NotImplementedError
+
+
+def _root(root: Any, base: Walk | None) -> Path:
+    """The path to a function that is recorded, or to an object among the arguments of its call."""
+    if base is not None:
+        return Path(None, "argument", f"argument of type {type(root).__name__}")
+    return Path(None, "function", name_of(root) if callable(root) else "")
+
+
+def _token(value: Any) -> Any:
+    """What is found in a walk, containers by their type only: what is in them follows."""
+    if not places.is_dead(value) and isinstance(value, (*SEQUENCES, *MAPPINGS)):
+        return type(value)
+    return places.token(value)
