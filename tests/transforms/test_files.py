@@ -273,6 +273,66 @@ def test_a_save_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: py
         tg.compile(rosenbrock, X).save(tmp_path / "missing" / "f.tape")
 
 
+def test_a_save_onto_a_folder_or_into_a_read_only_one_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    h = tg.compile(rosenbrock, X)
+    path = saved(h, tmp_path)
+    before = path.read_bytes()
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with pytest.raises(OSError, match="folder"):
+        h.save(folder)
+    assert folder.is_dir()
+    assert not list(folder.iterdir())
+
+    # root may write into any folder: the refusal of the system is imitated
+    def refuse(file: Any, flags: int, *rest: Any, **options: Any) -> int:
+        if flags & (os.O_CREAT | os.O_WRONLY | os.O_RDWR):
+            raise PermissionError(errno.EACCES, "Permission denied", os.fspath(file))
+        return opened(file, flags, *rest, **options)
+
+    opened = os.open
+    with monkeypatch.context() as system:
+        system.setattr(os, "open", refuse)
+        with pytest.raises(PermissionError, match="Permission denied"):
+            h.save(path)
+    assert path.read_bytes() == before
+    assert sorted(os.listdir(tmp_path)) == sorted((path.name, folder.name))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a file that is being read cannot be replaced there")
+def test_a_file_that_two_processes_save_at_once_is_always_one_of_the_two(tmp_path: Path) -> None:
+    program = (
+        "import sys, numpy as np, tapegrad as tg\n"
+        "h = tg.compile(lambda x: x * float(sys.argv[2]), np.zeros(6))\n"
+        "h.save(sys.argv[1]); print(flush=True); sys.stdin.readline()\n"
+        "for _ in range(20): h.save(sys.argv[1])\n"
+    )
+    path = tmp_path / "f.tape"
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(path), factor], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for factor in ("2", "3")
+    ]
+    for each in writers:
+        assert each.stdout is not None
+        assert each.stdout.readline()
+    for each in writers:
+        assert each.stdin is not None
+        each.stdin.write(b"\n")
+        each.stdin.flush()
+    seen = 0
+    while seen == 0 or any(each.poll() is None for each in writers):
+        assert tg.load(path)(X).tobytes() in ((X * 2).tobytes(), (X * 3).tobytes())
+        seen += 1
+    for each in writers:
+        each.communicate()
+    assert [each.returncode for each in writers] == [0, 0]
+    assert os.listdir(tmp_path) == [path.name]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="links and permissions")
 def test_a_save_goes_through_links_and_keeps_permissions(tmp_path: Path) -> None:
     path = saved(tg.compile(rosenbrock, X), tmp_path)
