@@ -2,6 +2,7 @@
 
 # ruff: noqa: B008 - defaults that are made once are what is tested
 
+import abc
 import array
 import collections
 import contextvars
@@ -9,11 +10,14 @@ import copy
 import ctypes
 import dataclasses
 import enum
+import fractions
 import functools
 import importlib.util
 import itertools
+import multiprocessing
 import operator
 import os
+import string
 import sys
 import threading
 import types
@@ -743,6 +747,121 @@ def restore():
     FACTOR = 2.0
     Size.SMALL._value_ = 2.0
     os.environ.pop("TAPEGRAD_TEST", None)
+
+
+class Part:
+    """For `partialmethod`."""
+
+    factors = [2.0]  # noqa: RUF012
+
+    def scaled(self, x, by):
+        return x * by[0]
+
+    twice = functools.partialmethod(scaled, by=factors)
+
+
+@case
+def arguments_of_a_partialmethod():
+    part = Part()
+    return lambda x: part.twice(x), lambda: Part.factors.append(Part.factors.pop() + 1.0)
+
+
+@case
+def virtual_subclasses():
+    kind, held = abc.ABCMeta("Kind", (), {}), types.SimpleNamespace()
+    return lambda x: x * (3 if isinstance(held, kind) else 2), lambda: kind.register(type(held))
+
+
+@case
+def subclasses():
+    kind, kept = type("Kind", (), {}), []
+    return lambda x: x * (2 + len(kind.__subclasses__())), lambda: kept.append(type("Sub", (kind,), {}))
+
+
+@case
+def annotations_of_a_function():
+    def held(k: 2.0):
+        pass
+
+    return lambda x: x * held.__annotations__["k"], lambda: held.__annotations__.update(k=3.0)
+
+
+@case
+def doc_of_a_function():
+    def held():
+        """Held."""
+
+    return lambda x: x * len(held.__doc__), lambda: setattr(held, "__doc__", held.__doc__ + ".")
+
+
+@case
+def view_of_a_user_dict():
+    held = collections.UserDict(k=2.0)
+    view = held.values()
+    return lambda x: x * sum(view), lambda: held.update(k=held["k"] + 1.0)
+
+
+@case
+def attribute_of_a_fraction():
+    held = fractions.Fraction(2)
+    return lambda x: x * held._numerator, lambda: setattr(held, "_numerator", held._numerator + 1)
+
+
+@case
+def field_of_a_template():
+    held = types.SimpleNamespace(text="ab")
+    return lambda x: x * len("{0.text}".format(held)), lambda: setattr(held, "text", held.text + "c")  # noqa: UP030, UP032
+
+
+@case
+def kept_getattribute():
+    held, get, name = Base(), object.__getattribute__, "".join(("wei", "ght_too"))
+    held.weight_too = 2.0
+    return lambda x: x * get(held, name), lambda: setattr(held, "weight_too", held.weight_too + 1.0)
+
+
+@case
+def state_of_a_lock():
+    held = threading.Lock()
+    return lambda x: x * (2 + held.locked()), lambda: held.acquire(blocking=False)
+
+
+@case
+def position_of_a_broadcast():
+    held = np.broadcast(np.arange(4.0), np.arange(4.0))
+    return lambda x: x * (2 + held.index), lambda: next(held)
+
+
+@case
+def number_in_a_library_module():
+    string.tapegrad_factor = 2.0
+    return lambda x: x * string.tapegrad_factor, lambda: setattr(
+        string, "tapegrad_factor", string.tapegrad_factor + 1.0
+    )
+
+
+@case
+def builtins_of_a_namespace():
+    variables = {"__builtins__": {"factor": 2.0}}
+    function = types.FunctionType((lambda x: x * factor).__code__, variables)  # noqa: F821
+    own = variables["__builtins__"]
+    return function, lambda: own.update(factor=own["factor"] + 1.0)
+
+
+@case
+def shared_value():
+    held = multiprocessing.Value("d", 2.0)
+    return lambda x: x * held.value, lambda: setattr(held, "value", held.value + 1.0)
+
+
+@case
+def name_and_attrs_of_a_series():
+    pandas = pytest.importorskip("pandas")
+    held = pandas.Series([1.0], name="ab")
+    held.attrs["k"] = [2.0]
+    return lambda x: x * held.attrs["k"][0] * len(held.name), lambda: held.attrs["k"].append(
+        held.attrs["k"].pop() + 1
+    )
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -10,7 +10,7 @@ In reading order; each imports only those above it:
     paths                          by which names code comes to an object
     places                         the places that are compared before each replay
     ambient                        settings of the process
-    objects                        attributes of objects
+    objects                        attributes of objects, and what they tell only when they are asked
     methods                        special methods, by what may call them
     tables                         tables of pandas, labelled arrays of xarray
     walk                           the walk over what a function can see: what waits, what was found

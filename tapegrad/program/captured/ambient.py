@@ -21,7 +21,10 @@ from tapegrad.program.captured.origin import is_library_file, is_library_module,
 from tapegrad.program.captured.paths import Path
 
 Question = Callable[[], Any]
-_STATE = (list, dict, set, deque, Mapping, ContextVar, threading.local)
+_STATE = (
+    list, dict, set, deque, Mapping, ContextVar, threading.local,
+    bool, int, float, complex, str, bytes, tuple,
+)  # fmt: skip
 
 
 def _decimal_context() -> Any:
@@ -77,7 +80,7 @@ def answer(question: Question) -> places.Captured:
 
 
 class LibraryVariables:
-    """The containers and settings among the variables of a library's module that code names.
+    """The containers, numbers, texts and settings among the variables of a library's module that code names.
 
     Parameters
     ----------

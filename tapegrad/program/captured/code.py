@@ -2,6 +2,7 @@
 
 import dis
 import functools
+import re
 import types
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
@@ -13,6 +14,9 @@ _ATTRIBUTES_BY_TEXT = frozenset(
 )
 _VARIABLES_BY_TEXT = frozenset({"eval", "exec", "globals", "locals", "f_globals", "f_locals", "__globals__"})
 _ABSENCE = frozenset({"hasattr", "getattr", "AttributeError", "vars", "__dict__"})
+
+# Attributes in the fields of a template of `str.format`.
+_FIELDS = re.compile(r"\.([^\W\d]\w*)(?=[^{}]*\})")
 
 _LOAD_OUTER = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF"})
 # Instructions and functions that compare objects.
@@ -116,6 +120,7 @@ def _texts(constant: object) -> Iterator[str]:
     """Text in a constant that may be the name of an attribute, or of several with dots between."""
     if isinstance(constant, str):
         yield from (part for part in constant.split(".") if part.isidentifier())
+        yield from _FIELDS.findall(constant)
     elif isinstance(constant, tuple | frozenset):
         for part in constant:
             yield from _texts(part)

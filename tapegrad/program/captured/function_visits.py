@@ -22,6 +22,7 @@ from tapegrad.program.captured.hidden import (
     referents,
 )
 from tapegrad.program.captured.object_visits import ObjectVisits
+from tapegrad.program.captured.objects import Answers
 from tapegrad.program.captured.origin import (
     is_library_file,
     is_numerical,
@@ -62,6 +63,7 @@ class FunctionVisits(ObjectVisits):
             self.see(getattr(function, name), "attribute", name)
         self.see(function.__dict__.get("__wrapped__"), "attribute", "__wrapped__")
         self._own(function, (function.__dict__,))
+        self._owners.append(Answers(function, self._path))
 
     def _visit_cell(self, name: str, holder: Any) -> None:
         if self._first(id(holder), holder):
@@ -82,7 +84,7 @@ class FunctionVisits(ObjectVisits):
         self.calls.constructs |= code.any_attribute
         for name in code.variables:
             if self.bound(variables, name, "global") is Missing:
-                self.bound(vars(builtins), name, "global")
+                self.bound(_builtins_of(variables), name, "global")
         if code.any_variable:
             self.bound_data(variables, "global")
         package = variables.get("__package__") or ""
@@ -110,7 +112,14 @@ class FunctionVisits(ObjectVisits):
     def _visit_descriptor(self, value: Any) -> None:
         by_name = isinstance(value, functools.partialmethod | functools.cached_property)
         self.calls.constructs |= isinstance(value, classmethod)
+        if isinstance(value, functools.partialmethod):
+            for name in ("func", "args", "keywords"):
+                self.bound(vars(value), name)
         self._see(value.func if by_name else value.__func__, self._path)
+
+    def _visit_slot_method(self, value: Any) -> None:
+        """A method of a compiled class, kept without an object: `object.__getattribute__`."""
+        self.any_attribute |= reads_attributes_by_text({value.__name__})
 
     def _visit_builtin(self, value: Any) -> None:
         self._hand_over(value.__module__)
@@ -133,6 +142,12 @@ class FunctionVisits(ObjectVisits):
         for text in value.__reduce__()[1]:
             if isinstance(text, str):
                 self.names.update(text.split("."))
+
+
+def _builtins_of(variables: dict[str, Any]) -> dict[str, Any]:
+    """Return the names that functions with these variables find last."""
+    found = variables.get("__builtins__", builtins)
+    return found if isinstance(found, dict) else vars(found)
 
 
 def _receiver(method: types.MethodType) -> Path:

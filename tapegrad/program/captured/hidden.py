@@ -9,7 +9,7 @@ import gc
 import io
 import types
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, MappingView
 from contextvars import ContextVar
 from typing import Any
 
@@ -23,7 +23,7 @@ LRU_CACHE: Any = type(functools.lru_cache(len))
 # Kinds whose references never change; packages of those whose references do; what references are not followed to.
 FIXED = (*_VIEWS, np.ufunc, slice, types.MethodWrapperType)
 _CHANGING = frozenset(
-    {"_contextvars", "_ctypes", "_functools", "builtins", "ctypes", "functools", "itertools"}
+    {"_contextvars", "_ctypes", "_functools", "builtins", "ctypes", "fractions", "functools", "itertools"}
 )
 _NOT_FOLLOWED = (
     type, types.ModuleType, types.TracebackType, types.FrameType, types.CodeType, types.WrapperDescriptorType,
@@ -36,7 +36,8 @@ class Unset:
 
 def has_changing_references(value: Any) -> bool:
     """Return whether an object may come to refer to other objects, and no attribute shows them."""
-    return issubclass(type(value), BaseException) or package_of(type(value)) in _CHANGING
+    cls = type(value)
+    return issubclass(cls, BaseException | MappingView) or package_of(cls) in _CHANGING
 
 
 def referents(value: Any) -> tuple[Any, ...]:
@@ -70,7 +71,13 @@ def reading_of(value: Any) -> Callable[[Any], Any] | None:
     """Return the function that reads the whole of a stream in memory or of a record in an array, else `None`."""
     if isinstance(value, io.StringIO | io.BytesIO):
         return _written
+    if isinstance(value, np.broadcast):
+        return _position
     return np.void.tobytes if isinstance(value, np.void) else None
+
+
+def _position(iterator: Any) -> int:
+    return int(iterator.index)
 
 
 def _written(stream: Any) -> Any:

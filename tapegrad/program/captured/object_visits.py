@@ -1,5 +1,6 @@
 """What containers, arrays, modules, classes and objects lead to."""
 
+import abc
 import enum
 import sys
 import threading
@@ -20,7 +21,7 @@ from tapegrad.program.captured.hidden import (
     referents,
 )
 from tapegrad.program.captured.methods import Methods
-from tapegrad.program.captured.objects import is_holder, user_classes
+from tapegrad.program.captured.objects import Answers, is_holder, user_classes
 from tapegrad.program.captured.origin import (
     is_immutable,
     is_library_file,
@@ -102,9 +103,12 @@ class ObjectVisits(Walk):
             self.bound(variables_of(module), "__getattr__")
 
     def _visit_class(self, cls: type) -> None:
-        """A class that code may call."""
+        """A class that code may call, or ask for instances and subclasses."""
+        if isinstance(cls, abc.ABCMeta):
+            self._visit_setting(abc.get_cache_token)
         if user_classes(cls):
             self._visit_class_of(cls)
+            self._owners.append(Answers(cls, self._path))
             self.calls.called.add(cls)
         else:
             self._hand_over(cls.__module__)
@@ -165,6 +169,7 @@ class ObjectVisits(Walk):
             self.watch(places.parts(referents, value))
             self.note(*referents(value))
             self._visit_fixed(value)
+        self._owners.append(Answers(value, self._path))
         read = reading_of(value)
         if read is not None:
             self._watch_contents(read, value)

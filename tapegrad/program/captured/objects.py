@@ -1,9 +1,12 @@
-"""Attributes of an object, a class or a module, looked for by the names that code mentions."""
+"""Attributes of an object, a class or a module, and what it answers, looked for by the names that code mentions."""
 
 import argparse
+import ctypes
 import enum
+import operator
+import threading
 import types
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,10 +16,30 @@ from tapegrad.program.captured import places
 from tapegrad.program.captured.origin import is_compiled, is_library_class
 from tapegrad.program.captured.paths import Path
 
+_CDATA: Any = ctypes.c_int.__mro__[-2]  # the base of all that ctypes lays out in memory
 # Classes of libraries whose methods show what is in an instance's attributes.
-_HOLDERS = (Mapping, Sequence, Set, types.SimpleNamespace, argparse.Namespace, enum.Enum, np.ma.MaskedArray)
+_HOLDERS = (
+    Mapping,
+    Sequence,
+    Set,
+    types.SimpleNamespace,
+    argparse.Namespace,
+    enum.Enum,
+    np.ma.MaskedArray,
+    ctypes.c_int.__mro__[-2],
+)
 _HOLDING_MODULES = frozenset({"multiprocessing.sharedctypes", "queue", "string"})  # all of whose classes do
 _NEVER = frozenset({"__dict__", "__weakref__", "__class__", "__doc__", "__module__", "__builtins__"})
+# For each kind the names by which code asks, and how an answer is compared: as an object, or as a value or sequence.
+_LOCKED = {"locked": (places.called, operator.methodcaller("locked"))}
+_ANSWERS: tuple[tuple[Any, dict[str, tuple[Callable[..., places.Captured], Any]]], ...] = (
+    (
+        types.FunctionType,
+        {name: (places.result, operator.attrgetter(name)) for name in ("__doc__", "__annotations__")},
+    ),
+    (type, {"__subclasses__": (places.parts, type.__subclasses__)}),
+    ((type(threading.Lock()), type(threading.RLock())), _LOCKED),
+)
 
 
 class Walk(Protocol):
@@ -125,6 +148,42 @@ class Attributes:
             return names
         classes = type(self._owner).__mro__[:-1]
         return {name for name in names if any(name in vars(cls) for cls in classes)}
+
+
+class Answers:
+    """What an owner answers to the names that code mentions.
+
+    Parameters
+    ----------
+    owner
+        A function, a class or a compiled object.
+    path
+        How code comes to the owner.
+    """
+
+    def __init__(self, owner: Any, path: Path) -> None:
+        self.path = path
+        self._owner = owner
+        self._asks = next((asks for kinds, asks in _ANSWERS if isinstance(owner, kinds)), {})
+        self._looked: set[str] = set()
+
+    def copy(self) -> "Answers":
+        """Return the same, with a memory of its own."""
+        other = Answers(self._owner, self.path)
+        other._looked = set(self._looked)
+        return other
+
+    def look(self, reach: Any) -> bool:
+        """Watch the answers to names that were met since; return whether there were any."""
+        names = (reach.names & self._asks.keys()) - self._looked
+        self._looked |= names
+        for name in sorted(names):
+            make, ask = self._asks[name]
+            place = make(ask, self._owner)
+            reach.watch(place, self.path.step("attribute", name))
+            reach.note(place.rows[0][-1])
+            reach.see(place.rows[0][-1], "attribute", name)
+        return bool(names)
 
 
 def is_holder(value: Any) -> bool:

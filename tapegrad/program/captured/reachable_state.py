@@ -54,6 +54,7 @@ _VISITS: tuple[tuple[Any, _Visit], ...] = (
     (type, ReachableState._visit_class),
     (weakref.ProxyTypes, lambda reach, value: reach.see(value.__init__.__self__, "contents", "")),
     (ContextVar, ReachableState._visit_context_variable),
+    ((types.WrapperDescriptorType, types.MethodDescriptorType), ReachableState._visit_slot_method),
     (FIXED, ReachableState._visit_fixed),
     ((types.GetSetDescriptorType, types.MemberDescriptorType), lambda reach, value: None),
 )

@@ -16,6 +16,10 @@ def contents(table: Any) -> tuple[Any, ...]:
 
 
 def _of_pandas(table: Any) -> tuple[Any, ...]:
+    return (_of_columns(table), _part(getattr(table, "name", None)), _part(getattr(table, "attrs", None)))
+
+
+def _of_columns(table: Any) -> tuple[Any, ...]:
     if table.ndim == 1:
         labels = (_column(table.index.array),) if hasattr(table, "index") else ()
         return (*labels, _column(table.array))
@@ -34,12 +38,13 @@ def _of_xarray(labelled: Any) -> tuple[Any, ...]:
         variables = dict(labelled.variables)
     else:
         variables = {"": getattr(labelled, "variable", labelled), **getattr(labelled, "coords", {})}
-    return tuple((name, each.dims, _part(each.data)) for name, each in variables.items())
+    parts = tuple((name, each.dims, _part(each.data), _part(each.attrs)) for name, each in variables.items())
+    return (parts, _part(getattr(labelled, "name", None)), _part(labelled.attrs))
 
 
 def _part(value: Any) -> Any:
     """Return something equal to the same of another time only if nothing has changed: the bytes of an array."""
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return tuple(map(_part, value))
     if isinstance(value, dict):
         return tuple((name, _part(part)) for name, part in value.items())

@@ -13,7 +13,7 @@ from tapegrad.program.captured import places
 from tapegrad.program.captured.ambient import LibraryVariables, is_question, setting_read_by
 from tapegrad.program.captured.ambient import answer as ambient_answer
 from tapegrad.program.captured.methods import Calls, Methods
-from tapegrad.program.captured.objects import Attributes
+from tapegrad.program.captured.objects import Answers, Attributes
 from tapegrad.program.captured.origin import is_trusted, reads_fields
 from tapegrad.program.captured.paths import Path
 from tapegrad.program.captured.places import Captured, Missing
@@ -69,7 +69,7 @@ class Walk:
         self.any_field: bool = base is not None and base.any_field
         self.calls: Calls = Calls() if base is None else base.calls.copy()
         self._seen: dict[Any, Any] = {} if base is None else dict(base._seen)
-        self._owners: list[Attributes | LibraryVariables] = (
+        self._owners: list[Attributes | Answers | LibraryVariables] = (
             [] if base is None else [owner.copy() for owner in base._owners]
         )
         self._namespaces: dict[type, Any] = {} if base is None else dict(base._namespaces)
@@ -85,7 +85,7 @@ class Walk:
                 self._visit(*self._waiting.popleft())
             found = any([*map(self._look, self._owners), *map(self._look, self.calls.methods(self.names))])
 
-    def _look(self, owner: Attributes | LibraryVariables | Methods) -> bool:
+    def _look(self, owner: Attributes | Answers | LibraryVariables | Methods) -> bool:
         self._path = owner.path
         return owner.look(self)
 
@@ -150,6 +150,7 @@ class Walk:
             self.opaque = True
         else:
             self._visit_setting(setting_read_by(value))
+            self._visit_setting(setting_read_by(type(value)))
             self._visit_one(value)
 
     def _visit_setting(self, setting: Any) -> None:
