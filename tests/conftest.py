@@ -1,16 +1,45 @@
-"""Every tape that a test builds is checked: before each sweep, before each recording is replayed, and at the end."""
+"""Every tape that a test builds is checked: before each sweep, before each recording is replayed, and at the end.
+
+Cases that are not in the daily selection (helpers/daily.py) are deselected, unless the whole suite is asked for.
+"""
 
 import gc
 import math
 import os
+import random
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 import tapegrad as tg
+from helpers import daily
 from tapegrad.engine import guard_pages
 from tapegrad.engine.inspection import verify
 from tapegrad.transforms.calling import watching_cost
+
+settings.register_profile("tapegrad", daily.examples(100))
+settings.load_profile("tapegrad")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw the seed of the random programs once, for all processes."""
+    os.environ.setdefault(daily.SEED, str(random.randrange(1_000_000)))
+
+
+def pytest_report_header() -> str:
+    """Say which selection runs, and how to repeat it."""
+    seed = os.environ[daily.SEED]
+    return (
+        f"every case, {daily.SEED}={seed}" if daily.WHOLE else "the daily selection (all: TAPEGRAD_TESTS=all)"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect what only the whole suite runs."""
+    if not daily.WHOLE:
+        items[:], left_out = daily.select(items)
+        config.hook.pytest_deselected(items=left_out)
 
 
 @pytest.fixture(autouse=True, scope="session")

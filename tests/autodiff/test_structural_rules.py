@@ -346,11 +346,11 @@ def close(found, expected, name="", loose=1e-11):
         np.testing.assert_allclose(np.asarray(a), b, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("name", sorted({*DERIVED, *CASES}))
-def test_every_structural_op_has_cases(name):
-    assert name in DERIVED, f"{name}: CASES has it, but no row of ops/structural.py that is differentiable"
-    assert CASES.get(name), (
-        f"{name}: CASES of {Path(__file__).name} does not say by which public function it is recorded"
+def test_every_structural_op_has_cases():
+    unknown, missing = CASES.keys() - set(DERIVED), [name for name in DERIVED if not CASES.get(name)]
+    assert not unknown, f"{unknown}: CASES has them, but no row of ops/structural.py that is differentiable"
+    assert not missing, (
+        f"{missing}: CASES of {Path(__file__).name} does not say by which public function they are recorded"
     )
 
 

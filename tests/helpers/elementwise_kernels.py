@@ -15,17 +15,11 @@ from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, WORDS, 
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.engine.runtime import library_loops
 from tapegrad.ops import ELEMENTWISE, Op
-from tapegrad.ops.special_functions import SPECIAL as SPECIAL_ROWS
 
 DTYPES = {"f64": np.float64, "f32": np.float32}
 LAYOUTS = ("adjacent", "double", "negative", "broadcast")
 SPECIAL = (0.0, 1.0, -1.0, 0.5, 2.0, -3.0, 1e30, -1e30, 1e-30, np.inf, -np.inf, np.nan)
-# Kernels of special functions are many and alike: they call a library and multiply. Each is tried in one dtype.
-ROWS = [
-    pytest.param(op, dtype, id=f"{op.name}-{dtype}")
-    for op in ELEMENTWISE
-    for dtype in ([*DTYPES][SPECIAL_ROWS.index(op) % 2 :][:1] if op in SPECIAL_ROWS else DTYPES)
-]
+ROWS = [pytest.param(op, dtype, id=f"{op.name}-{dtype}") for op in ELEMENTWISE for dtype in DTYPES]
 DIFFERENTIABLE = [
     row for row in ROWS if not row.values[0].predicate and row.values[0].differentiable_operands
 ]

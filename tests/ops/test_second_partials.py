@@ -32,10 +32,10 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize("op", DIFFERENTIABLE, ids=lambda op: op.name)
-def test_every_function_in_a_partial_is_a_row(op: Op) -> None:
-    for text in op.partials:
-        assert names_in(text) - PRIMALS - CONSTANTS.keys() <= BY_NAME.keys()
+def test_every_function_in_a_partial_is_a_row() -> None:
+    known = PRIMALS | CONSTANTS.keys() | BY_NAME.keys()
+    unknown = {op.name: names_in(text) - known for op in DIFFERENTIABLE for text in op.partials}
+    assert not {name: each for name, each in unknown.items() if each}
 
 
 @pytest.mark.parametrize(("op", "j", "k"), PAIRS)

@@ -5,20 +5,19 @@ A row stands for kernels, derivatives of derivatives and a test case; nothing he
 
 import importlib
 import importlib.util
+import operator
 from typing import Any, NamedTuple
 
 import pytest
 
+from helpers.offenders import assert_none
 from tapegrad.autodiff.rules import structural_rules, transposes
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.fields import layout
 from tapegrad.ops import CODES, KINDS, ROWS, STRUCTURAL, Structural, params
 from tapegrad.ops.row import EMITTED
 
-every_row = pytest.mark.parametrize("row", STRUCTURAL, ids=lambda row: row.name)
-with_params = pytest.mark.parametrize(
-    "row", [row for row in STRUCTURAL if row.params], ids=lambda row: row.name
-)
+NAME = operator.attrgetter("name")
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------
@@ -28,8 +27,11 @@ _BY_HAND = {row.name for row in STRUCTURAL if row.functions != EMITTED}
 WRITTEN = [name for name in kernel_table.kernels() if name.op in _BY_HAND]
 
 
-@pytest.mark.parametrize("name", WRITTEN, ids=str)
-def test_every_kernel_that_a_row_promises_is_written(name: kernel_table.KernelName) -> None:
+def test_every_kernel_that_a_row_promises_is_written() -> None:
+    assert_none(check_kernel, WRITTEN)
+
+
+def check_kernel(name: kernel_table.KernelName) -> None:
     module, function = ROWS[CODES[name.op]].kernel(name.dtype, name.direction)
     assert importlib.util.find_spec(module), (
         f"{name.op}: its kernels should be in {module}, which is not there"
@@ -46,8 +48,11 @@ def test_kinds_have_the_numbers_that_compiled_code_knows() -> None:
 # --- derivatives -----------------------------------------------------------------------------------------------
 
 
-@every_row
-def test_every_derivative_has_a_derivative(row: Structural) -> None:
+def test_every_derivative_has_a_derivative() -> None:
+    assert_none(check_derivative, STRUCTURAL, NAME)
+
+
+def check_derivative(row: Structural) -> None:
     stated = row.name in structural_rules.RULES
     if row.differentiable and not row.linear:
         assert stated, (
@@ -58,8 +63,11 @@ def test_every_derivative_has_a_derivative(row: Structural) -> None:
         assert not stated, f"{row.name}: its derivatives follow from its row; drop its structural rules"
 
 
-@every_row
-def test_every_transpose_is_known(row: Structural) -> None:
+def test_every_transpose_is_known() -> None:
+    assert_none(check_transpose, STRUCTURAL, NAME)
+
+
+def check_transpose(row: Structural) -> None:
     if row.transpose is None:
         return
     assert row.transpose in CODES or row.transpose in transposes.RULES, (
@@ -89,8 +97,11 @@ REGION = params.Region(16, (2, 3), (24, -8), (0, 8))
 EXAMPLES = {int: 5, params.Region: REGION, tuple[params.Region, ...]: (REGION, params.Region(0, (), (), ()))}
 
 
-@with_params
-def test_parameters_are_words_and_words_are_parameters(row: Structural) -> None:
+def test_parameters_are_words_and_words_are_parameters() -> None:
+    assert_none(check_words, [row for row in STRUCTURAL if row.params], NAME)
+
+
+def check_words(row: Structural) -> None:
     kinds = [kind for _, kind in _words_of_record(row.params)]
     assert set(kinds) <= EXAMPLES.keys(), f"{row.name}: fields of its parameters are int, Region or regions"
     record = row.params(*[EXAMPLES[kind] for kind in kinds])
@@ -101,8 +112,11 @@ def test_parameters_are_words_and_words_are_parameters(row: Structural) -> None:
             params.read(row.params, wrong)
 
 
-@every_row
-def test_parameters_are_those_of_the_row(row: Structural) -> None:
+def test_parameters_are_those_of_the_row() -> None:
+    assert_none(check_parameters, STRUCTURAL, NAME)
+
+
+def check_parameters(row: Structural) -> None:
     class Others(NamedTuple):
         k: int
 

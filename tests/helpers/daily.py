@@ -1,0 +1,101 @@
+"""The daily selection of the suite: `make test` runs it, `make test-all` (``TAPEGRAD_TESTS=all``) runs every case.
+
+A table-driven test says with `daily` which of its cases are run each time; all others wait for the whole suite.
+"""
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+WHOLE = os.environ.get("TAPEGRAD_TESTS") == "all"
+SEED = "TAPEGRAD_TESTS_SEED"  # environment variable: the first seed of the unseeded random programs
+only_whole = pytest.mark.daily(every=0)
+
+
+def daily(
+    *turns: str,
+    among: Callable[..., bool] | None = None,
+    always: Callable[..., bool] | None = None,
+    every: int = 1,
+) -> pytest.MarkDecorator:
+    """Mark a parametrized test: which of its cases the daily selection has.
+
+    Parameters
+    ----------
+    *turns : str
+        Parameters that take turns: for each combination of the other parameters one combination of these is run,
+        chosen by the number of the former. Every value of each parameter is thus met, and every new row of a table.
+    among : callable, optional
+        Which cases are chosen from: a predicate of the parameters that it names. All of them by default.
+    always : callable, optional
+        Which cases are run in any case: a predicate of parameters, too.
+    every : int, optional
+        Of the groups of cases that `turns` makes, run one in so many, by its number.
+    """
+    return pytest.mark.daily(turns=turns, among=among, always=always, every=every)
+
+
+def select(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """Return the tests of the daily selection, and those that wait for the whole suite."""
+    marked: dict[str, list[pytest.Function]] = defaultdict(list)
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("daily"):
+            marked[item.nodeid.partition("[")[0]].append(item)
+    left_out = {item for cases in marked.values() for item in _left_out(cases)}
+    return [item for item in items if item not in left_out], [item for item in items if item in left_out]
+
+
+def _left_out(cases: list[pytest.Function]) -> Iterator[pytest.Function]:
+    """Yield the cases of one test that are not in the daily selection."""
+    marker = cases[0].get_closest_marker("daily")
+    assert marker is not None
+    rule = {"turns": (), "among": None, "always": None, "every": 1, **marker.kwargs}
+    always, among = rule["always"], rule["among"]
+    rest = [case for case in cases if always is None or not _holds(always, case)]
+    groups: dict[tuple[Any, ...], list[pytest.Function]] = defaultdict(list)
+    for case in rest:
+        if among is None or _holds(among, case):
+            groups[_others(case, rule["turns"])].append(case)
+    kept = set(_taken(groups.values(), rule["every"], bool(rule["turns"])))
+    yield from (case for case in rest if case not in kept)
+
+
+def _taken(groups: Iterable[list[pytest.Function]], every: int, is_turn: bool) -> Iterator[pytest.Function]:
+    for number, group in enumerate(groups):
+        if every and number % every == 0:
+            yield from [group[number // every % len(group)]] if is_turn else group
+
+
+def _holds(predicate: Callable[..., bool], case: pytest.Function) -> bool:
+    names = predicate.__code__.co_varnames[: predicate.__code__.co_argcount]
+    return predicate(*[case.callspec.params[name] for name in names])
+
+
+def _others(case: pytest.Function, turns: tuple[str, ...]) -> tuple[Any, ...]:
+    """Return the numbers of the values of all parameters that do not take turns."""
+    indices = case.callspec.indices if hasattr(case, "callspec") else {}
+    return tuple(number for name, number in indices.items() if name not in turns)
+
+
+# --- random examples ---------------------------------------------------------------------------------------------
+
+
+def examples(count: int, **options: Any) -> settings:
+    """Return settings of a property: a quarter of the examples, the same ones daily; all, drawn anew, in the whole."""
+    drawn = count if WHOLE else max(count // 4, 1)
+    return settings(max_examples=drawn, deadline=None, derandomize=not WHOLE, **options)
+
+
+def random_seeds(first: int, count: int, step: int = 10) -> list[range]:
+    """Return seeds of random programs, `step` of them a case: a quarter daily; else all, and as many new ones.
+
+    The processes of one run draw the same seeds; a failure names them, and ``TAPEGRAD_TESTS_SEED`` repeats them.
+    """
+    if not WHOLE:
+        return [range(k, k + step) for k in range(first, first + max(count // 4, step), step)]
+    new = 1_000_000 + int(os.environ.get(SEED, "0")) * 1000 + first
+    return [range(k, k + step) for start in (first, new) for k in range(start, start + count, step)]
