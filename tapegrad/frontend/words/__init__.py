@@ -6,6 +6,7 @@ In reading order; each imports only those above it:
     frames                         frames of the user's program
     function_names                 full names of NumPy's and SciPy's functions, for messages
     call_site                      which function of NumPy's the program called, for messages
+    derived_docs                   docstrings derived from those of similar functions
     numpy_docs                     docstrings of the functions that are made from NumPy's at run time
     refusal_hints                  what to write where a Tensor is asked for as plain numbers
     ufunc_docs                     docstrings of the ufuncs that are made of others

@@ -5,12 +5,13 @@ a replay runs no Python.
 """
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tapegrad.frontend.functions.reductions import reductions, scans, statistics
-from tapegrad.frontend.functions.reductions.lines import floating, is_float, operand, root_of_sum
+from tapegrad.frontend.functions.reductions.lines import floating, is_float, operand
 from tapegrad.frontend.indexing.indexing import elements_now
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
@@ -18,8 +19,9 @@ from tapegrad.frontend.recording.outputs import deliver, mask_of
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.array_like import Axis
+from tapegrad.frontend.words.derived_docs import like, renamed
 
-_isnan, _sqrt = ELEMENTWISE["isnan"], ELEMENTWISE["sqrt"]
+_isnan = ELEMENTWISE["isnan"]
 
 
 def without_nan(x: Tensor, neutral: float) -> Tensor:
@@ -58,98 +60,56 @@ def warn_where(conditions: Any, message: str) -> None:
         warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
-def nansum(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Tensor:
-    """Return the sum of elements along axes, each nan taken as zero.
+def _total(plain: Callable[..., Tensor], neutral: float) -> Callable[..., Tensor]:
+    """Make the version of `sum` or `prod` that takes a neutral element for each nan."""
+    name = f"nan{plain.__name__}"
 
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to sum.
-    axis : int or tuple of int, optional
-        Axes to sum over; all by default.
-    dtype : data-type, optional
-        Dtype in which to compute.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-    keepdims : bool, default False
-        Keep the reduced axes with extent 1.
-    initial : scalar, optional
-        Number to begin with.
-    where : array_like of bool, default True
-        Which elements to use; broadcasts to the shape of `a`.
+    def total(
+        a: Any,
+        axis: Axis = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Tensor:
+        x = without_nan(operand(a, name), neutral)
+        result = plain(x, axis, dtype, None, keepdims, initial, where)
+        return result if out is None else deliver(result, out, name=f"numpy.{name}")
 
-    Returns
-    -------
-    Tensor
-        Of the dtype of `a`, without the reduced axes. The sum of integers or booleans is a constant.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> x = tg.tensor([1.0, tg.nan, 3.0])
-    >>> tg.nansum(x).backward()
-    >>> x.grad
-    array([1., 0., 1.])
-    """
-    x = without_nan(operand(a, "nansum"), 0.0)
-    result = reductions.sum(x, axis, dtype, None, keepdims, initial, where)
-    return result if out is None else deliver(result, out, name="numpy.nansum")
+    return renamed(total, name)
 
 
-def nanprod(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Tensor:
-    """Return the product of elements along axes, each nan taken as one.
+nansum = like(
+    reductions.sum,
+    ("along axes.", "along axes, each nan taken as zero."),
+    notes="",
+    references="",
+    examples=""">>> x = tg.tensor([1.0, tg.nan, 3.0])
+>>> tg.nansum(x).backward()
+>>> x.grad
+array([1., 0., 1.])""",
+)(_total(reductions.sum, 0.0))
+nanprod = like(
+    reductions.prod,
+    ("along axes.", "along axes, each nan taken as one."),
+    notes="",
+    examples=""">>> x = tg.tensor([2.0, tg.nan, 3.0])
+>>> tg.nanprod(x).backward()
+>>> x.grad
+array([3., 0., 2.])""",
+)(_total(reductions.prod, 1.0))
 
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to multiply.
-    axis : int or tuple of int, optional
-        Axes to multiply over; all by default.
-    dtype : data-type, optional
-        Dtype in which to compute.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-    keepdims : bool, default False
-        Keep the reduced axes with extent 1.
-    initial : scalar, optional
-        Number to begin with.
-    where : array_like of bool, default True
-        Which elements to use; broadcasts to the shape of `a`.
-
-    Returns
-    -------
-    Tensor
-        Of the dtype of `a`, without the reduced axes. The product of integers or booleans is a constant.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> x = tg.tensor([2.0, tg.nan, 3.0])
-    >>> tg.nanprod(x).backward()
-    >>> x.grad
-    array([3., 0., 2.])
-    """
-    x = without_nan(operand(a, "nanprod"), 1.0)
-    result = reductions.prod(x, axis, dtype, None, keepdims, initial, where)
-    return result if out is None else deliver(result, out, name="numpy.nanprod")
+_ONLY_NAN = "If there is nothing but nan along the axes."
 
 
+@like(
+    reductions.mean,
+    ("along axes.", "along axes, each nan left out."),
+    (" The mean of no elements is nan.", " It is nan where there is nothing else."),
+    warns=f"RuntimeWarning\n    {_ONLY_NAN}",
+    examples=">>> tg.nanmean(tg.tensor([1.0, tg.nan, 3.0]))\nTensor(2.)",
+)
 def nanmean(
     a: Any,
     axis: Axis = None,
@@ -159,39 +119,6 @@ def nanmean(
     *,
     where: Any = True,
 ) -> Tensor:
-    """Compute the arithmetic mean along axes, each nan left out.
-
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to average. Integers and booleans are averaged in float64.
-    axis : int or tuple of int, optional
-        Axes to average over; all by default.
-    dtype : data-type, optional
-        Dtype in which to compute.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-    keepdims : bool, default False
-        Keep the reduced axes with extent 1.
-    where : array_like of bool, default True
-        Which elements to use; broadcasts to the shape of `a`.
-
-    Returns
-    -------
-    Tensor
-        Of the dtype of `a`, without the reduced axes; nan where there is nothing else.
-
-    Warns
-    -----
-    RuntimeWarning
-        If there is nothing but nan along the axes.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.nanmean(tg.tensor([1.0, tg.nan, 3.0]))
-    Tensor(2.)
-    """
     x = floating(a, "nanmean", dtype)
     mask = _numbers(x, where, "numpy.nanmean")
     count = reductions.how_many(mask, x, axis, keepdims, "numpy.nanmean")
@@ -210,179 +137,49 @@ def _variance(x: Tensor, spread: statistics.Spread) -> Tensor:
     return statistics.variance(x, spread._replace(where=_numbers(x, spread.where, spread.name)))
 
 
-def nanvar(  # noqa: PLR0913  as many as NumPy's
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Any = None,
-    correction: float | None = None,
-) -> Tensor:
-    """Compute the variance along axes, each nan left out.
-
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements whose spread is asked for. Integers and booleans are converted to float64.
-    axis : int or tuple of int, optional
-        Axes to compute along; all by default.
-    dtype : data-type, optional
-        Dtype in which to compute.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-    ddof : float, default 0
-        What is subtracted from the number of elements before it divides.
-    keepdims : bool, default False
-        Keep the reduced axes with extent 1.
-    where : array_like of bool, default True
-        Which elements to use; broadcasts to the shape of `a`.
-    mean : Tensor or array_like, optional
-        The mean, if it is known, as `nanmean` returns it with ``keepdims=True``.
-    correction : float, optional
-        Another name of `ddof`.
-
-    Returns
-    -------
-    Tensor
-        Of the dtype of `a`, without the reduced axes; nan where there are no degrees of freedom left.
-
-    Warns
-    -----
-    RuntimeWarning
-        If there are no degrees of freedom left.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.nanvar(tg.tensor([1.0, tg.nan, 5.0]))
-    Tensor(4.)
-    """
-    freedom = statistics.degrees_of_freedom(ddof, correction)
-    x = floating(a, "nanvar", dtype)
-    result = _variance(x, statistics.Spread("numpy.nanvar", axis, keepdims, freedom, where, mean, np.nan))
-    return result if out is None else deliver(result, out, name="numpy.nanvar")
+_SPREAD = (
+    ("along axes", "along axes, each nan left out"),
+    ("as `mean` returns it", "as `nanmean` returns it"),
+    (
+        "without the reduced axes.",
+        "without the reduced axes; nan where there are no degrees of freedom left.",
+    ),
+)
+nanvar = like(
+    statistics.var, *_SPREAD, notes="", examples=">>> tg.nanvar(tg.tensor([1.0, tg.nan, 5.0]))\nTensor(4.)"
+)(statistics.make_spread("nanvar", _variance, np.nan))
+nanstd = like(
+    statistics.std,
+    (": the square root of the variance", ""),
+    *_SPREAD,
+    notes="",
+    examples=">>> tg.nanstd(tg.tensor([1.0, tg.nan, 5.0]))\nTensor(2.)",
+)(statistics.make_spread("nanstd", _variance, np.nan, is_root=True))
 
 
-def nanstd(  # noqa: PLR0913  as many as NumPy's
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Any = None,
-    correction: float | None = None,
-) -> Tensor:
-    """Compute the standard deviation along axes, each nan left out.
+def _scan(plain: Callable[..., Tensor], neutral: float) -> Callable[..., Tensor]:
+    """Make the version of `cumsum` or `cumprod` that takes a neutral element for each nan."""
+    name = f"nan{plain.__name__}"
 
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements whose spread is asked for. Integers and booleans are converted to float64.
-    axis : int or tuple of int, optional
-        Axes to compute along; all by default.
-    dtype : data-type, optional
-        Dtype in which to compute.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-    ddof : float, default 0
-        What is subtracted from the number of elements before it divides.
-    keepdims : bool, default False
-        Keep the reduced axes with extent 1.
-    where : array_like of bool, default True
-        Which elements to use; broadcasts to the shape of `a`.
-    mean : Tensor or array_like, optional
-        The mean, if it is known, as `nanmean` returns it with ``keepdims=True``.
-    correction : float, optional
-        Another name of `ddof`.
+    def scan(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Tensor:
+        result = plain(without_nan(operand(a, name), neutral), axis, dtype)
+        return result if out is None else deliver(result, out, name=f"numpy.{name}")
 
-    Returns
-    -------
-    Tensor
-        Of the dtype of `a`, without the reduced axes; nan where there are no degrees of freedom left.
-
-    Warns
-    -----
-    RuntimeWarning
-        If there are no degrees of freedom left.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.nanstd(tg.tensor([1.0, tg.nan, 5.0]))
-    Tensor(2.)
-    """
-    freedom = statistics.degrees_of_freedom(ddof, correction)
-    x = floating(a, "nanstd", dtype)
-    spread = statistics.Spread("numpy.nanstd", axis, keepdims, freedom, where, mean, np.nan)
-    squares = _variance(x, spread)
-    result = root_of_sum(squares, _sqrt(squares))
-    return result if out is None else deliver(result, out, name="numpy.nanstd")
+    return renamed(scan, name)
 
 
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Tensor:
-    """Return the cumulative sum along an axis, each nan taken as zero.
-
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to sum.
-    axis : int, optional
-        Axis to sum along. By default the elements are flattened first.
-    dtype : data-type, optional
-        Dtype in which to sum.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `a`, or of shape ``(a.size,)`` without `axis`.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.nancumsum(tg.tensor([2.0, tg.nan, 3.0]))
-    Tensor([2., 2., 5.])
-    """
-    result = scans.cumsum(without_nan(operand(a, "nancumsum"), 0.0), axis, dtype)
-    return result if out is None else deliver(result, out, name="numpy.nancumsum")
-
-
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Tensor:
-    """Return the cumulative product along an axis, each nan taken as one.
-
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to multiply.
-    axis : int, optional
-        Axis to multiply along. By default the elements are flattened first.
-    dtype : data-type, optional
-        Dtype in which to multiply.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `a`, or of shape ``(a.size,)`` without `axis`.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.nancumprod(tg.tensor([2.0, tg.nan, 3.0]))
-    Tensor([2., 2., 6.])
-    """
-    result = scans.cumprod(without_nan(operand(a, "nancumprod"), 1.0), axis, dtype)
-    return result if out is None else deliver(result, out, name="numpy.nancumprod")
-
+nancumsum = like(
+    scans.cumsum,
+    ("along an axis.", "along an axis, each nan taken as zero."),
+    notes="",
+    examples=">>> tg.nancumsum(tg.tensor([2.0, tg.nan, 3.0]))\nTensor([2., 2., 5.])",
+)(_scan(scans.cumsum, 0.0))
+nancumprod = like(
+    scans.cumprod,
+    ("along an axis.", "along an axis, each nan taken as one."),
+    notes="",
+    examples=">>> tg.nancumprod(tg.tensor([2.0, tg.nan, 3.0]))\nTensor([2., 2., 6.])",
+)(_scan(scans.cumprod, 1.0))
 
 FUNCTIONS = {
     function.__name__: function

@@ -21,6 +21,7 @@ from tapegrad.frontend.recording.record_structural import record_reduction
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, is_tensor
 from tapegrad.frontend.words.array_like import Axis
+from tapegrad.frontend.words.derived_docs import like
 from tapegrad.ops import CODES
 
 _SUM, _PROD = CODES["sum"], CODES["prod_reduce"]
@@ -92,6 +93,22 @@ def sum(
     return result if out is None else deliver(result, out, name="numpy.sum")
 
 
+@like(
+    sum,
+    ("Return the sum of elements along", "Compute the arithmetic mean along"),
+    ("Elements to sum.", "Elements to average. Integers and booleans are averaged in float64."),
+    ("to sum", "to average"),
+    ("in which to average", "in which to compute"),
+    ("initial : scalar, optional\n    Number to begin with.\n", ""),
+    ("The sum of integers or booleans is a constant.", "The mean of no elements is nan."),
+    notes="",
+    references="",
+    examples=""">>> x = tg.tensor([1.0, 2.0, 6.0])
+>>> x.mean()
+Tensor(3.)
+>>> x.mean(where=[True, True, False])
+Tensor(1.5)""",
+)
 def mean(
     a: Any,
     axis: Axis = None,
@@ -101,37 +118,6 @@ def mean(
     *,
     where: Any = True,
 ) -> Tensor:
-    """Compute the arithmetic mean along axes.
-
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to average. Integers and booleans are averaged in float64.
-    axis : int or tuple of int, optional
-        Axes to average over; all by default.
-    dtype : data-type, optional
-        Dtype in which to compute.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-    keepdims : bool, default False
-        Keep the reduced axes with extent 1.
-    where : array_like of bool, default True
-        Which elements to average; broadcasts to the shape of `a`.
-
-    Returns
-    -------
-    Tensor
-        Of the dtype of `a`, without the reduced axes. The mean of no elements is nan.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> x = tg.tensor([1.0, 2.0, 6.0])
-    >>> x.mean()
-    Tensor(3.)
-    >>> x.mean(where=[True, True, False])
-    Tensor(1.5)
-    """
     x = floating(a, "mean", dtype)
     if where is True:
         total = record_reduction(_SUM, x, mask_of_axes(axis, x), keepdims, "mean")
@@ -154,6 +140,18 @@ def how_many(where: Any, x: Tensor, axis: Axis, keepdims: bool, name: str) -> An
     return np.asarray(np.count_nonzero(array, axis, keepdims=keepdims), x.dtype)
 
 
+@like(
+    sum,
+    ("the sum", "the product"),
+    ("The sum", "The product"),
+    ("to sum", "to multiply"),
+    notes="The derivative by an element is the product of all others, and is right where elements are zero.",
+    references="",
+    examples=""">>> x = tg.tensor([2.0, 0.0, 4.0])
+>>> x.prod().backward()
+>>> x.grad
+array([0., 8., 0.])""",
+)
 def prod(
     a: Any,
     axis: Axis = None,
@@ -163,42 +161,6 @@ def prod(
     initial: Any = None,
     where: Any = True,
 ) -> Tensor:
-    """Return the product of elements along axes.
-
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to multiply.
-    axis : int or tuple of int, optional
-        Axes to multiply over; all by default.
-    dtype : data-type, optional
-        Dtype in which to multiply.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-    keepdims : bool, default False
-        Keep the reduced axes with extent 1.
-    initial : scalar, optional
-        Number to begin with.
-    where : array_like of bool, default True
-        Which elements to multiply; broadcasts to the shape of `a`.
-
-    Returns
-    -------
-    Tensor
-        Of the dtype of `a`, without the reduced axes. The product of integers or booleans is a constant.
-
-    Notes
-    -----
-    The derivative by an element is the product of all others, and is right where elements are zero.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> x = tg.tensor([2.0, 0.0, 4.0])
-    >>> x.prod().backward()
-    >>> x.grad
-    array([0., 8., 0.])
-    """
     x = operand(a, "prod", dtype)
     if is_float(x):
         result = by_lines(_PROD, "prod", counted(x, where, 1.0, "numpy.prod"), axis, keepdims)

@@ -1,5 +1,6 @@
 """Running sums and products along an axis, and linear recurrences, of which they are made."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from tapegrad.frontend.recording.outputs import deliver
 from tapegrad.frontend.recording.record_structural import record_new, record_scan
 from tapegrad.frontend.recording.shape import moveaxis, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
+from tapegrad.frontend.words.derived_docs import like, renamed
 from tapegrad.ops import CODES
 from tapegrad.ops.params import RecurrenceParams
 
@@ -76,37 +78,19 @@ def _line(x: Tensor, axis: int | None) -> tuple[Tensor, int]:
     return x, normalize_axis_index(axis, x.ndim)
 
 
+_PRODUCT = (("cumulative sum", "cumulative product"), ("to sum", "to multiply"))
+
+
+@like(
+    cumsum,
+    *_PRODUCT,
+    notes="The derivatives do not divide by elements, so they are right where elements are zero.",
+    examples=""">>> x = tg.tensor([2.0, 0.0, 4.0])
+>>> tg.cumprod(x).backward()
+>>> x.grad
+array([ 1., 10.,  0.])""",
+)
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Tensor:
-    """Return the cumulative product along an axis.
-
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to multiply.
-    axis : int, optional
-        Axis to multiply along. By default the elements are flattened first.
-    dtype : data-type, optional
-        Dtype in which to multiply.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `a`, or of shape ``(a.size,)`` without `axis`.
-
-    Notes
-    -----
-    The derivatives do not divide by elements, so they are right where elements are zero.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> x = tg.tensor([2.0, 0.0, 4.0])
-    >>> tg.cumprod(x).backward()
-    >>> x.grad
-    array([ 1., 10.,  0.])
-    """
     x = operand(a, "cumprod", dtype)
     result = _cumprod(*_line(x, axis)) if is_float(x) else constant(np.cumprod, x, axis=axis, dtype=dtype)
     return result if out is None else deliver(result, out, name="numpy.cumprod")
@@ -121,104 +105,78 @@ def _cumprod(x: Tensor, axis: int) -> Tensor:
     return result if last else moveaxis(result, -1, axis).copy()
 
 
-def _cumulative(
-    function: Any, x: Any, axis: int | None, dtype: Any, out: Any, neutral: float | None
-) -> Tensor:
-    """Return what a cumulative function gives, behind a neutral element if there is one."""
-    name = f"cumulative_{'sum' if function is cumsum else 'prod'}"
-    x = operand(x, name, dtype)
-    if axis is None:
-        if x.ndim > 1:
-            raise ValueError(f"{name}: an operand of shape {x.shape} needs the argument 'axis'")
-        axis = 0
-    result: Tensor = function(x, axis, dtype)
-    if neutral is not None:
-        extents = list(x.shape)
-        extents[axis] = 1
-        result = concatenate([np.full(extents, neutral, result.dtype), result], axis)
-    return result if out is None else deliver(result, out, name=f"numpy.{name}")
+def _cumulative(function: Any, neutral: float) -> Callable[..., Tensor]:
+    """Make the array API's version of `cumsum` or `cumprod`, which may begin with a neutral element."""
+    name = function.__name__.replace("cum", "cumulative_")
+
+    def cumulative(
+        x: Any,
+        /,
+        *,
+        axis: int | None = None,
+        dtype: Any = None,
+        out: Any = None,
+        include_initial: bool = False,
+    ) -> Tensor:
+        """Return the cumulative sum along an axis, as the array API has it.
+
+        Parameters
+        ----------
+        x : Tensor or array_like
+            Elements to sum.
+        axis : int, optional
+            Axis to sum along; it may be left out in one dimension.
+        dtype : data-type, optional
+            Dtype in which to sum.
+        out : Tensor or numpy.ndarray, optional
+            Where to write the result; a plain array takes constants only.
+        include_initial : bool, default False
+            Begin with a zero, so that the result is one element longer.
+
+        Returns
+        -------
+        Tensor
+            The sum of each element and all before it.
+
+        Raises
+        ------
+        ValueError
+            If `x` has more than one dimension and there is no `axis`.
+
+        See Also
+        --------
+        tapegrad.cumsum : The same without `include_initial`; it may flatten its operand.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.cumulative_sum(tg.tensor([1.0, 2.0, 3.0]), include_initial=True)
+        Tensor([0., 1., 3., 6.])
+        """
+        x = operand(x, name, dtype)
+        if axis is None:
+            if x.ndim > 1:
+                raise ValueError(f"{name}: an operand of shape {x.shape} needs the argument 'axis'")
+            axis = 0
+        result: Tensor = function(x, axis, dtype)
+        if include_initial:
+            extents = list(x.shape)
+            extents[axis] = 1
+            result = concatenate([np.full(extents, neutral, result.dtype), result], axis)
+        return result if out is None else deliver(result, out, name=f"numpy.{name}")
+
+    return renamed(cumulative, name)
 
 
-def cumulative_sum(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
-) -> Tensor:
-    """Return the cumulative sum along an axis, as the array API has it.
-
-    Parameters
-    ----------
-    x : Tensor or array_like
-        Elements to sum.
-    axis : int, optional
-        Axis to sum along; it may be left out in one dimension.
-    dtype : data-type, optional
-        Dtype in which to sum.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-    include_initial : bool, default False
-        Begin with a zero, so that the result is one element longer.
-
-    Returns
-    -------
-    Tensor
-        The sum of each element and all before it.
-
-    Raises
-    ------
-    ValueError
-        If `x` has more than one dimension and there is no `axis`.
-
-    See Also
-    --------
-    tapegrad.cumsum : The same without `include_initial`; it may flatten its operand.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.cumulative_sum(tg.tensor([1.0, 2.0, 3.0]), include_initial=True)
-    Tensor([0., 1., 3., 6.])
-    """
-    return _cumulative(cumsum, x, axis, dtype, out, 0.0 if include_initial else None)
-
-
-def cumulative_prod(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
-) -> Tensor:
-    """Return the cumulative product along an axis, as the array API has it.
-
-    Parameters
-    ----------
-    x : Tensor or array_like
-        Elements to multiply.
-    axis : int, optional
-        Axis to multiply along; it may be left out in one dimension.
-    dtype : data-type, optional
-        Dtype in which to multiply.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-    include_initial : bool, default False
-        Begin with a one, so that the result is one element longer.
-
-    Returns
-    -------
-    Tensor
-        The product of each element and all before it.
-
-    Raises
-    ------
-    ValueError
-        If `x` has more than one dimension and there is no `axis`.
-
-    See Also
-    --------
-    tapegrad.cumprod : The same without `include_initial`; it may flatten its operand.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.cumulative_prod(tg.tensor([2.0, 3.0]), include_initial=True)
-    Tensor([1., 2., 6.])
-    """
-    return _cumulative(cumprod, x, axis, dtype, out, 1.0 if include_initial else None)
+cumulative_sum = _cumulative(cumsum, 0.0)
+cumulative_prod = like(
+    cumulative_sum,
+    *_PRODUCT,
+    ("The sum of each", "The product of each"),
+    ("with a zero", "with a one"),
+    ("tapegrad.cumsum", "tapegrad.cumprod"),
+    examples=">>> tg.cumulative_prod(tg.tensor([2.0, 3.0]), include_initial=True)\nTensor([1., 2., 6.])",
+)(_cumulative(cumprod, 1.0))
 
 
 FUNCTIONS = {

@@ -1,6 +1,7 @@
 """Variances, standard deviations and weighted averages."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from tapegrad.frontend.recording.shape import broadcast_to, contiguous, reshape,
 from tapegrad.frontend.tensor.modes import current, thread
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
 from tapegrad.frontend.words.array_like import Axis
+from tapegrad.frontend.words.derived_docs import like, renamed
 from tapegrad.ops import CODES
 
 _DEVIATIONS = CODES["deviations"]
@@ -103,130 +105,88 @@ def _warn_of_none(stacklevel: int = 4) -> None:
     warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=stacklevel)
 
 
-def var(  # noqa: PLR0913  as many as NumPy's
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Any = None,
-    correction: float | None = None,
-) -> Tensor:
-    """Compute the variance along axes.
+def make_spread(
+    name: str, variance: Callable[[Tensor, Spread], Tensor], of_none: float = 0.0, is_root: bool = False
+) -> Callable[..., Tensor]:
+    """Make `var`, `std`, or the version of one that leaves out each nan."""
+    full = f"numpy.{name}"
 
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements whose spread is asked for. Integers and booleans are converted to float64.
-    axis : int or tuple of int, optional
-        Axes to compute along; all by default.
-    dtype : data-type, optional
-        Dtype in which to compute.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-    ddof : float, default 0
-        What is subtracted from the number of elements before it divides.
-    keepdims : bool, default False
-        Keep the reduced axes with extent 1.
-    where : array_like of bool, default True
-        Which elements to use; broadcasts to the shape of `a`.
-    mean : Tensor or array_like, optional
-        The mean, if it is known, as `mean` returns it with ``keepdims=True``.
-    correction : float, optional
-        Another name of `ddof`.
+    def spread(  # noqa: PLR0913  as many as NumPy's
+        a: Any,
+        axis: Axis = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+        mean: Any = None,
+        correction: float | None = None,
+    ) -> Tensor:
+        """Compute the variance along axes.
 
-    Returns
-    -------
-    Tensor
-        Of the dtype of `a`, without the reduced axes.
+        Parameters
+        ----------
+        a : Tensor or array_like
+            Elements whose spread is asked for. Integers and booleans are converted to float64.
+        axis : int or tuple of int, optional
+            Axes to compute along; all by default.
+        dtype : data-type, optional
+            Dtype in which to compute.
+        out : Tensor or numpy.ndarray, optional
+            Where to write the result; a plain array takes constants only.
+        ddof : float, default 0
+            What is subtracted from the number of elements before it divides.
+        keepdims : bool, default False
+            Keep the reduced axes with extent 1.
+        where : array_like of bool, default True
+            Which elements to use; broadcasts to the shape of `a`.
+        mean : Tensor or array_like, optional
+            The mean, if it is known, as `mean` returns it with ``keepdims=True``.
+        correction : float, optional
+            Another name of `ddof`.
 
-    Warns
-    -----
-    RuntimeWarning
-        If there are no degrees of freedom left.
+        Returns
+        -------
+        Tensor
+            Of the dtype of `a`, without the reduced axes.
 
-    Notes
-    -----
-    The mean is computed first and the deviations from it next, so that no digits are lost where they are small. The
-    derivative at a constant is zero, as that of `std` is.
+        Warns
+        -----
+        RuntimeWarning
+            If there are no degrees of freedom left.
 
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> x = tg.tensor([1.0, 2.0, 6.0])
-    >>> v = tg.var(x, ddof=1)
-    >>> v.backward()
-    >>> v, x.grad
-    (Tensor(7.), array([-2., -1.,  3.]))
-    """
-    freedom = degrees_of_freedom(ddof, correction)
-    result = variance(floating(a, "var", dtype), Spread("numpy.var", axis, keepdims, freedom, where, mean))
-    return result if out is None else deliver(result, out, name="numpy.var")
+        Notes
+        -----
+        The mean is computed first and the deviations from it next, so that no digits are lost where they are small. The
+        derivative at a constant is zero, as that of `std` is.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> x = tg.tensor([1.0, 2.0, 6.0])
+        >>> v = tg.var(x, ddof=1)
+        >>> v.backward()
+        >>> v, x.grad
+        (Tensor(7.), array([-2., -1.,  3.]))
+        """
+        freedom = degrees_of_freedom(ddof, correction)
+        x = floating(a, name, dtype)
+        result = variance(x, Spread(full, axis, keepdims, freedom, where, mean, of_none))
+        if is_root:
+            result = root_of_sum(result, _sqrt(result))
+        return result if out is None else deliver(result, out, name=full)
+
+    return renamed(spread, name)
 
 
-def std(  # noqa: PLR0913  as many as NumPy's
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Any = None,
-    correction: float | None = None,
-) -> Tensor:
-    """Compute the standard deviation along axes: the square root of the variance.
-
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements whose spread is asked for. Integers and booleans are converted to float64.
-    axis : int or tuple of int, optional
-        Axes to compute along; all by default.
-    dtype : data-type, optional
-        Dtype in which to compute.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-    ddof : float, default 0
-        What is subtracted from the number of elements before it divides.
-    keepdims : bool, default False
-        Keep the reduced axes with extent 1.
-    where : array_like of bool, default True
-        Which elements to use; broadcasts to the shape of `a`.
-    mean : Tensor or array_like, optional
-        The mean, if it is known, as `mean` returns it with ``keepdims=True``.
-    correction : float, optional
-        Another name of `ddof`.
-
-    Returns
-    -------
-    Tensor
-        Of the dtype of `a`, without the reduced axes.
-
-    Warns
-    -----
-    RuntimeWarning
-        If there are no degrees of freedom left.
-
-    Notes
-    -----
-    The derivatives at a constant are zero, those of the second order too.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.std(tg.tensor([[1.0, 3.0], [2.0, 2.0]]), axis=1)
-    Tensor([1., 0.])
-    """
-    freedom = degrees_of_freedom(ddof, correction)
-    x, spread = floating(a, "std", dtype), Spread("numpy.std", axis, keepdims, freedom, where, mean)
-    squares = variance(x, spread)
-    result = root_of_sum(squares, _sqrt(squares))
-    return result if out is None else deliver(result, out, name="numpy.std")
+var = make_spread("var", variance)
+std = like(
+    var,
+    ("the variance along axes", "the standard deviation along axes: the square root of the variance"),
+    notes="The derivatives at a constant are zero, those of the second order too.",
+    examples=">>> tg.std(tg.tensor([[1.0, 3.0], [2.0, 2.0]]), axis=1)\nTensor([1., 0.])",
+)(make_spread("std", variance, is_root=True))
 
 
 def average(
