@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import random_seeds
 from helpers.random_programs import Complex, Generator, Tape, complex_derivative, interpret, weighted_sum
 
 
@@ -30,7 +31,7 @@ def check(seed, steps):
         assert along == pytest.approx(derivative, rel=1e-7, abs=1e-7), program
 
 
-@pytest.mark.parametrize("first", range(0, 240, 20))
-def test_gradient_is_the_complex_step(first):
-    for seed in range(first, first + 20):
+@pytest.mark.parametrize("seeds", random_seeds(0, 240, 20), ids=str)
+def test_gradient_is_the_complex_step(seeds):
+    for seed in seeds:
         check(seed, 40)

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import daily
+from helpers.elementwise_rows import is_first_of_arity
 from helpers.mpmath_oracle import DIFFERENTIABLE, in_mp, points
 from helpers.second_partials import FAR, KINKS, differentiated, second
 from tapegrad.frontend.recording.elementwise import FUNCTIONS
@@ -204,6 +206,7 @@ def awkward(op):
     return [x > 0 if j in op.boolean_operands else x for j, x in enumerate(columns)]
 
 
+@daily("way", always=is_first_of_arity)
 @every_way
 @every_row
 def test_masked_elements_have_derivatives_of_zero(op: Op, way) -> None:
@@ -245,6 +248,7 @@ def test_all_ways_agree_at_special_values(op: Op) -> None:
 # --- dtypes and layouts ------------------------------------------------------------------------------------------
 
 
+@daily(every=0, always=is_first_of_arity)
 @every_row
 def test_float32_stays(op: Op) -> None:
     function, numbers = FUNCTIONS[op.name], differentiated(op)
@@ -270,29 +274,30 @@ LAYOUTS = {
 }
 
 
+@daily("first", always=is_first_of_arity)
 @every_row
-def test_views_and_broadcasts(op: Op) -> None:
+@pytest.mark.parametrize("first", range(len(LAYOUTS)))
+def test_views_and_broadcasts(op: Op, first: int) -> None:
     """The product with the Hessian, gathered from the elements' second derivatives and scattered to the leaves."""
-    rng = np.random.default_rng(op.arity)
+    rng = np.random.default_rng([op.arity, first])
     numbers, names = differentiated(op), list(LAYOUTS)
     weights = rng.uniform(0.5, 2, (3, 4))
-    for first in range(len(names)):
-        layouts = [LAYOUTS[names[(first + 2 * j) % len(names)]] for j in range(op.arity)]
-        leaves = [np.asarray(rng.uniform(*op.domains[j], shape)) for j, (shape, _) in enumerate(layouts)]
-        leaves = [leaf > 0.5 if j in op.boolean_operands else leaf for j, leaf in enumerate(leaves)]
-        dots = [rng.standard_normal(leaf.shape) for leaf in leaves]
+    layouts = [LAYOUTS[names[(first + 2 * j) % len(names)]] for j in range(op.arity)]
+    leaves = [np.asarray(rng.uniform(*op.domains[j], shape)) for j, (shape, _) in enumerate(layouts)]
+    leaves = [leaf > 0.5 if j in op.boolean_operands else leaf for j, leaf in enumerate(leaves)]
+    dots = [rng.standard_normal(leaf.shape) for leaf in leaves]
 
-        def function(*xs, layouts=layouts):
-            viewed = [view(x) for (_, view), x in zip(layouts, xs, strict=True)]
-            return tg.sum(tg.broadcast_to(FUNCTIONS[op.name](*viewed), (3, 4)) * weights)
+    def function(*xs, layouts=layouts):
+        viewed = [view(x) for (_, view), x in zip(layouts, xs, strict=True)]
+        return tg.sum(tg.broadcast_to(FUNCTIONS[op.name](*viewed), (3, 4)) * weights)
 
-        want = by_elements(op, layouts, leaves, dots, weights)
-        direction = tuple(dots[j] for j in numbers)
-        product = tg.hvp(tg.jit(function) if first % 2 else function, tuple(numbers))
-        twice = pulled_twice(function, leaves, direction, numbers)
-        for j, value, other in zip(numbers, product(*leaves, direction), twice, strict=True):
-            np.testing.assert_allclose(value, want[j], rtol=1e-9, atol=1e-12, err_msg=names[first])
-            np.testing.assert_allclose(other, want[j], rtol=1e-9, atol=1e-12, err_msg=names[first])
+    want = by_elements(op, layouts, leaves, dots, weights)
+    direction = tuple(dots[j] for j in numbers)
+    product = tg.hvp(tg.jit(function) if first % 2 else function, tuple(numbers))
+    twice = pulled_twice(function, leaves, direction, numbers)
+    for j, value, other in zip(numbers, product(*leaves, direction), twice, strict=True):
+        np.testing.assert_allclose(value, want[j], rtol=1e-9, atol=1e-12, err_msg=names[first])
+        np.testing.assert_allclose(other, want[j], rtol=1e-9, atol=1e-12, err_msg=names[first])
 
 
 def by_elements(op, layouts, leaves, dots, weights):
@@ -320,6 +325,7 @@ def pulled_twice(function, leaves, direction, numbers):
     return tg.grad(slope, tuple(numbers))(*leaves)
 
 
+@daily("way", always=is_first_of_arity)
 @every_way
 @every_row
 def test_empty_and_without_dimensions(op: Op, way) -> None:

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad as tg
+from helpers.daily import examples
 
 SPECIAL = [0.0, -0.0, 1.0, -2.0, 0.5, np.inf, -np.inf, 1e300, 5e-324]
 
@@ -141,7 +142,7 @@ def same(found, expected):
     return zero and np.allclose(found, expected, rtol=1e-12, atol=0, equal_nan=True)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 @given(points, st.lists(st.sampled_from(UNARY), min_size=1, max_size=4))
 def test_chains_of_functions(x, functions):
     def chain(x):
@@ -161,7 +162,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 @given(points, steps)
 def test_graphs_in_all_reverse_sweeps(x, steps):
     def program(x):

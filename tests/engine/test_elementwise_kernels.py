@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from helpers.daily import daily
 from helpers.elementwise_kernels import (
     DIFFERENCES,
     DIFFERENTIABLE,
@@ -20,10 +21,12 @@ from helpers.elementwise_kernels import (
     text_values,
     wanted_operands,
 )
+from helpers.elementwise_rows import in_double, is_first_of_arity
 from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.runtime import library_loops
 from tapegrad.ops import BY_NAME, Op
 
+daily_rows = daily(among=in_double, always=is_first_of_arity)
 COUNTS = (0, 1, 2, 7, 8, 15, 16, 17, 255, 256, 257, 1000)
 
 
@@ -53,6 +56,7 @@ def _larger_operand(op: Op, operands: list[np.ndarray]) -> np.ndarray:
     return np.max(np.abs(operands), axis=0) if op.name.startswith("logaddexp") else np.zeros(len(operands[0]))
 
 
+@daily_rows
 @pytest.mark.parametrize(("op", "dtype"), ROWS)
 def test_forward_kernel_is_the_primal(op: Op, dtype: str) -> None:
     for count, layouts in itertools.product(COUNTS, layouts_of(op)):
@@ -62,9 +66,10 @@ def test_forward_kernel_is_the_primal(op: Op, dtype: str) -> None:
             np.testing.assert_array_equal(result, expected)
         elif count:
             assert expected.dtype == result.dtype
-            within(result, expected, 4, _larger_operand(op, seen))
+            within(result, expected, 4 if op.ufunc else 16, _larger_operand(op, seen))  # SciPy's erfc: 12 off
 
 
+@daily_rows
 @pytest.mark.parametrize(("op", "dtype"), DIFFERENTIABLE)
 @pytest.mark.parametrize("store", [False, True], ids=["add", "store"])
 def test_reverse_kernel_is_the_partials(op: Op, dtype: str, store: bool) -> None:
@@ -87,6 +92,7 @@ def test_reverse_kernel_is_the_partials(op: Op, dtype: str, store: bool) -> None
                 assert (np.isnan(results[j]) if store else results[j] == 3.0).all()
 
 
+@daily_rows
 @pytest.mark.parametrize(("op", "dtype"), ROWS)
 def test_special_values_forward(op: Op, dtype: str) -> None:
     operands = special_operands(op, dtype)
@@ -96,6 +102,7 @@ def test_special_values_forward(op: Op, dtype: str) -> None:
     np.testing.assert_allclose(result, expected, rtol=8 * float(np.finfo(DTYPES[dtype]).eps))
 
 
+@daily_rows
 @pytest.mark.parametrize(("op", "dtype"), DIFFERENTIABLE)
 def test_special_values_reverse(op: Op, dtype: str) -> None:
     operands = special_operands(op, dtype)
@@ -107,6 +114,7 @@ def test_special_values_reverse(op: Op, dtype: str) -> None:
             np.testing.assert_allclose(results[j], partials[j], rtol=40 * float(np.finfo(DTYPES[dtype]).eps))
 
 
+@daily_rows
 @pytest.mark.parametrize(("op", "dtype"), DIFFERENTIABLE)
 def test_zero_cotangent_contributes_zero(op: Op, dtype: str) -> None:
     operands = special_operands(op, dtype)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import daily
 from tapegrad.engine.inspection.view_names import describe_view
 from tapegrad.engine.tape.fields.view import View
 
@@ -131,6 +132,7 @@ def _view_on(array: np.ndarray, base: np.ndarray) -> View:
     return View(array.ctypes.data - base.ctypes.data, array.shape, array.strides, array.dtype)
 
 
+@daily(every=4)
 @pytest.mark.parametrize("seed", range(300))
 def test_descriptions_of_views_are_right(seed):
     rng = np.random.default_rng(seed)

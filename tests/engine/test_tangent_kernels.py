@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from helpers.daily import daily
 from helpers.elementwise_kernels import (
     DIFFERENCES,
     DIFFERENTIABLE,
@@ -21,12 +22,14 @@ from helpers.elementwise_kernels import (
     text_values,
     wanted_operands,
 )
+from helpers.elementwise_rows import in_double, is_first_of_arity
 from tapegrad.engine.kernels.language.frame import COUNT, PARAMS, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.ops import Op
 
 COUNTS = (0, 1, 2, 4, 5, 17, 256, 300)
-rows = pytest.mark.parametrize(("op", "dtype"), DIFFERENTIABLE)
+every_row = pytest.mark.parametrize(("op", "dtype"), DIFFERENTIABLE)
+daily_rows = daily(among=in_double, always=is_first_of_arity)
 
 
 @dataclass
@@ -135,7 +138,8 @@ def check(op: Op, dtype: str, count: int, tangents: int, layouts: list[str], wan
     assert (np.abs(outcome.y_dot - terms.sum(0)) <= bound).all(), (count, tangents, layouts, wanted)
 
 
-@rows
+@daily_rows
+@every_row
 def test_tangent_kernel_is_the_partials(op: Op, dtype: str) -> None:
     for count, wanted in itertools.product(COUNTS, subsets(op)):
         for tangents, layouts in zip(itertools.cycle((1, 1, 3)), layouts_of(op), strict=False):
@@ -146,7 +150,8 @@ def test_tangent_kernel_is_the_partials(op: Op, dtype: str) -> None:
             check(op, dtype, count, 3, [layout] * op.arity + ["adjacent"], wanted, one=False)
 
 
-@rows
+@daily_rows
+@every_row
 @pytest.mark.parametrize("dot", [0.0, 1.0, np.inf])
 def test_zero_rules_of_tangents(op: Op, dtype: str, dot: float) -> None:
     operands = special_operands(op, dtype)
@@ -163,7 +168,8 @@ def test_zero_rules_of_tangents(op: Op, dtype: str, dot: float) -> None:
         np.testing.assert_array_equal(outcome.y_dot[~finite], expected[~finite])
 
 
-@rows
+@daily_rows
+@every_row
 @pytest.mark.parametrize("tangents", [1, 2])
 def test_without_any_tangent_zeros_are_written(op: Op, dtype: str, tangents: int) -> None:
     y_dot = np.full((tangents, 5), np.nan, DTYPES[dtype])
@@ -173,7 +179,8 @@ def test_without_any_tangent_zeros_are_written(op: Op, dtype: str, tangents: int
     assert (y_dot == 0).all()
 
 
-@rows
+@daily_rows
+@every_row
 def test_tangents_and_cotangents_pair_to_one_number(op: Op, dtype: str) -> None:
     count, wanted = 60, wanted_operands(op)[-1]
     operands, layouts = random_operands(op, dtype, count), ["adjacent"] * 4

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import daily
 
 PLAIN = {
     "float": float,
@@ -103,6 +104,7 @@ def right():
     return tg.grad(through(str))(X).tolist() == [3 * X[0] ** 2 + X[1] ** 2, 2 * X[0] * X[1]]
 
 
+@daily("transform", always=lambda use: use == "float")
 @pytest.mark.parametrize("transform", [*EAGERLY, *RECORDING])
 @pytest.mark.parametrize("use", PLAIN)
 def test_what_is_being_differentiated_does_not_become_a_number(use, transform):
@@ -138,6 +140,7 @@ def test_formatted_printing_shows_the_number():
     assert seen == ["2.50"]
 
 
+@daily("transform", always=lambda use: use == "float")
 @pytest.mark.parametrize("transform", EAGERLY)
 @pytest.mark.parametrize("use", [name for name in PLAIN if name != "backward"])
 def test_what_is_not_being_differentiated_is_free(use, transform):

@@ -1,7 +1,6 @@
 """Every row of the elementwise table through Tensors: values and gradients against the row's own text."""
 
 import importlib
-import itertools
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +10,9 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import daily
 from helpers.elementwise_kernels import DIFFERENCES
+from helpers.elementwise_rows import in_double, is_first_of_arity
 from tapegrad.engine import kernel_table
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.engine.sweep.binding.control_fields import THREADS
@@ -120,6 +121,7 @@ def test_public_rows_have_a_name() -> None:
 # --- shapes --------------------------------------------------------------------------------------------
 
 
+@daily("shape", among=in_double, always=is_first_of_arity)
 @rows(DIFFERENTIABLE)
 @both_dtypes
 @pytest.mark.parametrize("shape", [(), (7,), (0,), (2, 0, 3), (3, 4, 2), (1, 1)], ids=str)
@@ -128,12 +130,13 @@ def test_value_and_gradient(op: Op, dtype: Any, shape: tuple[int, ...]) -> None:
     check(op, arrays, leaves(arrays))
 
 
+@daily("own", always=is_first_of_arity)
 @rows(SEVERAL)
-def test_every_operand_broadcasts_against_every_other(op: Op) -> None:
-    for shapes in itertools.product(SHAPES, repeat=2):
+@pytest.mark.parametrize("own", SHAPES, ids=str)
+def test_every_operand_broadcasts_against_every_other(op: Op, own: tuple[int, ...]) -> None:
+    for others in SHAPES:
         for turn in range(op.arity):
-            dealt = [shapes[0] if j == turn else shapes[1] for j in range(op.arity)]
-            arrays = operands(op, *dealt)
+            arrays = operands(op, *[own if j == turn else others for j in range(op.arity)])
             check(op, arrays, leaves(arrays))
 
 
@@ -155,6 +158,7 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@daily("layout", always=is_first_of_arity)
 @rows(DIFFERENTIABLE)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_views_of_any_layout(op: Op, layout: str) -> None:
@@ -175,6 +179,7 @@ def test_views_of_any_layout(op: Op, layout: str) -> None:
             np.testing.assert_allclose(bases[j].grad, whole, rtol=1e-12, atol=1e-14)
 
 
+@daily("first", always=is_first_of_arity)
 @rows(SEVERAL)
 @pytest.mark.parametrize("first", LAYOUTS)
 def test_layouts_mix(op: Op, first: str) -> None:
@@ -229,6 +234,7 @@ OTHERS: dict[str, Callable[[np.ndarray], Any]] = {
 }
 
 
+@daily("kind", always=is_first_of_arity)
 @rows(SEVERAL)
 @pytest.mark.parametrize("kind", OTHERS)
 def test_operands_of_other_types(op: Op, kind: str) -> None:
@@ -309,6 +315,7 @@ def test_integers_are_constants(op: Op) -> None:
     assert np.asarray(y).dtype == expected.dtype
 
 
+@daily("dtype", always=is_first_of_arity)
 @rows(UNARY)
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32])
 def test_small_integers_give_what_wide_ones_give(op: Op, dtype: Any) -> None:
@@ -321,6 +328,7 @@ def test_small_integers_give_what_wide_ones_give(op: Op, dtype: Any) -> None:
         assert y.dtype == dtype
 
 
+@daily("bad", always=is_first_of_arity)
 @rows(UNARY)
 @pytest.mark.parametrize(
     "bad", [np.float16(1), 1j, "text", None, object()], ids=lambda bad: type(bad).__name__

@@ -13,6 +13,7 @@ import pytest
 from functions import CASES
 
 import tapegrad as tg
+from helpers.daily import daily
 from helpers.functions import Case, operands, results
 
 every_case = pytest.mark.parametrize(
@@ -22,6 +23,9 @@ every_case = pytest.mark.parametrize(
         for k, case in enumerate(CASES)
     ],
 )
+
+
+FIRST = {name: case for case in reversed(CASES) if (name := case.name)}.values()  # a case of each function
 
 
 def plain(value: Any) -> np.ndarray:
@@ -78,6 +82,7 @@ def shown_again(x: np.ndarray) -> tg.Tensor:
     return tg.broadcast_to(tg.tensor(x[:1] if x.ndim else x), x.shape)
 
 
+@daily("lay")
 @every_case
 @pytest.mark.parametrize("lay", [columns_first, backwards_with_gaps, shown_again])
 def test_memory_may_lie_in_any_way(case: Case, lay: Callable[[np.ndarray], tg.Tensor]) -> None:
@@ -159,6 +164,7 @@ def test_gradient(case: Case) -> None:
     assert value == pytest.approx(weighted(case, np, *xs), rel=1e-11, abs=1e-11)
 
 
+@daily(every=4)
 @differentiable
 def test_gradient_in_single_precision(case: Case) -> None:
     if "float32" not in case.dtypes:
@@ -172,6 +178,7 @@ def test_gradient_in_single_precision(case: Case) -> None:
         np.testing.assert_allclose(g, e, rtol=2e-4, atol=2e-4 * max(1.0, float(np.abs(e).max(initial=0.0))))
 
 
+@daily(every=4, always=lambda case: case in FIRST)
 @differentiable
 def test_second_derivatives(case: Case) -> None:
     if case.derivatives < 2:

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad as tg
+from helpers.daily import examples
 
 
 class Labels:
@@ -370,7 +371,7 @@ PARTS = st.one_of(
 CHANCE = st.one_of(PARTS, st.lists(PARTS, max_size=4).map(tuple))
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300)
 @given(CHANCE)
 def test_keys_by_chance(key):
     check_read(ARRAY, key)
@@ -378,7 +379,7 @@ def test_keys_by_chance(key):
     check_write(ROWS, key, False)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(CHANCE)
 def test_recorded_keys_by_chance(key):
     check_recorded(ARRAY, key, 7)

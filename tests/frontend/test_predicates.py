@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import daily
+from helpers.elementwise_rows import in_double
 
 # Inputs whose outcomes differ in one or another of the functions below, and two that agree in most.
 VECTORS = [
@@ -148,6 +150,7 @@ def assert_same(found: Any, expected: Any) -> None:
             assert a == b
 
 
+@daily(among=in_double)
 @pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize("name", LOOKS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -158,6 +161,7 @@ def test_eagerly_it_is_what_numpy_says(name: str, dtype: Any) -> None:
         assert_same(LOOKS[name](tg.tensor(x) * 1), LOOKS[name](x))
 
 
+@daily(among=in_double)
 @pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize("name", LOOKS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

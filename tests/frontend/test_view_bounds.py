@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 import tapegrad as tg
+from helpers.daily import examples
 from tapegrad.engine.status import raise_for
 from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.fields.layout import E_OUTSIDE
@@ -130,7 +131,7 @@ def test_the_error_names_op_and_shape():
 PAIRS = st.tuples(st.integers(0, 6), st.integers(-5, 5))
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300)
 @given(st.integers(0, 11), st.lists(PAIRS, max_size=3))
 def test_geometries_by_chance(first, pairs):
     """Exactly what lies inside is a view."""

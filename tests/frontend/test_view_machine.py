@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import tapegrad as tg
+from helpers.daily import examples
 
 STEP = 1e-30
 Arrays = list[Any]
@@ -326,7 +327,7 @@ def agree(found: Any, expected: Any, tolerance: float = 1e-10) -> None:
 
 
 TestViews = Views.TestCase
-TestViews.settings = settings(
-    max_examples=40, stateful_step_count=14, derandomize=True, deadline=None, database=None,
+TestViews.settings = examples(
+    40, stateful_step_count=14, database=None,
     suppress_health_check=list(HealthCheck), phases=[Phase.generate],
 )  # fmt: skip

@@ -75,19 +75,23 @@ def _holds(predicate: Callable[..., bool], case: pytest.Function) -> bool:
     return predicate(*[case.callspec.params[name] for name in names])
 
 
-def _others(case: pytest.Function, turns: tuple[str, ...]) -> tuple[Any, ...]:
-    """Return the numbers of the values of all parameters that do not take turns."""
-    indices = case.callspec.indices if hasattr(case, "callspec") else {}
-    return tuple(number for name, number in indices.items() if name not in turns)
+def _others(case: pytest.Function, turns: tuple[str, ...]) -> tuple[int, ...]:
+    """Return the identities of the values of all parameters that do not take turns."""
+    values = case.callspec.params if hasattr(case, "callspec") else {}
+    return tuple(id(value) for name, value in values.items() if name not in turns)
 
 
 # --- random examples ---------------------------------------------------------------------------------------------
 
 
+def share(count: int) -> int:
+    """Return how many of so many random examples to run: a quarter of them daily."""
+    return count if WHOLE else -(-count // 4)
+
+
 def examples(count: int, **options: Any) -> settings:
     """Return settings of a property: a quarter of the examples, the same ones daily; all, drawn anew, in the whole."""
-    drawn = count if WHOLE else max(count // 4, 1)
-    return settings(max_examples=drawn, deadline=None, derandomize=not WHOLE, **options)
+    return settings(max_examples=share(count), deadline=None, derandomize=not WHOLE, **options)
 
 
 def random_seeds(first: int, count: int, step: int = 10) -> list[range]:
@@ -96,6 +100,6 @@ def random_seeds(first: int, count: int, step: int = 10) -> list[range]:
     The processes of one run draw the same seeds; a failure names them, and ``TAPEGRAD_TESTS_SEED`` repeats them.
     """
     if not WHOLE:
-        return [range(k, k + step) for k in range(first, first + max(count // 4, step), step)]
+        return [range(k, k + step) for k in range(first, first + share(count), step)]
     new = 1_000_000 + int(os.environ.get(SEED, "0")) * 1000 + first
     return [range(k, k + step) for start in (first, new) for k in range(start, start + count, step)]

@@ -8,6 +8,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from helpers.daily import share
 from helpers.mpmath_oracle import DIFFERENTIABLE, MP, in_mp, is_close, operands_in_mp, points
 from helpers.offenders import assert_none
 from tapegrad.cli.generate import examples
@@ -39,7 +40,7 @@ def derivative(op: Op, j: int, row: tuple[float, ...]) -> object:
 @pytest.mark.parametrize(("op", "j"), PARTIALS)
 def test_partial_is_the_derivative_of_the_primal(op: Op, j: int) -> None:
     with mp.workdps(60):
-        for row in points(op, 8):
+        for row in points(op, share(8)):
             values = {f"x{k}": x for k, x in enumerate(operands_in_mp(row))}
             partial = in_mp(op.partials[j], **values, y=in_mp(op.primal, **values))
             assert is_close(partial, derivative(op, j, row), 1e-14), row
@@ -48,7 +49,7 @@ def test_partial_is_the_derivative_of_the_primal(op: Op, j: int) -> None:
 @pytest.mark.parametrize(("op", "j"), PARTIALS)
 def test_partial_is_accurate_in_float64(op: Op, j: int) -> None:
     with mp.workdps(60):
-        for row in points(op, 20):
+        for row in points(op, share(20)):
             values = {f"x{k}": np.asarray(x) for k, x in enumerate(row)}
             partial = evaluate_numpy(op.partials[j], **values, y=evaluate_numpy(op.primal, **values))
             assert is_close(float(partial), derivative(op, j, row), 1e-12), row

@@ -9,6 +9,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from helpers.daily import share
 from helpers.mpmath_oracle import DIFFERENTIABLE, in_mp, is_close, operands_in_mp, points
 from helpers.second_partials import FAR, KINKS, differentiated, second
 from tapegrad.engine.reference import evaluate_numpy
@@ -41,7 +42,7 @@ def test_every_function_in_a_partial_is_a_row() -> None:
 @pytest.mark.parametrize(("op", "j", "k"), PAIRS)
 def test_second_derivative(op: Op, j: int, k: int) -> None:
     with mp.workdps(30):  # `diff` works with twice as many
-        for row in points(op, 6):
+        for row in points(op, share(6)):
             want = expected(op, j, k, row)
             value = second(op, j, k, row)
             assert is_close(value, want, 2e-11) or abs(value - want) < 1e-13, (row, value, want)

@@ -5,10 +5,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad as tg
+from helpers.daily import examples
 from helpers.memory import resident_bytes
 from tapegrad.program.passes.dead_code import eliminate_dead_code
 from tapegrad.program.recording.signature import flatten_args
@@ -192,7 +193,7 @@ def placed(blocks):
     return list(zip(*(each.tolist() for each in (offsets, bytes_, start, start + length)), strict=True)), size
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300)
 @given(BLOCKS)
 def test_no_two_blocks_in_use_overlap(blocks):
     found, size = placed(blocks)
@@ -206,7 +207,7 @@ def test_no_two_blocks_in_use_overlap(blocks):
             assert apart or not together
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 @given(BLOCKS)
 def test_the_workspace_is_no_larger_than_all_blocks_and_no_smaller_than_what_lives_at_once(blocks):
     found, size = placed(blocks)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import random_seeds
 from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
 
 
@@ -46,7 +47,7 @@ def check(seed, steps):
             assert np.array_equal(a, b)
 
 
-@pytest.mark.parametrize("first", range(1000, 1160, 20))
-def test_replay_is_the_program_run_anew(first):
-    for seed in range(first, first + 20):
+@pytest.mark.parametrize("seeds", random_seeds(1000, 160, 20), ids=str)
+def test_replay_is_the_program_run_anew(seeds):
+    for seed in seeds:
         check(seed, 30)

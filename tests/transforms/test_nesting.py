@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import random_seeds
 from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
 
 # --- an exact reference ------------------------------------------------------------------------------------------
@@ -311,10 +312,10 @@ def test_hessian_by_all_pairs_of_modes(how):
     np.testing.assert_allclose(hessian, differences, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("first", range(0, 60, 10))
-def test_random_programs_have_symmetric_hessians(first):
+@pytest.mark.parametrize("seeds", random_seeds(0, 60), ids=str)
+def test_random_programs_have_symmetric_hessians(seeds):
     """Products with the Hessian are symmetric, and the same eager, replayed, and by reverse over reverse."""
-    for seed in range(first, first + 10):
+    for seed in seeds:
         generator = Generator(seed)
         program, inputs = generator.draw(25), generator.inputs
         rng, every = generator.rng, (0, 1, 2)
@@ -339,10 +340,10 @@ def test_random_programs_have_symmetric_hessians(first):
                 np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size, err_msg=str(program))
 
 
-@pytest.mark.parametrize("first", range(2000, 2120, 20))
-def test_sweeps_on_tensors_are_the_compiled_ones(first):
+@pytest.mark.parametrize("seeds", random_seeds(2000, 120), ids=str)
+def test_sweeps_on_tensors_are_the_compiled_ones(seeds):
     """Gradients and tangents of random programs, by the rules on Tensors and by the kernels."""
-    for seed in range(first, first + 20):
+    for seed in seeds:
         generator = Generator(seed)
         program, inputs = generator.draw(35), generator.inputs
         values = interpret(program, inputs, Complex)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad as tg
+from helpers.daily import examples, random_seeds
 from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
 from tapegrad.program.lanes.pool import LanePrograms
 from tapegrad.program.streams.spec import FORWARD, ProgramSpec
@@ -124,10 +125,10 @@ def test_elementwise_ops_over_lanes(function, dtype, by_lanes):
     check_like_a_loop(gradient, [x, y[0]], (0, None), tolerance=tolerance)
 
 
-@pytest.mark.parametrize("first", range(0, 40, 10))
-def test_random_programs_over_lanes(first, by_lanes):
+@pytest.mark.parametrize("seeds", random_seeds(0, 40), ids=str)
+def test_random_programs_over_lanes(seeds, by_lanes):
     """Programs with views and in-place writes, by arguments with lanes and without."""
-    for seed in range(first, first + 10):
+    for seed in seeds:
         generator = Generator(seed)
         program, inputs = generator.draw(10 + seed % 15), generator.inputs
         weights = [generator.rng.uniform(0.2, 1, np.shape(v)) for v in interpret(program, inputs, Complex)]
@@ -575,7 +576,7 @@ def test_no_instances_for_compiled_code():
 # --- axes and structures ---------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.data())
 def test_axes_in_and_out(data):
     """Any axes of two arguments, one of them in a structure, and of the results."""
