@@ -36,6 +36,10 @@ def _locale() -> Any:
     return locale.setlocale(locale.LC_ALL)
 
 
+_format_options = getattr(sys.modules.get("numpy._core.printoptions"), "format_options", None)
+# The function and its argument that give the object of all options for printing arrays, which is exchanged as a whole
+_PRINT_OPTIONS: Any = np.get_printoptions if _format_options is None else (_format_options.get, None)
+
 # For each module the names by which code comes to a setting, and the setting: an object, or a function that tells it.
 _SETTINGS: dict[types.ModuleType, dict[str, Any]] = {
     os: {
@@ -53,7 +57,10 @@ _SETTINGS: dict[types.ModuleType, dict[str, Any]] = {
     },
     decimal: dict.fromkeys(("getcontext", "localcontext", "Decimal"), _decimal_context),
     importlib: {"import_module": sys.modules},
-    builtins: {"__import__": sys.modules},
+    builtins: {
+        "__import__": sys.modules,
+        **dict.fromkeys(("str", "repr", "ascii", "format"), _PRINT_OPTIONS),
+    },
     locale: dict.fromkeys(("localeconv", "getlocale", "atof", "atoi", "str", "format_string"), _locale),
 }
 _BY_FUNCTION = {
@@ -66,7 +73,22 @@ _BY_FUNCTION = {
 
 def setting_read_by(function: Any) -> Any:
     """Return what a function or a class of a library reads of the process; `Missing` if that is nothing known."""
-    return _BY_FUNCTION.get(id(function), places.Missing)
+    setting = _BY_FUNCTION.get(id(function), places.Missing)
+    return _setting_of_package(function) if setting is places.Missing else setting
+
+
+def _setting_of_package(function: Any) -> Any:
+    """Return what a function reads of a package that not everybody imports."""
+    special, pandas = sys.modules.get("scipy.special"), sys.modules.get("pandas")
+    if special is not None and (function is special.geterr or function is special.errstate):
+        return special.geterr
+    if pandas is not None and (function is pandas.get_option or function is pandas.options):
+        return _pandas_options
+    return places.Missing
+
+
+def _pandas_options() -> str:
+    return repr(sys.modules["pandas"].options.d)
 
 
 def is_question(setting: Any) -> bool:
@@ -108,7 +130,7 @@ class LibraryVariables:
         variables = variables_of(self._module)
         for name in sorted(names & variables.keys()):
             value = variables[name]
-            if isinstance(value, _STATE):
+            if isinstance(value, _STATE) or self._module is builtins:
                 reach.bound(variables, name)
             elif isinstance(value, types.ModuleType) or setting_read_by(value) is not places.Missing:
                 reach.see(value, "attribute", name)

@@ -120,7 +120,12 @@ def _texts(constant: object) -> Iterator[str]:
     """Text in a constant that may be the name of an attribute, or of several with dots between."""
     if isinstance(constant, str):
         yield from (part for part in constant.split(".") if part.isidentifier())
-        yield from _FIELDS.findall(constant)
+        yield from fields_of(constant)
     elif isinstance(constant, tuple | frozenset):
         for part in constant:
             yield from _texts(part)
+
+
+def fields_of(text: str) -> list[str]:
+    """Return the names of attributes in the fields of a template of `str.format`."""
+    return _FIELDS.findall(text)

@@ -130,7 +130,8 @@ class FunctionVisits(ObjectVisits):
         if owner is builtins and reads_variables_by_text(by_text):
             for function in self.functions:
                 self.bound_data(function.__globals__, "global")
-        self.see(owner, "attribute", "__self__")
+        if owner is not builtins:
+            self.see(owner, "attribute", "__self__")
 
     def _visit_context_variable(self, variable: ContextVar[Any]) -> None:
         self.watch(place := places.result(variable.get, Unset))

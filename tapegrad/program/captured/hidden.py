@@ -4,6 +4,7 @@ The dict of a view, the arguments of an exception, the function in a ufunc that 
 iterator goes through. The garbage collector knows them.
 """
 
+import ctypes
 import functools
 import gc
 import io
@@ -71,9 +72,16 @@ def reading_of(value: Any) -> Callable[[Any], Any] | None:
     """Return the function that reads the whole of a stream in memory or of a record in an array, else `None`."""
     if isinstance(value, io.StringIO | io.BytesIO):
         return _written
-    if isinstance(value, np.broadcast):
+    if isinstance(value, np.broadcast | np.flatiter):
         return _position
+    if isinstance(value, ctypes._Pointer):
+        return _pointee
     return np.void.tobytes if isinstance(value, np.void) else None
+
+
+def _pointee(pointer: Any) -> bytes:
+    """Return the bytes that a pointer leads to, if it keeps them alive: memory of others may be gone."""
+    return bytes(pointer.contents) if pointer and pointer._objects else b""
 
 
 def _position(iterator: Any) -> int:

@@ -1,6 +1,7 @@
 """What containers, arrays, modules, classes and objects lead to."""
 
 import abc
+import builtins
 import enum
 import sys
 import threading
@@ -54,6 +55,9 @@ class ObjectVisits(Walk):
         if mapping is sys.modules:
             for name in user_modules():
                 self.bound(mapping, name, "import")
+            return
+        if mapping is vars(builtins):
+            self._owners.append(LibraryVariables(builtins, self._path))
             return
         base = places.base_of(mapping)
         self.watch(places.entries(mapping))
@@ -170,6 +174,8 @@ class ObjectVisits(Walk):
             self.note(*referents(value))
             self._visit_fixed(value)
         self._owners.append(Answers(value, self._path))
+        if package_of(type(value)) == "pandas":  # ``s.iloc``, kept
+            self.see(getattr(value, "obj", None), "attribute", "obj")
         read = reading_of(value)
         if read is not None:
             self._watch_contents(read, value)

@@ -29,16 +29,28 @@ _HOLDERS = (
     ctypes.c_int.__mro__[-2],
 )
 _HOLDING_MODULES = frozenset({"multiprocessing.sharedctypes", "queue", "string"})  # all of whose classes do
-_NEVER = frozenset({"__dict__", "__weakref__", "__class__", "__doc__", "__module__", "__builtins__"})
+_NEVER = frozenset({"__dict__", "__weakref__", "__class__", "__builtins__"})
+
+
+def _defaults(function: types.FunctionType) -> Any:
+    return function.__defaults__, function.__kwdefaults__ and tuple(function.__kwdefaults__.items())
+
+
 # For each kind the names by which code asks, and how an answer is compared: as an object, or as a value or sequence.
+_LOCKS = tuple(kind for kind in (type(threading.Lock()), type(threading.RLock())) if hasattr(kind, "locked"))
 _LOCKED = {"locked": (places.called, operator.methodcaller("locked"))}
 _ANSWERS: tuple[tuple[Any, dict[str, tuple[Callable[..., places.Captured], Any]]], ...] = (
     (
         types.FunctionType,
-        {name: (places.result, operator.attrgetter(name)) for name in ("__doc__", "__annotations__")},
+        {
+            **{name: (places.result, operator.attrgetter(name)) for name in ("__doc__", "__annotations__")},
+            **{name: (places.called, operator.attrgetter(name)) for name in ("__name__", "__qualname__")},
+            # A call that lacks an argument raises it: where code names it, a new default changes what it does.
+            "TypeError": (places.called, _defaults),
+        },
     ),
     (type, {"__subclasses__": (places.parts, type.__subclasses__)}),
-    ((type(threading.Lock()), type(threading.RLock())), _LOCKED),
+    (_LOCKS, _LOCKED),
 )
 
 
@@ -85,18 +97,23 @@ class Attributes:
         self._namespaces = namespaces
         self._members = {} if self._is_code() else _members(type(owner))
         self._looked: set[str] = set()
+        self._has_all = False
 
     def copy(self) -> "Attributes":
         """The same, with a memory of its own."""
         other = Attributes(self._owner, self._namespaces, self.path)
-        other._looked = set(self._looked)
+        other._looked, other._has_all = set(self._looked), self._has_all
         return other
 
     def look(self, reach: Walk) -> bool:
         """Watch the attributes with names that were met since; whether there were any."""
-        if reach.any_attribute and self._is_code():
+        if reach.any_attribute and not self._has_all:
+            self._has_all = True
             for namespace in self._namespaces:
-                reach.bound_data(namespace)
+                if self._is_code():
+                    reach.bound_data(namespace)
+                else:
+                    reach.watch(places.parts(dict.keys, namespace), self.path)
         names = self._wanted(reach) - self._looked - _NEVER
         self._looked |= names
         there = {name for name in names if name in self._members or any(name in n for n in self._namespaces)}

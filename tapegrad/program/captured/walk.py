@@ -12,6 +12,7 @@ from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program.captured import places
 from tapegrad.program.captured.ambient import LibraryVariables, is_question, setting_read_by
 from tapegrad.program.captured.ambient import answer as ambient_answer
+from tapegrad.program.captured.code import fields_of
 from tapegrad.program.captured.methods import Calls, Methods
 from tapegrad.program.captured.objects import Answers, Attributes
 from tapegrad.program.captured.origin import is_trusted, reads_fields
@@ -94,6 +95,8 @@ class Walk:
         self._see(value, self._path.step(kind, key))
 
     def _see(self, value: Any, path: Path) -> None:
+        if type(value) is str and "{" in value:
+            self.names.update(fields_of(value))
         if type(value) in _PLAIN or places.is_dead(value):
             return
         if not isinstance(value, np.generic | np.dtype) or type(value) is np.void:
@@ -157,7 +160,11 @@ class Walk:
         """A setting of the process that a function of a library reads."""
         if setting is Missing:
             return
-        if not is_question(setting):
+        if isinstance(setting, tuple):
+            if self._first(("setting", id(setting)), setting):
+                self.watch(place := places.result(*setting))
+                self.tokens.append(id(place.rows[0][-1]))
+        elif not is_question(setting):
             self.see(setting, "contents", "")
         elif self._first(("setting", setting), setting):
             self.watch(place := ambient_answer(setting))
