@@ -29,6 +29,7 @@ from tapegrad.frontend.recording.record_structural import in_shape
 from tapegrad.frontend.recording.shape import broadcast_to, in_c_order
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.frontend.words.array_like import Axis
+from tapegrad.frontend.words.derived_docs import like, renamed
 
 _isnan = ELEMENTWISE["isnan"]
 
@@ -303,131 +304,87 @@ def median(
     return result if out is None else deliver(result, out, name="numpy.median")
 
 
-def percentile(
-    a: Any,
-    q: Any,
-    axis: Axis = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Tensor:
-    """Compute percentiles along axes.
+def make_quantile(
+    name: str, compute: Callable[[Tensor, QuantileQuery], Tensor], percent: bool, skips_nan: bool = False
+) -> Callable[..., Tensor]:
+    """Make `percentile`, `quantile`, or the version of one that leaves out each nan."""
+    full, plain = f"numpy.{name}", getattr(np, name)
 
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to rank.
-    q : array_like
-        Which percentiles, from 0 to 100.
-    axis : int or tuple of int, optional
-        Axes to compute along; all by default.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-    overwrite_input : bool, default False
-        Accepted because ``numpy.percentile`` has it; the operand is left as it is.
-    method : str, default 'linear'
-        What is between two elements, as for ``numpy.percentile``.
-    keepdims : bool, default False
-        Keep the reduced axes with extent 1.
-    weights : array_like, optional
-        How much each element counts, for the method 'inverted_cdf'; no gradient flows into them.
+    def quantile(
+        a: Any,
+        q: Any,
+        axis: Axis = None,
+        out: Any = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: bool = False,
+        *,
+        weights: Any = None,
+    ) -> Tensor:
+        """Compute percentiles along axes.
 
-    Returns
-    -------
-    Tensor
-        The shape of `q`, followed by that of `a` without the reduced axes; nan where an element is nan. Those of
-        integers and booleans are constants.
+        Parameters
+        ----------
+        a : Tensor or array_like
+            Elements to rank.
+        q : array_like
+            Which percentiles, from 0 to 100.
+        axis : int or tuple of int, optional
+            Axes to compute along; all by default.
+        out : Tensor or numpy.ndarray, optional
+            Where to write the result; a plain array takes constants only.
+        overwrite_input : bool, default False
+            Accepted because ``numpy.percentile`` has it; the operand is left as it is.
+        method : str, default 'linear'
+            What is between two elements, as for ``numpy.percentile``.
+        keepdims : bool, default False
+            Keep the reduced axes with extent 1.
+        weights : array_like, optional
+            How much each element counts, for the method 'inverted_cdf'; no gradient flows into them.
 
-    Raises
-    ------
-    ValueError
-        For percentiles out of range, methods that do not exist, and weights with another method.
+        Returns
+        -------
+        Tensor
+            The shape of `q`, followed by that of `a` without the reduced axes; nan where an element is nan. Those of
+            integers and booleans are constants.
 
-    Notes
-    -----
-    The cotangent goes to the elements that are interpolated. A replay sorts anew.
+        Raises
+        ------
+        ValueError
+            For percentiles out of range, methods that do not exist, and weights with another method.
 
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> x = tg.tensor([4.0, 1.0, 2.0])
-    >>> tg.percentile(x, [0, 75])
-    Tensor([1., 3.])
-    """
-    x = operand(a, "percentile")
-    arguments = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
-    if is_float(x):
-        result = quantiles_of(x, asked("numpy.percentile", q, x, True, **arguments))
-    else:
-        result = constant(np.percentile, x, q, **arguments)
-    return result if out is None else deliver(result, out, name="numpy.percentile")
+        Notes
+        -----
+        The cotangent goes to the elements that are interpolated. A replay sorts anew.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> x = tg.tensor([4.0, 1.0, 2.0])
+        >>> tg.percentile(x, [0, 75])
+        Tensor([1., 3.])
+        """
+        x = operand(a, name)
+        arguments = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
+        if is_float(x):
+            result = compute(x, asked(full, q, x, percent, **arguments, skips_nan=skips_nan))
+        else:
+            result = constant(plain, x, q, **arguments)
+        return result if out is None else deliver(result, out, name=full)
+
+    return renamed(quantile, name)
 
 
-def quantile(
-    a: Any,
-    q: Any,
-    axis: Axis = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Tensor:
-    """Compute quantiles along axes.
-
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to rank.
-    q : array_like
-        Which quantiles, from 0 to 1.
-    axis : int or tuple of int, optional
-        Axes to compute along; all by default.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-    overwrite_input : bool, default False
-        Accepted because ``numpy.quantile`` has it; the operand is left as it is.
-    method : str, default 'linear'
-        What is between two elements, as for ``numpy.quantile``.
-    keepdims : bool, default False
-        Keep the reduced axes with extent 1.
-    weights : array_like, optional
-        How much each element counts, for the method 'inverted_cdf'; no gradient flows into them.
-
-    Returns
-    -------
-    Tensor
-        The shape of `q`, followed by that of `a` without the reduced axes; nan where an element is nan. Those of
-        integers and booleans are constants.
-
-    Raises
-    ------
-    ValueError
-        For quantiles out of range, methods that do not exist, and weights with another method.
-
-    Notes
-    -----
-    The cotangent goes to the elements that are interpolated. A replay sorts anew.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> x = tg.tensor([4.0, 1.0, 2.0])
-    >>> tg.quantile(x, 0.75).backward()
-    >>> x.grad
-    array([0.5, 0. , 0.5])
-    """
-    x = operand(a, "quantile")
-    arguments = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
-    if is_float(x):
-        result = quantiles_of(x, asked("numpy.quantile", q, x, False, **arguments))
-    else:
-        result = constant(np.quantile, x, q, **arguments)
-    return result if out is None else deliver(result, out, name="numpy.quantile")
+FRACTIONS = (("percentile", "quantile"), ("from 0 to 100", "from 0 to 1"))
+percentile = make_quantile("percentile", quantiles_of, percent=True)
+quantile = like(
+    percentile,
+    *FRACTIONS,
+    examples=""">>> x = tg.tensor([4.0, 1.0, 2.0])
+>>> tg.quantile(x, 0.75).backward()
+>>> x.grad
+array([0.5, 0. , 0.5])""",
+)(make_quantile("quantile", quantiles_of, percent=False))
 
 
 FUNCTIONS = {"median": median, "percentile": percentile, "quantile": quantile}

@@ -6,6 +6,7 @@ positions as eager code; a gradient goes to the element that stood at the positi
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,16 @@ from tapegrad.frontend.recording.outputs import deliver
 from tapegrad.frontend.recording.record_structural import as_tensor, record_new
 from tapegrad.frontend.recording.shape import contiguous, in_c_order, moveaxis, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
+from tapegrad.frontend.words.derived_docs import like, renamed
 from tapegrad.ops import CODES
 from tapegrad.ops.params import ArgextremeParams, ArgsortParams
 
 _ARGSORT, _ARGEXTREME = CODES["argsort"], CODES["argextreme"]
 _INDEX = np.dtype(np.int64)
+_POSITIONS = (
+    "While a function is being recorded, a Tensor of integers that each replay computes. No gradient flows through\n"
+    "    positions; the elements that they pick have one."
+)
 _FEW = 512  # elements that NumPy orders before the engine has been asked
 
 
@@ -152,6 +158,21 @@ def _check_kind(kind: Any, order: Any, stable: Any) -> None:
         np.sort(np.empty(0), kind=kind, order=order, stable=stable)
 
 
+@like(
+    sort,
+    (
+        "the elements along an axis in ascending order, or in descending order.",
+        "the positions that would sort the elements along an axis.",
+    ),
+    (
+        "numpy.sort``; the result is the same for all.",
+        "numpy.argsort``; elements that are equal keep their order in all.",
+    ),
+    returns=f"numpy.ndarray of int\n    {_POSITIONS}",
+    see_also="",
+    notes="",
+    examples=">>> x = tg.tensor([3.0, 1.0, 2.0])\n>>> tg.argsort(x)\narray([1, 2, 0])",
+)
 def argsort(
     a: Any,
     axis: int | None = -1,
@@ -161,36 +182,6 @@ def argsort(
     stable: bool | None = None,
     descending: bool = False,
 ) -> Any:
-    """Return the positions that would sort the elements along an axis.
-
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to sort. Each nan comes last.
-    axis : int or None, default -1
-        Axis to sort along. If None, the elements are flattened first.
-    kind : str, optional
-        Sorting algorithm, as for ``numpy.argsort``; elements that are equal keep their order in all.
-    order : None
-        For arrays with fields, which a Tensor has not.
-    stable : bool, optional
-        Whether elements that are equal keep their order; they always do.
-    descending : bool, default False
-        If True, the largest element comes first, and each nan before it. The array API has it, NumPy has not.
-
-    Returns
-    -------
-    numpy.ndarray of int
-        While a function is being recorded, a Tensor of integers that each replay computes. No gradient flows through
-        positions; the elements that they pick have one.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> x = tg.tensor([3.0, 1.0, 2.0])
-    >>> tg.argsort(x)
-    array([1, 2, 0])
-    """
     _check_kind(kind, order, stable)
     if descending:
         x = operand(a, "argsort")
@@ -253,36 +244,21 @@ def _check_kth(x: Tensor, kth: Any, axis: int | None, kind: Any, order: Any) -> 
     np.partition(np.zeros(count, bool), kth, kind=kind, order=order)
 
 
+@like(
+    partition,
+    (
+        "the elements along an axis so that the `kth` is where",
+        "positions that put the `kth` element along an axis where",
+    ),
+    ("numpy.partition", "numpy.argpartition"),
+    returns="""numpy.ndarray of int
+    The positions that sort, which is more than is asked for. While a function is being recorded, a Tensor of
+    integers that each replay computes.""",
+    examples=">>> tg.argpartition(tg.tensor([3.0, 1.0, 2.0]), 0)[0]\nnp.int64(1)",
+)
 def argpartition(
     a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
 ) -> Any:
-    """Return positions that put the `kth` element along an axis where sorting would put it.
-
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to arrange.
-    kth : int or sequence of int
-        Which element in ascending order: smaller ones come before it, the others after.
-    axis : int or None, default -1
-        Axis to arrange along. If None, the elements are flattened first.
-    kind : str, default 'introselect'
-        Selection algorithm, as for ``numpy.argpartition``.
-    order : None
-        For arrays with fields, which a Tensor has not.
-
-    Returns
-    -------
-    numpy.ndarray of int
-        The positions that sort, which is more than is asked for. While a function is being recorded, a Tensor of
-        integers that each replay computes.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.argpartition(tg.tensor([3.0, 1.0, 2.0]), 0)[0]
-    np.int64(1)
-    """
     x = operand(a, "argpartition")
     if x.ndim == 0:
         return look(np.argpartition, x, kth, axis, kind, order)
@@ -352,72 +328,51 @@ def sort_complex(a: Any) -> None:
 # --- extremes --------------------------------------------------------------------------------------------------
 
 
-def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
-    """Return the position of the maximum along an axis, the first of several.
+def _make_argextreme(plain: Any) -> Callable[..., Any]:
+    """Make `argmax` or `argmin`."""
 
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to compare. A nan among them is the maximum.
-    axis : int, optional
-        Axis to compare along; by default the position is that in the flattened elements.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result.
-    keepdims : bool, default False
-        Keep the reduced axis with extent 1.
+    def argextreme(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        """Return the position of the maximum along an axis, the first of several.
 
-    Returns
-    -------
-    numpy.ndarray of int or numpy.int64
-        While a function is being recorded, a Tensor of integers that each replay computes. No gradient flows through
-        positions; the elements that they pick have one.
+        Parameters
+        ----------
+        a : Tensor or array_like
+            Elements to compare. A nan among them is the maximum.
+        axis : int, optional
+            Axis to compare along; by default the position is that in the flattened elements.
+        out : Tensor or numpy.ndarray, optional
+            Where to write the result.
+        keepdims : bool, default False
+            Keep the reduced axis with extent 1.
 
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> x = tg.tensor([1.0, 3.0, 2.0])
-    >>> tg.argmax(x)
-    np.int64(1)
-    """
-    return _argextreme(np.argmax, a, axis, out, keepdims)
+        Returns
+        -------
+        numpy.ndarray of int or numpy.int64
+            While a function is being recorded, a Tensor of integers that each replay computes. No gradient flows
+            through positions; the elements that they pick have one.
 
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> x = tg.tensor([1.0, 3.0, 2.0])
+        >>> tg.argmax(x)
+        np.int64(1)
+        """
+        if is_recorded(a):
+            result = recorded_argextreme(plain, _as_floats(a), axis, keepdims)
+        else:
+            result = look(plain, a, axis, keepdims=keepdims)
+        return result if out is None else deliver(result, out, name=f"numpy.{plain.__name__}")
 
-def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
-    """Return the position of the minimum along an axis, the first of several.
-
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to compare. A nan among them is the minimum.
-    axis : int, optional
-        Axis to compare along; by default the position is that in the flattened elements.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result.
-    keepdims : bool, default False
-        Keep the reduced axis with extent 1.
-
-    Returns
-    -------
-    numpy.ndarray of int or numpy.int64
-        While a function is being recorded, a Tensor of integers that each replay computes. No gradient flows through
-        positions; the elements that they pick have one.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> x = tg.tensor([1.0, 3.0, 2.0])
-    >>> tg.argmin(x)
-    np.int64(0)
-    """
-    return _argextreme(np.argmin, a, axis, out, keepdims)
+    return renamed(argextreme, plain.__name__)
 
 
-def _argextreme(function: Any, a: Any, axis: int | None, out: Any, keepdims: bool) -> Any:
-    if is_recorded(a):
-        result = recorded_argextreme(function, _as_floats(a), axis, keepdims)
-    else:
-        result = look(function, a, axis, keepdims=keepdims)
-    return result if out is None else deliver(result, out, name=f"numpy.{function.__name__}")
+argmax = _make_argextreme(np.argmax)
+argmin = like(
+    argmax,
+    ("maximum", "minimum"),
+    examples=">>> x = tg.tensor([1.0, 3.0, 2.0])\n>>> tg.argmin(x)\nnp.int64(0)",
+)(_make_argextreme(np.argmin))
 
 
 def recorded_argextreme(function: Any, x: Tensor, axis: int | None, keepdims: bool) -> Tensor:

@@ -1,6 +1,7 @@
 """The largest and the smallest elements along axes."""
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from tapegrad.frontend.recording.record_structural import record_reduction
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
 from tapegrad.frontend.words.array_like import Axis
+from tapegrad.frontend.words.derived_docs import like, renamed
 from tapegrad.ops import CODES
 
 _isfinite = ELEMENTWISE["isfinite"]
@@ -34,19 +36,6 @@ class _Extreme(NamedTuple):
     code: int
     of_two: Any
     neutral: float
-
-
-def _extreme(
-    kind: _Extreme, a: Any, axis: Axis, out: Any, keepdims: bool, initial: Any, where: Any
-) -> Tensor:
-    name = kind.name
-    x = a if isinstance(a, Tensor) else operand(a, name)
-    if x.dtype.kind == "f":
-        result = _of_floats(kind, x, axis, keepdims, initial, where)
-    else:
-        arguments = {"axis": axis, "keepdims": keepdims, "initial": initial, "where": where}
-        result = constant(getattr(np, name), x, **arguments)
-    return result if out is None else deliver(result, out, name=f"numpy.{name}")
 
 
 def _of_floats(kind: _Extreme, x: Tensor, axis: Axis, keepdims: bool, initial: Any, where: Any) -> Tensor:
@@ -79,104 +68,77 @@ _LARGEST = _Extreme("max", CODES["max_reduce"], ELEMENTWISE["maximum"], -math.in
 _SMALLEST = _Extreme("min", CODES["min_reduce"], ELEMENTWISE["minimum"], math.inf)
 
 
-def max(
-    a: Any,
-    axis: Axis = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Tensor:
-    """Return the maximum along axes.
+def _make_extreme(kind: _Extreme) -> Callable[..., Tensor]:
+    """Make `max` or `min`."""
+    name = kind.name
+    full, plain = f"numpy.{name}", getattr(np, name)
 
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to compare. A nan among them is the maximum.
-    axis : int or tuple of int, optional
-        Axes to compare along; all by default.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-    keepdims : bool, default False
-        Keep the reduced axes with extent 1.
-    initial : scalar, optional
-        A further number to compare with; the maximum of no elements.
-    where : array_like of bool, default True
-        Which elements to compare; broadcasts to the shape of `a`, and needs `initial`.
+    def extreme(
+        a: Any,
+        axis: Axis = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Tensor:
+        """Return the maximum along axes.
 
-    Returns
-    -------
-    Tensor
-        Of the dtype of `a`, without the reduced axes. The maximum of integers or booleans is a constant.
+        Parameters
+        ----------
+        a : Tensor or array_like
+            Elements to compare. A nan among them is the maximum.
+        axis : int or tuple of int, optional
+            Axes to compare along; all by default.
+        out : Tensor or numpy.ndarray, optional
+            Where to write the result; a plain array takes constants only.
+        keepdims : bool, default False
+            Keep the reduced axes with extent 1.
+        initial : scalar, optional
+            A further number to compare with; the maximum of no elements.
+        where : array_like of bool, default True
+            Which elements to compare; broadcasts to the shape of `a`, and needs `initial`.
 
-    Raises
-    ------
-    ValueError
-        If there are no elements and no `initial`, and for `where` without `initial`.
+        Returns
+        -------
+        Tensor
+            Of the dtype of `a`, without the reduced axes. The maximum of integers or booleans is a constant.
 
-    Notes
-    -----
-    Elements that tie for the maximum share its cotangent equally.
+        Raises
+        ------
+        ValueError
+            If there are no elements and no `initial`, and for `where` without `initial`.
 
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> x = tg.tensor([1.0, 3.0, 3.0])
-    >>> x.max().backward()
-    >>> x.grad
-    array([0. , 0.5, 0.5])
-    """
-    return _extreme(_LARGEST, a, axis, out, keepdims, initial, where)
+        Notes
+        -----
+        Elements that tie for the maximum share its cotangent equally.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> x = tg.tensor([1.0, 3.0, 3.0])
+        >>> x.max().backward()
+        >>> x.grad
+        array([0. , 0.5, 0.5])
+        """
+        x = a if isinstance(a, Tensor) else operand(a, name)
+        if x.dtype.kind == "f":
+            result = _of_floats(kind, x, axis, keepdims, initial, where)
+        else:
+            result = constant(plain, x, axis=axis, keepdims=keepdims, initial=initial, where=where)
+        return result if out is None else deliver(result, out, name=full)
+
+    return renamed(extreme, name)
 
 
-def min(
-    a: Any,
-    axis: Axis = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Tensor:
-    """Return the minimum along axes.
-
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to compare. A nan among them is the minimum.
-    axis : int or tuple of int, optional
-        Axes to compare along; all by default.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-    keepdims : bool, default False
-        Keep the reduced axes with extent 1.
-    initial : scalar, optional
-        A further number to compare with; the minimum of no elements.
-    where : array_like of bool, default True
-        Which elements to compare; broadcasts to the shape of `a`, and needs `initial`.
-
-    Returns
-    -------
-    Tensor
-        Of the dtype of `a`, without the reduced axes. The minimum of integers or booleans is a constant.
-
-    Raises
-    ------
-    ValueError
-        If there are no elements and no `initial`, and for `where` without `initial`.
-
-    Notes
-    -----
-    Elements that tie for the minimum share its cotangent equally.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> x = tg.tensor([1.0, 1.0, 3.0])
-    >>> x.min().backward()
-    >>> x.grad
-    array([0.5, 0.5, 0. ])
-    """
-    return _extreme(_SMALLEST, a, axis, out, keepdims, initial, where)
+max = _make_extreme(_LARGEST)
+min = like(
+    max,
+    ("maximum", "minimum"),
+    examples=""">>> x = tg.tensor([1.0, 1.0, 3.0])
+>>> x.min().backward()
+>>> x.grad
+array([0.5, 0.5, 0. ])""",
+)(_make_extreme(_SMALLEST))
 
 
 def ptp(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Tensor:
