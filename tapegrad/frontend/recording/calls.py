@@ -9,8 +9,8 @@ from tapegrad.frontend.recording.record import (
     apply,
     apply_to_any,
     beside_constant,
+    binary,
     finished,
-    reflected_operator,
 )
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_slot
@@ -42,7 +42,7 @@ def of_one(code: int, with_arguments: Callable[..., Any]) -> Callable[..., Any]:
 
 def of_two(code: int, with_arguments: Callable[..., Any]) -> Callable[..., Any]:
     """Make the function ``op(x1, x2)``; `with_arguments` is called where more is given than the operands."""
-    reflected = reflected_operator(code, as_operator=False)
+    reflected = binary(code, is_reflected=True)
 
     def function(x1: Any, x2: Any, /, *out: Any, **options: Any) -> Any:
         if out or options:

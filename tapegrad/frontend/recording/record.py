@@ -63,8 +63,10 @@ def unary(code: int, x: Tensor, as_operator: bool = False) -> Tensor:
     return finished(mode, code, slot, as_operator, (x,))
 
 
-def binary(code: int, as_operator: bool = False) -> Callable[[Tensor, Any], Tensor]:
-    """The function that records an op of a Tensor and anything else, or the method ``x.op(other)``."""
+def binary(
+    code: int, as_operator: bool = False, is_reflected: bool = False
+) -> Callable[[Tensor, Any], Tensor]:
+    """Make the function that records ``op(x, other)``, or ``op(other, x)`` if reflected, or such a method."""
 
     def record(x: Tensor, other: Any) -> Tensor:
         mode = thread.mode
@@ -76,42 +78,22 @@ def binary(code: int, as_operator: bool = False) -> Callable[[Tensor, Any], Tens
                 own = x._slot_on(tape)
             kind = type(other)
             if kind is Tensor:
-                if other._tape is tape:
+                if other._tape is tape and not is_reflected:
                     second, base = other._slot, other._base
                     if base is not None and other._version != base._version:
                         second = other._slot_on(tape)
                     slot = eager.record_elementwise(tape.header, code, own, second, NONE, mode.differentiate)
             elif kind is float or kind is int:
-                slot = eager.record_with_number(tape.header, code, own, other, 0, mode.differentiate)
+                slot = eager.record_with_number(
+                    tape.header, code, own, other, is_reflected, mode.differentiate
+                )
             else:
-                slot = beside_constant(mode, code, own, other, False)
+                slot = beside_constant(mode, code, own, other, is_reflected)
             if slot >= 0 and not mode.observed:
                 return from_slot(tape, slot)
-        return finished(mode, code, slot, as_operator, (x, other))
+        return finished(mode, code, slot, as_operator, (other, x) if is_reflected else (x, other))
 
     return record
-
-
-def reflected_operator(code: int, as_operator: bool = True) -> Callable[[Tensor, Any], Tensor]:
-    """The method that computes ``other op x``, or a function of `x` and `other` that does."""
-
-    def operate(self: Tensor, other: Any) -> Tensor:
-        mode = thread.mode
-        tape = mode.tape
-        slot = NONE
-        if self._tape is tape:
-            own, base = self._slot, self._base
-            if base is not None and self._version != base._version:
-                own = self._slot_on(tape)
-            if type(other) is float or type(other) is int:
-                slot = eager.record_with_number(tape.header, code, own, other, 1, mode.differentiate)
-            else:
-                slot = beside_constant(mode, code, own, other, True)
-            if slot >= 0 and not mode.observed:
-                return from_slot(tape, slot)
-        return finished(mode, code, slot, as_operator, (other, self))
-
-    return operate
 
 
 def unary_operator(code: int) -> Callable[[Tensor], Tensor]:
