@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tapegrad.frontend.tensor.tensor import Tensor
-from tapegrad.stats.functions import exp, log, log_share, where
+from tapegrad.frontend.words.derived_docs import like
+from tapegrad.stats.functions import exp, log, log_of, where
 from tapegrad.stats.parameters import (
     Domain,
     is_number,
@@ -143,101 +144,45 @@ class Continuous:
         """
         return self._probability("cdf", x, args, kwds, (0.0, 1.0))
 
+    @like(
+        cdf,
+        ("up to `x`.", "above `x`, accurate where it is small."),
+        ("0 below the support and 1 above", "1 below the support and 0 above"),
+        examples=">>> tg.stats.norm.sf([0.0, 10.0])\nTensor([5.00000000e-01, 7.61985302e-24])",
+    )
     def sf(self, x: Any, *args: Any, **kwds: Any) -> Tensor:
-        """Compute the probability of values above `x`, accurate where it is small.
-
-        Parameters
-        ----------
-        x : Tensor or array_like
-            Where to compute it.
-        *args, **kwds
-            The shape parameters, `loc` and `scale`, as for `logpdf`.
-
-        Returns
-        -------
-        Tensor
-            It is 1 below the support and 0 above it.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> tg.stats.norm.sf([0.0, 10.0])
-        Tensor([5.00000000e-01, 7.61985302e-24])
-        """
         return self._probability("sf", x, args, kwds, (1.0, 0.0))
 
+    @like(
+        cdf,
+        ("the probability of values up to `x`.", "the logarithm of `cdf`."),
+        ("0 below the support and 1 above", "-inf below the support and 0 above"),
+        examples=">>> tg.stats.norm.logcdf([-40.0, 0.0])\nTensor([-8.04608442e+02, -6.93147181e-01])",
+    )
     def logcdf(self, x: Any, *args: Any, **kwds: Any) -> Tensor:
-        """Compute the logarithm of `cdf`.
-
-        Parameters
-        ----------
-        x : Tensor or array_like
-            Where to compute it.
-        *args, **kwds
-            The shape parameters, `loc` and `scale`, as for `logpdf`.
-
-        Returns
-        -------
-        Tensor
-            It is -inf below the support and 0 above it.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> tg.stats.norm.logcdf([-40.0, 0.0])
-        Tensor([-8.04608442e+02, -6.93147181e-01])
-        """
         return self._probability("logcdf", x, args, kwds, (-math.inf, 0.0))
 
+    @like(
+        cdf,
+        ("the probability of values up to `x`.", "the logarithm of `sf`."),
+        ("0 below the support and 1 above", "0 below the support and -inf above"),
+        examples=">>> tg.stats.weibull_min.logsf(10.0, 2.0)\nTensor(-100.)",
+    )
     def logsf(self, x: Any, *args: Any, **kwds: Any) -> Tensor:
-        """Compute the logarithm of `sf`.
-
-        Parameters
-        ----------
-        x : Tensor or array_like
-            Where to compute it.
-        *args, **kwds
-            The shape parameters, `loc` and `scale`, as for `logpdf`.
-
-        Returns
-        -------
-        Tensor
-            It is 0 below the support and -inf above it.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> tg.stats.weibull_min.logsf(10.0, 2.0)
-        Tensor(-100.)
-        """
         return self._probability("logsf", x, args, kwds, (0.0, -math.inf))
 
+    @like(
+        cdf,
+        ("the probability of values up to `x`.", "quantiles: the inverse of `cdf`."),
+        (
+            "x : Tensor or array_like\n    Where to compute it.",
+            "q : Tensor or array_like\n    Probabilities.",
+        ),
+        ("0 below the support and 1 above it", "nan where `q` is not between 0 and 1"),
+        raises="NotImplementedError\n    If there is no closed form.",
+        examples=">>> tg.stats.logistic.ppf([0.25, 0.5])\nTensor([-1.09861229,  0.        ])",
+    )
     def ppf(self, q: Any, *args: Any, **kwds: Any) -> Tensor:
-        """Compute quantiles: the inverse of `cdf`.
-
-        Parameters
-        ----------
-        q : Tensor or array_like
-            Probabilities.
-        *args, **kwds
-            The shape parameters, `loc` and `scale`, as for `logpdf`.
-
-        Returns
-        -------
-        Tensor
-            It is nan where `q` is not between 0 and 1.
-
-        Raises
-        ------
-        NotImplementedError
-            If there is no closed form.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> tg.stats.logistic.ppf([0.25, 0.5])
-        Tensor([-1.09861229,  0.        ])
-        """
         if self.quantile is None:
             raise NotImplementedError(f"{self._full('ppf')}: there is no closed form of its quantiles")
         share, parameters = variable(q, self._full("ppf")), self._parameters("ppf", args, kwds)
@@ -296,23 +241,19 @@ class Continuous:
 
     @property
     def _logcdf(self) -> Function | None:
-        return self.log_cumulative or _logarithm(self._cdf, self._sf)
+        return self.log_cumulative or self._log_of(self._cdf, self._sf)
 
     @property
     def _logsf(self) -> Function | None:
-        return self.log_survival or _logarithm(self._sf, self._cdf)
+        return self.log_survival or self._log_of(self._sf, self._cdf)
+
+    @staticmethod
+    def _log_of(share: Function | None, rest: Function | None) -> Function | None:
+        return None if share is None or rest is None else log_of(share, rest)
 
 
 def _exponential(function: Function | None) -> Function | None:
     return None if function is None else lambda z, *shapes: exp(function(z, *shapes))
-
-
-def _logarithm(function: Function | None, complement: Function | None) -> Function | None:
-    """Make the logarithm of a probability."""
-    if function is None or complement is None:
-        return None
-
-    return lambda z, *shapes: log_share(function(z, *shapes), complement(z, *shapes))
 
 
 def _scaled(z: Tensor, loc: Any, scale: Any) -> Tensor:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tapegrad.frontend.tensor.tensor import Tensor
-from tapegrad.stats.functions import exp, floor, log_share, where
+from tapegrad.frontend.words.derived_docs import like
+from tapegrad.stats.functions import exp, floor, log_of, where
 from tapegrad.stats.parameters import Domain, is_number, less, parse, usable, valid_or_nan, validity, variable
 
 Function = Callable[..., Any]
@@ -114,86 +115,34 @@ class Discrete:
         >>> tg.stats.geom.cdf([1, 2], 0.5)
         Tensor([0.5 , 0.75])
         """
-        return self._probability("cdf", k, args, kwds, 0.0)
+        return self._probability("cdf", k, args, kwds, (0.0, 1.0))
 
+    @like(
+        cdf,
+        ("up to `k`.", "above `k`, accurate where it is small."),
+        ("0 below the support, and 1 from", "1 below the support, and 0 from"),
+        examples=">>> tg.stats.geom.sf([1, 2], 0.5)\nTensor([0.5 , 0.25])",
+    )
     def sf(self, k: Any, *args: Any, **kwds: Any) -> Tensor:
-        """Compute the probability of values above `k`, accurate where it is small.
+        return self._probability("sf", k, args, kwds, (1.0, 0.0))
 
-        Parameters
-        ----------
-        k : Tensor or array_like
-            Numbers; constants.
-        *args, **kwds
-            The shape parameters and `loc`, as for `logpmf`.
-
-        Returns
-        -------
-        Tensor
-            It is 1 below the support, and 0 from its end on.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> tg.stats.geom.sf([1, 2], 0.5)
-        Tensor([0.5 , 0.25])
-        """
-        return self._probability("sf", k, args, kwds, 1.0)
-
+    @like(
+        cdf,
+        ("the probability of values up to `k`.", "the logarithm of `cdf`."),
+        ("0 below the support, and 1 from", "-inf below the support, and 0 from"),
+        examples=">>> tg.stats.bernoulli.logcdf([0, 1], 0.5)\nTensor([-0.69314718,  0.        ])",
+    )
     def logcdf(self, k: Any, *args: Any, **kwds: Any) -> Tensor:
-        """Compute the logarithm of `cdf`.
+        return self._probability("logcdf", k, args, kwds, (-math.inf, 0.0))
 
-        Parameters
-        ----------
-        k : Tensor or array_like
-            Numbers; constants.
-        *args, **kwds
-            The shape parameters and `loc`, as for `logpmf`.
-
-        Returns
-        -------
-        Tensor
-            It is -inf below the support, and 0 from its end on.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> tg.stats.bernoulli.logcdf([0, 1], 0.5)
-        Tensor([-0.69314718,  0.        ])
-        """
-        z, shapes = self._standard(k, args, kwds, "logcdf")
-        whole = floor(z)
-        value = log_share(self.cumulative(whole, *shapes), self.survival(whole, *shapes))
-        return self._inside(z, shapes, value, -math.inf, 0.0)
-
+    @like(
+        cdf,
+        ("the probability of values up to `k`.", "the logarithm of `sf`."),
+        ("0 below the support, and 1 from", "0 below the support, and -inf from"),
+        examples=">>> tg.stats.geom.logsf([1, 1000], 0.5)\nTensor([  -0.69314718, -693.14718056])",
+    )
     def logsf(self, k: Any, *args: Any, **kwds: Any) -> Tensor:
-        """Compute the logarithm of `sf`.
-
-        Parameters
-        ----------
-        k : Tensor or array_like
-            Numbers; constants.
-        *args, **kwds
-            The shape parameters and `loc`, as for `logpmf`.
-
-        Returns
-        -------
-        Tensor
-            It is 0 below the support, and -inf from its end on.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> tg.stats.geom.logsf([1, 1000], 0.5)
-        Tensor([  -0.69314718, -693.14718056])
-        """
-        z, shapes = self._standard(k, args, kwds, "logsf")
-        whole = floor(z)
-        value = (
-            log_share(self.survival(whole, *shapes), self.cumulative(whole, *shapes))
-            if self.log_survival is None
-            else self.log_survival(whole, *shapes)
-        )
-        return self._inside(z, shapes, value, 0.0, -math.inf)
+        return self._probability("logsf", k, args, kwds, (0.0, -math.inf))
 
     # --- in standard form ------------------------------------------------------------------------------------------
 
@@ -208,11 +157,16 @@ class Discrete:
         return valid_or_nan(z.detach(), *valid), usable(shapes, valid)
 
     def _probability(
-        self, method: str, k: Any, args: tuple[Any, ...], kwds: dict[str, Any], below: float
+        self, method: str, k: Any, args: tuple[Any, ...], kwds: dict[str, Any], ends: tuple[float, float]
     ) -> Tensor:
         z, shapes = self._standard(k, args, kwds, method)
-        function = self.cumulative if method == "cdf" else self.survival
-        return self._inside(z, shapes, function(floor(z), *shapes), below, 1.0 - below)
+        compute = {
+            "cdf": self.cumulative,
+            "sf": self.survival,
+            "logcdf": log_of(self.cumulative, self.survival),
+            "logsf": self.log_survival or log_of(self.survival, self.cumulative),
+        }[method]
+        return self._inside(z, shapes, compute(floor(z), *shapes), *ends)
 
     def _inside(self, z: Tensor, shapes: list[Any], value: Any, below: float, above: float) -> Tensor:
         """Return a value inside of the support, and others below and above it; nan stays nan."""

@@ -12,6 +12,7 @@ from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.shapes.diagonals import diag, diagonal
 from tapegrad.frontend.recording.shape import expand_dims, moveaxis, reshape, squeeze
 from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.frontend.words.derived_docs import like
 from tapegrad.stats.functions import exp, gammaln, log, square
 from tapegrad.stats.parameters import is_number, variable
 
@@ -71,31 +72,23 @@ class _MultivariateNormal:
         centre, matrix = _normal_parameters(points, mean, cov, name)
         return _log_density_of_normal(_vectors(points, centre, name), lower_factor(matrix, name))
 
+    @like(
+        logpdf,
+        ("the logarithm of the density", "the density"),
+        (
+            "Vectors along the last axis; for ``k = 1`` also a line of numbers.",
+            "Vectors along the last axis, as for `logpdf`.",
+        ),
+        (
+            "Covariance matrix, of which the lower triangle is read, or its diagonal, or the one element of that.",
+            "Covariance matrix, as for `logpdf`.",
+        ),
+        (": on a subspace the density has no derivative by its matrix", ""),
+        raises="",
+        examples=""">>> tg.stats.multivariate_normal.pdf([[0.0, 0.0], [1.0, 0.0]], cov=[1.0, 4.0])
+Tensor([0.07957747, 0.04826618])""",
+    )
     def pdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Tensor:
-        """Compute the density.
-
-        Parameters
-        ----------
-        x : Tensor or array_like, shape (..., k)
-            Vectors along the last axis, as for `logpdf`.
-        mean : Tensor or array_like, shape (k,), optional
-            Mean; zeros by default.
-        cov : Tensor or array_like, shape (k, k), (k,) or (), default 1
-            Covariance matrix, as for `logpdf`.
-        allow_singular : bool, default False
-            Not supported.
-
-        Returns
-        -------
-        Tensor
-            Without the last axis, and without axes of extent 1.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> tg.stats.multivariate_normal.pdf([[0.0, 0.0], [1.0, 0.0]], cov=[1.0, 4.0])
-        Tensor([0.07957747, 0.04826618])
-        """
         density: Tensor = exp(self.logpdf(x, mean, cov, allow_singular))
         return density
 
@@ -132,37 +125,15 @@ class _MultivariateNormal:
         """
         raise _integral_by_random_points("cdf")
 
+    @like(
+        cdf,
+        (
+            "an integral by random points, with five digits and no derivative",
+            "the logarithm of an integral by random points, without a derivative",
+        ),
+        ("multivariate_normal.cdf", "multivariate_normal.logcdf"),
+    )
     def logcdf(self, x: Any, mean: Any = None, cov: Any = 1, **kwds: Any) -> Tensor:
-        """Raise an error: SciPy's is the logarithm of an integral by random points, without a derivative.
-
-        Parameters
-        ----------
-        x : Tensor or array_like, shape (..., k)
-            Vectors along the last axis.
-        mean : Tensor or array_like, shape (k,), optional
-            Mean.
-        cov : Tensor or array_like, shape (k, k), (k,) or (), default 1
-            Covariance matrix.
-        **kwds
-            SciPy's other arguments.
-
-        Returns
-        -------
-        Tensor
-            Never.
-
-        Raises
-        ------
-        UnsupportedError
-            Always.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> tg.stats.multivariate_normal.logcdf([0.0, 0.0], cov=[[1.0, 0.5], [0.5, 1.0]])
-        Traceback (most recent call last):
-        tapegrad.errors.UnsupportedError: ...
-        """
         raise _integral_by_random_points("logcdf")
 
 
@@ -273,29 +244,13 @@ class _Wishart:
         factors = lower_factor(_matrices(points, size, name), name)
         return _log_density_of_wishart(factors, _degrees(df, size, name), lower_factor(matrix, name))
 
+    @like(
+        logpdf,
+        ("the logarithm of the density", "the density"),
+        raises="",
+        examples=">>> tg.stats.wishart.pdf([1.0, 2.0], 3.0, 1.0)\nTensor([0.24197072, 0.20755375])",
+    )
     def pdf(self, x: Any, df: Any, scale: Any) -> Tensor:
-        """Compute the density.
-
-        Parameters
-        ----------
-        x : Tensor or array_like, shape (k, k), (k, k, n), (k,) or ()
-            Matrices along the first two axes, as for `logpdf`.
-        df : Tensor or float
-            Degrees of freedom, as for `logpdf`.
-        scale : Tensor or array_like, shape (k, k), (k,) or ()
-            Scale matrix, as for `logpdf`.
-
-        Returns
-        -------
-        Tensor
-            Of shape ``(n,)`` or ``()``.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> tg.stats.wishart.pdf([1.0, 2.0], 3.0, 1.0)
-        Tensor([0.24197072, 0.20755375])
-        """
         density: Tensor = exp(self.logpdf(x, df, scale))
         return density
 

@@ -11,6 +11,7 @@ from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.shape import expand_dims, reshape
 from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.frontend.words.derived_docs import like
 from tapegrad.stats.functions import absolute, exp, floor, gammaln, where, xlogy
 from tapegrad.stats.parameters import valid_or_nan, variable
 
@@ -61,27 +62,14 @@ class _Dirichlet:
         density = where(outside, -math.inf, sum(xlogy(column, shares), 0) - normalizer)
         return valid_or_nan(density, smallest(weights) > 0)  # type: ignore[no-any-return]  # functions of the frontend take Any
 
+    @like(
+        logpdf,
+        ("the logarithm of the density", "the density"),
+        ("It is -inf where", "It is 0 where"),
+        raises="",
+        examples=">>> tg.stats.dirichlet.pdf([0.2, 0.3, 0.5], [1.0, 1.0, 1.0])\nTensor(2.)",
+    )
     def pdf(self, x: Any, alpha: Any) -> Tensor:
-        """Compute the density.
-
-        Parameters
-        ----------
-        x : Tensor or array_like, shape (k, ...) or (k - 1, ...)
-            Vectors along the first axis, as for `logpdf`.
-        alpha : Tensor or array_like, shape (k,)
-            Concentrations.
-
-        Returns
-        -------
-        Tensor
-            Without the first axis.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> tg.stats.dirichlet.pdf([0.2, 0.3, 0.5], [1.0, 1.0, 1.0])
-        Tensor(2.)
-        """
         density: Tensor = exp(self.logpdf(x, alpha))
         return density
 
@@ -141,29 +129,13 @@ class _Multinomial:
         result: Tensor = valid_or_nan(value, *valid)
         return result
 
+    @like(
+        logpmf,
+        ("the logarithm of the probability", "the probability"),
+        ("It is -inf where", "It is 0 where"),
+        examples=">>> tg.stats.multinomial.pmf([1, 1], 2, [0.5, 0.5])\nTensor(0.5)",
+    )
     def pmf(self, x: Any, n: Any, p: Any) -> Tensor:
-        """Compute the probability.
-
-        Parameters
-        ----------
-        x : Tensor or array_like, shape (..., k)
-            Vectors of whole numbers along the last axis; constants.
-        n : int or array_like of int
-            Their sums; constants.
-        p : Tensor or array_like, shape (..., k)
-            Probabilities along the last axis, which sum to 1.
-
-        Returns
-        -------
-        Tensor
-            Without the last axis.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> tg.stats.multinomial.pmf([1, 1], 2, [0.5, 0.5])
-        Tensor(0.5)
-        """
         probability: Tensor = exp(self.logpmf(x, n, p))
         return probability
 
