@@ -11,6 +11,7 @@ from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
+from tapegrad.frontend.words.derived_docs import like
 
 _rint, _trunc, _multiply, _divide = (ELEMENTWISE[name] for name in ("rint", "trunc", "multiply", "divide"))
 _isnan, _equal = ELEMENTWISE["isnan"], ELEMENTWISE["equal"]
@@ -49,29 +50,12 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     return deliver(second(_rint(first(x, scale)), scale), out, name="numpy.round")
 
 
+@like(
+    round,
+    (", halves to even.", ": another name of `tapegrad.round`."),
+    examples=">>> tg.around(tg.tensor([1234.5]), -2)\nTensor([1200.])",
+)
 def around(a: Any, decimals: Any = 0, out: Any = None) -> Any:
-    """Round elements to a number of decimals: another name of `tapegrad.round`.
-
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to round.
-    decimals : int, default 0
-        How many digits to keep behind the point; a negative number rounds in front of it.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `a`. The derivative is 0, at the jumps as well.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.around(tg.tensor([1234.5]), -2)
-    Tensor([1200.])
-    """
     return round(a, decimals, out)
 
 

@@ -21,6 +21,7 @@ from tapegrad.frontend.recording.ufuncs import Ufunc, with_arguments
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, is_tensor
 from tapegrad.frontend.words.array_like import Axis
+from tapegrad.frontend.words.derived_docs import like
 from tapegrad.frontend.words.function_names import full_name
 from tapegrad.frontend.words.numpy_docs import LOOKS, STRUCTURE, TESTS, describe
 from tapegrad.ops import CODES
@@ -95,33 +96,12 @@ def any(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, *, w
         return _less(0.0, _count(found, axis, keepdims))
 
 
+@like(
+    any,
+    ("any element along axes is", "all elements along axes are"),
+    examples=">>> tg.all(tg.tensor([1.0, -1.0]) < 0)\nnp.False_",
+)
 def all(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
-    """Test whether all elements along axes are true.
-
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements to test; those that are not 0 are true.
-    axis : int or tuple of int, optional
-        Axes to test along; all by default.
-    out : numpy.ndarray, optional
-        Array to write the result to; not supported while a function is being recorded.
-    keepdims : bool, default False
-        Keep the reduced axes with extent 1.
-    where : array_like of bool, default True
-        Which elements to test; broadcasts to the shape of `a`.
-
-    Returns
-    -------
-    numpy.ndarray of bool or numpy.bool
-        While a function is being recorded, a Tensor of booleans that each replay computes.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.all(tg.tensor([1.0, -1.0]) < 0)
-    np.False_
-    """
     if not _is_recorded(a, where):
         return look(np.all, a, axis, out, keepdims, where=where)
     _refuse_out("all", out)

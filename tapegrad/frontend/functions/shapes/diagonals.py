@@ -11,6 +11,7 @@ from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.shape import ravel
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, view_of
+from tapegrad.frontend.words.derived_docs import like
 
 _SMALL = 4096  # elements of a triangle that is kept
 
@@ -141,28 +142,15 @@ def tril(m: Any, k: int = 0) -> Tensor:
     return where(_triangle(x, k, "numpy.tril"), x, _zero(x))
 
 
+@like(
+    tril,
+    ("the lower triangle of a matrix, with zeros above", "the upper triangle of a matrix, with zeros below"),
+    ("The last diagonal", "The first diagonal"),
+    examples=""">>> tg.triu(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))
+Tensor([[1., 2.],
+        [0., 4.]])""",
+)
 def triu(m: Any, k: int = 0) -> Tensor:
-    """Return the upper triangle of a matrix, with zeros below it.
-
-    Parameters
-    ----------
-    m : Tensor or array_like, shape (..., m, n)
-        A matrix or a stack of matrices. A vector is taken as every row of a square matrix.
-    k : int, default 0
-        The first diagonal that is kept: positive above the main one, negative below.
-
-    Returns
-    -------
-    Tensor, shape (..., m, n)
-        A copy.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.triu(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    Tensor([[1., 2.],
-            [0., 4.]])
-    """
     x = as_tensor(m, "numpy.triu")
     return where(_triangle(x, operator.index(k) - 1, "numpy.triu"), _zero(x), x)
 

@@ -11,6 +11,7 @@ from tapegrad.frontend.conversions.conversion import concrete_array
 from tapegrad.frontend.indexing.indexing import getitem
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
+from tapegrad.frontend.words.derived_docs import like
 
 
 def _parts(name: str, a: Any, sections: Any, axis: int, equal: bool) -> list[Tensor]:
@@ -130,52 +131,26 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
     return _parts("numpy.hsplit", x, indices_or_sections, min(x.ndim, 2) - 1, True)
 
 
+@like(
+    hsplit,
+    ("second axis, or along that of a vector", "first axis"),
+    ("one dimension", "two dimensions"),
+    examples=""">>> tg.vsplit(tg.tensor([[1.0, 2.0], [3.0, 4.0]]), 2)[1]
+Tensor([[3., 4.]])""",
+)
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
-    """Return consecutive parts along the first axis, as views.
-
-    Parameters
-    ----------
-    ary : Tensor or array_like
-        Of two dimensions or more.
-    indices_or_sections : int or sequence of int
-        How many equal parts there are, or where each but the first begins.
-
-    Returns
-    -------
-    list of Tensor
-        Views of `ary`.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.vsplit(tg.tensor([[1.0, 2.0], [3.0, 4.0]]), 2)[1]
-    Tensor([[3., 4.]])
-    """
     x = _check_ndim(ary, 2, "numpy.vsplit")
     return _parts("numpy.vsplit", x, indices_or_sections, 0, True)
 
 
+@like(
+    hsplit,
+    ("second axis, or along that of a vector", "third axis"),
+    ("one dimension", "three dimensions"),
+    examples=""">>> [part.shape for part in tg.dsplit(tg.zeros((2, 2, 3)), [1])]
+[(2, 2, 1), (2, 2, 2)]""",
+)
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
-    """Return consecutive parts along the third axis, as views.
-
-    Parameters
-    ----------
-    ary : Tensor or array_like
-        Of three dimensions or more.
-    indices_or_sections : int or sequence of int
-        How many equal parts there are, or where each but the first begins.
-
-    Returns
-    -------
-    list of Tensor
-        Views of `ary`.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> [part.shape for part in tg.dsplit(tg.zeros((2, 2, 3)), [1])]
-    [(2, 2, 1), (2, 2, 2)]
-    """
     x = _check_ndim(ary, 3, "numpy.dsplit")
     return _parts("numpy.dsplit", x, indices_or_sections, 2, True)
 
