@@ -1,6 +1,7 @@
 """The command line."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -76,6 +77,25 @@ def test_the_package_is_a_command():
     done = run_module("--help")
     assert done.returncode == 0
     assert all(command in done.stdout for command in ("fit", "example", "info", "warmup"))
+
+
+def test_help_compiles_nothing(tmp_path):
+    """Nor does the import: neither LLVM nor the cache is asked for anything."""
+    program = (
+        "import runpy, sys, llvmlite.binding as llvm\n"
+        "def refuse(*arguments, **options): raise AssertionError('compiled')\n"
+        "llvm.PassBuilder.__init__ = llvm.ExecutionEngine.add_module = refuse\n"
+        "sys.argv = ['tapegrad', '--help']\n"
+        "runpy.run_module('tapegrad', run_name='__main__')"
+    )
+    folder = tmp_path / "cache"
+    environment = {**os.environ, "TAPEGRAD_CACHE_DIR": str(folder)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "usage: tapegrad" in done.stdout
+    assert not folder.exists()
 
 
 def test_version(capsys):

@@ -19,6 +19,8 @@ _HEAD = object.__basicsize__
 TYPE = _HEAD - 8
 FLOAT_VALUE = _HEAD
 TUPLE_ITEMS = tuple.__basicsize__
+# ``PyTypeObject``: the function that calls an instance, behind the size of a variable head and thirteen words.
+TYPE_CALL = _HEAD + 8 + 13 * 8
 # ``PyArrayObject_fields``
 ARRAY_DATA, ARRAY_NDIM, ARRAY_EXTENTS, ARRAY_STRIDES = _HEAD, _HEAD + 8, _HEAD + 16, _HEAD + 24
 ARRAY_DESCR, ARRAY_FLAGS = _HEAD + 40, _HEAD + 48
@@ -118,7 +120,24 @@ def _check_python(memory: _Memory) -> _Checked:
         all(memory.word(id(each) + TYPE) == id(type(each)) for each in (number, items)),
     )
     yield "the number in a float", memory.bytes(id(number) + FLOAT_VALUE, 8) == struct.pack("=d", number)
+    yield "the function that calls an instance of a class", _is_call_slot(memory)
     yield "the items of a tuple", memory.words(id(items) + TUPLE_ITEMS, 2) == [id(each) for each in items]
+
+
+@functools.cache
+def is_call_slot_known() -> bool:
+    """Return whether classes have the function that calls an instance at `TYPE_CALL`."""
+    with _Memory() as memory:
+        return _is_call_slot(memory)
+
+
+def _is_call_slot(memory: _Memory) -> bool:
+    """Compare classes that have a method `__call__` with those that inherit a function of C, and one of neither."""
+    by_method = [type("", (), {"__call__": lambda self: None}) for _ in range(2)]
+    first, second = (memory.word(id(cls) + TYPE_CALL) for cls in by_method)
+    inherited = memory.word(id(type("", (type,), {})) + TYPE_CALL)
+    is_c = memory.word(id(type) + TYPE_CALL) == inherited not in (0, -1, first)
+    return is_c and first == second not in (0, -1) and memory.word(id(object) + TYPE_CALL) == 0
 
 
 def _check_array(memory: _Memory) -> _Checked:

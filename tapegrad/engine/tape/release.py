@@ -12,6 +12,7 @@ from tapegrad.engine.tape.fields.layout import (
     ALL_LIVE,
     BUFFERS,
     CHECKSUMS,
+    CLOSED,
     DEAD,
     DEAD_OP,
     DTYPE_COUNT,
@@ -23,7 +24,6 @@ from tapegrad.engine.tape.fields.layout import (
     NONE,
     ORPHAN,
     READS_Y,
-    SCALAR_CACHE,
     SLOT_CAPACITY,
     SLOTS,
     SUPERSEDED,
@@ -213,7 +213,7 @@ def reuse_orphan(header, buffer):
 @entry_point()
 def close_tape(header):
     """Free everything that a tape holds, if it is open. Memory that NumPy arrays still show stays."""
-    if load_i64(header, SLOT_CAPACITY) == 0:
+    if load_i64(header, SLOT_CAPACITY) == CLOSED:
         return
     for i in range(load_i64(header, INSTRUCTIONS)):
         if col.op(header, i) != DEAD_OP:
@@ -230,6 +230,5 @@ def close_tape(header):
     for word, _ in INSTRUCTION_COLUMNS + SLOT_COLUMNS + BUFFER_COLUMNS:
         free(load_i64(header, word))
         store_i64(header, word, 0)
-    free(load_i64(header, SCALAR_CACHE))
     free(load_i64(header, CHECKSUMS))
-    store_i64(header, SLOT_CAPACITY, 0)  # says that the tape is closed
+    store_i64(header, SLOT_CAPACITY, CLOSED)

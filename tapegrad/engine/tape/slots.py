@@ -40,6 +40,7 @@ from tapegrad.engine.tape.fields.geometry import (
 )
 from tapegrad.engine.tape.fields.growth import new_buffer, new_slot, new_view
 from tapegrad.engine.tape.fields.layout import (
+    CLOSED,
     E_MEMORY,
     E_NDIM,
     E_OUTSIDE,
@@ -286,7 +287,7 @@ def drop(header, slot):
 
     The garbage collector may finalise a tape before the Tensors on it: then there is nothing left to let go of.
     """
-    if load_i64(header, SLOT_CAPACITY) == 0:
+    if load_i64(header, SLOT_CAPACITY) == CLOSED:
         return False
     drop_tensor_ref(header, slot)
     return load_i64(header, ORPHAN) != NONE

@@ -9,11 +9,21 @@ import numpy as np
 
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.tape import release
-from tapegrad.engine.tape.fields import growth
 from tapegrad.engine.tape.fields.columns import BUFFER, COLUMNS, HEADER_WORDS, INSTRUCTION, SLOT
-from tapegrad.engine.tape.fields.layout import ALL_LIVE, BUFFERS, INSTRUCTIONS, NONE, SLOTS
+from tapegrad.engine.tape.fields.layout import (
+    ALL_LIVE,
+    BUFFERS,
+    FREE_BUFFER,
+    FREE_SLOT,
+    INSTRUCTIONS,
+    NONE,
+    ORPHAN,
+    SCALAR_CACHE,
+    SCALAR_CACHE_ENTRIES,
+    SCALAR_CACHE_WORDS,
+    SLOTS,
+)
 
-_CAPACITY = 256
 _COUNTS = {INSTRUCTION: INSTRUCTIONS, SLOT: SLOTS, BUFFER: BUFFERS}
 _TYPES = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 DTYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.bool_))
@@ -37,7 +47,7 @@ class Tape(Uncopied):
         For each buffer on memory of NumPy's, the array that owns it.
     """
 
-    __slots__ = ("__weakref__", "_words", "header", "owners")
+    __slots__ = ("__weakref__", "_scalars", "_words", "header", "owners")
     recording = False  # whether this is the tape of a function that is being recorded for replay
     # Set by the module that knows the names of ops.
     as_text: ClassVar[Callable[["Tape"], str]] = object.__repr__
@@ -46,7 +56,9 @@ class Tape(Uncopied):
         self._words = np.zeros(HEADER_WORDS, np.int64)
         self.header = int(self._words.ctypes.data)
         self.owners: dict[int, Any] = {}
-        growth.open_tape(self.header, _CAPACITY)
+        self._scalars = np.zeros(SCALAR_CACHE_ENTRIES * SCALAR_CACHE_WORDS, np.int64)
+        self._words[SCALAR_CACHE] = self._scalars.ctypes.data
+        self._words[[FREE_SLOT, FREE_BUFFER, ORPHAN]] = NONE
         self._words[ALL_LIVE] = all_live
         for word, address in tables.items():
             self._words[word] = address

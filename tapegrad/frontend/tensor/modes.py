@@ -7,7 +7,7 @@ from contextlib import ContextDecorator, nullcontext
 from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.codegen.translator.compiler import make_ready
+from tapegrad.engine.codegen.translator.compiler import called_by_finalisers
 from tapegrad.engine.inspection import verify
 from tapegrad.engine.tape import release, slots
 from tapegrad.engine.tape.tape import Tape
@@ -18,7 +18,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 EAGER = Tape(kernel_table.tables())
-make_ready(slots.drop, release.next_orphan, release.reuse_orphan)  # for Tensors that go
+called_by_finalisers(slots.drop, release.next_orphan, release.reuse_orphan)
 verify.switch.follow(EAGER)
 
 

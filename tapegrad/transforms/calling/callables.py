@@ -18,6 +18,4 @@ if TYPE_CHECKING:
     class UnlessNested(_Called):
         """Instances are called by `_fast`, but within other transforms."""
 else:
-    UnlessObserved, UnlessNested = callable_types(f"{__name__}.Called", thread, entered, "observed", "nested")
-    for name, kind in (("UnlessObserved", UnlessObserved), ("UnlessNested", UnlessNested)):
-        kind.__name__ = kind.__qualname__ = name
+    UnlessObserved, UnlessNested = callable_types(__name__, thread, entered, "observed", "nested")

@@ -5,6 +5,8 @@ there is no such function yet or where it returns `None`, it is ``instance._gene
 """
 
 import ctypes
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from tapegrad.engine.codegen.python_calls.python_code import (
@@ -15,41 +17,21 @@ from tapegrad.engine.codegen.python_calls.python_code import (
     compiled,
     word,
 )
+from tapegrad.engine.runtime.object_layouts import TYPE_CALL, is_call_slot_known
 
-_CALL = 50  # Py_tp_call of Python's C interface
-_BASETYPE = 1 << 10  # Py_TPFLAGS_BASETYPE
-
-
-class _Slot(ctypes.Structure):
-    """``PyType_Slot`` of Python's C interface."""
-
-    _fields_ = (("slot", ctypes.c_int), ("function", ctypes.c_void_p))
-
-
-class _Spec(ctypes.Structure):
-    """``PyType_Spec`` of Python's C interface."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("basicsize", ctypes.c_int),
-        ("itemsize", ctypes.c_int),
-        ("flags", ctypes.c_uint),
-        ("slots", ctypes.c_void_p),
-    )
-
-
-_new_type = ctypes.pythonapi.PyType_FromSpec
-_new_type.restype, _new_type.argtypes = ctypes.py_object, (ctypes.c_void_p,)
-_kept: list[Any] = []  # what Python and compiled code refer to
+_kept: list[Any] = []  # what compiled code refers to
 
 
 def callable_types(name: str, thread: Any, entered: list[Any], *flags: str) -> list[Any]:
-    """Such classes, which differ in what they ask the mode of the thread for.
+    """Return such classes, which differ in what they ask the mode of the thread for.
+
+    They are compiled when an instance is called for the first time: its class, and those that inherit from the same
+    one, get their slot then.
 
     Parameters
     ----------
     name
-        Their full name.
+        The module that they are in.
     thread
         Has the mode of the thread as its `mode`.
     entered
@@ -65,20 +47,45 @@ def callable_types(name: str, thread: Any, entered: list[Any], *flags: str) -> l
             _define_fast(module, flag)
             _define_call(module, flag)
 
-    outside = ExternalFunction(
-        none=None, false=False, thread=thread, entered=entered, fast="_fast", general="_general", mode="mode",
-        **{flag: flag for flag in flags},
-    )  # fmt: skip
-    _kept.append(outside)
-    functions = [f"call_unless_{flag}" for flag in flags]
-    return [_made(name, address) for address in compiled("callable_types", define, outside, *functions)]
+    @functools.cache
+    def addresses() -> dict[str, int]:
+        outside = ExternalFunction(
+            none=None, false=False, thread=thread, entered=entered, fast="_fast", general="_general", mode="mode",
+            **{flag: flag for flag in flags},
+        )  # fmt: skip
+        _kept.append(outside)
+        functions = [f"call_unless_{flag}" for flag in flags]
+        return dict(zip(flags, compiled("callable_types", define, outside, *functions), strict=True))
+
+    return [_made(name, flag, addresses) for flag in flags]
 
 
-def _made(name: str, address: int) -> Any:
-    slots = (_Slot * 2)(_Slot(_CALL, address), _Slot(0, None))
-    spec = _Spec(name.encode(), object.__basicsize__, 0, _BASETYPE, ctypes.addressof(slots))
-    _kept.append((spec, slots))
-    return _new_type(ctypes.addressof(spec))
+def _made(name: str, flag: str, addresses: Callable[[], dict[str, int]]) -> Any:
+    """Return a class whose first call puts the compiled function in the place of this one."""
+
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807  what Python calls a call
+        if not set_call_slots(base, addresses()[flag]):
+            return self._general(args, kwargs)
+        return self(*args, **kwargs)
+
+    base: Any = type(f"Unless{flag.title()}", (), {"__slots__": (), "__module__": name, "__call__": __call__})
+    return base
+
+
+def set_call_slots(base: type, address: int) -> bool:
+    """Let the interpreter call instances of a class, and of those that inherit from it, by a function of C.
+
+    Returns whether the slot is where it is expected to be: behind what all classes with a method `__call__` of
+    Python's have in common.
+    """
+    if not is_call_slot_known():
+        return False
+    waiting = [base]
+    while waiting:
+        cls = waiting.pop()
+        ctypes.c_int64.from_address(id(cls) + TYPE_CALL).value = address
+        waiting += type.__subclasses__(cls)
+    return True
 
 
 def _define_call(module: Module, flag: str) -> None:

@@ -83,10 +83,14 @@ class Comparisons:
         self._kept: list[Row] = list(rows)
         self._words = np.array([_words(row) for row in rows], np.int64).reshape(len(rows), _ROW_WORDS)
         header = np.array([len(rows), self._words.ctypes.data], np.int64)
+        self.holds: Callable[[], bool] = True.__bool__  # there is nothing to compare
+        self._first: Callable[[], int] = (-1).__int__
+        if not rows:
+            return
         addresses = _addresses()
         # what compiled code refers to has to live on
         fixed = (int(header.ctypes.data), header, self._words, self._kept)
-        self.holds: Callable[[], bool] = python_function("holds", addresses["holds"], fixed)
+        self.holds = python_function("holds", addresses["holds"], fixed)
         self._first = python_function("first_difference", addresses["first_difference"], fixed)
 
     def first_difference(self) -> int:

@@ -93,6 +93,7 @@ def entry_point(
 
         @functools.cache
         def entry() -> Any:
+            _make_finalisers_ready()
             expect_group(group)
             with compiling, announcer.compiling(function):
                 dispatcher.compile(signature)
@@ -132,6 +133,24 @@ def make_ready(*functions: Callable[..., Any]) -> None:
         compile_ = getattr(function, "compile", None)
         if compile_ is not None:  # otherwise it is compiled already
             compile_()
+
+
+_FINALISERS: list[Callable[[], Any]] = []
+
+
+def called_by_finalisers(*functions: Callable[..., Any]) -> None:
+    """Say that finalisers call these entry points: `make_ready` is called on them before any other is compiled.
+
+    Whatever is finalised was made by an entry point.
+    """
+    _FINALISERS.extend(vars(function)["compile"] for function in functions)
+
+
+def _make_finalisers_ready() -> None:
+    if _FINALISERS:
+        with compiling:
+            while _FINALISERS:
+                _FINALISERS.pop()()
 
 
 def inline_njit(function: Callable[..., Any]) -> Any:

@@ -1,41 +1,26 @@
-"""New entries of a tape: its columns are allocated, grow, and reuse what is free."""
+"""New entries of a tape: its columns grow, and reuse what is free."""
 
-from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit, shared_njit
-from tapegrad.engine.kernels.language.raw_memory import calloc, load_i64, malloc, realloc, store_i64
+from tapegrad.engine.codegen.translator.compiler import inline_njit, shared_njit
+from tapegrad.engine.kernels.language.raw_memory import load_i64, malloc, realloc, store_i64
 from tapegrad.engine.tape.fields import columns as col
-from tapegrad.engine.tape.fields.columns import BUFFER_COLUMNS, INSTRUCTION_COLUMNS, SLOT_COLUMNS
+from tapegrad.engine.tape.fields.columns import BUFFER_COLUMNS, SLOT_COLUMNS
 from tapegrad.engine.tape.fields.layout import (
     BUFFER_CAPACITY,
     BUFFERS,
     FREE_BUFFER,
     FREE_SLOT,
-    INSTRUCTION_CAPACITY,
     NONE,
-    ORPHAN,
-    SCALAR_CACHE,
-    SCALAR_CACHE_ENTRIES,
-    SCALAR_CACHE_WORDS,
     SLOT_CAPACITY,
     SLOTS,
 )
 
-
-@entry_point()
-def open_tape(header, capacity):
-    """Allocate the columns of a new tape behind a header of zeros."""
-    for word, bytes_ in INSTRUCTION_COLUMNS + SLOT_COLUMNS + BUFFER_COLUMNS:
-        store_i64(header, word, malloc(capacity * bytes_))
-    store_i64(header, SCALAR_CACHE, calloc(SCALAR_CACHE_ENTRIES, 8 * SCALAR_CACHE_WORDS))
-    for word in (INSTRUCTION_CAPACITY, SLOT_CAPACITY, BUFFER_CAPACITY):
-        store_i64(header, word, capacity)
-    for word in (FREE_SLOT, FREE_BUFFER, ORPHAN):
-        store_i64(header, word, NONE)
+_LEAST_CAPACITY = 256  # entries: a new tape has no memory for any
 
 
 @inline_njit
 def grow(header, columns, capacity_word):
-    """Double the capacity of a family of columns."""
-    capacity = 2 * load_i64(header, capacity_word)
+    """Double the capacity of a family of columns; allocate those of a new tape."""
+    capacity = max(2 * load_i64(header, capacity_word), _LEAST_CAPACITY)
     for word, bytes_ in columns:
         store_i64(header, word, realloc(load_i64(header, word), capacity * bytes_))
     store_i64(header, capacity_word, capacity)

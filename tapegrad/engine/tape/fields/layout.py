@@ -47,6 +47,7 @@ SCALAR_CACHE_ENTRIES = 64
 SCALAR_CACHE_WORDS = 3
 
 NONE = -1
+CLOSED = -1  # in the place of the capacity for slots: the tape was closed
 DEAD_OP = -1  # op code of an instruction whose result cannot be asked for any more
 FREED = -2  # producer of a buffer whose instruction a reverse sweep has released
 
