@@ -7,7 +7,10 @@ SOURCES := tapegrad tests perf
 PYTEST_FLAGS ?= -n auto --maxprocesses=2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-tiny test-versions test-oldest memcheck lint gen size perf clean
+.PHONY: help run test test-all test-rest test-numba test-guarded test-tiny test-versions test-oldest memcheck lint gen \
+	size perf clean
+# The tests of what reads and writes memory: compiled code on frames, and programs that are replayed and fused.
+ON_MEMORY := tests/engine tests/program tests/autodiff/test_random_programs.py tests/frontend/test_view_machine.py
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,8 +18,21 @@ help: ## list the targets
 run: $(VENV)/.installed ## install, then fit the 27 NIST regressions from both starting points
 	$(BIN)/tapegrad fit
 
-test: $(VENV)/.installed-test ## install, then run the whole test suite
+test: $(VENV)/.installed-test ## install, then run the daily half of the test suite
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+test-all: test test-rest test-numba test-guarded memcheck test-versions ## all that there is to run: half an hour
+
+# Random programs and properties are drawn anew here; the first lines say the seed.
+test-rest: $(VENV)/.installed-test ## the cases that `make test` leaves out, and random programs
+	TAPEGRAD_TESTS=rest $(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+# Both compilers have to give the same bits: kernels are held against the same oracles, of which many are exact.
+test-numba: $(VENV)/.installed-test ## the tests of the engine with Numba compiling what the translator does otherwise
+	TAPEGRAD_TRANSLATE=0 $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/engine tests/test_tiny.py
+
+test-guarded: $(VENV)/.installed-test ## the tests on memory with each block between guard pages
+	TAPEGRAD_GUARD_PAGES=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) $(ON_MEMORY)
 
 # One process, and one file: collecting the whole suite takes longer than these tests.
 test-tiny: $(VENV)/.installed-test ## a test or more of every room of the package, within seconds
@@ -30,8 +46,8 @@ test-oldest: $(VENV)/.installed-test ## test-tiny and a part of the engine's tes
 	$(BIN)/python tests/versions.py oldest
 
 # LD_PRELOAD is for the tests alone: glibc's checking allocator looks for writes past blocks and for bad frees.
-memcheck: $(VENV)/.installed-test ## the test suite under glibc's checking malloc (Linux only)
-	LD_PRELOAD=libc_malloc_debug.so.0 MALLOC_CHECK_=3 $(BIN)/python -m pytest $(PYTEST_FLAGS)
+memcheck: $(VENV)/.installed-test ## the tests on memory under glibc's checking malloc (Linux only)
+	LD_PRELOAD=libc_malloc_debug.so.0 MALLOC_CHECK_=3 $(BIN)/python -m pytest $(PYTEST_FLAGS) $(ON_MEMORY)
 
 lint: $(VENV)/.installed-test ## check format, style and types
 	$(BIN)/ruff format --check $(SOURCES)

@@ -1,6 +1,6 @@
 """Every tape that a test builds is checked: before each sweep, before each recording is replayed, and at the end.
 
-Cases that are not in the daily selection (helpers/daily.py) are deselected, unless the whole suite is asked for.
+Cases that are not in the daily selection (helpers/daily.py) are deselected, unless TAPEGRAD_TESTS says otherwise.
 """
 
 import gc
@@ -29,17 +29,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header() -> str:
     """Say which selection runs, and how to repeat it."""
-    seed = os.environ[daily.SEED]
-    return (
-        f"every case, {daily.SEED}={seed}" if daily.WHOLE else "the daily selection (all: TAPEGRAD_TESTS=all)"
-    )
+    chosen = f"{daily.SELECTION} cases (TAPEGRAD_TESTS: daily, rest or all)"
+    return f"{chosen}, {daily.SEED}={os.environ[daily.SEED]}"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect what only the whole suite runs."""
-    if not daily.WHOLE:
-        items[:], left_out = daily.select(items)
-        config.hook.pytest_deselected(items=left_out)
+    """Deselect what another selection runs."""
+    left_out = daily.left_out(items)
+    config.hook.pytest_deselected(items=left_out)
+    gone = set(left_out)
+    items[:] = [item for item in items if item not in gone]
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -22,6 +22,7 @@ from packaging.specifiers import SpecifierSet
 
 import tapegrad as tg
 import versions
+from helpers.daily import not_daily
 
 ROOT = Path(__file__).parents[1]
 NAME = f"tapegrad-{tg.__version__}"
@@ -215,24 +216,28 @@ def test_versions_of_python_that_are_named_are_versions_that_are_let_in(
 # --- what they install -------------------------------------------------------------------------------------------
 
 
+@not_daily
 def test_an_installed_wheel_differentiates(environment: Path, tmp_path: Path) -> None:
     file, version, value, gradient = json.loads(run(environment / "python", "-c", PROGRAM, cwd=tmp_path))
     assert Path(file).is_relative_to(environment.parent)  # and not in this checkout
     assert (version, value, gradient) == (tg.__version__, 9.0, [3.0, 12.0])
 
 
+@not_daily
 def test_an_installed_wheel_is_a_module_that_runs(environment: Path, tmp_path: Path) -> None:
     lines = run(environment / "python", "-m", "tapegrad", "info", cwd=tmp_path).splitlines()
     assert lines[0].split() == ["tapegrad", tg.__version__]
     assert not any("not installed" in line for line in lines)
 
 
+@not_daily
 def test_an_installed_wheel_is_a_command_with_its_data(environment: Path, tmp_path: Path) -> None:
     assert run(environment / "tapegrad", "--version", cwd=tmp_path) == f"tapegrad {tg.__version__}\n"
     found = json.loads(run(environment / "tapegrad", "fit", "DanWood", "--json", cwd=tmp_path))
     assert found["total"]["agreeing"] == 2
 
 
+@not_daily
 def test_an_installed_wheel_has_types(
     environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ from mypy import api, stubtest
 from mypy.options import Options
 
 import tapegrad as tg
+from helpers.daily import not_daily
 from tapegrad.cli.generate import stubs
 
 EXAMPLES = Path(__file__).parent / "typing"
@@ -39,6 +40,7 @@ ALLOWED = [
 ]
 
 
+@not_daily
 @of_newest_numpy
 def test_stubs_say_what_is_there() -> None:
     """Parameters by name, kind and default, and the kinds of everything else."""
@@ -62,6 +64,7 @@ def _findings(folder: Path) -> dict[str, set[int]]:
     return found
 
 
+@not_daily
 def test_types_hold_and_mistakes_are_found(request: pytest.FixtureRequest) -> None:
     found = _findings(request.config.cache.mkdir("mypy"))
     lines = (EXAMPLES / "misuse.py").read_text().splitlines()

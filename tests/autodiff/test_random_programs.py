@@ -31,7 +31,7 @@ def check(seed, steps):
         assert along == pytest.approx(derivative, rel=1e-7, abs=1e-7), program
 
 
-@pytest.mark.parametrize("seeds", random_seeds(0, 240, 20), ids=str)
+@random_seeds(0, 240, 20)
 def test_gradient_is_the_complex_step(seeds):
     for seed in seeds:
         check(seed, 40)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import tapegrad
+from helpers.daily import daily
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.machine import objects
@@ -390,6 +391,7 @@ FOLDERS = {
 }
 
 
+@daily(every=3)
 @pytest.mark.parametrize("state", FOLDERS.values(), ids=FOLDERS)
 @pytest.mark.skipif(sys.platform == "win32", reason="resource")
 def test_a_folder_that_cannot_be_used_is_no_reason_to_stop(

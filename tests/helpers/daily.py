@@ -1,6 +1,7 @@
-"""The daily selection of the suite: `make test` runs it, `make test-all` (``TAPEGRAD_TESTS=all``) runs every case.
+"""The daily selection of the suite: `make test` runs it, `make test-all` the rest, too.
 
-A table-driven test says with `daily` which of its cases are run each time; all others wait for the whole suite.
+A table-driven test says with `daily` which of its cases are run each time. The environment variable ``TAPEGRAD_TESTS``
+is ``rest`` for all other cases and whatever is drawn at random, ``all`` for both, and ``daily`` by default.
 """
 
 import os
@@ -11,9 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-WHOLE = os.environ.get("TAPEGRAD_TESTS") == "all"
+SELECTION = os.environ.get("TAPEGRAD_TESTS", "daily")
+IS_DAILY = SELECTION == "daily"
 SEED = "TAPEGRAD_TESTS_SEED"  # environment variable: the first seed of the unseeded random programs
-only_whole = pytest.mark.daily(every=0)
+not_daily = pytest.mark.daily(every=0)
+drawn = pytest.mark.drawn  # more or other examples are drawn in the rest of the suite, which repeats the test
 
 
 def daily(
@@ -39,17 +42,29 @@ def daily(
     return pytest.mark.daily(turns=turns, among=among, always=always, every=every)
 
 
-def select(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
-    """Return the tests of the daily selection, and those that wait for the whole suite."""
+def left_out(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return the tests that are not in the selection."""
+    rest = _rest(items)
+    if IS_DAILY:
+        return [item for item in items if item in rest]
+    return [item for item in items if SELECTION == "rest" and item not in rest and not _is_drawn(item)]
+
+
+def _is_drawn(item: pytest.Item) -> bool:
+    is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    return is_property or item.get_closest_marker("drawn") is not None
+
+
+def _rest(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return the tests that are not in the daily selection."""
     marked: dict[str, list[pytest.Function]] = defaultdict(list)
     for item in items:
         if isinstance(item, pytest.Function) and item.get_closest_marker("daily"):
             marked[item.nodeid.partition("[")[0]].append(item)
-    left_out = {item for cases in marked.values() for item in _left_out(cases)}
-    return [item for item in items if item not in left_out], [item for item in items if item in left_out]
+    return {item for cases in marked.values() for item in _not_daily(cases)}
 
 
-def _left_out(cases: list[pytest.Function]) -> Iterator[pytest.Function]:
+def _not_daily(cases: list[pytest.Function]) -> Iterator[pytest.Function]:
     """Yield the cases of one test that are not in the daily selection."""
     marker = cases[0].get_closest_marker("daily")
     assert marker is not None
@@ -86,20 +101,23 @@ def _others(case: pytest.Function, turns: tuple[str, ...]) -> tuple[int, ...]:
 
 def share(count: int) -> int:
     """Return how many of so many random examples to run: a quarter of them daily."""
-    return count if WHOLE else -(-count // 4)
+    return -(-count // 4) if IS_DAILY else count
 
 
 def examples(count: int, **options: Any) -> settings:
-    """Return settings of a property: a quarter of the examples, the same ones daily; all, drawn anew, in the whole."""
-    return settings(max_examples=share(count), deadline=None, derandomize=not WHOLE, **options)
+    """Return settings of a property: a quarter of the examples, always the same, daily; else all, drawn anew."""
+    return settings(max_examples=share(count), deadline=None, derandomize=IS_DAILY, **options)
 
 
-def random_seeds(first: int, count: int, step: int = 10) -> list[range]:
-    """Return seeds of random programs, `step` of them a case: a quarter daily; else all, and as many new ones.
+def random_seeds(first: int, count: int, step: int = 10) -> pytest.MarkDecorator:
+    """Parametrize a test with `seeds` of random programs, `step` of them a case: a quarter daily; else all, and others.
 
-    The processes of one run draw the same seeds; a failure names them, and ``TAPEGRAD_TESTS_SEED`` repeats them.
+    There are as many new ones as old ones. The processes of one run draw the same; a failure names them, and
+    ``TAPEGRAD_TESTS_SEED`` repeats them.
     """
-    if not WHOLE:
-        return [range(k, k + step) for k in range(first, first + share(count), step)]
-    new = 1_000_000 + int(os.environ.get(SEED, "0")) * 1000 + first
-    return [range(k, k + step) for start in (first, new) for k in range(start, start + count, step)]
+    starts = [*range(first, first + share(count), step)]
+    if not IS_DAILY:
+        new = 1_000_000 + int(os.environ.get(SEED, "0")) * 10_000 + first
+        starts += range(new, new + count, step)
+    cases = [pytest.param(range(k, k + step), id=f"{k}", marks=drawn) for k in starts]
+    return pytest.mark.parametrize("seeds", cases)

@@ -8,7 +8,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from helpers.daily import share
+from helpers.daily import drawn, share
 from helpers.mpmath_oracle import DIFFERENTIABLE, MP, in_mp, is_close, operands_in_mp, points
 from helpers.offenders import assert_none
 from tapegrad.cli.generate import examples
@@ -37,6 +37,7 @@ def derivative(op: Op, j: int, row: tuple[float, ...]) -> object:
     return mp.diff(along, operands[j], h=mp.mpf(10) ** -25)
 
 
+@drawn
 @pytest.mark.parametrize(("op", "j"), PARTIALS)
 def test_partial_is_the_derivative_of_the_primal(op: Op, j: int) -> None:
     with mp.workdps(60):
@@ -46,6 +47,7 @@ def test_partial_is_the_derivative_of_the_primal(op: Op, j: int) -> None:
             assert is_close(partial, derivative(op, j, row), 1e-14), row
 
 
+@drawn
 @pytest.mark.parametrize(("op", "j"), PARTIALS)
 def test_partial_is_accurate_in_float64(op: Op, j: int) -> None:
     with mp.workdps(60):

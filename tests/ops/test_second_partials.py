@@ -9,7 +9,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from helpers.daily import share
+from helpers.daily import drawn, share
 from helpers.mpmath_oracle import DIFFERENTIABLE, in_mp, is_close, operands_in_mp, points
 from helpers.second_partials import FAR, KINKS, differentiated, second
 from tapegrad.engine.reference import evaluate_numpy
@@ -39,6 +39,7 @@ def test_every_function_in_a_partial_is_a_row() -> None:
     assert not {name: each for name, each in unknown.items() if each}
 
 
+@drawn
 @pytest.mark.parametrize(("op", "j", "k"), PAIRS)
 def test_second_derivative(op: Op, j: int, k: int) -> None:
     with mp.workdps(30):  # `diff` works with twice as many

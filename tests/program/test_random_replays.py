@@ -47,7 +47,7 @@ def check(seed, steps):
             assert np.array_equal(a, b)
 
 
-@pytest.mark.parametrize("seeds", random_seeds(1000, 160, 20), ids=str)
+@random_seeds(1000, 160, 20)
 def test_replay_is_the_program_run_anew(seeds):
     for seed in seeds:
         check(seed, 30)

@@ -13,6 +13,7 @@ import pytest
 
 import tapegrad as tg
 from helpers import aliases
+from helpers.daily import drawn, share
 from helpers.segments import assert_same
 from tapegrad.engine.codegen.store import cache, cache_files
 from tapegrad.engine.kernels.language import frame as word
@@ -24,7 +25,7 @@ from tapegrad.special import logsumexp
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (4, 72))
-PROCESSES, PROGRAMS = 3, 14
+PROCESSES, PROGRAMS = 3, share(14)
 REDUCTIONS = (tg.max, tg.min, tg.nanmax, logsumexp)
 
 
@@ -47,6 +48,7 @@ def no_recipes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege on Windows")
+@drawn
 def test_processes_that_differ_in_what_aliases_what(no_recipes: Path) -> None:
     kept = {**os.environ, "TAPEGRAD_CACHE_DIR": str(no_recipes.parent), "TAPEGRAD_CHECK": "1"}
     for process in range(PROCESSES):

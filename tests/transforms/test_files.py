@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import drawn, share
 from tapegrad.engine.sweep.replays import replay
 from tapegrad.program.archive import container
 from tapegrad.program.programs.workspace import Workspace
@@ -439,9 +440,12 @@ def hammer(seed: int, count: int) -> tuple[int, int]:
     return loaded, refused
 
 
+@drawn
 def test_no_damaged_file_crashes_or_reaches_beyond_its_memory() -> None:
-    folder = str(Path(__file__).parent)
-    program = f"import sys; sys.path.insert(0, {folder!r}); import test_files as t; print(*t.hammer(5, 300))"
+    folders = [str(folder) for folder in Path(__file__).parents[:2]]
+    program = (
+        f"import sys; sys.path[:0] = {folders}; import test_files as t; print(*t.hammer(5, {share(300)}))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "TAPEGRAD_GUARD_PAGES": "1"},
@@ -451,5 +455,5 @@ def test_no_damaged_file_crashes_or_reaches_beyond_its_memory() -> None:
     )
     assert done.returncode == 0, done.stderr[-2000:]
     loaded, refused = map(int, done.stdout.split())
-    assert loaded > 30
-    assert refused > 100
+    assert loaded > share(30)
+    assert refused > share(100)

@@ -290,7 +290,7 @@ def test_tall_jacobian_of_large_arrays(rng):
     assert not result[t.size :, :2].any()
 
 
-@pytest.mark.parametrize("seeds", random_seeds(0, 60), ids=str)
+@random_seeds(0, 60)
 def test_dot_products_of_random_programs(seeds):
     """``y_bar . J x_dot``, by a forward sweep, is ``J^T y_bar . x_dot``, by a reverse one."""
     for seed in seeds:

@@ -312,7 +312,7 @@ def test_hessian_by_all_pairs_of_modes(how):
     np.testing.assert_allclose(hessian, differences, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("seeds", random_seeds(0, 60), ids=str)
+@random_seeds(0, 60)
 def test_random_programs_have_symmetric_hessians(seeds):
     """Products with the Hessian are symmetric, and the same eager, replayed, and by reverse over reverse."""
     for seed in seeds:
@@ -340,7 +340,7 @@ def test_random_programs_have_symmetric_hessians(seeds):
                 np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size, err_msg=str(program))
 
 
-@pytest.mark.parametrize("seeds", random_seeds(2000, 120), ids=str)
+@random_seeds(2000, 120)
 def test_sweeps_on_tensors_are_the_compiled_ones(seeds):
     """Gradients and tangents of random programs, by the rules on Tensors and by the kernels."""
     for seed in seeds:

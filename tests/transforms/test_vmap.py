@@ -125,7 +125,7 @@ def test_elementwise_ops_over_lanes(function, dtype, by_lanes):
     check_like_a_loop(gradient, [x, y[0]], (0, None), tolerance=tolerance)
 
 
-@pytest.mark.parametrize("seeds", random_seeds(0, 40), ids=str)
+@random_seeds(0, 40)
 def test_random_programs_over_lanes(seeds, by_lanes):
     """Programs with views and in-place writes, by arguments with lanes and without."""
     for seed in seeds:
