@@ -18,6 +18,7 @@ from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.autodiff.hooks import RemovableHook
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.frontend.functions.shapes.flat import FlatElements
+from tapegrad.frontend.words.derived_docs import like
 from tapegrad.ops import ELEMENTWISE, Op
 from tapegrad.ops.documentation import WORDS
 from tapegrad.stats.continuous import Continuous
@@ -225,6 +226,37 @@ def test_the_readme_s_python_runs() -> None:
     value, gradient = names["value"], names["gradient"]
     assert np.isfinite(value)
     assert np.isfinite(gradient).all()
+
+
+# --- docstrings that are derived from others -----------------------------------------------------------------------
+
+
+def _model() -> None:
+    """Return the largest.
+
+    Parameters
+    ----------
+    a : Tensor
+        The largest of these.
+
+    Notes
+    -----
+    Ties share.
+    """
+
+
+def test_a_derived_docstring_has_other_words_and_sections_in_their_order() -> None:
+    @like(_model, ("largest", "smallest"), raises="ValueError\n    Always.", notes="", examples=">>> 1\n1")
+    def derived() -> None: ...
+
+    assert (derived.__doc__ or "").splitlines() == [
+        "Return the smallest.", "",
+        "Parameters", "----------", "a : Tensor", "    The smallest of these.", "",
+        "Raises", "------", "ValueError", "    Always.", "",
+        "Examples", "--------", ">>> import tapegrad as tg", ">>> 1", "1",
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="'fastest'"):
+        like(_model, ("fastest", "slowest"))
 
 
 # --- words of the op table ---------------------------------------------------------------------------------------

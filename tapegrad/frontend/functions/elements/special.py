@@ -14,6 +14,7 @@ from tapegrad.frontend.recording.outputs import deliver
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.unknown_derivatives import check_constant
 from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.frontend.words.derived_docs import like, renamed
 from tapegrad.ops import ELEMENTWISE as ROWS
 
 _digamma, _gamma, _power, _equal = (ELEMENTWISE[name] for name in ("digamma", "gamma", "power", "equal"))
@@ -128,64 +129,40 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
     return result if out is None else deliver(result, out, name="scipy.special.zeta")
 
 
-def kn(n: Any, x: Any) -> Tensor:
-    """Compute the modified Bessel function of the second kind of integer order `n`.
+def _of_integer_order(name: str) -> Callable[..., Tensor]:
+    """Make the Bessel function `kn` or `yn` from that of real order."""
+    of_real_order = ELEMENTWISE[f"{name[0]}v"]
 
-    Parameters
-    ----------
-    n : int or array_like of int
-        Orders; constants.
-    x : Tensor or array_like
-        Elements to compute it of; broadcasts with `n`.
+    def bessel(n: Any, x: Any) -> Tensor:
+        """Compute the modified Bessel function of the second kind of integer order `n`.
 
-    Returns
-    -------
-    Tensor
-        Has the shape that the operands broadcast to.
+        Parameters
+        ----------
+        n : int or array_like of int
+            Orders; constants.
+        x : Tensor or array_like
+            Elements to compute it of; broadcasts with `n`.
 
-    Raises
-    ------
-    ValueError
-        For orders that are not whole numbers; `kv` takes them.
+        Returns
+        -------
+        Tensor
+            Has the shape that the operands broadcast to.
 
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.special.kn(1, tg.tensor([1.0, 2.0]))
-    Tensor([0.60190723, 0.13986588])
-    """
-    result: Tensor = ELEMENTWISE["kv"](_whole("kn", n), x)
-    return result
+        Raises
+        ------
+        ValueError
+            For orders that are not whole numbers; `kv` takes them.
 
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.special.kn(1, tg.tensor([1.0, 2.0]))
+        Tensor([0.60190723, 0.13986588])
+        """
+        result: Tensor = of_real_order(_whole(name, n), x)
+        return result
 
-def yn(n: Any, x: Any) -> Tensor:
-    """Compute the Bessel function of the second kind of integer order `n`.
-
-    Parameters
-    ----------
-    n : int or array_like of int
-        Orders; constants.
-    x : Tensor or array_like
-        Elements to compute it of; broadcasts with `n`.
-
-    Returns
-    -------
-    Tensor
-        Has the shape that the operands broadcast to.
-
-    Raises
-    ------
-    ValueError
-        For orders that are not whole numbers; `yv` takes them.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.special.yn(1, tg.tensor([1.0, 2.0]))
-    Tensor([-0.78121282, -0.10703243])
-    """
-    result: Tensor = ELEMENTWISE["yv"](_whole("yn", n), x)
-    return result
+    return renamed(bessel, name)
 
 
 def _whole(name: str, n: Any) -> Any:
@@ -197,6 +174,15 @@ def _whole(name: str, n: Any) -> Any:
             f"scipy.special.{name}: the order must be a whole number; {name[0]}v takes real ones"
         )
     return float(order) if order.ndim == 0 else order.astype(float)
+
+
+kn = _of_integer_order("kn")
+yn = like(
+    kn,
+    ("modified Bessel", "Bessel"),
+    ("`kv`", "`yv`"),
+    examples=">>> tg.special.yn(1, tg.tensor([1.0, 2.0]))\nTensor([-0.78121282, -0.10703243])",
+)(_of_integer_order("yn"))
 
 
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Tensor:  # noqa: N803  as SciPy has it

@@ -1,7 +1,7 @@
 """Arrays in a form that is asked for: copies, memory orders, finite elements."""
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from tapegrad.frontend.recording.lists import holds_tensors
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
+from tapegrad.frontend.words import derived_docs
 
 
 def copy(a: Any, order: Any = "K", subok: bool = False, *, constant: bool | None = None) -> Tensor:
@@ -179,65 +180,47 @@ def _all_finite(x: np.ndarray) -> bool:
     return bool(np.isfinite(x).all())
 
 
-def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None, constant: bool | None = None) -> Tensor:
-    """Return the elements in one piece of memory, in C order.
+def _make_contiguous(name: str, memory_order: str) -> Callable[..., Tensor]:
+    """Make `ascontiguousarray` or `asfortranarray`."""
 
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements.
-    dtype : data-type, optional
-        Dtype of the result.
-    like
-        As for ``numpy.ascontiguousarray``.
-    constant : bool, optional
-        If True, no gradient flows into the Tensor.
+    def in_one_piece(a: Any, dtype: Any = None, *, like: Any = None, constant: bool | None = None) -> Tensor:
+        """Return the elements in one piece of memory, in C order.
 
-    Returns
-    -------
-    Tensor
-        `a` itself if it is as asked for, otherwise a recorded copy; with one dimension or more.
+        Parameters
+        ----------
+        a : Tensor or array_like
+            Elements.
+        dtype : data-type, optional
+            Dtype of the result.
+        like
+            As for ``numpy.ascontiguousarray``.
+        constant : bool, optional
+            If True, no gradient flows into the Tensor.
 
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.ascontiguousarray(tg.zeros((2, 3)).T).flags.c_contiguous
-    True
-    """
-    return _in_one_piece(a, dtype, "C", constant)
+        Returns
+        -------
+        Tensor
+            `a` itself if it is as asked for, otherwise a recorded copy; with one dimension or more.
 
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.ascontiguousarray(tg.zeros((2, 3)).T).flags.c_contiguous
+        True
+        """
+        x = in_order(asarray(a, dtype, constant=constant), memory_order, "ascontiguousarray")
+        return x if x.ndim else reshape(x, (1,))
 
-def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None, constant: bool | None = None) -> Tensor:
-    """Return the elements in one piece of memory, in Fortran order.
-
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements.
-    dtype : data-type, optional
-        Dtype of the result.
-    like
-        As for ``numpy.asfortranarray``.
-    constant : bool, optional
-        If True, no gradient flows into the Tensor.
-
-    Returns
-    -------
-    Tensor
-        `a` itself if it is as asked for, otherwise a recorded copy; with one dimension or more.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.asfortranarray(tg.zeros((2, 3))).flags.f_contiguous
-    True
-    """
-    return _in_one_piece(a, dtype, "F", constant)
+    return derived_docs.renamed(in_one_piece, name)
 
 
-def _in_one_piece(a: Any, dtype: Any, order: str, constant: bool | None) -> Tensor:
-    x = in_order(asarray(a, dtype, constant=constant), order, "ascontiguousarray")
-    return x if x.ndim else reshape(x, (1,))
+ascontiguousarray = _make_contiguous("ascontiguousarray", "C")
+asfortranarray = derived_docs.like(
+    ascontiguousarray,
+    ("in C order", "in Fortran order"),
+    ("numpy.ascontiguousarray", "numpy.asfortranarray"),
+    examples=">>> tg.asfortranarray(tg.zeros((2, 3))).flags.f_contiguous\nTrue",
+)(_make_contiguous("asfortranarray", "F"))
 
 
 def require(

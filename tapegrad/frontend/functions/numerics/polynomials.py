@@ -13,6 +13,7 @@ from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.shape import broadcast_to
 from tapegrad.frontend.tensor.array_checks import plain
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
+from tapegrad.frontend.words.derived_docs import like
 
 # Dtypes that a Python number stands for beside float64.
 _EXACT = frozenset((np.dtype(np.float64), np.dtype(np.int64)))
@@ -160,25 +161,13 @@ def polyadd(a1: Any, a2: Any) -> Any:
     return first + second
 
 
+@like(
+    polyadd,
+    ("Add two polynomials", "Subtract a polynomial from another one"),
+    ("the sum", "the difference"),
+    examples=">>> tg.polysub(tg.tensor([1.0, 2.0]), [3.0, 0.0, 1.0])\nTensor([-3.,  1.,  1.])",
+)
 def polysub(a1: Any, a2: Any) -> Any:
-    """Subtract a polynomial from another one.
-
-    Parameters
-    ----------
-    a1, a2 : Tensor or array_like
-        Coefficients, the highest power first.
-
-    Returns
-    -------
-    Tensor
-        The coefficients of the difference.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.polysub(tg.tensor([1.0, 2.0]), [3.0, 0.0, 1.0])
-    Tensor([-3.,  1.,  1.])
-    """
     first, second = _aligned(a1, a2, "numpy.polysub")
     return first - second
 

@@ -9,7 +9,7 @@ from tapegrad.frontend.conversions.guarded_results import look
 from tapegrad.frontend.functions.ordering import quantiles
 from tapegrad.frontend.functions.ordering.sorting import argmax, is_recorded, recorded_argextreme
 from tapegrad.frontend.functions.reductions import extremes, reductions
-from tapegrad.frontend.functions.reductions.lines import floating, is_float, operand
+from tapegrad.frontend.functions.reductions.lines import is_float, operand
 from tapegrad.frontend.functions.reductions.nan_reductions import numbers_now, warn_where, without_nan
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
@@ -125,7 +125,7 @@ _AGAIN = (
 )
 
 
-@like(
+nanmedian = like(
     quantiles.median,
     _LEFT_OUT,
     ("numpy.median", "numpy.nanmedian"),
@@ -136,19 +136,7 @@ _AGAIN = (
     warns=_WARNS,
     notes=_AGAIN,
     examples=">>> tg.nanmedian(tg.tensor([1.0, tg.nan, 3.0]))\nTensor(2.)",
-)
-def nanmedian(
-    a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
-) -> Tensor:
-    x = floating(a, "nanmedian")
-    half = np.asarray(0.5, x.dtype)
-    wanted = quantiles.QuantileQuery(
-        "numpy.nanmedian", half, True, axis, quantiles.MEDIAN, keepdims, skips_nan=True
-    )
-    result = _quantiles(x, wanted) + 0.0  # a mean is never -0.0
-    return result if out is None else deliver(result, out, name="numpy.nanmedian")
-
-
+)(quantiles.make_median("nanmedian", _quantiles, skips_nan=True))
 nanpercentile = like(
     quantiles.percentile,
     _LEFT_OUT,

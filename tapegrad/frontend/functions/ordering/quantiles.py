@@ -256,52 +256,59 @@ def _weighted_line(line: np.ndarray, weights: np.ndarray, q: np.ndarray, skips_n
 # --- functions -------------------------------------------------------------------------------------------------
 
 
-def median(
-    a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
-) -> Tensor:
-    """Compute the median along axes.
+def make_median(
+    name: str, compute: Callable[[Tensor, QuantileQuery], Tensor], skips_nan: bool = False
+) -> Callable[..., Tensor]:
+    """Make `median`, or the version that leaves out each nan."""
+    full = f"numpy.{name}"
 
-    Parameters
-    ----------
-    a : Tensor or array_like
-        Elements whose middle is asked for. Integers and booleans are converted to float64.
-    axis : int or tuple of int, optional
-        Axes to compute along; all by default.
-    out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
-    overwrite_input : bool, default False
-        Accepted because ``numpy.median`` has it; the operand is left as it is.
-    keepdims : bool, default False
-        Keep the reduced axes with extent 1.
+    def median(
+        a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+    ) -> Tensor:
+        """Compute the median along axes.
 
-    Returns
-    -------
-    Tensor
-        The middle of the sorted elements, or the mean of the two in the middle; nan if one of them is nan.
+        Parameters
+        ----------
+        a : Tensor or array_like
+            Elements whose middle is asked for. Integers and booleans are converted to float64.
+        axis : int or tuple of int, optional
+            Axes to compute along; all by default.
+        out : Tensor or numpy.ndarray, optional
+            Where to write the result; a plain array takes constants only.
+        overwrite_input : bool, default False
+            Accepted because ``numpy.median`` has it; the operand is left as it is.
+        keepdims : bool, default False
+            Keep the reduced axes with extent 1.
 
-    Warns
-    -----
-    RuntimeWarning
-        If there are no elements.
+        Returns
+        -------
+        Tensor
+            The middle of the sorted elements, or the mean of the two in the middle; nan if one of them is nan.
 
-    Notes
-    -----
-    The cotangent goes to the one or two elements in the middle. A replay sorts anew.
+        Warns
+        -----
+        RuntimeWarning
+            If there are no elements.
 
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> x = tg.tensor([5.0, 1.0, 2.0, 9.0])
-    >>> tg.median(x).backward()
-    >>> x.grad
-    array([0.5, 0. , 0.5, 0. ])
-    """
-    x = floating(a, "median")
-    result = quantiles_or_nan(
-        x, QuantileQuery("numpy.median", np.asarray(0.5, x.dtype), True, axis, MEDIAN, keepdims)
-    )
-    result = result + 0.0  # a mean is never -0.0
-    return result if out is None else deliver(result, out, name="numpy.median")
+        Notes
+        -----
+        The cotangent goes to the one or two elements in the middle. A replay sorts anew.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> x = tg.tensor([5.0, 1.0, 2.0, 9.0])
+        >>> tg.median(x).backward()
+        >>> x.grad
+        array([0.5, 0. , 0.5, 0. ])
+        """
+        x = floating(a, name)
+        half = np.asarray(0.5, x.dtype)
+        wanted = QuantileQuery(full, half, True, axis, MEDIAN, keepdims, skips_nan=skips_nan)
+        result = compute(x, wanted) + 0.0  # a mean is never -0.0
+        return result if out is None else deliver(result, out, name=full)
+
+    return renamed(median, name)
 
 
 def make_quantile(
@@ -376,6 +383,7 @@ def make_quantile(
 
 
 FRACTIONS = (("percentile", "quantile"), ("from 0 to 100", "from 0 to 1"))
+median = make_median("median", quantiles_or_nan)
 percentile = make_quantile("percentile", quantiles_of, percent=True)
 quantile = like(
     percentile,

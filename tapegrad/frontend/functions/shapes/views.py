@@ -10,6 +10,7 @@ from tapegrad.frontend.indexing.indexing import getitem
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.shape import broadcast_to, expand_dims, reshape, swapaxes
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, view_of
+from tapegrad.frontend.words.derived_docs import like
 
 _ALL, _BACKWARDS = slice(None), slice(None, None, -1)
 
@@ -75,26 +76,15 @@ def fliplr(m: Any) -> Tensor:
     return getitem(x, (_ALL, _BACKWARDS))
 
 
+@like(
+    fliplr,
+    ("second axis", "first axis"),
+    ("two dimensions", "one dimension"),
+    examples=""">>> tg.flipud(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))
+Tensor([[3., 4.],
+        [1., 2.]])""",
+)
 def flipud(m: Any) -> Tensor:
-    """Return the elements in reverse order along the first axis.
-
-    Parameters
-    ----------
-    m : Tensor or array_like
-        Of one dimension or more.
-
-    Returns
-    -------
-    Tensor
-        A view of `m`.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.flipud(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    Tensor([[3., 4.],
-            [1., 2.]])
-    """
     x = as_tensor(m, "numpy.flipud")
     if x.ndim < 1:
         raise ValueError("numpy.flipud: a 0-dimensional Tensor has no first axis")
