@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import drawn, share
 from tapegrad.engine.codegen.translator.compiler import compiling
 from tapegrad.engine.inspection import verify
 from tapegrad.engine.tape.fields.layout import WANTED
@@ -27,7 +28,7 @@ from tapegrad.frontend.tensor.modes import EAGER, NO_MODE, thread
 
 PACKAGE = str(Path(tg.__file__).parent)
 X = np.array([0.5, 1.5, -0.7])
-SAMPLES = 12  # of the places of one scenario
+SAMPLES = share(12)  # of the places of one scenario
 
 
 class Interrupt(BaseException):
@@ -178,6 +179,7 @@ def assert_same(found: Any, expected: Any) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
+@drawn
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_next_call_is_right(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify.switch, "on", False)  # the checks of each sweep are no place of the library's

@@ -548,6 +548,7 @@ def reverse_over_forward(scalar, every, xs, dots):
 THIRD = [pytest.param(name, *CASES[name][0], id=name) for name in CASES if name not in SINGLE]
 
 
+@daily(every=3)
 @pytest.mark.parametrize(("name", "function", "shapes"), THIRD)
 def test_third_order(name, function, shapes):
     xs, (dots, others, _) = operands(shapes)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import daily
 
 same = tg.custom_op("same", lambda x: x.copy(), vjp=lambda y_bar, y, x: y_bar)
 nothing = tg.custom_op("nothing", lambda x: x.copy(), vjp=lambda y_bar, y, x: None)
@@ -45,6 +46,7 @@ def plain(gradient):
     return None if gradient is None else np.asarray(getattr(gradient, "data", gradient)).tolist()
 
 
+@daily("accumulate", "by_name")
 @pytest.mark.parametrize("zero", ZEROS)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("accumulate", [True, False])

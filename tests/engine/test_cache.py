@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import tapegrad
-from helpers.daily import daily
+from helpers.daily import daily, not_daily
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.machine import objects
@@ -106,20 +106,28 @@ def test_what_is_kept_is_loaded_without_what_numba_compiles_with() -> None:
     run(GRADIENT, "gradient()", "import sys; assert 'scipy.linalg' not in sys.modules")
 
 
-def test_what_several_functions_call_is_kept_once(tmp_path: Path) -> None:
+def shorten(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-9])
+
+
+def replace_by_another(file: Path) -> None:
+    cache_files.write(file, ((), "another"))
+
+
+@daily(every=3)
+@pytest.mark.parametrize("damage", [Path.unlink, shorten, replace_by_another])
+def test_what_several_functions_call_is_kept_once(damage: Callable[[Path], None], tmp_path: Path) -> None:
     """Who calls it is no use without it: both are compiled anew where it is gone, or is not what it was."""
     folder = str(tmp_path / "cache")
     run(GRADIENT, "gradient()", TAPEGRAD_CACHE_DIR=folder)
     (shared,) = tmp_path.rglob("*.drop_tensor_ref.*.nbc")
-    content = shared.read_bytes()
-    for damage in (Path.unlink, lambda file: file.write_bytes(content[:-9]), write_pickle(((), "another"))):
-        damage(shared)
-        run(GRADIENT, "gradient()", TAPEGRAD_CACHE_DIR=folder)
-        mended = cache_files.read(shared)
-        assert mended is not None
-        assert mended[1] != "another"
-        again = run(COUNTING, GRADIENT, "gradient(); print(compiled)", TAPEGRAD_CACHE_DIR=folder)
-        assert again == ("[]\n", "")
+    damage(shared)
+    run(GRADIENT, "gradient()", TAPEGRAD_CACHE_DIR=folder)
+    mended = cache_files.read(shared)
+    assert mended is not None
+    assert mended[1] != "another"
+    again = run(COUNTING, GRADIENT, "gradient(); print(compiled)", TAPEGRAD_CACHE_DIR=folder)
+    assert again == ("[]\n", "")
 
 
 def test_kernels_and_driver_are_kept(tmp_path: Path) -> None:
@@ -439,6 +447,7 @@ def test_a_folder_that_cannot_be_used_is_no_reason_to_stop(
     assert not list(tmp_path.rglob("*.tmp"))
 
 
+@daily(every=2)
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners of files")
 @pytest.mark.parametrize("whose", ["open to others", "of another user"])
 def test_a_file_that_somebody_else_may_have_written_is_not_loaded(
@@ -461,6 +470,7 @@ def test_a_file_that_somebody_else_may_have_written_is_not_loaded(
     assert run(COUNTING, KERNEL, "kernel(); print(compiled)", TAPEGRAD_CACHE_DIR=str(folder)) == ("[]\n", "")
 
 
+@daily(every=3)
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners of files")
 @pytest.mark.parametrize("kind", ["python.fast_calls.*.o", "python.comparisons.*.o", "engine.tape.*.nbc"])
 def test_no_kind_of_file_is_passed_over_in_silence(kind: str, one_kernel: Path, tmp_path: Path) -> None:
@@ -482,6 +492,7 @@ def test_folders_and_files_are_their_owners_alone(one_kernel: Path) -> None:
     assert {file.stat().st_mode & 0o077 for file in folder.iterdir()} == {0}
 
 
+@not_daily
 def test_a_relative_folder_is_kept_through_a_change_of_folders(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     body = """
@@ -510,6 +521,7 @@ def test_a_folder_that_cannot_be_written_is_read(one_kernel: Path) -> None:
     assert run(KERNEL, body, TAPEGRAD_CACHE_DIR=str(one_kernel)) == ("", "")
 
 
+@daily(every=3)
 @pytest.mark.parametrize("stderr", ["None", "open(os.devnull)", "closed()"])
 def test_a_process_without_stderr(stderr: str, one_kernel: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(one_kernel, tmp_path / "cache"))
@@ -617,6 +629,7 @@ FORK = """
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
 
 
+@daily(every=2)
 @needs_fork
 @pytest.mark.parametrize("layer", ["omp", "workqueue"])
 def test_a_child_forked_after_a_parallel_computation(layer: str) -> None:
@@ -646,6 +659,7 @@ def test_a_child_forked_after_somebody_elses_parallel_computation() -> None:
     assert run(GRADIENT, LARGE, FORK, body, PYTHONWARNINGS="ignore")[0] == "0\n"
 
 
+@daily(every=2)
 @pytest.mark.parametrize("layer", ["omp", "workqueue"])
 def test_threads_replay_large_computations_at_once(layer: str) -> None:
     body = """

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numba.core.registry import cpu_target
 
+from helpers.daily import not_daily
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.codegen.translator import values, whole
@@ -397,6 +398,7 @@ def test_a_switch_leaves_everything_to_numba(monkeypatch: pytest.MonkeyPatch) ->
     assert entry_point()(arithmetic)(7, 2) == expected
 
 
+@not_daily
 def test_the_switch_is_of_the_environment_and_has_a_cache_of_its_own() -> None:
     program = """if True:
         from tapegrad.engine.codegen.store import cache

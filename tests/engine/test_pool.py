@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import daily
 from tapegrad.engine import kernel_table, threads
 from tapegrad.engine.runtime import processors
 from tapegrad.engine.sweep.binding.control_fields import ALONE_UNTIL, BALANCE, POOL, THREAD_LIMIT, THREADS
@@ -211,6 +212,7 @@ LARGE = """
 """
 
 
+@daily(every=3)
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [({}, "4 True"), ({"OMP_NUM_THREADS": "1"}, "1 False"), ({"NUMBA_NUM_THREADS": "3"}, "3 True")],
@@ -225,6 +227,7 @@ def test_variables_are_heeded_and_left_as_they_are(variables: dict[str, str], ex
     assert run(LARGE, body, **variables) == expected
 
 
+@daily(every=2)
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_numbas_own_setting_is_heeded(when: str) -> None:
     first, then = ("numba.set_num_threads(1)", "") if when == "before" else ("", "numba.set_num_threads(1)")
@@ -254,6 +257,7 @@ PRANGE = """
 """
 
 
+@daily(every=2)
 @pytest.mark.parametrize("layer", ["omp", "workqueue"])
 def test_large_replays_beside_somebody_elses_parallel_loop(layer: str) -> None:
     """Numba's `workqueue` ends a process in which two parallel loops run at once; ours is none."""
@@ -277,6 +281,7 @@ def test_large_replays_beside_somebody_elses_parallel_loop(layer: str) -> None:
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
 
 
+@daily(every=2)
 @needs_fork
 @pytest.mark.parametrize("layer", ["omp", "workqueue"])
 def test_numbas_threads_are_not_started_for_us(layer: str) -> None:

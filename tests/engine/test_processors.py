@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
+from helpers.daily import daily
 from helpers.elementwise_kernels import DTYPES, Strided, kernel, random_operands, run, text_values
 from tapegrad.engine.codegen import kernels
 from tapegrad.engine.codegen.ir.target import aarch64, host, x86_64_v3
@@ -53,6 +54,7 @@ def results(op: Op, dtype: str, direction: str, count: int, layout: str, wide: b
     return [line.view.copy() for line in (y, y_bar, *seconds)]
 
 
+@daily(every=3)
 @pytest.mark.skipif(host().lanes <= 8, reason="this processor has no wider registers")
 @pytest.mark.parametrize("op", OPS)
 def test_results_do_not_depend_on_the_width_of_registers(op: Op) -> None:
@@ -63,6 +65,7 @@ def test_results_do_not_depend_on_the_width_of_registers(op: Op) -> None:
                 np.testing.assert_array_equal(one, other, err_msg=f"{dtype} {direction} {count} {layout}")
 
 
+@daily(every=3)
 @pytest.mark.parametrize("op", OPS)
 def test_kernels_are_compiled_for_aarch64(op: Op) -> None:
     for dtype, direction in itertools.product(DTYPES, directions_of(op)):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import not_daily
 from tapegrad.cli import EXAMPLES, main
 from tapegrad.examples import cluster, logistic, reaction, spots
 
@@ -20,6 +21,7 @@ def truth_of(example: Any) -> np.ndarray:
     return np.array(list(example.TRUTH.values()))
 
 
+@not_daily
 def test_errors_of_spots_are_as_small_as_they_can_be() -> None:
     (images,) = spots.observe(2000)
     found = spots.fit(images)

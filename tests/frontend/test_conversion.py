@@ -128,6 +128,7 @@ def test_what_no_tensor_does(use, transform):
         {**EAGERLY, **RECORDING}[transform](through(OTHER_ERRORS[use]))
 
 
+@daily("transform", always=lambda use: use == "bool")
 @pytest.mark.parametrize("transform", [*EAGERLY, "jit", "jacobian", "hessian"])
 @pytest.mark.parametrize("use", STAY)
 def test_what_only_looks_is_allowed(use, transform):

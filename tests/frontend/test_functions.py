@@ -164,7 +164,7 @@ def test_gradient(case: Case) -> None:
     assert value == pytest.approx(weighted(case, np, *xs), rel=1e-11, abs=1e-11)
 
 
-@daily(every=4)
+@daily(every=8)
 @differentiable
 def test_gradient_in_single_precision(case: Case) -> None:
     if "float32" not in case.dtypes:
@@ -205,6 +205,7 @@ def test_second_derivatives(case: Case) -> None:
 # --- replays ---------------------------------------------------------------------------------------------------
 
 
+@daily(every=2, always=lambda case: case in FIRST)
 @every_case
 def test_a_replay_is_the_eager_call(case: Case) -> None:
     counted = Counter[str]()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import daily
 
 MODES = {"eager": lambda f: f, "replayed": tg.jit}
 in_both_modes = pytest.mark.parametrize("mode", MODES)
@@ -92,6 +93,7 @@ def test_the_logarithm_of_a_sum_near_one_keeps_its_digits() -> None:
     assert tg.logsumexp([1000.0, 1000.0]).item() == pytest.approx(1000 + np.log(2.0), rel=1e-15)
 
 
+@daily(every=3)
 @pytest.mark.parametrize("order", ["rows", "columns", "of a stack"])
 def test_sums_of_exponentials_of_many_short_lines_are_those_of_each(order: str) -> None:
     rng = np.random.default_rng(0)

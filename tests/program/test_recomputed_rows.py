@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import daily
 from helpers.segments import segments_alike
 from tapegrad.program.streams.spec import VALUE_AND_GRAD, ProgramSpec
 from tapegrad.special import logsumexp
@@ -58,6 +59,7 @@ def _of_conditions(x: Any, w: Any) -> Any:
 FUNCTIONS = (_centred, _of_extremes, _in_three_steps, _written_in_between, _beside_rows, _of_conditions)
 
 
+@daily("shape", "dtype")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("shape", [(5, 66), (90, 20), (4200, 6)])

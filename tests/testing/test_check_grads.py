@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import daily
 from tapegrad.testing import numerical
 
 
@@ -55,6 +56,7 @@ def test_single_precision_has_wider_tolerances():
         tg.check_grads(lambda x: 1.01 * x.detach() * x + tg.sin(x), x, order=1)
 
 
+@daily("dtype", "modes")
 @pytest.mark.parametrize("modes", [("fwd", "rev"), ("rev",)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("total", [np.sum, np.asarray])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import daily
 
 X = np.array([0.5, 2.0])
 PREPARE = {"plain": lambda f: f, "jit": tg.jit}
@@ -52,6 +53,7 @@ FIRST = {
 }
 
 
+@daily("prepare")
 @pytest.mark.parametrize("prepare", PREPARE)
 @pytest.mark.parametrize("transform", FIRST)
 @pytest.mark.parametrize("returns", RETURNS)
@@ -144,6 +146,7 @@ OF_ANY = {
 }
 
 
+@daily("prepare")
 @pytest.mark.parametrize("prepare", PREPARE)
 @pytest.mark.parametrize("transform", OF_ANY)
 @pytest.mark.parametrize("returns", REFUSED)

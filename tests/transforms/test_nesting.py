@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from helpers.daily import random_seeds
+from helpers.daily import daily, random_seeds
 from helpers.random_programs import Complex, Generator, Tape, interpret, weighted_sum
 
 # --- an exact reference ------------------------------------------------------------------------------------------
@@ -229,6 +229,7 @@ def check(modes, prepare, points):
         np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-10, err_msg=f"{modes} at {x}")
 
 
+@daily(every=3)
 @pytest.mark.parametrize("outer", MODES)
 @pytest.mark.parametrize("middle", MODES)
 def test_three_levels(outer, middle):
@@ -236,6 +237,7 @@ def test_three_levels(outer, middle):
         check((outer, middle, inner), (same, same, same), POINTS[k % 2 : k % 2 + 1])
 
 
+@daily(every=3)
 @pytest.mark.parametrize("outer", MODES)
 @pytest.mark.parametrize("middle", MODES)
 def test_three_levels_of_recorded_functions(outer, middle):
@@ -245,6 +247,7 @@ def test_three_levels_of_recorded_functions(outer, middle):
         check((outer, middle, inner), prepare, POINTS[:1])
 
 
+@daily(every=3)
 @pytest.mark.parametrize("outer", MODES)
 @pytest.mark.parametrize("middle", ["grad", "jvp", "hessian"])
 def test_the_whole_is_recorded_once_and_replayed(outer, middle):
@@ -256,6 +259,7 @@ def test_the_whole_is_recorded_once_and_replayed(outer, middle):
             np.testing.assert_allclose(replayed(x), expected(modes, x), rtol=1e-9, atol=1e-10)
 
 
+@daily(every=3)
 @pytest.mark.parametrize("modes", list(itertools.product(MODES, repeat=2)), ids="-".join)
 def test_a_recorded_function_differentiated_twice_at_many_points(modes):
     """The same transforms called again: with the other branch, and with another array in the closure."""
@@ -450,6 +454,7 @@ SECOND = {
 }
 
 
+@daily("how")
 @pytest.mark.parametrize("how", ["plain", "jit"])
 @pytest.mark.parametrize("second", SECOND)
 @pytest.mark.parametrize("name", UNUSUAL)
