@@ -13,6 +13,7 @@ In reading order; each imports only those above it:
 
     parameters                     parameters as they are given: numbers and Tensors, their domains
     functions                      functions of numbers, which give numbers, and of Tensors
+    distribution                   what continuous and discrete distributions have in common
     continuous                     continuous distributions
     circular                       the von Mises distribution
     densities                      the continuous distributions, a description each

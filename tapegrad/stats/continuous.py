@@ -1,15 +1,14 @@
 """Continuous distributions: what one is made of, and the methods that all of them have."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like
-from tapegrad.stats.functions import exp, log, log_of, where
+from tapegrad.stats.distribution import Distribution, Function
+from tapegrad.stats.functions import exp, log, where
 from tapegrad.stats.parameters import (
-    Domain,
     is_number,
     less,
     parse,
@@ -20,12 +19,11 @@ from tapegrad.stats.parameters import (
     variable,
 )
 
-Function = Callable[..., Any]
 _INFINITE = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Continuous:
+class Continuous(Distribution):
     """A family of continuous distributions, described in its standard form: location 0 and scale 1.
 
     Functions take the standard variable and the shape parameters. They need not care for what is outside of the
@@ -33,12 +31,8 @@ class Continuous:
 
     Attributes
     ----------
-    name
-        SciPy's.
-    shapes
-        The shape parameters, and the domain of each.
-    log_density, cumulative, survival, log_cumulative, log_survival, quantile
-        What the methods compute.
+    log_density, quantile
+        What the methods compute beside probabilities.
     support
         Its ends: numbers, or functions of the shape parameters.
     relation
@@ -48,20 +42,11 @@ class Continuous:
         but for the logarithm of the scale; it is nan by itself where the scale is not positive.
     """
 
-    name: str
     log_density: Function
-    cumulative: Function | None = None
-    survival: Function | None = None
-    log_cumulative: Function | None = None
-    log_survival: Function | None = None
     quantile: Function | None = None
-    shapes: dict[str, Domain] = field(default_factory=dict)
     support: tuple[Any, Any] = _INFINITE
     relation: Function | None = None
     exponent: Function | None = None
-
-    def __repr__(self) -> str:
-        return f"<tapegrad.stats.{self.name}>"
 
     # --- methods ---------------------------------------------------------------------------------------------------
 
@@ -88,14 +73,12 @@ class Continuous:
         >>> tg.stats.norm.logpdf([0.0, 1.0], loc=1.0)
         Tensor([-1.41893853, -0.91893853])
         """
-        parameters = self._parameters("logpdf", args, kwds)
         if self.exponent is not None:
-            loc, scale = parameters
+            loc, scale = self._parameters("logpdf", args, kwds)
             return less(self.exponent(variable(x, self._full("logpdf")), loc, scale), log(scale))
-        z, shapes, scale = self._standard(x, parameters, "logpdf")
+        z, shapes, scale = self._standard(x, args, kwds, "logpdf")
         density = less(self.log_density(z, *shapes), log(scale))
-        result: Tensor = self._inside(z, shapes, density, -math.inf, -math.inf)
-        return result
+        return self._inside(z, shapes, density, -math.inf, -math.inf)
 
     def pdf(self, x: Any, *args: Any, **kwds: Any) -> Tensor:
         """Compute the density.
@@ -192,9 +175,6 @@ class Continuous:
 
     # --- in standard form ------------------------------------------------------------------------------------------
 
-    def _full(self, method: str) -> str:
-        return f"tapegrad.stats.{self.name}.{method}"
-
     def _parameters(self, method: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> list[Any]:
         return parse(self._full(method), (*self.shapes, "loc", "scale"), args, kwds)
 
@@ -207,53 +187,21 @@ class Continuous:
             valid.append(self.relation(*shapes))
         return [*shapes, loc, valid_or_nan(scale, *valid, positive(scale), beside=[x, *parameters])]
 
-    def _standard(self, x: Any, parameters: list[Any], method: str) -> tuple[Tensor, list[Any], Any]:
-        """Return the standard variable, the shape parameters and the scale."""
+    def _standard(
+        self, x: Any, args: tuple[Any, ...], kwds: dict[str, Any], method: str
+    ) -> tuple[Tensor, list[Any], Any]:
+        parameters = self._parameters(method, args, kwds)
         own = variable(x, self._full(method))
         *shapes, loc, scale = self._checked(own, parameters)
         moved = less(own, loc)
         return (moved if is_number(scale) and scale == 1 else moved / scale), shapes, scale
 
-    def _inside(self, z: Tensor, shapes: list[Any], value: Any, below: float, above: float) -> Any:
-        """Return a value inside of the support, and others below and above it; nan stays nan."""
+    def _inside(self, z: Tensor, shapes: list[Any], value: Any, below: float, above: float) -> Tensor:
         low, high = (end(*shapes) if callable(end) else end for end in self.support)
         if not (is_number(high) and high == math.inf):
             value = where(z > high, above, value)
-        return value if is_number(low) and low == -math.inf else where(z < low, below, value)
-
-    def _probability(
-        self, method: str, x: Any, args: tuple[Any, ...], kwds: dict[str, Any], ends: tuple[float, float]
-    ) -> Tensor:
-        compute = getattr(self, f"_{method}")
-        if compute is None:
-            raise NotImplementedError(f"{self._full(method)}: there is no closed form of it")
-        z, shapes, _ = self._standard(x, self._parameters(method, args, kwds), method)
-        result: Tensor = self._inside(z, shapes, compute(z, *shapes), *ends)
+        result: Tensor = value if is_number(low) and low == -math.inf else where(z < low, below, value)
         return result
-
-    @property
-    def _cdf(self) -> Function | None:
-        return self.cumulative or _exponential(self.log_cumulative)
-
-    @property
-    def _sf(self) -> Function | None:
-        return self.survival or _exponential(self.log_survival)
-
-    @property
-    def _logcdf(self) -> Function | None:
-        return self.log_cumulative or self._log_of(self._cdf, self._sf)
-
-    @property
-    def _logsf(self) -> Function | None:
-        return self.log_survival or self._log_of(self._sf, self._cdf)
-
-    @staticmethod
-    def _log_of(share: Function | None, rest: Function | None) -> Function | None:
-        return None if share is None or rest is None else log_of(share, rest)
-
-
-def _exponential(function: Function | None) -> Function | None:
-    return None if function is None else lambda z, *shapes: exp(function(z, *shapes))
 
 
 def _scaled(z: Tensor, loc: Any, scale: Any) -> Tensor:

@@ -1,20 +1,18 @@
 """Discrete distributions: what one is made of, and the methods that all of them have."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like
-from tapegrad.stats.functions import exp, floor, log_of, where
-from tapegrad.stats.parameters import Domain, is_number, less, parse, usable, valid_or_nan, validity, variable
-
-Function = Callable[..., Any]
+from tapegrad.stats.distribution import Distribution, Function
+from tapegrad.stats.functions import exp, floor, where
+from tapegrad.stats.parameters import is_number, less, parse, usable, valid_or_nan, validity, variable
 
 
 @dataclass(frozen=True, kw_only=True)
-class Discrete:
+class Discrete(Distribution):
     """A family of distributions of whole numbers, described with location 0.
 
     Functions take the whole number, a constant, and the shape parameters. They need not care for what is outside of the
@@ -22,27 +20,15 @@ class Discrete:
 
     Attributes
     ----------
-    name
-        SciPy's.
-    shapes
-        The shape parameters, and the domain of each.
-    log_probability, cumulative, survival, log_survival
-        What the methods compute; the last may be made of the one before.
+    log_probability
+        What `logpmf` computes inside of the support.
     first, last
         The ends of the support, the last one a number or a function of the shape parameters.
     """
 
-    name: str
-    shapes: dict[str, Domain]
     log_probability: Function
-    cumulative: Function
-    survival: Function
-    log_survival: Function | None = None
     first: int = 0
     last: Any = math.inf
-
-    def __repr__(self) -> str:
-        return f"<tapegrad.stats.{self.name}>"
 
     def logpmf(self, k: Any, *args: Any, **kwds: Any) -> Tensor:
         """Compute the logarithm of the probability.
@@ -66,7 +52,7 @@ class Discrete:
         >>> tg.stats.poisson.logpmf([0, 1, 2], mu)
         Tensor([-2.        , -1.30685282, -1.30685282])
         """
-        z, shapes = self._standard(k, args, kwds, "logpmf")
+        z, shapes, _ = self._standard(k, args, kwds, "logpmf")
         value = where(z > floor(z), -math.inf, self.log_probability(z, *shapes))
         return self._inside(z, shapes, value, -math.inf, -math.inf)
 
@@ -147,29 +133,20 @@ class Discrete:
     # --- in standard form ------------------------------------------------------------------------------------------
 
     def _standard(
-        self, k: Any, args: tuple[Any, ...], kwds: dict[str, Any], method: str
-    ) -> tuple[Tensor, list[Any]]:
-        """Return the standard variable, nan where a parameter is outside of its domain, and the shape parameters."""
-        name = f"tapegrad.stats.{self.name}.{method}"
+        self, x: Any, args: tuple[Any, ...], kwds: dict[str, Any], method: str
+    ) -> tuple[Tensor, list[Any], Any]:
+        """Return the standard variable, nan where a parameter is outside of its domain, the shape parameters, and 1."""
+        name = self._full(method)
         *shapes, loc = parse(name, (*self.shapes, "loc"), args, kwds)
-        z = less(variable(k, name), loc)
+        z = less(variable(x, name), loc)
         valid = validity(self.shapes, shapes)
-        return valid_or_nan(z.detach(), *valid), usable(shapes, valid)
+        return valid_or_nan(z.detach(), *valid), usable(shapes, valid), 1
 
-    def _probability(
-        self, method: str, k: Any, args: tuple[Any, ...], kwds: dict[str, Any], ends: tuple[float, float]
-    ) -> Tensor:
-        z, shapes = self._standard(k, args, kwds, method)
-        compute = {
-            "cdf": self.cumulative,
-            "sf": self.survival,
-            "logcdf": log_of(self.cumulative, self.survival),
-            "logsf": self.log_survival or log_of(self.survival, self.cumulative),
-        }[method]
-        return self._inside(z, shapes, compute(floor(z), *shapes), *ends)
+    def _step(self, z: Tensor) -> Tensor:
+        whole: Tensor = floor(z)
+        return whole
 
     def _inside(self, z: Tensor, shapes: list[Any], value: Any, below: float, above: float) -> Tensor:
-        """Return a value inside of the support, and others below and above it; nan stays nan."""
         last = self.last(*shapes) if callable(self.last) else self.last
         if not (is_number(last) and last == math.inf):
             reached = z > last if below == above else z >= last

@@ -69,8 +69,3 @@ def log1mexp_of_exp(y: Any) -> Any:
 def log_share(share: Any, rest: Any) -> Any:
     """Return the logarithm of a probability, by what it lacks to 1 where that is small."""
     return where(rest < 0.5, log1p(-rest), log(share))
-
-
-def log_of(share: Callable[..., Any], rest: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the logarithm of a probability, from its function and that of what it lacks to 1."""
-    return lambda z, *shapes: log_share(share(z, *shapes), rest(z, *shapes))
