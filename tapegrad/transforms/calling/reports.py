@@ -43,8 +43,8 @@ class Reports:
         >>> f = tg.jit(lambda x: tg.sum(x * table["rate"]) + table["shift"][0])
         >>> float(f(np.ones(3)))
         7.0
-        >>> {item.name: item.items for item in f.watched() if item.kind == "contents"}
-        {'table': 2, "table['shift']": 2}
+        >>> sorted((item.name, item.items) for item in f.watched() if item.kind == "contents")
+        [('table', 2), ("table['shift']", 2)]
         """
         recorder = self._recorder()
         if recorder is None:
