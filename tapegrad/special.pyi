@@ -25,6 +25,7 @@ __all__ = [
     "betaincinv",
     "betaln",
     "binom",
+    "boxcox",
     "comb",
     "cosm1",
     "dawsn",
@@ -174,6 +175,18 @@ def betaln(
 def binom(
     x: ArrayLike,
     y: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    where: ArrayLike = True,
+    casting: str = "same_kind",
+    order: str | None = "K",
+    dtype: DType = None,
+    subok: builtins.bool = True,
+) -> Tensor: ...
+def boxcox(
+    x: ArrayLike,
+    lmbda: ArrayLike,
     /,
     out: Out = None,
     *,

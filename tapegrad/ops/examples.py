@@ -673,6 +673,17 @@ Tensor([-0.30329329, -1.66627602])
 >>> y.backward()
 >>> x.grad
 array([-0.71735609, -0.74570521])""",
+    "boxcox": """\
+>>> x = tg.tensor([1.1, 3.0])
+>>> lmbda = tg.tensor([-0.2, 1.6])
+>>> y = tg.special.boxcox(x, lmbda)
+>>> y
+Tensor([0.09440752, 2.99971633])
+>>> y.backward()
+>>> x.grad
+array([0.89192591, 1.93318204])
+>>> lmbda.grad
+array([0.00448471, 2.1073352 ])""",
     "inv_boxcox": """\
 >>> y = tg.tensor([0.2, 1.4])
 >>> lmbda = tg.tensor([0.8, 1.8])

@@ -97,9 +97,20 @@ _INVERSE_OF_LMBDA = _at(
     + ", (t/(1+t)-log1p(t))/square(t))",
     "t", "(x1*x0)",
 )  # fmt: skip
+# Box and Cox's transform y depends on lmbda by t = lmbda*y: near 0 as y**2 times a power series. Elsewhere `xlogy` keeps
+# the logarithm with its factor, whose derivatives are finite at arguments with an infinite reciprocal.
+_BOXCOX_BY_LMBDA = _at(
+    "where(absolute(t)<0.25, square(y)*("
+    + _polynomial("t", *(f"{'-' if _k % 2 else ''}1/{(_k + 1) * (_k + 2)}" for _k in range(24)))
+    + "), (xlogy(power(x0, x1), x0)-y)/x1)",
+    "t", "(x1*y)",
+)  # fmt: skip
 _LOSS = "hypot(x0, x1)"
 
 TRANSFORMS = (
+    _row(
+        "entropy", "boxcox", ("power(x0, x1-1)", _BOXCOX_BY_LMBDA), (0.2, 4.0), (-1.5, 2.0), arguments=("x", "lmbda"),
+    ),
     _row(
         "entropy", "inv_boxcox", ("y/(1+x1*x0)", f"y*square(x0)*{_INVERSE_OF_LMBDA}"),
         (-0.4, 2.0), (0.1, 2.0), arguments=("y", "lmbda"),

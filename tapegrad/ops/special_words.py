@@ -199,6 +199,11 @@ SPECIAL_WORDS: dict[str, Words] = {
         "ellipe", "Compute the complete elliptic integral of the second kind, of the parameter `m`.",
         "(y-ellipk(x0))/(2*x0)", source="DLMF 19.4.2. Near 0 the derivative is a power series.",
     ),
+    "boxcox": _words(
+        "boxcox", "Compute Box and Cox's transform of `x`, the logarithm where `lmbda` is 0.", "power(x0, x1-1)",
+        "(xlogy(power(x0, x1), x0)-y)/x1", source="Near 0 the derivative by lmbda is a power series.",
+        domain="nan for negative `x`.",
+    ),
     "inv_boxcox": _words(
         "inv_boxcox", "Compute the inverse of Box and Cox's transform.", "y/(1+x1*x0)",
         "y*(x0/(x1*(1+x1*x0))-log1p(x1*x0)/square(x1))", source="Near 0 the derivative by lmbda is a power series.",
