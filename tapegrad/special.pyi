@@ -42,6 +42,7 @@ __all__ = [
     "expi",
     "expit",
     "expm1",
+    "expn",
     "exprel",
     "gamma",
     "gammainc",
@@ -68,6 +69,7 @@ __all__ = [
     "kn",
     "kv",
     "kve",
+    "lambertw",
     "log1p",
     "log_expit",
     "log_ndtr",
@@ -307,6 +309,7 @@ def expi(
     dtype: DType = None,
     subok: builtins.bool = True,
 ) -> Tensor: ...
+def expn(n: int, x: ArrayLike) -> Tensor: ...
 def exprel(
     x: ArrayLike,
     /,
@@ -585,6 +588,7 @@ def kve(
     dtype: DType = None,
     subok: builtins.bool = True,
 ) -> Tensor: ...
+def lambertw(z: ArrayLike, k: int = 0, tol: float = 1e-08) -> Tensor: ...
 def log_expit(
     x: ArrayLike,
     /,

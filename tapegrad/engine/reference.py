@@ -3,6 +3,7 @@
 import ctypes
 import functools
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -43,9 +44,20 @@ class _NumPyNames(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name in SCIPY:
             self[name] = ufunc(name)
+        elif name in _BRANCHES:
+            self[name] = functools.partial(_lambertw, _BRANCHES[name])
         else:
             self[name] = getattr(np, name) if hasattr(np, name) else _function(BY_NAME[name])
         return self[name]
+
+
+def _lambertw(k: int, x: Any) -> Any:
+    """Return a branch of Lambert's W where it is real; nan elsewhere."""
+    found = import_module("scipy.special").lambertw(x, k)
+    return np.where(found.imag == 0, found.real, np.nan).astype(np.asarray(x).dtype)
+
+
+_BRANCHES = {"lambertw0": 0, "lambertwm1": -1}
 
 
 def _function(row: Op) -> Any:

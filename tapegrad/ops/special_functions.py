@@ -49,6 +49,10 @@ for _k in range(49, 1, -2):
 _DAWSON_FAR = "-u*(" + _DAWSON_FAR + ")"
 _DAWSON_FAR = _at(_DAWSON_FAR, "u", "(0.5/square(x0))")
 
+# SciPy's loop warns, in Python, of orders that are not whole; of negative ones it gives nan.
+_ORDER = "where((x0>=0)&(x0<1e9), rint(x0), -1)"
+_LAMBERT_FAR = "1/(x0*(1+1/y))"
+
 ERROR = (
     Op("erf", "special", "erf(x0)", ("two_over_sqrt_pi*exp(-square(x0))",), ((-4.0, 4.0),)),
     Op("erfc", "special", "erfc(x0)", ("-two_over_sqrt_pi*exp(-square(x0))",), ((-4.0, 4.0),)),
@@ -59,6 +63,18 @@ ERROR = (
     _row("special", "dawsn", (f"where(absolute(x0)<8, 1-2*x0*y, {_DAWSON_FAR})",), (-4.0, 4.0)),
     _row("special", "expi", ("exp(x0)/x0",), _POSITIVE),
     _row("special", "exp1", ("-exp(-x0)/x0",), _POSITIVE),
+    Op(
+        "expn", "special", f"expn({_ORDER}, x1)",
+        (_UNKNOWN, f"where(x0<0.5, -exp(-x1)*(1+x1)/square(x1), -expn({_ORDER}-1, x1))"), ((1.0, 4.0), _POSITIVE),
+        home=None,
+    ),
+    Op(
+        "lambertw0", "special", "lambertw0(x0)", (f"where(absolute(y)<1, exp(-y)/(1+y), {_LAMBERT_FAR})",),
+        ((-0.3, 4.0),), home=None,
+    ),
+    Op(
+        "lambertwm1", "special", "lambertwm1(x0)", (f"where(x0==0, y, {_LAMBERT_FAR})",), ((-0.35, -0.01),), home=None,
+    ),
     _row("special", "erfinv", ("exp(square(y))/two_over_sqrt_pi",), (-0.99, 0.99)),
     _row("special", "erfcinv", ("-exp(square(y))/two_over_sqrt_pi",), (0.01, 1.99)),
     _row("special", "ndtr", (_BELL,), (-4.0, 4.0)),
@@ -97,8 +113,8 @@ _INVERSE_OF_LMBDA = _at(
     + ", (t/(1+t)-log1p(t))/square(t))",
     "t", "(x1*x0)",
 )  # fmt: skip
-# Box and Cox's transform y depends on lmbda by t = lmbda*y: near 0 as y**2 times a power series. Elsewhere `xlogy` keeps
-# the logarithm with its factor, whose derivatives are finite at arguments with an infinite reciprocal.
+# Box and Cox's transform y depends on lmbda by t = lmbda*y: near 0 as y**2 times a power series. Elsewhere `xlogy`
+# keeps the logarithm with its factor, whose derivatives are finite at arguments with an infinite reciprocal.
 _BOXCOX_BY_LMBDA = _at(
     "where(absolute(t)<0.25, square(y)*("
     + _polynomial("t", *(f"{'-' if _k % 2 else ''}1/{(_k + 1) * (_k + 2)}" for _k in range(24)))

@@ -17,6 +17,7 @@ from tapegrad.engine.codegen.machine import machine
 from tapegrad.engine.codegen.mathematics import MATHEMATICS
 from tapegrad.engine.codegen.rows import adjacent_loops, functions
 from tapegrad.engine.kernels.language import library
+from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.ops.documentation import PLACES
 
 NAMES = [name for name in MATHEMATICS if name != "sincos"]
@@ -31,6 +32,7 @@ EXACT: dict[str, Callable[..., mp.mpf]] = {
     "arctanh": mp.atanh, "cbrt": lambda x: mp.sign(x) * mp.cbrt(mp.fabs(x)), "power": mp.power,
     "erf": mp.erf, "erfc": mp.erfc, "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
     "softplus": lambda x: mp.log1p(mp.exp(-mp.fabs(x))) + max(x, 0),
+    "lambertw0": lambda x: mp.re(mp.lambertw(x)), "lambertwm1": lambda x: mp.re(mp.lambertw(x, -1)),
     "logaddexp": lambda x, y: max(x, y) + mp.log1p(mp.exp(-mp.fabs(x - y))),
 }  # fmt: skip
 # Where a function is neither constant to the last bit nor beyond float64; what is outside is among special values.
@@ -39,6 +41,7 @@ DOMAINS: dict[str, tuple[float, float]] = {
     "cosh": (-710.4, 710.4), "tanh": (-20, 20), "arcsin": (-1, 1), "arccos": (-1, 1), "arctanh": (-1, 1),
     "erf": (-6, 6), "erfc": (-6, 27.2), "sigmoid": (-744, 40), "softplus": (-744, 1e4), "log": (0, math.inf),
     "log2": (0, math.inf), "log10": (0, math.inf), "log1p": (-1, math.inf), "arccosh": (1, math.inf),
+    "lambertw0": (-0.36, math.inf), "lambertwm1": (-0.36, 0),
 }  # fmt: skip
 # Where a function changes its method, or is small.
 SEAMS = (0.0, 0.5, 1.0, math.sqrt(0.5), math.sqrt(2.0), math.tan(math.pi / 8), 2.0, math.pi / 4, math.pi / 2)
@@ -161,6 +164,11 @@ def limits(name: str, operands: tuple[np.ndarray, ...]) -> np.ndarray:
         "erf": math.erf, "erfc": math.erfc,
         "sigmoid": lambda x: 1 / (1 + math.exp(-x)) if x > -700 else 0.0 if x < 0 else math.nan,
         "softplus": lambda x: float(np.logaddexp(x, 0.0)),
+        "lambertw0": lambda x: float(evaluate_numpy("lambertw0(x0)", x0=x)),
+        # SciPy has no value of subnormal numbers
+        "lambertwm1": lambda x: float(
+            EXACT["lambertwm1"](x) if -0.36 < x < 0 else evaluate_numpy("lambertwm1(x0)", x0=x)
+        ),
     }  # fmt: skip
     with np.errstate(all="ignore"):
         if name in by_hand:

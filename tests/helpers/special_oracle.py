@@ -65,6 +65,8 @@ SPECIAL = {
     "k0": lambda x: mp.besselk(0, x), "k1": lambda x: mp.besselk(1, x),
     "dawsn": lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x), "expi": mp.ei, "exp1": mp.e1,
     "ellipk": mp.ellipk, "ellipe": mp.ellipe,
+    "expn": lambda n, x: mp.expint(mp.nint(n), x), "lambertw0": lambda x: mp.re(mp.lambertw(x)),
+    "lambertwm1": lambda x: mp.re(mp.lambertw(x, -1)),
     "boxcox": lambda x, power: (x**power - 1) / power if power else mp.log(x),
     "inv_boxcox": lambda y, power: (1 + power * y) ** (1 / power) if power else mp.exp(y),
     "huber": lambda d, r: r * r / 2 if abs(r) <= d else d * (abs(r) - d / 2),

@@ -235,6 +235,7 @@ def _of_scipy(ufunc: np.ufunc) -> Any:
 _SCIPY = {
     **{row.name: elementwise.FUNCTIONS[row.name] for row in ELEMENTWISE if row.public},
     **special.FUNCTIONS,
+    "_lambertw": special.lambertw,
     "_zeta": elementwise.FUNCTIONS["zeta"],  # these two are what functions of SciPy's call
     "_riemann_zeta": elementwise.FUNCTIONS["riemann_zeta"],
 }

@@ -7,13 +7,14 @@ In reading order; each imports only those above it:
     error_function                 erf, erfc
     inverse_trigonometric          arctan, arctan2, arcsin, arccos
     logarithm                      log, log2, log10, log1p
+    lambert                        Lambert's W, both real branches
     hyperbolic                     sinh, cosh, tanh and their inverses
     logistic                       sigmoid, softplus, logaddexp
     power                          power
     roots                          hypot, cbrt
     trigonometric                  sin, cos, both at once, tan
 
-Every function is right to 1 unit in the last place, power and erfc to 2, over the whole range: denormals, -0.0,
+Every function is right to 1 unit in the last place, power, erfc and W to 2, over the whole range: denormals, -0.0,
 infinities, NaN and arguments up to the largest. float32 is computed as float64 and rounded once.
 """
 
@@ -25,6 +26,7 @@ from tapegrad.engine.codegen.mathematics import (
     exponential,
     hyperbolic,
     inverse_trigonometric,
+    lambert,
     logarithm,
     logistic,
     power,
@@ -41,6 +43,7 @@ _PAGES: tuple[Callable[..., Any], ...] = (
     hyperbolic.sinh, hyperbolic.cosh, hyperbolic.tanh, hyperbolic.arcsinh, hyperbolic.arccosh, hyperbolic.arctanh,
     roots.hypot, roots.cbrt, power.power,
     error_function.erf, error_function.erfc,
+    lambert.lambertw0, lambert.lambertwm1,
     logistic.sigmoid, logistic.softplus, logistic.logaddexp,
 )  # fmt: skip
 

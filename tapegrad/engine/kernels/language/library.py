@@ -23,7 +23,7 @@ _SCIPY_BINARY = {
     "zeta": "_zeta", "igam_fac": "_igam_fac",
     **{name: name for name in (
         "owens_t", "xlogy", "xlog1py", "rel_entr", "kl_div", "poch", "beta", "betaln", "gammainc", "gammaincc",
-        "stdtr", "jv", "yv", "iv", "ive", "kv", "kve", "hyp0f1", "binom", "boxcox", "inv_boxcox", "huber",
+        "stdtr", "jv", "yv", "iv", "ive", "kv", "kve", "hyp0f1", "binom", "boxcox", "expn", "inv_boxcox", "huber",
         "pseudo_huber", "gammaincinv", "gammainccinv", "stdtrit",
     )},
 }  # fmt: skip

@@ -165,13 +165,90 @@ def _of_integer_order(name: str) -> Callable[..., Tensor]:
     return renamed(bessel, name)
 
 
+def expn(n: Any, x: Any) -> Tensor:
+    """Compute the generalised exponential integral of integer order `n`.
+
+    Parameters
+    ----------
+    n : int or array_like of int
+        Orders from 0 on; constants.
+    x : Tensor or array_like
+        Elements to compute it of; broadcasts with `n`.
+
+    Returns
+    -------
+    Tensor
+        Has the shape that the operands broadcast to; nan for negative `x`. The derivative is ``-expn(n-1, x)`` (DLMF
+        8.19.13).
+
+    Raises
+    ------
+    ValueError
+        For orders that are not whole numbers.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.special.expn(2, tg.tensor([0.5, 1.0]))
+    Tensor([0.32664386, 0.14849551])
+    """
+    result: Tensor = ELEMENTWISE["expn"](_whole("expn", n), x)
+    return result
+
+
+def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Tensor:
+    """Compute Lambert's function W, which solves ``W*exp(W) = z``: one of its real branches.
+
+    Parameters
+    ----------
+    z : Tensor or array_like
+        Real elements. The branch 0 is real from -1/e on, the branch -1 from -1/e to 0.
+    k : int, default 0
+        The branch: 0 or -1.
+    tol : float, default 1e-8
+        Not used: results are right to the last places. It is there for calls that SciPy takes.
+
+    Returns
+    -------
+    Tensor
+        Real, of the shape of `z`; nan where the branch is complex. The derivative is ``exp(-W)/(1+W)``.
+
+    Raises
+    ------
+    UnsupportedError
+        For other branches, which are complex everywhere.
+
+    Notes
+    -----
+    Corless, Gonnet, Hare, Jeffrey, Knuth, On the Lambert W function, 1996.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.special.lambertw(tg.tensor([0.0, 1.0]))
+    Tensor([0.        , 0.56714329])
+    >>> tg.special.lambertw(tg.tensor(-0.1), -1)
+    Tensor(-3.57715206)
+    """
+    check_constant("scipy.special.lambertw", "k", k)
+    branches = {0: "lambertw0", -1: "lambertwm1"}
+    branch = np.asarray(k)
+    if branch.ndim or branch.item() not in branches:
+        raise UnsupportedError(
+            f"scipy.special.lambertw: the branch {k} is complex; the real ones are k=0 and k=-1"
+        )
+    result: Tensor = ELEMENTWISE[branches[branch.item()]](z)
+    return result
+
+
 def _whole(name: str, n: Any) -> Any:
     """Return orders as floats; raise for those that are not whole numbers, or no constants."""
     check_constant(f"scipy.special.{name}", "n", n)
     order = as_tensor(n, f"scipy.special.{name}").data
     if not np.array_equal(order, np.trunc(order)):
         raise ValueError(
-            f"scipy.special.{name}: the order must be a whole number; {name[0]}v takes real ones"
+            f"scipy.special.{name}: the order must be a whole number"
+            + (f"; {name[0]}v takes real ones" if name in ("kn", "yn") else "")
         )
     return float(order) if order.ndim == 0 else order.astype(float)
 
@@ -230,7 +307,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "comb": comb,
     "expit": ELEMENTWISE["sigmoid"],
     "gammaln": ELEMENTWISE["lgamma"],
+    "expn": expn,
     "kn": kn,
+    "lambertw": lambertw,
     "log_softmax": log_softmax,
     "logsumexp": logsumexp,
     "polygamma": polygamma,
@@ -240,4 +319,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "zeta": zeta,
 }
 # Functions whose home is `tapegrad.special`; the others have names in `tapegrad`, too.
-OWN = (*_ROWS.values(), comb, kn, polygamma, yn, zeta)
+OWN = (*_ROWS.values(), comb, expn, kn, lambertw, polygamma, yn, zeta)
