@@ -39,10 +39,13 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_f64,
     store_i64,
 )
+from tapegrad.engine.runtime import switches
 
 _SIGNS = (-7, -3, -1, 0, 1, 2, 3, 7)
 _TABLE = ((1, 10), (2, 20), (3, 30))
 _WEIGHTS = (10, 20, 30)
+
+pytestmark = pytest.mark.skipif(not switches.TRANSLATES, reason="the translator is switched off")
 
 
 class Pair(NamedTuple):

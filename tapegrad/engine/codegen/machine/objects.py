@@ -67,7 +67,7 @@ def obtain(name: str, target: Target, make: Callable[[], Compiled]) -> Compiled:
     """What the cache folder holds under a name, or what is made now, and kept."""
     file = _file(name, target)
     if file is None:
-        cache.complaints.make("there is no cache folder, and it cannot be made")
+        cache.complaints.make(f"there is no cache folder {cache.intended()}, and it cannot be made")
         return make()
     try:
         if not file.parent.is_dir():

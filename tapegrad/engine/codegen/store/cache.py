@@ -117,7 +117,7 @@ def make_folder(path: Path) -> None:
         path.mkdir(mode=0o700, exist_ok=True)
 
 
-def _intended() -> str:
+def intended() -> str:
     """Where the cache folder should be, for messages."""
     try:
         return str(root())
@@ -240,7 +240,7 @@ class _Cache(NullCache):
         """Keep the function, unless it holds addresses that mean nothing to another process."""
         file = self._file()
         if file is None:
-            complaints.make(f"there is no cache folder {_intended()}, and it cannot be made")
+            complaints.make(f"there is no cache folder {intended()}, and it cannot be made")
         elif not cres.library.has_dynamic_globals:
             try:
                 make_folder(file.parent)
