@@ -207,6 +207,13 @@ _ODD_SQUARES = tuple(str(_k * _k) for _k in range(1, 19, 2))
 _HALF_STEP = _fraction("8*x0-2", *_ODD_SQUARES)
 _HALF_STEP_DOT = _fraction("4*x0-1", *(str(_k * _k) for _k in range(1, 10)))
 
+# Where binom has zeros, the poles of gamma(x-y+1), its derivatives are those of the reciprocal, by reflection.
+_AT_ZEROS = "(x0-x1<-0.5)&(x0>-1)&(x0<100)&(x1<100)"
+_BINOM_AT_ZEROS = (
+    "{sign}gamma(x0+1)*rgamma(x1+1)*(gamma(x1-x0)*(cos(pi*(x0-x1+1))-sin(pi*(x0-x1+1))*digamma(x1-x0)/pi)"
+    "+digamma({x}+1)*rgamma(x0-x1+1))"
+)
+
 GAMMA = (
     Op("lgamma", "gamma", "lgamma(x0)", ("digamma(x0)",), (_POSITIVE,)),
     Op("digamma", "gamma", "digamma(x0)", (_TRIGAMMA,), (_POSITIVE,)),
@@ -230,7 +237,10 @@ GAMMA = (
         arguments=("a", "b"),
     ),
     _row(
-        "gamma", "binom", (f"y*({_rise('(x0-x1+1)', 'x1')})", f"y*({_rise('(x1+1)', '(x0-2*x1)')})"),
+        "gamma", "binom", (
+            f"where({_AT_ZEROS}, {_BINOM_AT_ZEROS.format(sign='', x='x0')}, y*({_rise('(x0-x1+1)', 'x1')}))",
+            f"where({_AT_ZEROS}, {_BINOM_AT_ZEROS.format(sign='-', x='x1')}, y*({_rise('(x1+1)', '(x0-2*x1)')}))",
+        ),
         (2.5, 4.0), (0.1, 2.0), arguments=("x", "y"),
     ),
     # Below 8 the derivative is a difference, which is exact to the digits of the larger terms.

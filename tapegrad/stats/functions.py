@@ -30,14 +30,14 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 (
-    absolute, arcsin, arctan2, exp, expm1, floor, log, log1p, maximum, minimum, power, rint, sin, sqrt, square, tan,
-    cosm1, betainc, betaincc, betaln, gammainc, gammaincc, gammaln, half_step, i0e,
+    absolute, arcsin, arctan2, cosh, exp, expm1, floor, log, log1p, maximum, minimum, power, rint, sin, sqrt, square,
+    tan, cosm1, betainc, betaincc, betaln, gammainc, gammaincc, gammaln, half_step, i0e,
     erf, log_expit, log_ndtr, logit, ndtr, ndtri, expit, stdtr, xlog1py, xlogy, normal_exponent,
     masked_multiply,
 ) = (
     _function(name) for name in (
-        "absolute", "arcsin", "arctan2", "exp", "expm1", "floor", "log", "log1p", "maximum", "minimum", "power", "rint",
-        "sin", "sqrt", "square", "tan",
+        "absolute", "arcsin", "arctan2", "cosh", "exp", "expm1", "floor", "log", "log1p", "maximum", "minimum", "power",
+        "rint", "sin", "sqrt", "square", "tan",
         "cosm1", "betainc", "betaincc", "betaln", "gammainc", "gammaincc", "lgamma", "lgamma_half_step", "i0e",
         "erf", "log_expit", "log_ndtr", "logit", "ndtr", "ndtri", "sigmoid", "stdtr", "xlog1py", "xlogy",
         "normal_exponent", "masked_multiply",

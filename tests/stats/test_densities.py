@@ -350,9 +350,15 @@ def test_scipys_own_methods_name_ours():
         scipy.stats.norm.logpdf(tg.tensor([1.0]))
 
 
-@pytest.mark.parametrize(("a", "b"), [(3.0, 9.0), (0.5, 3.0), (-20.0, 1.0), (-30.0, -2.0)])
-def test_probabilities_of_truncnorm_near_1(a, b):
-    """Their logarithms are those of what is lacking, which had been lost beside the whole."""
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (3.0, 9.0), (0.5, 3.0), (-20.0, 1.0), (-30.0, -2.0),
+        (0.25, 0.25 + 2.0**-30), (-37.0, -37.0 + 2.0**-10), (4.0, 4.125), (-0.25, 0.375),
+    ],
+)  # fmt: skip
+def test_probabilities_of_truncnorm(a, b):
+    """Near 1 their logarithms are those of what is lacking; on narrow intervals nothing is a difference."""
 
     def mass(low, high):
         return mp.ncdf(-low) - mp.ncdf(-high) if low > 0 else mp.ncdf(high) - mp.ncdf(low)
