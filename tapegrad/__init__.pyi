@@ -238,542 +238,69 @@ from tapegrad.transforms.vjp import vjp as vjp
 from tapegrad.transforms.vmap.vmap import vmap as vmap
 
 __all__ = [
-    "AnomalyError",
-    "ChangedValueError",
-    "Compiled",
-    "False_",
-    "FreedGraphError",
-    "IllegalTapeError",
-    "InconclusiveError",
-    "LostGradientWarning",
-    "RecordingWarning",
-    "ScalarType",
-    "Tensor",
-    "TracedValueError",
-    "True_",
-    "UnrecordedWayError",
-    "UnsupportedError",
-    "abs",
-    "absolute",
-    "acos",
-    "acosh",
-    "add",
-    "all",
-    "allclose",
-    "amax",
-    "amin",
-    "angle",
-    "any",
-    "append",
-    "apply_along_axis",
-    "apply_over_axes",
-    "arange",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctan2",
-    "arctanh",
-    "argmax",
-    "argmin",
-    "argpartition",
-    "argsort",
-    "argwhere",
-    "around",
-    "array",
-    "array2string",
-    "array_equal",
-    "array_equiv",
-    "array_repr",
-    "array_split",
-    "array_str",
-    "asanyarray",
-    "asarray",
-    "asarray_chkfinite",
-    "ascontiguousarray",
-    "asfortranarray",
-    "asin",
-    "asinh",
-    "asmatrix",
-    "astype",
-    "atan",
-    "atan2",
-    "atanh",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "average",
-    "bartlett",
-    "base_repr",
-    "binary_repr",
-    "bincount",
-    "bitwise_and",
-    "bitwise_count",
-    "bitwise_invert",
-    "bitwise_left_shift",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-    "blackman",
-    "block",
-    "bmat",
-    "bool",
-    "bool_",
-    "broadcast",
-    "broadcast_arrays",
-    "broadcast_shapes",
-    "broadcast_to",
-    "busday_count",
-    "busday_offset",
-    "busdaycalendar",
-    "byte",
-    "bytes_",
-    "c_",
-    "can_cast",
-    "cbrt",
-    "cdouble",
-    "ceil",
-    "char",
-    "character",
-    "check_grads",
-    "check_tape",
-    "checkpoint",
-    "choose",
-    "clip",
-    "clongdouble",
-    "column_stack",
-    "common_type",
-    "compile",
-    "complex128",
-    "complex64",
-    "complexfloating",
-    "compress",
-    "concat",
-    "concatenate",
-    "conj",
-    "conjugate",
-    "convolve",
-    "copy",
-    "copysign",
-    "copyto",
-    "corrcoef",
-    "correlate",
-    "cos",
-    "cosh",
-    "count_nonzero",
-    "cov",
-    "cross",
-    "csingle",
-    "cumprod",
-    "cumsum",
-    "cumulative_prod",
-    "cumulative_sum",
-    "cumulative_trapezoid",
-    "custom_op",
-    "datetime64",
-    "datetime_as_string",
-    "datetime_data",
-    "deg2rad",
-    "degrees",
-    "delete",
-    "detect_anomaly",
-    "diag",
-    "diag_indices",
-    "diag_indices_from",
-    "diagflat",
-    "diagonal",
-    "diff",
-    "digamma",
-    "digitize",
-    "divide",
-    "divmod",
-    "dot",
-    "double",
-    "dsplit",
-    "dstack",
-    "dtype",
-    "dtypes",
-    "e",
-    "ediff1d",
-    "einsum",
-    "einsum_path",
-    "emath",
-    "empty",
-    "empty_like",
-    "equal",
-    "erf",
-    "erfc",
-    "errors",
-    "errstate",
-    "euler_gamma",
-    "exceptions",
-    "exp",
-    "exp2",
-    "expand_dims",
-    "expm1",
-    "extract",
-    "eye",
-    "fabs",
-    "fft",
-    "fill_diagonal",
-    "finfo",
-    "fix",
-    "flatiter",
-    "flatnonzero",
-    "flexible",
-    "flip",
-    "fliplr",
-    "flipud",
-    "float16",
-    "float32",
-    "float64",
-    "float_power",
-    "floating",
-    "floor",
-    "floor_divide",
-    "fmax",
-    "fmin",
-    "fmod",
-    "format_float_positional",
-    "format_float_scientific",
-    "frexp",
-    "from_dlpack",
-    "frombuffer",
-    "fromfile",
-    "fromfunction",
-    "fromiter",
-    "frompyfunc",
-    "fromregex",
-    "fromstring",
-    "full",
-    "full_like",
-    "gcd",
-    "generic",
-    "genfromtxt",
-    "geomspace",
-    "get_printoptions",
-    "getbufsize",
-    "geterr",
-    "geterrcall",
-    "grad",
-    "gradient",
-    "greater",
-    "greater_equal",
-    "half",
-    "hamming",
-    "hanning",
-    "heaviside",
-    "hessian",
-    "histogram",
-    "histogram2d",
-    "histogram_bin_edges",
-    "histogramdd",
-    "hsplit",
-    "hstack",
-    "hvp",
-    "hypot",
-    "i0",
-    "identity",
-    "iinfo",
-    "imag",
-    "index_exp",
-    "indices",
-    "inexact",
-    "inf",
-    "inner",
-    "insert",
-    "int16",
-    "int32",
-    "int64",
-    "int8",
-    "int_",
-    "intc",
-    "integer",
-    "interop",
-    "interp",
-    "intersect1d",
-    "intp",
-    "invert",
-    "is_busday",
-    "isclose",
-    "iscomplex",
-    "iscomplexobj",
-    "isdtype",
-    "isfinite",
-    "isfortran",
-    "isin",
-    "isinf",
-    "isnan",
-    "isnat",
-    "isneginf",
-    "isposinf",
-    "isreal",
-    "isrealobj",
-    "isscalar",
-    "issubdtype",
-    "iterable",
-    "ix_",
-    "jacfwd",
-    "jacobian",
-    "jacrev",
-    "jit",
-    "jvp",
-    "kaiser",
-    "kron",
-    "lcm",
-    "ldexp",
-    "left_shift",
-    "less",
-    "less_equal",
-    "lexsort",
-    "lgamma",
-    "lib",
-    "linalg",
-    "linspace",
-    "little_endian",
-    "load",
-    "loadtxt",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "log_softmax",
-    "logaddexp",
-    "logaddexp2",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "logspace",
-    "logsumexp",
-    "long",
-    "longdouble",
-    "longlong",
-    "ma",
-    "mask_indices",
-    "matmul",
-    "matrix",
-    "matrix_transpose",
-    "matvec",
-    "max",
-    "maximum",
-    "may_share_memory",
-    "mean",
-    "median",
-    "memmap",
-    "meshgrid",
-    "mgrid",
-    "min",
-    "min_scalar_type",
-    "minimum",
-    "mintypecode",
-    "mod",
-    "modf",
-    "moveaxis",
-    "multiply",
-    "nan",
-    "nan_to_num",
-    "nanargmax",
-    "nanargmin",
-    "nancumprod",
-    "nancumsum",
-    "nanmax",
-    "nanmean",
-    "nanmedian",
-    "nanmin",
-    "nanpercentile",
-    "nanprod",
-    "nanquantile",
-    "nanstd",
-    "nansum",
-    "nanvar",
-    "ndarray",
-    "ndenumerate",
-    "ndim",
-    "ndindex",
-    "nditer",
-    "negative",
-    "nested_iters",
-    "newaxis",
-    "nextafter",
-    "no_autodiff",
-    "no_grad",
-    "nonzero",
-    "not_equal",
-    "number",
-    "object_",
-    "ogrid",
-    "ones",
-    "ones_like",
-    "optimize",
-    "outer",
-    "packbits",
-    "pad",
-    "partition",
-    "percentile",
-    "permute_dims",
-    "pi",
-    "piecewise",
-    "place",
-    "poly",
-    "poly1d",
-    "polyadd",
-    "polyder",
-    "polydiv",
-    "polyfit",
-    "polyint",
-    "polymul",
-    "polynomial",
-    "polysub",
-    "polyval",
-    "positive",
-    "pow",
-    "power",
-    "printoptions",
-    "prod",
-    "promote_types",
-    "ptp",
-    "put",
-    "put_along_axis",
-    "putmask",
-    "quantile",
-    "r_",
-    "rad2deg",
-    "radians",
-    "random",
-    "ravel",
-    "ravel_multi_index",
-    "real",
-    "real_if_close",
-    "rec",
-    "recarray",
-    "reciprocal",
-    "record",
-    "relu",
-    "remainder",
-    "repeat",
-    "require",
-    "reshape",
-    "resize",
-    "result_type",
-    "right_shift",
-    "rint",
-    "roll",
-    "rollaxis",
-    "roots",
-    "rot90",
-    "round",
-    "row_stack",
-    "s_",
-    "save",
-    "savetxt",
-    "savez",
-    "savez_compressed",
-    "sctypeDict",
-    "searchsorted",
-    "select",
-    "set_printoptions",
-    "setbufsize",
-    "setdiff1d",
-    "seterr",
-    "seterrcall",
-    "setxor1d",
-    "shape",
-    "shares_memory",
-    "short",
-    "sigmoid",
-    "sign",
-    "signbit",
-    "signedinteger",
-    "sin",
-    "sinc",
-    "single",
-    "sinh",
-    "size",
-    "sliding_window_view",
-    "softmax",
-    "softplus",
-    "sort",
-    "sort_complex",
-    "spacing",
-    "special",
-    "split",
-    "sqrt",
-    "square",
-    "squeeze",
-    "stack",
-    "stats",
-    "std",
-    "stop_gradient",
-    "str_",
-    "strings",
-    "subtract",
-    "sum",
-    "swapaxes",
-    "take",
-    "take_along_axis",
-    "tan",
-    "tanh",
-    "tape",
-    "tensor",
-    "tensordot",
-    "tile",
-    "timedelta64",
-    "trace",
-    "transpose",
-    "trapezoid",
-    "tri",
-    "tril",
-    "tril_indices",
-    "tril_indices_from",
-    "trim_zeros",
-    "triu",
-    "triu_indices",
-    "triu_indices_from",
-    "true_divide",
-    "trunc",
-    "typecodes",
-    "typename",
-    "ubyte",
-    "ufunc",
-    "uint",
-    "uint16",
-    "uint32",
-    "uint64",
-    "uint8",
-    "uintc",
-    "uintp",
-    "ulong",
-    "ulonglong",
-    "union1d",
-    "unique",
-    "unique_all",
-    "unique_counts",
-    "unique_inverse",
-    "unique_values",
-    "unpackbits",
-    "unravel_index",
-    "unsignedinteger",
-    "unstack",
-    "unwrap",
-    "ushort",
-    "value_and_grad",
-    "vander",
-    "var",
-    "vdot",
-    "vecdot",
-    "vecmat",
-    "vectorize",
-    "vjp",
-    "vmap",
-    "void",
-    "vsplit",
-    "vstack",
-    "where",
-    "zeros",
-    "zeros_like",
+    "AnomalyError", "ChangedValueError", "Compiled", "False_", "FreedGraphError", "IllegalTapeError",
+    "InconclusiveError", "LostGradientWarning", "RecordingWarning", "ScalarType", "Tensor",
+    "TracedValueError", "True_", "UnrecordedWayError", "UnsupportedError", "abs", "absolute", "acos", "acosh",
+    "add", "all", "allclose", "amax", "amin", "angle", "any", "append", "apply_along_axis", "apply_over_axes",
+    "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin",
+    "argpartition", "argsort", "argwhere", "around", "array", "array2string", "array_equal", "array_equiv",
+    "array_repr", "array_split", "array_str", "asanyarray", "asarray", "asarray_chkfinite",
+    "ascontiguousarray", "asfortranarray", "asin", "asinh", "asmatrix", "astype", "atan", "atan2", "atanh",
+    "atleast_1d", "atleast_2d", "atleast_3d", "average", "bartlett", "base_repr", "binary_repr", "bincount",
+    "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
+    "bitwise_right_shift", "bitwise_xor", "blackman", "block", "bmat", "bool", "bool_", "broadcast",
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "busday_count", "busday_offset", "busdaycalendar",
+    "byte", "bytes_", "c_", "can_cast", "cbrt", "cdouble", "ceil", "char", "character", "check_grads",
+    "check_tape", "checkpoint", "choose", "clip", "clongdouble", "column_stack", "common_type", "compile",
+    "complex128", "complex64", "complexfloating", "compress", "concat", "concatenate", "conj", "conjugate",
+    "convolve", "copy", "copysign", "copyto", "corrcoef", "correlate", "cos", "cosh", "count_nonzero", "cov",
+    "cross", "csingle", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "cumulative_trapezoid",
+    "custom_op", "datetime64", "datetime_as_string", "datetime_data", "deg2rad", "degrees", "delete",
+    "detect_anomaly", "diag", "diag_indices", "diag_indices_from", "diagflat", "diagonal", "diff", "digamma",
+    "digitize", "divide", "divmod", "dot", "double", "dsplit", "dstack", "dtype", "dtypes", "e", "ediff1d",
+    "einsum", "einsum_path", "emath", "empty", "empty_like", "equal", "erf", "erfc", "errors", "errstate",
+    "euler_gamma", "exceptions", "exp", "exp2", "expand_dims", "expm1", "extract", "eye", "fabs", "fft",
+    "fill_diagonal", "finfo", "fix", "flatiter", "flatnonzero", "flexible", "flip", "fliplr", "flipud",
+    "float16", "float32", "float64", "float_power", "floating", "floor", "floor_divide", "fmax", "fmin",
+    "fmod", "format_float_positional", "format_float_scientific", "frexp", "from_dlpack", "frombuffer",
+    "fromfile", "fromfunction", "fromiter", "frompyfunc", "fromregex", "fromstring", "full", "full_like",
+    "gcd", "generic", "genfromtxt", "geomspace", "get_printoptions", "getbufsize", "geterr", "geterrcall",
+    "grad", "gradient", "greater", "greater_equal", "half", "hamming", "hanning", "heaviside", "hessian",
+    "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "hsplit", "hstack", "hvp", "hypot",
+    "i0", "identity", "iinfo", "imag", "index_exp", "indices", "inexact", "inf", "inner", "insert", "int16",
+    "int32", "int64", "int8", "int_", "intc", "integer", "interop", "interp", "intersect1d", "intp", "invert",
+    "is_busday", "isclose", "iscomplex", "iscomplexobj", "isdtype", "isfinite", "isfortran", "isin", "isinf",
+    "isnan", "isnat", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar", "issubdtype", "iterable",
+    "ix_", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "kaiser", "kron", "lcm", "ldexp", "left_shift",
+    "less", "less_equal", "lexsort", "lgamma", "lib", "linalg", "linspace", "little_endian", "load",
+    "loadtxt", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp", "logaddexp2", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "logspace", "logsumexp", "long", "longdouble", "longlong",
+    "ma", "mask_indices", "matmul", "matrix", "matrix_transpose", "matvec", "max", "maximum",
+    "may_share_memory", "mean", "median", "memmap", "meshgrid", "mgrid", "min", "min_scalar_type", "minimum",
+    "mintypecode", "mod", "modf", "moveaxis", "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin",
+    "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod",
+    "nanquantile", "nanstd", "nansum", "nanvar", "ndarray", "ndenumerate", "ndim", "ndindex", "nditer",
+    "negative", "nested_iters", "newaxis", "nextafter", "no_autodiff", "no_grad", "nonzero", "not_equal",
+    "number", "object_", "ogrid", "ones", "ones_like", "optimize", "outer", "packbits", "pad", "partition",
+    "percentile", "permute_dims", "pi", "piecewise", "place", "poly", "poly1d", "polyadd", "polyder",
+    "polydiv", "polyfit", "polyint", "polymul", "polynomial", "polysub", "polyval", "positive", "pow",
+    "power", "printoptions", "prod", "promote_types", "ptp", "put", "put_along_axis", "putmask", "quantile",
+    "r_", "rad2deg", "radians", "random", "ravel", "ravel_multi_index", "real", "real_if_close", "rec",
+    "recarray", "reciprocal", "record", "relu", "remainder", "repeat", "require", "reshape", "resize",
+    "result_type", "right_shift", "rint", "roll", "rollaxis", "roots", "rot90", "round", "row_stack", "s_",
+    "save", "savetxt", "savez", "savez_compressed", "sctypeDict", "searchsorted", "select",
+    "set_printoptions", "setbufsize", "setdiff1d", "seterr", "seterrcall", "setxor1d", "shape",
+    "shares_memory", "short", "sigmoid", "sign", "signbit", "signedinteger", "sin", "sinc", "single", "sinh",
+    "size", "sliding_window_view", "softmax", "softplus", "sort", "sort_complex", "spacing", "special",
+    "split", "sqrt", "square", "squeeze", "stack", "stats", "std", "stop_gradient", "str_", "strings",
+    "subtract", "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tape", "tensor", "tensordot",
+    "tile", "timedelta64", "trace", "transpose", "trapezoid", "tri", "tril", "tril_indices",
+    "tril_indices_from", "trim_zeros", "triu", "triu_indices", "triu_indices_from", "true_divide", "trunc",
+    "typecodes", "typename", "ubyte", "ufunc", "uint", "uint16", "uint32", "uint64", "uint8", "uintc",
+    "uintp", "ulong", "ulonglong", "union1d", "unique", "unique_all", "unique_counts", "unique_inverse",
+    "unique_values", "unpackbits", "unravel_index", "unsignedinteger", "unstack", "unwrap", "ushort",
+    "value_and_grad", "vander", "var", "vdot", "vecdot", "vecmat", "vectorize", "vjp", "vmap", "void",
+    "vsplit", "vstack", "where", "zeros", "zeros_like"
 ]
 
 __array_api_version__: str
@@ -785,323 +312,48 @@ nan: float
 newaxis: None
 pi: float
 
-def abs(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def absolute(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def acos(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def acosh(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def add(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def all(
-    a: ArrayLike,
-    axis: Axis = None,
-    out: Out = None,
-    keepdims: builtins.bool = False,
-    *,
-    where: ArrayLike = True,
-) -> Tensor | Booleans: ...
-def allclose(
-    a: ArrayLike,
-    b: ArrayLike,
-    rtol: ArrayLike = 1e-05,
-    atol: ArrayLike = 1e-08,
-    equal_nan: builtins.bool = False,
-) -> Tensor | builtins.bool: ...
-def amax(
-    a: ArrayLike,
-    axis: Axis = None,
-    out: Out = None,
-    keepdims: builtins.bool = False,
-    initial: ArrayLike | None = None,
-    where: ArrayLike = True,
-) -> Tensor: ...
-def amin(
-    a: ArrayLike,
-    axis: Axis = None,
-    out: Out = None,
-    keepdims: builtins.bool = False,
-    initial: ArrayLike | None = None,
-    where: ArrayLike = True,
-) -> Tensor: ...
+def abs(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def absolute(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def acos(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def acosh(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def add(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def all(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: builtins.bool = False, *, where: ArrayLike = True) -> Tensor | Booleans: ...
+def allclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08, equal_nan: builtins.bool = False) -> Tensor | builtins.bool: ...
+def amax(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: builtins.bool = False, initial: ArrayLike | None = None, where: ArrayLike = True) -> Tensor: ...
+def amin(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: builtins.bool = False, initial: ArrayLike | None = None, where: ArrayLike = True) -> Tensor: ...
 def angle(z: ArrayLike, deg: builtins.bool = False) -> Tensor: ...
-def any(
-    a: ArrayLike,
-    axis: Axis = None,
-    out: Out = None,
-    keepdims: builtins.bool = False,
-    *,
-    where: ArrayLike = True,
-) -> Tensor | Booleans: ...
+def any(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: builtins.bool = False, *, where: ArrayLike = True) -> Tensor | Booleans: ...
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Tensor: ...
-def apply_along_axis(
-    func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
-) -> Tensor: ...
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> Tensor: ...
 def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: int | NestedSequence[int]) -> Tensor: ...
-def arange(
-    start_or_stop: ArrayLike,
-    /,
-    stop: ArrayLike | None = None,
-    step: ArrayLike = 1,
-    *,
-    dtype: DType = None,
-    device: str | None = None,
-    like: object = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
-def arccos(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def arccosh(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def arcsin(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def arcsinh(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def arctan(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def arctan2(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def arctanh(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def argmax(
-    a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: builtins.bool = False
-) -> Indices: ...
-def argmin(
-    a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: builtins.bool = False
-) -> Indices: ...
-def argpartition(
-    a: ArrayLike,
-    kth: int | NestedSequence[int],
-    axis: int | None = -1,
-    kind: str = "introselect",
-    order: str | None = None,
-) -> npt.NDArray[np.intp]: ...
-def argsort(
-    a: ArrayLike,
-    axis: int | None = -1,
-    kind: str | None = None,
-    order: str | None = None,
-    *,
-    stable: builtins.bool | None = None,
-    descending: builtins.bool = False,
-) -> npt.NDArray[np.intp]: ...
+def arange(start_or_stop: ArrayLike, /, stop: ArrayLike | None = None, step: ArrayLike = 1, *, dtype: DType = None, device: str | None = None, like: object = None, constant: builtins.bool | None = None) -> Tensor: ...
+def arccos(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def arccosh(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def arcsin(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def arcsinh(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def arctan(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def arctan2(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def arctanh(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def argmax(a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: builtins.bool = False) -> Indices: ...
+def argmin(a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: builtins.bool = False) -> Indices: ...
+def argpartition(a: ArrayLike, kth: int | NestedSequence[int], axis: int | None = -1, kind: str = "introselect", order: str | None = None) -> npt.NDArray[np.intp]: ...
+def argsort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: str | None = None, *, stable: builtins.bool | None = None, descending: builtins.bool = False) -> npt.NDArray[np.intp]: ...
 def around(a: ArrayLike, decimals: int = 0, out: Out = None) -> Tensor: ...
-def array(
-    object: ArrayLike,
-    dtype: DType = None,
-    *,
-    copy: builtins.bool | None = True,
-    order: str | None = "K",
-    subok: builtins.bool = False,
-    ndmin: int = 0,
-    like: object = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
+def array(object: ArrayLike, dtype: DType = None, *, copy: builtins.bool | None = True, order: str | None = "K", subok: builtins.bool = False, ndmin: int = 0, like: object = None, constant: builtins.bool | None = None) -> Tensor: ...
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: builtins.bool = False) -> Tensor | builtins.bool: ...
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Tensor | builtins.bool: ...
-def array_split(
-    ary: ArrayLike, indices_or_sections: int | NestedSequence[int] | np.ndarray, axis: int = 0
-) -> list[Tensor]: ...
-def asanyarray(
-    a: ArrayLike,
-    dtype: DType = None,
-    order: str | None = None,
-    *,
-    device: str | None = None,
-    copy: builtins.bool | None = None,
-    like: object = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
-def asarray(
-    a: npt.ArrayLike,
-    dtype: DType = None,
-    order: str | None = None,
-    *,
-    constant: builtins.bool | None = None,
-    device: str | None = None,
-    copy: builtins.bool | None = None,
-    like: object = None,
-) -> Tensor: ...
-def asarray_chkfinite(
-    a: ArrayLike, dtype: DType = None, order: str | None = None, *, constant: builtins.bool | None = None
-) -> Tensor: ...
-def ascontiguousarray(
-    a: ArrayLike, dtype: DType = None, *, like: object = None, constant: builtins.bool | None = None
-) -> Tensor: ...
-def asfortranarray(
-    a: ArrayLike, dtype: DType = None, *, like: object = None, constant: builtins.bool | None = None
-) -> Tensor: ...
-def asin(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def asinh(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def astype(
-    x: ArrayLike, dtype: npt.DTypeLike, /, *, copy: builtins.bool = True, device: str | None = None
-) -> Tensor: ...
-def atan(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def atan2(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def atanh(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
+def array_split(ary: ArrayLike, indices_or_sections: int | NestedSequence[int] | np.ndarray, axis: int = 0) -> list[Tensor]: ...
+def asanyarray(a: ArrayLike, dtype: DType = None, order: str | None = None, *, device: str | None = None, copy: builtins.bool | None = None, like: object = None, constant: builtins.bool | None = None) -> Tensor: ...
+def asarray(a: npt.ArrayLike, dtype: DType = None, order: str | None = None, *, constant: builtins.bool | None = None, device: str | None = None, copy: builtins.bool | None = None, like: object = None) -> Tensor: ...
+def asarray_chkfinite(a: ArrayLike, dtype: DType = None, order: str | None = None, *, constant: builtins.bool | None = None) -> Tensor: ...
+def ascontiguousarray(a: ArrayLike, dtype: DType = None, *, like: object = None, constant: builtins.bool | None = None) -> Tensor: ...
+def asfortranarray(a: ArrayLike, dtype: DType = None, *, like: object = None, constant: builtins.bool | None = None) -> Tensor: ...
+def asin(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def asinh(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def astype(x: ArrayLike, dtype: npt.DTypeLike, /, *, copy: builtins.bool = True, device: str | None = None) -> Tensor: ...
+def atan(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def atan2(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def atanh(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 @overload
 def atleast_1d(ary: ArrayLike, /) -> Tensor: ...
 @overload
@@ -1115,1888 +367,288 @@ def atleast_3d(ary: ArrayLike, /) -> Tensor: ...
 @overload
 def atleast_3d(*arys: ArrayLike) -> tuple[Tensor, ...]: ...
 @overload
-def average(
-    a: ArrayLike,
-    axis: Axis = None,
-    weights: ArrayLike | None = None,
-    returned: Literal[False] = False,
-    *,
-    keepdims: builtins.bool = False,
-) -> Tensor: ...
+def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, returned: Literal[False] = False, *, keepdims: builtins.bool = False) -> Tensor: ...
 @overload
-def average(
-    a: ArrayLike,
-    axis: Axis = None,
-    weights: ArrayLike | None = None,
-    *,
-    returned: Literal[True],
-    keepdims: builtins.bool = False,
-) -> tuple[Tensor, Tensor]: ...
+def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, *, returned: Literal[True], keepdims: builtins.bool = False) -> tuple[Tensor, Tensor]: ...
 def bartlett(M: int, *, constant: builtins.bool | None = None) -> Tensor: ...
-def bincount(
-    x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int = 0
-) -> np.ndarray | Tensor: ...
-def bitwise_and(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | npt.NDArray[Any]: ...
-def bitwise_count(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | npt.NDArray[Any]: ...
-def bitwise_invert(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | npt.NDArray[Any]: ...
-def bitwise_left_shift(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | npt.NDArray[Any]: ...
-def bitwise_not(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | npt.NDArray[Any]: ...
-def bitwise_or(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | npt.NDArray[Any]: ...
-def bitwise_right_shift(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | npt.NDArray[Any]: ...
-def bitwise_xor(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | npt.NDArray[Any]: ...
+def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int = 0) -> np.ndarray | Tensor: ...
+def bitwise_and(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | npt.NDArray[Any]: ...
+def bitwise_count(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | npt.NDArray[Any]: ...
+def bitwise_invert(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | npt.NDArray[Any]: ...
+def bitwise_left_shift(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | npt.NDArray[Any]: ...
+def bitwise_not(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | npt.NDArray[Any]: ...
+def bitwise_or(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | npt.NDArray[Any]: ...
+def bitwise_right_shift(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | npt.NDArray[Any]: ...
+def bitwise_xor(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | npt.NDArray[Any]: ...
 def blackman(M: int, *, constant: builtins.bool | None = None) -> Tensor: ...
 def block(arrays: NestedSequence[Any] | ArrayLike) -> Tensor: ...
 def broadcast_arrays(*args: ArrayLike, subok: builtins.bool = False) -> tuple[Tensor, ...]: ...
 def broadcast_to(array: ArrayLike, shape: int | tuple[int, ...], subok: builtins.bool = False) -> Tensor: ...
-def cbrt(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def ceil(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
+def cbrt(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def ceil(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def choose(a: ArrayLike, choices: Iterable[ArrayLike], out: Out = None, mode: str = "raise") -> Tensor: ...
-def clip(
-    a: ArrayLike,
-    a_min: ArrayLike | None = None,
-    a_max: ArrayLike | None = None,
-    out: Out = None,
-    *,
-    min: ArrayLike | None = None,
-    max: ArrayLike | None = None,
-    **kwargs: Any,
-) -> Tensor: ...
+def clip(a: ArrayLike, a_min: ArrayLike | None = None, a_max: ArrayLike | None = None, out: Out = None, *, min: ArrayLike | None = None, max: ArrayLike | None = None, **kwargs: Any) -> Tensor: ...
 def column_stack(tup: Iterable[ArrayLike]) -> Tensor: ...
 def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: Out = None) -> Tensor: ...
-def concat(
-    arrays: Iterable[ArrayLike],
-    /,
-    axis: int | None = 0,
-    out: Out = None,
-    *,
-    dtype: DType = None,
-    casting: str = "same_kind",
-) -> Tensor: ...
-def concatenate(
-    arrays: Iterable[ArrayLike],
-    /,
-    axis: int | None = 0,
-    out: Out = None,
-    *,
-    dtype: DType = None,
-    casting: str = "same_kind",
-) -> Tensor: ...
-def conj(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def conjugate(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
+def concat(arrays: Iterable[ArrayLike], /, axis: int | None = 0, out: Out = None, *, dtype: DType = None, casting: str = "same_kind") -> Tensor: ...
+def concatenate(arrays: Iterable[ArrayLike], /, axis: int | None = 0, out: Out = None, *, dtype: DType = None, casting: str = "same_kind") -> Tensor: ...
+def conj(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def conjugate(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Tensor: ...
-def copy(
-    a: ArrayLike,
-    order: str | None = "K",
-    subok: builtins.bool = False,
-    *,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
-def copysign(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
+def copy(a: ArrayLike, order: str | None = "K", subok: builtins.bool = False, *, constant: builtins.bool | None = None) -> Tensor: ...
+def copysign(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def copyto(dst: ArrayLike, src: ArrayLike, casting: str = "same_kind", where: ArrayLike = True) -> None: ...
-def corrcoef(
-    x: ArrayLike, y: ArrayLike | None = None, rowvar: builtins.bool = True, *, dtype: DType = None
-) -> Tensor: ...
+def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: builtins.bool = True, *, dtype: DType = None) -> Tensor: ...
 def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Tensor: ...
-def cos(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def cosh(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
+def cos(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def cosh(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: builtins.bool = False) -> Indices: ...
-def cov(
-    m: ArrayLike,
-    y: ArrayLike | None = None,
-    rowvar: builtins.bool = True,
-    bias: builtins.bool = False,
-    ddof: int | None = None,
-    fweights: ArrayLike | None = None,
-    aweights: ArrayLike | None = None,
-    *,
-    dtype: DType = None,
-) -> Tensor: ...
-def cross(
-    a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
-) -> Tensor: ...
+def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: builtins.bool = True, bias: builtins.bool = False, ddof: int | None = None, fweights: ArrayLike | None = None, aweights: ArrayLike | None = None, *, dtype: DType = None) -> Tensor: ...
+def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Tensor: ...
 def cumprod(a: ArrayLike, axis: int | None = None, dtype: DType = None, out: Out = None) -> Tensor: ...
 def cumsum(a: ArrayLike, axis: int | None = None, dtype: DType = None, out: Out = None) -> Tensor: ...
-def cumulative_prod(
-    x: ArrayLike,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: DType = None,
-    out: Out = None,
-    include_initial: builtins.bool = False,
-) -> Tensor: ...
-def cumulative_sum(
-    x: ArrayLike,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: DType = None,
-    out: Out = None,
-    include_initial: builtins.bool = False,
-) -> Tensor: ...
-def cumulative_trapezoid(
-    y: ArrayLike,
-    x: ArrayLike | None = None,
-    dx: ArrayLike = 1.0,
-    axis: int = -1,
-    initial: ArrayLike | None = None,
-) -> Tensor: ...
-def deg2rad(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def degrees(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
+def cumulative_prod(x: ArrayLike, /, *, axis: int | None = None, dtype: DType = None, out: Out = None, include_initial: builtins.bool = False) -> Tensor: ...
+def cumulative_sum(x: ArrayLike, /, *, axis: int | None = None, dtype: DType = None, out: Out = None, include_initial: builtins.bool = False) -> Tensor: ...
+def cumulative_trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1, initial: ArrayLike | None = None) -> Tensor: ...
+def deg2rad(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def degrees(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def delete(arr: ArrayLike, obj: Key, axis: int | None = None) -> Tensor: ...
 def diag(v: ArrayLike, k: int = 0) -> Tensor: ...
 def diagflat(v: ArrayLike, k: int = 0) -> Tensor: ...
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor: ...
-def diff(
-    a: ArrayLike,
-    n: int = 1,
-    axis: int = -1,
-    prepend: ArrayLike | None = None,
-    append: ArrayLike | None = None,
-) -> Tensor: ...
-def digamma(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
+def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None, append: ArrayLike | None = None) -> Tensor: ...
+def digamma(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def digitize(x: ArrayLike, bins: ArrayLike, right: builtins.bool = False) -> Tensor | Indices: ...
-def divide(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def divmod(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    out1: TensorLike | np.ndarray | None = None,
-    out2: TensorLike | np.ndarray | None = None,
-    /,
-    out: Out = ...,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> tuple[Tensor, Tensor]: ...
+def divide(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def divmod(x1: ArrayLike, x2: ArrayLike, out1: TensorLike | np.ndarray | None = None, out2: TensorLike | np.ndarray | None = None, /, out: Out = ..., *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> tuple[Tensor, Tensor]: ...
 def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Tensor: ...
 def dsplit(ary: ArrayLike, indices_or_sections: int | NestedSequence[int] | np.ndarray) -> list[Tensor]: ...
 def dstack(tup: Iterable[ArrayLike]) -> Tensor: ...
 def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Tensor: ...
-def einsum(
-    *operands: Any,
-    out: Out = None,
-    dtype: DType = None,
-    order: str | None = "K",
-    casting: str = "safe",
-    optimize: Any = False,
-) -> Tensor: ...
-def einsum_path(
-    *operands: Any, optimize: Any = "greedy", einsum_call: builtins.bool = False
-) -> tuple[list[Any], str]: ...
-def empty(
-    shape: Shape,
-    dtype: DType = None,
-    order: str | None = "C",
-    *,
-    device: str | None = None,
-    like: object = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
-def empty_like(
-    prototype: ArrayLike,
-    /,
-    dtype: DType = None,
-    order: str | None = "K",
-    subok: builtins.bool = True,
-    shape: Shape | None = None,
-    *,
-    device: str | None = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
-def equal(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | Booleans: ...
-def erf(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def erfc(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def exp(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def exp2(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
+def einsum(*operands: Any, out: Out = None, dtype: DType = None, order: str | None = "K", casting: str = "safe", optimize: Any = False) -> Tensor: ...
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: builtins.bool = False) -> tuple[list[Any], str]: ...
+def empty(shape: Shape, dtype: DType = None, order: str | None = "C", *, device: str | None = None, like: object = None, constant: builtins.bool | None = None) -> Tensor: ...
+def empty_like(prototype: ArrayLike, /, dtype: DType = None, order: str | None = "K", subok: builtins.bool = True, shape: Shape | None = None, *, device: str | None = None, constant: builtins.bool | None = None) -> Tensor: ...
+def equal(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | Booleans: ...
+def erf(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def erfc(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def exp(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def exp2(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def expand_dims(a: ArrayLike, axis: int | tuple[int, ...]) -> Tensor: ...
-def expm1(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
+def expm1(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def extract(condition: ArrayLike, arr: ArrayLike) -> Tensor: ...
-def eye(
-    N: int,
-    M: int | None = None,
-    k: int = 0,
-    dtype: DType = ...,
-    order: str | None = "C",
-    *,
-    device: str | None = None,
-    like: object = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
-def fabs(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
+def eye(N: int, M: int | None = None, k: int = 0, dtype: DType = ..., order: str | None = "C", *, device: str | None = None, like: object = None, constant: builtins.bool | None = None) -> Tensor: ...
+def fabs(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: builtins.bool = False) -> None: ...
 def fix(x: ArrayLike, out: Out = None) -> Tensor: ...
 def flip(m: ArrayLike, axis: Axis = None) -> Tensor: ...
 def fliplr(m: ArrayLike) -> Tensor: ...
 def flipud(m: ArrayLike) -> Tensor: ...
-def float_power(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def floor(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def floor_divide(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def fmax(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def fmin(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def fmod(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def frexp(
-    x: ArrayLike,
-    out1: TensorLike | np.ndarray | None = None,
-    out2: TensorLike | np.ndarray | None = None,
-    /,
-    out: Out = ...,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> tuple[Tensor, Tensor | npt.NDArray[np.intc]]: ...
-def from_dlpack(
-    x: ArrayLike,
-    /,
-    *,
-    device: str | None = None,
-    copy: builtins.bool | None = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
-def frombuffer(
-    buffer: Any,
-    dtype: DType = None,
-    count: int = -1,
-    offset: int = 0,
-    *,
-    like: object = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
-def fromfunction(
-    function: Callable[..., Any],
-    shape: Shape,
-    *,
-    dtype: DType = ...,
-    like: object = None,
-    constant: builtins.bool | None = None,
-    **kwargs: Any,
-) -> Tensor: ...
-def fromiter(
-    iter: Iterable[Any],
-    dtype: DType,
-    count: int = -1,
-    *,
-    like: object = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
-def full(
-    shape: Shape,
-    fill_value: ArrayLike,
-    dtype: DType = None,
-    order: str | None = "C",
-    *,
-    device: str | None = None,
-    like: object = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
-def full_like(
-    a: ArrayLike,
-    fill_value: ArrayLike,
-    dtype: DType = None,
-    order: str | None = "K",
-    subok: builtins.bool = True,
-    shape: Shape | None = None,
-    *,
-    device: str | None = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
-def gcd(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | npt.NDArray[Any]: ...
-def geomspace(
-    start: ArrayLike,
-    stop: ArrayLike,
-    num: int = 50,
-    endpoint: builtins.bool = True,
-    dtype: DType = None,
-    axis: int = 0,
-    *,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
-def gradient(
-    f: ArrayLike, *varargs: ArrayLike, axis: Axis = None, edge_order: int = 1
-) -> Tensor | tuple[Any, ...]: ...
-def greater(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | Booleans: ...
-def greater_equal(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | Booleans: ...
+def float_power(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def floor(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def floor_divide(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def fmax(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def fmin(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def fmod(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def frexp(x: ArrayLike, out1: TensorLike | np.ndarray | None = None, out2: TensorLike | np.ndarray | None = None, /, out: Out = ..., *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> tuple[Tensor, Tensor | npt.NDArray[np.intc]]: ...
+def from_dlpack(x: ArrayLike, /, *, device: str | None = None, copy: builtins.bool | None = None, constant: builtins.bool | None = None) -> Tensor: ...
+def frombuffer(buffer: Any, dtype: DType = None, count: int = -1, offset: int = 0, *, like: object = None, constant: builtins.bool | None = None) -> Tensor: ...
+def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DType = ..., like: object = None, constant: builtins.bool | None = None, **kwargs: Any) -> Tensor: ...
+def fromiter(iter: Iterable[Any], dtype: DType, count: int = -1, *, like: object = None, constant: builtins.bool | None = None) -> Tensor: ...
+def full(shape: Shape, fill_value: ArrayLike, dtype: DType = None, order: str | None = "C", *, device: str | None = None, like: object = None, constant: builtins.bool | None = None) -> Tensor: ...
+def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DType = None, order: str | None = "K", subok: builtins.bool = True, shape: Shape | None = None, *, device: str | None = None, constant: builtins.bool | None = None) -> Tensor: ...
+def gcd(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | npt.NDArray[Any]: ...
+def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: builtins.bool = True, dtype: DType = None, axis: int = 0, *, constant: builtins.bool | None = None) -> Tensor: ...
+def gradient(f: ArrayLike, *varargs: ArrayLike, axis: Axis = None, edge_order: int = 1) -> Tensor | tuple[Any, ...]: ...
+def greater(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | Booleans: ...
+def greater_equal(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | Booleans: ...
 def hamming(M: int, *, constant: builtins.bool | None = None) -> Tensor: ...
 def hanning(M: int, *, constant: builtins.bool | None = None) -> Tensor: ...
-def heaviside(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def histogram(
-    a: ArrayLike,
-    bins: ArrayLike = 10,
-    range: Any = None,
-    density: builtins.bool | None = None,
-    weights: ArrayLike | None = None,
-) -> tuple[np.ndarray, np.ndarray]: ...
+def heaviside(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def histogram(a: ArrayLike, bins: ArrayLike = 10, range: Any = None, density: builtins.bool | None = None, weights: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]: ...
 def hsplit(ary: ArrayLike, indices_or_sections: int | NestedSequence[int] | np.ndarray) -> list[Tensor]: ...
 def hstack(tup: Iterable[ArrayLike], *, dtype: DType = None, casting: str = "same_kind") -> Tensor: ...
-def hypot(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
+def hypot(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def i0(x: ArrayLike) -> Tensor: ...
-def identity(
-    n: int, dtype: DType = None, *, like: object = None, constant: builtins.bool | None = None
-) -> Tensor: ...
+def identity(n: int, dtype: DType = None, *, like: object = None, constant: builtins.bool | None = None) -> Tensor: ...
 def imag(val: ArrayLike) -> Tensor: ...
 def inner(a: ArrayLike, b: ArrayLike, /) -> Tensor: ...
 def insert(arr: ArrayLike, obj: Key, values: ArrayLike, axis: int | None = None) -> Tensor: ...
-def interp(
-    x: ArrayLike,
-    xp: ArrayLike,
-    fp: ArrayLike,
-    left: ArrayLike | None = None,
-    right: ArrayLike | None = None,
-    period: float | None = None,
-) -> Tensor: ...
-def intersect1d(
-    ar1: ArrayLike,
-    ar2: ArrayLike,
-    assume_unique: builtins.bool = False,
-    return_indices: builtins.bool = False,
-) -> Tensor | tuple[Any, ...]: ...
-def invert(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | npt.NDArray[Any]: ...
-def isclose(
-    a: ArrayLike,
-    b: ArrayLike,
-    rtol: ArrayLike = 1e-05,
-    atol: ArrayLike = 1e-08,
-    equal_nan: builtins.bool = False,
-) -> Tensor | Booleans: ...
-def isfinite(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | Booleans: ...
-def isinf(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | Booleans: ...
-def isnan(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | Booleans: ...
+def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike | None = None, right: ArrayLike | None = None, period: float | None = None) -> Tensor: ...
+def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: builtins.bool = False, return_indices: builtins.bool = False) -> Tensor | tuple[Any, ...]: ...
+def invert(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | npt.NDArray[Any]: ...
+def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08, equal_nan: builtins.bool = False) -> Tensor | Booleans: ...
+def isfinite(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | Booleans: ...
+def isinf(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | Booleans: ...
+def isnan(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | Booleans: ...
 def ix_(*args: NestedSequence[int] | np.ndarray) -> tuple[np.ndarray, ...]: ...
 def kaiser(M: int, beta: float, *, constant: builtins.bool | None = None) -> Tensor: ...
 def kron(a: ArrayLike, b: ArrayLike) -> Tensor: ...
-def lcm(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | npt.NDArray[Any]: ...
-def ldexp(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def left_shift(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | npt.NDArray[Any]: ...
-def less(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | Booleans: ...
-def less_equal(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | Booleans: ...
+def lcm(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | npt.NDArray[Any]: ...
+def ldexp(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def left_shift(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | npt.NDArray[Any]: ...
+def less(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | Booleans: ...
+def less_equal(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | Booleans: ...
 def lexsort(keys: Iterable[ArrayLike], axis: int = -1) -> npt.NDArray[np.intp]: ...
-def lgamma(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
+def lgamma(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 @overload
-def linspace(
-    start: ArrayLike,
-    stop: ArrayLike,
-    num: int = 50,
-    endpoint: builtins.bool = True,
-    retstep: Literal[False] = False,
-    dtype: DType = None,
-    axis: int = 0,
-    *,
-    device: str | None = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
+def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: builtins.bool = True, retstep: Literal[False] = False, dtype: DType = None, axis: int = 0, *, device: str | None = None, constant: builtins.bool | None = None) -> Tensor: ...
 @overload
-def linspace(
-    start: ArrayLike,
-    stop: ArrayLike,
-    num: int = 50,
-    endpoint: builtins.bool = True,
-    *,
-    retstep: Literal[True],
-    dtype: DType = None,
-    axis: int = 0,
-    device: str | None = None,
-    constant: builtins.bool | None = None,
-) -> tuple[Tensor, Any]: ...
-def log(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def log10(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def log1p(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def log2(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
+def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: builtins.bool = True, *, retstep: Literal[True], dtype: DType = None, axis: int = 0, device: str | None = None, constant: builtins.bool | None = None) -> tuple[Tensor, Any]: ...
+def log(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def log10(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def log1p(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def log2(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def log_softmax(x: ArrayLike, axis: Axis = None) -> Tensor: ...
-def logaddexp(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def logaddexp2(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def logical_and(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | Booleans: ...
-def logical_not(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | Booleans: ...
-def logical_or(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | Booleans: ...
-def logical_xor(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | Booleans: ...
-def logspace(
-    start: ArrayLike,
-    stop: ArrayLike,
-    num: int = 50,
-    endpoint: builtins.bool = True,
-    base: ArrayLike = 10.0,
-    dtype: DType = None,
-    axis: int = 0,
-    *,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
+def logaddexp(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def logaddexp2(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def logical_and(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | Booleans: ...
+def logical_not(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | Booleans: ...
+def logical_or(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | Booleans: ...
+def logical_xor(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | Booleans: ...
+def logspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: builtins.bool = True, base: ArrayLike = 10.0, dtype: DType = None, axis: int = 0, *, constant: builtins.bool | None = None) -> Tensor: ...
 @overload
-def logsumexp(
-    a: ArrayLike,
-    axis: Axis = None,
-    b: ArrayLike | None = None,
-    keepdims: builtins.bool = False,
-    return_sign: Literal[False] = False,
-) -> Tensor: ...
+def logsumexp(a: ArrayLike, axis: Axis = None, b: ArrayLike | None = None, keepdims: builtins.bool = False, return_sign: Literal[False] = False) -> Tensor: ...
 @overload
-def logsumexp(
-    a: ArrayLike,
-    axis: Axis = None,
-    b: ArrayLike | None = None,
-    keepdims: builtins.bool = False,
-    *,
-    return_sign: Literal[True],
-) -> tuple[Tensor, Tensor]: ...
-def matmul(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    axes: NestedSequence[int] | None = None,
-    axis: int | None = None,
-    keepdims: builtins.bool = False,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-    signature: Any = None,
-) -> Tensor: ...
+def logsumexp(a: ArrayLike, axis: Axis = None, b: ArrayLike | None = None, keepdims: builtins.bool = False, *, return_sign: Literal[True]) -> tuple[Tensor, Tensor]: ...
+def matmul(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, axes: NestedSequence[int] | None = None, axis: int | None = None, keepdims: builtins.bool = False, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True, signature: Any = None) -> Tensor: ...
 def matrix_transpose(x: ArrayLike, /) -> Tensor: ...
-def matvec(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    axes: NestedSequence[int] | None = None,
-    axis: int | None = None,
-    keepdims: builtins.bool = False,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-    signature: Any = None,
-) -> Tensor: ...
-def max(
-    a: ArrayLike,
-    axis: Axis = None,
-    out: Out = None,
-    keepdims: builtins.bool = False,
-    initial: ArrayLike | None = None,
-    where: ArrayLike = True,
-) -> Tensor: ...
-def maximum(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def mean(
-    a: ArrayLike,
-    axis: Axis = None,
-    dtype: DType = None,
-    out: Out = None,
-    keepdims: builtins.bool = False,
-    *,
-    where: ArrayLike = True,
-) -> Tensor: ...
-def median(
-    a: ArrayLike,
-    axis: Axis = None,
-    out: Out = None,
-    overwrite_input: builtins.bool = False,
-    keepdims: builtins.bool = False,
-) -> Tensor: ...
-def meshgrid(
-    *xi: ArrayLike, copy: builtins.bool = True, sparse: builtins.bool = False, indexing: str = "xy"
-) -> tuple[Tensor, ...]: ...
-def min(
-    a: ArrayLike,
-    axis: Axis = None,
-    out: Out = None,
-    keepdims: builtins.bool = False,
-    initial: ArrayLike | None = None,
-    where: ArrayLike = True,
-) -> Tensor: ...
-def minimum(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def mod(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def modf(
-    x: ArrayLike,
-    out1: TensorLike | np.ndarray | None = None,
-    out2: TensorLike | np.ndarray | None = None,
-    /,
-    out: Out = ...,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> tuple[Tensor, Tensor]: ...
-def moveaxis(
-    a: ArrayLike, source: int | NestedSequence[int], destination: int | NestedSequence[int]
-) -> Tensor: ...
-def multiply(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def nan_to_num(
-    x: ArrayLike,
-    copy: builtins.bool = True,
-    nan: ArrayLike = 0.0,
-    posinf: ArrayLike | None = None,
-    neginf: ArrayLike | None = None,
-) -> Tensor: ...
-def nanargmax(
-    a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: builtins.bool = False
-) -> Indices: ...
-def nanargmin(
-    a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: builtins.bool = False
-) -> Indices: ...
+def matvec(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, axes: NestedSequence[int] | None = None, axis: int | None = None, keepdims: builtins.bool = False, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True, signature: Any = None) -> Tensor: ...
+def max(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: builtins.bool = False, initial: ArrayLike | None = None, where: ArrayLike = True) -> Tensor: ...
+def maximum(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def mean(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: Out = None, keepdims: builtins.bool = False, *, where: ArrayLike = True) -> Tensor: ...
+def median(a: ArrayLike, axis: Axis = None, out: Out = None, overwrite_input: builtins.bool = False, keepdims: builtins.bool = False) -> Tensor: ...
+def meshgrid(*xi: ArrayLike, copy: builtins.bool = True, sparse: builtins.bool = False, indexing: str = "xy") -> tuple[Tensor, ...]: ...
+def min(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: builtins.bool = False, initial: ArrayLike | None = None, where: ArrayLike = True) -> Tensor: ...
+def minimum(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def mod(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def modf(x: ArrayLike, out1: TensorLike | np.ndarray | None = None, out2: TensorLike | np.ndarray | None = None, /, out: Out = ..., *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> tuple[Tensor, Tensor]: ...
+def moveaxis(a: ArrayLike, source: int | NestedSequence[int], destination: int | NestedSequence[int]) -> Tensor: ...
+def multiply(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def nan_to_num(x: ArrayLike, copy: builtins.bool = True, nan: ArrayLike = 0.0, posinf: ArrayLike | None = None, neginf: ArrayLike | None = None) -> Tensor: ...
+def nanargmax(a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: builtins.bool = False) -> Indices: ...
+def nanargmin(a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: builtins.bool = False) -> Indices: ...
 def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DType = None, out: Out = None) -> Tensor: ...
 def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DType = None, out: Out = None) -> Tensor: ...
-def nanmax(
-    a: ArrayLike,
-    axis: Axis = None,
-    out: Out = None,
-    keepdims: builtins.bool = False,
-    initial: ArrayLike | None = None,
-    where: ArrayLike = True,
-) -> Tensor: ...
-def nanmean(
-    a: ArrayLike,
-    axis: Axis = None,
-    dtype: DType = None,
-    out: Out = None,
-    keepdims: builtins.bool = False,
-    *,
-    where: ArrayLike = True,
-) -> Tensor: ...
-def nanmedian(
-    a: ArrayLike,
-    axis: Axis = None,
-    out: Out = None,
-    overwrite_input: builtins.bool = False,
-    keepdims: builtins.bool = False,
-) -> Tensor: ...
-def nanmin(
-    a: ArrayLike,
-    axis: Axis = None,
-    out: Out = None,
-    keepdims: builtins.bool = False,
-    initial: ArrayLike | None = None,
-    where: ArrayLike = True,
-) -> Tensor: ...
-def nanpercentile(
-    a: ArrayLike,
-    q: ArrayLike,
-    axis: Axis = None,
-    out: Out = None,
-    overwrite_input: builtins.bool = False,
-    method: str = "linear",
-    keepdims: builtins.bool = False,
-    *,
-    weights: ArrayLike | None = None,
-) -> Tensor: ...
-def nanprod(
-    a: ArrayLike,
-    axis: Axis = None,
-    dtype: DType = None,
-    out: Out = None,
-    keepdims: builtins.bool = False,
-    initial: ArrayLike | None = None,
-    where: ArrayLike = True,
-) -> Tensor: ...
-def nanquantile(
-    a: ArrayLike,
-    q: ArrayLike,
-    axis: Axis = None,
-    out: Out = None,
-    overwrite_input: builtins.bool = False,
-    method: str = "linear",
-    keepdims: builtins.bool = False,
-    *,
-    weights: ArrayLike | None = None,
-) -> Tensor: ...
-def nanstd(
-    a: ArrayLike,
-    axis: Axis = None,
-    dtype: DType = None,
-    out: Out = None,
-    ddof: float = 0,
-    keepdims: builtins.bool = False,
-    *,
-    where: ArrayLike = True,
-    mean: ArrayLike | None = None,
-    correction: float | None = None,
-) -> Tensor: ...
-def nansum(
-    a: ArrayLike,
-    axis: Axis = None,
-    dtype: DType = None,
-    out: Out = None,
-    keepdims: builtins.bool = False,
-    initial: ArrayLike | None = None,
-    where: ArrayLike = True,
-) -> Tensor: ...
-def nanvar(
-    a: ArrayLike,
-    axis: Axis = None,
-    dtype: DType = None,
-    out: Out = None,
-    ddof: float = 0,
-    keepdims: builtins.bool = False,
-    *,
-    where: ArrayLike = True,
-    mean: ArrayLike | None = None,
-    correction: float | None = None,
-) -> Tensor: ...
-def negative(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def nextafter(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def not_equal(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | Booleans: ...
-def ones(
-    shape: Shape,
-    dtype: DType = None,
-    order: str | None = "C",
-    *,
-    device: str | None = None,
-    like: object = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
-def ones_like(
-    a: ArrayLike,
-    dtype: DType = None,
-    order: str | None = "K",
-    subok: builtins.bool = True,
-    shape: Shape | None = None,
-    *,
-    device: str | None = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
+def nanmax(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: builtins.bool = False, initial: ArrayLike | None = None, where: ArrayLike = True) -> Tensor: ...
+def nanmean(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: Out = None, keepdims: builtins.bool = False, *, where: ArrayLike = True) -> Tensor: ...
+def nanmedian(a: ArrayLike, axis: Axis = None, out: Out = None, overwrite_input: builtins.bool = False, keepdims: builtins.bool = False) -> Tensor: ...
+def nanmin(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: builtins.bool = False, initial: ArrayLike | None = None, where: ArrayLike = True) -> Tensor: ...
+def nanpercentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: Out = None, overwrite_input: builtins.bool = False, method: str = "linear", keepdims: builtins.bool = False, *, weights: ArrayLike | None = None) -> Tensor: ...
+def nanprod(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: Out = None, keepdims: builtins.bool = False, initial: ArrayLike | None = None, where: ArrayLike = True) -> Tensor: ...
+def nanquantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: Out = None, overwrite_input: builtins.bool = False, method: str = "linear", keepdims: builtins.bool = False, *, weights: ArrayLike | None = None) -> Tensor: ...
+def nanstd(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: Out = None, ddof: float = 0, keepdims: builtins.bool = False, *, where: ArrayLike = True, mean: ArrayLike | None = None, correction: float | None = None) -> Tensor: ...
+def nansum(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: Out = None, keepdims: builtins.bool = False, initial: ArrayLike | None = None, where: ArrayLike = True) -> Tensor: ...
+def nanvar(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: Out = None, ddof: float = 0, keepdims: builtins.bool = False, *, where: ArrayLike = True, mean: ArrayLike | None = None, correction: float | None = None) -> Tensor: ...
+def negative(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def nextafter(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def not_equal(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | Booleans: ...
+def ones(shape: Shape, dtype: DType = None, order: str | None = "C", *, device: str | None = None, like: object = None, constant: builtins.bool | None = None) -> Tensor: ...
+def ones_like(a: ArrayLike, dtype: DType = None, order: str | None = "K", subok: builtins.bool = True, shape: Shape | None = None, *, device: str | None = None, constant: builtins.bool | None = None) -> Tensor: ...
 def outer(a: ArrayLike, b: ArrayLike, out: Out = None) -> Tensor: ...
-def pad(
-    array: ArrayLike,
-    pad_width: int | NestedSequence[Any] | np.ndarray | dict[int, Any],
-    mode: str = "constant",
-    **kwargs: Any,
-) -> Tensor: ...
-def partition(
-    a: ArrayLike,
-    kth: int | NestedSequence[int],
-    axis: int | None = -1,
-    kind: str = "introselect",
-    order: str | None = None,
-) -> Tensor: ...
-def percentile(
-    a: ArrayLike,
-    q: ArrayLike,
-    axis: Axis = None,
-    out: Out = None,
-    overwrite_input: builtins.bool = False,
-    method: str = "linear",
-    keepdims: builtins.bool = False,
-    *,
-    weights: ArrayLike | None = None,
-) -> Tensor: ...
+def pad(array: ArrayLike, pad_width: int | NestedSequence[Any] | np.ndarray | dict[int, Any], mode: str = "constant", **kwargs: Any) -> Tensor: ...
+def partition(a: ArrayLike, kth: int | NestedSequence[int], axis: int | None = -1, kind: str = "introselect", order: str | None = None) -> Tensor: ...
+def percentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: Out = None, overwrite_input: builtins.bool = False, method: str = "linear", keepdims: builtins.bool = False, *, weights: ArrayLike | None = None) -> Tensor: ...
 def permute_dims(a: ArrayLike, axes: NestedSequence[int] | None = None) -> Tensor: ...
-def piecewise(
-    x: ArrayLike, condlist: Iterable[ArrayLike] | ArrayLike, funclist: Any, *args: Any, **kw: Any
-) -> Tensor: ...
+def piecewise(x: ArrayLike, condlist: Iterable[ArrayLike] | ArrayLike, funclist: Any, *args: Any, **kw: Any) -> Tensor: ...
 def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike) -> None: ...
 def poly(seq_of_zeros: ArrayLike) -> Tensor: ...
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Tensor: ...
 def polyder(p: ArrayLike, m: int = 1) -> Tensor: ...
-def polyfit(
-    x: ArrayLike,
-    y: ArrayLike,
-    deg: int,
-    rcond: float | None = None,
-    full: builtins.bool = False,
-    w: ArrayLike | None = None,
-    cov: builtins.bool | Literal["unscaled"] = False,
-) -> Tensor | tuple[Any, ...]: ...
+def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, full: builtins.bool = False, w: ArrayLike | None = None, cov: builtins.bool | Literal["unscaled"] = False) -> Tensor | tuple[Any, ...]: ...
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Tensor: ...
 def polymul(a1: ArrayLike, a2: ArrayLike) -> Tensor: ...
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Tensor: ...
 def polyval(p: ArrayLike, x: ArrayLike) -> Tensor: ...
-def positive(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def pow(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def power(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def prod(
-    a: ArrayLike,
-    axis: Axis = None,
-    dtype: DType = None,
-    out: Out = None,
-    keepdims: builtins.bool = False,
-    initial: ArrayLike | None = None,
-    where: ArrayLike = True,
-) -> Tensor: ...
+def positive(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def pow(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def power(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def prod(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: Out = None, keepdims: builtins.bool = False, initial: ArrayLike | None = None, where: ArrayLike = True) -> Tensor: ...
 def ptp(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: builtins.bool = False) -> Tensor: ...
 def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None: ...
 def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: int | None) -> None: ...
 def putmask(a: ArrayLike, /, mask: ArrayLike, values: ArrayLike) -> None: ...
-def quantile(
-    a: ArrayLike,
-    q: ArrayLike,
-    axis: Axis = None,
-    out: Out = None,
-    overwrite_input: builtins.bool = False,
-    method: str = "linear",
-    keepdims: builtins.bool = False,
-    *,
-    weights: ArrayLike | None = None,
-) -> Tensor: ...
-def rad2deg(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def radians(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
+def quantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: Out = None, overwrite_input: builtins.bool = False, method: str = "linear", keepdims: builtins.bool = False, *, weights: ArrayLike | None = None) -> Tensor: ...
+def rad2deg(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def radians(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def ravel(a: ArrayLike, order: str = "C") -> Tensor: ...
 def real(val: ArrayLike) -> Tensor: ...
 def real_if_close(a: ArrayLike, tol: float = 100) -> Tensor: ...
-def reciprocal(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def relu(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def remainder(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def repeat(
-    a: ArrayLike, repeats: int | NestedSequence[int] | np.ndarray, axis: int | None = None
-) -> Tensor: ...
-def require(
-    a: ArrayLike,
-    dtype: DType = None,
-    requirements: str | Iterable[str] | None = None,
-    *,
-    like: object = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
-def reshape(
-    a: ArrayLike, /, shape: Shape, order: str | None = "C", *, copy: builtins.bool | None = None
-) -> Tensor: ...
+def reciprocal(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def relu(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def remainder(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def repeat(a: ArrayLike, repeats: int | NestedSequence[int] | np.ndarray, axis: int | None = None) -> Tensor: ...
+def require(a: ArrayLike, dtype: DType = None, requirements: str | Iterable[str] | None = None, *, like: object = None, constant: builtins.bool | None = None) -> Tensor: ...
+def reshape(a: ArrayLike, /, shape: Shape, order: str | None = "C", *, copy: builtins.bool | None = None) -> Tensor: ...
 def resize(a: ArrayLike, new_shape: Shape) -> Tensor: ...
-def right_shift(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | npt.NDArray[Any]: ...
-def rint(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def roll(
-    a: ArrayLike, shift: int | NestedSequence[int] | np.ndarray, axis: int | NestedSequence[int] | None = None
-) -> Tensor: ...
+def right_shift(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | npt.NDArray[Any]: ...
+def rint(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def roll(a: ArrayLike, shift: int | NestedSequence[int] | np.ndarray, axis: int | NestedSequence[int] | None = None) -> Tensor: ...
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Tensor: ...
 def roots(p: ArrayLike) -> Tensor: ...
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = ...) -> Tensor: ...
 def round(a: ArrayLike, decimals: int = 0, out: Out = None) -> Tensor: ...
 def row_stack(tup: Iterable[ArrayLike], *, dtype: DType = None, casting: str = "same_kind") -> Tensor: ...
-def searchsorted(
-    a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None
-) -> Tensor | Indices: ...
-def select(
-    condlist: Iterable[ArrayLike] | ArrayLike, choicelist: Iterable[ArrayLike], default: ArrayLike = 0
-) -> Tensor: ...
+def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None) -> Tensor | Indices: ...
+def select(condlist: Iterable[ArrayLike] | ArrayLike, choicelist: Iterable[ArrayLike], default: ArrayLike = 0) -> Tensor: ...
 def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: builtins.bool = False) -> Tensor: ...
 def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: builtins.bool = False) -> Tensor: ...
-def sigmoid(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def sign(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def signbit(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor | Booleans: ...
-def sin(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def sinc(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def sinh(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def sliding_window_view(
-    x: ArrayLike,
-    window_shape: int | tuple[int, ...],
-    axis: Axis = None,
-    *,
-    subok: builtins.bool = False,
-    writeable: builtins.bool = False,
-) -> Tensor: ...
+def sigmoid(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def sign(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def signbit(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor | Booleans: ...
+def sin(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def sinc(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def sinh(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def sliding_window_view(x: ArrayLike, window_shape: int | tuple[int, ...], axis: Axis = None, *, subok: builtins.bool = False, writeable: builtins.bool = False) -> Tensor: ...
 def softmax(x: ArrayLike, axis: Axis = None) -> Tensor: ...
-def softplus(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def sort(
-    a: ArrayLike,
-    axis: int | None = -1,
-    kind: str | None = None,
-    order: str | None = None,
-    *,
-    stable: builtins.bool | None = None,
-    descending: builtins.bool = False,
-) -> Tensor: ...
+def softplus(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def sort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: str | None = None, *, stable: builtins.bool | None = None, descending: builtins.bool = False) -> Tensor: ...
 def sort_complex(a: ArrayLike) -> None: ...
-def spacing(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def split(
-    ary: ArrayLike, indices_or_sections: int | NestedSequence[int] | np.ndarray, axis: int = 0
-) -> list[Tensor]: ...
-def sqrt(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def square(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
+def spacing(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def split(ary: ArrayLike, indices_or_sections: int | NestedSequence[int] | np.ndarray, axis: int = 0) -> list[Tensor]: ...
+def sqrt(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def square(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def squeeze(a: ArrayLike, axis: Axis = None) -> Tensor: ...
-def stack(
-    arrays: Iterable[ArrayLike],
-    axis: int = 0,
-    out: Out = None,
-    *,
-    dtype: DType = None,
-    casting: str = "same_kind",
-) -> Tensor: ...
-def std(
-    a: ArrayLike,
-    axis: Axis = None,
-    dtype: DType = None,
-    out: Out = None,
-    ddof: float = 0,
-    keepdims: builtins.bool = False,
-    *,
-    where: ArrayLike = True,
-    mean: ArrayLike | None = None,
-    correction: float | None = None,
-) -> Tensor: ...
-def subtract(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def sum(
-    a: ArrayLike,
-    axis: Axis = None,
-    dtype: DType = None,
-    out: Out = None,
-    keepdims: builtins.bool = False,
-    initial: ArrayLike | None = None,
-    where: ArrayLike = True,
-) -> Tensor: ...
+def stack(arrays: Iterable[ArrayLike], axis: int = 0, out: Out = None, *, dtype: DType = None, casting: str = "same_kind") -> Tensor: ...
+def std(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: Out = None, ddof: float = 0, keepdims: builtins.bool = False, *, where: ArrayLike = True, mean: ArrayLike | None = None, correction: float | None = None) -> Tensor: ...
+def subtract(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def sum(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: Out = None, keepdims: builtins.bool = False, initial: ArrayLike | None = None, where: ArrayLike = True) -> Tensor: ...
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Tensor: ...
-def take(
-    a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: Out = None, mode: str = "raise"
-) -> Tensor: ...
+def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: Out = None, mode: str = "raise") -> Tensor: ...
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -> Tensor: ...
-def tan(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def tanh(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def tensor(
-    data: npt.ArrayLike,
-    dtype: DType = None,
-    *,
-    constant: builtins.bool | None = None,
-    copy: builtins.bool = True,
-) -> Tensor: ...
+def tan(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def tanh(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def tensor(data: npt.ArrayLike, dtype: DType = None, *, constant: builtins.bool | None = None, copy: builtins.bool = True) -> Tensor: ...
 def tensordot(a: ArrayLike, b: ArrayLike, axes: int | NestedSequence[int] = 2) -> Tensor: ...
 def tile(A: ArrayLike, reps: int | NestedSequence[int] | np.ndarray) -> Tensor: ...
-def trace(
-    a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DType = None, out: Out = None
-) -> Tensor: ...
+def trace(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DType = None, out: Out = None) -> Tensor: ...
 def transpose(a: ArrayLike, axes: NestedSequence[int] | None = None) -> Tensor: ...
 def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1) -> Tensor: ...
-def tri(
-    N: int,
-    M: int | None = None,
-    k: int = 0,
-    dtype: DType = ...,
-    *,
-    like: object = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
+def tri(N: int, M: int | None = None, k: int = 0, dtype: DType = ..., *, like: object = None, constant: builtins.bool | None = None) -> Tensor: ...
 def tril(m: ArrayLike, k: int = 0) -> Tensor: ...
-def trim_zeros(
-    filt: ArrayLike, trim: str = "fb", axis: int | NestedSequence[int] | None = None
-) -> Tensor: ...
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: int | NestedSequence[int] | None = None) -> Tensor: ...
 def triu(m: ArrayLike, k: int = 0) -> Tensor: ...
-def true_divide(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
-def trunc(
-    x: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    where: ArrayLike = True,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-) -> Tensor: ...
+def true_divide(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
+def trunc(x: ArrayLike, /, out: Out = None, *, where: ArrayLike = True, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True) -> Tensor: ...
 def union1d(ar1: ArrayLike, ar2: ArrayLike) -> Tensor: ...
-def unique(
-    ar: ArrayLike,
-    return_index: builtins.bool = False,
-    return_inverse: builtins.bool = False,
-    return_counts: builtins.bool = False,
-    axis: int | None = None,
-    *,
-    equal_nan: builtins.bool = True,
-    sorted: builtins.bool = True,
-) -> Tensor | tuple[Any, ...]: ...
+def unique(ar: ArrayLike, return_index: builtins.bool = False, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, axis: int | None = None, *, equal_nan: builtins.bool = True, sorted: builtins.bool = True) -> Tensor | tuple[Any, ...]: ...
 def unique_all(x: ArrayLike) -> UniqueAllResult: ...
 def unique_counts(x: ArrayLike) -> UniqueCountsResult: ...
 def unique_inverse(x: ArrayLike) -> UniqueInverseResult: ...
 def unique_values(x: ArrayLike) -> Tensor: ...
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Tensor, ...]: ...
-def unwrap(
-    p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 6.283185307179586
-) -> Tensor: ...
+def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 6.283185307179586) -> Tensor: ...
 def vander(x: ArrayLike, N: int | None = None, increasing: builtins.bool = False) -> Tensor: ...
-def var(
-    a: ArrayLike,
-    axis: Axis = None,
-    dtype: DType = None,
-    out: Out = None,
-    ddof: float = 0,
-    keepdims: builtins.bool = False,
-    *,
-    where: ArrayLike = True,
-    mean: ArrayLike | None = None,
-    correction: float | None = None,
-) -> Tensor: ...
+def var(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: Out = None, ddof: float = 0, keepdims: builtins.bool = False, *, where: ArrayLike = True, mean: ArrayLike | None = None, correction: float | None = None) -> Tensor: ...
 def vdot(a: ArrayLike, b: ArrayLike, /) -> Tensor: ...
-def vecdot(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    axes: NestedSequence[int] | None = None,
-    axis: int | None = None,
-    keepdims: builtins.bool = False,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-    signature: Any = None,
-) -> Tensor: ...
-def vecmat(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    /,
-    out: Out = None,
-    *,
-    axes: NestedSequence[int] | None = None,
-    axis: int | None = None,
-    keepdims: builtins.bool = False,
-    casting: str = "same_kind",
-    order: str | None = "K",
-    dtype: DType = None,
-    subok: builtins.bool = True,
-    signature: Any = None,
-) -> Tensor: ...
-def vectorize(
-    pyfunc: Callable[..., Any] | None = None,
-    otypes: Any = None,
-    doc: str | None = None,
-    excluded: Iterable[Any] | None = None,
-    cache: builtins.bool = False,
-    signature: str | None = None,
-) -> Callable[..., Any]: ...
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, axes: NestedSequence[int] | None = None, axis: int | None = None, keepdims: builtins.bool = False, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True, signature: Any = None) -> Tensor: ...
+def vecmat(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, axes: NestedSequence[int] | None = None, axis: int | None = None, keepdims: builtins.bool = False, casting: str = "same_kind", order: str | None = "K", dtype: DType = None, subok: builtins.bool = True, signature: Any = None) -> Tensor: ...
+def vectorize(pyfunc: Callable[..., Any] | None = None, otypes: Any = None, doc: str | None = None, excluded: Iterable[Any] | None = None, cache: builtins.bool = False, signature: str | None = None) -> Callable[..., Any]: ...
 def vsplit(ary: ArrayLike, indices_or_sections: int | NestedSequence[int] | np.ndarray) -> list[Tensor]: ...
 def vstack(tup: Iterable[ArrayLike], *, dtype: DType = None, casting: str = "same_kind") -> Tensor: ...
 @overload
 def where(condition: ArrayLike, /) -> tuple[npt.NDArray[np.intp], ...]: ...
 @overload
 def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, /) -> Tensor: ...
-def zeros(
-    shape: Shape,
-    dtype: DType = None,
-    order: str | None = "C",
-    *,
-    device: str | None = None,
-    like: object = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
-def zeros_like(
-    a: ArrayLike,
-    dtype: DType = None,
-    order: str | None = "K",
-    subok: builtins.bool = True,
-    shape: Shape | None = None,
-    *,
-    device: str | None = None,
-    constant: builtins.bool | None = None,
-) -> Tensor: ...
+def zeros(shape: Shape, dtype: DType = None, order: str | None = "C", *, device: str | None = None, like: object = None, constant: builtins.bool | None = None) -> Tensor: ...
+def zeros_like(a: ArrayLike, dtype: DType = None, order: str | None = "K", subok: builtins.bool = True, shape: Shape | None = None, *, device: str | None = None, constant: builtins.bool | None = None) -> Tensor: ...

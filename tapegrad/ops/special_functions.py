@@ -50,7 +50,7 @@ _DAWSON_FAR = "-u*(" + _DAWSON_FAR + ")"
 _DAWSON_FAR = _at(_DAWSON_FAR, "u", "(0.5/square(x0))")
 
 # SciPy's loop warns, in Python, of orders that are not whole; of negative ones it gives nan.
-_ORDER = "where((x0>=0)&(x0<1e9), rint(x0), -1)"
+_WHOLE_ORDER = "where((x0>=0)&(x0<1e9), rint(x0), -1)"
 _LAMBERT_FAR = "1/(x0*(1+1/y))"
 
 ERROR = (
@@ -64,8 +64,8 @@ ERROR = (
     _row("special", "expi", ("exp(x0)/x0",), _POSITIVE),
     _row("special", "exp1", ("-exp(-x0)/x0",), _POSITIVE),
     Op(
-        "expn", "special", f"expn({_ORDER}, x1)",
-        (_UNKNOWN, f"where(x0<0.5, -exp(-x1)*(1+x1)/square(x1), -expn({_ORDER}-1, x1))"), ((1.0, 4.0), _POSITIVE),
+        "expn", "special", f"expn({_WHOLE_ORDER}, x1)",
+        (_UNKNOWN, f"where(x0<0.5, -exp(-x1)*(1+x1)/square(x1), -expn({_WHOLE_ORDER}-1, x1))"), ((1.0, 4.0), _POSITIVE),
         home=None,
     ),
     Op(

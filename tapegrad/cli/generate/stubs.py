@@ -11,6 +11,7 @@ says by the parameter's name what a caller may give.
 import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable
 from itertools import chain
 from pathlib import Path
@@ -224,19 +225,12 @@ def _default(value: Any) -> str:
 
 
 def _definition(name: str, parameters: list[str], result: str) -> list[str]:
-    """The lines of a definition, in the form that the formatter gives them; of a method if it has a `self`."""
-    width = _WIDTH
+    """Return the line of a definition; of a method if it has a `self`."""
     if parameters[:1] in (["self"], ["cls"]):
-        width -= 4
         result, *parameters = (re.sub(r"\bTensor\b", "Self", text) for text in (result, *parameters))
     else:  # in the package `bool` is NumPy's, as it is in NumPy
         result, *parameters = (re.sub(r"\bbool\b", "builtins.bool", text) for text in (result, *parameters))
-    line = f"def {name}({', '.join(parameters)}) -> {result}: ..."
-    if len(line) <= width:
-        return [line]
-    inside = f"    {', '.join(parameters)}"
-    lines = [inside] if len(inside) <= width else [f"    {parameter}," for parameter in parameters]
-    return [f"def {name}(", *lines, f") -> {result}: ..."]
+    return [f"def {name}({', '.join(parameters)}) -> {result}: ..."]
 
 
 def _parameters(path: str, function: Callable[..., Any]) -> list[str]:
@@ -349,6 +343,16 @@ def _place(line: str) -> tuple[Any, ...]:
     )
 
 
+def _exported(names: Iterable[str]) -> list[str]:
+    """Return the list of public names, as many in a line as there is room for."""
+    names = ", ".join(f'"{name}"' for name in names)
+    return [
+        "__all__ = [",
+        *textwrap.wrap(names, _WIDTH, initial_indent="    ", subsequent_indent="    "),
+        "]",
+    ]
+
+
 def root() -> str:
     """The stub of the package: every name in its ``dir()``."""
     names = [name for name in dir(tapegrad) if name not in ("__all__", "__doc__")]
@@ -356,7 +360,7 @@ def root() -> str:
     imports = [line for line in lines if line.startswith("from ")]
     constants = [line for line in lines if re.match(r"\w+: ", line)]
     definitions = [line for line in lines if line not in imports and line not in constants]
-    exported = ["__all__ = [", *(f'    "{name}",' for name in tapegrad.__all__), "]"]
+    exported = _exported(tapegrad.__all__)
     body = [*exported, "", *constants, "", *definitions]
     return "\n".join([_HEADER, *_imports("\n".join(definitions), imports), "", *body]) + "\n"
 
@@ -368,7 +372,7 @@ def special() -> str:
     lines = [line for name in sorted(own) for line in _function(name, own[name])]
     imports = [f"from tapegrad import {root} as {name}" for name, root in sorted(elsewhere.items())]
     imports.append("from tapegrad.frontend.tensor.tensor import Tensor")
-    exported = ["__all__ = [", *(f'    "{name}",' for name in sorted(SPECIAL)), "]"]
+    exported = _exported(sorted(SPECIAL))
     return "\n".join([_HEADER, *_imports("\n".join(lines), imports), "", *exported, "", *lines]) + "\n"
 
 
