@@ -2,6 +2,10 @@
 
 from numpy.linalg import LinAlgError as LinAlgError
 
+from tapegrad.frontend.functions.matrices.banded import cho_solve_banded as cho_solve_banded
+from tapegrad.frontend.functions.matrices.banded import cholesky_banded as cholesky_banded
+from tapegrad.frontend.functions.matrices.banded import solve_banded as solve_banded
+from tapegrad.frontend.functions.matrices.banded import solveh_banded as solveh_banded
 from tapegrad.frontend.functions.matrices.decompositions import eigh as eigh
 from tapegrad.frontend.functions.matrices.decompositions import eigvalsh as eigvalsh
 from tapegrad.frontend.functions.matrices.decompositions import qr as qr
@@ -9,6 +13,8 @@ from tapegrad.frontend.functions.matrices.decompositions import svd as svd
 from tapegrad.frontend.functions.matrices.decompositions import svdvals as svdvals
 from tapegrad.frontend.functions.matrices.determinants import det as det
 from tapegrad.frontend.functions.matrices.determinants import slogdet as slogdet
+from tapegrad.frontend.functions.matrices.distances import cdist as cdist
+from tapegrad.frontend.functions.matrices.distances import pdist as pdist
 from tapegrad.frontend.functions.matrices.eigenvalues import eig as eig
 from tapegrad.frontend.functions.matrices.eigenvalues import eigvals as eigvals
 from tapegrad.frontend.functions.matrices.least_squares import cond as cond
@@ -16,7 +22,12 @@ from tapegrad.frontend.functions.matrices.least_squares import lstsq as lstsq
 from tapegrad.frontend.functions.matrices.least_squares import pinv as pinv
 from tapegrad.frontend.functions.matrices.matrix_chains import matrix_power as matrix_power
 from tapegrad.frontend.functions.matrices.matrix_chains import multi_dot as multi_dot
+from tapegrad.frontend.functions.matrices.matrix_functions import coshm as coshm
+from tapegrad.frontend.functions.matrices.matrix_functions import cosm as cosm
 from tapegrad.frontend.functions.matrices.matrix_functions import expm as expm
+from tapegrad.frontend.functions.matrices.matrix_functions import logm as logm
+from tapegrad.frontend.functions.matrices.matrix_functions import sinhm as sinhm
+from tapegrad.frontend.functions.matrices.matrix_functions import sinm as sinm
 from tapegrad.frontend.functions.matrices.matrix_functions import (
     solve_continuous_lyapunov as solve_continuous_lyapunov,
 )
@@ -25,12 +36,18 @@ from tapegrad.frontend.functions.matrices.matrix_functions import (
 )
 from tapegrad.frontend.functions.matrices.matrix_functions import solve_sylvester as solve_sylvester
 from tapegrad.frontend.functions.matrices.matrix_functions import sqrtm as sqrtm
+from tapegrad.frontend.functions.matrices.matrix_functions import tanhm as tanhm
+from tapegrad.frontend.functions.matrices.matrix_functions import tanm as tanm
 from tapegrad.frontend.functions.matrices.norms import matrix_norm as matrix_norm
 from tapegrad.frontend.functions.matrices.norms import norm as norm
 from tapegrad.frontend.functions.matrices.norms import vector_norm as vector_norm
 from tapegrad.frontend.functions.matrices.structured import block_diag as block_diag
+from tapegrad.frontend.functions.matrices.structured import circulant as circulant
+from tapegrad.frontend.functions.matrices.structured import hankel as hankel
+from tapegrad.frontend.functions.matrices.structured import solve_toeplitz as solve_toeplitz
 from tapegrad.frontend.functions.matrices.structured import toeplitz as toeplitz
 from tapegrad.frontend.functions.matrices.systems import inv as inv
+from tapegrad.frontend.functions.matrices.systems import lu as lu
 from tapegrad.frontend.functions.matrices.systems import lu_factor as lu_factor
 from tapegrad.frontend.functions.matrices.systems import lu_solve as lu_solve
 from tapegrad.frontend.functions.matrices.systems import solve as solve

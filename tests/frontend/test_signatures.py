@@ -26,7 +26,8 @@ OURS = {
     },
 }
 LEFT_OUT = {"signature"}  # of ufuncs: the inner loop by its types; `dtype` chooses it
-OWN = {"constant", "descending"}  # what functions of ours take beside NumPy's parameters
+# What functions of ours take beside NumPy's parameters; those of `solve` are SciPy's.
+OWN = {"constant", "descending", "lower", "assume_a", "transposed"}
 # Functions whose parameters differ, and why.
 DIFFERENT = {
     "numpy.where": "takes one argument, or three; None is no operand",

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.spatial.distance
 
-from helpers.functions import Case, Make, case, normal
+from helpers.functions import Case, Make, case, normal, uniform
 
 
 def regular(*shape: int) -> Make:
@@ -66,11 +67,52 @@ def solved_by_factors(linalg: Any, a: Any, b: Any, trans: int) -> Any:
     return linalg.lu_solve(linalg.lu_factor(a), b, trans)
 
 
+def distances(name: str, *makers: Make, **arguments: Any) -> Case:
+    """A case of a function of scipy.spatial.distance."""
+    return case(
+        f"linalg.{name}",
+        lambda xp, *xs: getattr(scipy.spatial.distance if xp is np else xp.linalg, name)(*xs, **arguments),
+        *makers,
+        by_numpy=False,
+        layouts=False,
+        dtypes=("float64",),  # SciPy converts float32
+    )
+
+
+def bands(*shape: int, main: int) -> Make:
+    """Diagonals of which the main one is large."""
+    return lambda rng: rng.standard_normal(shape) + 6.0 * (np.arange(shape[0]) == main)[:, None]
+
+
+def first_large(n: int) -> Make:
+    return lambda rng: rng.standard_normal(n) + 6.0 * (np.arange(n) == 0)
+
+
+def upper(linalg: Any, x: Any) -> Any:
+    """Bands above the diagonal, without the corners, where SciPy leaves what it is given."""
+    return x * (np.arange(x.shape[1]) >= np.arange(x.shape[0])[::-1, None]).astype(x.dtype)
+
+
 def projected(xp: Any, x: Any, name: str, **arguments: Any) -> Any:
     """The projection to what is beside the first columns of a complete factor."""
     factor = getattr(xp.linalg, name)(x, **arguments)[0][:, min(x.shape) :]
     return factor @ xp.swapaxes(factor, -1, -2)
 
+
+W = np.array([0.5, 2.0, 1.0])
+METRICS: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in ("chebyshev", "correlation", "cosine", "mahalanobis", "seuclidean")),
+    *(
+        (name, weights)
+        for name in ("braycurtis", "canberra", "cityblock", "euclidean", "sqeuclidean")
+        for weights in ({}, {"w": W})
+    ),
+    *(("minkowski", given) for given in ({}, {"p": 3}, {"p": 1.5, "w": W}, {"p": np.inf})),
+    ("seuclidean", {"V": W}),
+    ("mahalanobis", {"VI": np.diag(W) + 0.1}),
+]
+
+ROOTS: dict[str, Any] = {"dtypes": ("float64",), "replays": False}  # as many as the elements ask for
 
 CASES = [
     of_numpy("solve", regular(3, 3), normal(3)),
@@ -161,4 +203,63 @@ CASES = [
     of_scipy(lambda s, a, b: s.block_diag(a, b, a[:1]), "block_diag", normal(2, 3), normal(4)),
     of_scipy(lambda s, c, r: s.toeplitz(c, r), "toeplitz", normal(3), normal(4)),
     of_scipy(lambda s, c: s.toeplitz(c), "toeplitz", normal(3)),
+    of_scipy(lambda s, c: s.circulant(c), "circulant", normal(3)),
+    of_scipy(lambda s, c: s.hankel(c), "hankel", normal(3)),
+    of_scipy(lambda s, c, r: s.hankel(c, r), "hankel", normal(3), normal(4)),
+    of_scipy(
+        lambda s, c, r, b: s.solve_toeplitz((c, r), b),
+        "solve_toeplitz", first_large(4), normal(4), normal(4, 2), dtypes=("float64",),
+    ),
+    of_scipy(
+        lambda s, c, b: s.solve_toeplitz(c, b), "solve_toeplitz", first_large(4), normal(4), dtypes=("float64",)
+    ),
+    of_scipy(
+        lambda s, ab, b: s.solve_banded((2, 1), ab, b), "solve_banded", bands(4, 5, main=1), normal(5)
+    ),
+    of_scipy(
+        lambda s, ab, b: s.solve_banded((1, 1), ab, b), "solve_banded", bands(3, 5, main=1), normal(5, 2)
+    ),
+    of_scipy(lambda s, ab, b: s.solveh_banded(ab, b), "solveh_banded", bands(3, 5, main=2), normal(5)),
+    of_scipy(
+        lambda s, ab, b: s.solveh_banded(ab, b, lower=True), "solveh_banded", bands(2, 5, main=0), normal(5, 2)
+    ),
+    of_scipy(lambda s, ab: upper(s, s.cholesky_banded(ab)), "cholesky_banded", bands(3, 5, main=2)),
+    of_scipy(
+        lambda s, ab: upper(s, s.cholesky_banded(ab, lower=True)[::-1, ::-1]),
+        "cholesky_banded", bands(2, 4, main=0),
+    ),
+    of_scipy(
+        lambda s, cb, b: s.cho_solve_banded((cb, False), b), "cho_solve_banded", bands(3, 5, main=2), normal(5)
+    ),
+    of_scipy(
+        lambda s, cb, b: s.cho_solve_banded((cb, True), b), "cho_solve_banded", bands(2, 4, main=0), normal(4, 2)
+    ),
+    *(
+        of_scipy(
+            lambda s, a, b, kind=kind, lower=lower: s.solve(a @ a.T, b, assume_a=kind, lower=lower),
+            "solve", regular(3, 3), normal(3),
+        )
+        for kind in (
+            "gen", "sym", "her", "pos", "diagonal", "tridiagonal", "banded", "upper triangular", "lower triangular"
+        )
+        for lower in (False, True)
+    ),
+    of_scipy(
+        lambda s, a, b: s.solve(a.T, b) if s is scipy.linalg else s.solve(a, b, transposed=True),
+        "solve", regular(3, 3), normal(3),
+    ),
+    of_scipy(lambda s, a: s.lu(a)[1:], "lu", normal(3, 3)),
+    of_scipy(lambda s, a: s.lu(a, permute_l=True), "lu", normal(2, 3, 3)),
+    of_scipy(lambda s, a: s.logm(s.expm(a)), "logm", normal(3, 3), tolerance=1e-11, **ROOTS),
+    of_scipy(lambda s, a: s.logm(a @ a.T), "logm", regular(3, 3), tolerance=1e-9, **ROOTS),  # by SciPy
+    *(
+        of_scipy(lambda s, a, name=name: getattr(s, name)(a / 3), name, normal(3, 3), tolerance=1e-11)
+        for name in ("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm")
+    ),
+    *(
+        distances(name, *(maker(n, 3) for n in counts), metric=metric, **arguments)
+        for name, counts in (("cdist", (4, 5)), ("pdist", (5,)))
+        for metric, arguments in METRICS
+        for maker in (uniform if metric == "braycurtis" else normal,)  # abs(u + v) has a kink
+    ),
 ]  # fmt: skip

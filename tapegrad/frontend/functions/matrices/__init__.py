@@ -9,9 +9,11 @@ In reading order; each imports only those above it:
     eigenvalues                    eigenvalues of other matrices
     matrix_chains                  several products, powers
     norms                          norms
+    distances                      distances between vectors
     least_squares                  pseudo-inverses, least squares, condition numbers
-    structured                     blocks on a diagonal, constant diagonals
-    systems                        systems of linear equations, inverses
-    matrix_functions               exponentials, square roots, the equations of Sylvester and Lyapunov
     triangles                      Cholesky factors, triangles
+    systems                        systems of linear equations, inverses
+    structured                     blocks on a diagonal, constant diagonals
+    banded                         systems of equations with banded matrices
+    matrix_functions               exponentials, logarithms, roots, sines, the equations of Sylvester and Lyapunov
 """

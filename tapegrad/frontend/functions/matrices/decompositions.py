@@ -242,7 +242,10 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     if mode == "raw":
         raise UnsupportedError("numpy.linalg.qr: mode='raw' is not supported for Tensors; use 'reduced'")
     if mode not in ("reduced", "complete", "r"):
-        raise ValueError(f"numpy.linalg.qr: mode is 'reduced', 'complete' or 'r', not {mode!r}")
+        raise ValueError(
+            f"numpy.linalg.qr: mode is 'reduced', 'complete' or 'r', not {mode!r}; for SciPy's 'full' write 'complete',"
+            " for 'economic' 'reduced'"
+        )
     x = matrices(a, "numpy.linalg.qr")
     m, n = x.shape[-2:]
     k = min(m, n)

@@ -1,17 +1,27 @@
-"""Exponentials and square roots of matrices, and the equations of Sylvester and Lyapunov."""
+"""Exponentials, logarithms, square roots and sines of matrices, and the equations of Sylvester and Lyapunov."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tapegrad.frontend.functions.matrices.matrices import inverse, of_squares, square, sylvester, with_stack
+from tapegrad.frontend.functions.matrices.norms import matrix_norm
 from tapegrad.frontend.functions.matrices.systems import solve
 from tapegrad.frontend.functions.products.linalg import matmul
+from tapegrad.frontend.functions.reductions.extremes import max as largest
+from tapegrad.frontend.functions.reductions.reductions import sum
+from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
-from tapegrad.frontend.recording.shape import reshape, swapaxes
+from tapegrad.frontend.recording.shape import expand_dims, reshape, swapaxes
 from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.frontend.words.derived_docs import like, renamed
 
 _FEW = 10  # rows for which SciPy solves discrete Lyapunov equations directly
+# The Gauss-Legendre quadrature that is the Pade approximant of degree 8 of ``log(1 + x)``
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+_NEAR = 0.25  # norms of x for which that is exact in float64
+_MAX_ROOTS = 40  # square roots after which a matrix is taken for singular
 
 
 def expm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
@@ -83,6 +93,117 @@ def sqrtm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
             [0., 3.]])
     """
     return of_squares("sqrtm", A, "tapegrad.linalg.sqrtm")
+
+
+def logm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
+    """Compute the principal logarithms of matrices.
+
+    Parameters
+    ----------
+    A : Tensor or array_like, shape (..., n, n)
+        Matrices without negative eigenvalues.
+
+    Returns
+    -------
+    Tensor, shape (..., n, n)
+        The logarithms.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square, if a logarithm is complex, or if a matrix is singular.
+
+    Notes
+    -----
+    Square roots are taken until the matrices are near the identity, and then a Pade approximant in partial fractions
+    [1]_. A recording guards the number of roots.
+
+    References
+    ----------
+    .. [1] N. J. Higham, Evaluating Pade approximants of the matrix logarithm, 2001.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.logm(tg.linalg.expm(tg.tensor([[0.0, 2.0], [0.0, 0.0]])))
+    Tensor([[0., 2.],
+            [0., 0.]])
+    """
+    name = "tapegrad.linalg.logm"
+    root = square(A, name)
+    if root.size == 0:
+        return root
+    one = np.eye(root.shape[-1], dtype=root.dtype)
+    scale = 1.0
+    while largest(matrix_norm((root - one).detach(), ord=1)) > _NEAR:
+        if scale == 2.0**_MAX_ROOTS:
+            raise np.linalg.LinAlgError(f"{name}: a matrix is singular")
+        root, scale = of_squares("sqrtm", root, name), 2.0 * scale
+    nodes, weights = (each.astype(root.dtype)[:, None, None] for each in (0.5 + 0.5 * _NODES, _WEIGHTS))
+    x = expand_dims(root - one, -3)
+    return (0.5 * scale) * sum(weights * solve(one + nodes * x, x), -3)
+
+
+def _even_and_odd(A: Any, sign: float, name: str) -> tuple[Tensor, Tensor]:  # noqa: N803  SciPy's name
+    """Return cosines and sines for the sign -1, and hyperbolic ones for 1: blocks of one exponential."""
+    a = square(A, name)
+    n, zero = a.shape[-1], np.zeros(a.shape, a.dtype)
+    rows = [concatenate(row, -1) for row in ([zero, sign * a], [a, zero])]
+    packed = expm(concatenate(rows, -2))
+    return packed[..., :n, :n], packed[..., n:, :n]
+
+
+def _of_sines(name: str, sign: float, part: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Any], Tensor]:
+    """Make a function of cosines and sines, or of hyperbolic ones."""
+
+    def function(A: Any) -> Tensor:  # noqa: N803  SciPy's name
+        """Compute the cosines of matrices.
+
+        Parameters
+        ----------
+        A : Tensor or array_like, shape (..., n, n)
+            Matrices.
+
+        Returns
+        -------
+        Tensor, shape (..., n, n)
+            The cosines.
+
+        Raises
+        ------
+        LinAlgError
+            If the matrices are not square.
+
+        Notes
+        -----
+        A block of the exponential of a matrix of twice the size.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> tg.linalg.cosm(tg.tensor([[0.0, 1.0], [0.0, 0.0]]))
+        Tensor([[1., 0.],
+                [0., 1.]])
+        """
+        return part(*_even_and_odd(A, sign, f"tapegrad.linalg.{name}"))
+
+    return renamed(function, name)
+
+
+def _derived(name: str, sign: float, words: str, part: Callable[[Tensor, Tensor], Tensor], entry: str) -> Any:
+    example = (
+        f">>> tg.linalg.{name}(tg.tensor([[0.0, 1.0], [0.0, 0.0]]))\n"
+        f"Tensor([[{entry[0]}., {entry[1]}.],\n        [0., {entry[0]}.]])"
+    )
+    return like(cosm, ("cosines", words), examples=example)(_of_sines(name, sign, part))
+
+
+cosm = _of_sines("cosm", -1.0, lambda even, odd: even)
+sinm = _derived("sinm", -1.0, "sines", lambda even, odd: odd, "01")
+tanm = _derived("tanm", -1.0, "tangents", solve, "01")
+coshm = _derived("coshm", 1.0, "hyperbolic cosines", lambda even, odd: even, "10")
+sinhm = _derived("sinhm", 1.0, "hyperbolic sines", lambda even, odd: odd, "01")
+tanhm = _derived("tanhm", 1.0, "hyperbolic tangents", solve, "01")
 
 
 def solve_sylvester(a: Any, b: Any, q: Any) -> Tensor:

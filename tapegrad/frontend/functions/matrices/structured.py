@@ -1,9 +1,10 @@
-"""Matrices made of others: blocks on a diagonal, and constant diagonals."""
+"""Matrices made of others: blocks on a diagonal, and constant diagonals; systems of equations with those."""
 
 from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.functions.matrices.systems import solve
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
 from tapegrad.frontend.recording.shape import reshape
@@ -81,11 +82,109 @@ def toeplitz(c: Any, r: Any = None) -> Tensor:
             [2., 1.],
             [3., 2.]])
     """
-    column = as_tensor(c, "tapegrad.linalg.toeplitz")
-    row = column if r is None else as_tensor(r, "tapegrad.linalg.toeplitz")
-    column, row = in_common_dtype(*(reshape(x, (1,)) if x.ndim == 0 else x for x in (column, row)))
+    column = _line(c, "tapegrad.linalg.toeplitz")
+    row = column if r is None else _line(r, "tapegrad.linalg.toeplitz")
+    column, row = in_common_dtype(column, row)
     m, n = column.shape[-1], row.shape[-1]
     if 0 in (m, n):
         return _zeros((*column.shape[:-1], m, n), column.dtype)
     diagonals = concatenate([row[..., :0:-1], column], -1)
     return diagonals[..., n - 1 + np.arange(m)[:, None] - np.arange(n)]
+
+
+def circulant(c: Any) -> Tensor:
+    """Make matrices of which each column is the one before it, rotated.
+
+    Parameters
+    ----------
+    c : Tensor or array_like, shape (..., m)
+        The first column.
+
+    Returns
+    -------
+    Tensor, shape (..., m, m)
+        Matrices with elements ``c[(i - j) % m]``.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.circulant(tg.tensor([1.0, 2.0, 3.0]))
+    Tensor([[1., 3., 2.],
+            [2., 1., 3.],
+            [3., 2., 1.]])
+    """
+    column = _line(c, "tapegrad.linalg.circulant")
+    places = np.arange(column.shape[-1])
+    return column[..., (places[:, None] - places) % max(places.size, 1)]
+
+
+def hankel(c: Any, r: Any = None) -> Tensor:
+    """Make matrices whose antidiagonals are constant.
+
+    Parameters
+    ----------
+    c : Tensor or array_like, shape (..., m)
+        The first column.
+    r : Tensor or array_like, shape (..., n), optional
+        The last row, whose first element is not read; zeros by default, as many as `c` has elements.
+
+    Returns
+    -------
+    Tensor, shape (..., m, n)
+        Matrices with ``c[i + j]`` as far as there are such elements, and behind them those of `r`.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.hankel(tg.tensor([1.0, 2.0]), [2.0, 3.0, 4.0])
+    Tensor([[1., 2., 3.],
+            [2., 3., 4.]])
+    """
+    name = "tapegrad.linalg.hankel"
+    column = _line(c, name)
+    column, row = in_common_dtype(column, _zeros(column.shape, column.dtype) if r is None else _line(r, name))
+    antidiagonals = concatenate([column, row[..., 1:]], -1)
+    return antidiagonals[..., np.arange(column.shape[-1])[:, None] + np.arange(row.shape[-1])]
+
+
+def _line(x: Any, name: str) -> Tensor:
+    tensor = as_tensor(x, name)
+    return reshape(tensor, (1,)) if tensor.ndim == 0 else tensor
+
+
+def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Tensor:
+    """Solve systems of linear equations with matrices whose diagonals are constant.
+
+    Parameters
+    ----------
+    c_or_cr : Tensor, array_like, or tuple of two of them, shape (..., m)
+        The first column, or the first column and the first row, as for `toeplitz`.
+    b : Tensor or array_like, shape (m,) or (..., m, k)
+        Right sides.
+    check_finite : bool, default True
+        Of no effect: nothing is checked.
+
+    Returns
+    -------
+    Tensor, shape (m,) or (..., m, k)
+        The solutions.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is singular.
+    ValueError
+        If the shapes do not fit.
+
+    Notes
+    -----
+    By LU factors with row exchanges, which keep digits where the recursion of Levinson, which SciPy takes, loses them;
+    in time that grows with ``m**3``.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.solve_toeplitz(tg.tensor([2.0, 1.0]), [4.0, 5.0])
+    Tensor([1., 2.])
+    """
+    return solve(toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr), b)

@@ -1,10 +1,13 @@
 """Systems of linear equations and inverses, by LU factors."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.functions.matrices.decompositions import by_lower_triangle
 from tapegrad.frontend.functions.matrices.matrices import (
     Systems,
     count_of,
@@ -19,16 +22,36 @@ from tapegrad.frontend.functions.matrices.matrices import (
     solved_at_once,
     square,
     systems,
+    transposed,
     triangle_solved,
+    with_stack,
 )
+from tapegrad.frontend.functions.matrices.triangles import cho_factor, cho_solve
 from tapegrad.frontend.functions.reductions.lines import floating
+from tapegrad.frontend.functions.shapes.diagonals import tril, triu
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
 from tapegrad.frontend.recording.shape import broadcast_to, in_c_order, moveaxis, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.ops.params import ExchangeParams, LuParams
 
+# The matrix that is read where one is assumed to have a structure, by the operand and by which triangle is read.
+_READ: dict[str, Callable[[Tensor, bool], Tensor]] = {
+    **dict.fromkeys(("gen", "general", "banded"), lambda a, lower: a),
+    **dict.fromkeys(
+        ("sym", "symmetric", "her", "hermitian"),
+        lambda a, lower: by_lower_triangle(a if lower else transposed(a), "tapegrad.linalg.solve"),
+    ),
+    "diagonal": lambda a, lower: triu(tril(a)),
+    "tridiagonal": lambda a, lower: triu(tril(a, 1), -1),
+    "upper triangular": lambda a, lower: triu(a),
+    "lower triangular": lambda a, lower: tril(a),
+}
+_POSITIVE = ("pos", "positive definite")
 
-def solve(a: Any, b: Any) -> Tensor:
+
+def solve(
+    a: Any, b: Any, *, lower: bool = False, assume_a: str | None = None, transposed: bool = False
+) -> Tensor:
     """Solve systems of linear equations, ``a @ x == b``.
 
     Parameters
@@ -37,6 +60,13 @@ def solve(a: Any, b: Any) -> Tensor:
         Coefficients.
     b : Tensor or array_like, shape (m,) or (..., m, k)
         Right sides. What has one dimension is a vector, all else a stack of matrices. Leading dimensions broadcast.
+    lower : bool, default False
+        Read the lower triangle of a matrix that is assumed to be symmetric.
+    assume_a : str, optional
+        Structure for which a part of the matrix is read, by SciPy's names: 'gen', 'sym', 'her', 'pos', 'diagonal',
+        'tridiagonal', 'banded', 'upper triangular' or 'lower triangular'. By default all of it is read.
+    transposed : bool, default False
+        Solve ``a.T @ x == b`` instead.
 
     Returns
     -------
@@ -46,9 +76,9 @@ def solve(a: Any, b: Any) -> Tensor:
     Raises
     ------
     LinAlgError
-        If a matrix is singular or not square.
+        If a matrix is singular or not square, or with ``assume_a='pos'`` not positive definite.
     ValueError
-        If the shapes do not fit.
+        If the shapes do not fit, or there is no such structure.
 
     Notes
     -----
@@ -72,6 +102,8 @@ def solve(a: Any, b: Any) -> Tensor:
     array([[-0.375, -0.75 ],
            [-0.25 , -0.5  ]])
     """
+    if assume_a is not None or transposed:
+        return _solved_by_structure(a, b, (assume_a or "gen", lower, transposed))
     name = "numpy.linalg.solve"
     right = as_tensor(b, name)
     at_once = solved_at_once(a, right, name)
@@ -79,6 +111,20 @@ def solve(a: Any, b: Any) -> Tensor:
         return at_once
     system, side, is_turned = prepared(a, right, name)
     return like_vectors(solved(system, lu_factors(system.a, name), is_turned, name), side)
+
+
+def _solved_by_structure(a: Any, b: Any, structure: tuple[str, bool, bool]) -> Tensor:
+    kind, lower, is_turned = structure
+    name = "tapegrad.linalg.solve"
+    matrix = square(a, name)
+    if kind in _POSITIVE:
+        return cho_solve(cho_factor(matrix, lower), b)
+    if kind not in _READ:
+        raise ValueError(
+            f"{name}: assume_a is one of {', '.join(map(repr, (*_READ, *_POSITIVE)))}, not {kind!r}"
+        )
+    read = _READ[kind](matrix, lower)
+    return solve(transposed(read) if is_turned else read, b)
 
 
 def inv(a: Any) -> Tensor:
@@ -232,6 +278,66 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     lu = record("lu_triangles", [x, factors], x.shape, params, "tapegrad.linalg.lu_factor")
     piv = pivots(factors, x.shape[-1], "tapegrad.linalg.lu_factor")
     return lu, piv if piv._recorded() else piv.data
+
+
+def lu(
+    a: Any,
+    permute_l: bool = False,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    p_indices: bool = False,
+) -> tuple[Tensor, ...]:
+    """Compute LU factors with row exchanges: ``a == p @ l @ u``.
+
+    Parameters
+    ----------
+    a : Tensor or array_like, shape (..., m, m)
+        Matrices.
+    permute_l : bool, default False
+        Return ``p @ l`` in place of both.
+    overwrite_a : bool, default False
+        Of no effect.
+    check_finite : bool, default True
+        Of no effect: nothing is checked.
+    p_indices : bool, default False
+        Not supported.
+
+    Returns
+    -------
+    p : Tensor, shape (..., m, m)
+        Permutations, constants; not returned with `permute_l`.
+    l : Tensor, shape (..., m, m)
+        Lower triangles with a diagonal of ones, or ``p @ l``.
+    u : Tensor, shape (..., m, m)
+        Upper triangles.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square; and in a derivative, if one is singular.
+    UnsupportedError
+        If `p_indices` is true.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> p, l, u = tg.linalg.lu(tg.tensor([[1.0, 4.0], [2.0, 0.0]]))
+    >>> l, u
+    (Tensor([[1. , 0. ],
+            [0.5, 1. ]]), Tensor([[2., 0.],
+            [0., 4.]]))
+    """
+    name = "tapegrad.linalg.lu"
+    if p_indices:
+        raise UnsupportedError(f"{name}: p_indices=True is not supported; of p it is tapegrad.argmax(p, -1)")
+    packed, piv = lu_factor(a)
+    one = from_array(np.eye(packed.shape[-1], dtype=packed.dtype), constant=True)
+    system = systems(packed, with_stack(one, packed.shape[:-2]), name)
+    rows = _rows(piv, system, name)
+    lower, upper = tril(packed, -1) + one, triu(packed)
+    if permute_l:
+        return _exchanged(lower, rows, system, True, name), upper
+    return _exchanged(system.b, rows, system, True, name), lower, upper
 
 
 def lu_solve(
