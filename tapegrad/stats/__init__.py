@@ -19,6 +19,7 @@ In reading order; each imports only those above it:
     densities                      the continuous distributions, a description each
     discrete                       discrete distributions
     counts                         the discrete distributions
+    entropies                      entropies of given probabilities
     matrices                       distributions with a matrix as a parameter
     vectors                        distributions of vectors
     scipys_place                   code written with `scipy.stats`
@@ -52,6 +53,7 @@ from tapegrad.stats.densities import t as t
 from tapegrad.stats.densities import truncnorm as truncnorm
 from tapegrad.stats.densities import uniform as uniform
 from tapegrad.stats.densities import weibull_min as weibull_min
+from tapegrad.stats.entropies import entropy as entropy
 from tapegrad.stats.matrices import multivariate_normal as multivariate_normal
 from tapegrad.stats.matrices import wishart as wishart
 from tapegrad.stats.scipys_place import in_place_of_scipy as in_place_of_scipy

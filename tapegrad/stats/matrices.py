@@ -6,14 +6,19 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.functions.matrices.decompositions import eigh, eigvalsh
+from tapegrad.frontend.functions.matrices.least_squares import pinv
 from tapegrad.frontend.functions.matrices.matrices import lower_factor, transposed
+from tapegrad.frontend.functions.matrices.norms import norm
 from tapegrad.frontend.functions.matrices.triangles import solve_triangular
+from tapegrad.frontend.functions.products.linalg import matmul
+from tapegrad.frontend.functions.reductions.extremes import max as largest
 from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.shapes.diagonals import diag, diagonal
 from tapegrad.frontend.recording.shape import expand_dims, moveaxis, reshape, squeeze
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like
-from tapegrad.stats.functions import exp, gammaln, log, square
+from tapegrad.stats.functions import absolute, exp, gammaln, log, square, where
 from tapegrad.stats.parameters import is_number, variable
 
 _HALF_LOG_2PI, _LOG_2 = 0.5 * math.log(2.0 * math.pi), math.log(2.0)
@@ -37,7 +42,9 @@ class _MultivariateNormal:
         cov : Tensor or array_like, shape (k, k), (k,) or (), default 1
             Covariance matrix, of which the lower triangle is read, or its diagonal, or the one element of that.
         allow_singular : bool, default False
-            Not supported: on a subspace the density has no derivative by its matrix.
+            Take the density on the subspace that the matrix spans: eigenvalues up to SciPy's cutoff, 1e6 (float32: 1e3)
+            times the distance of 1 from the next number times the largest one, are taken for zero. A point that is
+            further away than 1000 times that cutoff has the density 0. A matrix with a negative eigenvalue gives nan.
 
         Returns
         -------
@@ -47,11 +54,14 @@ class _MultivariateNormal:
         Raises
         ------
         LinAlgError
-            If the matrix is not positive definite.
+            If the matrix is not positive definite, unless `allow_singular` is true.
         ValueError
             If the shapes do not fit.
-        UnsupportedError
-            If `allow_singular` is true.
+
+        Notes
+        -----
+        Derivatives by a singular matrix are those among matrices of its rank, of which the pseudo-inverse and the
+        product of the eigenvalues that are not zero are continuous.
 
         Examples
         --------
@@ -63,14 +73,12 @@ class _MultivariateNormal:
         (Tensor(-3.08787707), array([0.5, 2. ]))
         """
         name = "tapegrad.stats.multivariate_normal.logpdf"
-        if allow_singular:
-            raise UnsupportedError(
-                f"{name}: allow_singular=True is not supported, for the density on a subspace has no derivative by its"
-                " matrix; add a small number to the diagonal"
-            )
         points = variable(x, name)
         centre, matrix = _normal_parameters(points, mean, cov, name)
-        return _log_density_of_normal(_vectors(points, centre, name), lower_factor(matrix, name))
+        distances = _vectors(points, centre, name)
+        if allow_singular:
+            return _log_density_on_subspace(distances, matrix)
+        return _log_density_of_normal(distances, lower_factor(matrix, name))
 
     @like(
         logpdf,
@@ -83,8 +91,8 @@ class _MultivariateNormal:
             "Covariance matrix, of which the lower triangle is read, or its diagonal, or the one element of that.",
             "Covariance matrix, as for `logpdf`.",
         ),
-        (": on a subspace the density has no derivative by its matrix", ""),
         raises="",
+        notes="",
         examples=""">>> tg.stats.multivariate_normal.pdf([[0.0, 0.0], [1.0, 0.0]], cov=[1.0, 4.0])
 Tensor([0.07957747, 0.04826618])""",
     )
@@ -195,6 +203,18 @@ def _log_density_of_normal(distances: Tensor, factor: Tensor) -> Tensor:
     constant = sum(log(diagonal(factor))) + size * _HALF_LOG_2PI
     density = -0.5 * sum(square(whitened), 0) - constant
     return squeeze(reshape(density, stack))
+
+
+def _log_density_on_subspace(distances: Tensor, matrix: Tensor) -> Tensor:
+    """By eigenvalues and the pseudo-inverse, whose derivatives need not tell eigenvectors of 0 apart."""
+    precision = float(np.finfo(matrix.dtype).eps) * (1e6 if matrix.dtype == np.float64 else 1e3)
+    known, vectors = eigh(matrix.detach())
+    cutoff = precision * largest(absolute(known))
+    beside = norm(where(known <= cutoff, matmul(distances.detach(), vectors), 0.0), axis=-1)
+    whitened = sum(matmul(distances, pinv(matrix, precision, hermitian=True)) * distances, -1)
+    constant = sum(where(known > cutoff, log(eigvalsh(matrix)) + 2.0 * _HALF_LOG_2PI, 0.0))
+    density = where(beside < 1e3 * cutoff, -0.5 * (whitened + constant), -math.inf)
+    return squeeze(where(known[0] < -cutoff, math.nan, density))
 
 
 class _Wishart:

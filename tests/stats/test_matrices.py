@@ -77,6 +77,61 @@ def test_what_is_not_positive_definite(density):
     assert replayed(COVARIANCE) == value
 
 
+SINGULAR = ROOT[:, :2] @ ROOT[:, :2].T
+ON_IT = MEAN + POINTS[0, :, :2] @ ROOT[:, :2].T
+NEAR_IT = ON_IT + np.array([0.0, 0.0, 1.0, 1e-12, 1e-3])[:, None]
+
+
+@pytest.mark.parametrize("x", [ON_IT, NEAR_IT, ON_IT[0], POINTS])
+@pytest.mark.parametrize("cov", [SINGULAR, COVARIANCE, [1.0, 2.0, 0.0], np.zeros((3, 3)), 2.0])
+def test_densities_on_subspaces_are_scipys(x, cov):
+    check("multivariate_normal", x, MEAN, cov, True)
+
+
+def on_subspace(inner, mean, scale):
+    """Points and matrix stay on the space that two vectors span."""
+    factor, points = ROOT[:, :2] @ inner, scale * POINTS[0, :, :2] @ ROOT[:, :2].T
+    return tg.sum(tg.stats.multivariate_normal.logpdf(mean + points, mean, factor @ factor.T, True))
+
+
+def test_derivatives_on_subspaces():
+    inner, scale = np.array([[1.0, 0.3], [-0.2, 1.5]]), np.array(1.3)
+    tg.check_grads(on_subspace, (inner, MEAN, scale), atol=1e-9)
+    replayed = tg.grad(tg.jit(on_subspace), argnums=(0, 1, 2))
+    for factor in (1.0, 0.5):
+        expected = tg.grad(on_subspace, argnums=(0, 1, 2))(factor * inner, MEAN, scale)
+        for found, each in zip(replayed(factor * inner, MEAN, scale), expected, strict=True):
+            np.testing.assert_allclose(found, each, rtol=1e-10, atol=1e-10)
+    by_point = tg.grad(lambda x: tg.stats.multivariate_normal.logpdf(x, MEAN, SINGULAR, allow_singular=True))
+    np.testing.assert_allclose(by_point(ON_IT[0]), np.linalg.pinv(SINGULAR) @ (MEAN - ON_IT[0]), rtol=1e-9)
+    assert not by_point(ON_IT[0] + 1.0).any()  # where there is no density
+
+
+def test_a_negative_eigenvalue_gives_nan():
+    assert np.isnan(tg.stats.multivariate_normal.logpdf(POINTS, MEAN, -COVARIANCE, True).data).all()
+    assert (
+        tg.stats.multivariate_normal.logpdf(np.float32(POINTS), None, np.eye(3, dtype="f4"), True).dtype
+        == "f4"
+    )
+
+
+P, Q = np.array([[0.5, 0.0, 2.0], [1.0, 0.3, 0.7]]), np.array([[0.2, 0.4, 0.4], [1.0, 1.0, 3.0]])
+
+
+@pytest.mark.parametrize("given", [(P,), (P, Q), (P, Q[0])])
+@pytest.mark.parametrize("arguments", [{}, {"base": 2}, {"axis": 1}, {"axis": -1, "keepdims": True}])
+def test_entropy(given, arguments):
+    found = tg.stats.entropy(*given, **arguments).data
+    np.testing.assert_allclose(found, scipy.stats.entropy(*given, **arguments), rtol=1e-14)
+    away = (given[0] + 0.1, *given[1:])  # of 0, where slopes are infinite
+    tg.check_grads(lambda *pq: tg.sum(tg.sin(tg.stats.entropy(*pq, **arguments))), away, atol=1e-12)
+
+
+def test_entropy_refuses_a_base():
+    with pytest.raises(ValueError, match="positive, not 0"):
+        tg.stats.entropy(P, base=0)
+
+
 def test_degrees_of_freedom_are_looked_at_in_replays():
     replayed = tg.jit(lambda df: tg.stats.wishart.logpdf(COVARIANCE, df, COVARIANCE))
     for df in (3.5, 2.5):
@@ -102,11 +157,6 @@ def test_float32_stays():
             r"\(2,\) do not fit 3 dim",
         ),
         (lambda s: s.multivariate_normal.logpdf(MEAN, MEAN, ROOT[:2]), ValueError, r"\(3,\) and \(2, 3\)"),
-        (
-            lambda s: s.multivariate_normal.logpdf(MEAN, MEAN, 1.0, True),
-            tg.errors.UnsupportedError,
-            "allow_singular",
-        ),
         (lambda s: s.multivariate_normal.cdf(MEAN, MEAN), tg.errors.UnsupportedError, "random points"),
         (lambda s: s.multivariate_normal.logcdf(MEAN, MEAN), tg.errors.UnsupportedError, "their sum"),
         (lambda s: s.wishart.logpdf(COVARIANCE, 2, COVARIANCE), ValueError, "more than 2"),

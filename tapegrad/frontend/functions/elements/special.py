@@ -8,10 +8,13 @@ import numpy as np
 
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.functions.reductions.exponentials import log_softmax, logsumexp, softmax
+from tapegrad.frontend.functions.reductions.lines import floating
+from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver
 from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.shape import expand_dims
 from tapegrad.frontend.recording.unknown_derivatives import check_constant
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like, renamed
@@ -300,6 +303,41 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Te
     return as_tensor(found, "scipy.special.comb")
 
 
+def multigammaln(a: Any, d: int) -> Tensor:
+    """Compute the logarithm of the multivariate gamma function.
+
+    Parameters
+    ----------
+    a : Tensor or array_like
+        Elements to compute it of, greater than ``(d - 1) / 2``.
+    d : int
+        The dimension.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `a`; nan where the function is not defined, where SciPy raises an error.
+
+    Raises
+    ------
+    ValueError
+        If `d` is no positive integer.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.special.multigammaln(tg.tensor([2.0, 3.0]), 2)
+    Tensor([0.45158271, 1.55019499])
+    """
+    x = floating(a, "scipy.special.multigammaln")
+    if d != int(d) or d < 1:
+        raise ValueError(f"scipy.special.multigammaln: d is to be a positive integer, not {d!r}")
+    terms = ELEMENTWISE["lgamma"](expand_dims(x, -1) - 0.5 * np.arange(int(d), dtype=x.dtype))
+    total = sum(terms, -1) + 0.25 * d * (d - 1) * math.log(math.pi)
+    result: Tensor = select(x > 0.5 * (d - 1), total, math.nan)
+    return result
+
+
 _ROWS = {row.name: ELEMENTWISE[row.name] for row in ROWS if row.home == "tapegrad.special"}
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_ROWS,
@@ -312,6 +350,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "lambertw": lambertw,
     "log_softmax": log_softmax,
     "logsumexp": logsumexp,
+    "multigammaln": multigammaln,
     "polygamma": polygamma,
     "psi": ELEMENTWISE["digamma"],
     "softmax": softmax,
@@ -319,4 +358,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "zeta": zeta,
 }
 # Functions whose home is `tapegrad.special`; the others have names in `tapegrad`, too.
-OWN = (*_ROWS.values(), comb, expn, kn, lambertw, polygamma, yn, zeta)
+OWN = (*_ROWS.values(), comb, expn, kn, lambertw, multigammaln, polygamma, yn, zeta)
