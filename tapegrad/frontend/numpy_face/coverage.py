@@ -23,6 +23,7 @@ from tapegrad.frontend.numpy_face.numpy_protocols import (
     implementation,
 )
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
+from tapegrad.frontend.words.scipys_functions import remedy
 
 DIFFERENTIATES, CONSTANT, REFUSED = KINDS = ("differentiates", "constant", "refused")
 MODULES = ("numpy", "numpy.linalg", "numpy.fft", "scipy.special")
@@ -136,7 +137,7 @@ def note_on(full: str) -> str:
         return "write t.astype"
     if implementation(function) in CONSTANTS_ONLY:
         return "but for constants"
-    return f"write tapegrad.{name}" if module == "numpy" and name in TAKING_TENSORS else ""
+    return f"write tapegrad.{name}" if module == "numpy" and name in TAKING_TENSORS else remedy(full)[2:]
 
 
 def table() -> dict[str, dict[str, str]]:

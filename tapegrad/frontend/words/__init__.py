@@ -8,6 +8,7 @@ In reading order; each imports only those above it:
     call_site                      which function of NumPy's the program called, for messages
     derived_docs                   docstrings derived from those of similar functions
     numpy_docs                     docstrings of the functions that are made from NumPy's at run time
+    scipys_functions               what to write in place of functions of SciPy
     refusal_hints                  what to write where a Tensor is asked for as plain numbers
     ufunc_docs                     docstrings of the ufuncs that are made of others
 """

@@ -12,6 +12,7 @@ import numpy as np
 
 from tapegrad.frontend.words.call_site import CallSite
 from tapegrad.frontend.words.function_names import full_name
+from tapegrad.frontend.words.scipys_functions import remedy
 
 _PRODUCTS = frozenset(("_matmul_dispatch", "_mul_dispatch"))
 # By the beginning of a module's name; the first that fits.
@@ -19,7 +20,6 @@ _INSTEAD = {
     "scipy.sparse.linalg": (
         "; a function of scipy.sparse.linalg, or a LinearOperator, can be made a custom op: its vjp uses the transpose"
     ),
-    "scipy.linalg": "; functions of the same names that take Tensors are in tapegrad.linalg",
     "scipy.sparse": "; a sparse matrix and a Tensor have the products S @ t and t @ S",
     "scipy.special": "; tapegrad.special has logsumexp, softmax, log_softmax, polygamma and zeta for Tensors",
     "scipy.stats": "; tapegrad.stats has norm, t, gamma and others for Tensors",
@@ -63,7 +63,9 @@ def hint_for_array(site: CallSite) -> str:
     if site.is_ours:
         return ". No derivative is known by this argument"
     name = site.function_name()
-    known = hint_for_library(site) or _of_library(name)  # a decorator may stand in another module
+    known = (
+        remedy(name) or hint_for_library(site) or _of_library(name)
+    )  # a decorator may stand in another module
     return known or hint_for_number(site) or (_as_op(name) if name else _OF_LISTS)
 
 
@@ -98,12 +100,14 @@ def unsupported(name: str, site: CallSite) -> str:
     """Return the sentences on a function that there is none for, or on the one of the program's that calls it."""
     outer = site.function_name(through_others=True)
     inner = f", because it calls {name}" if outer else ""
-    return f"{outer or name} is not supported for Tensors{inner}{_of_library(outer or name)}{_as_op(outer or name)}"
+    called = outer or name
+    hint = remedy(called) or _of_library(called) + _as_op(called)
+    return f"{called} is not supported for Tensors{inner}{hint}"
 
 
 def _of_library(name: str) -> str:
     fitting = (words for library, words in _INSTEAD.items() if f"{name}.".startswith(f"{library}."))
-    return next(fitting, "")
+    return remedy(name) or next(fitting, "")
 
 
 def _as_op(name: str) -> str:

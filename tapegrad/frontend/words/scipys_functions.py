@@ -1,0 +1,83 @@
+"""What to write in place of SciPy's functions, which make arrays of Tensors before anything else can be called."""
+
+import sys
+
+_FACES = {
+    "scipy.linalg": "tapegrad.linalg",
+    "scipy.special": "tapegrad.special",
+    "scipy.stats": "tapegrad.stats",
+}
+_DISTANCE = "scipy.spatial.distance"
+# Expressions of the arguments that SciPy's functions have, with what names in them stand for. Behind the last comma
+# of some: for what they are.
+EXPRESSIONS = {
+    **{f"{_DISTANCE}.{name}": f"tapegrad.linalg.{name}" for name in ("cdist", "pdist")},
+    f"{_DISTANCE}.directed_hausdorff": "tapegrad.max(tapegrad.min(tapegrad.linalg.cdist(u, v), 1))",
+    f"{_DISTANCE}.jensenshannon": (
+        "tapegrad.sqrt((tapegrad.stats.entropy(p, m) + tapegrad.stats.entropy(q, m)) / 2)"
+        " with m = (p / p.sum() + q / q.sum()) / 2"
+    ),
+    f"{_DISTANCE}.squareform": "tapegrad.linalg.cdist(x, x), for all distances of x as a matrix",
+    "scipy.linalg.companion": ("tapegrad.concatenate([-a[None, 1:] / a[0], np.eye(len(a) - 2, len(a) - 1)])"),
+    "scipy.linalg.convolution_matrix": ("tapegrad.linalg.toeplitz(tapegrad.pad(a, (0, n - 1)), np.zeros(n))"),
+    "scipy.linalg.diagsvd": "tapegrad.pad(tapegrad.diag(s), ((0, M - len(s)), (0, N - len(s))))",
+    **{
+        f"scipy.linalg.{name}": (
+            f"tapegrad.linalg.{ours}(m) with m = sum(tapegrad.diag(a_band[k, : a_band.shape[1] - k], -k)"
+            " for k in range(len(a_band))), of lower bands"
+        )
+        for name, ours in (("eig_banded", "eigh"), ("eigvals_banded", "eigvalsh"))
+    },
+    "scipy.linalg.eigh_tridiagonal": "tapegrad.linalg.eigh(tapegrad.diag(d) + tapegrad.diag(e, -1))",
+    "scipy.linalg.eigvalsh_tridiagonal": "tapegrad.linalg.eigvalsh(tapegrad.diag(d) + tapegrad.diag(e, -1))",
+    "scipy.linalg.expm_frechet": "tapegrad.jvp(tapegrad.linalg.expm, (A,), (E,))",
+    "scipy.linalg.fiedler": "abs(a[:, None] - a)",
+    "scipy.linalg.fractional_matrix_power": "tapegrad.linalg.expm(t * tapegrad.linalg.logm(A))",
+    "scipy.linalg.funm": "(v * func(w)) @ v.T with w, v = tapegrad.linalg.eigh(A), of a symmetric matrix",
+    "scipy.linalg.khatri_rao": "tapegrad.reshape(a[:, None] * b, (-1, a.shape[1]))",
+    "scipy.linalg.kron": "tapegrad.kron(a, b)",
+    "scipy.linalg.leslie": (
+        "tapegrad.concatenate([f[None], tapegrad.pad(tapegrad.diag(s), ((0, 0), (0, 1)))])"
+    ),
+    "scipy.linalg.matmul_toeplitz": "tapegrad.linalg.toeplitz(*c_or_cr) @ x",
+    "scipy.linalg.null_space": "np.eye(A.shape[1]) - tapegrad.linalg.pinv(A) @ A, for the projection to that space",
+    "scipy.linalg.orth": "A @ tapegrad.linalg.pinv(A), for the projection to that space",
+    "scipy.linalg.orthogonal_procrustes": (
+        "m @ tapegrad.linalg.inv(tapegrad.linalg.sqrtm(m.T @ m)) with m = A.T @ B, for the rotation"
+    ),
+    "scipy.linalg.pinvh": "tapegrad.linalg.pinv(a, hermitian=True, rtol=None)",
+    "scipy.linalg.polar": "(a @ tapegrad.linalg.inv(p), p) with p = tapegrad.linalg.sqrtm(a.T @ a)",
+    **{
+        f"scipy.linalg.qr_{name}": "tapegrad.linalg.qr(a), of the changed matrix"
+        for name in ("delete", "insert", "update")
+    },
+    "scipy.linalg.qr_multiply": "c @ tapegrad.linalg.qr(a)[0], for the product",
+    "scipy.linalg.rq": "(r.T[::-1, ::-1], q.T[::-1]) with q, r = tapegrad.linalg.qr(a[::-1].T)",
+    "scipy.linalg.signm": "A @ tapegrad.linalg.inv(tapegrad.linalg.sqrtm(A @ A))",
+    "scipy.linalg.solve_circulant": "tapegrad.linalg.solve(tapegrad.linalg.circulant(c), b)",
+    "scipy.linalg.subspace_angles": (
+        "tapegrad.arccos(tapegrad.linalg.svdvals(tapegrad.linalg.qr(A)[0].T @ tapegrad.linalg.qr(B)[0]))[::-1]"
+    ),
+}
+# Counts and predicates.
+CONSTANTS = frozenset((
+    *(f"scipy.linalg.{name}" for name in ("bandwidth", "ishermitian", "issymmetric")),
+    *(f"{_DISTANCE}.{name}" for name in (
+        "dice", "hamming", "is_valid_dm", "is_valid_y", "jaccard", "num_obs_dm", "num_obs_y", "rogerstanimoto",
+        "russellrao", "sokalmichener", "sokalsneath", "yule",
+    )),
+))  # fmt: skip
+
+
+def remedy(name: str) -> str:
+    """Return what to write in place of a function of SciPy's, the end of a sentence; empty if that is not known."""
+    if name in CONSTANTS:
+        return f"; its result has no derivative: write {name}(t.data)"
+    module, _, short = name.rpartition(".")
+    face = _FACES.get(module, "")
+    if hasattr(sys.modules.get(face), short):
+        is_numpys = hasattr(sys.modules.get(f"numpy.{module.removeprefix('scipy.')}"), short)
+        return f"; write {face}.{short}{', which takes the arguments of NumPy' if is_numpys else ''}"
+    if module == _DISTANCE and name not in EXPRESSIONS:
+        return f"; write tapegrad.linalg.cdist(u[None], v[None], {short!r})[0, 0]"
+    return f"; write {EXPRESSIONS[name]}" if name in EXPRESSIONS else ""
