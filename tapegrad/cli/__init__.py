@@ -6,7 +6,7 @@ a compiler to load:
 In reading order; each imports only those above it:
 
     errors                         what ends a command
-    generate                       generated files: type stubs, the list of functions, the examples of docstrings
+    generate                       generated files: stubs, pages, examples
     functions                      ``tapegrad functions``: what NumPy's functions do with a Tensor; writes the list
     info                           ``tapegrad info``
     pictures                       the files of plots

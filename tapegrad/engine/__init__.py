@@ -2,16 +2,16 @@
 
 In reading order; each imports only those above it:
 
-    kernels                        compiled loops: modules that import numba, llvmlite, numpy and math only
+    kernels                        compiled loops over elements, called by address
     runtime                        the process: its threads, files, messages
-    codegen                        MACHINE CODE: the one way from a text (a row of the table, a segment
+    codegen                        machine code: the one way from a text to an address
     tape                           the tape: columns of instructions, slots and buffers
     guard_pages                    guard pages for finding errors
     status                         from error numbers to exceptions
     sweep                          the sweeps: execution of instructions forwards and backwards
     threads                        threads for large instructions
     kernel_table                   from op codes to kernels
-    reference                      the rows on plain arrays, by NumPy or by their kernels, past any tape
+    reference                      rows on plain arrays, by NumPy or by their kernels
     inspection                     tapes as Python reads, prints and checks them
     bound_kernels                  from the frames of a program's rows to kernels that need not ask
 

@@ -5,7 +5,7 @@ SciPy itself is imported when it is first needed.
 In reading order; each imports only those above it:
 
     arguments                      SciPy's arguments that are checked before they are passed on
-    curve_plots                    pictures of them
+    curve_plots                    pictures of curve fits
     executors                      problems in blocks, for other processes and machines
     ravel                          ravel structures of arrays to one vector, which is what optimisers work on, and back
     callbacks                      callbacks in SciPy's two forms, called with structures

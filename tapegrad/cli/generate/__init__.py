@@ -2,8 +2,8 @@
 
 In reading order; each imports only those above it:
 
-    files                          writing it, or comparing
-    examples                       examples for the docstrings
-    functions_page                 the list of functions
-    stubs                          ``python -m tapegrad.cli.generate.stubs``: the type stubs of the package
+    files                          generated files on disk: written, or compared
+    examples                       numbers in the examples of docstrings
+    functions_page                 the page that lists NumPy's and SciPy's functions
+    stubs                          type stubs of the package
 """

@@ -6,14 +6,14 @@ A kernel is made in some milliseconds, in which no other Python thread waits: LL
 In reading order; each imports only those above it:
 
     ir                             LLVM's intermediate representation: a function under construction, its values
-    mathematics                    vector functions, compiled once for a machine; what they compute
+    mathematics                    vector functions, each compiled once for a machine
     rows                           elementwise kernels from the texts of the op table: forward, reverse and tangent
     segments                       kernels of segments: many rows over the same elements in one loop
     store                          compiled code on disk: the cache between processes, and its announcements on stderr
-    python_calls                   functions of Python's C interface
-    translator                     the translator: functions of numbers as LLVM's text, without Numba's type inference
+    python_calls                   functions of Python's C interface, as LLVM's instructions
+    translator                     functions of numbers as LLVM's text, without Numba's type inference
     machine                        LLVM's passes, object code and the loader: from a finished function to an address
-    kernels                        a kernel by its row: from disk, or made now; its address
+    kernels                        the kernel of a row: loaded from disk, or made; its address
 
 It imports `ops`, `kernels` and `runtime`.
 """

@@ -12,10 +12,10 @@ In reading order; each imports only those above it:
     copy_tape                      a tape copied at one moment
     release                        what nothing refers to is freed
     memory                         the memory of a slot
-    slots                          slots as Python makes them
+    slots                          slots of Tensors
     tape                           the tape as Python sees it
     versions                       new versions of a buffer
-    views                          views of them
+    views                          views of slots
 
 It imports `kernels`, `runtime` and `codegen`.
 """

@@ -13,5 +13,5 @@ In reading order; each imports only those above it:
     tensor                         the class: a slot on a tape, memory, views
     anomaly                        `detect_anomaly`
     memory_order                   where the order of elements in memory is known
-    static_keys                    when two static values are the same
+    static_keys                    keys of static values: equal if no function can tell them apart
 """

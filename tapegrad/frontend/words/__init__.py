@@ -3,7 +3,7 @@
 In reading order; each imports only those above it:
 
     array_like                     types of arguments, for annotations
-    frames                         frames of the user's program
+    frames                         frames of the user's program in a traceback
     function_names                 full names of NumPy's and SciPy's functions, for messages
     call_site                      which function of NumPy's the program called, for messages
     derived_docs                   docstrings derived from those of similar functions

@@ -7,7 +7,7 @@ In reading order; each imports only those above it:
     pack                           a recording as arrays
     rules                          what must hold of a tape from a file beside the rules of `engine.inspection.verify`
     structures                     structures of arguments and results
-    unpack                         arrays as a tape that programs are bound from
+    unpack                         arrays of a file as a tape
     specializations                a program of a recording
     functions                      all that a compiled function has
 

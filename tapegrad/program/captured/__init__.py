@@ -4,20 +4,20 @@ Read `places`, `walk` and `reachable_state` first.
 
 In reading order; each imports only those above it:
 
-    code                           names in code
-    origin                         which code belongs to a library
+    code                           names that a code object mentions
+    origin                         origin of code: a library's, or the program's
     hidden                         references of compiled objects
-    paths                          by which names code comes to an object
-    places                         the places that are compared before each replay
-    ambient                        settings of the process
-    objects                        attributes of objects, and what they tell only when they are asked
-    methods                        special methods, by what may call them
+    paths                          paths by which code comes to an object
+    places                         captured references, and their comparisons
+    ambient                        settings of the process that library functions read
+    objects                        attributes of objects, and their answers to names
+    methods                        special methods, which operators and calls run unnamed
     tables                         tables of pandas, labelled arrays of xarray
-    walk                           the walk over what a function can see: what waits, what was found
-    object_visits                  what containers, arrays, modules, classes and objects lead to
-    function_visits                what functions, their variables and their descriptors lead to
+    walk                           the walk over all that a function can reach
+    object_visits                  visits of containers, arrays, modules, classes and objects
+    function_visits                visits of functions, their variables and descriptors
     reachable_state                the finished walk, and the kinds of values with their visits
-    captured_state                 what a recorded function sees beside its arguments
+    captured_state                 captured state: the finished walk, and whether anything has changed
 
 It imports the rooms below `program`.
 """

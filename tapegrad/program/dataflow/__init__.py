@@ -4,11 +4,11 @@ Read `follow` first.
 
 In reading order; each imports only those above it:
 
-    points_to                      what a value in a function's code may be
-    dataflow                       which arrays a function may read other than as operands
-    reader                         read the bytecode of code that is followed
-    container_functions            what the instructions that make containers, and reach into them
-    transfer_functions             what the instructions for variables, attributes, operators
+    points_to                      points-to sets: the objects that a value may be
+    dataflow                       dataflow analysis of a function
+    reader                         the reader of bytecode
+    container_functions            transfer functions of the bytecode that makes containers and reads them
+    transfer_functions             transfer functions of the bytecode for variables, attributes and calls
     follow                         which arrays a function may read other than as operands
 
 It imports `recording` and `captured`.

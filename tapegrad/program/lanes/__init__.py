@@ -4,7 +4,7 @@ A *lane* is the place of an instance in a block of them.
 
 In reading order; each imports only those above it:
 
-    layout                         where the lanes of a buffer lie, and views of them
+    layout                         positions of lanes in a buffer, and views of them
     widened_tape                   a tape that is made, not recorded
     widening                       a recording over lanes: its buffers, slots and instructions
     by_lane                        instructions that run lane by lane

@@ -12,5 +12,5 @@ In reading order; each imports only those above it:
     kinds                          the class of each kind
     workspace                      the memory of one execution
     workspace_image                workspaces that compiled code makes
-    handle                         what it knows a compiled function by
+    handle                         the native handle of a compiled function
 """

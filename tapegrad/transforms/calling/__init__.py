@@ -2,12 +2,12 @@
 
 In reading order; each imports only those above it:
 
-    argnums                        the arguments that are differentiated by
-    callables                      base classes of what is called without Python
-    numba_scalars                  what numbers are to them
+    argnums                        arguments to differentiate by, and their positions
+    callables                      base classes whose instances are called without Python
+    numba_scalars                  Numba's scalars for functions that run as Python
     njit_source                    functions of Numba's as Python functions
     reports                        what a replayed function says of itself: `watched`, `explain`
-    watching_cost                  a warning where comparisons take longer than the replay after them
+    watching_cost                  a warning where the comparisons cost more than the replay
     fast_path                      replays of calls with arrays and floats, in half a microsecond
-    known_paths                    the same where calls alternate
+    known_paths                    replays of calls that alternate between recordings
 """

@@ -3,7 +3,7 @@
 In reading order; each imports only those above it:
 
     entry_points                   calls of compiled functions with arrays and floats, in half a microsecond
-    frozen                         the recordings that they keep to
+    frozen                         functions pinned to their recordings
     compiled_results               where their results lie
     stored                         compiled functions from files
     compiled                       recorded functions as values

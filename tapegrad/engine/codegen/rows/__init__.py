@@ -2,7 +2,7 @@
 
 In reading order; each imports only those above it:
 
-    case                           one kernel of a row of the table, and the lines that its frame leads to
+    case                           one kernel of a row: its dtype, direction and lines
     functions                      vector functions, compiled once for a machine
     exponentials                   sums of exponentials
     adjacent_loops                 loops of them that kernels written by hand call

@@ -3,7 +3,7 @@
 In reading order; each imports only those above it:
 
     lanes                          numbers of several small matrices side by side in a register
-    lane_blocks                    copies of them
+    lane_blocks                    copies of matrices into lanes and back
     cholesky_lanes                 cholesky factors of stacks of small matrices, as many at once as there are lanes
     lu_lanes                       LU factors, solutions and inverses of stacks of small matrices
     determinants_lanes             determinants of stacks of small matrices from LU factors

@@ -2,17 +2,17 @@
 
 In reading order; each imports only those above it:
 
-    frame                          the frame
-    library                        numbers of the library loops and functions that kernels call by address through the
-    linking                        how functions become machine code
-    inlining                       how kernels' are compiled
+    frame                          the frame: the struct that a kernel reads
+    library                        numbers of library loops, which kernels call by address
+    linking                        machine code of functions, and its linking
+    inlining                       compilation of kernels: what is inlined
     llvm_types                     types for intrinsics
     library_calls                  calls of the emitter's loops, as a Numba intrinsic
     raw_memory                     loads, stores and calls by address
     matmul                         matrix products
-    lapack                         what kernels of matrices share: routines, copies, triangles
-    odometer                       a walk over their elements
-    segment_frame                  the frame of a segment, by numbers that `word_of` leads to words
-    status                         the statuses that a kernel returns; 0 is success, and any other ends the sweep
+    lapack                         LAPACK's routines, copies and triangles, which kernels of matrices share
+    odometer                       a walk over the elements of strided arrays
+    segment_frame                  the frame of a segment
+    status                         statuses that a kernel returns; 0 is success
     strided                        order and bounds of strided arrays
 """

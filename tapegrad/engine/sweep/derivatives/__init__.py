@@ -10,6 +10,6 @@ In reading order; each imports only those above it:
     bind_recording                 bind the instructions of a recording for replay
     subgraph                       the instructions between results and inputs, for Python
     reverse_segments               the reverse sweep over an eager tape in parts
-    tangent_reachability           which of the marked instructions a tangent sweep over an eager tape goes through
+    tangent_reachability           instructions that a tangent sweep goes through
     tangent                        tangent sweep over the eager tape
 """

@@ -3,9 +3,9 @@
 In reading order; each imports only those above it:
 
     selection                      select elements by index and by condition
-    choices                        build an array from several ones
+    choices                        arrays built from several, by numbers or conditions
     placement                      write elements in place
-    search                         where numbers belong among sorted ones
+    search                         positions of numbers in sorted arrays
     sets                           different elements
     array_api_sets                 different elements, by the functions of the array API
     sorting                        sorting, positions of extremes

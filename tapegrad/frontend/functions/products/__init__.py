@@ -6,7 +6,7 @@ In reading order; each imports only those above it:
     linalg                         matrix products
     generalized                    products of stacks of matrices and vectors
     subscripts                     subscripts of `einsum`
-    contraction                    plans of views and products that follow from them
+    contraction                    plans of contractions: views, and the products that follow
     einsum                         sums of products by subscripts
     products                       inner, outer and tensor products
     vectors                        cross products, traces

@@ -2,7 +2,7 @@
 
 In reading order; each imports only those above it:
 
-    lines                          what reductions and scans share: axes, lines along them
+    lines                          axes and lines, which reductions and scans share
     extremes                       the largest and the smallest
     reductions                     sums, means, products
     exponentials                   logarithms of sums of exponentials

@@ -4,7 +4,7 @@ In reading order; each imports only those above it:
 
     batch_fields                   many fits of one model: their state
     covariance                     covariances
-    batch_problems                 problems that come to lanes and leave them
+    batch_problems                 problems that enter lanes and leave them
     lanes                          small systems of equations
     batch_steps                    steps
     batch_sums                     sums over points
