@@ -20,7 +20,7 @@ _MAX_OPERANDS = 3
 
 
 def materialize(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
-    """Return a value as a Tensor. A float stands for that number in every element."""
+    """Return a cotangent as a Tensor; a float is broadcast to `shape`."""
     return from_array(np.full(shape, value, dtype), constant=True) if isinstance(value, float) else value
 
 

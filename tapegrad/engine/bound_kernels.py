@@ -1,4 +1,7 @@
-"""The kernels of bound rows: where a frame shows all that a kernel would have to ask, one that does not ask."""
+"""Kernel selection for bound instructions: the kernel specialised to the frame, or the general one.
+
+A frame shows contiguous and scalar operands, and which cotangents are written.
+"""
 
 import functools
 import itertools
@@ -29,7 +32,7 @@ def chosen(keys: np.ndarray, frames: np.ndarray, rows: np.ndarray) -> np.ndarray
     """
     parts = [slice(k, k + _AT_ONCE) for k in range(0, len(rows), _AT_ONCE)]
     patterns = np.zeros(len(rows), np.int64)
-    for part in parts:  # what is computed on the way stays in the cache
+    for part in parts:  # in parts, so that temporaries stay in the CPU cache
         patterns[part] = _patterns(keys[:, part], frames[rows[part]])
     op, dtype, direction = keys
     where = numbered([(op * len(DTYPE_NAMES) + dtype) * len(DIRECTIONS) + direction, patterns])

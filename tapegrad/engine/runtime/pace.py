@@ -1,4 +1,4 @@
-"""Work in the background that leaves Python to others again and again.
+"""Cooperative pauses of background threads, so that replays rarely wait for the GIL.
 
 While compiled code runs, a replay leaves Python's global lock to other threads, and afterwards it needs the lock to
 return. A thread that computes in Python keeps it for five milliseconds when asked for it. So a thread in the background
@@ -96,7 +96,7 @@ def with_pauses(items: Iterable[_T]) -> Iterator[_T]:
 
 
 def aside(work: Callable[[], _T]) -> _T:
-    """What a function returns that leaves Python to others all the time and cannot pause, such as a call of LLVM.
+    """Run a call that releases the GIL, such as LLVM's, and return its result.
 
     Called by a thread that works at a pace, it runs in a thread of lower priority: where they share a core, replays
     take most of it. The calling thread itself keeps its priority, for while it computes in Python replays may wait.
@@ -111,7 +111,7 @@ def aside(work: Callable[[], _T]) -> _T:
 
 
 def _do_aside(work: Callable[[], _T], found: "Future[_T]") -> None:
-    with contextlib.suppress(OSError):  # somebody does not allow it
+    with contextlib.suppress(OSError):  # not permitted: the thread keeps its priority
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
     try:
         found.set_result(work())

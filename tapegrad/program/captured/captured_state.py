@@ -1,4 +1,7 @@
-"""What a recorded function sees beside its arguments, so that a replay notices when something there has changed."""
+"""Captured state of a recorded function: the variables, containers and attributes that it can reach.
+
+They are compared before each replay.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any

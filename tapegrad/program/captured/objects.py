@@ -209,7 +209,7 @@ def is_holder(value: Any) -> bool:
 
 
 def _watch_absence(namespace: Any, missing: set[str], reach: Walk) -> None:
-    """Watch that no attribute comes to hide another: name by name, or all at once where that is less to look at."""
+    """Watch that no new attribute shadows another: by name, or the whole namespace where that is smaller."""
     if len(missing) > len(namespace):
         reach.watch(places.absence(namespace, frozenset(missing)))
     else:

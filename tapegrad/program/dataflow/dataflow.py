@@ -1,4 +1,4 @@
-"""Which arrays a function may read other than as operands: where values go, told from its bytecode.
+"""Dataflow analysis of bytecode: finds the captured arrays whose contents Python or NumPy may read.
 
 An array that is an operand of recorded instructions is read where it lies at each replay. What plain Python or NumPy
 computes from it, an element, a sum, a length, is the same number in every replay. So the code is followed from each

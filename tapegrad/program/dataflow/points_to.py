@@ -1,4 +1,4 @@
-"""What a value in a function's code may be: the objects that it leads to, and the parts and attributes of those."""
+"""Points-to sets of the values in bytecode: objects, their items and their attributes."""
 
 import inspect
 import types
@@ -27,7 +27,7 @@ _VIEWS = frozenset({
 
 
 class LocalContainer:
-    """A container or an iterator that the code itself makes.
+    """A container or iterator that the analysed code creates.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class LocalContainer:
 
 
 class BoundMethod:
-    """A function and what it is called with first, or a method of a container by its name."""
+    """A bound method: receiver and function (for containers, the method's name)."""
 
     def __init__(self, function: Any, owner: Any) -> None:
         self.function = function
@@ -51,11 +51,11 @@ class BoundMethod:
 
 
 class PropertyAccess(BoundMethod):
-    """A property of an owner: the function that is called when it is asked for."""
+    """A property access: receiver and getter."""
 
 
 class Local:
-    """A function that the code itself makes."""
+    """A function that it creates."""
 
     def __init__(self, code: types.CodeType) -> None:
         self.code = code
@@ -65,7 +65,7 @@ PointsTo = dict[int, Any]  # objects by their ids
 
 
 def lead(*objects: Any) -> PointsTo:
-    """The objects that can lead to an array."""
+    """Return the points-to set of these objects."""
     return {
         id(object_): object_
         for object_ in objects
@@ -74,7 +74,7 @@ def lead(*objects: Any) -> PointsTo:
 
 
 def joined(values: Iterable[PointsTo]) -> PointsTo:
-    """What any of some values leads to."""
+    """Return the union of points-to sets."""
     found: PointsTo = {}
     for value in values:
         found.update(value)
@@ -82,7 +82,7 @@ def joined(values: Iterable[PointsTo]) -> PointsTo:
 
 
 def parts(value: Any) -> Iterator[Any]:
-    """What a container holds, directly."""
+    """Yield the items of a container."""
     if isinstance(value, LocalContainer):
         yield from value.parts.values()
     elif isinstance(value, dict | types.MappingProxyType):
@@ -108,7 +108,7 @@ def part(value: Any, key: Any) -> PointsTo | None:
 
 
 def inside(value: Any) -> Iterator[Any]:
-    """What any code that gets a value may come to, directly: parts and attributes."""
+    """Yield all objects one step away: items, receiver, attributes."""
     yield from parts(value)
     if isinstance(value, BoundMethod):
         yield value.owner
@@ -136,7 +136,7 @@ def inside(value: Any) -> Iterator[Any]:
 
 
 def _contents(tensor: Any) -> tuple[np.ndarray, ...]:
-    """The array of a Tensor from outside; what a recording computes has none."""
+    """Return the array of an eager Tensor; a recorded one has none."""
     inner = tensor._tape is not None and tensor._tape.recording
     return () if inner else (tensor.data_or_traced(),)
 

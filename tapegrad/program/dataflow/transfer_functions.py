@@ -1,4 +1,4 @@
-"""What the instructions for variables, attributes, operators, calls and jumps do to the values on the stack."""
+"""Transfer functions of the bytecode for variables, attributes, operators, calls and jumps."""
 
 import dis
 import sys

@@ -38,7 +38,7 @@ def fusion_of(fuse: bool | None) -> str:
 
 
 def saving(stream: InstructionStream) -> float:
-    """Nanoseconds of a replay that fusion may save: what rows cost that could be in segments."""
+    """Estimate what fusion saves per replay, in ns: the cost of the instructions that can join segments."""
     kinds = kernel_table.op_words(np.maximum(stream.op, 0))[:, OP_KIND]
     able = (stream.op != NONE) & ((kinds == ELEMENTWISE) | (kinds == BROADCAST_SUM))
     if able.sum() < 2:
@@ -71,7 +71,9 @@ class Waiting:
         self.replays = min(int(_COMPILING / each) // 2 + 2, _MOST) if each else 0
 
     def ask(self) -> int:
-        """So many replays are over; after how many others somebody wants to be asked once more.
+        """Time replays on the first call, request fusion in the background on later ones.
+
+        Returns the replays until the next call, 0 for never.
 
         The second time fusion pays. By then half of the replays have shown how long each takes.
         """

@@ -1,4 +1,4 @@
-"""A recording over lanes: every buffer that depends on what differs between instances has as many of them as lanes."""
+"""Batching of a recording: every buffer that depends on a batched input gets a lane axis."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Where cotangents come to be in a reverse stream: who reaches each of them first, and what is handed on in place."""
+"""Cotangent flow of a reverse stream: the first writer of each cotangent, and those passed on without a copy."""
 
 from collections.abc import Sequence
 

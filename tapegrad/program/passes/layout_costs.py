@@ -1,4 +1,4 @@
-"""What rows cost by how their operands lie: enough to tell a layout from a better one."""
+"""Cost model of memory layouts: the time of an instruction by the strides of its operands."""
 
 import math
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""The handle of a compiled function: the words that compiled code and C call it by, and what they lead to."""
+"""Native handle of a compiled function: the struct that compiled code and C receive, and its memory."""
 
 import ctypes
 import weakref

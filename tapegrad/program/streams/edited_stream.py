@@ -1,4 +1,4 @@
-"""A stream made of bound rows: some of them several times with other words, and rows of no op between."""
+"""Builder of streams from bound instructions: repeats them with other fields, inserts kernels without an op."""
 
 from collections.abc import Mapping
 

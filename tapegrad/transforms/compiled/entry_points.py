@@ -1,4 +1,4 @@
-"""The short way to call a compiled function from Python: one function of C that tries all ways of it."""
+"""C entry point of a compiled function: tries its specializations in turn."""
 
 import functools
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _NO_STATE = CapturedState(())
 
 
 class EntryPoints:
-    """What calls of a compiled function with arrays and floats alone need.
+    """C entry points of a compiled function, by the types of the arguments (arrays and floats only).
 
     Parameters
     ----------
@@ -43,7 +43,10 @@ class EntryPoints:
         return [way for way in found if way is not None]
 
     def path(self, args: tuple[Any, ...]) -> Path | None:
-        """The short way of calls with arguments of these types; it returns `None` where it does not serve."""
+        """Return the entry point for arguments of these types, or `None`.
+
+        Its calls return `None` if no specialization applies.
+        """
         kinds = tuple(map(type, args))
         plain = len(kinds) == len(self._handle.inputs) and TRACED.issuperset(kinds)
         if not plain or not self._ways:
@@ -71,13 +74,13 @@ def _array_way(
 
 
 def _is_plain(part: Any, view: View) -> bool:
-    """Whether a part of what is returned is an array of the engine's, or a scalar where it has no dimensions."""
+    """Return whether a leaf is an array (0-d: a NumPy scalar) of the recorded shape and dtype."""
     kind = np.ndarray if view.shape else np.generic
     return isinstance(part, kind) and (part.shape, part.dtype) == (view.shape, view.dtype)
 
 
 def _is_in_order(way: Specialization, views: Sequence[View], sources: Sequence[Source]) -> bool:
-    """Whether a program takes the arguments as they stand, and its other arrays are the results as they stand."""
+    """Return whether the bindings are exactly the arguments, then the results."""
     given, bindings = way.program.given, way.program.bindings
     places = [(source.binding, source.offset) for source in sources]
     looks = [(view.shape, view.dtype) for view in views]

@@ -1,4 +1,4 @@
-"""A function as it was when it was compiled: its recordings, to which none is added, and no look at what it sees."""
+"""A function pinned to its recordings: after `compile` it records nothing, and captured state is not checked."""
 
 import functools
 from collections.abc import Callable, Sequence

@@ -101,7 +101,10 @@ class Mapped:
 
     @property
     def looks(self) -> Any:
-        """What tells calls with plain arrays apart that are not computed by the same programs; `None` for others."""
+        """Return the cache key of a call with plain arrays: shape, dtype and "is unbatched" of each leaf.
+
+        `None` for other calls.
+        """
         if self.positional < len(self.counts) or any(type(leaf) is not np.ndarray for leaf in self.leaves):
             return None
         if any(definition is not LEAF for definition in self._definitions):

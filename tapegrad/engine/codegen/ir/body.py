@@ -265,7 +265,7 @@ class Body:
             yield
 
     def phi(self, type_: Type, **incoming: Value) -> Value:
-        """The value by the block that this one was reached from."""
+        """Emit a phi: one incoming value for each predecessor block."""
         pairs = ", ".join(f"[ {value.text}, %{block} ]" for block, value in incoming.items())
         return self.load(type_, f"phi {type_} {pairs}")
 
@@ -290,7 +290,7 @@ class Body:
 
     @contextlib.contextmanager
     def when_leaving(self, condition: Value) -> Iterator[None]:
-        """The same for what leaves the function."""
+        """Emit a conditional block that ends in a return."""
         inside, after = self.fresh("then"), self.fresh("after")
         self.do(f"br {condition}, label %{inside}, label %{after}")
         self.begin(inside)

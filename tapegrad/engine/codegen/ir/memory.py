@@ -52,7 +52,7 @@ def pointer_word(base: Value, index: int) -> Value:
 
 
 def load(place: Value, type_: Type, mask: Value | None = None, missing: Value | None = None) -> Value:
-    """A vector or an element; in the lanes where the mask is false what is `missing`, and there nothing is read."""
+    """Load a vector or an element. Masked-off lanes are not read, and hold `missing` (zero by default)."""
     if mask is None:
         return place.body.load(type_, f"load {type_}, {place}, align {type_.bytes}")
     body = place.body

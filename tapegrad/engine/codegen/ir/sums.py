@@ -17,7 +17,7 @@ TOTAL = Type("double")
 
 
 class Total(NamedTuple):
-    """What has been added up, and what was lost by rounding; lane by lane."""
+    """A compensated sum in each lane: total and rounding error (Neumaier 1974)."""
 
     sum: Value
     lost: Value

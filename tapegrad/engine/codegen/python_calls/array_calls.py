@@ -1,4 +1,4 @@
-"""Python functions around compiled ones that work on arrays in a workspace: all that a call does, in one function.
+"""C entry points of replays for Python callers: check arguments, take a workspace, run the program, return arrays.
 
 Such a function takes arrays and floats, and returns new arrays. It asks whether the arguments are of the expected types
 and whether all else is as before, takes a workspace, makes arrays for the results, has them computed without the global

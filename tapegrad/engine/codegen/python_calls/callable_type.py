@@ -1,4 +1,4 @@
-"""Base classes whose instances are called without Python: by a function that they keep, if that returns something.
+"""Types whose call slot runs a C function first, and a Python method if that returns `None`.
 
 ``instance(*args)`` is ``instance._fast(*args)``. Where there are keywords, where the mode of the thread says so, where
 there is no such function yet or where it returns `None`, it is ``instance._general(args, kwargs)``.

@@ -43,7 +43,7 @@ INLINE: dict[str, Callable[..., Value]] = {
     **{name: getattr(operations, name) for name in (
         "absolute", "sqrt", "square", "floor", "ceil", "rint", "trunc", "copysign",
     )},
-    # Of a NaN the one says all, in the other it is passed over.
+    # maximum and minimum propagate NaN, fmax and fmin ignore it
     "maximum": lambda x, y: select((x >= y) | is_nan(x), x, y),
     "minimum": lambda x, y: select((x <= y) | is_nan(x), x, y),
     "fmax": lambda x, y: select((x >= y) | is_nan(y), x, y),

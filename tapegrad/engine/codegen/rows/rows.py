@@ -93,7 +93,10 @@ def _are_apart(case: Case, body: Body, j: int, k: int) -> Value:
 
 
 def _choice(case: Case, name: str, together: str, apart: str) -> Body:
-    """The kernel that looks whether all cotangents are wanted, and can be added to in one loop."""
+    """Emit the dispatcher of a reverse kernel.
+
+    One loop if all cotangents are wanted and no two partly overlap, else a loop each.
+    """
     body, wanted = case.begin(name), case.op.differentiable_operands
     conditions = [_is_wanted(body, j) for j in wanted]
     conditions += [_are_apart(case, body, j, k) for j, k in itertools.combinations(wanted, 2)]

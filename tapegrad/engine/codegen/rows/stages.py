@@ -1,4 +1,4 @@
-"""Expressions cut at the calls of library loops, which take blocks in memory and give one."""
+"""Expressions split at their calls of NumPy and SciPy loops, whose operands and result are blocks in memory."""
 
 import ast
 import copy

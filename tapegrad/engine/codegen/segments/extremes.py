@@ -14,7 +14,7 @@ from tapegrad.engine.codegen.segments.segment import TIES
 
 
 class Joining(NamedTuple):
-    """How elements become one.
+    """A reduction: its identity element and its binary function.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Segments of longer lines: a loop over whole vectors first, then over what is left under masks.
+"""Long segments: an unmasked loop over whole vectors, masked iterations for the tail and for vectors with a NaN.
 
 Each count has masks of its own. With sums the loop goes in blocks, as the kernels of rows do, for the order of
 additions is part of the result. Contributions to overlapping lines stay in registers: what belongs to later elements
@@ -20,7 +20,7 @@ from tapegrad.engine.kernels.lines.accumulate import BLOCK
 
 
 class _LongVectorIndex(VectorIndex):
-    """The values that a turn was handed on by the one before, and those for the next one, in the order of their use.
+    """One iteration: loop-carried values of the previous one, and those for the next, in order of use.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class _LongVectorIndex(VectorIndex):
 
 
 class Long(Shape):
-    """A loop over vectors."""
+    """Emitter of the loop over vectors."""
 
     def __init__(self, body: Body, segment: Segment) -> None:
         super().__init__(body, segment)
@@ -76,14 +76,14 @@ class Long(Shape):
         self._whole = self._whole_vectors()
 
     def _whole_vectors(self) -> Value:
-        """Where the last vector ends that all lines have."""
+        """Return the end of the last vector that is full in every line."""
         shortest = self._counts[0]
         for each in self._counts[1:]:
             shortest = self._smaller(each, shortest)
         return shortest & -self.lanes
 
     def _find_shifted(self) -> list[Value]:
-        """For each contribution to a later element the vector that does not change anything."""
+        """Return the identity (-0.0) of each contribution shifted to later elements."""
         found = [
             line
             for _, line, stored in self.segment.additions
@@ -94,14 +94,14 @@ class Long(Shape):
     def emit(self) -> None:
         for number, line in enumerate(self.segment.lines):
             if line.address >= 0:
-                self.address(number)  # read here, and not in each turn
+                self.address(number)  # load the address before the loop, not in each iteration
         addresses = [self.word_of_address(number) for number in self.segment.sums]
         joined = [self.word_of_address(number) for number in self.segment.joined]
         self._load_singles()
         shifted = self._shifted
         carried = [self._nothing_joined(row) for row in self.joining] + shifted
         first = self._start
-        if shifted:  # what the turn before hands on has to be computed once more
+        if shifted:  # start a vector early: it computes the values carried into the first iteration
             first = self.body.either(self._start.equal(0), self._start, self._start - self.lanes)
         if not self.sums:
             self._bring(joined, self._over(first, self._stop, carried))
@@ -126,7 +126,7 @@ class Long(Shape):
         return self.body.constant(self.type_of(row.reduced_to), JOININGS[row.joining].nothing)
 
     def _bring(self, addresses: Sequence[Value], found: Sequence[Value]) -> None:
-        """Join what became of whole lines with what is in memory."""
+        """Combine the results of the loop with those in memory."""
         for row, address, value in zip(self.joining, addresses, found, strict=False):
             total = JOININGS[row.joining].of_lanes(value)
             store(self.joined(row, total, partial(load, address, total.type)), address)
@@ -135,7 +135,7 @@ class Long(Shape):
         return self.body.either(a < b, a, b)
 
     def _load_singles(self) -> None:
-        """Load single elements before the loop."""
+        """Load scalars before the loop."""
         summed = {each.line for each in self.sums} | {row.reduced_to for row in self.joining}
         self.singles = {
             number: self.single(number)
@@ -144,7 +144,7 @@ class Long(Shape):
         }
 
     def _over(self, first: Value, end: Value, carried: list[Value]) -> list[Value]:
-        """Emit the loop over vectors; what the last turn hands on.
+        """Emit the loop over vectors; return the loop-carried values after it.
 
         Turns in which all lanes have elements are gone through hastily, in a loop of their own that a turn with a
         result that is NaN leaves: it is gone through once more, with care.
@@ -164,7 +164,7 @@ class Long(Shape):
         return turn.values
 
     def _hasty_turns(self, turn: Turn, end: Value, begun: Value | None) -> Turn:
-        """Emit the loop over turns that are right without care; the first one that is not."""
+        """Emit the unmasked loop; return the iteration at which it stops: the tail, or a NaN."""
         body = self.body
         end = end if begun is None else body.either(begun, end, turn.index)
         with body.carrying(turn.index, end, self.lanes, turn.values) as unmasked:

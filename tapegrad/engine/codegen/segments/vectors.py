@@ -1,4 +1,4 @@
-"""What segments of one vector and those of many have in common: lines in memory, and their elements at one place."""
+"""Code shared by short and long segments: loads, stores and reductions at one vector index."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 

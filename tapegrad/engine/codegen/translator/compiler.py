@@ -163,7 +163,7 @@ def inline_njit(function: Callable[..., Any]) -> Any:
 
 
 def shared_njit(function: Callable[..., Any]) -> Any:
-    """The same for what is large and called by many entry points: it is not compiled once more in each of them."""
+    """Compile a large helper once, and link it to its callers instead of inlining it."""
     return _helper(function, SharedPartCompiler)
 
 

@@ -1,4 +1,4 @@
-"""Values that are handed on if nothing is wrong with them: the status of a kernel, for rules on Tensors."""
+"""Checked copy: the kernel copies its operand, or fails with NOT_DIFFERENTIABLE if any flag is set."""
 
 from typing import Any
 

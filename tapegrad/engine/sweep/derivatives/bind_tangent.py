@@ -24,7 +24,7 @@ def is_linear_in(header, op, j):
 
 @inline_njit
 def _tangent_or_primal(header, op, slot, j):
-    """What a linear op's forward kernel is given in place of the primal of operand j."""
+    """Return the address of operand j's tangent if the op is linear in it, else of its primal."""
     if slot < 0:
         return 0
     return cotangent_address(header, slot) if is_linear_in(header, op, j) else primal_address(header, slot)

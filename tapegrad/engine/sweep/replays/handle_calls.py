@@ -131,7 +131,7 @@ def plug(handle, way, workspace, addresses):
     for k in range(load_i64(workspace, BINDING_COUNT)):
         binding = bindings + 8 * BINDING_WORDS * k
         address = _port_address(handle, way, workspace, addresses, k)
-        # Where they led before, they lead still; but rows of a Jacobian go to one place after the other
+        # skip ports whose address has not changed, but never those of a Jacobian: each row moves them
         if load_i64(binding, PORT_ADDRESS) != address or load_i64(binding, PORT_ROW_BYTES) != 0:
             store_i64(binding, PORT_ADDRESS, address)
             place(binding, address)

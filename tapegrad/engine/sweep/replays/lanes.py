@@ -319,7 +319,7 @@ def _fill(job, workspace, saved, statuses, first, stop):
 
 @inline_njit
 def _try_lanes(job, workspace, saved, statuses, first, stop):
-    """Run some lanes, the others with what one of them has; a status, 0 if none of them is left to be tried."""
+    """Run lanes [first, stop), all others filled with copies of one. Return the status, 0 if none is pending."""
     if _first_wanted(statuses, first, stop) < 0:
         return np.int64(0)
     _fill(job, workspace, saved, statuses, first, stop)
@@ -369,7 +369,7 @@ def run_lanes(job, workspace, statuses):
     if _try_lanes(job, workspace, saved, statuses, np.int64(0), lanes) != 0:
         _find_failing(job, workspace, saved, statuses)
         status = _try_lanes(job, workspace, saved, statuses, np.int64(0), lanes)
-        for lane in range(lanes if status != 0 else 0):  # they fail together, and each of them alone does not
+        for lane in range(lanes if status != 0 else 0):  # the block fails, no single lane does: fail all
             if _is_wanted(statuses, lane):
                 store_i64(statuses, lane, status)
     _fill(job, workspace, saved, statuses, np.int64(0), np.int64(0))

@@ -49,7 +49,7 @@ from tapegrad.engine.tape.fields.layout import F32
     INPUTS,  # how many of the ports the caller gives; the others are outputs and gradients
     CHUNK,  # seeds of a forward Jacobian for which the second stream runs at once; 0: it does not run
     WRT,  # inputs by which that is: so many rows of the second stream begin it and end it
-    LEFT,  # replays that are left until somebody wants to be asked; 0: nobody wants to
+    LEFT,  # replays until the fusion policy is consulted; 0: never
 ) = range(16)
 PROGRAM_WORDS = 16
 
@@ -135,7 +135,7 @@ def run_stream(program, stream, count):
 
 @inline_njit
 def _is_due(program):
-    """Whether somebody wants to be asked before this replay."""
+    """Count down this replay; return whether to consult the fusion policy before it."""
     left = load_i64(program, LEFT)
     if left == 0:
         return False

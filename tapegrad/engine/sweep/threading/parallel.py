@@ -82,7 +82,7 @@ def _same_loops(frame, j, k):
 
 @inline_njit
 def _entangled(frame):
-    """Whether two operands' cotangents overlap in such a way that two chunks could add to one element."""
+    """Return whether two chunks could race on an element, because two operands' cotangents overlap."""
     for j in range(2):
         for k in range(j + 1, 3):
             both = has_cotangent(frame, j) and has_cotangent(frame, k)

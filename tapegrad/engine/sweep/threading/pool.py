@@ -54,7 +54,9 @@ BLOCK_BYTES = _THREAD + _THREAD_BYTES * MOST_THREADS
 # Nanoseconds.
 _HELPER_SPINS = 200_000  # before it sleeps: about what it costs to wake it, several times over
 _CALLER_SPINS = 20_000
-_PREEMPTED = 50_000  # between two looks at the clock: somebody else had the processor
+_PREEMPTED = (
+    50_000  # `_PREEMPTED_NS`: a longer gap between two clock reads means that the thread was descheduled
+)
 _CREDIT = (
     4_000_000  # the most that helpers can have gained before they lose time: one turn of another process
 )

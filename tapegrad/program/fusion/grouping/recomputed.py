@@ -1,4 +1,4 @@
-"""What segments read of earlier ones is computed once more where that takes no longer than memory.
+"""Rematerialization: a segment recomputes a cheap value of an earlier segment instead of loading it.
 
 A table that is gone through twice, for its largest elements and then for their derivatives, would have to be stored in
 between. Where arithmetic leads to it from what is in memory anyway, all that read it compute it themselves, and nobody

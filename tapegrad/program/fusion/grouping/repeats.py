@@ -1,4 +1,4 @@
-"""Stretches of a stream that repeat: a loop that was unrolled.
+"""Repeated subsequences of a stream (unrolled loops), grouped alike so that their segment is compiled once.
 
 Groups that are found in the same place of each repetition become the same segment, which is compiled once.
 """
@@ -47,7 +47,7 @@ def _kinds(rows: Sequence[Row]) -> np.ndarray:
 
 
 def form_of(rows: Sequence[Row], before: Sequence[set[int]], blocks: Blocks) -> tuple[object, ...]:
-    """What parts of a stream share that are the same but for where their operands lie.
+    """Return a key of the rows that does not depend on addresses: kinds, operand numbers, overlaps, dependences.
 
     Operands are numbered in the order in which they are met. Beside that it matters which of them overlap, and how.
     """

@@ -17,7 +17,7 @@ def is_held(batch, j, lane):
 
 @inline_njit
 def _hold(batch, lane):
-    """Take what bounds hold out of a lane's system."""
+    """Remove the parameters at an active bound from a lane's linear system: unit row and column, zero step."""
     for j in range(batch.k):
         if is_held(batch, j, lane):
             for c in range(batch.k):
