@@ -25,8 +25,8 @@ _kept: list[Any] = []  # what compiled code refers to
 def callable_types(name: str, thread: Any, entered: list[Any], *flags: str) -> list[Any]:
     """Return such classes, which differ in what they ask the mode of the thread for.
 
-    They are compiled when an instance is called for the first time: its class, and those that inherit from the same
-    one, get their slot then.
+    They are compiled when the first instance is made: its class, and those that inherit from the same one, get their
+    slot then.
 
     Parameters
     ----------
@@ -61,31 +61,33 @@ def callable_types(name: str, thread: Any, entered: list[Any], *flags: str) -> l
 
 
 def _made(name: str, flag: str, addresses: Callable[[], dict[str, int]]) -> Any:
-    """Return a class whose first call puts the compiled function in the place of this one."""
+    """Return a class whose first instance gives it, and those that inherit from it, the compiled function."""
+    ready: set[type] = set()
 
-    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807  what Python calls a call
-        if not set_call_slots(base, addresses()[flag]):
-            return self._general(args, kwargs)
-        return self(*args, **kwargs)
+    def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:  # noqa: N807  as Python names them
+        if cls not in ready:
+            set_call_slots(base, addresses()[flag])
+            ready.add(cls)
+        return object.__new__(cls)
 
-    base: Any = type(f"Unless{flag.title()}", (), {"__slots__": (), "__module__": name, "__call__": __call__})
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807  where no slot is known
+        return self._general(args, kwargs)
+
+    members = {"__slots__": (), "__module__": name, "__new__": __new__, "__call__": __call__}
+    base: Any = type(f"Unless{flag.title()}", (), members)
     return base
 
 
-def set_call_slots(base: type, address: int) -> bool:
+def set_call_slots(base: type, address: int) -> None:
     """Let the interpreter call instances of a class, and of those that inherit from it, by a function of C.
 
-    Returns whether the slot is where it is expected to be: behind what all classes with a method `__call__` of
-    Python's have in common.
+    Where the slot is not where it is expected, they are called by their method `__call__`.
     """
-    if not is_call_slot_known():
-        return False
-    waiting = [base]
+    waiting = [base] if is_call_slot_known() else []
     while waiting:
         cls = waiting.pop()
         ctypes.c_int64.from_address(id(cls) + TYPE_CALL).value = address
         waiting += type.__subclasses__(cls)
-    return True
 
 
 def _define_call(module: Module, flag: str) -> None:
