@@ -124,13 +124,6 @@ def _check_python(memory: _Memory) -> _Checked:
     yield "the items of a tuple", memory.words(id(items) + TUPLE_ITEMS, 2) == [id(each) for each in items]
 
 
-@functools.cache
-def is_call_slot_known() -> bool:
-    """Return whether classes have the function that calls an instance at `TYPE_CALL`."""
-    with _Memory() as memory:
-        return _is_call_slot(memory)
-
-
 def _is_call_slot(memory: _Memory) -> bool:
     """Compare classes that have a method `__call__` with those that inherit a function of C, and one of neither."""
     by_method = [type("", (), {"__call__": lambda self: None}) for _ in range(2)]

@@ -16,7 +16,7 @@ from tapegrad.engine.codegen.python_calls.fast_calls import python_function
 from tapegrad.engine.codegen.python_calls.python_code import (
     NULL,
     Code,
-    ExternalFunction,
+    ExternalObjects,
     Module,
     compiled,
     word,
@@ -51,7 +51,7 @@ _VALUED = 1  # the workspace's value comes first
 _TOGETHER = 2  # the arrays are in a tuple of their own
 
 _DATA, _NUMBER = ARRAY_DATA // 8, FLOAT_VALUE // 8  # words of an array and of a float
-_OUTSIDE = ExternalFunction(
+_OUTSIDE = ExternalObjects(
     none=None, true=True, array=np.ndarray, float64=np.dtype(np.float64), address="address", value="value"
 )
 

@@ -12,12 +12,12 @@ from typing import Any
 from tapegrad.engine.codegen.python_calls.python_code import (
     NULL,
     Code,
-    ExternalFunction,
+    ExternalObjects,
     Module,
     compiled,
     word,
 )
-from tapegrad.engine.runtime.object_layouts import TYPE_CALL, is_call_slot_known
+from tapegrad.engine.runtime.object_layouts import TYPE_CALL
 
 _kept: list[Any] = []  # what compiled code refers to
 
@@ -49,7 +49,7 @@ def callable_types(name: str, thread: Any, entered: list[Any], *flags: str) -> l
 
     @functools.cache
     def addresses() -> dict[str, int]:
-        outside = ExternalFunction(
+        outside = ExternalObjects(
             none=None, false=False, thread=thread, entered=entered, fast="_fast", general="_general", mode="mode",
             **{flag: flag for flag in flags},
         )  # fmt: skip
@@ -66,11 +66,11 @@ def _made(name: str, flag: str, addresses: Callable[[], dict[str, int]]) -> Any:
 
     def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:  # noqa: N807  as Python names them
         if cls not in ready:
-            set_call_slots(base, addresses()[flag])
+            _set_call_slots(base, addresses()[flag])
             ready.add(cls)
         return object.__new__(cls)
 
-    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807  where no slot is known
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807  for who asks for it by name
         return self._general(args, kwargs)
 
     members = {"__slots__": (), "__module__": name, "__new__": __new__, "__call__": __call__}
@@ -78,12 +78,9 @@ def _made(name: str, flag: str, addresses: Callable[[], dict[str, int]]) -> Any:
     return base
 
 
-def set_call_slots(base: type, address: int) -> None:
-    """Let the interpreter call instances of a class, and of those that inherit from it, by a function of C.
-
-    Where the slot is not where it is expected, they are called by their method `__call__`.
-    """
-    waiting = [base] if is_call_slot_known() else []
+def _set_call_slots(base: type, address: int) -> None:
+    """Let the interpreter call instances of a class, and of those that inherit from it, by a function of C."""
+    waiting = [base]
     while waiting:
         cls = waiting.pop()
         ctypes.c_int64.from_address(id(cls) + TYPE_CALL).value = address

@@ -15,7 +15,7 @@ from tapegrad.engine.codegen.python_calls.fast_calls import python_function
 from tapegrad.engine.codegen.python_calls.python_code import (
     NULL,
     Code,
-    ExternalFunction,
+    ExternalObjects,
     Module,
     compiled,
     word,
@@ -34,7 +34,7 @@ _ROW_WORDS = 1 + _OPERANDS
 _DESCR_GET = 54  # Py_tp_descr_get of Python's C interface
 _EQUAL = 2  # Py_EQ
 _SAME, _RAISED = word(1), word(-1)  # results beside NULL, where there is a difference
-_OUTSIDE = ExternalFunction(true=True, false=False, exception=Exception, array=np.ndarray)
+_OUTSIDE = ExternalObjects(true=True, false=False, exception=Exception, array=np.ndarray)
 # Words of NumPy's array object, the second and the last of which are integers of 32 bits; its flag of contiguous ones.
 _DATA, _NDIM, _EXTENTS = ARRAY_DATA // 8, ARRAY_NDIM // 8, ARRAY_EXTENTS // 8
 _DTYPE, _FLAGS = ARRAY_DESCR // 8, ARRAY_FLAGS // 8

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba import types
 
-from tapegrad.engine.codegen.python_calls.python_code import ExternalFunction, Module, compiled
+from tapegrad.engine.codegen.python_calls.python_code import ExternalObjects, Module, compiled
 
 _I64, _I32, _F64 = ir.IntType(64), ir.IntType(32), ir.DoubleType()
 _FASTCALL = 0x80  # METH_FASTCALL of Python's C interface
@@ -25,7 +25,7 @@ _FASTCALL = 0x80  # METH_FASTCALL of Python's C interface
 _RETURNED = (types.int64, types.boolean, types.none)
 
 
-_EXCEPTIONS = ExternalFunction(TypeError=TypeError, SystemError=SystemError)
+_EXCEPTIONS = ExternalObjects(TypeError=TypeError, SystemError=SystemError)
 _ROOM = 128  # words that a function which returns a tuple can write
 
 

@@ -35,7 +35,7 @@ def word(value: int) -> Any:
     return ir.Constant(I64, value)
 
 
-class ExternalFunction:
+class ExternalObjects:
     """What code refers to by addresses that are others in each process: words that are filled when it is loaded.
 
     Parameters
@@ -55,7 +55,7 @@ class ExternalFunction:
 class Module(ir.Module):
     """A module that refers to what is outside of it by words that are filled when it is loaded."""
 
-    def __init__(self, outside: ExternalFunction) -> None:
+    def __init__(self, outside: ExternalObjects) -> None:
         super().__init__("python")
         self.triple = binding.get_default_triple()
         self.outside = outside
@@ -213,7 +213,7 @@ class Loop:
 
 
 def compiled(
-    name: str, define: Callable[[Module], None], outside: ExternalFunction, *functions: str
+    name: str, define: Callable[[Module], None], outside: ExternalObjects, *functions: str
 ) -> list[int]:
     """The addresses of some functions of a module, compiled or taken from the cache folder; they live for ever.
 
@@ -245,13 +245,13 @@ def _machine() -> Any:
     return binding.Target.from_default_triple().create_target_machine(opt=1)
 
 
-def _file_name(name: str, outside: ExternalFunction) -> str:
+def _file_name(name: str, outside: ExternalObjects) -> str:
     """Name of the file that holds a module; the folder is of these sources, and of the size of Python's objects."""
     state = repr((binding.llvm_version_info, binding.get_default_triple(), TUPLE_ITEMS, outside.names))
     return f"python.{name}.{hashlib.sha256(state.encode()).hexdigest()[:16]}.o"
 
 
-def _object_code(define: Callable[[Module], None], outside: ExternalFunction) -> bytes:
+def _object_code(define: Callable[[Module], None], outside: ExternalObjects) -> bytes:
     thread_stack.require()
     module = Module(outside)
     define(module)

@@ -98,7 +98,7 @@ class Expressions:
         joined: bool = False,
         unmasked: bool = False,
     ) -> None:
-        self._hasty = unmasked
+        self._unmasked = unmasked
         self._body, self._type, self._read = body, type_, read
         sines, cosines = _arguments("sin", nodes), _arguments("cos", nodes)
         self._both = sines | cosines if joined else sines & cosines
@@ -150,10 +150,10 @@ class Expressions:
         return self._multiplied(factor, self.value(node))
 
     def _multiplied(self, x: Value, y: Value) -> Value:
-        return x * y if self._hasty else masked_multiply(x, y)
+        return x * y if self._unmasked else masked_multiply(x, y)
 
     def _divided(self, x: Value, y: Value) -> Value:
-        return x / y if self._hasty else masked_divide(x, y)
+        return x / y if self._unmasked else masked_divide(x, y)
 
     def along(self, node: ast.expr, tangent: Value) -> Value:
         """The same for a tangent: as partials that were computed before are applied to several of them."""

@@ -24,7 +24,7 @@ class _LongVectorIndex(VectorIndex):
 
     Parameters
     ----------
-    hasty
+    unmasked
         Whether zero times inf may be NaN.
     """
 
@@ -152,7 +152,7 @@ class Long(Shape):
         body = self.body
         with body.carrying(first, end, self.lanes, carried) as turn:
             begun = (turn.index >= self._start) if self._shifted else None
-            unmasked = self._hasty_turns(turn, self._smaller(end, self._whole), begun)
+            unmasked = self._unmasked_loop(turn, self._smaller(end, self._whole), begun)
             masked, whole = body.fresh("masked"), body.fresh("whole")
             body.do(f"br {unmasked.index < end}, label %{masked}, label %{whole}")
             body.begin(whole)
@@ -160,10 +160,10 @@ class Long(Shape):
             body.begin(masked)
             place = _LongVectorIndex(self, unmasked, self._masks(unmasked.index), begun)
             place.end()
-            turn.index, turn.following = unmasked.index, place.following  # on behind the careful one
+            turn.index, turn.following = unmasked.index, place.following  # on behind the masked one
         return turn.values
 
-    def _hasty_turns(self, turn: Turn, end: Value, begun: Value | None) -> Turn:
+    def _unmasked_loop(self, turn: Turn, end: Value, begun: Value | None) -> Turn:
         """Emit the unmasked loop; return the iteration at which it stops: the tail, or a NaN."""
         body = self.body
         end = end if begun is None else body.either(begun, end, turn.index)

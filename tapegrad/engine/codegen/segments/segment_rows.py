@@ -141,11 +141,11 @@ class Rows:
     def __init__(self, body: Body, segment: Segment, lanes: int) -> None:
         self._body, self._segment, self._lanes = body, segment, lanes
         self._joined = joins_sine_and_cosine(segment)
-        self._hasty = False
+        self._unmasked = False
 
     def emit(self, lines: Lines, unmasked: bool = False) -> None:
         """Emit every row for the elements at one place. `unmasked`: zero times inf may be NaN."""
-        self._hasty = unmasked
+        self._unmasked = unmasked
         for row in with_pauses(self._segment.rows):
             _WAYS[row.way](self, row, lines)
 
@@ -156,7 +156,7 @@ class Rows:
             return lines.read(row.primals[_NAMES.index(name)])
 
         nodes = [parse(text) for text in texts(op_of(row.op), row.way)]
-        return Expressions(self._body, type_, read, nodes, joined=self._joined, unmasked=self._hasty)
+        return Expressions(self._body, type_, read, nodes, joined=self._joined, unmasked=self._unmasked)
 
     def forward(self, row: SegmentRow, lines: Lines) -> None:
         value = self._expressions(row, lines).value(parse(primal_of(op_of(row.op))))

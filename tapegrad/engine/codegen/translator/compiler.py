@@ -135,7 +135,7 @@ def make_ready(*functions: Callable[..., Any]) -> None:
             compile_()
 
 
-_FINALISERS: list[Callable[[], Any]] = []
+_FINALISERS: list[Callable[..., Any]] = []
 
 
 def called_by_finalisers(*functions: Callable[..., Any]) -> None:
@@ -143,14 +143,14 @@ def called_by_finalisers(*functions: Callable[..., Any]) -> None:
 
     Whatever is finalised was made by an entry point.
     """
-    _FINALISERS.extend(vars(function)["compile"] for function in functions)
+    _FINALISERS.extend(functions)
 
 
 def _make_finalisers_ready() -> None:
     if _FINALISERS:
         with compiling:
             while _FINALISERS:
-                _FINALISERS.pop()()
+                make_ready(_FINALISERS.pop())
 
 
 def inline_njit(function: Callable[..., Any]) -> Any:
