@@ -18,7 +18,7 @@ import numpy as np
 
 from tapegrad.program.captured import places
 from tapegrad.program.captured.origin import is_library_file, is_library_module, variables_of
-from tapegrad.program.captured.paths import Path
+from tapegrad.program.captured.paths import Owner, Path
 
 Question = Callable[[], Any]
 _STATE = (
@@ -101,7 +101,7 @@ def answer(question: Question) -> places.Captured:
     return places.called(operator.call, question)
 
 
-class LibraryVariables:
+class LibraryVariables(Owner):
     """The containers, numbers, texts and settings among the variables of a library's module that code names.
 
     Parameters
@@ -113,20 +113,12 @@ class LibraryVariables:
     """
 
     def __init__(self, module: types.ModuleType, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self._module = module
-        self._looked: set[str] = set()
-
-    def copy(self) -> "LibraryVariables":
-        """Return the same, with a memory of its own."""
-        other = LibraryVariables(self._module, self.path)
-        other._looked = set(self._looked)
-        return other
 
     def look(self, reach: Any) -> bool:
         """Visit those with names that were met since; return whether there were any."""
-        names = reach.names - self._looked
-        self._looked |= names
+        names = self._new(reach.names)
         variables = variables_of(self._module)
         for name in sorted(names & variables.keys()):
             value = variables[name]

@@ -22,7 +22,6 @@ from tapegrad.program.captured.hidden import (
     referents,
 )
 from tapegrad.program.captured.object_visits import ObjectVisits
-from tapegrad.program.captured.objects import Answers
 from tapegrad.program.captured.origin import (
     is_library_file,
     is_numerical,
@@ -63,7 +62,7 @@ class FunctionVisits(ObjectVisits):
             self.see(getattr(function, name), "attribute", name)
         self.see(function.__dict__.get("__wrapped__"), "attribute", "__wrapped__")
         self._own(function, (function.__dict__,))
-        self._owners.append(Answers(function, self._path))
+        self._hear(function)
 
     def _visit_cell(self, name: str, holder: Any) -> None:
         if self._first(id(holder), holder):

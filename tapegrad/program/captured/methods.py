@@ -5,8 +5,8 @@ import types
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tapegrad.program.captured.objects import Walk
-from tapegrad.program.captured.paths import Path
+from tapegrad.program.captured.objects import Watcher
+from tapegrad.program.captured.paths import Owner, Path
 
 DESCRIPTORS = (staticmethod, classmethod, functools.partialmethod, functools.cached_property)
 _METHODS = (types.FunctionType, *DESCRIPTORS, property)
@@ -18,7 +18,7 @@ _COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__g
 _CLASS = frozenset({"type", "__class__"})  # names by which code comes from an object to its class
 
 
-class Methods:
+class Methods(Owner):
     """The special methods that a class defines, or one of its bases.
 
     Parameters
@@ -32,16 +32,14 @@ class Methods:
     """
 
     def __init__(self, cls: type, namespace: Mapping[str, Any], path: Path) -> None:
+        super().__init__(path)
         self.cls = cls
-        self.path = path
         self.constructs = self.compares = False
         self._namespace = namespace
-        self._looked: set[str] = set()
 
-    def look(self, reach: Walk) -> bool:
+    def look(self, reach: Watcher) -> bool:
         """Watch those that may be called; whether there are any that were not watched yet."""
-        names = {name for name in self._namespace if self._is_called(name)} - self._looked
-        self._looked |= names
+        names = self._new({name for name in self._namespace if self._is_called(name)})
         for name in sorted(names):
             if isinstance(self._namespace[name], _METHODS):
                 reach.bound(self._namespace, name)
@@ -53,12 +51,6 @@ class Methods:
         if name in _COMPARISONS:
             return self.compares
         return name[:2] == name[-2:] == "__" and name not in _UNCALLED
-
-    def copy(self) -> "Methods":
-        """Return the same, with a memory of its own."""
-        other = Methods(self.cls, self._namespace, self.path)
-        other._looked = set(self._looked)
-        return other
 
 
 class Calls:

@@ -22,7 +22,7 @@ from tapegrad.program.captured.hidden import (
     referents,
 )
 from tapegrad.program.captured.methods import Methods
-from tapegrad.program.captured.objects import Answers, is_holder, user_classes
+from tapegrad.program.captured.objects import is_holder, user_classes
 from tapegrad.program.captured.origin import (
     is_immutable,
     is_library_file,
@@ -112,7 +112,7 @@ class ObjectVisits(Walk):
             self._visit_setting(abc.get_cache_token)
         if user_classes(cls):
             self._visit_class_of(cls)
-            self._owners.append(Answers(cls, self._path))
+            self._hear(cls)
             self.calls.called.add(cls)
         else:
             self._hand_over(cls.__module__)
@@ -173,7 +173,7 @@ class ObjectVisits(Walk):
             self.watch(places.parts(referents, value))
             self.note(*referents(value))
             self._visit_fixed(value)
-        self._owners.append(Answers(value, self._path))
+        self._hear(value)
         if package_of(type(value)) == "pandas":  # ``s.iloc``, kept
             self.see(getattr(value, "obj", None), "attribute", "obj")
         read = reading_of(value)

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad.foreign import is_sparse
 from tapegrad.program.captured import places
 from tapegrad.program.captured.origin import is_compiled, is_library_class
-from tapegrad.program.captured.paths import Path
+from tapegrad.program.captured.paths import Owner, Path
 
 _CDATA: Any = ctypes.c_int.__mro__[-2]  # the base of all that ctypes lays out in memory
 # Classes of libraries whose methods show what is in an instance's attributes.
@@ -26,7 +26,7 @@ _HOLDERS = (
     argparse.Namespace,
     enum.Enum,
     np.ma.MaskedArray,
-    ctypes.c_int.__mro__[-2],
+    _CDATA,
 )
 _HOLDING_MODULES = frozenset({"multiprocessing.sharedctypes", "queue", "string"})  # all of whose classes do
 _NEVER = frozenset({"__dict__", "__weakref__", "__class__", "__builtins__"})
@@ -54,7 +54,7 @@ _ANSWERS: tuple[tuple[Any, dict[str, tuple[Callable[..., places.Captured], Any]]
 )
 
 
-class Walk(Protocol):
+class Watcher(Protocol):
     """What attributes are looked for by: the walk over everything that a function can see."""
 
     names: set[str]
@@ -78,7 +78,7 @@ class Walk(Protocol):
         """Remember what was found, by which two walks are compared."""
 
 
-class Attributes:
+class Attributes(Owner):
     """The attributes of an owner that a walk has looked for, and those that it has still to look for.
 
     Parameters
@@ -92,20 +92,13 @@ class Attributes:
     """
 
     def __init__(self, owner: Any, namespaces: tuple[Any, ...], path: Path) -> None:
+        super().__init__(path)
         self._owner = owner
-        self.path = path
         self._namespaces = namespaces
         self._members = {} if self._is_code() else _members(type(owner))
-        self._looked: set[str] = set()
         self._has_all = False
 
-    def copy(self) -> "Attributes":
-        """The same, with a memory of its own."""
-        other = Attributes(self._owner, self._namespaces, self.path)
-        other._looked, other._has_all = set(self._looked), self._has_all
-        return other
-
-    def look(self, reach: Walk) -> bool:
+    def look(self, reach: Watcher) -> bool:
         """Watch the attributes with names that were met since; whether there were any."""
         if reach.any_attribute and not self._has_all:
             self._has_all = True
@@ -114,8 +107,7 @@ class Attributes:
                     reach.bound_data(namespace)
                 else:
                     reach.watch(places.parts(dict.keys, namespace), self.path)
-        names = self._wanted(reach) - self._looked - _NEVER
-        self._looked |= names
+        names = self._new(self._wanted(reach) - _NEVER)
         there = {name for name in names if name in self._members or any(name in n for n in self._namespaces)}
         absent = self._that_matter(names - there, reach)
         missing = [set(absent) for _ in self._namespaces]
@@ -125,7 +117,7 @@ class Attributes:
             _watch_absence(namespace, without, reach)
         return bool(names)
 
-    def _wanted(self, reach: Walk) -> set[str]:
+    def _wanted(self, reach: Watcher) -> set[str]:
         if self._is_code() or not (reach.any_attribute or reach.any_field or self._is_holder()):
             return reach.names
         own = [name for names in self._namespaces for name in names if isinstance(name, str)]
@@ -144,7 +136,7 @@ class Attributes:
     def _is_code(self) -> bool:
         return isinstance(self._owner, type | types.ModuleType | types.FunctionType)
 
-    def _look_for(self, name: str, reach: Walk, missing: list[set[str]]) -> None:
+    def _look_for(self, name: str, reach: Watcher, missing: list[set[str]]) -> None:
         """Watch an attribute wherever it is, and that it does not come to be where it would be found first."""
         member = self._members.get(name)
         if member is not None:
@@ -159,7 +151,7 @@ class Attributes:
             if k not in holding:
                 missing[k].add(name)
 
-    def _that_matter(self, names: set[str], reach: Walk) -> set[str]:
+    def _that_matter(self, names: set[str], reach: Watcher) -> set[str]:
         """The names, among some that no namespace has, that would hide something if one came to have them."""
         if reach.asks_for_absence or any("__getattr__" in n for n in self._namespaces if self._is_module()):
             return names
@@ -167,7 +159,7 @@ class Attributes:
         return {name for name in names if any(name in vars(cls) for cls in classes)}
 
 
-class Answers:
+class Answers(Owner):
     """What an owner answers to the names that code mentions.
 
     Parameters
@@ -179,23 +171,15 @@ class Answers:
     """
 
     def __init__(self, owner: Any, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self._owner = owner
-        self._asks = next((asks for kinds, asks in _ANSWERS if isinstance(owner, kinds)), {})
-        self._looked: set[str] = set()
+        self.asks = next((asks for kinds, asks in _ANSWERS if isinstance(owner, kinds)), {})
 
-    def copy(self) -> "Answers":
-        """Return the same, with a memory of its own."""
-        other = Answers(self._owner, self.path)
-        other._looked = set(self._looked)
-        return other
-
-    def look(self, reach: Any) -> bool:
+    def look(self, reach: Watcher) -> bool:
         """Watch the answers to names that were met since; return whether there were any."""
-        names = (reach.names & self._asks.keys()) - self._looked
-        self._looked |= names
+        names = self._new(reach.names & self.asks.keys())
         for name in sorted(names):
-            make, ask = self._asks[name]
+            make, ask = self.asks[name]
             place = make(ask, self._owner)
             reach.watch(place, self.path.step("attribute", name))
             reach.note(place.rows[0][-1])
@@ -208,7 +192,7 @@ def is_holder(value: Any) -> bool:
     return isinstance(value, _HOLDERS) or is_sparse(value)
 
 
-def _watch_absence(namespace: Any, missing: set[str], reach: Walk) -> None:
+def _watch_absence(namespace: Any, missing: set[str], reach: Watcher) -> None:
     """Watch that no new attribute shadows another: by name, or the whole namespace where that is smaller."""
     if len(missing) > len(namespace):
         reach.watch(places.absence(namespace, frozenset(missing)))

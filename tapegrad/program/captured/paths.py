@@ -1,6 +1,7 @@
-"""Access paths: the variables, attributes and items by which a function comes to an object."""
+"""Access paths: the variables, attributes and items by which a function comes to an object, and what it finds there."""
 
-from typing import Any
+import copy
+from typing import Any, Self
 
 
 class Path:
@@ -50,3 +51,33 @@ class Path:
 _FORMATS = {
     "attribute": "{}.{}", "item": "{}[{!r}]", "key": "key {1!r} of {0}", "contents": "{}{}",
 }  # fmt: skip
+
+
+class Owner:
+    """An object at the end of a path, in which a walk looks for parts by the names that code mentions.
+
+    Parameters
+    ----------
+    path
+        How code comes to it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._looked: set[str] = set()
+
+    def look(self, reach: Any) -> bool:
+        """Watch the parts with names that were met since; return whether there were any."""
+        raise NotImplementedError
+
+    def copy(self) -> Self:
+        """Return the same, with a memory of its own."""
+        other = copy.copy(self)
+        other._looked = set(self._looked)
+        return other
+
+    def _new(self, names: set[str]) -> set[str]:
+        """Return the names that were not looked for before, and remember them."""
+        new = names - self._looked
+        self._looked |= new
+        return new

@@ -10,13 +10,13 @@ import numpy as np
 from tapegrad.errors import UnsupportedError, name_of
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program.captured import places
-from tapegrad.program.captured.ambient import LibraryVariables, is_question, setting_read_by
 from tapegrad.program.captured.ambient import answer as ambient_answer
+from tapegrad.program.captured.ambient import is_question, setting_read_by
 from tapegrad.program.captured.code import fields_of
-from tapegrad.program.captured.methods import Calls, Methods
+from tapegrad.program.captured.methods import Calls
 from tapegrad.program.captured.objects import Answers, Attributes
 from tapegrad.program.captured.origin import is_trusted, reads_fields
-from tapegrad.program.captured.paths import Path
+from tapegrad.program.captured.paths import Owner, Path
 from tapegrad.program.captured.places import Captured, Missing
 
 MOST_PLACES = 100_000
@@ -70,9 +70,7 @@ class Walk:
         self.any_field: bool = base is not None and base.any_field
         self.calls: Calls = Calls() if base is None else base.calls.copy()
         self._seen: dict[Any, Any] = {} if base is None else dict(base._seen)
-        self._owners: list[Attributes | Answers | LibraryVariables] = (
-            [] if base is None else [owner.copy() for owner in base._owners]
-        )
+        self._owners: list[Owner] = [] if base is None else [owner.copy() for owner in base._owners]
         self._namespaces: dict[type, Any] = {} if base is None else dict(base._namespaces)
         self._path = Path(None, "function", "")
         self._waiting: deque[tuple[Any, Path]] = deque((root, _root(root, base)) for root in roots)
@@ -86,7 +84,7 @@ class Walk:
                 self._visit(*self._waiting.popleft())
             found = any([*map(self._look, self._owners), *map(self._look, self.calls.methods(self.names))])
 
-    def _look(self, owner: Attributes | Answers | LibraryVariables | Methods) -> bool:
+    def _look(self, owner: Owner) -> bool:
         self._path = owner.path
         return owner.look(self)
 
@@ -173,6 +171,12 @@ class Walk:
     def _own(self, owner: Any, namespaces: tuple[Any, ...]) -> None:
         """Look for the attributes of an owner, by the names that code mentions."""
         self._owners.append(Attributes(owner, namespaces, self._path))
+
+    def _hear(self, owner: Any) -> None:
+        """Look for what an owner answers to the names that code mentions."""
+        answers = Answers(owner, self._path)
+        if answers.asks:
+            self._owners.append(answers)
 
     def _hand_over(self, module: Any) -> None:
         """What is reached may be handed to code of a package, which is not read."""
