@@ -1,17 +1,13 @@
 """State that libraries, the interpreter and classes keep for a program: a replay notices when it changes."""
 
-import abc
 import builtins
 import collections
 import ctypes
 import dataclasses
 import decimal
-import fractions
-import functools
 import multiprocessing
 import os
 import sys
-import threading
 import types
 
 import numpy as np
@@ -21,535 +17,192 @@ import scipy.special as sp
 import tapegrad as tg
 
 CASES = {}
+TEMPLATE = "{0.k}"
 
 
 def case(make):
-    """A function that makes a function of x, what changes something that it sees, and what undoes that."""
+    """Register a maker of (function of x, change of something that it reads[, undo of that change])."""
     CASES[make.__name__] = make
     return make
 
 
-@case
-def abc_register():
-    A = abc.ABCMeta("A", (), {})  # noqa: N806
+def changing(name, value, read, change, undo=None):
+    """Register the case of a function that reads a value, which `change` changes."""
 
-    class B:
-        pass
+    def make():
+        held = value()
+        return (lambda x: x * read(held)), lambda: change(held), lambda: undo and undo(held)
 
-    b = B()
-
-    def f(x):
-        return x * (2.0 if isinstance(b, A) else 3.0)
-
-    return f, lambda: A.register(B)
+    CASES[name] = make
 
 
-@case
-def partialmethod():
-    class C:
-        def m(self, k, x):
-            return x * k
-
-        p = functools.partialmethod(m, 2.0)
-
-    c = C()
-
-    def f(x):
-        return c.p(x)
-
-    def change():
-        C.__dict__["p"].args = (3.0,)
-
-    return f, change
+def setting(attribute, value):
+    return lambda held: setattr(held, attribute, value)
 
 
 @case
-def defaults_none():
-    def g(x, k=None):
+def defaults_where_there_were_none():
+    def held(x, k=None):
         return x * (2.0 if k is None else k)
 
-    def f(x):
-        return g(x)
+    return lambda x: held(x), lambda: setting("__defaults__", (3.0,))(held)
 
-    def change():
-        g.__defaults__ = (3.0,)
 
-    return f, change
+def without_argument(held):
+    """Return 1 if a function misses an argument, else the function of 1."""
+    try:
+        return held(1.0)
+    except TypeError:
+        return 1.0
 
 
 @case
-def defaults_added():
-    def g(*a):
-        return a[0] * 2.0 if len(a) == 1 else a[0] * 3.0
-
-    def h(x, k):
+def defaults_taken_away():
+    def held(x, k=2.0):
         return x * k
 
-    h.__defaults__ = (2.0,)
-
-    def f(x):
-        try:
-            return h(x)
-        except TypeError:
-            return x
-
-    def change():
-        h.__defaults__ = None
-
-    return f, change
+    return lambda x: x * without_argument(held), lambda: setting("__defaults__", None)(held)
 
 
 @case
-def kwdefaults_none():
-    def h(x, *, k):
+def keyword_defaults_where_there_were_none():
+    def held(x, *, k):
         return x * k
 
-    def f(x):
-        try:
-            return h(x)
-        except TypeError:
-            return x
-
-    def change():
-        h.__kwdefaults__ = {"k": 3.0}
-
-    return f, change
+    return lambda x: x * without_argument(held), lambda: setting("__kwdefaults__", {"k": 3.0})(held)
 
 
 @case
-def dataclass_init_defaults():
+def defaults_of_a_dataclass():
     @dataclasses.dataclass
-    class D:
+    class Held:
         k: float = 2.0
 
-    def f(x):
-        return x * D().k
-
-    def change():
-        D.__init__.__defaults__ = (3.0,)
-
-    return f, change
+    return lambda x: x * Held().k, lambda: setting("__defaults__", (3.0,))(Held.__init__)
 
 
 @case
-def userdict_view():
-    u = collections.UserDict(a=2.0)
-    v = u.values()
-
-    def f(x):
-        return x * sum(v)
-
-    def change():
-        u["a"] = 3.0
-
-    return f, change
+def view_of_a_chain_map():
+    held = collections.ChainMap({"a": 2.0})
+    view = held.values()
+    return lambda x: x * sum(view), lambda: held.update(a=3.0)
 
 
 @case
-def chainmap_view():
-    u = collections.ChainMap({"a": 2.0})
-    v = u.values()
-
-    def f(x):
-        return x * sum(v)
-
-    def change():
-        u["a"] = 3.0
-
-    return f, change
+def pointer():
+    held = ctypes.c_double(2.0)
+    to = ctypes.pointer(held)
+    return lambda x: x * to.contents.value, lambda: setting("value", 3.0)(held)
 
 
 @case
-def subclasses():
-    class A:
-        pass
-
-    keep = []
-
-    def f(x):
-        return x * (1.0 + len(A.__subclasses__()))
-
-    def change():
-        keep.append(type("B", (A,), {}))
-
-    return f, change
+def indexer_of_a_series():
+    held = pytest.importorskip("pandas").Series([2.0, 3.0])
+    at = held.iloc
+    return lambda x: x * at[0], lambda: held.iloc.__setitem__(0, 3.0)
 
 
 @case
-def fname():
-    def g():
-        pass
-
-    def f(x):
-        return x * len(g.__name__)
-
-    def change():
-        g.__name__ = "Another."
-
-    return f, change
-
-
-@case
-def fdoc():
-    def g():
-        """One."""
-
-    def f(x):
-        return x * len(g.__doc__)
-
-    def change():
-        g.__doc__ = "Another."
-
-    return f, change
-
-
-@case
-def fann():
-    def g(a: 1):
-        pass
-
-    def f(x):
-        return x * len(g.__annotations__)
-
-    def change():
-        g.__annotations__ = {}
-
-    return f, change
-
-
-@case
-def cls_annotations_doc():
-    class A:
-        """One."""
-
-    def f(x):
-        return x * len(A.__doc__)
-
-    def change():
-        A.__doc__ = "Another."
-
-    return f, change
-
-
-@case
-def format_template():
-    class A:
-        k = 2.0
-
-    a = A()
-    t = "{0.k}"
-
-    def f(x):
-        return x * float(t.format(a))
-
-    def change():
-        a.k = 3.0
-
-    return f, change
-
-
-@case
-def kept_getattribute():
-    class A:
-        k = 2.0
-
-    a = A()
-    get = object.__getattribute__
-    n = "k"
-
-    def f(x):
-        return x * get(a, n)
-
-    def change():
-        a.k = 3.0
-
-    return f, change
-
-
-@case
-def ctypes_pointer():
-    v = ctypes.c_double(2.0)
-    p = ctypes.pointer(v)
-
-    def f(x):
-        return x * p.contents.value
-
-    def change():
-        v.value = 3.0
-
-    return f, change
-
-
-@case
-def mp_value():
-    v = multiprocessing.Value("d", 2.0)
-
-    def f(x):
-        return x * v.value
-
-    def change():
-        v.value = 3.0
-
-    return f, change
-
-
-@case
-def mp_rawarray():
-    v = multiprocessing.RawArray("d", [2.0])
-
-    def f(x):
-        return x * v[0]
-
-    def change():
-        v[0] = 3.0
-
-    return f, change
-
-
-@case
-def fraction():
-    q = fractions.Fraction(2)
-
-    def f(x):
-        return x * float(q)
-
-    def change():
-        q._numerator = 3
-
-    return f, change
-
-
-@case
-def lock():
-    held = threading.Lock()
-
-    def f(x):
-        return x * (2.0 if held.locked() else 3.0)
-
-    def change():
-        held.acquire()
-
-    return f, change
-
-
-@case
-def npbroadcast():
-    b = np.broadcast(np.arange(3.0), 1.0)
-
-    def f(x):
-        return x * (1.0 + b.index)
-
-    def change():
-        next(b)
-
-    return f, change
-
-
-@case
-def decimal_kept():
-    d = decimal.Decimal(1)
-
-    def f(x):
-        return x * float(d / 3)
-
-    def change():
-        decimal.getcontext().prec = 3
-
-    def undo():
-        decimal.getcontext().prec = 28
-
-    return f, change, undo
-
-
-@case
-def scipy_seterr():
-    def f(x):
-        return x * (2.0 if sp.geterr()["singular"] == "ignore" else 3.0)
-
-    def change():
-        sp.seterr(singular="warn")
-
-    def undo():
-        sp.seterr(singular="ignore")
-
-    return f, change, undo
-
-
-@case
-def printoptions_str():
-    a = np.array([1.23456789])
-
-    def f(x):
-        return x * len(str(a))
-
-    def change():
-        np.set_printoptions(precision=2)
-
-    def undo():
-        np.set_printoptions(precision=8)
-
-    return f, change, undo
-
-
-@case
-def sys_attr():
-    sys.my = 2.0
-
-    def f(x):
-        return x * sys.my
-
-    def change():
-        sys.my = 3.0
-
-    return f, change
-
-
-@case
-def os_attr():
-    os.my = 2.0
-
-    def f(x):
-        return x * os.my
-
-    def change():
-        os.my = 3.0
-
-    return f, change
-
-
-@case
-def builtins_abs():
+def replaced_builtin_by_its_module():
     old = builtins.abs
-
-    def f(x):
-        return (
-            x * __builtins__.abs(-2.0)
-            if not isinstance(__builtins__, dict)
-            else x * __builtins__["abs"](-2.0)
-        )
-
-    def change():
-        builtins.abs = lambda v: 3.0
-
-    def undo():
-        builtins.abs = old
-
-    return f, change, undo
+    return (
+        lambda x: x * builtins.abs(-2.0),
+        lambda: setting("abs", lambda v: 3.0)(builtins),
+        (lambda: setting("abs", old)(builtins)),
+    )
 
 
 @case
-def builtins_abs2():
+def replaced_builtin_by_a_namespace():
     old = builtins.abs
+    named = vars(builtins) if not isinstance(__builtins__, dict) else __builtins__
+    return (
+        lambda x: x * named["abs"](-2.0),
+        lambda: named.update(abs=lambda v: 3.0),
+        lambda: named.update(abs=old),
+    )
 
-    def f(x):
-        return x * builtins.abs(-2.0)
 
-    def change():
-        builtins.abs = lambda v: 3.0
+@case
+def number_set_on_a_module():
+    sys.tapegrad_factor, os.tapegrad_factor = 2.0, 2.0
 
     def undo():
-        builtins.abs = old
-
-    return f, change, undo
-
-
-@case
-def pandas_iloc():
-    pd = pytest.importorskip("pandas")
-    s = pd.Series([2.0, 3.0])
-    i = s.iloc
-
-    def f(x):
-        return x * i[0]
+        del sys.tapegrad_factor, os.tapegrad_factor
 
     def change():
-        s.iloc[0] = 3.0
+        sys.tapegrad_factor, os.tapegrad_factor = 3.0, 4.0
 
-    return f, change
-
-
-@case
-def pandas_name():
-    pd = pytest.importorskip("pandas")
-    s = pd.Series([2.0, 3.0], name="a")
-
-    def f(x):
-        return x * len(s.name)
-
-    def change():
-        s.name = "aaa"
-
-    return f, change
+    return lambda x: x * sys.tapegrad_factor * os.tapegrad_factor, change, undo
 
 
-@case
-def pandas_attrs():
-    pd = pytest.importorskip("pandas")
-    s = pd.Series([2.0, 3.0])
-    s.attrs["k"] = 2.0
+def function():
+    def held():
+        pass
 
-    def f(x):
-        return x * s.attrs["k"]
-
-    def change():
-        s.attrs["k"] = 3.0
-
-    return f, change
+    return held
 
 
-@case
-def pandas_option():
-    pd = pytest.importorskip("pandas")
-
-    def f(x):
-        return x * pd.get_option("display.max_rows")
-
-    def change():
-        pd.set_option("display.max_rows", 7)
-
-    return f, change
-
-
-@case
-def xarray_attrs():
-    xr = pytest.importorskip("xarray")
-    s = xr.DataArray([2.0, 3.0])
-    s.attrs["k"] = 2.0
-
-    def f(x):
-        return x * s.attrs["k"]
-
-    def change():
-        s.attrs["k"] = 3.0
-
-    return f, change
-
-
-@case
-def xarray_name():
-    xr = pytest.importorskip("xarray")
-    s = xr.DataArray([2.0, 3.0], name="a")
-
-    def f(x):
-        return x * len(s.name)
-
-    def change():
-        s.name = "aaa"
-
-    return f, change
-
-
-@case
-def simplenamespace():
-    s = types.SimpleNamespace(k=2.0)
-
-    def f(x):
-        return x * s.k
-
-    def change():
-        s.k = 3.0
-
-    return f, change
+changing("name of a function", function, lambda held: len(held.__name__), setting("__name__", "another_name"))
+changing(
+    "doc of a class",
+    lambda: type("A", (), {"__doc__": "A."}),
+    lambda held: len(held.__doc__),
+    setting("__doc__", "Not."),
+)
+changing(
+    "template",
+    lambda: types.SimpleNamespace(k=2.0),
+    lambda held: float(TEMPLATE.format(held)),
+    setting("k", 3.0),
+)
+changing("namespace", lambda: types.SimpleNamespace(k=2.0), lambda held: held.k, setting("k", 3.0))
+changing(
+    "raw array of processes",
+    lambda: multiprocessing.RawArray("d", [2.0]),
+    lambda held: held[0],
+    lambda held: held.__setitem__(0, 3.0),
+)
+changing(
+    "context of a decimal",
+    lambda: decimal.Decimal(1),
+    lambda held: float(held / 3),
+    lambda _: setting("prec", 3)(decimal.getcontext()),
+    lambda _: setting("prec", 28)(decimal.getcontext()),
+)
+changing(
+    "error settings of SciPy",
+    lambda: None,
+    lambda _: 2.0 if sp.geterr()["singular"] == "ignore" else 3.0,
+    lambda _: sp.seterr(singular="warn"),
+    lambda _: sp.seterr(singular="ignore"),
+)
+changing(
+    "print options",
+    lambda: np.array([1.23456789]),
+    lambda held: len(str(held)),
+    lambda _: np.set_printoptions(precision=2),
+    lambda _: np.set_printoptions(precision=8),
+)
+changing(
+    "option of pandas",
+    lambda: pytest.importorskip("pandas"),
+    lambda pandas: pandas.get_option("display.max_rows"),
+    lambda pandas: pandas.set_option("display.max_rows", 7),
+    lambda pandas: pandas.reset_option("display.max_rows"),
+)
+changing(
+    "name of a data array",
+    lambda: pytest.importorskip("xarray").DataArray([2.0, 3.0], name="a"),
+    lambda held: len(held.name),
+    setting("name", "aaa"),
+)
+changing(
+    "attrs of a data array",
+    lambda: pytest.importorskip("xarray").DataArray([2.0, 3.0], attrs={"k": 2.0}),
+    lambda held: held.attrs["k"],
+    lambda held: held.attrs.update(k=3.0),
+)
 
 
 @pytest.mark.parametrize("name", CASES)
