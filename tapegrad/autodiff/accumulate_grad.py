@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.autodiff.accumulator import Accumulator
-from tapegrad.autodiff.graph_view import FREED_MEANWHILE, Geometry, Instruction, listed
+from tapegrad.autodiff.graph_view import FREED_MEANWHILE, Geometry, GraphInstruction, listed
 from tapegrad.autodiff.regions import materialize, view_region
 from tapegrad.autodiff.tensor_sweeps import active_buffers, walk_back
 from tapegrad.engine.sweep.derivatives import subgraph
@@ -54,7 +54,7 @@ def backward_on_tensors(
 
 
 def _targets(
-    cotangents: Accumulator, root: int, instructions: list[Instruction], inputs: list[int] | None
+    cotangents: Accumulator, root: int, instructions: list[GraphInstruction], inputs: list[int] | None
 ) -> list[int]:
     """Return a slot for each buffer that gets a gradient, zero or not: those of live Tensors in the graph.
 

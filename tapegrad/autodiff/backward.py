@@ -30,7 +30,7 @@ from tapegrad.frontend.tensor.anomaly import watching
 from tapegrad.frontend.tensor.array_checks import is_same_memory, real
 from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.attachments import RemovableHook, any_hooks, attachments
-from tapegrad.frontend.tensor.description import Description
+from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.modes import EAGER, eager_mode
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array, is_tensor, stale_leaf_slots
 
@@ -347,7 +347,7 @@ def _listed(inputs: Any) -> list[Tensor]:
 
 
 def _check_differentiable(slot: int) -> None:
-    if not Description(_HEADER, slot).flags & DIFFERENTIABLE:
+    if not SlotDescription(_HEADER, slot).flags & DIFFERENTIABLE:
         raise _on_constant()
 
 

@@ -1,13 +1,13 @@
 """Find values that were changed without the tape's knowledge since an instruction computed with them."""
 
-from tapegrad.autodiff.graph_view import Instruction, listed
+from tapegrad.autodiff.graph_view import GraphInstruction, listed
 from tapegrad.engine.kernel_table import op_name
 from tapegrad.engine.tape import checksums
 from tapegrad.engine.tape.checksums import READS
 from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE
 from tapegrad.engine.tape.memory import D_BUFFER, D_EXTERNAL
 from tapegrad.errors import ChangedValueError, FreedGraphError
-from tapegrad.frontend.tensor.description import Description
+from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.modes import EAGER
 
 _RESULT = READS - 1
@@ -21,7 +21,7 @@ def check_unchanged(root: int, wanted: list[int] | None) -> None:
     ChangedValueError
         Naming the op, its operand, and the write that is suspected.
     """
-    if not Description(EAGER.header, root).flags & DIFFERENTIABLE:
+    if not SlotDescription(EAGER.header, root).flags & DIFFERENTIABLE:
         return
     try:
         with listed(EAGER, [root], wanted) as instructions:
@@ -31,13 +31,13 @@ def check_unchanged(root: int, wanted: list[int] | None) -> None:
         return
 
 
-def _check(instruction: Instruction) -> None:
+def _check(instruction: GraphInstruction) -> None:
     a, b, c = (*instruction.operands, -1, -1)[:3]
     k = checksums.changed_read(EAGER.header, a, b, c, instruction.result)
     if k < 0:
         return
     slot = instruction.result if k == _RESULT else instruction.operands[k]
-    described = Description(EAGER.header, slot)
+    described = SlotDescription(EAGER.header, slot)
     what = "the result" if k == _RESULT else f"operand {k}"
     raise ChangedValueError(
         f"backward: {what} of {op_name(instruction.op)}, of shape {described.shape}, was written to after it"
@@ -45,7 +45,7 @@ def _check(instruction: Instruction) -> None:
     )
 
 
-def _suspected(described: Description) -> str:
+def _suspected(described: SlotDescription) -> str:
     """Describe the write that is suspected."""
     owner = EAGER.owners.get(described[D_BUFFER]) if described[D_EXTERNAL] else None
     if owner is None:

@@ -13,7 +13,7 @@ from tapegrad.engine.tape.memory import D_BUFFER, D_BYTES, D_FLAGS, D_PRODUCER
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.errors import FreedGraphError
 from tapegrad.frontend.tensor.arrays import show
-from tapegrad.frontend.tensor.description import Description
+from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.tensor import Tensor, from_slot
 
 FREED = (
@@ -27,7 +27,7 @@ FREED_MEANWHILE = (
 _FEW = 64  # entries for which there is room at once
 
 
-class Instruction(NamedTuple):
+class GraphInstruction(NamedTuple):
     """An instruction, given by its slots.
 
     Attributes
@@ -57,7 +57,7 @@ class Geometry(NamedTuple):
     @classmethod
     def of(cls, tape: Tape, slot: int) -> "Geometry":
         """Read what the engine knows of a slot."""
-        described = Description(tape.header, slot)
+        described = SlotDescription(tape.header, slot)
         view, words = described.view, described.words
         flags = words[D_FLAGS]
         constant = flags == 0 and not view.shape and words[D_PRODUCER] == NONE and view.dtype.kind == "f"
@@ -139,15 +139,15 @@ def entries_of(tape: Tape, roots: list[int], wanted: np.ndarray | None) -> Itera
 
 
 @contextmanager
-def listed(tape: Tape, roots: list[int], wanted: list[int] | None) -> Iterator[list[Instruction]]:
+def listed(tape: Tape, roots: list[int], wanted: list[int] | None) -> Iterator[list[GraphInstruction]]:
     """List the same as `entries_of`, as instructions."""
     with entries_of(tape, roots, slot_numbers(wanted)) as entries:
         yield [_instruction(row) for row in entries.tolist()]
 
 
-def _instruction(row: list[int]) -> Instruction:
+def _instruction(row: list[int]) -> GraphInstruction:
     op, result, a, b, c, params = row[: subgraph.G_SHOWN]
     operands = (a, b, c) if c >= 0 else (a,) if b < 0 else (a, b)
     buffers = row[subgraph.G_SHOWN : subgraph.G_INDEX]
     shown = tuple(pair for pair in zip(buffers, (result, a, b, c), strict=True) if pair[0] != NONE)
-    return Instruction(op, result, operands, params, shown)
+    return GraphInstruction(op, result, operands, params, shown)

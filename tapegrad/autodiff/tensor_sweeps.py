@@ -6,7 +6,7 @@ from typing import Any
 
 from tapegrad.autodiff import hooks
 from tapegrad.autodiff.accumulator import Accumulator, Value
-from tapegrad.autodiff.graph_view import Instruction, listed
+from tapegrad.autodiff.graph_view import GraphInstruction, listed
 from tapegrad.autodiff.regions import materialize
 from tapegrad.autodiff.rules import structural_rules
 from tapegrad.autodiff.rules.elementwise_rules import masked_product, partial, summed_to
@@ -44,7 +44,9 @@ def reverse(tape: Tape, seeds: list[tuple[int, Tensor | float]], inputs: list[in
         return [_collected(cotangents, slot) for slot in inputs]
 
 
-def active_buffers(cotangents: Accumulator, instructions: list[Instruction], inputs: list[int]) -> set[int]:
+def active_buffers(
+    cotangents: Accumulator, instructions: list[GraphInstruction], inputs: list[int]
+) -> set[int]:
     """Return the buffers that get cotangents: those of the inputs, and of the results of the listed instructions."""
     return {cotangents.geometry(slot).buffer for slot in (*inputs, *(each.result for each in instructions))}
 
@@ -57,7 +59,7 @@ def _collected(accumulator: Accumulator, slot: int) -> Tensor | None:
 
 def walk_back(
     tape: Tape,
-    instructions: list[Instruction],
+    instructions: list[GraphInstruction],
     cotangents: Accumulator,
     active: set[int] | None,
     as_tensors: bool,
@@ -87,7 +89,7 @@ def _complete(slot: int, cotangents: Accumulator, complete: set[int], as_tensors
 
 
 def _step_back(
-    tape: Tape, instruction: Instruction, cotangents: Accumulator, active: set[int] | None
+    tape: Tape, instruction: GraphInstruction, cotangents: Accumulator, active: set[int] | None
 ) -> None:
     """Add the contributions of an instruction to the cotangents of its operands."""
     y_bar = cotangents.get(instruction.result)
@@ -150,7 +152,7 @@ def forward(tape: Tape, roots: list[int], inputs: list[int], x_dots: list[Tensor
         return [_collected(tangents, slot) for slot in roots]
 
 
-def _step_forward(tape: Tape, instruction: Instruction, tangents: Accumulator) -> None:
+def _step_forward(tape: Tape, instruction: GraphInstruction, tangents: Accumulator) -> None:
     """Compute the tangent of the result of an instruction."""
     dots = [
         tangents.get(slot) if kernel_table.takes_cotangent(instruction.op, j) else None

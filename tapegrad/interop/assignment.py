@@ -12,8 +12,8 @@ from tapegrad.interop.signatures import (
     RESULT,
     RESULT_SIZE,
     VALUE,
+    CSignature,
     Parameter,
-    Signature,
 )
 from tapegrad.transforms.compiled.compiled import Compiled
 
@@ -68,7 +68,7 @@ class _Left:
         return k
 
 
-def assign(compiled: Compiled, signature: Signature) -> Assignment:
+def assign(compiled: Compiled, signature: CSignature) -> Assignment:
     """Assign the parameters of a signature to the arguments of a compiled function.
 
     Raises

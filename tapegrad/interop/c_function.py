@@ -4,7 +4,7 @@ from typing import Any
 
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.interop.assignment import Assignment, MisfitError, assign
-from tapegrad.interop.signatures import SIGNATURES, USER, Signature, parse
+from tapegrad.interop.signatures import SIGNATURES, USER, CSignature, parse
 from tapegrad.interop.thunk import address_of
 from tapegrad.transforms.compiled.compiled import Compiled
 
@@ -29,7 +29,7 @@ class CFunction(Uncopied):
         whose branch that way has stopped last (the first example's is way 0), NULL if it never has, or for no way.
     """
 
-    def __init__(self, compiled: Compiled, signature: Signature, assignment: Assignment) -> None:
+    def __init__(self, compiled: Compiled, signature: CSignature, assignment: Assignment) -> None:
         has_user_data = any(parameter.role == USER for parameter in signature.parameters)
         compiled.handle.escape()
         self.compiled = compiled

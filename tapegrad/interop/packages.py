@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.optimize.flat import FlatScalar
-from tapegrad.optimize.ravel import Layout, layout_of
+from tapegrad.optimize.ravel import LeafLayout, layout_of
 from tapegrad.pytree import paths
 from tapegrad.transforms.compiled.compiled import Compiled, compile
 from tapegrad.transforms.jit import jit
@@ -40,7 +40,7 @@ class Vector:
     """
 
     def __init__(self, function: Callable[..., Any], x0: Any, ways: Sequence[Any] = ()) -> None:
-        self.layout: Layout = layout_of(x0)
+        self.layout: LeafLayout = layout_of(x0)
         self.function = FlatScalar(jit(function), self.layout)
         self.examples = [self.layout.ravel(x) for x in (x0, *ways)]
         self.names = [_name(path) for path in paths(x0)]

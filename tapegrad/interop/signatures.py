@@ -48,7 +48,7 @@ class Parameter(NamedTuple):
     role: str
 
 
-class Signature(NamedTuple):
+class CSignature(NamedTuple):
     """A signature: the type that is returned, and the parameters."""
 
     text: str
@@ -60,7 +60,7 @@ class Signature(NamedTuple):
         return ctypes.CFUNCTYPE(_returned_type(self.returned), *map(_argument_type, self.parameters))
 
 
-def parse(text: str) -> Signature:
+def parse(text: str) -> CSignature:
     """Read a signature.
 
     Raises
@@ -77,7 +77,7 @@ def parse(text: str) -> Signature:
         )
     given = [part for part in map(str.strip, found[2].split(",")) if part and part != "void"]
     has_const = any(re.match(r"const\s+(double|float)\b", part) for part in given)
-    return Signature(
+    return CSignature(
         text, returned, tuple(_parameter(part, RESULT if has_const else EITHER, text) for part in given)
     )
 

@@ -15,7 +15,7 @@ from tapegrad.engine.codegen.translator.compiler import compiling
 from tapegrad.engine.kernels.language.status import NOT_FINITE_RESULT
 from tapegrad.engine.sweep.replays.handle_fields import FINITE_ENTRY, NAN_ENTRY, SIZES
 from tapegrad.interop.assignment import Assignment
-from tapegrad.interop.signatures import INPUT_SIZE, RESULT_SIZE, USER, Parameter, Signature
+from tapegrad.interop.signatures import INPUT_SIZE, RESULT_SIZE, USER, CSignature, Parameter
 
 _I64, _I32, _I8 = ir.IntType(64), ir.IntType(32), ir.IntType(8)
 _REALS = {"double": ir.DoubleType(), "float": ir.FloatType()}
@@ -44,7 +44,7 @@ class _Thunk:
     """
 
     def __init__(
-        self, signature: Signature, assignment: Assignment, inputs: int, count: int, handle: int
+        self, signature: CSignature, assignment: Assignment, inputs: int, count: int, handle: int
     ) -> None:
         self._signature, self._assignment = signature, assignment
         self._inputs, self._count = inputs, count
@@ -148,7 +148,7 @@ class _Thunk:
 
 
 @functools.cache
-def address_of(signature: Signature, assignment: Assignment, inputs: int, count: int, handle: int) -> int:
+def address_of(signature: CSignature, assignment: Assignment, inputs: int, count: int, handle: int) -> int:
     """Address of the function of a signature; it is made once."""
     module = _Thunk(signature, assignment, inputs, count, handle).module
     with compiling:

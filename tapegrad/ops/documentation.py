@@ -9,7 +9,7 @@ import re
 from tapegrad.ops.examples import EXAMPLES
 from tapegrad.ops.row import Op
 from tapegrad.ops.special_words import SPECIAL_WORDS
-from tapegrad.ops.words import Words
+from tapegrad.ops.words import OpDoc
 
 _ONE = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
@@ -50,221 +50,221 @@ _INVERSE_CIRCULAR = "Inverse trigonometric functions: DLMF 4.23 and 4.24."
 _HYPERBOLIC = "Hyperbolic functions: DLMF 4.28 and 4.34."
 _INVERSE_HYPERBOLIC = "Inverse hyperbolic functions: DLMF 4.37 and 4.38."
 
-WORDS: dict[str, Words] = {
-    "add": Words("Add two operands, element by element."),
-    "subtract": Words("Subtract the second operand from the first, element by element."),
-    "multiply": Words("Multiply two operands, element by element."),
-    "divide": Words(
+WORDS: dict[str, OpDoc] = {
+    "add": OpDoc("Add two operands, element by element."),
+    "subtract": OpDoc("Subtract the second operand from the first, element by element."),
+    "multiply": OpDoc("Multiply two operands, element by element."),
+    "divide": OpDoc(
         "Divide the first operand by the second, element by element.",
         domain="Division by zero gives inf or nan, as in NumPy.",
     ),
-    "negative": Words("Negate each element."),
-    "positive": Words("Copy each element."),
-    "reciprocal": Words(
+    "negative": OpDoc("Negate each element."),
+    "positive": OpDoc("Copy each element."),
+    "reciprocal": OpDoc(
         "Compute the reciprocal ``1/x`` of each element.", domain="Defined for ``x != 0``; infinite at 0."
     ),
-    "square": Words("Compute the square of each element."),
-    "sqrt": Words(
+    "square": OpDoc("Compute the square of each element."),
+    "sqrt": OpDoc(
         "Compute the non-negative square root of each element.",
         domain="Defined for ``x >= 0``; nan elsewhere.",
         kinks="The derivative at 0 is inf. A zero cotangent stays zero there.",
     ),
-    "cbrt": Words("Compute the cube root of each element.", kinks="The derivative at 0 is inf."),
-    "floor": Words("Round each element down to an integer.", kinks=_STEP, example=_HALVES),
-    "ceil": Words("Round each element up to an integer.", kinks=_STEP, example=_HALVES),
-    "rint": Words("Round each element to the nearest integer, halves to even.", kinks=_STEP, example=_HALVES),
-    "trunc": Words("Round each element towards zero.", kinks=_STEP, example=_HALVES),
-    "sign": Words(
+    "cbrt": OpDoc("Compute the cube root of each element.", kinks="The derivative at 0 is inf."),
+    "floor": OpDoc("Round each element down to an integer.", kinks=_STEP, example=_HALVES),
+    "ceil": OpDoc("Round each element up to an integer.", kinks=_STEP, example=_HALVES),
+    "rint": OpDoc("Round each element to the nearest integer, halves to even.", kinks=_STEP, example=_HALVES),
+    "trunc": OpDoc("Round each element towards zero.", kinks=_STEP, example=_HALVES),
+    "sign": OpDoc(
         "Return the sign of each element: -1, 0 or 1.",
         domain="The sign of nan is nan.",
         kinks=_STEP,
         example=((-3.0, 0.0, 2.0),),
     ),
-    "remainder": Words(
+    "remainder": OpDoc(
         "Compute the remainder of a division, with the sign of the divisor, as ``x1 % x2`` does.",
         ("1", "-floor(x0/x1)"),
         domain="It is nan where the divisor is 0 or the dividend infinite.",
         kinks=_JUMP,
         example=_DIVISION,
     ),
-    "fmod": Words(
+    "fmod": OpDoc(
         "Compute the remainder of a division, with the sign of the dividend, as the C library does.",
         ("1", "-trunc(x0/x1)"),
         domain="It is nan where the divisor is 0 or the dividend infinite.",
         kinks=_JUMP,
         example=_DIVISION,
     ),
-    "floor_divide": Words(
+    "floor_divide": OpDoc(
         "Divide and round down to an integer, as ``x1 // x2`` does.", kinks=_STEP, example=_DIVISION
     ),
-    "copysign": Words(
+    "copysign": OpDoc(
         "Give each element of `x1` the sign of that of `x2`, of zeros and nan as well.",
         ("sign(x0)*copysign(1, x1)", "0"),
         kinks="The derivative at 0 is 0.",
         example=((1.0, -2.0, 0.0), (-1.0, -0.0, 2.0)),
     ),
-    "nextafter": Words(
+    "nextafter": OpDoc(
         "Return the float next to each element of `x1` in the direction of that of `x2`.",
         kinks="It moves with `x1`.",
         example=((1.0, 2.0), (2.0, 2.0)),
     ),
-    "spacing": Words(
+    "spacing": OpDoc(
         "Return the distance from each element to the next float.", kinks=_STEP, example=((1.0, 1e10),)
     ),
-    "absolute": Words(
+    "absolute": OpDoc(
         "Compute the absolute value of each element.",
         kinks="The derivative at 0 is 0.",
         example=((-3.0, 0.0, 2.0),),
     ),
-    "maximum": Words(
+    "maximum": OpDoc(
         "Select the larger of two operands, element by element; nan if one is nan.",
         ("where(x0>x1, 1, 0)", "where(x1>x0, 1, 0)"),
         kinks=_TIE + _OF_NAN,
         example=_PAIR,
     ),
-    "minimum": Words(
+    "minimum": OpDoc(
         "Select the smaller of two operands, element by element; nan if one is nan.",
         ("where(x0<x1, 1, 0)", "where(x1<x0, 1, 0)"),
         kinks=_TIE + _OF_NAN,
         example=_PAIR,
     ),
-    "fmax": Words(
+    "fmax": OpDoc(
         "Select the larger of two operands, element by element; the other one if one is nan.",
         ("where(x0>x1, 1, 0)", "where(x1>x0, 1, 0)"),
         kinks=_TIE + _NOT_OF_NAN,
         example=_PAIR_WITH_NAN,
     ),
-    "fmin": Words(
+    "fmin": OpDoc(
         "Select the smaller of two operands, element by element; the other one if one is nan.",
         ("where(x0<x1, 1, 0)", "where(x1<x0, 1, 0)"),
         kinks=_TIE + _NOT_OF_NAN,
         example=_PAIR_WITH_NAN,
     ),
-    "relu": Words(
+    "relu": OpDoc(
         "Compute the rectified linear unit ``maximum(x, 0)`` of each element.",
         kinks="The derivative at 0 is 0.",
         example=((-3.0, 0.0, 2.0),),
     ),
-    "power": Words(
+    "power": OpDoc(
         "Raise the first operand to the power of the second, element by element.",
         ("x1*power(x0, x1-1)", "y*log(x0)"),
         domain="Defined for ``x1 >= 0``, or `x2` an integer; nan elsewhere.",
         kinks="``x**0`` has the derivative 0, and so has ``0**x`` for ``x >= 0``. By the exponent the derivative at a"
         " negative base is nan.",
     ),
-    "exp": Words("Compute the exponential of each element.", source=_EXPONENTIALS),
-    "exp2": Words("Compute ``2**x`` of each element.", ("log(2)*y",), source=_EXPONENTIALS),
-    "expm1": Words("Compute ``exp(x) - 1`` accurately for small elements.", source=_EXPONENTIALS),
-    "log": Words(
+    "exp": OpDoc("Compute the exponential of each element.", source=_EXPONENTIALS),
+    "exp2": OpDoc("Compute ``2**x`` of each element.", ("log(2)*y",), source=_EXPONENTIALS),
+    "expm1": OpDoc("Compute ``exp(x) - 1`` accurately for small elements.", source=_EXPONENTIALS),
+    "log": OpDoc(
         "Compute the natural logarithm of each element.",
         domain="Defined for ``x > 0``; -inf at 0, nan below.",
         source=_EXPONENTIALS,
     ),
-    "log2": Words(
+    "log2": OpDoc(
         "Compute the logarithm to base 2 of each element.",
         ("1/(log(2)*x0)",),
         domain="Defined for ``x > 0``; -inf at 0, nan below.",
         source=_EXPONENTIALS,
     ),
-    "log10": Words(
+    "log10": OpDoc(
         "Compute the logarithm to base 10 of each element.",
         ("1/(log(10)*x0)",),
         domain="Defined for ``x > 0``; -inf at 0, nan below.",
         source=_EXPONENTIALS,
     ),
-    "log1p": Words(
+    "log1p": OpDoc(
         "Compute ``log(1 + x)`` accurately for small elements.",
         domain="Defined for ``x > -1``; -inf at -1, nan below.",
         source=_EXPONENTIALS,
     ),
-    "logaddexp": Words(
+    "logaddexp": OpDoc(
         "Compute ``log(exp(x1) + exp(x2))`` without overflow.",
         ("exp(x0-y)", "exp(x1-y)"),
         kinks=_INFINITIES,
     ),
-    "logaddexp2": Words(
+    "logaddexp2": OpDoc(
         "Compute ``log2(2**x1 + 2**x2)`` without overflow.",
         ("exp2(x0-y)", "exp2(x1-y)"),
         kinks=_INFINITIES,
     ),
-    "sigmoid": Words(
+    "sigmoid": OpDoc(
         "Compute the logistic function ``1/(1+exp(-x))`` of each element.", ("y*(1-y)",), scipy="expit"
     ),
-    "softplus": Words("Compute ``log(1 + exp(x))`` without overflow.", ("sigmoid(x0)",)),
-    "sin": Words("Compute the sine of each element, in radians.", source=_CIRCULAR),
-    "cos": Words("Compute the cosine of each element, in radians.", source=_CIRCULAR),
-    "tan": Words("Compute the tangent of each element, in radians.", source=_CIRCULAR),
-    "arcsin": Words(
+    "softplus": OpDoc("Compute ``log(1 + exp(x))`` without overflow.", ("sigmoid(x0)",)),
+    "sin": OpDoc("Compute the sine of each element, in radians.", source=_CIRCULAR),
+    "cos": OpDoc("Compute the cosine of each element, in radians.", source=_CIRCULAR),
+    "tan": OpDoc("Compute the tangent of each element, in radians.", source=_CIRCULAR),
+    "arcsin": OpDoc(
         "Compute the inverse sine of each element, in radians.",
         ("1/sqrt(1-square(x0))",),
         domain="Defined for ``-1 <= x <= 1``; nan elsewhere.",
         kinks="The derivative at -1 and 1 is inf.",
         source=_INVERSE_CIRCULAR,
     ),
-    "arccos": Words(
+    "arccos": OpDoc(
         "Compute the inverse cosine of each element, in radians.",
         ("-1/sqrt(1-square(x0))",),
         domain="Defined for ``-1 <= x <= 1``; nan elsewhere.",
         kinks="The derivative at -1 and 1 is -inf.",
         source=_INVERSE_CIRCULAR,
     ),
-    "arctan": Words("Compute the inverse tangent of each element, in radians.", source=_INVERSE_CIRCULAR),
-    "arctan2": Words(
+    "arctan": OpDoc("Compute the inverse tangent of each element, in radians.", source=_INVERSE_CIRCULAR),
+    "arctan2": OpDoc(
         "Compute the angle of the point ``(x2, x1)``, from -pi to pi.",
         ("x1/(square(x0)+square(x1))", "-x0/(square(x0)+square(x1))"),
         kinks="Both derivatives at (0, 0) are 0.",
         source=_INVERSE_CIRCULAR,
     ),
-    "hypot": Words(
+    "hypot": OpDoc(
         "Compute ``sqrt(x1**2 + x2**2)`` without overflow.",
         ("x0/y", "x1/y"),
         kinks="Both derivatives at (0, 0) are 0.",
     ),
-    "sinc": Words(
+    "sinc": OpDoc(
         "Compute the normalized sinc function ``sin(pi*x)/(pi*x)`` of each element.",
         ("(cos(pi*x0)-y)/x0",),
         kinks="The value at 0 is 1, and the derivative 0.",
         source="The formula cancels near 0, where the power series of the derivative is summed instead.",
     ),
-    "sinh": Words("Compute the hyperbolic sine of each element.", source=_HYPERBOLIC),
-    "cosh": Words("Compute the hyperbolic cosine of each element.", source=_HYPERBOLIC),
-    "tanh": Words(
+    "sinh": OpDoc("Compute the hyperbolic sine of each element.", source=_HYPERBOLIC),
+    "cosh": OpDoc("Compute the hyperbolic cosine of each element.", source=_HYPERBOLIC),
+    "tanh": OpDoc(
         "Compute the hyperbolic tangent of each element.", ("1/square(cosh(x0))",), source=_HYPERBOLIC
     ),
-    "arcsinh": Words(
+    "arcsinh": OpDoc(
         "Compute the inverse hyperbolic sine of each element.",
         ("1/sqrt(1+square(x0))",),
         source=_INVERSE_HYPERBOLIC,
     ),
-    "arccosh": Words(
+    "arccosh": OpDoc(
         "Compute the inverse hyperbolic cosine of each element.",
         ("1/sqrt(square(x0)-1)",),
         domain="Defined for ``x >= 1``; nan elsewhere.",
         kinks="The derivative at 1 is inf.",
         source=_INVERSE_HYPERBOLIC,
     ),
-    "arctanh": Words(
+    "arctanh": OpDoc(
         "Compute the inverse hyperbolic tangent of each element.",
         ("1/(1-square(x0))",),
         domain="Defined for ``-1 < x < 1``; infinite at the ends, nan elsewhere.",
         source=_INVERSE_HYPERBOLIC,
     ),
-    "less": Words("Test whether ``x1 < x2``, element by element.", example=_PAIR),
-    "less_equal": Words("Test whether ``x1 <= x2``, element by element.", example=_PAIR),
-    "greater": Words("Test whether ``x1 > x2``, element by element.", example=_PAIR),
-    "greater_equal": Words("Test whether ``x1 >= x2``, element by element.", example=_PAIR),
-    "equal": Words("Test whether ``x1 == x2``, element by element.", example=_PAIR),
-    "not_equal": Words("Test whether ``x1 != x2``, element by element.", example=_PAIR),
-    "isnan": Words("Test each element for nan.", example=_SPECIAL_VALUES),
-    "isinf": Words("Test each element for inf and -inf.", example=_SPECIAL_VALUES),
-    "isfinite": Words("Test that each element is finite: neither infinite nor nan.", example=_SPECIAL_VALUES),
+    "less": OpDoc("Test whether ``x1 < x2``, element by element.", example=_PAIR),
+    "less_equal": OpDoc("Test whether ``x1 <= x2``, element by element.", example=_PAIR),
+    "greater": OpDoc("Test whether ``x1 > x2``, element by element.", example=_PAIR),
+    "greater_equal": OpDoc("Test whether ``x1 >= x2``, element by element.", example=_PAIR),
+    "equal": OpDoc("Test whether ``x1 == x2``, element by element.", example=_PAIR),
+    "not_equal": OpDoc("Test whether ``x1 != x2``, element by element.", example=_PAIR),
+    "isnan": OpDoc("Test each element for nan.", example=_SPECIAL_VALUES),
+    "isinf": OpDoc("Test each element for inf and -inf.", example=_SPECIAL_VALUES),
+    "isfinite": OpDoc("Test that each element is finite: neither infinite nor nan.", example=_SPECIAL_VALUES),
     **SPECIAL_WORDS,
 }
 
 
-def words_of(row: Op) -> Words:
+def words_of(row: Op) -> OpDoc:
     """What is said of a row; of one that has no entry, its formula."""
-    return WORDS.get(row.name) or Words(f"Compute ``{in_arguments(row, row.primal)}``.")
+    return WORDS.get(row.name) or OpDoc(f"Compute ``{in_arguments(row, row.primal)}``.")
 
 
 def argument_names(arity: int) -> tuple[str, ...]:
@@ -338,7 +338,7 @@ def _returns(row: Op) -> str:
     return f"Returns\n-------\nTensor\n    Has {shape} and {dtype}. A constant if all operands are."
 
 
-def _notes(row: Op, words: Words) -> str:
+def _notes(row: Op, words: OpDoc) -> str:
     partials = [in_arguments(row, text) for text in words.derivatives or row.partials]
     lines = [_derivatives(row, partials)] if partials else []
     lines += [_unknown(row)] if row.unknown else []
@@ -376,7 +376,7 @@ def _wrapped(text: str) -> str:
     return "\n".join(lines)
 
 
-def _see_also(row: Op, words: Words) -> str:
+def _see_also(row: Op, words: OpDoc) -> str:
     names = [f"numpy.{row.ufunc}"] if row.ufunc else [f"scipy.special.{words.scipy}"] if words.scipy else []
     return "\n".join(
         f"See Also\n--------\n{name} : Does the same when it is called with a Tensor." for name in names

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 
-class View(Protocol):
+class OperandView(Protocol):
     """What a record asks of the operands and the result of an instruction."""
 
     @property
@@ -30,13 +30,13 @@ class View(Protocol):
     def contiguous(self) -> bool: ...
     @property
     def bounds(self) -> tuple[int, int]: ...
-    def as_strided(self, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> "View": ...
+    def as_strided(self, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> "OperandView": ...
 
 
 class Params(Protocol):
     """A record: a NamedTuple that can also say what is wrong with it."""
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         """What does not fit the operands and the result; nothing if everything does."""
 
 
@@ -65,7 +65,7 @@ class Region(NamedTuple):
         extents, strides, others = [tuple([next(words) for _ in range(ndim)]) for _ in range(3)]
         return cls(offset, extents, strides, others)
 
-    def broken(self, buffer: View, other: View) -> str:
+    def broken(self, buffer: OperandView, other: OperandView) -> str:
         """The region lies inside the buffer, and the other view is read where it lies."""
         first, end = buffer.as_strided(self.offset, self.extents, self.strides).bounds
         bytes_ = buffer.size * buffer.itemsize
@@ -96,7 +96,7 @@ class MatmulParams(NamedTuple):
     row_stride_y: int
     column_stride_y: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         m, n, k, *strides = self
         views = [*operands, result]
         if [view.shape[-2:] for view in views] != [(m, k), (k, n), (m, n)]:
@@ -107,7 +107,7 @@ class MatmulParams(NamedTuple):
         return ""
 
 
-def _steps_elsewhere(view: View, steps: Sequence[int]) -> bool:
+def _steps_elsewhere(view: OperandView, steps: Sequence[int]) -> bool:
     """Whether these are other strides than those of a view's matrices, where there is something to step over."""
     looks = zip(view.shape[-2:], view.strides[-2:], steps, strict=True)
     return view.size > 0 and any(extent > 1 and own != step for extent, own, step in looks)
@@ -122,7 +122,7 @@ class GatherParams(NamedTuple):
     rows: int
     length: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         source, listed = operands
         return _broken_rows(self, source, result, listed)
 
@@ -133,12 +133,12 @@ class ScatterAddParams(NamedTuple):
     rows: int
     length: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         source, listed = operands
         return _broken_rows(self, result, source, listed)
 
 
-def _broken_rows(params: Sequence[int], whole: View, taken: View, listed: View) -> str:
+def _broken_rows(params: Sequence[int], whole: OperandView, taken: OperandView, listed: OperandView) -> str:
     """One view is all the rows, another one has a row for each entry of the list."""
     rows, length = params[:2]
     fits = min(params) >= 0 and (rows * length, listed.size * length) == (whole.size, taken.size)
@@ -159,7 +159,7 @@ class CsrMatmulParams(NamedTuple):
     columns: int
     width: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         return _broken_sparse(self, operands, operands[0], result)
 
 
@@ -170,11 +170,13 @@ class CsrTransposedMatmulParams(NamedTuple):
     columns: int
     width: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         return _broken_sparse(self, operands, result, operands[0])
 
 
-def _broken_sparse(params: Sequence[int], operands: Sequence[View], multiplied: View, product: View) -> str:
+def _broken_sparse(
+    params: Sequence[int], operands: Sequence[OperandView], multiplied: OperandView, product: OperandView
+) -> str:
     """A matrix maps rows of one view to rows of another, and there is a column for each entry."""
     rows, columns, width = params
     _, entries, lists = operands
@@ -198,7 +200,7 @@ class ScatterWriteParams(NamedTuple):
     length: int
     value_stride: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         values, listed = operands[1:]
         found = _broken_buffer(self.rows * self.length, operands[0], result)
         if found or min(self) < 0 or not (values.contiguous and listed.contiguous):
@@ -216,11 +218,11 @@ class WriteParams(NamedTuple):
     total: int
     region: Region
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         return _broken_buffer(self.total, operands[0], result) or self.region.broken(result, operands[1])
 
 
-def _broken_buffer(total: int, *views: View) -> str:
+def _broken_buffer(total: int, *views: OperandView) -> str:
     """A buffer is seen as a whole, before and after what is written to it."""
     for view in views:
         if view.size != total or not view.contiguous:
@@ -234,7 +236,7 @@ class EmbedParams(NamedTuple):
     total: int
     regions: tuple[Region, ...]
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         count = len(self.regions)
         if count != len(operands):
             return f"{count} regions for {len(operands)} operands"
@@ -249,7 +251,7 @@ class RecurrenceParams(NamedTuple):
 
     masked: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         return "" if self.masked in (0, 1) else f"masked is {self.masked}"
 
 
@@ -258,7 +260,7 @@ class CrossParams(NamedTuple):
 
     masked: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         if self.masked not in (0, 1):
             return f"masked is {self.masked}"
         return "" if result.shape[-1:] == (3,) else f"lines of {result.shape[-1:]} components"
@@ -274,7 +276,7 @@ class ArgsortParams(NamedTuple):
     length: int
     numbered_through: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         fits = self.numbered_through in (0, 1) and result.size == operands[0].size
         return "" if fits and _are_lines(self.lines, self.length, operands[0], result) else _odd_lines(self)
 
@@ -286,12 +288,12 @@ class ArgextremeParams(NamedTuple):
     length: int
     sign: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         fits = self.sign in (1, -1) and self.length > 0 and result.size == self.lines
         return "" if fits and _are_lines(self.lines, self.length, operands[0], result) else _odd_lines(self)
 
 
-def _are_lines(lines: int, length: int, *views: View) -> bool:
+def _are_lines(lines: int, length: int, *views: OperandView) -> bool:
     """The first view is so many lines, one behind another, and so lies everything that is made of them."""
     return (
         min(lines, length) >= 0 and lines * length == views[0].size and all(view.contiguous for view in views)
@@ -308,7 +310,7 @@ class SearchParams(NamedTuple):
     size: int
     right: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         numbers, values = operands
         fits = (numbers.size, values.size) == (self.size, result.size) and self.right in (0, 1)
         if fits and numbers.contiguous and values.contiguous and result.contiguous:
@@ -330,7 +332,7 @@ class LocateParams(NamedTuple):
     mode: int
     stride: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         numbers, indices = operands
         fits = self.extent >= 0 and self.mode in (RAISE, WRAP, CLIP) and indices.size == result.size
         fits &= self.stride in (0, 1)
@@ -353,7 +355,7 @@ class CorrelateParams(NamedTuple):
     flipped: int
     masked: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         views = (result, *operands)
         fits = [view.size for view in views] == [self.sums, self.size, self.taps]
         fits &= self.flipped in (0, 1) and self.masked in (0, 1)
@@ -368,7 +370,7 @@ class LuParams(NamedTuple):
     matrices: int
     n: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         return _broken_stack(self, self.matrices * self.n**2, operands[0], *operands, result)
 
 
@@ -378,7 +380,7 @@ class CholeskyParams(NamedTuple):
     matrices: int
     n: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         return _broken_stack(self, self.matrices * self.n**2, operands[0], *operands, result)
 
 
@@ -388,7 +390,7 @@ class SquareParams(NamedTuple):
     matrices: int
     n: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         return _broken_stack(self, self.matrices * self.n**2, operands[0], *operands, result)
 
 
@@ -399,7 +401,7 @@ class SylvesterParams(NamedTuple):
     m: int
     n: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         count, m, n = self
         sizes = [view.size for view in (*operands, result)]
         if sizes != [count * m * m, count * n * n, count * m * n, count * m * n]:
@@ -415,7 +417,7 @@ class PinvParams(NamedTuple):
     n: int
     stride: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         count, m, n, stride = self
         if (result.size, operands[1].size) != (count * m * n, count if stride else 1):
             return f"{self}: cutoffs of shape {operands[1].shape}, a result of shape {result.shape}"
@@ -429,7 +431,7 @@ class PivotParams(NamedTuple):
     n: int
     words: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         if result.size != self.matrices * self.n:
             return f"{self}: a result of shape {result.shape}"
         return _broken_stack(self, self.matrices * self.words, operands[0], *operands, result)
@@ -447,7 +449,7 @@ class ExchangeParams(NamedTuple):
     stride: int
     back: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         count, n, k, stride, _ = self
         if operands[1].size != (count if stride else 1) * n or result.size != count * n * k:
             return f"{self}: rows of shape {operands[1].shape}, a result of shape {result.shape}"
@@ -462,7 +464,7 @@ class EighParams(NamedTuple):
     lower: int
     vectors: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         if result.size != self.matrices * (self.n + self.n**2) or not {self.lower, self.vectors} <= {0, 1}:
             return f"{self}: a result of shape {result.shape}"
         return _broken_stack(self, self.matrices * self.n**2, operands[0], *operands, result)
@@ -475,7 +477,7 @@ class EigParams(NamedTuple):
     n: int
     vectors: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         if result.size != self.matrices * (self.n + self.n**2) or self.vectors not in (0, 1):
             return f"{self}: a result of shape {result.shape}"
         return _broken_stack(self, self.matrices * self.n**2, operands[0], *operands, result)
@@ -489,7 +491,7 @@ class QrParams(NamedTuple):
     n: int
     full: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         count, m, n, full = self
         if result.size != count * (m + n) * full or full not in (m, min(m, n)):
             return f"{self}: a result of shape {result.shape}"
@@ -505,7 +507,7 @@ class SvdParams(NamedTuple):
     full: int
     vectors: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         count, m, n, full, vectors = self
         k = min(m, n)
         left, right = (m, n) if full else (k, k)
@@ -520,7 +522,7 @@ class DeterminedParams(NamedTuple):
     size: int
     truths: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         values, truths = operands
         fits = (values.size, result.size, truths.size) == (self.size, self.size, self.truths)
         if fits and all(view.contiguous for view in (values, truths, result)):
@@ -540,7 +542,7 @@ class LuSolveParams(NamedTuple):
     transpose: int
     stride: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         return _broken_systems(self, operands, result)
 
 
@@ -555,11 +557,11 @@ class TriangularParams(NamedTuple):
     lower: int
     unit: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         return _broken_systems(self, operands, result)
 
 
-def _broken_systems(params: Any, operands: Sequence[View], result: View) -> str:
+def _broken_systems(params: Any, operands: Sequence[OperandView], result: OperandView) -> str:
     """Matrices, right sides, and solutions of the right sides' size."""
     matrices, sides, *_ = operands
     flags = params[3:]
@@ -569,7 +571,7 @@ def _broken_systems(params: Any, operands: Sequence[View], result: View) -> str:
     return f"{params}: right sides of shape {sides.shape}, solutions of shape {result.shape}"
 
 
-def _broken_stack(params: Any, size: int, matrices: View, *views: View) -> str:
+def _broken_stack(params: Any, size: int, matrices: OperandView, *views: OperandView) -> str:
     """Matrices have so many elements, and all views are in C order."""
     if min(params) >= 0 and matrices.size == size and all(view.contiguous for view in views):
         return ""
@@ -582,7 +584,7 @@ class CustomParams(NamedTuple):
     descriptor: int
     number: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         packed = all(len(view.shape) == 1 and view.contiguous for view in (*operands, result))
         return (
             ""
@@ -597,7 +599,7 @@ class GuardParams(NamedTuple):
     bytes: int
     address: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         (guarded,) = operands
         inside = guarded.contiguous and 0 <= self.bytes <= guarded.size * guarded.itemsize
         if inside and (self.address != 0 or self.bytes == 0):
@@ -610,7 +612,7 @@ class TruthGuardParams(NamedTuple):
 
     truth: int
 
-    def broken(self, operands: Sequence[View], result: View) -> str:
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         fits = operands[0].size == 1 and self.truth in (0, 1)
         return "" if fits else f"truth {self.truth} of shape {operands[0].shape}"
 

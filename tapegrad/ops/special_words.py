@@ -1,6 +1,6 @@
 """What the docstrings of special functions say."""
 
-from tapegrad.ops.words import Words
+from tapegrad.ops.words import OpDoc
 
 _ERROR = "Error functions: DLMF 7.2 and 7.10."
 _NORMAL = "Normal distribution function: DLMF 7.2.18 and 7.17."
@@ -17,16 +17,16 @@ _BETA_DENSITY = "power(x2, x0-1)*power(1-x2, x1-1)/beta(x0, x1)"
 
 def _words(
     name: str, summary: str, *derivatives: str, domain: str = "", kinks: str = "", source: str = ""
-) -> Words:
+) -> OpDoc:
     """Words on a function that SciPy has under the same name."""
-    return Words(summary, derivatives, domain, kinks, source, scipy=name)
+    return OpDoc(summary, derivatives, domain, kinks, source, scipy=name)
 
 
-def _of_order(name: str, what: str, source: str, *derivatives: str) -> Words:
+def _of_order(name: str, what: str, source: str, *derivatives: str) -> OpDoc:
     return _words(name, f"Compute the {what} of real order `v`.", *derivatives, source=source)
 
 
-SPECIAL_WORDS: dict[str, Words] = {
+SPECIAL_WORDS: dict[str, OpDoc] = {
     "erf": _words("erf", "Compute the error function of each element.", "2/sqrt(pi)*exp(-square(x0))", source=_ERROR),
     "erfc": _words(
         "erfc", "Compute the complementary error function ``1 - erf(x)`` of each element.",

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Words(NamedTuple):
+class OpDoc(NamedTuple):
     """What is said of an op.
 
     Attributes

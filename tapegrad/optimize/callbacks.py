@@ -3,10 +3,10 @@
 import inspect
 from typing import Any
 
-from tapegrad.optimize.ravel import Layout
+from tapegrad.optimize.ravel import LeafLayout
 
 
-def callback_on(callback: Any, layout: Layout) -> Any:
+def callback_on(callback: Any, layout: LeafLayout) -> Any:
     """Return a callback for SciPy that calls the user's with structures in place of vectors.
 
     SciPy tells its two forms apart by the name of the only parameter: ``callback(intermediate_result)`` gets a
@@ -28,7 +28,7 @@ def _takes_result(callback: Any) -> bool:
         return False
 
 
-def structured(result: Any, layout: Layout) -> Any:
+def structured(result: Any, layout: LeafLayout) -> Any:
     """Return a copy of SciPy's result in which all that has an element for each parameter is unraveled."""
     copy = type(result)(result)
     copy.x = layout.unravel(result.x)

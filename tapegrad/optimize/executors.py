@@ -33,7 +33,7 @@ def packed(common: tuple[Any, ...], who: str) -> bytes:
     return content
 
 
-class Blocks:
+class WorkerBlocks:
     """Blocks that an executor's workers solve.
 
     Parameters

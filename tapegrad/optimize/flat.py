@@ -11,7 +11,7 @@ from tapegrad.frontend.functions.shapes import joining
 from tapegrad.frontend.recording import shape
 from tapegrad.frontend.tensor.array_checks import refuse_subclass
 from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.optimize.ravel import Layout
+from tapegrad.optimize.ravel import LeafLayout
 from tapegrad.pytree import flatten
 from tapegrad.transforms.base import Transform, replayable, without_jit
 from tapegrad.transforms.jit import Jit, jit
@@ -29,7 +29,7 @@ class _Flat(Transform):
 
     name = "objective"
 
-    def __init__(self, function: Callable[..., Any], layout: Layout) -> None:
+    def __init__(self, function: Callable[..., Any], layout: LeafLayout) -> None:
         super().__init__(function)
         self._layout = layout
 
@@ -97,7 +97,7 @@ def _numbers(value: Any) -> Any:
     return array.astype(np.float64) if array.dtype.kind in "biuf" else None
 
 
-def flat_jit(kind: type[_Flat], function: Callable[..., Any], layout: Layout) -> Jit[..., Any]:
+def flat_jit(kind: type[_Flat], function: Callable[..., Any], layout: LeafLayout) -> Jit[..., Any]:
     """Return the function of a vector, to be replayed. It shares its traces with `function` if that is a ``jit(f)``."""
     replayed = replayable(kind(jit(function), layout))
     assert replayed is not None

@@ -7,7 +7,7 @@ import numpy as np
 
 from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.optimize.flat import FlatScalar
-from tapegrad.optimize.ravel import Layout
+from tapegrad.optimize.ravel import LeafLayout
 from tapegrad.optimize.vector_function import VectorFunction
 from tapegrad.transforms.grad import value_and_grad
 from tapegrad.transforms.hessian import hessian, hvp
@@ -31,7 +31,7 @@ class Objective(VectorFunction):
 
     _kind = FlatScalar
 
-    def _bind(self, layout: Layout) -> None:
+    def _bind(self, layout: LeafLayout) -> None:
         super()._bind(layout)
         self._both = value_and_grad(self._replayed)
         self._hessian = hessian(self._replayed)

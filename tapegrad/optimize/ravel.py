@@ -15,7 +15,7 @@ _FLOAT = np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
-class Layout:
+class LeafLayout:
     """How a vector of float64 holds the leaves of a structure: one after the other, each in C order.
 
     Layouts of structures that differ in nothing but the numbers in them are equal and have equal hashes.
@@ -81,12 +81,12 @@ class Layout:
         return f"the leaves {unflatten(self.definition, leaves)}"
 
 
-def layout_of(structure: Any) -> Layout:
+def layout_of(structure: Any) -> LeafLayout:
     """Return the layout of a structure of arrays and numbers."""
     return _leaves_and_layout(structure)[1]
 
 
-def _leaves_and_layout(structure: Any) -> tuple[list[np.ndarray], Layout]:
+def _leaves_and_layout(structure: Any) -> tuple[list[np.ndarray], LeafLayout]:
     """Return the leaves of a structure as arrays, and its layout.
 
     A list or tuple of plain numbers is a vector, as everywhere in SciPy. Integers become floats.
@@ -101,7 +101,7 @@ def _leaves_and_layout(structure: Any) -> tuple[list[np.ndarray], Layout]:
     leaves, definition = flatten(structure)
     names = paths(structure)
     arrays = [_array(leaf, f"x0{name}") for leaf, name in zip(leaves, names, strict=True)]
-    return arrays, Layout(definition, tuple(a.shape for a in arrays), tuple(a.dtype for a in arrays))
+    return arrays, LeafLayout(definition, tuple(a.shape for a in arrays), tuple(a.dtype for a in arrays))
 
 
 def _is_plain(structure: Any) -> bool:

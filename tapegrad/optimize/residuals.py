@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.optimize.flat import FlatVector
-from tapegrad.optimize.ravel import Layout
+from tapegrad.optimize.ravel import LeafLayout
 from tapegrad.optimize.vector_function import VectorFunction
 from tapegrad.transforms.jacobian import jacobian
 
@@ -29,7 +29,7 @@ class Residuals(VectorFunction):
 
     _kind = FlatVector
 
-    def _bind(self, layout: Layout) -> None:
+    def _bind(self, layout: LeafLayout) -> None:
         super()._bind(layout)
         self._jacobian = jacobian(self._replayed)
 

@@ -9,7 +9,7 @@ from tapegrad.errors import check_function
 from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.frontend.tensor.copying import described
 from tapegrad.optimize.flat import flat_jit
-from tapegrad.optimize.ravel import Layout, layout_of
+from tapegrad.optimize.ravel import LeafLayout, layout_of
 from tapegrad.transforms.jit import Jit, jit
 
 FLOAT = np.dtype(np.float64)
@@ -33,7 +33,7 @@ class VectorFunction:
         check_function(type(self).__name__.lower(), function)
         self.function = function if isinstance(function, Jit) else jit(function)
         self._x0 = x0
-        self._layout: Layout | None = None
+        self._layout: LeafLayout | None = None
         if x0 is not None:
             self._bind(layout_of(x0))
 
@@ -43,7 +43,7 @@ class VectorFunction:
     def __repr__(self) -> str:
         return f"{type(self).__name__.lower()}({described(self.function.function)})"
 
-    def _bind(self, layout: Layout) -> None:
+    def _bind(self, layout: LeafLayout) -> None:
         """Fix the layout of the vectors."""
         self._layout = layout
         self._replayed = flat_jit(self._kind, self.function, layout)
@@ -77,7 +77,7 @@ class VectorFunction:
         return self._replayed
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> LeafLayout:
         """The layout of `x0`, or of the first vector that the function was called with."""
         if self._layout is None:
             raise ValueError(f"{self!r} does not know its arguments' structure yet; pass x0")

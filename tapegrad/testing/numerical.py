@@ -76,13 +76,13 @@ class Samples:
         return Samples(self.step, self.unit, (odd @ w)[:, None], size, flat)
 
     @lazy
-    def estimate(self) -> "Estimate":
+    def estimate(self) -> "DirectionalEstimate":
         """The derivative by these samples alone."""
         return _estimate(self)
 
 
 @dataclass(frozen=True)
-class Estimate:
+class DirectionalEstimate:
     """A directional derivative of every element of a result.
 
     Attributes
@@ -107,10 +107,10 @@ class Estimate:
     how: str = "differences"
 
 
-def composed(number: np.ndarray, error: np.ndarray, how: str, step: float = np.inf) -> Estimate:
+def composed(number: np.ndarray, error: np.ndarray, how: str, step: float = np.inf) -> DirectionalEstimate:
     """Return an estimate that combines several scales, or needs none."""
     nowhere = np.zeros(number.shape, bool)
-    return Estimate(number, error, np.full(number.shape, np.inf), nowhere, step, how)
+    return DirectionalEstimate(number, error, np.full(number.shape, np.inf), nowhere, step, how)
 
 
 def sample(along: Along, step: float, unit: float) -> Samples:
@@ -123,7 +123,7 @@ def sample(along: Along, step: float, unit: float) -> Samples:
         return Samples(step, unit, (above - below) / 2, np.max(np.abs(values), axis=0), equal >= POINTS)
 
 
-def estimates(taken: Sequence[Samples]) -> list[Estimate]:
+def estimates(taken: Sequence[Samples]) -> list[DirectionalEstimate]:
     """Return the estimate of each scale, from the largest to the smallest."""
     found = []
     constant: Any = True
@@ -133,7 +133,7 @@ def estimates(taken: Sequence[Samples]) -> list[Estimate]:
     return found
 
 
-def _estimate(samples: Samples) -> Estimate:
+def _estimate(samples: Samples) -> DirectionalEstimate:
     """Truncate the spectrum of each element where the error is least."""
     with np.errstate(all="ignore"):
         # So that squares neither overflow nor underflow
@@ -146,7 +146,7 @@ def _estimate(samples: Samples) -> Estimate:
         number, error = (np.take_along_axis(a, best, 0)[0] * scale / samples.step for a in (numbers, errors))
         is_noise = finite & (_rms(spectrum[-3:]) >= 0.2 * _rms(spectrum[-6:-3]))  # it decays no further
         noise = np.where(is_noise, _rms(spectrum[-6:]) * scale, np.inf)
-    return Estimate(number, np.where(finite, error, np.inf), noise, samples.flat, samples.step)
+    return DirectionalEstimate(number, np.where(finite, error, np.inf), noise, samples.flat, samples.step)
 
 
 def _errors(spectrum: np.ndarray, rounding: np.ndarray) -> np.ndarray:

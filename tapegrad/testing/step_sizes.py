@@ -8,7 +8,7 @@ import numpy as np
 from tapegrad.testing.numerical import (
     MARGIN,
     POINTS,
-    Estimate,
+    DirectionalEstimate,
     Samples,
     complex_step,
     composed,
@@ -41,7 +41,7 @@ class NumericalDerivative:
 
     samples: list[Samples]
     unit: float
-    found: list[Estimate]
+    found: list[DirectionalEstimate]
     negligible: np.ndarray
 
     @property
@@ -134,7 +134,7 @@ class _Search:
             return
         self._taken.append(replace(samples, odd=np.where(wanted & self.finite, samples.odd, np.nan)))
 
-    def _found(self) -> list[Estimate]:
+    def _found(self) -> list[DirectionalEstimate]:
         if not self._taken:
             assert self._failure is not None
             raise self._failure
@@ -168,7 +168,7 @@ class _Search:
         return NumericalDerivative(self._taken, self._subject.unit, [*found, *exact], self._small())
 
 
-def _best(found: list[Estimate]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _best(found: list[DirectionalEstimate]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return for each element the number with the least error, that error, and the step."""
     error = np.stack([np.where(e.suspect, np.inf, e.error) for e in found])
     number = np.stack([e.number for e in found])
@@ -178,8 +178,8 @@ def _best(found: list[Estimate]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _exact(
-    subject: Subject, direction: list[np.ndarray], found: list[Estimate], tolerance: Tolerance
-) -> list[Estimate]:
+    subject: Subject, direction: list[np.ndarray], found: list[DirectionalEstimate], tolerance: Tolerance
+) -> list[DirectionalEstimate]:
     """Return the complex step's estimate, with an infinite error where accurate differences do not confirm it."""
     if subject.analytic is None:
         return []

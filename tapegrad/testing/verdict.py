@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tapegrad.testing.numerical import MARGIN, Estimate
+from tapegrad.testing.numerical import MARGIN, DirectionalEstimate
 
 _AMBIGUOUS = 0.3  # largest relative error of an estimate that keeps a derivative from being called wrong
 _SOLVER_NOISE = 2.0  # a solver's noise is not random: so many times the usual margin is allowed for it
@@ -66,7 +66,7 @@ class Verdict:
 
 def judge(
     exact: np.ndarray,
-    found: Sequence[Estimate],
+    found: Sequence[DirectionalEstimate],
     tolerance: Tolerance,
     negligible: np.ndarray,
     nothing: np.ndarray,
@@ -105,7 +105,7 @@ class _Evidence:
     def __init__(
         self,
         exact: np.ndarray,
-        found: Sequence[Estimate],
+        found: Sequence[DirectionalEstimate],
         tolerance: Tolerance,
         negligible: np.ndarray,
         nothing: np.ndarray,

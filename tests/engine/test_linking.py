@@ -7,7 +7,7 @@ import numba
 import numpy as np
 import pytest
 
-from tapegrad.engine.codegen.python_calls.fast_calls import Shape, fast_call
+from tapegrad.engine.codegen.python_calls.fast_calls import WrapperKind, fast_call
 from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.codegen.translator import whole
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit, make_ready
@@ -115,4 +115,4 @@ def test_what_returns_no_word_has_no_fast_call() -> None:
     signature = types.SimpleNamespace(return_type=numba.types.float64)
     compiled = types.SimpleNamespace(signature=signature, fndesc=types.SimpleNamespace(qualname="half"))
     with pytest.raises(TypeError, match="half returns float64"):
-        fast_call(compiled, Shape("i", False, False))
+        fast_call(compiled, WrapperKind("i", False, False))

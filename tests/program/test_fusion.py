@@ -28,8 +28,8 @@ from tapegrad.frontend.recording.elementwise import FUNCTIONS
 from tapegrad.ops import BY_NAME, ELEMENTWISE, Op
 from tapegrad.program.fusion import policy, recipes
 from tapegrad.program.fusion.background import worker
-from tapegrad.program.fusion.grouping.rows import ADD, READ, WRITE, Access, Row, Span
-from tapegrad.program.fusion.grouping.segments import Description
+from tapegrad.program.fusion.grouping.rows import ADD, READ, WRITE, Access, Span, StreamRow
+from tapegrad.program.fusion.grouping.segments import SegmentDraft
 from tapegrad.program.programs.kinds import make_program
 from tapegrad.program.recording.signature import flatten_args
 from tapegrad.program.streams.spec import NEVER, NOW, VALUE_AND_GRAD, ProgramSpec
@@ -275,18 +275,18 @@ def test_what_is_overwritten_in_place_is_not_computed_once_more(kept: bool) -> N
     def line(start: int) -> Span:
         return Span(start, start + 8 * 1000, "f64", length=1000)
 
-    scaled = Row(
+    scaled = StreamRow(
         "square", "f64", FORWARD, 1000, (Access(0, READ, line(z)), Access(3, WRITE, line(z)))
     )  # fmt: skip
     first, second = (
-        Row(
+        StreamRow(
             "square", "f64", REVERSE, 1000,
             (Access(0, READ, line(z)), Access(7, READ, line(bar)), Access(4, ADD, line(target + shift))),
         )
         for shift in (0, 8)
     )  # fmt: skip
     rows = [scaled, first, second]
-    described = Description(rows, False, lambda start, stop: kept or start >= target, [])
+    described = SegmentDraft(rows, False, lambda start, stop: kept or start >= target, [])
     assert described.bound().divisible is not kept
 
 

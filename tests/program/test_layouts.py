@@ -12,7 +12,7 @@ import tapegrad as tg
 from tapegrad.engine.kernels.language import frame as word
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.program.passes import layouts
-from tapegrad.program.passes.layouts import Layout
+from tapegrad.program.passes.layouts import DimensionOrder
 from tapegrad.program.recording.signature import flatten_args
 from tapegrad.program.streams.spec import VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.streams.stream import is_elementwise
@@ -150,7 +150,7 @@ def _key(extent: int, draw: Any) -> Any:
     }[kind]
 
 
-def layout_of(array: np.ndarray) -> Layout | None:
+def layout_of(array: np.ndarray) -> DimensionOrder | None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(layouts, "_SMALLEST", 0)
         return layouts._longest_last(View(0, array.shape, array.strides, array.dtype), array.nbytes)
@@ -182,7 +182,7 @@ def _shown(memory: np.ndarray, view: View) -> np.ndarray:
     return np.lib.stride_tricks.as_strided(start, view.shape, view.strides)
 
 
-def _laid_out(array: np.ndarray, layout: Layout) -> np.ndarray:
+def _laid_out(array: np.ndarray, layout: DimensionOrder) -> np.ndarray:
     """The memory of an array in another order."""
     kept = array.reshape(layout.extents)
     order = np.argsort([-stride for stride in layout.after])

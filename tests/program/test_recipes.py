@@ -19,7 +19,7 @@ from tapegrad.engine.codegen.store import cache, cache_files
 from tapegrad.engine.kernels.language import frame as word
 from tapegrad.program.fusion import recipes, streams
 from tapegrad.program.fusion.outside import ExternalAddresses, located
-from tapegrad.program.streams.memory_plan import Blocks
+from tapegrad.program.streams.memory_plan import WorkspaceBlocks
 from tapegrad.program.streams.stream import InstructionStream, empty_stream
 from tapegrad.special import logsumexp
 
@@ -111,7 +111,7 @@ def test_the_blocks_of_the_workspace_are_in_the_key(monkeypatch: pytest.MonkeyPa
     keys = []
     monkeypatch.setattr(recipes, "read", keys.append)
     for sizes in ([64, 192], [192, 64], [64, 192]):
-        blocks = Blocks()
+        blocks = WorkspaceBlocks()
         blocks.new(sizes)
         streams.fused([streams.UnfusedStream(empty_stream())], blocks, [], only_if_known=True)
     assert keys[0] == keys[2] != keys[1]

@@ -85,7 +85,7 @@ def _put_number(place: Any, start: Any, shape: Any, value: Any, expected: Any) -
 # --- the generated functions -----------------------------------------------------------------------------------
 
 
-class _Source:
+class _KernelSource:
     """The source of a function ``function(frame, descriptor)``, and its globals."""
 
     def __init__(self, call: Call, role: str) -> None:
@@ -163,14 +163,14 @@ def _names_of_outputs(call: Call) -> list[str]:
 
 
 def _forward(call: Call) -> Any:
-    source = _Source(call, "forward")
+    source = _KernelSource(call, "forward")
     source.run(source.inputs())
     source.put(Y, call.outputs, _names_of_outputs(call))
     return source.compiled()
 
 
 def _tangent(call: Call) -> Any:
-    source = _Source(call, "jvp")
+    source = _KernelSource(call, "jvp")
     source.run([source.tangents(), source.outputs(Y), *source.inputs()])
     source.put(Y_BAR, call.outputs, _names_of_outputs(call))
     return source.compiled()
@@ -178,7 +178,7 @@ def _tangent(call: Call) -> Any:
 
 def _reverse(call: Call) -> Any:
     """Store to a temporary array first: all results are checked before the first is accumulated."""
-    source = _Source(call, "vjp")
+    source = _KernelSource(call, "vjp")
     source.run([source.outputs(Y_BAR), source.outputs(Y), *source.inputs()])
     floats = [k for k, spec in enumerate(call.inputs) if spec.dtype.kind == "f"]
     results = [f"result[{k}]" for k in floats] if len(call.inputs) > 1 else ["result"]
@@ -192,7 +192,7 @@ def _is_plain(values: Any) -> bool:
     return all(type(v) in _PLAIN or (type(v) is tuple and v and _is_plain(v)) for v in values)
 
 
-def _finished_reverse(source: _Source, results: list[str]) -> Any:
+def _finished_reverse(source: _KernelSource, results: list[str]) -> Any:
     start = 0
     for spec, result in zip(source.call.floats, results, strict=True):
         of = f"{start}, {source.name(spec.shape)}, {result}, {source.name(np.empty(1, spec.dtype))}"

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.autodiff.accumulator import Accumulator, Value
-from tapegrad.autodiff.graph_view import FREED_MEANWHILE, Geometry, Instruction, tensor_on
+from tapegrad.autodiff.graph_view import FREED_MEANWHILE, Geometry, GraphInstruction, tensor_on
 from tapegrad.autodiff.regions import materialize
 from tapegrad.engine import kernel_table
 from tapegrad.engine.status import checked
@@ -41,7 +41,7 @@ class Step:
     __slots__ = ("_asked", "_instruction", "accumulator", "operands", "result", "row", "tape")
 
     def __init__(
-        self, tape: Tape, instruction: Instruction, accumulator: Accumulator, active: set[int] | None
+        self, tape: Tape, instruction: GraphInstruction, accumulator: Accumulator, active: set[int] | None
     ) -> None:
         self.tape = tape
         self.row = kernel_table.row(instruction.op)

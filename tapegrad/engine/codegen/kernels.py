@@ -57,14 +57,14 @@ _MAKERS: dict[str, Callable[[Case], list[Body]]] = {
 }
 
 
-def compiled(parts: Iterable[Body], target: Target) -> objects.Compiled:
+def compiled(parts: Iterable[Body], target: Target) -> objects.ObjectCode:
     """The object code of functions, and what it calls."""
     parts = list(parts)
     text = machine.module_text(parts)
     called = {name.strip('@"') for part in parts for name in part.declarations}
     loops = {loop for part in parts for loop in part.loops}
     known = _shared(target).keys()
-    return objects.Compiled(
+    return objects.ObjectCode(
         machine.compile_text(text, target), tuple(sorted(called & known)), tuple(sorted(loops))
     )
 
@@ -96,11 +96,11 @@ def _shared_address(symbol: str, target: Target) -> int:
     return _load(symbol, target, lambda: compiled([_shared(target)[symbol]()], target))
 
 
-def _load(symbol: str, target: Target, make: Callable[[], objects.Compiled]) -> int:
+def _load(symbol: str, target: Target, make: Callable[[], objects.ObjectCode]) -> int:
     return _enter(symbol, target, objects.obtain(symbol, target, make))
 
 
-def _enter(symbol: str, target: Target, found: objects.Compiled) -> int:
+def _enter(symbol: str, target: Target, found: objects.ObjectCode) -> int:
     for each in found.calls:
         _shared_address(each, target)
     library_loops.ensure(found.loops)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.inspection.tape_view import Buffer, Instruction, Slot, TapeView, read_tape
+from tapegrad.engine.inspection.tape_view import Buffer, Slot, TapeEntry, TapeView, read_tape
 from tapegrad.engine.inspection.view_names import describe_view
 from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, EXTERNAL, TRACED
 from tapegrad.engine.tape.fields.view import View
@@ -34,7 +34,7 @@ _SHOWN = 8  # bytes of a guarded array that are printed
 custom_ops: "weakref.WeakValueDictionary[int, Any]" = weakref.WeakValueDictionary()
 
 
-class _Names:
+class _BufferNames:
     """Names of the buffers of a tape, and the view of all of the buffer that each name stands for."""
 
     def __init__(self, t: TapeView) -> None:
@@ -95,7 +95,7 @@ def _operands(t: TapeView, i: int) -> list[Slot]:
     return operands if t.instructions[i].op != _CUSTOM else [each for each in operands[::2] if each.size]
 
 
-def _called(instruction: Instruction) -> str:
+def _called(instruction: TapeEntry) -> str:
     """The name of an instruction's op; of a user's op its own."""
     own = custom_ops.get(_params(instruction).number) if instruction.op == _CUSTOM else None
     return kernel_table.op_name(instruction.op) if own is None else str(own.name)
@@ -121,7 +121,7 @@ def _kind(shape: tuple[int, ...], dtype: int) -> str:
     return f"{shape} {kernel_table.DTYPE_NAMES[dtype]}"
 
 
-def _details(t: TapeView, names: _Names, i: int) -> list[str]:
+def _details(t: TapeView, names: _BufferNames, i: int) -> list[str]:
     """What an instruction has beside its operands, in words."""
     result = t.result(i)
     if _reduces(t, i):
@@ -147,7 +147,7 @@ def _details(t: TapeView, names: _Names, i: int) -> list[str]:
             return [f"{name}={value}" for name, value in zip(others._fields, others, strict=True)]
 
 
-def _params(instruction: Instruction) -> Any:
+def _params(instruction: TapeEntry) -> Any:
     """The record of an instruction's parameters, `None` if it has none."""
     record = kernel_table.row(instruction.op).params
     return None if record is None else read(record, instruction.params)
@@ -160,7 +160,7 @@ def _expected(operand: Slot, params: GuardParams) -> str:
     return str(words_at(params.address, params.bytes, np.uint8).view(DTYPES[operand.dtype]).tolist())
 
 
-def _line(t: TapeView, names: _Names, i: int) -> tuple[str, str]:
+def _line(t: TapeView, names: _BufferNames, i: int) -> tuple[str, str]:
     """An instruction and what its result is like."""
     instruction, result = t.instructions[i], t.result(i)
     arguments = [*(names.of(operand) for operand in _operands(t, i)), *_details(t, names, i)]
@@ -177,7 +177,7 @@ def _line(t: TapeView, names: _Names, i: int) -> tuple[str, str]:
 def as_text(tape: Tape) -> str:
     """The instructions of a tape, one a line, between what goes in and what comes out."""
     t = read_tape(tape)
-    names = _Names(t)
+    names = _BufferNames(t)
     lines = [(f"{i:3d}  ", *_line(t, names, i)) for i in t.live]
     width = max((len(line) for _, line, _ in lines), default=0)
     text = [f"{number}{line:{width}}    {kind}".rstrip() for number, line, kind in lines]
@@ -190,11 +190,11 @@ def as_text(tape: Tape) -> str:
 def names_of_leaves(tape: Tape) -> dict[int, str]:
     """How arrays and numbers are called that no instruction has written, by the addresses of their elements."""
     t = read_tape(tape)
-    names = _Names(t)
+    names = _BufferNames(t)
     return {t.buffers[b].primal: name for b, name in names.names.items() if b not in t.writers}
 
 
-def _leaves(t: TapeView, names: _Names, letter: str, title: str) -> str:
+def _leaves(t: TapeView, names: _BufferNames, letter: str, title: str) -> str:
     """One line that lists the leaves whose names begin with a letter."""
     listed = []
     for b, name in names.leaves.items():

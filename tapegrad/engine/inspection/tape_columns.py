@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tapegrad.engine.inspection.tape_entries import Buffer, Buffers, Instruction, Instructions, Slot, Slots
+from tapegrad.engine.inspection.tape_entries import Buffer, Buffers, Slot, Slots, TapeEntries, TapeEntry
 from tapegrad.engine.inspection.view_columns import Views
 from tapegrad.engine.runtime.lazy import lazy
 from tapegrad.engine.tape.fields.layout import NONE
@@ -29,7 +29,7 @@ class Columns:
         By buffer.
     """
 
-    instructions: Instructions
+    instructions: TapeEntries
     slots: Slots
     op: np.ndarray
     result: np.ndarray
@@ -79,10 +79,10 @@ def first_of_each(values: np.ndarray, count: int) -> np.ndarray:
 
 
 def columns_of(
-    instructions: Sequence[Instruction], slots: Mapping[int, Slot], buffers: Mapping[int, Buffer]
+    instructions: Sequence[TapeEntry], slots: Mapping[int, Slot], buffers: Mapping[int, Buffer]
 ) -> Columns:
     """The entries of a tape as columns."""
-    instructions, slots = Instructions.of(instructions), Slots.of(slots)
+    instructions, slots = TapeEntries.of(instructions), Slots.of(slots)
     lines = Buffers.of(buffers).lines
     op, result, operands = instructions.lines[:, 0], instructions.lines[:, 1], instructions.lines[:, 2:5]
     named = max(int(result.max(initial=NONE)), int(operands.max(initial=NONE)))

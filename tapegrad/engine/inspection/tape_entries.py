@@ -19,7 +19,7 @@ from tapegrad.engine.tape.tape import DTYPES
 _UNKNOWN = np.dtype("V1")  # of a slot whose dtype code does not exist
 
 
-class Instruction(NamedTuple):
+class TapeEntry(NamedTuple):
     """An instruction: op code (negative: dead), slots, address of the parameters, mark, the parameters themselves."""
 
     op: int
@@ -86,7 +86,7 @@ class Buffer(NamedTuple):
         return self.flags & DIFFERENTIABLE != 0
 
 
-class Instructions(Sequence[Instruction]):
+class TapeEntries(Sequence[TapeEntry]):
     """Instructions by number.
 
     Parameters
@@ -101,34 +101,34 @@ class Instructions(Sequence[Instruction]):
         self.pool = pool
 
     @lazy
-    def _objects(self) -> tuple[Instruction, ...]:
+    def _objects(self) -> tuple[TapeEntry, ...]:
         return tuple(map(self._made, self.lines.tolist()))
 
-    def _made(self, line: list[int]) -> Instruction:
+    def _made(self, line: list[int]) -> TapeEntry:
         op, result, a, b, c, address, mark, place, length = line
         operands = (a, b, c) if c != NONE else (a, b) if b != NONE else (a,) if a != NONE else ()
         params = self.pool[place : place + length].tolist() if length else ()
-        return Instruction(op, result, operands, address, mark, tuple(params))
+        return TapeEntry(op, result, operands, address, mark, tuple(params))
 
     def __len__(self) -> int:
         return len(self.lines)
 
     @overload
-    def __getitem__(self, i: int) -> Instruction: ...
+    def __getitem__(self, i: int) -> TapeEntry: ...
     @overload
-    def __getitem__(self, i: slice) -> Sequence[Instruction]: ...
+    def __getitem__(self, i: slice) -> Sequence[TapeEntry]: ...
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice) or "_objects" in vars(self):
             return self._objects[i]
         return self._made(self.lines[i].tolist())
 
-    def __iter__(self) -> Iterator[Instruction]:
+    def __iter__(self) -> Iterator[TapeEntry]:
         return iter(self._objects)
 
     @classmethod
-    def of(cls, instructions: Sequence[Instruction]) -> "Instructions":
+    def of(cls, instructions: Sequence[TapeEntry]) -> "TapeEntries":
         """Instructions that may be objects, as columns."""
-        if isinstance(instructions, Instructions):
+        if isinstance(instructions, TapeEntries):
             return instructions
         lines, pool = [], list[int]()
         for each in instructions:
@@ -137,11 +137,11 @@ class Instructions(Sequence[Instruction]):
             pool += each.params
         return cls(np.array(lines, np.int64).reshape(-1, INSTRUCTION_WORDS), np.array(pool, np.int64))
 
-    def with_ops(self, ops: np.ndarray) -> "Instructions":
+    def with_ops(self, ops: np.ndarray) -> "TapeEntries":
         """The same with other op codes."""
         lines = self.lines.copy()
         lines[:, 0] = ops
-        return Instructions(lines, self.pool)
+        return TapeEntries(lines, self.pool)
 
 
 class Slots(Mapping[int, Slot]):

@@ -13,9 +13,9 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_columns import Columns, columns_of
 from tapegrad.engine.inspection.tape_entries import Buffer as Buffer
-from tapegrad.engine.inspection.tape_entries import Buffers, Instructions, Slots
-from tapegrad.engine.inspection.tape_entries import Instruction as Instruction
+from tapegrad.engine.inspection.tape_entries import Buffers, Slots, TapeEntries
 from tapegrad.engine.inspection.tape_entries import Slot as Slot
+from tapegrad.engine.inspection.tape_entries import TapeEntry as TapeEntry
 from tapegrad.engine.runtime.lazy import lazy
 from tapegrad.engine.tape import copy_tape
 from tapegrad.engine.tape.copy_tape import ALRIGHT, BUFFER_WORDS, INSTRUCTION_WORDS, LINES, SLOT_WORDS
@@ -44,7 +44,7 @@ class TapeView:
         Memory that addresses in it lead to and that the tape does not own.
     """
 
-    instructions: Sequence[Instruction]
+    instructions: Sequence[TapeEntry]
     slots: Mapping[int, Slot]
     buffers: Mapping[int, Buffer]
     inputs: tuple[int, ...]
@@ -142,7 +142,7 @@ def read_words(tape: Tape, words: np.ndarray) -> TapeView:
     slots, broken, recorded = (int(words[k]) for k in (1, 5, 6))
     instruction_lines, slot_lines, buffer_lines = _lines(words)
     return TapeView(
-        Instructions(instruction_lines, words),
+        TapeEntries(instruction_lines, words),
         Slots(slot_lines, words),
         Buffers(buffer_lines),
         tuple(getattr(tape, "inputs", ())),

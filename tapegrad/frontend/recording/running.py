@@ -7,7 +7,7 @@ from tapegrad.engine.sweep.eager import eager, earlier_contents
 from tapegrad.engine.tape.fields.layout import E_KERNEL, E_PARALLEL, OP_VARIANT
 from tapegrad.engine.tape.memory import D_DTYPE
 from tapegrad.engine.tape.tape import Tape
-from tapegrad.frontend.tensor.description import Description
+from tapegrad.frontend.tensor.description import SlotDescription
 
 
 def run(tape: Tape, code: int, operands: list[int], differentiate: bool) -> int:
@@ -40,4 +40,4 @@ def _loaded(call: Callable[[], int], tape: Tape, code: int, operands: list[int])
 def load_kernel(tape: Tape, code: int, operands: list[int]) -> None:
     """Load the forward kernel that an op needs for these operands."""
     operand = operands[int(kernel_table.op_words(code)[OP_VARIANT])]
-    kernel_table.load_code(code, Description(tape.header, operand)[D_DTYPE], 0)
+    kernel_table.load_code(code, SlotDescription(tape.header, operand)[D_DTYPE], 0)

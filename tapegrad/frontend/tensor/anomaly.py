@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad.engine.tape.memory import D_BUFFER
 from tapegrad.errors import AnomalyError
 from tapegrad.frontend.tensor.arrays import show
-from tapegrad.frontend.tensor.description import Description
+from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.modes import Mode, ModeChange, thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.frames import program_frame
@@ -106,7 +106,7 @@ class Watch:
 
 
 def _buffer(tape: Any, slot: int) -> int:
-    return Description(tape.header, slot)[D_BUFFER]
+    return SlotDescription(tape.header, slot)[D_BUFFER]
 
 
 def watch(tape: Any, slot: int, name: str) -> None:

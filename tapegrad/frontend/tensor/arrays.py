@@ -22,7 +22,7 @@ from tapegrad.engine.tape.memory import (
 from tapegrad.engine.tape.tape import DTYPES, Tape
 
 
-class Memory(Uncopied):
+class BufferOwner(Uncopied):
     """Keeps a block of the engine's memory alive for the NumPy array that shows it."""
 
     __slots__ = ("__array_interface__", "_block")
@@ -98,4 +98,4 @@ def _show_by_interface(tape: Tape, slot: int, cotangent: bool) -> np.ndarray:
     compiler.make_ready(memory.release)
     if owner is not None:
         return np.asarray(_Borrowed(owner, interface))
-    return np.asarray(Memory(words[D_ADDRESS] - words[D_OFFSET], interface))
+    return np.asarray(BufferOwner(words[D_ADDRESS] - words[D_OFFSET], interface))

@@ -10,7 +10,7 @@ from tapegrad.engine.tape.memory import D_DTYPE, D_FLAGS, D_GEOMETRY, D_NDIM, D_
 from tapegrad.engine.tape.tape import DTYPES
 
 
-class Description:
+class SlotDescription:
     """What the engine knows of a slot."""
 
     __slots__ = ("words",)

@@ -7,7 +7,7 @@ import numpy as np
 from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.engine.tape.memory import D_PRODUCER
 from tapegrad.errors import UnsupportedError
-from tapegrad.frontend.tensor.description import Description
+from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.ops import COPY, ROWS
 
@@ -72,14 +72,14 @@ def _op_that_loses_it(x: Tensor, dense: bool) -> str | None:
     ops, operands = tape.column("op"), [tape.column(f"operand{k}") for k in range(3)]
     slots, seen = [x._slot_on(tape)], set()
     while slots:
-        producer = Description(tape.header, slots.pop())[D_PRODUCER]
+        producer = SlotDescription(tape.header, slots.pop())[D_PRODUCER]
         if producer == NONE or producer in seen:
             continue
         seen.add(producer)
         row = ROWS[ops[producer]]
         given = [int(column[producer]) for column in operands if column[producer] != NONE]
         given = given[:1] if row.in_place else given
-        views = [Description(tape.header, slot).view for slot in given]
+        views = [SlotDescription(tape.header, slot).view for slot in given]
         follows = row.kind == "elementwise" and all(_ascends(view.shape, view.strides) for view in views)
         if not row.in_place and (not follows or (dense and not views[0].contiguous)):
             return row.name if ops[producer] != COPY else "a copy"

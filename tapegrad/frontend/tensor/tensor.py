@@ -19,9 +19,9 @@ from tapegrad.engine.tape.memory import D_GEOMETRY, D_NDIM
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES, Tape
 from tapegrad.errors import OuterTensorError, TracedValueError, UnsupportedError
 from tapegrad.frontend.tensor.array_checks import is_plain, is_same_memory, real
-from tapegrad.frontend.tensor.arrays import Memory, show
+from tapegrad.frontend.tensor.arrays import BufferOwner, show
 from tapegrad.frontend.tensor.attachments import attachments, last_tensor_dropped
-from tapegrad.frontend.tensor.description import Description
+from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.modes import EAGER, Mode, no_grad, thread, watch_now
 from tapegrad.frontend.tensor.recorder import Recorder
 from tapegrad.frontend.words.call_site import Wording, nothing_to_add, refusal
@@ -53,7 +53,7 @@ stale_leaf_slots: dict[int, list[int]] = {}
 def _leave_memory_to_the_system() -> None:
     """Release no Tensors from here on: while Python ends, nothing can be compiled or imported for it."""
     del Tensor.__del__
-    del Memory.__del__
+    del BufferOwner.__del__
 
 
 class Tensor(TensorMethods):
@@ -155,9 +155,9 @@ class Tensor(TensorMethods):
         before, self._slot, self._version = self._slot, slot, version
         slots.drop(tape.header, before)
 
-    def _describe(self) -> Description:
+    def _describe(self) -> SlotDescription:
         assert self._tape is not None
-        return Description(self._tape.header, self._slot)
+        return SlotDescription(self._tape.header, self._slot)
 
     # --- what NumPy sees ---------------------------------------------------------------------------------------
 

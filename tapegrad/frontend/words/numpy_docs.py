@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 
-class Words(NamedTuple):
+class NumpyDoc(NamedTuple):
     """A summary, and an example: an expression and what Python prints for it."""
 
     summary: str
@@ -13,210 +13,210 @@ class Words(NamedTuple):
     printed: str
 
 
-CREATION: dict[str, Words] = {
-    "zeros": Words("Return a new Tensor of zeros.", "tg.zeros(2)", "Tensor([0., 0.])"),
-    "ones": Words("Return a new Tensor of ones.", "tg.ones(2)", "Tensor([1., 1.])"),
-    "empty": Words("Return a new Tensor whose contents are not set.", "tg.empty((2, 3)).shape", "(2, 3)"),
-    "eye": Words(
+CREATION: dict[str, NumpyDoc] = {
+    "zeros": NumpyDoc("Return a new Tensor of zeros.", "tg.zeros(2)", "Tensor([0., 0.])"),
+    "ones": NumpyDoc("Return a new Tensor of ones.", "tg.ones(2)", "Tensor([1., 1.])"),
+    "empty": NumpyDoc("Return a new Tensor whose contents are not set.", "tg.empty((2, 3)).shape", "(2, 3)"),
+    "eye": NumpyDoc(
         "Return a new matrix with ones on the `k`-th diagonal and zeros elsewhere.",
         "tg.eye(2)",
         "Tensor([[1., 0.],\n        [0., 1.]])",
     ),
-    "identity": Words(
+    "identity": NumpyDoc(
         "Return a new square matrix with ones on the diagonal and zeros elsewhere.",
         "tg.identity(2)",
         "Tensor([[1., 0.],\n        [0., 1.]])",
     ),
-    "tri": Words(
+    "tri": NumpyDoc(
         "Return a new matrix with ones at and below the `k`-th diagonal and zeros elsewhere.",
         "tg.tri(2)",
         "Tensor([[1., 0.],\n        [1., 1.]])",
     ),
-    "frombuffer": Words(
+    "frombuffer": NumpyDoc(
         "Return a new Tensor on the memory of a buffer.",
         "tg.frombuffer(bytearray(16))",
         "Tensor([0., 0.])",
     ),
-    "bartlett": Words("Return the Bartlett window.", "tg.bartlett(3)", "Tensor([0., 1., 0.])"),
-    "blackman": Words("Return the Blackman window.", "tg.blackman(3).shape", "(3,)"),
-    "hamming": Words("Return the Hamming window.", "tg.hamming(3)", "Tensor([0.08, 1.  , 0.08])"),
-    "hanning": Words("Return the Hann window.", "tg.hanning(3)", "Tensor([0., 1., 0.])"),
-    "kaiser": Words("Return the Kaiser window.", "tg.kaiser(3, 0.0)", "Tensor([1., 1., 1.])"),
-    "zeros_like": Words(
+    "bartlett": NumpyDoc("Return the Bartlett window.", "tg.bartlett(3)", "Tensor([0., 1., 0.])"),
+    "blackman": NumpyDoc("Return the Blackman window.", "tg.blackman(3).shape", "(3,)"),
+    "hamming": NumpyDoc("Return the Hamming window.", "tg.hamming(3)", "Tensor([0.08, 1.  , 0.08])"),
+    "hanning": NumpyDoc("Return the Hann window.", "tg.hanning(3)", "Tensor([0., 1., 0.])"),
+    "kaiser": NumpyDoc("Return the Kaiser window.", "tg.kaiser(3, 0.0)", "Tensor([1., 1., 1.])"),
+    "zeros_like": NumpyDoc(
         "Return a new Tensor of zeros with the shape and dtype of `a`.",
         "tg.zeros_like(tg.ones(2))",
         "Tensor([0., 0.])",
     ),
-    "ones_like": Words(
+    "ones_like": NumpyDoc(
         "Return a new Tensor of ones with the shape and dtype of `a`.",
         "tg.ones_like(tg.zeros(2))",
         "Tensor([1., 1.])",
     ),
-    "empty_like": Words(
+    "empty_like": NumpyDoc(
         "Return a new Tensor with the shape and dtype of `prototype` whose contents are not set.",
         "tg.empty_like(tg.zeros((2, 3))).shape",
         "(2, 3)",
     ),
 }
 
-LOOKS: dict[str, Words] = {
-    "isin": Words(
+LOOKS: dict[str, NumpyDoc] = {
+    "isin": NumpyDoc(
         "Test which elements are among others.",
         "tg.isin(tg.tensor([1.0, 2.0]), [2.0, 3.0])",
         "array([False,  True])",
     ),
-    "min_scalar_type": Words(
+    "min_scalar_type": NumpyDoc(
         "Return the smallest dtype that holds the elements.",
         "tg.min_scalar_type(tg.tensor([1.0, 2.0]))",
         "dtype('float64')",
     ),
-    "array2string": Words(
+    "array2string": NumpyDoc(
         "Return the elements as text.", "tg.array2string(tg.tensor([1.0, 2.0]))", "'[1. 2.]'"
     ),
-    "array_repr": Words(
+    "array_repr": NumpyDoc(
         "Return the text that represents the elements as an array.",
         "tg.array_repr(tg.tensor([1.0, 2.0]))",
         "'array([1., 2.])'",
     ),
-    "array_str": Words(
+    "array_str": NumpyDoc(
         "Return the elements as the text that `print` shows.",
         "tg.array_str(tg.tensor([1.0, 2.0]))",
         "'[1. 2.]'",
     ),
-    "nonzero": Words(
+    "nonzero": NumpyDoc(
         "Return the indices of the elements that are not zero.",
         "tg.nonzero(tg.tensor([0.0, 5.0, 6.0]))",
         "(array([1, 2]),)",
     ),
-    "flatnonzero": Words(
+    "flatnonzero": NumpyDoc(
         "Return the indices of the elements that are not zero, in the flattened Tensor.",
         "tg.flatnonzero(tg.tensor([[0.0, 5.0], [6.0, 0.0]]))",
         "array([1, 2])",
     ),
-    "argwhere": Words(
+    "argwhere": NumpyDoc(
         "Return the indices of the elements that are not zero, a row for each.",
         "tg.argwhere(tg.tensor([[0.0, 5.0], [6.0, 0.0]]))",
         "array([[0, 1],\n       [1, 0]])",
     ),
 }
 
-TESTS: dict[str, Words] = {
-    "logical_and": Words(
+TESTS: dict[str, NumpyDoc] = {
+    "logical_and": NumpyDoc(
         "Compute the logical AND of two operands, element by element.",
         "tg.logical_and(tg.tensor([0.0, 2.0]), True)",
         "array([False,  True])",
     ),
-    "logical_or": Words(
+    "logical_or": NumpyDoc(
         "Compute the logical OR of two operands, element by element.",
         "tg.logical_or(tg.tensor([0.0, 2.0]), False)",
         "array([False,  True])",
     ),
-    "logical_xor": Words(
+    "logical_xor": NumpyDoc(
         "Compute the logical XOR of two operands, element by element.",
         "tg.logical_xor(tg.tensor([0.0, 2.0]), True)",
         "array([ True, False])",
     ),
-    "logical_not": Words(
+    "logical_not": NumpyDoc(
         "Test which elements are zero.", "tg.logical_not(tg.tensor([0.0, 2.0]))", "array([ True, False])"
     ),
-    "isposinf": Words(
+    "isposinf": NumpyDoc(
         "Test which elements are positive infinity.",
         "tg.isposinf(tg.tensor([1.0, tg.inf]))",
         "array([False,  True])",
     ),
-    "isneginf": Words(
+    "isneginf": NumpyDoc(
         "Test which elements are negative infinity.",
         "tg.isneginf(tg.tensor([1.0, -tg.inf]))",
         "array([False,  True])",
     ),
 }
 
-STRUCTURE: dict[str, Words] = {
-    "shape": Words("Return the shape of a Tensor.", "tg.shape(tg.zeros((2, 3)))", "(2, 3)"),
-    "ndim": Words("Return the number of dimensions of a Tensor.", "tg.ndim(tg.zeros((2, 3)))", "2"),
-    "size": Words(
+STRUCTURE: dict[str, NumpyDoc] = {
+    "shape": NumpyDoc("Return the shape of a Tensor.", "tg.shape(tg.zeros((2, 3)))", "(2, 3)"),
+    "ndim": NumpyDoc("Return the number of dimensions of a Tensor.", "tg.ndim(tg.zeros((2, 3)))", "2"),
+    "size": NumpyDoc(
         "Return the number of elements of a Tensor, or along an axis.", "tg.size(tg.zeros((2, 3)), 1)", "3"
     ),
-    "result_type": Words(
+    "result_type": NumpyDoc(
         "Return the dtype that the arguments promote to.",
         "tg.result_type(tg.zeros(2, dtype='float32'), 'float64')",
         "dtype('float64')",
     ),
-    "can_cast": Words(
+    "can_cast": NumpyDoc(
         "Test whether a dtype can be converted to another one.", "tg.can_cast('float32', 'float64')", "True"
     ),
-    "common_type": Words(
+    "common_type": NumpyDoc(
         "Return the floating-point type that the arguments have in common.",
         "tg.common_type(tg.zeros(2, dtype='float32'))",
         "<class 'numpy.float32'>",
     ),
-    "iscomplexobj": Words(
+    "iscomplexobj": NumpyDoc(
         "Test whether the dtype is complex, which that of a Tensor never is.",
         "tg.iscomplexobj(tg.zeros(2))",
         "False",
     ),
-    "isrealobj": Words(
+    "isrealobj": NumpyDoc(
         "Test whether the dtype is not complex, which holds of every Tensor.",
         "tg.isrealobj(tg.zeros(2))",
         "True",
     ),
-    "iscomplex": Words(
+    "iscomplex": NumpyDoc(
         "Test which elements have an imaginary part: of a Tensor, none.",
         "tg.iscomplex(tg.zeros(2))",
         "array([False, False])",
     ),
-    "isreal": Words(
+    "isreal": NumpyDoc(
         "Test which elements have no imaginary part: of a Tensor, all.",
         "tg.isreal(tg.zeros(2))",
         "array([ True,  True])",
     ),
-    "shares_memory": Words(
+    "shares_memory": NumpyDoc(
         "Test whether two Tensors or arrays share memory.",
         "x = tg.zeros(4)\n>>> tg.shares_memory(x, x[1:])",
         "True",
     ),
-    "may_share_memory": Words(
+    "may_share_memory": NumpyDoc(
         "Test whether the memory bounds of two Tensors or arrays overlap.",
         "x = tg.zeros(4)\n>>> tg.may_share_memory(x, x[1:])",
         "True",
     ),
-    "diag_indices_from": Words(
+    "diag_indices_from": NumpyDoc(
         "Return the indices of the main diagonal.",
         "tg.diag_indices_from(tg.zeros((2, 2)))",
         "(array([0, 1]), array([0, 1]))",
     ),
-    "tril_indices_from": Words(
+    "tril_indices_from": NumpyDoc(
         "Return the indices of the lower triangle.",
         "tg.tril_indices_from(tg.zeros((2, 2)))",
         "(array([0, 1, 1]), array([0, 0, 1]))",
     ),
-    "triu_indices_from": Words(
+    "triu_indices_from": NumpyDoc(
         "Return the indices of the upper triangle.",
         "tg.triu_indices_from(tg.zeros((2, 2)))",
         "(array([0, 0, 1]), array([0, 1, 1]))",
     ),
 }
 
-OF_MATRICES: dict[str, Words] = {
-    "matrix_rank": Words(
+OF_MATRICES: dict[str, NumpyDoc] = {
+    "matrix_rank": NumpyDoc(
         "Return the number of singular values of matrices that are not negligible.",
         "tg.linalg.matrix_rank(tg.tensor([[1.0, 2.0], [2.0, 4.0]]))",
         "np.int64(1)",
     ),
 }
 
-HISTOGRAMS: dict[str, Words] = {
-    "histogram2d": Words(
+HISTOGRAMS: dict[str, NumpyDoc] = {
+    "histogram2d": NumpyDoc(
         "Count pairs of numbers in the bins of a plane.",
         "tg.histogram2d(tg.tensor([1.0, 2.0]), [1.0, 3.0], bins=2)[0]",
         "array([[1., 0.],\n       [0., 1.]])",
     ),
-    "histogramdd": Words(
+    "histogramdd": NumpyDoc(
         "Count points in the bins of a space of several dimensions.",
         "tg.histogramdd(tg.tensor([[1.0, 1.0], [2.0, 3.0]]), bins=2)[0]",
         "array([[1., 0.],\n       [0., 1.]])",
     ),
-    "histogram_bin_edges": Words(
+    "histogram_bin_edges": NumpyDoc(
         "Return the edges of the bins that a histogram would have.",
         "tg.histogram_bin_edges(tg.tensor([1.0, 2.0]), bins=2)",
         "array([1. , 1.5, 2. ])",

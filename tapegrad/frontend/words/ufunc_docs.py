@@ -8,7 +8,7 @@ import numpy as np
 from tapegrad.ops.documentation import argument_names, parameters_of
 
 
-class Words(NamedTuple):
+class UfuncDoc(NamedTuple):
     """A summary, what is said of the derivatives, the lines of an example, and the results where not one Tensor."""
 
     summary: str
@@ -22,29 +22,29 @@ _INTEGERS = "Integers and booleans are constants, and so is the result. Of float
 _BITS = "tg.tensor([5, 6])"
 
 
-def _bits(summary: str, call: str, printed: str) -> Words:
+def _bits(summary: str, call: str, printed: str) -> UfuncDoc:
     """What is said of a function of integers."""
     returns = (
         "numpy.ndarray of int or bool\n    While a function is being recorded, the result of booleans is a Tensor; that"
         " of integers is guarded."
     )
-    return Words(summary, _INTEGERS, f">>> tg.{call}\n{printed}", returns)
+    return UfuncDoc(summary, _INTEGERS, f">>> tg.{call}\n{printed}", returns)
 
 
-WORDS: dict[str, Words] = {
-    "divmod": Words(
+WORDS: dict[str, UfuncDoc] = {
+    "divmod": UfuncDoc(
         "Compute quotient and remainder of a division, rounded down, as ``divmod(x1, x2)`` does.",
         "The quotient has the derivative 0; the remainder has 1 by `x1` and ``-floor(x1/x2)`` by `x2`.",
         ">>> tg.divmod(tg.tensor([5.5, -5.5]), 2.0)\n(Tensor([ 2., -3.]), Tensor([1.5, 0.5]))",
         "quotient, remainder : Tensor",
     ),
-    "modf": Words(
+    "modf": UfuncDoc(
         "Return the part of each element that is behind the point, and the whole part.",
         "The derivatives are 1 and 0. Both parts have the sign of the element.",
         ">>> tg.modf(tg.tensor([1.25, -2.5]))\n(Tensor([ 0.25, -0.5 ]), Tensor([ 1., -2.]))",
         "fraction, whole : Tensor",
     ),
-    "frexp": Words(
+    "frexp": UfuncDoc(
         "Return mantissas, between 0.5 and 1 but for the sign, and exponents: ``x = mantissa * 2**exponent``.",
         "The derivative of the mantissa is ``2**-exponent``, that of the exponent 0.",
         ">>> mantissa, exponent = tg.frexp(tg.tensor([8.0, -0.75]))\n>>> mantissa\nTensor([ 0.5 , -0.75])\n"
@@ -52,53 +52,53 @@ WORDS: dict[str, Words] = {
         "mantissa : Tensor\n    With the gradient.\nexponent : numpy.ndarray of int\n    While a function is being"
         " recorded, a Tensor of integers.",
     ),
-    "ldexp": Words(
+    "ldexp": UfuncDoc(
         "Compute ``x1 * 2**x2`` without overflow on the way; `x2` are integers.",
         "The derivative by `x1` is ``2**x2``.",
         ">>> tg.ldexp(tg.tensor([0.5, -0.75]), [4, 0])\nTensor([ 8.  , -0.75])",
     ),
-    "signbit": Words(
+    "signbit": UfuncDoc(
         "Test which elements have the sign bit set.",
         "",
         ">>> tg.signbit(tg.tensor([-0.0, 1.0]))\narray([ True, False])",
         "numpy.ndarray of bool\n    While a function is being recorded, a Tensor of booleans.",
     ),
-    "heaviside": Words(
+    "heaviside": UfuncDoc(
         "Compute the step function: 0 below 0, 1 above, and `x2` at 0.",
         "The derivative by `x1` is taken to be 0, at the jump as well; that by `x2` is 1 where `x1` is 0.",
         ">>> tg.heaviside(tg.tensor([-1.0, 0.0, 1.0]), 0.5)\nTensor([0. , 0.5, 1. ])",
     ),
-    "degrees": Words(
+    "degrees": UfuncDoc(
         "Convert angles from radians to degrees.",
         "The derivative is ``180/pi``.",
         ">>> tg.degrees(tg.tensor([0.0, tg.pi]))\nTensor([  0., 180.])",
     ),
-    "rad2deg": Words(
+    "rad2deg": UfuncDoc(
         "Convert angles from radians to degrees.",
         "The derivative is ``180/pi``.",
         ">>> tg.rad2deg(tg.tensor([0.0, tg.pi]))\nTensor([  0., 180.])",
     ),
-    "radians": Words(
+    "radians": UfuncDoc(
         "Convert angles from degrees to radians.",
         "The derivative is ``pi/180``.",
         ">>> tg.radians(tg.tensor([0.0, 180.0]))\nTensor([0.        , 3.14159265])",
     ),
-    "deg2rad": Words(
+    "deg2rad": UfuncDoc(
         "Convert angles from degrees to radians.",
         "The derivative is ``pi/180``.",
         ">>> tg.deg2rad(tg.tensor([0.0, 180.0]))\nTensor([0.        , 3.14159265])",
     ),
-    "fabs": Words(
+    "fabs": UfuncDoc(
         "Compute the absolute value of each element, as a float.",
         "The derivative is the sign; at 0 it is 0.",
         ">>> tg.fabs(tg.tensor([-3.0, 0.0, 2.0]))\nTensor([3., 0., 2.])",
     ),
-    "float_power": Words(
+    "float_power": UfuncDoc(
         "Raise the first operand to the power of the second in float64.",
         "The derivatives are those of `tapegrad.power`.",
         ">>> tg.float_power(tg.tensor([1.0, 2.0]), 3)\nTensor([1., 8.])",
     ),
-    "conjugate": Words(
+    "conjugate": UfuncDoc(
         "Copy each element: real numbers are their own conjugates.",
         "The derivative is 1.",
         ">>> tg.conjugate(tg.tensor([1.0, 2.0]))\nTensor([1., 2.])",

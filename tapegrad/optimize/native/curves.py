@@ -12,7 +12,7 @@ from numpy.linalg import LinAlgError
 from tapegrad.errors import name_of
 from tapegrad.frontend.tensor.array_checks import real, refuse_subclass
 from tapegrad.optimize.curve_plots import Shown
-from tapegrad.optimize.executors import Blocks, blocks_of, packed
+from tapegrad.optimize.executors import WorkerBlocks, blocks_of, packed
 from tapegrad.optimize.native.arguments import (
     TOLERANCE,
     check_feasible,
@@ -146,7 +146,7 @@ def _fit_elsewhere(executor: Any, common: bytes, task: Task, found: Found, progr
         )
         for block in blocks
     ]
-    solved = Blocks(executor, _fit_block, "curve_fit").solve(
+    solved = WorkerBlocks(executor, _fit_block, "curve_fit").solve(
         [(common, part) for part in parts],
         lambda done: report(min(done * blocks[0].stop, len(task.data)), len(task.data)),
     )

@@ -9,7 +9,7 @@ from numpy.linalg import LinAlgError
 from scipy.optimize import OptimizeResult
 
 from tapegrad.frontend.tensor.array_checks import real
-from tapegrad.optimize.executors import Blocks, blocks_of, packed
+from tapegrad.optimize.executors import WorkerBlocks, blocks_of, packed
 from tapegrad.optimize.native.arguments import check_feasible, checked_bounds, checked_positive, refuse
 from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.loops.descents import descent_fields as word
@@ -229,7 +229,7 @@ def _descend_elsewhere(
     """Minimise in blocks, by the workers of an executor."""
     content = packed(tuple(problem), "minimize")
     blocks, report = blocks_of(len(starts)), reporter(progress)
-    solved = Blocks(executor, _descend_block, "minimize").solve(
+    solved = WorkerBlocks(executor, _descend_block, "minimize").solve(
         [(content, starts[block]) for block in blocks],
         lambda done: report(min(done * blocks[0].stop, len(starts)), len(starts)),
     )

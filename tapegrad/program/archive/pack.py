@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.inspection.tape_view import Instruction, TapeView, read_tape
+from tapegrad.engine.inspection.tape_view import TapeEntry, TapeView, read_tape
 from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, EXTERNAL, NONE, TRACED
 from tapegrad.ops import CODES
 from tapegrad.ops.params import GuardParams
@@ -93,7 +93,7 @@ def _is_constant(tape: TapeView, buffer: int) -> bool:
     return buffer not in tape.writers and buffer not in {tape.slots[s].buffer for s in tape.inputs}
 
 
-def _check_unchanged(tape: TapeView, guard: Instruction, name: str) -> None:
+def _check_unchanged(tape: TapeView, guard: TapeEntry, name: str) -> None:
     """Refuse to store a constant that is not what the function was recorded with."""
     slot, (bytes_, address) = tape.slots[guard.operands[0]], guard.params
     primal = tape.buffers[slot.buffer].primal
@@ -123,7 +123,7 @@ def _instructions(
     return np.array(lines, np.int64).reshape(-1, 7)
 
 
-def _params(instruction: Instruction, constants: Constants) -> Sequence[int]:
+def _params(instruction: TapeEntry, constants: Constants) -> Sequence[int]:
     """The parameters; of a guard the number of a constant in place of the address."""
     if instruction.op != _GUARD:
         return instruction.params

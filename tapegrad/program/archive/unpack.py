@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection import verify
-from tapegrad.engine.inspection.tape_view import Buffer, Instruction, Slot, TapeView
+from tapegrad.engine.inspection.tape_view import Buffer, Slot, TapeEntry, TapeView
 from tapegrad.engine.tape.fields.columns import HEADER_WORDS
 from tapegrad.engine.tape.fields.layout import ALL_LIVE, MAX_NDIM, NONE
 from tapegrad.engine.tape.fields.view import View
@@ -153,7 +153,7 @@ class Unpacked:
         self._kept.append(words.copy())
         return int(self._kept[-1].ctypes.data)
 
-    def _read_instructions(self, lines: np.ndarray, ops: list[Any], slots: int) -> list[Instruction]:
+    def _read_instructions(self, lines: np.ndarray, ops: list[Any], slots: int) -> list[TapeEntry]:
         unknown = [name for name in ops if type(name) is not str or name not in CODES]
         refuse_unless(not unknown, f"this version of tapegrad has no op {unknown[:1]}")
         in_range(lines[:, 0], 0, len(ops), "ops")
@@ -165,15 +165,15 @@ class Unpacked:
 
     def _instruction(
         self, op: int, result: int, a: int, b: int, c: int, place: int, length: int
-    ) -> Instruction:
+    ) -> TapeEntry:
         operands = (a, b, c) if c != NONE else (a, b) if b != NONE else (a,) if a != NONE else ()
         if kernel_table.row(op).params is None:
             refuse_unless(length == 0, "parameters, of which the op has none")
-            return Instruction(op, result, operands)
+            return TapeEntry(op, result, operands)
         words = tuple(self._words[place : place + length].tolist())
         if op == _GUARD:
             words = self._guarded(words)
-        return Instruction(
+        return TapeEntry(
             op, result, operands, self._keep(np.array([len(words), *words], np.int64)) + 8, 0, words
         )
 

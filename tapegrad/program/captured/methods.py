@@ -53,7 +53,7 @@ class Methods(Owner):
         return name[:2] == name[-2:] == "__" and name not in _UNCALLED
 
 
-class Calls:
+class SpecialMethodCalls:
     """What is known of the calls of special methods that code does not name.
 
     An object that was made before does not run its constructor again: `__init__`, which names all attributes, counts
@@ -86,9 +86,9 @@ class Calls:
             each.compares = self.compares or self.by_others
             yield each
 
-    def copy(self) -> "Calls":
+    def copy(self) -> "SpecialMethodCalls":
         """Return the same, with a memory of its own."""
-        other = Calls()
+        other = SpecialMethodCalls()
         other.called = set(self.called)
         other.constructs, other.compares, other.by_others = self.constructs, self.compares, self.by_others
         other._methods = [each.copy() for each in self._methods]

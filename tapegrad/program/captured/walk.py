@@ -13,7 +13,7 @@ from tapegrad.program.captured import places
 from tapegrad.program.captured.ambient import answer as ambient_answer
 from tapegrad.program.captured.ambient import is_question, setting_read_by
 from tapegrad.program.captured.code import fields_of
-from tapegrad.program.captured.methods import Calls
+from tapegrad.program.captured.methods import SpecialMethodCalls
 from tapegrad.program.captured.objects import Answers, Attributes
 from tapegrad.program.captured.origin import is_trusted, reads_fields
 from tapegrad.program.captured.paths import Owner, Path
@@ -68,7 +68,7 @@ class Walk:
         self.asks_for_absence: bool = base is not None and base.asks_for_absence
         self.opaque: bool = base is not None and base.opaque
         self.any_field: bool = base is not None and base.any_field
-        self.calls: Calls = Calls() if base is None else base.calls.copy()
+        self.calls: SpecialMethodCalls = SpecialMethodCalls() if base is None else base.calls.copy()
         self._seen: dict[Any, Any] = {} if base is None else dict(base._seen)
         self._owners: list[Owner] = [] if base is None else [owner.copy() for owner in base._owners]
         self._namespaces: dict[type, Any] = {} if base is None else dict(base._namespaces)

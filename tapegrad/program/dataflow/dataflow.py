@@ -58,7 +58,7 @@ _ADD = frozenset({"append", "add", "insert", "extend", "appendleft", "update", "
 _TAKE = frozenset({"get", "pop", "popleft", "values", "copy", "__getitem__"})
 
 
-class Flow:
+class Dataflow:
     """Where the values go that functions load.
 
     Parameters

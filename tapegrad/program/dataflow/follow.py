@@ -10,7 +10,7 @@ import numpy as np
 
 from tapegrad.program.captured.reachable_state import ReachableState
 from tapegrad.program.dataflow import container_functions, transfer_functions
-from tapegrad.program.dataflow.dataflow import Flow, instructions
+from tapegrad.program.dataflow.dataflow import Dataflow, instructions
 from tapegrad.program.dataflow.points_to import PointsTo, joined
 from tapegrad.program.dataflow.reader import Reader, give_up
 from tapegrad.program.recording.recording import Sites
@@ -44,13 +44,13 @@ def arrays_used(root: Any, seen: ReachableState, given: Iterable[Any], sites: Si
     given = tuple(given)
     if not (seen.arrays or seen.opaque or given):
         return []
-    flow = Flow(root, seen.functions, given, sites)
+    flow = Dataflow(root, seen.functions, given, sites)
     if sum(len(code.co_code) for code in flow.codes) > _MOST_BYTES:
         return list(seen.arrays.values())
     for _ in range(_ROUNDS):
         flow.grown = False
         for code in tuple(flow.codes):
-            _Run(flow, code).follow()
+            _Path(flow, code).follow()
         if flow.lost:
             break
         if not flow.grown:
@@ -86,7 +86,7 @@ def _steps(code: types.CodeType) -> tuple[_Step, ...]:
     )
 
 
-class _Run:
+class _Path:
     """One way through the instructions of a code object, along all of its branches.
 
     Parameters
@@ -97,7 +97,7 @@ class _Run:
         The code that is followed.
     """
 
-    def __init__(self, flow: Flow, code: types.CodeType) -> None:
+    def __init__(self, flow: Dataflow, code: types.CodeType) -> None:
         self._flow = flow
         self._reader = Reader(flow, code)
         self._steps = _steps(code)

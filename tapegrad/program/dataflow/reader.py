@@ -6,7 +6,7 @@ import types
 from bisect import bisect_left
 from collections.abc import Callable
 
-from tapegrad.program.dataflow.dataflow import Flow, instructions
+from tapegrad.program.dataflow.dataflow import Dataflow, instructions
 from tapegrad.program.dataflow.points_to import PointsTo
 
 
@@ -26,7 +26,7 @@ class Reader:
         How many arguments of the next call are given by name.
     """
 
-    def __init__(self, flow: Flow, code: types.CodeType) -> None:
+    def __init__(self, flow: Dataflow, code: types.CodeType) -> None:
         self.flow = flow
         self.code = code
         self.names = 0

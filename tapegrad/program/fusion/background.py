@@ -13,7 +13,7 @@ from typing import Any
 from tapegrad.engine.codegen.translator.compiler import compiling
 
 
-class Worker:
+class FusionThread:
     """The thread and its jobs."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Worker:
             compiling.acquire()  # kept: what is being compiled ends, and nothing else begins
 
 
-worker = Worker()
+worker = FusionThread()
 atexit.register(worker.stop)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=worker._forget)

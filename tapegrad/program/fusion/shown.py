@@ -20,7 +20,7 @@ from tapegrad.engine.codegen.segments.segment import (
     SUM,
     TANGENT,
     TIES,
-    Line,
+    SegmentLine,
     SegmentRow,
 )
 from tapegrad.engine.codegen.segments.segment_rows import op_of
@@ -135,7 +135,7 @@ class ShownSegment:
     @property
     def arithmetic(self) -> list[str]:
         """Each of its rows as a statement."""
-        names = _Names(self._shown, self._outside())
+        names = _LineNames(self._shown, self._outside())
         return [text for row in self._placed.bound.segment.rows for text in _statements(row, names)]
 
     @property
@@ -168,7 +168,7 @@ def _copies(rows: Iterable[tuple[int, SegmentRow]]) -> Counter[tuple[int, str]]:
     return found
 
 
-class _Names:
+class _LineNames:
     """Names of the lines of a segment."""
 
     def __init__(self, shown: InProgram, outside: Mapping[int, str]) -> None:
@@ -207,7 +207,7 @@ class _Names:
         count = self._counted[letter] = self._counted.get(letter, -1) + 1
         return f"{letter}{count}"
 
-    def _count(self, line: Line) -> int:
+    def _count(self, line: SegmentLine) -> int:
         if line.count < 0:
             return 1
         return self._bound.words[word_of(COUNTS + line.count)]
@@ -237,7 +237,7 @@ class _Names:
             self._names[line] = self._next(name) if name in self._counted else name
             self._counted.setdefault(name, 0)
 
-    def _in_memory(self, line: Line) -> str:
+    def _in_memory(self, line: SegmentLine) -> str:
         segment, words = self._bound.segment, self._bound.words
         address = words[word_of(COUNTS + len(segment.counts) + line.address)]
         if address < MADE_UP:
@@ -252,14 +252,14 @@ class _Names:
             return name
         return self._part(name, line, offset)
 
-    def _part(self, name: str, line: Line, offset: int) -> str:
+    def _part(self, name: str, line: SegmentLine, offset: int) -> str:
         """Return the name of a part of an array that begins after so many bytes."""
         first = offset // BYTES[line.dtype]
         if self._bound.segment.loops:
             return f"{name}@{first}"
         return f"{name}[{first}:{first + self._count(line)}]"
 
-    def _steps(self, line: Line) -> int:
+    def _steps(self, line: SegmentLine) -> int:
         """How many steps of the outer loops lead a line to other elements."""
         segment, words = self._bound.segment, self._bound.words
         starts = [segment.extent(loop) for loop in range(segment.loops)]
@@ -278,7 +278,7 @@ class _Names:
         return f"result{result}" if result >= 0 else f"given{number - inputs}"
 
 
-def _statements(row: SegmentRow, names: _Names) -> list[str]:
+def _statements(row: SegmentRow, names: _LineNames) -> list[str]:
     """What a row does."""
     if row.way == SUM:
         return [_sum(row, names)]
@@ -308,13 +308,13 @@ def _statements(row: SegmentRow, names: _Names) -> list[str]:
     return [f"{names[row.duals[3]]} = {' + '.join(terms) or '0'}"]
 
 
-def _sum(row: SegmentRow, names: _Names) -> str:
+def _sum(row: SegmentRow, names: _LineNames) -> str:
     to, line = names[row.duals[0]], names[row.duals[3]]
     sums = names.is_single(row.duals[0]) and not names.is_single(row.duals[3])
     return f"{to} {'=' if row.stored & 1 else '+='} {f'sum({line})' if sums else line}"
 
 
-def _extreme(row: SegmentRow, names: _Names) -> str:
+def _extreme(row: SegmentRow, names: _LineNames) -> str:
     """What a row of largest or smallest elements, or of their derivatives, does."""
     x, y = names[row.primals[0]], names[row.primals[3]]
     if row.way == EXTREME:
@@ -326,7 +326,7 @@ def _extreme(row: SegmentRow, names: _Names) -> str:
     return f"{to} {'=' if row.stored & 1 else '+='} where({x}=={y}, {bar}/{ties}, 0)"
 
 
-def _with_names(text: str, row: SegmentRow, names: _Names) -> str:
+def _with_names(text: str, row: SegmentRow, names: _LineNames) -> str:
     places: Sequence[int] = row.primals
     return _PRIMALS.sub(lambda found: names[places[("x0", "x1", "x2", "y").index(found[0])]], text)
 

@@ -18,11 +18,11 @@ from tapegrad.engine.sweep.threading.segment_chunks import BY_STEPS, IS_SEGMENT,
 from tapegrad.program.fusion import recipes
 from tapegrad.program.fusion.grouping.accesses import rows_of
 from tapegrad.program.fusion.grouping.groups_to_segments import fuse
-from tapegrad.program.fusion.grouping.rows import Row
+from tapegrad.program.fusion.grouping.rows import StreamRow
 from tapegrad.program.fusion.grouping.segments import BoundSegment
 from tapegrad.program.fusion.outside import ExternalAddresses, located, range_of
 from tapegrad.program.fusion.shown import PlacedSegment
-from tapegrad.program.streams.memory_plan import Blocks
+from tapegrad.program.streams.memory_plan import WorkspaceBlocks
 from tapegrad.program.streams.stream import (
     CONTINUED,
     MADE_UP,
@@ -37,10 +37,10 @@ _BINDING_BYTES = 1 << (RANGE_SHIFT - 1)
 _Span = tuple[int, int]
 
 
-class Memory:
+class StreamMemory:
     """The memory that streams are bound on: blocks of the workspace, bindings, and whatever lies elsewhere."""
 
-    def __init__(self, blocks: Blocks) -> None:
+    def __init__(self, blocks: WorkspaceBlocks) -> None:
         self._blocks = blocks
         self.added: list[int] = []  # the bytes of each block that was added
         self._look()
@@ -75,7 +75,7 @@ class UnfusedStream(NamedTuple):
 
 
 def fused(
-    streams: list[UnfusedStream], blocks: Blocks, kept: list[int], only_if_known: bool
+    streams: list[UnfusedStream], blocks: WorkspaceBlocks, kept: list[int], only_if_known: bool
 ) -> list[InstructionStream] | None:
     """Streams that do the same by segments, wherever several rows can be one.
 
@@ -109,13 +109,13 @@ def fused(
     ]
 
 
-def _recipe(streams: list[UnfusedStream], blocks: Blocks, kept: list[int]) -> recipes.Recipe:
+def _recipe(streams: list[UnfusedStream], blocks: WorkspaceBlocks, kept: list[int]) -> recipes.Recipe:
     """Fuse streams, and add the blocks that segments need."""
-    memory = Memory(blocks)
+    memory = StreamMemory(blocks)
     return recipes.Recipe(_fused(streams, memory, kept), memory.added)
 
 
-def _fused(streams: list[UnfusedStream], memory: Memory, kept: list[int]) -> list[recipes.Units]:
+def _fused(streams: list[UnfusedStream], memory: StreamMemory, kept: list[int]) -> list[recipes.Units]:
     results = [memory.around(address) for address in kept]
     rows = [rows_of(each.stream, memory) for each in streams]
     read = [_spans(each, memory) for each in rows]
@@ -138,7 +138,7 @@ def _fused(streams: list[UnfusedStream], memory: Memory, kept: list[int]) -> lis
     ]
 
 
-def _spans(rows: list[Row], memory: Memory) -> dict[int, set[_Span]]:
+def _spans(rows: list[StreamRow], memory: StreamMemory) -> dict[int, set[_Span]]:
     """What rows touch, by block."""
     found: dict[int, set[_Span]] = {}
     for row in with_pauses(rows):

@@ -1,12 +1,12 @@
 """Instructions that run for one lane after another, on buffers in which each lane is whole."""
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.inspection.tape_entries import Instruction
+from tapegrad.engine.inspection.tape_entries import TapeEntry
 from tapegrad.program.lanes.layout import FIRST
 from tapegrad.program.lanes.widening import Widening
 
 
-def by_lane(made: Widening, each: Instruction) -> None:
+def by_lane(made: Widening, each: TapeEntry) -> None:
     """The instruction itself, for one lane after another. What is written in place has lanes already before."""
     in_place = kernel_table.row(each.op).in_place
     operands = [

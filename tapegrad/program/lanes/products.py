@@ -7,7 +7,7 @@ ones are stacks, as they are multiplied without lanes.
 
 from typing import NamedTuple
 
-from tapegrad.engine.inspection.tape_entries import Instruction
+from tapegrad.engine.inspection.tape_entries import TapeEntry
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.ops import CODES
 from tapegrad.ops.params import MatmulParams, read
@@ -42,7 +42,7 @@ def _factor(made: Widening, slot: int, buffer: int, strides: tuple[int, int]) ->
     return _Factor(*stack, rows, columns, row_stride, column_stride, lane_stride)
 
 
-def matmul(made: Widening, each: Instruction) -> None:
+def matmul(made: Widening, each: TapeEntry) -> None:
     """Widen a product of stacks of matrices."""
     params = read(MatmulParams, each.params)
     own = (params.row_stride0, params.column_stride0), (params.row_stride1, params.column_stride1)
@@ -65,7 +65,7 @@ def matmul(made: Widening, each: Instruction) -> None:
         product.by_elements()
 
 
-def are_stacks(each: Instruction) -> bool:
+def are_stacks(each: TapeEntry) -> bool:
     """Whether matrices that all differ between lanes are multiplied as stacks."""
     params = read(MatmulParams, each.params)
     return bool(params.m * params.n * params.k > _FEW)
@@ -83,7 +83,7 @@ def _aligned(made: Widening, stack: int, behind: int) -> int:
 class _Product:
     """A product while it is widened: its factors, and where the result goes."""
 
-    def __init__(self, made: Widening, each: Instruction, a: _Factor, b: _Factor, y: _Factor) -> None:
+    def __init__(self, made: Widening, each: TapeEntry, a: _Factor, b: _Factor, y: _Factor) -> None:
         self._made, self._each = made, each
         self._a, self._b, self._y = a, b, y
         self._dtype = made.tape.slots[each.result].view.dtype

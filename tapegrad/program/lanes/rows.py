@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.inspection.tape_entries import Instruction
+from tapegrad.engine.inspection.tape_entries import TapeEntry
 from tapegrad.ops import CODES
 from tapegrad.ops.params import (
     RAISE,
@@ -27,7 +27,7 @@ from tapegrad.program.lanes.widening import Widening
 _LOCATE = CODES["locate"]
 
 
-def gather(made: Widening, each: Instruction) -> None:
+def gather(made: Widening, each: TapeEntry) -> None:
     """Widen rows that are taken."""
     source, listed = each.operands
     params = read(GatherParams, each.params)
@@ -40,7 +40,7 @@ def gather(made: Widening, each: Instruction) -> None:
         made.emit_stack(each, operands, params._replace(rows=params.rows * made.lanes))
 
 
-def scatter_add(made: Widening, each: Instruction) -> None:
+def scatter_add(made: Widening, each: TapeEntry) -> None:
     """Widen what is added to rows."""
     source, listed = each.operands
     params = read(ScatterAddParams, each.params)
@@ -51,7 +51,7 @@ def scatter_add(made: Widening, each: Instruction) -> None:
         made.emit_stack(each, operands, params._replace(rows=params.rows * made.lanes))
 
 
-def scatter_write(made: Widening, each: Instruction) -> None:
+def scatter_write(made: Widening, each: TapeEntry) -> None:
     """Widen rows that are written."""
     old, value, listed = each.operands
     params = read(ScatterWriteParams, each.params)
@@ -65,7 +65,7 @@ def scatter_write(made: Widening, each: Instruction) -> None:
     made.emit_stack(each, operands, params._replace(rows=params.rows * made.lanes, value_stride=itemsize))
 
 
-def sparse(made: Widening, each: Instruction) -> None:
+def sparse(made: Widening, each: TapeEntry) -> None:
     """Widen a product with a sparse matrix: all lanes' columns, if they share the matrix."""
     record: Any = kernel_table.row(each.op).params
     params = read(record, each.params)
@@ -76,7 +76,7 @@ def sparse(made: Widening, each: Instruction) -> None:
         _longer(made, each, (factor,), params._replace(width=params.width * made.lanes))
 
 
-def searchsorted(made: Widening, each: Instruction) -> None:
+def searchsorted(made: Widening, each: TapeEntry) -> None:
     """Widen places among sorted numbers, which all lanes share or not."""
     numbers, values = each.operands
     if made.has_lanes(numbers):
@@ -85,7 +85,7 @@ def searchsorted(made: Widening, each: Instruction) -> None:
         made.emit_stack(each, (numbers, made.stack(values)), read(SearchParams, each.params))
 
 
-def locate(made: Widening, each: Instruction) -> None:
+def locate(made: Widening, each: TapeEntry) -> None:
     """Widen the numbers of elements."""
     numbers, indices = each.operands
     params = read(LocateParams, each.params)
@@ -96,7 +96,7 @@ def locate(made: Widening, each: Instruction) -> None:
     made.emit_stack(each, (made.stack(numbers, again), made.stack(indices)), params._replace(stride=1))
 
 
-def _longer(made: Widening, each: Instruction, moved: tuple[int, ...], params: Any) -> None:
+def _longer(made: Widening, each: TapeEntry, moved: tuple[int, ...], params: Any) -> None:
     """Let rows be longer by the lanes."""
     slots = [made.view(slot, made.buffer(slot, LAST)) if slot in moved else slot for slot in each.operands]
     made.emit(each, made.view(each.result, made.result(each.result)), slots, params)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.inspection.tape_entries import Instruction
+from tapegrad.engine.inspection.tape_entries import TapeEntry
 from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.ops.params import DeterminedParams, EmbedParams, Region, WriteParams, read
 from tapegrad.program.lanes import rows, stacks
@@ -18,7 +18,7 @@ from tapegrad.program.lanes.layout import FIRST, LAST, Layout
 from tapegrad.program.lanes.products import are_stacks, matmul
 from tapegrad.program.lanes.widening import Widened, Widening, depending_on
 
-Rule = Callable[[Widening, Instruction], None]
+Rule = Callable[[Widening, TapeEntry], None]
 
 
 def widened(
@@ -64,7 +64,7 @@ def _takes_stack(tape: TapeView, i: int, j: int, varying: Set[int]) -> bool:
     return is_whole and kernel_table.row(each.op).name in stacks.NAMES
 
 
-def widen(made: Widening, each: Instruction) -> None:
+def widen(made: Widening, each: TapeEntry) -> None:
     """Add an instruction that has lanes."""
     row = kernel_table.row(each.op)
     _RULES.get(row.name, _KINDS[row.kind])(made, each)
@@ -76,7 +76,7 @@ def widen(made: Widening, each: Instruction) -> None:
 def _by_geometry(behind: int) -> Rule:
     """Lanes are one more dimension of the loops, in front of the last `behind` ones."""
 
-    def rule(made: Widening, each: Instruction) -> None:
+    def rule(made: Widening, each: TapeEntry) -> None:
         operands = [made.view(slot, _read(made, slot), behind) for slot in each.operands]
         made.emit(each, made.view(each.result, made.result(each.result), behind), operands)
 
@@ -101,7 +101,7 @@ def _region(region: Region, buffer: Layout, other: Layout, itemsize: int) -> Reg
     )
 
 
-def _write(made: Widening, each: Instruction) -> None:
+def _write(made: Widening, each: TapeEntry) -> None:
     params, (old, value) = read(WriteParams, each.params), each.operands
     itemsize = made.tape.slots[old].itemsize
     before, source = made.buffer(old, LAST), _read(made, value)
@@ -112,7 +112,7 @@ def _write(made: Widening, each: Instruction) -> None:
     made.emit(each, made.view(each.result, target), slots, WriteParams(params.total * layout.lanes, region))
 
 
-def _embed(made: Widening, each: Instruction) -> None:
+def _embed(made: Widening, each: TapeEntry) -> None:
     params = read(EmbedParams, each.params)
     itemsize = made.tape.slots[each.result].itemsize
     sources = [_read(made, slot) for slot in each.operands]
@@ -126,7 +126,7 @@ def _embed(made: Widening, each: Instruction) -> None:
     made.emit(each, made.view(each.result, target), slots, EmbedParams(params.total * layout.lanes, regions))
 
 
-def _determined(made: Widening, each: Instruction) -> None:
+def _determined(made: Widening, each: TapeEntry) -> None:
     params, (values, truths) = read(DeterminedParams, each.params), each.operands
     buffers = made.buffer(values, LAST), _read(made, truths)
     target = made.result(each.result)
@@ -145,7 +145,7 @@ def _determined(made: Widening, each: Instruction) -> None:
 # --- lane by lane ----------------------------------------------------------------------------------------------------
 
 
-def _guard(made: Widening, each: Instruction) -> None:
+def _guard(made: Widening, each: TapeEntry) -> None:
     """A guard writes nothing: its result stays what it is."""
     (guarded,) = each.operands
     made.emit_by_lane(each, each.result, [made.first_lane(guarded, made.buffer(guarded, FIRST))])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.inspection.tape_entries import Instruction
+from tapegrad.engine.inspection.tape_entries import TapeEntry
 from tapegrad.ops import CODES
 from tapegrad.ops.params import RAISE, ArgsortParams, LocateParams, LuParams, read
 from tapegrad.program.lanes.by_lane import by_lane
@@ -46,7 +46,7 @@ _OF_COLUMNS = ("lu_solve", "solve_triangular")
 NAMES = {*MATRICES, "slogdet", "argsort", "argextreme"}
 
 
-def matrices(made: Widening, each: Instruction) -> None:
+def matrices(made: Widening, each: TapeEntry) -> None:
     """Widen an op of matrices."""
     row = kernel_table.row(each.op)
     record: Any = row.params
@@ -75,7 +75,7 @@ def _columns(shape: tuple[int, ...]) -> tuple[int, ...]:
     return (*shape, 1) if len(shape) == 2 else shape
 
 
-def slogdet(made: Widening, each: Instruction) -> None:
+def slogdet(made: Widening, each: TapeEntry) -> None:
     """Widen signs and logarithms, of which all signs come first."""
     params = read(LuParams, each.params)
     if params.matrices > 1 or not made.is_whole(each.result):
@@ -86,7 +86,7 @@ def slogdet(made: Widening, each: Instruction) -> None:
     made.emit(each, result, operands, params._replace(matrices=made.lanes))
 
 
-def lines(made: Widening, each: Instruction) -> None:
+def lines(made: Widening, each: TapeEntry) -> None:
     """Widen an op of lines."""
     record: Any = kernel_table.row(each.op).params
     params = read(record, each.params)
@@ -94,7 +94,7 @@ def lines(made: Widening, each: Instruction) -> None:
     made.emit_stack(each, operands, params._replace(lines=params.lines * made.lanes))
 
 
-def argsort(made: Widening, each: Instruction) -> None:
+def argsort(made: Widening, each: TapeEntry) -> None:
     """Widen the order of lines. Numbers that go through all lines of an instance begin anew in each lane."""
     params = read(ArgsortParams, each.params)
     in_lines = params._replace(lines=params.lines * made.lanes, numbered_through=0)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.inspection.tape_entries import Buffer, Instruction, Slot
+from tapegrad.engine.inspection.tape_entries import Buffer, Slot, TapeEntry
 from tapegrad.engine.tape.fields.columns import BUFFER, COLUMNS, INSTRUCTION, SLOT
 from tapegrad.engine.tape.fields.layout import BUFFERS, INSTRUCTIONS, NONE, SLOTS
 
@@ -28,7 +28,7 @@ class WidenedTape:
     def __init__(
         self,
         recording: Any,
-        instructions: Sequence[Instruction],
+        instructions: Sequence[TapeEntry],
         slots: Mapping[int, Slot],
         buffers: Mapping[int, Buffer],
         kept: Sequence[np.ndarray],
@@ -55,7 +55,7 @@ class WidenedTape:
         """A copy of a column."""
         return self._columns[name].copy()
 
-    def _enter_instructions(self, instructions: Sequence[Instruction]) -> None:
+    def _enter_instructions(self, instructions: Sequence[TapeEntry]) -> None:
         for i, each in enumerate(instructions):
             operands = (*each.operands, NONE, NONE, NONE)
             values = (each.op, each.result, *operands[:3], each.address)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.engine.inspection.tape_entries import Buffer, Instruction, Slot
+from tapegrad.engine.inspection.tape_entries import Buffer, Slot, TapeEntry
 from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.engine.tape.fields.layout import B8, EXTERNAL, F32, F64, I64, NONE
 from tapegrad.engine.tape.fields.view import View
@@ -83,7 +83,7 @@ class Widening:
         self.tape, self.lanes = tape, lanes
         self._recording, self._batched = recording, tuple(batched)
         self._kinds = tuple(kinds) or (LAST,) * len(tape.inputs)
-        self._instructions: list[Instruction] = []
+        self._instructions: list[TapeEntry] = []
         self._slots: dict[int, Slot] = dict(tape.slots)
         self._buffers: dict[int, Buffer] = dict(tape.buffers)
         self._kept: list[np.ndarray] = []
@@ -208,19 +208,19 @@ class Widening:
 
     # --- instructions ------------------------------------------------------------------------------------------------
 
-    def emit(self, each: Instruction, result: int, operands: Sequence[int], params: Any = None) -> int:
+    def emit(self, each: TapeEntry, result: int, operands: Sequence[int], params: Any = None) -> int:
         """Add an instruction with other slots, and with other parameters if they are given; its number."""
         words, address = each.params, each.address
         if params is not None:
             memory = np.array(words_of(params), np.int64)
             self._kept.append(memory)
             words, address = tuple(memory.tolist()), int(memory.ctypes.data)
-        self._instructions.append(Instruction(each.op, result, tuple(operands), address, each.mark, words))
+        self._instructions.append(TapeEntry(each.op, result, tuple(operands), address, each.mark, words))
         return len(self._instructions) - 1
 
     def emit_stack(
         self,
-        each: Instruction,
+        each: TapeEntry,
         operands: Sequence[int],
         params: Any,
         change: ShapeChange = lambda shape: shape,
@@ -232,9 +232,9 @@ class Widening:
 
     def add(self, op: int, result: int, operands: Sequence[int], params: Any = None) -> int:
         """Add an instruction that is none of the recording's; its number."""
-        return self.emit(Instruction(op, result, ()), result, operands, params)
+        return self.emit(TapeEntry(op, result, ()), result, operands, params)
 
-    def emit_by_lane(self, each: Instruction, result: int, operands: Sequence[int]) -> None:
+    def emit_by_lane(self, each: TapeEntry, result: int, operands: Sequence[int]) -> None:
         """Add an instruction that runs lane by lane, given with the slots of the first."""
         number = self.emit(each, result, operands)
         steps = [self._step(slot) for slot in (*operands, *(NONE,) * (3 - len(operands)), result)]

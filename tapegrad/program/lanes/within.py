@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.inspection.tape_entries import Instruction
+from tapegrad.engine.inspection.tape_entries import TapeEntry
 from tapegrad.engine.inspection.tape_view import TapeView, read_tape
 from tapegrad.engine.status import checked
 from tapegrad.engine.tape import slots
@@ -111,7 +111,7 @@ class EndedSection:
 class _Within(Widening):
     """A section of a recording while it is widened. Nothing runs lane by lane: there is no instruction for that."""
 
-    def emit_by_lane(self, each: Instruction, result: int, operands: Sequence[int]) -> None:
+    def emit_by_lane(self, each: TapeEntry, result: int, operands: Sequence[int]) -> None:
         """Add an instruction for each lane, if these are few."""
         row = kernel_table.row(each.op)
         if self.lanes > _MOST_UNROLLED or row.in_place or row.kind == "callback":
@@ -157,7 +157,7 @@ class _Appended:
         self._bases = {made.tape.slots[one].buffer: whole._slot_on(recorder) for one, whole in given.items()}
         self._held: list[Tensor] = []  # slots live as long as somebody holds them
 
-    def add(self, each: Instruction) -> None:
+    def add(self, each: TapeEntry) -> None:
         """Append an instruction, and run it."""
         record = kernel_table.row(each.op).params
         params = None if record is None else read(record, each.params)

@@ -11,7 +11,7 @@ from tapegrad.program.passes.op_facts import IN_PLACE, PASSES_ON
 _OPERANDS = np.arange(3)
 
 
-class Flow:
+class CotangentFlow:
     """Cotangents on their way through instructions.
 
     Parameters

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.inspection.tape_entries import Instructions, Slots
+from tapegrad.engine.inspection.tape_entries import Slots, TapeEntries
 from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.engine.tape.fields.layout import BROADCAST_SUM, ELEMENTWISE, MATMUL, OP_KIND, REDUCTION
 from tapegrad.engine.tape.fields.view import View
@@ -35,7 +35,7 @@ _BETTER = 0.8  # part of the cost at most that is left
 _KINDS = (ELEMENTWISE, BROADCAST_SUM, REDUCTION, MATMUL)
 
 
-class Layout(NamedTuple):
+class DimensionOrder(NamedTuple):
     """An order of a buffer's dimensions.
 
     Attributes
@@ -84,7 +84,7 @@ def with_layouts(tape: TapeView) -> TapeView:
     return chosen.applied() if chosen.layouts else tape
 
 
-def _candidates(tape: TapeView) -> dict[int, Layout]:
+def _candidates(tape: TapeView) -> dict[int, DimensionOrder]:
     """The buffers that could have another layout, with that."""
     columns, live = tape.columns, tape.columns.live
     written = columns.written[live]
@@ -102,7 +102,7 @@ def _candidates(tape: TapeView) -> dict[int, Layout]:
     return {buffer: layout for buffer, layout in found.items() if layout is not None}
 
 
-def _longest_last(view: View, bytes_: int) -> Layout | None:
+def _longest_last(view: View, bytes_: int) -> DimensionOrder | None:
     """The layout with the longest dimension last, if the last one is short beside it.
 
     The view shows the whole buffer in C order, once, or many times as a sum is added to its elements.
@@ -120,7 +120,7 @@ def _longest_last(view: View, bytes_: int) -> Layout | None:
         after[d] = step
         step *= view.shape[d]
     extents, before = (tuple(words[d] for d in dims) for words in (view.shape, view.strides))
-    return Layout(extents, before, tuple(after[d] for d in dims))
+    return DimensionOrder(extents, before, tuple(after[d] for d in dims))
 
 
 class _Chosen:
@@ -139,7 +139,7 @@ class _Chosen:
         Those of the candidates that are possible, and that are worth it together.
     """
 
-    def __init__(self, tape: TapeView, candidates: dict[int, Layout]) -> None:
+    def __init__(self, tape: TapeView, candidates: dict[int, DimensionOrder]) -> None:
         self._tape = tape
         self.layouts = candidates
         self._users = self._instructions()
@@ -238,7 +238,7 @@ class _Chosen:
         lines[at, 5], lines[at, 7] = geometry.ctypes.data + 8 * places, len(slots.pool) + places
         return Slots(lines, np.concatenate([slots.pool, geometry])), geometry
 
-    def _moved_products(self) -> tuple[Instructions, np.ndarray]:
+    def _moved_products(self) -> tuple[TapeEntries, np.ndarray]:
         """The instructions, and the parameters of those that name strides."""
         instructions = self._tape.columns.instructions
         at = np.array([i for i in self._users if _kind(self._tape, i) == MATMUL], np.int64)
@@ -246,7 +246,7 @@ class _Chosen:
         words = np.array([word for record in records for word in record], np.int64)
         places, lines = _places(list(map(len, records))), instructions.lines.copy()
         lines[at, 5], lines[at, 7] = words.ctypes.data + 8 * places, len(instructions.pool) + places
-        return Instructions(lines, np.concatenate([instructions.pool, words])), words
+        return TapeEntries(lines, np.concatenate([instructions.pool, words])), words
 
     def _product(self, i: int) -> list[int]:
         """The parameters of a product."""

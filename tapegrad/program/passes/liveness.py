@@ -20,7 +20,7 @@ _OPERANDS = np.arange(3)
 Numbers = Sequence[int] | np.ndarray
 
 
-class Selection(NamedTuple):
+class LiveSelection(NamedTuple):
     """What a program needs of a recording.
 
     Attributes
@@ -47,7 +47,7 @@ def live_instructions(tape: TapeView, outputs: Numbers) -> np.ndarray:
     return np.flatnonzero(rows[:, passes.LIVE])
 
 
-def select(tape: TapeView, outputs: Numbers, inputs: Numbers, differentiated: Numbers) -> Selection:
+def select(tape: TapeView, outputs: Numbers, inputs: Numbers, differentiated: Numbers) -> LiveSelection:
     """What is needed for the buffers `outputs`, and for the derivatives of some of them by the buffers `inputs`.
 
     Raises
@@ -67,7 +67,7 @@ def select(tape: TapeView, outputs: Numbers, inputs: Numbers, differentiated: Nu
     operands = flowing @ (1 << _OPERANDS)
     derived = np.flatnonzero(operands)
     _check_known(tape, derived, operands)
-    return Selection(live, active, derived, operands)
+    return LiveSelection(live, active, derived, operands)
 
 
 def _rows(tape: TapeView) -> np.ndarray:

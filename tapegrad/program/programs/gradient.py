@@ -11,7 +11,7 @@ from tapegrad.engine.sweep.replays import replay
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.program.fusion.streams import UnfusedStream, fused
-from tapegrad.program.passes.cotangent_flow import Flow
+from tapegrad.program.passes.cotangent_flow import CotangentFlow
 from tapegrad.program.passes.liveness import saved_slots, select
 from tapegrad.program.programs.program import Program
 from tapegrad.program.streams.stream import RUN_REVERSE, binding_address, bound, empty_stream, fills, joined
@@ -21,7 +21,7 @@ class ReverseProgram(Program):
     """A program with a reverse stream that starts from the cotangents of some outputs."""
 
     _seeded: list[int]  # the buffers of those outputs
-    _flow: Flow
+    _flow: CotangentFlow
 
     def _select_backwards(self) -> None:
         """Select the instructions of both streams."""
@@ -33,7 +33,9 @@ class ReverseProgram(Program):
 
     def _allocate_cotangents(self) -> None:
         """Allocate cotangents, but for those that are bound or seeded."""
-        flow = self._flow = Flow(self.tape, self._derived[::-1], self._operands, self._seeded, self._wrt)
+        flow = self._flow = CotangentFlow(
+            self.tape, self._derived[::-1], self._operands, self._seeded, self._wrt
+        )
         self._cotangent[flow.fresh] = self._blocks.new(self.tape.columns.bytes[flow.fresh])
         self._cotangent[flow.taken] = self._cotangent[flow.taken_from]
 

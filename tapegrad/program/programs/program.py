@@ -26,7 +26,7 @@ from tapegrad.program.fusion.shown import InProgram
 from tapegrad.program.fusion.streams import UnfusedStream, fused
 from tapegrad.program.passes import in_place
 from tapegrad.program.passes.liveness import live_instructions
-from tapegrad.program.streams.memory_plan import Blocks
+from tapegrad.program.streams.memory_plan import WorkspaceBlocks
 from tapegrad.program.streams.spec import IF_KNOWN, JACFWD, NEVER, ProgramSpec
 from tapegrad.program.streams.stream import (
     CONTINUED,
@@ -114,7 +114,7 @@ class Program(Uncopied):
         self.bindings: list[View] = [*self._input_bindings]
         self.given = len(self.bindings)
         self._add_bindings()
-        self._blocks = Blocks()
+        self._blocks = WorkspaceBlocks()
         self._primal = recording.column("primal")  # made-up addresses by buffer
         self._cotangent = np.zeros_like(self._primal)
         for k, buffer in enumerate(self._inputs):

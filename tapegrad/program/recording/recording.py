@@ -24,7 +24,7 @@ from tapegrad.engine.tape.memory import D_BUFFER
 from tapegrad.engine.tape.tape import DTYPE_CODES, words_at
 from tapegrad.errors import OuterTensorError, UnsupportedError
 from tapegrad.frontend.tensor.arrays import borrowed
-from tapegrad.frontend.tensor.description import Description
+from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.memory_order import copy_with_strides
 from tapegrad.frontend.tensor.modes import no_grad, thread
 from tapegrad.frontend.tensor.recorder import Recorder
@@ -233,7 +233,7 @@ class RecordedTape(Recorder):
         if weak:
             self.weak.add(slot)
         if wraps:
-            self._wrapping.add(Description(self.header, slot)[D_BUFFER])
+            self._wrapping.add(SlotDescription(self.header, slot)[D_BUFFER])
         return tensor
 
     def ask_memory_order(self, what: str) -> None:

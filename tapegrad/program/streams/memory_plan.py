@@ -18,7 +18,7 @@ NEVER = -1  # the last step of a block that nothing uses
 _ALIGNMENT = 64
 
 
-class Blocks:
+class WorkspaceBlocks:
     """The blocks of a workspace.
 
     Attributes

@@ -31,7 +31,7 @@ class ArgumentReport(NamedTuple):
         return f"{self.name}: {self.look}"
 
 
-class Recording(NamedTuple):
+class ExplainedRecording(NamedTuple):
     """A recording of a function, as `explain` lists it.
 
     Attributes
@@ -58,13 +58,13 @@ class Recording(NamedTuple):
     instructions: int
 
 
-class Recordings(Listing[Recording]):
+class Recordings(Listing[ExplainedRecording]):
     """The recordings that a function has, in the order in which they were made."""
 
     def _head(self) -> tuple[str, ...]:
         return "number", "of", "signature", "instructions", "guards", "reason"
 
-    def _cells(self, record: Recording) -> tuple[str, ...]:
+    def _cells(self, record: ExplainedRecording) -> tuple[str, ...]:
         counts = [
             str(record.number),
             record.of,
@@ -133,10 +133,10 @@ def explained(name: str, found: Iterable[tuple[str, Any]], count: int) -> Record
     return listing
 
 
-def _recording(of: str, trace: Any) -> Recording:
+def _recording(of: str, trace: Any) -> ExplainedRecording:
     signature, reason = trace.told
     guards = tuple(map(str, trace.recording.guard_lines))
-    return Recording(trace.number, of, signature, guards, reason, len(trace.recording))
+    return ExplainedRecording(trace.number, of, signature, guards, reason, len(trace.recording))
 
 
 def _counted(guards: Iterable[str]) -> str:

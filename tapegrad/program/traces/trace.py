@@ -16,7 +16,7 @@ from tapegrad.engine.tape.memory import D_BUFFER, D_PRODUCER
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.conversions.conversion import concrete_array
 from tapegrad.frontend.recording.shape import contiguous
-from tapegrad.frontend.tensor.description import Description
+from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.modes import recording as recording_on
 from tapegrad.frontend.tensor.modes import restoring
 from tapegrad.frontend.tensor.tensor import is_tensor
@@ -137,12 +137,14 @@ class Trace(Uncopied):
         )
 
     def _buffer(self, slot: int) -> int:
-        return Description(self.recording.header, slot)[D_BUFFER]
+        return SlotDescription(self.recording.header, slot)[D_BUFFER]
 
     @property
     def only_output(self) -> int:
         """Number of the one result, -1 if the function returned something else than one float Tensor."""
-        is_float = self.single and Description(self.recording.header, self.output_slots[0]).dtype.kind == "f"
+        is_float = (
+            self.single and SlotDescription(self.recording.header, self.output_slots[0]).dtype.kind == "f"
+        )
         return 0 if is_float else -1
 
     @property
@@ -154,12 +156,12 @@ class Trace(Uncopied):
         pair = self._definition is not None and self._definition[0] is tuple and len(self._definition[1]) == 2
         if not pair or self._definition[1][0] is not None or not isinstance(self._results[0], int):
             return -1
-        return 0 if Description(self.recording.header, self.output_slots[0]).dtype.kind == "f" else -1
+        return 0 if SlotDescription(self.recording.header, self.output_slots[0]).dtype.kind == "f" else -1
 
     @property
     def output_shape(self) -> tuple[int, ...]:
         """Shape of the first output."""
-        return Description(self.recording.header, self.output_slots[0]).shape
+        return SlotDescription(self.recording.header, self.output_slots[0]).shape
 
     @property
     def single(self) -> bool:
@@ -192,7 +194,7 @@ class Trace(Uncopied):
 
     def input_shape(self, k: int) -> tuple[int, ...]:
         """Shape of input number `k`."""
-        return Description(self.recording.header, self.recording.inputs[k]).shape
+        return SlotDescription(self.recording.header, self.recording.inputs[k]).shape
 
     def result(self, inputs: list[np.ndarray], outputs: list[np.ndarray]) -> Any:
         """What the function returns for these inputs, with these arrays for its outputs."""

@@ -30,7 +30,7 @@ _BOOLEAN = Type("i1")
 
 
 @dataclass
-class Block:
+class ElementBlock:
     """A block of a line: where its elements are, and what stands for them where they are a single one."""
 
     at: Value
@@ -42,7 +42,7 @@ class Block:
     sums: Value | None = None  # where the partial sums are
 
 
-class Blocks:
+class BlockLoop:
     """The loop over blocks.
 
     Parameters
@@ -69,13 +69,13 @@ class Blocks:
         self._room = {name: scratch(body, line.element, BLOCK) for name, line in lines.items()}
         self._sums = {name: Sum(body) for name, to in self._cotangents.items() if to.summed}
         self._fits = self._whether_it_fits()
-        self._blocks: dict[str, Block] = {}
+        self._blocks: dict[str, ElementBlock] = {}
         self.n, self.start = count, self._zero
 
     def temporary(self, name: str, element: Type) -> None:
         """Room for a block of values in between."""
         self._room[name] = scratch(self.body, element, BLOCK)
-        self._blocks[name] = Block(self._room[name], element)
+        self._blocks[name] = ElementBlock(self._room[name], element)
 
     def _whether_it_fits(self) -> Value:
         fits = self.body.constant(_BOOLEAN, 1)
@@ -108,23 +108,23 @@ class Blocks:
         for name, line in self._reads.items():
             several = self.body.splat(line.stride.unequal(0))
             single = self.body.splat(load(line.base, line.element))
-            self._blocks[name] = Block(packed[name], line.element, several, single)
+            self._blocks[name] = ElementBlock(packed[name], line.element, several, single)
         for name, line in self._writes.items():
-            self._blocks[name] = Block(self._target(name, line), line.element)
+            self._blocks[name] = ElementBlock(self._target(name, line), line.element)
         for name, to in self._cotangents.items():
             self._blocks[name] = self._block_of(name, to)
 
-    def _block_of(self, name: str, to: Cotangent) -> Block:
+    def _block_of(self, name: str, to: Cotangent) -> ElementBlock:
         """A block of a cotangent: in scratch memory nothing is kept."""
         body = self.body
         if to.summed:
             self._sums[name].begin()
-            return Block(to.line.base, to.line.element, sums=self._sums[name].parts)
+            return ElementBlock(to.line.base, to.line.element, sums=self._sums[name].parts)
         target = self._target(name, to.line)
         kept = (self._fits | to.line.stride.equal(to.line.element.bytes)) & ~to.stored
         everywhere = body.either(kept, body.constant(I64, -1), self._zero)
         nothings = body.nothings(to.line.element.element)
-        return Block(target, to.line.element, old=(body.either(kept, target, nothings), everywhere))
+        return ElementBlock(target, to.line.element, old=(body.either(kept, target, nothings), everywhere))
 
     def _packed(self, places: dict[str, Value]) -> dict[str, Value]:
         """Where the elements of a block that are read lie side by side."""
@@ -180,39 +180,41 @@ class Blocks:
         return block.at, size
 
 
-def adjacent(line: Line) -> Block:
+def adjacent(line: Line) -> ElementBlock:
     """A line that is adjacent, as one block."""
-    return Block(line.base, line.element)
+    return ElementBlock(line.base, line.element)
 
 
-def adjacent_cotangent(to: Cotangent) -> Block:
+def adjacent_cotangent(to: Cotangent) -> ElementBlock:
     """The same for a cotangent: what is not to be kept is read as -0.0."""
     body, line = to.stored.body, to.line
     nothings = body.nothings(line.element.element)
     everywhere = body.either(to.stored, body.constant(I64, 0), body.constant(I64, -1))
-    return Block(line.base, line.element, old=(body.either(to.stored, nothings, line.base), everywhere))
+    return ElementBlock(
+        line.base, line.element, old=(body.either(to.stored, nothings, line.base), everywhere)
+    )
 
 
-def everywhere(line: Line) -> Block:
+def everywhere(line: Line) -> ElementBlock:
     """A line that is one element."""
     element = load(line.base, line.element)
     line.base.body.splat(element)  # known from now on, so that no loop does it again
-    return Block(line.base, line.element, everywhere=element)
+    return ElementBlock(line.base, line.element, everywhere=element)
 
 
-def written(to: Cotangent) -> Block:
+def written(to: Cotangent) -> ElementBlock:
     """A cotangent that is written."""
-    return Block(to.line.base, to.line.element)
+    return ElementBlock(to.line.base, to.line.element)
 
 
-def added_to(to: Cotangent) -> Block:
+def added_to(to: Cotangent) -> ElementBlock:
     """A cotangent that is added to."""
     line = to.line
-    return Block(line.base, line.element, old=(line.base, line.base.body.constant(I64, -1)))
+    return ElementBlock(line.base, line.element, old=(line.base, line.base.body.constant(I64, -1)))
 
 
 def over_vectors(
-    body: Body, n: Value, blocks: Mapping[str, Block], emit: Callable[["Elements"], None]
+    body: Body, n: Value, blocks: Mapping[str, ElementBlock], emit: Callable[["Elements"], None]
 ) -> None:
     """Emit what is to be done with each vector of blocks: a loop for whole ones, and masked, what is left."""
     whole = _over_whole(body, n, blocks, emit)
@@ -222,7 +224,7 @@ def over_vectors(
 
 
 def over_pieces(
-    body: Body, n: Value, blocks: Mapping[str, Block], emit: Callable[["Elements"], None]
+    body: Body, n: Value, blocks: Mapping[str, ElementBlock], emit: Callable[["Elements"], None]
 ) -> None:
     """The same, but of what is left halves, quarters, and so on: processors pass on no masked stores to loads."""
     _over_whole(body, n, blocks, emit)
@@ -232,7 +234,7 @@ def over_pieces(
 
 
 def _over_whole(
-    body: Body, n: Value, blocks: Mapping[str, Block], emit: Callable[["Elements"], None]
+    body: Body, n: Value, blocks: Mapping[str, ElementBlock], emit: Callable[["Elements"], None]
 ) -> Value:
     whole = n & -body.target.lanes
     with body.loop(body.constant(I64, 0), whole, body.target.lanes) as i:
@@ -248,7 +250,7 @@ class Elements:
     """
 
     def __init__(
-        self, blocks: Mapping[str, Block], index: Value, lanes: int, mask: Value | None = None
+        self, blocks: Mapping[str, ElementBlock], index: Value, lanes: int, mask: Value | None = None
     ) -> None:
         self._blocks, self._index, self._mask = blocks, index, mask
         self._lanes, self._one = max(lanes, 2), lanes == 1
@@ -257,7 +259,7 @@ class Elements:
         """The type of a vector of so many elements."""
         return Type(element.element, self._lanes)
 
-    def _place(self, name: str) -> tuple[Block, Value, Type]:
+    def _place(self, name: str) -> tuple[ElementBlock, Value, Type]:
         block = self._blocks[name]
         return block, element_at(block.at, block.element, self._index), self.type_of(block.element)
 
@@ -272,7 +274,7 @@ class Elements:
     def _copies(self, element: Value) -> Value:
         return element.body.splat(element, self._lanes)
 
-    def _load(self, block: Block, place: Value, type_: Type) -> Value:
+    def _load(self, block: ElementBlock, place: Value, type_: Type) -> Value:
         mask = self._mask
         if block.several is not None:
             mask = block.several if mask is None else mask & block.several
@@ -303,7 +305,7 @@ class Elements:
             return
         self._keep(value if block.old is None else self._old(block, type_) + value, place)
 
-    def _old(self, block: Block, type_: Type) -> Value:
+    def _old(self, block: ElementBlock, type_: Type) -> Value:
         assert block.old is not None
         base, everywhere = block.old
         return self._fetch(element_at(base, block.element, self._index & everywhere), type_, self._mask)

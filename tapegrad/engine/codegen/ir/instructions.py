@@ -21,7 +21,7 @@ class Instructions(Generic[_Value]):
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines: _Lines = [*lines]
         self._known: dict[str, _Value] = {}
-        self._loops: list[_Loop[_Value]] = []  # those around, the outermost first
+        self._loops: list[_OpenLoop[_Value]] = []  # those around, the outermost first
 
     def text(self) -> Iterator[str]:
         """All lines."""
@@ -81,7 +81,7 @@ class Instructions(Generic[_Value]):
     @contextlib.contextmanager
     def loop(self) -> Iterator[None]:
         """What is written inside belongs to a loop; what need not is written here."""
-        self._loops.append(_Loop(self.add_later(), set(), {}))
+        self._loops.append(_OpenLoop(self.add_later(), set(), {}))
         with self.scope():
             yield
         inside = self._loops.pop()
@@ -90,7 +90,7 @@ class Instructions(Generic[_Value]):
 
 
 @dataclass
-class _Loop(Generic[_Value]):
+class _OpenLoop(Generic[_Value]):
     """A loop under construction: what stands before it, the names in it, and what is known by what stands before it."""
 
     before: _Lines

@@ -20,7 +20,7 @@ from tapegrad.engine.runtime import sources
 from tapegrad.ops import elementwise, row, special_functions
 
 
-class Compiled(NamedTuple):
+class ObjectCode(NamedTuple):
     """Object code, the functions of ours that it calls, and the library loops."""
 
     code: bytes
@@ -55,15 +55,15 @@ def is_kept(name: str, target: Target) -> bool:
     return file is not None and cache_files.is_there(file)
 
 
-def _checked(parts: tuple[Any, ...]) -> Compiled:
+def _checked(parts: tuple[Any, ...]) -> ObjectCode:
     """What a file holds, if it is what was written into it."""
-    compiled = Compiled(*parts)
+    compiled = ObjectCode(*parts)
     if not isinstance(compiled.code, bytes) or not all(type(names) is tuple for names in compiled[1:]):
-        raise cache_files.DamagedFileError(parts)
+        raise cache_files.DamagedObjectError(parts)
     return compiled
 
 
-def obtain(name: str, target: Target, make: Callable[[], Compiled]) -> Compiled:
+def obtain(name: str, target: Target, make: Callable[[], ObjectCode]) -> ObjectCode:
     """What the cache folder holds under a name, or what is made now, and kept."""
     file = _file(name, target)
     if file is None:

@@ -33,7 +33,7 @@ ARCSINE = (
 )  # fmt: skip
 
 
-class _Angle(NamedTuple):
+class _ThreePartSum(NamedTuple):
     """The sum of three parts, each far smaller than the one before."""
 
     base: Value
@@ -41,7 +41,7 @@ class _Angle(NamedTuple):
     low: Value
 
 
-def _of_ratio(a: Value, b: Value) -> _Angle:
+def _of_ratio(a: Value, b: Value) -> _ThreePartSum:
     """``arctan(a/b)`` of numbers that are not negative, not both 0, finite, and not near the limits of float64."""
     small, large = a <= b * _TAN_EIGHTH_PI, b < a * _TAN_EIGHTH_PI
     difference, total = two_sum(a, -b), two_sum(a, b)
@@ -55,7 +55,7 @@ def _of_ratio(a: Value, b: Value) -> _Angle:
     z = t * t
     quarter = t.like(_QUARTER_PI), t.like(_QUARTER_PI_REST)
     base, more = chosen(0.0, _HALF_PI, quarter[0]), chosen(0.0, _HALF_PI_REST, quarter[1])
-    return _Angle(base, t, fma(z * t, polynomial(z, ARCTANGENT), rest + more))
+    return _ThreePartSum(base, t, fma(z * t, polynomial(z, ARCTANGENT), rest + more))
 
 
 def arctan(x: Value) -> Value:

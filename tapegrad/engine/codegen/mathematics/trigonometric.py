@@ -56,7 +56,7 @@ COSINE = (
 )  # fmt: skip
 
 
-class _Angle(NamedTuple):
+class _ReducedAngle(NamedTuple):
     """``x = q*pi/2 + r - lost``, and an integer whose two low bits are those of q."""
 
     r: Value
@@ -64,7 +64,7 @@ class _Angle(NamedTuple):
     quadrant: Value
 
 
-def _reduced(x: Value) -> _Angle:
+def _reduced(x: Value) -> _ReducedAngle:
     first, second, third = _PI_HALVES
     shifted = fma(x, _TWO_OVER_PI, MAGIC)
     q = shifted - MAGIC
@@ -72,17 +72,17 @@ def _reduced(x: Value) -> _Angle:
     w = q * second
     r = a - w
     lost = fma(q, third, fma(q, second, -w)) - ((a - r) - w)
-    return _Angle(r, lost, bits(shifted))
+    return _ReducedAngle(r, lost, bits(shifted))
 
 
-def _sine(angle: _Angle) -> Value:
+def _sine(angle: _ReducedAngle) -> Value:
     """What is subtracted from r is 0.0 and not -0.0 where r is zero, so that zeros keep their signs."""
     r = angle.r
     z = r * r
     return r - fma(z * r, -polynomial(z, SINE), angle.lost)
 
 
-def _cosine(angle: _Angle) -> Value:
+def _cosine(angle: _ReducedAngle) -> Value:
     r = angle.r
     z = r * r
     start = fma(z, -0.5, 1.0)
@@ -99,7 +99,7 @@ def _both(x: Value) -> tuple[Value, Value]:
     return _signed(select(odd, c, s), half), _signed(select(odd, s, c), half ^ turned)
 
 
-def _is_odd(angle: _Angle) -> Value:
+def _is_odd(angle: _ReducedAngle) -> Value:
     return (angle.quadrant << 63) < 0
 
 
@@ -136,7 +136,7 @@ def tan(x: Value) -> Value:
     return by_library("tan", _is_huge(x), x, value)
 
 
-def _sine_pair(angle: _Angle) -> Pair:
+def _sine_pair(angle: _ReducedAngle) -> Pair:
     """The sine to about 57 bits: with what the roundings of the square and of the first two terms lose."""
     r = angle.r
     square, first = two_product(r, r), SINE[0]
@@ -148,7 +148,7 @@ def _sine_pair(angle: _Angle) -> Pair:
     return fast_two_sum(start.high, start.low + rest)
 
 
-def _cosine_pair(angle: _Angle) -> Pair:
+def _cosine_pair(angle: _ReducedAngle) -> Pair:
     """The cosine to about 57 bits, likewise."""
     r = angle.r
     square = two_product(r, r)

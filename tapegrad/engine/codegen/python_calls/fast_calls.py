@@ -29,7 +29,7 @@ _EXCEPTIONS = ExternalObjects(TypeError=TypeError, SystemError=SystemError)
 _ROOM = 128  # words that a function which returns a tuple can write
 
 
-class Shape(NamedTuple):
+class WrapperKind(NamedTuple):
     """What wrappers differ in.
 
     Attributes
@@ -66,11 +66,11 @@ class _MethodDef(ctypes.Structure):
 _new_function = ctypes.pythonapi.PyCFunction_NewEx
 _new_function.restype = ctypes.py_object
 _new_function.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-_addresses: dict[Shape, int] = {}
-expected: set[Shape] = set()  # shapes of all entry points: their wrappers are made together
+_addresses: dict[WrapperKind, int] = {}
+expected: set[WrapperKind] = set()  # shapes of all entry points: their wrappers are made together
 
 
-def fast_call(compiled: Any, shape: Shape) -> Callable[..., int]:
+def fast_call(compiled: Any, shape: WrapperKind) -> Callable[..., int]:
     """A Python function around what Numba has compiled."""
     if compiled.signature.return_type not in _RETURNED:
         raise TypeError(f"{compiled.fndesc.qualname} returns {compiled.signature.return_type}, not a word")
@@ -96,7 +96,7 @@ def _definition(name: str, address: int) -> _MethodDef:
     return _MethodDef(name.encode(), address, _FASTCALL, None)
 
 
-def _compile(shapes: set[Shape]) -> None:
+def _compile(shapes: set[WrapperKind]) -> None:
     """Compile the wrappers of some shapes, a matter of milliseconds."""
     ordered = sorted(shapes)
 
@@ -121,7 +121,7 @@ def _as_integer(module: Module) -> Any:
     return _external(module, "PyLong_AsLongLong", _I64, _I64)
 
 
-def _define(module: Module, shape: Shape) -> None:
+def _define(module: Module, shape: WrapperKind) -> None:
     """Define ``PyObject *wrapper(PyObject *address, PyObject *const *arguments, Py_ssize_t count)``."""
     wrapper = ir.Function(module, ir.FunctionType(_I64, (_I64, _I64, _I64)), shape.name)
     builder = ir.IRBuilder(wrapper.append_basic_block())
@@ -146,7 +146,7 @@ def _define(module: Module, shape: Shape) -> None:
         builder.ret(builder.call(module.globals["tuple_of"], [room, result]))
 
 
-def _converted(builder: ir.IRBuilder, shape: Shape, arguments: Any) -> tuple[list[Any], list[Any]]:
+def _converted(builder: ir.IRBuilder, shape: WrapperKind, arguments: Any) -> tuple[list[Any], list[Any]]:
     """The arguments as the compiled function takes them, and the blocks that hold the words of tuples."""
     module, place = builder.module, builder.inttoptr(arguments, _I64.as_pointer())
     convert = {
@@ -174,7 +174,7 @@ def _words_on_stack(builder: ir.IRBuilder, count: int) -> Any:
     return builder.ptrtoint(builder.alloca(_I64, _I64(count)), _I64)
 
 
-def _call(builder: ir.IRBuilder, shape: Shape, address: Any, values: list[Any]) -> tuple[Any, Any]:
+def _call(builder: ir.IRBuilder, shape: WrapperKind, address: Any, values: list[Any]) -> tuple[Any, Any]:
     """Call a function as Numba's code does: it writes to its first argument, and returns a status."""
     module, place = builder.module, _I64.as_pointer()
     result, exception = builder.alloca(_I64), builder.alloca(_I64)

@@ -125,9 +125,9 @@ class Code:
     def where_null(self, value: Any) -> AbstractContextManager[Any]:
         return self.where(self.equal(value, NULL))
 
-    def for_each(self, count: Any) -> "Loop":
+    def for_each(self, count: Any) -> "ForEach":
         """A loop, whose variable is a number from 0 up to `count`."""
-        return Loop(self.builder, count)
+        return ForEach(self.builder, count)
 
     def ret(self, value: Any) -> None:
         self.builder.ret(value)
@@ -187,7 +187,7 @@ class Code:
         self.call("Py_DecRef", value)
 
 
-class Loop:
+class ForEach:
     """The body of a loop, as a context: ``with code.for_each(count) as k``."""
 
     def __init__(self, builder: ir.IRBuilder, count: Any) -> None:

@@ -7,7 +7,7 @@ cotangents, written or added to. Its results are those of the row's other kernel
 from typing import NamedTuple
 
 from tapegrad.engine.codegen.ir.blocks import (
-    Block,
+    ElementBlock,
     Elements,
     added_to,
     adjacent,
@@ -20,7 +20,7 @@ from tapegrad.engine.codegen.ir.body import Body
 from tapegrad.engine.codegen.ir.types import I64
 from tapegrad.engine.codegen.rows.case import Case, count_of
 from tapegrad.engine.codegen.rows.expressions import calls_mathematics
-from tapegrad.engine.codegen.rows.loops import Lines, Loop
+from tapegrad.engine.codegen.rows.loops import Loop, LoopLines
 from tapegrad.engine.codegen.rows.rows import loop_of
 from tapegrad.engine.kernels.language.frame import Y_BAR, Y
 
@@ -95,7 +95,7 @@ def kernel(case: Case, direction: str, pattern: Pattern, symbol: str) -> Body:
     return body
 
 
-def _blocks(lines: Lines, pattern: Pattern) -> dict[str, Block]:
+def _blocks(lines: LoopLines, pattern: Pattern) -> dict[str, ElementBlock]:
     scalars = {f"x{j}" for j in operands(pattern.scalars)}
     stored = {f"x{j}_bar" for j in operands(pattern.stored)}
     return {

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tapegrad.engine.codegen.ir.blocks import (
-    Blocks,
+    BlockLoop,
     Elements,
     adjacent,
     adjacent_cotangent,
@@ -50,7 +50,7 @@ def _words(body: Body, type_: Type, values: Sequence[Value]) -> Value:
 PRIMALS = ("x0", "x1", "x2", "y")
 
 
-class Lines(NamedTuple):
+class LoopLines(NamedTuple):
     """What a loop reads and writes, by name."""
 
     reads: dict[str, Line]
@@ -75,7 +75,7 @@ class Loop:
     case: Case
     stages: Stages
     nodes: list[ast.expr]
-    lines: Callable[[Body], Lines]
+    lines: Callable[[Body], LoopLines]
     emit: Callable[[Expressions, Elements], None]
 
     def vector(self, body: Body) -> Callable[[Elements], None]:
@@ -143,11 +143,11 @@ def _general(loop: Loop, name: str) -> list[Body]:
     other = loop.case.begin(f"{name}.sum")
     reads, writes, cotangents = loop.lines(other)
     summed = {each: replace(to, summed=True) for each, to in cotangents.items()}
-    return [_by_blocks(loop, other, Lines(reads, writes, summed)), _by_blocks(loop, body, lines)]
+    return [_by_blocks(loop, other, LoopLines(reads, writes, summed)), _by_blocks(loop, body, lines)]
 
 
-def _by_blocks(loop: Loop, body: Body, lines: Lines) -> Body:
-    blocks = Blocks(body, count_of(body), *lines, whole=not loop.stages.steps)
+def _by_blocks(loop: Loop, body: Body, lines: LoopLines) -> Body:
+    blocks = BlockLoop(body, count_of(body), *lines, whole=not loop.stages.steps)
     make_room(loop.case, blocks, loop.stages)
     with blocks.each():
         run_steps(loop.case, blocks, loop.stages, everything(loop.stages, loop.nodes))
@@ -156,13 +156,13 @@ def _by_blocks(loop: Loop, body: Body, lines: Lines) -> Body:
     return body
 
 
-def make_room(case: Case, blocks: Blocks, stages: Stages) -> None:
+def make_room(case: Case, blocks: BlockLoop, stages: Stages) -> None:
     """Make room for temporaries."""
     for step in stages.steps:
         blocks.temporary(step.name, case.element)
 
 
-def run_steps(case: Case, blocks: Blocks, stages: Stages, nodes: list[ast.expr]) -> None:
+def run_steps(case: Case, blocks: BlockLoop, stages: Stages, nodes: list[ast.expr]) -> None:
     """Fill the temporary blocks."""
     for step in stages.steps:
         if isinstance(step, Called):
@@ -172,7 +172,7 @@ def run_steps(case: Case, blocks: Blocks, stages: Stages, nodes: list[ast.expr])
             _fill(case.vector, blocks, step, nodes)
 
 
-def _fill(vector: Type, blocks: Blocks, step: Computed, nodes: list[ast.expr]) -> None:
+def _fill(vector: Type, blocks: BlockLoop, step: Computed, nodes: list[ast.expr]) -> None:
     def emit(elements: Elements) -> None:
         elements.write(step.name, Expressions(blocks.body, vector, elements.read, nodes).value(step.node))
 

@@ -13,7 +13,7 @@ from tapegrad.engine.codegen.ir.types import I64
 from tapegrad.engine.codegen.mathematics import MATHEMATICS
 from tapegrad.engine.codegen.rows.case import Case, frame_of, leave_for, quoted
 from tapegrad.engine.codegen.rows.expressions import Expressions, parse
-from tapegrad.engine.codegen.rows.loops import Lines, Loop, functions_of, primals_read
+from tapegrad.engine.codegen.rows.loops import Loop, LoopLines, functions_of, primals_read
 from tapegrad.engine.codegen.rows.stages import Stages
 from tapegrad.engine.kernels.language.frame import COUNT, STORE, X_BAR
 from tapegrad.ops import Op
@@ -42,9 +42,9 @@ def _primal(case: Case) -> Loop:
     stages = Stages()
     node = stages.cut(parse(primal_of(case.op)))
 
-    def lines(body: Body) -> Lines:
+    def lines(body: Body) -> LoopLines:
         reads = {name: case.primal(body, name) for name in primals_read(stages, [node])}
-        return Lines(reads, {"y": case.primal(body, "y")}, {})
+        return LoopLines(reads, {"y": case.primal(body, "y")}, {})
 
     def emit(expressions: Expressions, elements: Elements) -> None:
         elements.write("y", expressions.value(node))
@@ -123,13 +123,13 @@ def _contributions(case: Case, wanted: tuple[int, ...], term: Term = Expressions
     stages = Stages()
     nodes = {j: stages.cut(parse(case.op.partials[j])) for j in wanted}
 
-    def lines(body: Body) -> Lines:
+    def lines(body: Body) -> LoopLines:
         stored = word(frame_of(body), STORE)
         reads = {name: case.primal(body, name) for name in primals_read(stages, nodes.values())}
         targets = {
             f"x{j}_bar": Cotangent(case.second(body, f"x{j}"), (stored & (1 << j)).unequal(0)) for j in wanted
         }
-        return Lines(reads | {"bar": case.second(body, "y")}, {}, targets)
+        return LoopLines(reads | {"bar": case.second(body, "y")}, {}, targets)
 
     def emit(expressions: Expressions, elements: Elements) -> None:
         bar = elements.read("bar")

@@ -2,7 +2,7 @@
 
 import ast
 
-from tapegrad.engine.codegen.ir.blocks import Blocks, Elements
+from tapegrad.engine.codegen.ir.blocks import BlockLoop, Elements
 from tapegrad.engine.codegen.ir.body import Body, Value
 from tapegrad.engine.codegen.ir.memory import POINTER, Line, is_null, moved, pointer_word, store, word
 from tapegrad.engine.codegen.ir.operations import is_nan
@@ -49,7 +49,7 @@ def several(case: Case, wanted: list[int], name: str) -> Body:
     nodes = {j: cut[j].cut(parse(case.op.partials[j])) for j in wanted}
     names = {name for j in wanted for name in primals_read(cut[j], [nodes[j]])}
     reads = {name: _if_given(case.primal(body, name), frame_of(body)) for name in sorted(names)}
-    blocks = Blocks(body, count_of(body), reads, {}, whole=False)
+    blocks = BlockLoop(body, count_of(body), reads, {}, whole=False)
     partials = {j: _Partial(case, blocks, j, nodes[j], cut[j]) for j in wanted}
     tangents = Tangents(body)
     with blocks.each():
@@ -76,7 +76,7 @@ class _Partial:
     To add -0.0 changes nothing, the sign of a zero included.
     """
 
-    def __init__(self, case: Case, blocks: Blocks, j: int, node: ast.expr, stages: Stages) -> None:
+    def __init__(self, case: Case, blocks: BlockLoop, j: int, node: ast.expr, stages: Stages) -> None:
         body = blocks.body
         self._case, self._blocks, self._node, self._stages = case, blocks, node, stages
         self.name, self._constant = f"p{j}", is_constant(node)
@@ -130,7 +130,7 @@ def _nothing_unless(present: Value, line: Line) -> Line:
 
 
 def _apply(
-    case: Case, blocks: Blocks, partials: list[_Partial], tangents: Tangents, wanted: list[int]
+    case: Case, blocks: BlockLoop, partials: list[_Partial], tangents: Tangents, wanted: list[int]
 ) -> None:
     """Apply the partials of a block to all tangents: one tangent after the other, or few elements at once."""
     body, zero, y = blocks.body, blocks.body.constant(I64, 0), case.second(blocks.body, "y")
@@ -181,7 +181,7 @@ def define_apply(target: Target, operands: int, element: Type) -> Body:
 
     reads = {f"p{j}": line(f"%p{j}", f"%u{j}") for j in range(operands)}
     reads |= {f"d{j}": line(f"%d{j}", f"%v{j}") for j in range(operands)}
-    blocks = Blocks(body, body.named(I64, "%n"), reads, {"y": line("%y", "%w")})
+    blocks = BlockLoop(body, body.named(I64, "%n"), reads, {"y": line("%y", "%w")})
 
     def emit(elements: Elements) -> None:
         pairs = [(elements.read(f"p{j}"), elements.read(f"d{j}")) for j in range(operands)]

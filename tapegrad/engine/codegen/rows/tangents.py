@@ -11,7 +11,7 @@ from tapegrad.engine.codegen.ir.memory import moved, store, word
 from tapegrad.engine.codegen.ir.types import I64
 from tapegrad.engine.codegen.rows.case import Case, count_of, frame_of, leave_for
 from tapegrad.engine.codegen.rows.expressions import Expressions, parse
-from tapegrad.engine.codegen.rows.loops import Lines, Loop, functions_of, primals_read
+from tapegrad.engine.codegen.rows.loops import Loop, LoopLines, functions_of, primals_read
 from tapegrad.engine.codegen.rows.several_tangents import Tangents, several, total_of
 from tapegrad.engine.codegen.rows.stages import Stages
 from tapegrad.engine.kernels.language.frame import X_BAR
@@ -70,10 +70,10 @@ def _one(case: Case, chosen: tuple[int, ...]) -> Loop:
     stages = Stages()
     nodes = {j: stages.cut(parse(case.op.partials[j])) for j in chosen}
 
-    def lines(body: Body) -> Lines:
+    def lines(body: Body) -> LoopLines:
         reads = {name: case.primal(body, name) for name in primals_read(stages, nodes.values())}
         dots = {f"x{j}_dot": case.second(body, f"x{j}") for j in chosen}
-        return Lines(reads | dots, {"y_dot": case.second(body, "y")}, {})
+        return LoopLines(reads | dots, {"y_dot": case.second(body, "y")}, {})
 
     def emit(expressions: Expressions, elements: Elements) -> None:
         terms = [expressions.along(node, elements.read(f"x{j}_dot")) for j, node in nodes.items()]

@@ -14,7 +14,7 @@ from tapegrad.engine.codegen.ir.sums import PARTS, Total, bring_to, in_lanes, no
 from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.segments.extremes import JOININGS, Joining
 from tapegrad.engine.codegen.segments.segment import Segment, SegmentRow
-from tapegrad.engine.codegen.segments.vectors import Shape, VectorIndex
+from tapegrad.engine.codegen.segments.vectors import SegmentForm, VectorIndex
 from tapegrad.engine.kernels.language.segment_frame import COUNTS, START, STOP, word_of
 from tapegrad.engine.kernels.lines.accumulate import BLOCK
 
@@ -63,7 +63,7 @@ class _LongVectorIndex(VectorIndex):
         return before
 
 
-class Long(Shape):
+class Long(SegmentForm):
     """Emitter of the loop over vectors."""
 
     def __init__(self, body: Body, segment: Segment) -> None:

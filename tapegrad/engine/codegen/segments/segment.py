@@ -18,7 +18,7 @@ GOES_ON = -1  # of a row that joins elements with those of the rows before it, w
 
 
 @dataclass(frozen=True)
-class Line:
+class SegmentLine:
     """Elements side by side, or a single one that is read for every element, and written as a sum.
 
     Attributes
@@ -89,7 +89,7 @@ class Addition(NamedTuple):
     stored: bool
 
 
-class Region(NamedTuple):
+class OverlapRegion(NamedTuple):
     """Overlapping lines that rows add to. Their union is a line itself.
 
     Attributes
@@ -127,8 +127,8 @@ class Segment:
     """
 
     rows: tuple[SegmentRow, ...]
-    lines: tuple[Line, ...]
-    regions: tuple[Region, ...]
+    lines: tuple[SegmentLine, ...]
+    regions: tuple[OverlapRegion, ...]
     counts: tuple[int, ...]
     is_short: bool
     kept: tuple[int, ...]

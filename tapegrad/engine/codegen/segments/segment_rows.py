@@ -42,7 +42,7 @@ _FIXED = {  # functions that rows call which have no text
 }
 
 
-class Lines(Protocol):
+class SegmentLines(Protocol):
     """The lines of a segment at one place of its iteration space."""
 
     def read(self, line: int) -> Value:
@@ -143,13 +143,13 @@ class Rows:
         self._joined = joins_sine_and_cosine(segment)
         self._unmasked = False
 
-    def emit(self, lines: Lines, unmasked: bool = False) -> None:
+    def emit(self, lines: SegmentLines, unmasked: bool = False) -> None:
         """Emit every row for the elements at one place. `unmasked`: zero times inf may be NaN."""
         self._unmasked = unmasked
         for row in with_pauses(self._segment.rows):
             _WAYS[row.way](self, row, lines)
 
-    def _expressions(self, row: SegmentRow, lines: Lines) -> Expressions:
+    def _expressions(self, row: SegmentRow, lines: SegmentLines) -> Expressions:
         type_ = Type(ELEMENTS[row.dtype], self._lanes)
 
         def read(name: str) -> Value:
@@ -158,7 +158,7 @@ class Rows:
         nodes = [parse(text) for text in texts(op_of(row.op), row.way)]
         return Expressions(self._body, type_, read, nodes, joined=self._joined, unmasked=self._unmasked)
 
-    def forward(self, row: SegmentRow, lines: Lines) -> None:
+    def forward(self, row: SegmentRow, lines: SegmentLines) -> None:
         value = self._expressions(row, lines).value(parse(primal_of(op_of(row.op))))
         lines.write(row.primals[3], value)
 
@@ -166,14 +166,14 @@ class Rows:
         """The operands that have a cotangent, or a tangent."""
         return [j for j in op_of(row.op).differentiable_operands if row.duals[j] >= 0]
 
-    def reverse(self, row: SegmentRow, lines: Lines) -> None:
+    def reverse(self, row: SegmentRow, lines: SegmentLines) -> None:
         expressions, bar = self._expressions(row, lines), lines.read(row.duals[3])
         partials = op_of(row.op).partials
         terms = {j: expressions.times(parse(partials[j]), bar) for j in self._wanted(row)}
         for j, term in terms.items():
             lines.add(row.duals[j], term, row.count, bool(row.stored & 1 << j))
 
-    def tangent(self, row: SegmentRow, lines: Lines) -> None:
+    def tangent(self, row: SegmentRow, lines: SegmentLines) -> None:
         expressions, partials = self._expressions(row, lines), op_of(row.op).partials
         terms = [
             expressions.along(parse(partials[j]), lines.read(row.duals[j]))
@@ -182,29 +182,29 @@ class Rows:
         ]
         lines.write(row.duals[3], total_of(terms) if terms else expressions.value(parse("0.0")))
 
-    def sum(self, row: SegmentRow, lines: Lines) -> None:
+    def sum(self, row: SegmentRow, lines: SegmentLines) -> None:
         value = lines.read(row.duals[3])
         if not lines.sums_up(row.duals[0], row.count):
             value = value + 0.0  # a sum of one element is never -0.0
         lines.add(row.duals[0], value, row.count, bool(row.stored & 1))
 
-    def exponentials(self, row: SegmentRow, lines: Lines) -> None:
+    def exponentials(self, row: SegmentRow, lines: SegmentLines) -> None:
         *operands, result = row.primals
         lines.write(result, log_of_sum([lines.read(x) for x in operands]))
 
-    def shares(self, row: SegmentRow, lines: Lines) -> None:
+    def shares(self, row: SegmentRow, lines: SegmentLines) -> None:
         x, y, bar = lines.read(row.primals[0]), lines.read(row.primals[3]), lines.read(row.duals[3])
         lines.add(row.duals[0], share(x, y, bar), row.count, bool(row.stored & 1))
 
-    def extreme(self, row: SegmentRow, lines: Lines) -> None:
+    def extreme(self, row: SegmentRow, lines: SegmentLines) -> None:
         lines.look_at(row.primals[0], row.count)
         lines.join(row, lines.read(row.primals[0]))
 
-    def ties(self, row: SegmentRow, lines: Lines) -> None:
+    def ties(self, row: SegmentRow, lines: SegmentLines) -> None:
         lines.look_at(row.primals[0], row.count)
         lines.join(row, ties_of(lines.read(row.primals[0]), lines.read(row.primals[3])))
 
-    def portions(self, row: SegmentRow, lines: Lines) -> None:
+    def portions(self, row: SegmentRow, lines: SegmentLines) -> None:
         x, ties, y = (lines.read(row.primals[j]) for j in (0, 1, 3))
         for line in (row.primals[0], row.duals[3]):
             lines.look_at(line, row.count)
@@ -212,7 +212,7 @@ class Rows:
         lines.add(row.duals[0], portion(x, y, ties, lines.read(row.duals[3]), stored), row.count, stored)
 
 
-_WAYS: dict[str, Callable[[Rows, SegmentRow, Lines], None]] = {
+_WAYS: dict[str, Callable[[Rows, SegmentRow, SegmentLines], None]] = {
     FORWARD: Rows.forward,
     REVERSE: Rows.reverse,
     TANGENT: Rows.tangent,

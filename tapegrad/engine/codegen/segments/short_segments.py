@@ -5,7 +5,7 @@ from tapegrad.engine.codegen.ir.sums import PARTS, in_lanes, nothing
 from tapegrad.engine.codegen.ir.types import I64, Type
 from tapegrad.engine.codegen.segments.extremes import Joining
 from tapegrad.engine.codegen.segments.segment import SegmentRow
-from tapegrad.engine.codegen.segments.vectors import Shape, VectorIndex
+from tapegrad.engine.codegen.segments.vectors import SegmentForm, VectorIndex
 
 
 class _ShortVectorIndex(VectorIndex):
@@ -24,7 +24,7 @@ class _ShortVectorIndex(VectorIndex):
         return value.like(-0.0)
 
 
-class Short(Shape):
+class Short(SegmentForm):
     """Each line is one vector; the result of a sum can be used by the rows that follow.
 
     Rows are gone through hastily, and once more with care if a result is NaN.

@@ -9,7 +9,7 @@ from tapegrad.engine.codegen.ir.sums import PARTS, widened
 from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.segments.extremes import JOININGS, Joining
-from tapegrad.engine.codegen.segments.segment import GOES_ON, Region, Segment, SegmentRow
+from tapegrad.engine.codegen.segments.segment import GOES_ON, OverlapRegion, Segment, SegmentRow
 from tapegrad.engine.codegen.segments.segment_rows import Rows, tainted
 from tapegrad.engine.kernels.language.segment_frame import COUNTS, word_of
 
@@ -48,7 +48,7 @@ def lanes(target: Target) -> int:
     return max(target.lanes, PARTS.lanes)
 
 
-class Shape:
+class SegmentForm:
     """What both forms have in common."""
 
     def __init__(self, body: Body, segment: Segment) -> None:
@@ -57,7 +57,7 @@ class Shape:
         self.rows = Rows(body, segment, self.lanes)
         self.tainted = tainted(segment)
         self.frame = body.named(POINTER, "%frame")
-        self.region_of: dict[int, tuple[Region, int]] = {
+        self.region_of: dict[int, tuple[OverlapRegion, int]] = {
             line: (region, shift)
             for region in segment.regions
             for line, shift in (*region.shifts, (region.whole, 0))
@@ -113,7 +113,7 @@ class VectorIndex:
     """
 
     def __init__(
-        self, shape: "Shape", index: Value, masks: list[Value | None], written: Value | None = None
+        self, shape: "SegmentForm", index: Value, masks: list[Value | None], written: Value | None = None
     ) -> None:
         self.shape, self.index, self.masks = shape, index, masks
         self.body, self.segment = shape.body, shape.segment

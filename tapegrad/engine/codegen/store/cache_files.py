@@ -14,7 +14,7 @@ _HEAD = b"tapegrad: compiled code, format 1\n"
 _START = len(_HEAD) + hashlib.sha256().digest_size
 
 
-class DamagedFileError(Exception):
+class DamagedObjectError(Exception):
     """A file that is not as it was written."""
 
 
@@ -40,10 +40,10 @@ def read(path: Path) -> tuple[Any, ...] | None:
         return None
     data = content[_START:]
     if content[:_START] != _HEAD + _checksum(path, data):
-        raise DamagedFileError(path)
+        raise DamagedObjectError(path)
     parts = pickle.loads(data)
     if not isinstance(parts, tuple):
-        raise DamagedFileError(path)
+        raise DamagedObjectError(path)
     return parts
 
 

@@ -15,7 +15,7 @@ from numba.core.extending import _Intrinsic
 from numba.core.registry import cpu_target
 
 from tapegrad.engine.codegen.translator import values
-from tapegrad.engine.codegen.translator.expressions import Expressions
+from tapegrad.engine.codegen.translator.expressions import ExpressionTranslator
 from tapegrad.engine.codegen.translator.values import (
     F32,
     F64,
@@ -49,7 +49,7 @@ _OF_C: dict[Any, str] = {math.atan: "atan", math.hypot: "hypot", math.log1p: "lo
 _ARE_NAN, _ARE_FINITE = (math.isnan, np.isnan), (math.isfinite, np.isfinite)
 
 
-class Calls(Expressions):
+class CallTranslator(ExpressionTranslator):
     """The expressions of one function, calls among them.
 
     Parameters
@@ -102,7 +102,7 @@ class Calls(Expressions):
             word for each in arguments if not isinstance(each, Constant) for word in values.words_of(each)
         ]
         returned = self.builder.call(self._declared(name, type_), passed)
-        if not isinstance(kind, values.Shape):
+        if not isinstance(kind, values.RecordType):
             return None if kind is None else returned
         count = len(list(values.words_of(kind)))
         return values.of_words(kind, (self.builder.extract_value(returned, k) for k in range(count)))

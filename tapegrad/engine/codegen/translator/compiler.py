@@ -13,7 +13,7 @@ from numba import types
 from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
 
-from tapegrad.engine.codegen.python_calls.fast_calls import Shape, expected, fast_call
+from tapegrad.engine.codegen.python_calls.fast_calls import WrapperKind, expected, fast_call
 from tapegrad.engine.codegen.store.announcer import announcer
 from tapegrad.engine.codegen.store.cache import cache_of
 from tapegrad.engine.codegen.translator.whole import DirectCompiler, DirectKernelCompiler
@@ -88,7 +88,7 @@ def entry_point(
         signature = tuple(types.float64 if name in floats else types.int64 for name in names)
         kinds = ["f" if name in floats else "t" if name in tuples else "i" for name in names]
         given = "".join(kinds[:-1] if returns_tuple else kinds)
-        shape = Shape(given, nogil, returns_tuple)
+        shape = WrapperKind(given, nogil, returns_tuple)
         expected.add(shape)
 
         @functools.cache

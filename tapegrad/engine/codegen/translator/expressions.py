@@ -42,7 +42,7 @@ _BITS = (ast.BitAnd, ast.BitOr, ast.BitXor)
 _FLOATS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 
 
-class Expressions:
+class ExpressionTranslator:
     """The expressions of one function.
 
     Parameters

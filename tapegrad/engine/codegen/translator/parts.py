@@ -111,7 +111,7 @@ def _spelled(kinds: tuple[Any, ...]) -> str:
     """A short text for the kinds of arguments that is the same in each process."""
 
     def spelled(kind: Any) -> str:
-        if isinstance(kind, values.Shape):
+        if isinstance(kind, values.RecordType):
             return f"{kind.make and kind.make.__qualname__}({', '.join(map(spelled, kind.items))})"
         return str(kind)
 
@@ -164,7 +164,7 @@ def _write(statements: Statements, name: str, given: dict[str, Any], kinds: Type
 
 
 def _returned(kind: Any) -> ir.Type:
-    if isinstance(kind, values.Shape):
+    if isinstance(kind, values.RecordType):
         return ir.LiteralStructType(list(values.words_of(kind)))
     return ir.VoidType() if kind is None else kind
 

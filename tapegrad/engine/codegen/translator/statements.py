@@ -6,7 +6,7 @@ from typing import Any
 from llvmlite import ir
 
 from tapegrad.engine.codegen.translator import values
-from tapegrad.engine.codegen.translator.calls import Calls
+from tapegrad.engine.codegen.translator.calls import CallTranslator
 from tapegrad.engine.codegen.translator.values import (
     I64,
     Constant,
@@ -61,7 +61,7 @@ class TypeEnvironment:
         return self.result
 
 
-class Statements(Calls):
+class Statements(CallTranslator):
     """The statements of one function, in its LLVM function."""
 
     def __init__(
@@ -286,7 +286,7 @@ class Statements(Calls):
         kind = self._kinds.note_result(kind_of(value))
         if kind is None:
             self.builder.ret_void()
-        elif not isinstance(kind, values.Shape):
+        elif not isinstance(kind, values.RecordType):
             self.builder.ret(cast(self.builder, value, kind))
         else:
             whole = ir.Constant(ir.LiteralStructType(list(values.words_of(kind))), ir.Undefined)

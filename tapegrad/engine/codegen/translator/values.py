@@ -40,14 +40,14 @@ class Record(NamedTuple):
     items: tuple[Any, ...]
 
 
-class Shape(NamedTuple):
+class RecordType(NamedTuple):
     """The types of the items of a `Record`."""
 
     make: type | None
     items: tuple[Any, ...]
 
 
-# A value is one of LLVM's, a `Constant` or a `Record`; a kind is one of LLVM's types, `None`, or a `Shape`.
+# A value is one of LLVM's, a `Constant` or a `Record`; a kind is one of LLVM's types, `None`, or a `RecordType`.
 
 
 def is_number(value: Any) -> bool:
@@ -76,7 +76,7 @@ def materialized(value: Any) -> Any:
 def kind_of(value: Any) -> Any:
     """The kind of a settled value."""
     if isinstance(value, Record):
-        return Shape(value.make, tuple(map(kind_of, value.items)))
+        return RecordType(value.make, tuple(map(kind_of, value.items)))
     return None if value is None else value.type
 
 
@@ -84,9 +84,9 @@ def common(one: Any, other: Any) -> Any:
     """The kind that values of both kinds can be."""
     if one == other:
         return one
-    if isinstance(one, Shape) and isinstance(other, Shape) and len(one.items) == len(other.items):
+    if isinstance(one, RecordType) and isinstance(other, RecordType) and len(one.items) == len(other.items):
         if one.make is other.make:
-            return Shape(one.make, tuple(map(common, one.items, other.items)))
+            return RecordType(one.make, tuple(map(common, one.items, other.items)))
     elif one in _NUMBERS and other in _NUMBERS:
         return F64 if F64 in (one, other) or F32 in (one, other) else I64
     raise NotPlainError("values of different kinds in one place")
@@ -95,12 +95,12 @@ def common(one: Any, other: Any) -> Any:
 def cast(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
     """A settled value as another kind that is `common` to it and others."""
     if isinstance(value, Record):
-        if not isinstance(kind, Shape) or len(kind.items) != len(value.items):
+        if not isinstance(kind, RecordType) or len(kind.items) != len(value.items):
             raise NotPlainError("a tuple in place of another")
         return Record(
             value.make, tuple(cast(builder, *pair) for pair in zip(value.items, kind.items, strict=True))
         )
-    if value is None or isinstance(kind, Shape | None):
+    if value is None or isinstance(kind, RecordType | None):
         raise NotPlainError("nothing, or a tuple, in place of a number")
     if value.type == kind:
         return value
@@ -118,7 +118,7 @@ def cast(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
 
 def words_of(whole: Any) -> Iterator[Any]:
     """The numbers in a settled value, or their types in a kind; those of tuples in it one after the other."""
-    if isinstance(whole, Record | Shape):
+    if isinstance(whole, Record | RecordType):
         for item in whole.items:
             yield from words_of(item)
     else:
@@ -127,7 +127,7 @@ def words_of(whole: Any) -> Iterator[Any]:
 
 def of_words(kind: Any, words: Iterator[Any]) -> Any:
     """The value of this kind that has these numbers."""
-    if isinstance(kind, Shape):
+    if isinstance(kind, RecordType):
         return Record(kind.make, tuple(of_words(item, words) for item in kind.items))
     return next(words)
 

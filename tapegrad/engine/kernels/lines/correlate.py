@@ -26,7 +26,7 @@ from tapegrad.ops.params import CorrelateParams
 _BLOCK = 512
 
 
-class Lines(NamedTuple):
+class CorrelationLines(NamedTuple):
     """A line that is summed into, a line that is read, weights, and how long these are."""
 
     into: int
@@ -70,13 +70,13 @@ def _add(into: int, read: int, weight: Any, count: int, masked: int) -> None:
 
 
 @always_inline
-def _weight(lines: Lines, k: int, zero: Any) -> Any:
+def _weight(lines: CorrelationLines, k: int, zero: Any) -> Any:
     at = lines.taps - 1 - k if lines.flipped else k
     return load_at(lines.weights, at * size_of(zero), zero)
 
 
 @noinline
-def _correlate(lines: Lines, masked: int, zero: Any) -> None:
+def _correlate(lines: CorrelationLines, masked: int, zero: Any) -> None:
     """``into[i] += sum(weights[k] * read[i + k + offset])``, for each of the sums."""
     size = size_of(zero)
     for block in range(0, lines.sums, _BLOCK):
@@ -90,7 +90,7 @@ def _correlate(lines: Lines, masked: int, zero: Any) -> None:
 
 
 @noinline
-def _spread(lines: Lines, zero: Any) -> None:
+def _spread(lines: CorrelationLines, zero: Any) -> None:
     """The transpose: ``into[i + k + offset] += weights[k] * read[i]``."""
     size = size_of(zero)
     for block in range(0, lines.sums, _BLOCK):
@@ -104,9 +104,9 @@ def _spread(lines: Lines, zero: Any) -> None:
 
 
 @always_inline
-def _lines(frame: int, into: int, read: int, weights: int) -> Lines:
+def _lines(frame: int, into: int, read: int, weights: int) -> CorrelationLines:
     p = load_record(load_i64(frame, PARAMS), CorrelateParams)
-    return Lines(into, read, weights, p.sums, p.size, p.taps, p.offset, p.flipped)
+    return CorrelationLines(into, read, weights, p.sums, p.size, p.taps, p.offset, p.flipped)
 
 
 @always_inline
@@ -125,7 +125,9 @@ def _weights_cotangent(frame: int, params: Any, zero: Any) -> int:
     if sums == 0:
         return OUT_OF_MEMORY
     taps, read = params.taps, params.sums
-    _correlate(Lines(sums, load_i64(frame, X), y_bar, taps, params.size, read, params.offset, 0), 1, zero)
+    _correlate(
+        CorrelationLines(sums, load_i64(frame, X), y_bar, taps, params.size, read, params.offset, 0), 1, zero
+    )
     for k in range(taps):
         at = (taps - 1 - k if params.flipped else k) * size
         store_at(bar, at, load_at(bar, at, zero) + load_at(sums, k * size, zero), zero)

@@ -62,7 +62,7 @@ def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> A
                 f"numpy.gradient: axis {k} of shape {shape} is too short: edge_order={edge_order} takes"
                 f" {edge_order + 1} elements"
             )
-    slopes = tuple(_slopes(_Line(x, k, h), edge_order) for k, h in zip(axes, spacings, strict=True))
+    slopes = tuple(_slopes(_SampledLine(x, k, h), edge_order) for k, h in zip(axes, spacings, strict=True))
     return slopes[0] if len(slopes) == 1 else slopes
 
 
@@ -89,7 +89,7 @@ def _steps(given: Any, extent: int, axis: int) -> Any:
     return points[1:] - points[:-1]
 
 
-class _Line(NamedTuple):
+class _SampledLine(NamedTuple):
     """Values, the axis along which they are differentiated, and the steps along it: a number, or one for each."""
 
     values: Tensor
@@ -113,7 +113,7 @@ class _Line(NamedTuple):
         return self.steps[start:stop].reshape((-1,) + (1,) * behind)
 
 
-def _slopes(line: _Line, edge_order: int) -> Tensor:
+def _slopes(line: _SampledLine, edge_order: int) -> Tensor:
     """Join the slopes inside with those at both ends."""
     first, last = (_edge if edge_order == 1 else _smooth_edge)(line)
     parts = [first, last]
@@ -123,7 +123,7 @@ def _slopes(line: _Line, edge_order: int) -> Tensor:
     return joined if joined.dtype == dtype else joined.astype(dtype)
 
 
-def _inner(line: _Line) -> Any:
+def _inner(line: _SampledLine) -> Any:
     below, above = line.part(None, -2), line.part(2, None)
     if line.is_uniform():
         return (above - below) / (2.0 * line.steps)
@@ -132,7 +132,7 @@ def _inner(line: _Line) -> Any:
     return weights[0] * below + weights[1] * line.part(1, -1) + weights[2] * above
 
 
-def _edge(line: _Line) -> tuple[Any, Any]:
+def _edge(line: _SampledLine) -> tuple[Any, Any]:
     """Return the differences of the two elements at each end."""
     first, last = line.part(1, 2) - line.part(0, 1), line.part(-1, None) - line.part(-2, -1)
     if type(line.steps) is float and line.steps == 1.0:
@@ -140,7 +140,7 @@ def _edge(line: _Line) -> tuple[Any, Any]:
     return first / line.step(0, 1), last / line.step(-1, None)
 
 
-def _smooth_edge(line: _Line) -> tuple[Any, Any]:
+def _smooth_edge(line: _SampledLine) -> tuple[Any, Any]:
     """Return the slopes at each end of the parabola through three elements."""
     uniform = line.is_uniform()
     steps = [line.step(*ends) for ends in ((0, 1), (1, 2), (-1, None), (-2, -1))]

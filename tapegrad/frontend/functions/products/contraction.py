@@ -22,7 +22,7 @@ Shape = tuple[int, ...]
 Path = tuple[tuple[int, ...], ...]
 
 
-class Step(NamedTuple):
+class ContractionStep(NamedTuple):
     """A function of one value and an argument, or of two values, by their numbers."""
 
     function: Callable[[Any, Any], Any]
@@ -44,7 +44,7 @@ class Term(NamedTuple):
         return dict(zip(self.labels, self.shape, strict=True))
 
 
-def run(steps: Iterable[Step], values: list[Any]) -> Any:
+def run(steps: Iterable[ContractionStep], values: list[Any]) -> Any:
     """Return the last value that a plan computes from operands."""
     for function, number, argument, other in steps:
         values.append(function(values[number], argument if other < 0 else values[other]))
@@ -52,7 +52,7 @@ def run(steps: Iterable[Step], values: list[Any]) -> Any:
 
 
 @functools.lru_cache(512)
-def plan(text: str, shapes: tuple[Shape, ...], optimize: Any) -> tuple[Step, ...]:
+def plan(text: str, shapes: tuple[Shape, ...], optimize: Any) -> tuple[ContractionStep, ...]:
     """Return the steps from operands of these shapes to the result; none if that is the operand as it is."""
     subscripts = parse(text, tuple(map(len, shapes)))
     check_extents(subscripts, shapes)
@@ -60,7 +60,7 @@ def plan(text: str, shapes: tuple[Shape, ...], optimize: Any) -> tuple[Step, ...
 
 
 @functools.lru_cache(512)
-def plan_of_axes(shapes: tuple[Shape, Shape], own: Shape, others: Shape) -> tuple[Step, ...]:
+def plan_of_axes(shapes: tuple[Shape, Shape], own: Shape, others: Shape) -> tuple[ContractionStep, ...]:
     """Return the steps from two operands to their sum of products over pairs of axes."""
     first = tuple(f"x{k}" for k in range(len(shapes[0])))
     pairs = dict(zip(others, own, strict=True))
@@ -79,7 +79,7 @@ class _Planner:
 
     def __init__(self, subscripts: Subscripts, shapes: tuple[Shape, ...]) -> None:
         self.result = subscripts.result
-        self.steps: list[Step] = []
+        self.steps: list[ContractionStep] = []
         self.count = len(shapes)  # of values
         terms = [
             self.on_diagonal(Term(number, labels, shape))
@@ -89,7 +89,7 @@ class _Planner:
             self.summed(term, self.wanted([*terms[:k], *terms[k + 1 :]])) for k, term in enumerate(terms)
         ]
 
-    def steps_to_result(self, optimize: Any) -> tuple[Step, ...]:
+    def steps_to_result(self, optimize: Any) -> tuple[ContractionStep, ...]:
         """Contract the terms along a path, and put the dimensions in order."""
         terms = self.terms
         for place in _path(terms, self.result, optimize):
@@ -106,7 +106,7 @@ class _Planner:
 
     def step(self, function: Any, number: int, argument: Any, other: int = -1) -> int:
         """Add a step, and return the number of its value."""
-        self.steps.append(Step(function, number, argument, other))
+        self.steps.append(ContractionStep(function, number, argument, other))
         self.count += 1
         return self.count - 1
 

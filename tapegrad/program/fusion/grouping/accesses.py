@@ -27,9 +27,9 @@ from tapegrad.program.fusion.grouping.rows import (
     READ,
     WRITE,
     Access,
-    Blocks,
-    Row,
+    DisjointMemory,
     Span,
+    StreamRow,
 )
 from tapegrad.program.streams.stream import MADE_UP, InstructionStream
 
@@ -37,7 +37,7 @@ _READ = (0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5, 6)  # places that a kernel o
 _Y, _X_DOT = 3, 4
 
 
-def rows_of(stream: InstructionStream, blocks: Blocks) -> list[Row]:
+def rows_of(stream: InstructionStream, blocks: DisjointMemory) -> list[StreamRow]:
     """The rows of a stream, by what the stream says of them."""
     ops, variants = stream.op.tolist(), stream.variant.tolist()
     directions, kernels = stream.direction.tolist(), stream.kernels.tolist()
@@ -45,10 +45,12 @@ def rows_of(stream: InstructionStream, blocks: Blocks) -> list[Row]:
     return [_row(*each, blocks) for each in with_pauses(named)]
 
 
-def _row(op: int, variant: int, direction: int, kernel: int, words: list[int], blocks: Blocks) -> Row:
+def _row(
+    op: int, variant: int, direction: int, kernel: int, words: list[int], blocks: DisjointMemory
+) -> StreamRow:
     if op < 0 and kernel == kernel_table.address_of(zero_fill):
         start = words[word.Y_BAR]
-        return Row(
+        return StreamRow(
             "", "", CLEAR, words[word.COUNT], (Access(7, WRITE, Span(start, start + words[word.COUNT])),)
         )
     if op < 0:
@@ -62,7 +64,7 @@ def _row(op: int, variant: int, direction: int, kernel: int, words: list[int], b
     return _opaque(described.name, words, blocks, _READ[direction])
 
 
-def _known(described: Any, dtype: str, way: str, words: list[int], nest: Nest) -> Row | None:
+def _known(described: Any, dtype: str, way: str, words: list[int], nest: Nest) -> StreamRow | None:
     count, stored = words[word.COUNT], words[word.STORE]
     if described.name == "logsumexp" and dtype == "f64":
         return sum_of_exponentials(way, words, nest)
@@ -81,11 +83,11 @@ def _known(described: Any, dtype: str, way: str, words: list[int], nest: Nest) -
         accesses = _of_elementwise(described, dtype, way, words, (primals, duals))
         if accesses is not None:
             accesses += tuple(_along_seeds(accesses, seeds, steps))
-            return Row(described.name, dtype, way, count, accesses, stored & 7, seeds, duals.extents)
+            return StreamRow(described.name, dtype, way, count, accesses, stored & 7, seeds, duals.extents)
     if described.name == "sum" and way != TANGENT:
         accesses = _of_sum(dtype, words, nest)
         if accesses is not None:
-            return Row("sum", dtype, SUM, count, accesses, stored & 1, loops=nest.extents)
+            return StreamRow("sum", dtype, SUM, count, accesses, stored & 1, loops=nest.extents)
     return None
 
 
@@ -152,7 +154,7 @@ def _access(words: list[int], nest: Nest, place: int, mode: int, dtype: str) -> 
     return Access(place, mode, Span(start, stop, dtype, single, length, steps))
 
 
-def _opaque(name: str, words: list[int], blocks: Blocks, read: Sequence[int] = ()) -> Row:
+def _opaque(name: str, words: list[int], blocks: DisjointMemory, read: Sequence[int] = ()) -> StreamRow:
     """A row of which nothing is known but where its operands lie, and in which places it only reads."""
     accesses = []
     for place in range(PLACES):
@@ -160,4 +162,4 @@ def _opaque(name: str, words: list[int], blocks: Blocks, read: Sequence[int] = (
         if address >= MADE_UP:
             mode = READ if place in read else ADD
             accesses.append(Access(place, mode, Span(*blocks.around(address))))
-    return Row(name, "", "", words[word.COUNT], tuple(accesses))
+    return StreamRow(name, "", "", words[word.COUNT], tuple(accesses))

@@ -14,14 +14,14 @@ from tapegrad.engine.kernels.language import frame as word
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.engine.sweep.threading.parallel import SUMS_THRESHOLD
 from tapegrad.program.fusion.grouping.nests import Nest, is_long
-from tapegrad.program.fusion.grouping.rows import ADD, BYTES, PLACES, READ, WRITE, Access, Row, Span
+from tapegrad.program.fusion.grouping.rows import ADD, BYTES, PLACES, READ, WRITE, Access, Span, StreamRow
 
 _MOST = 16  # lines that are written out
 _X, _Y = 0, 3
 _X_BAR, _Y_BAR = 4, 7
 
 
-def sum_of_exponentials(way: str, words: list[int], nest: Nest) -> Row | None:
+def sum_of_exponentials(way: str, words: list[int], nest: Nest) -> StreamRow | None:
     """The row of such a sum, whose lines are the steps of an outer loop; `None` where it is not made so."""
     count, stride = words[word.COUNT], words[word.STRIDE + _X]
     if way not in (FORWARD, REVERSE) or len(nest.extents) != 1 or not is_long(nest.extents[0]):
@@ -40,7 +40,7 @@ def sum_of_exponentials(way: str, words: list[int], nest: Nest) -> Row | None:
 
     if way == FORWARD:
         summed = access(_X, READ, stride), access(_Y, WRITE, 0)
-        return Row("logsumexp", "f64", EXPONENTIALS, length, summed, loops=(count,))
+        return StreamRow("logsumexp", "f64", EXPONENTIALS, length, summed, loops=(count,))
     stored = words[word.STORE] & 1
     shared = (
         access(_X, READ, stride),
@@ -48,10 +48,10 @@ def sum_of_exponentials(way: str, words: list[int], nest: Nest) -> Row | None:
         access(_X_BAR, WRITE if stored else ADD, stride),
         access(_Y_BAR, READ, 0),
     )
-    return Row("logsumexp", "f64", SHARES, length, shared, stored, loops=(count,))
+    return StreamRow("logsumexp", "f64", SHARES, length, shared, stored, loops=(count,))
 
 
-def written_out(rows: Sequence[Row], limit: int) -> list[Row]:
+def written_out(rows: Sequence[StreamRow], limit: int) -> list[StreamRow]:
     """Rows without the loop over the lines of such sums or extremes, where all are together not more than a limit.
 
     A sum whose lines are too many is a row that no segment can have.
@@ -72,11 +72,11 @@ def written_out(rows: Sequence[Row], limit: int) -> list[Row]:
     ]
 
 
-def _left(row: Row) -> Row:
+def _left(row: StreamRow) -> StreamRow:
     return dataclasses.replace(row, way="", loops=()) if row.way == EXPONENTIALS else row
 
 
-def _written_out(row: Row) -> Row:
+def _written_out(row: StreamRow) -> StreamRow:
     (count,) = row.loops
     if row.seeds > 1 or (row.way != EXPONENTIALS and any(map(_is_written_again, row.accesses))):
         return row

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from tapegrad.engine.runtime.pace import with_pauses
-from tapegrad.program.fusion.grouping.rows import READ, Access, Blocks, Row
+from tapegrad.program.fusion.grouping.rows import READ, Access, DisjointMemory, StreamRow
 
 
-def dependences(rows: Sequence[Row], blocks: Blocks) -> list[set[int]]:
+def dependences(rows: Sequence[StreamRow], blocks: DisjointMemory) -> list[set[int]]:
     """For each row the numbers of the rows that have to come before, but for those that these depend on."""
     known: dict[int, dict[tuple[int, int], _Bytes]] = {}  # by block
     found: list[set[int]] = []

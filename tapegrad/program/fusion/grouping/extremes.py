@@ -15,14 +15,14 @@ from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.engine.sweep.threading.parallel import SUMS_THRESHOLD
 from tapegrad.program.fusion.grouping.dependences import overlap
 from tapegrad.program.fusion.grouping.nests import Nest, is_long
-from tapegrad.program.fusion.grouping.rows import ADD, BYTES, READ, WRITE, Access, Row, Span
+from tapegrad.program.fusion.grouping.rows import ADD, BYTES, READ, WRITE, Access, Span, StreamRow
 
 LONGEST_ALONE = SUMS_THRESHOLD - 64  # of longer lines, rows whose kernels share them among threads are left
 _MOST_TIES = {"f64": 1 << 53, "f32": 1 << 24}  # that are counted without rounding
 _X, _TIES, _Y, _X_BAR, _Y_BAR = 0, 1, 3, 4, 7  # places of operands
 
 
-def extreme(op: str, dtype: str, way: str, words: list[int], nest: Nest) -> Row | None:
+def extreme(op: str, dtype: str, way: str, words: list[int], nest: Nest) -> StreamRow | None:
     """The row of largest or smallest elements, or of their derivative; `None` where no segment can have it."""
     if way not in (FORWARD, REVERSE) or (way == REVERSE and not words[word.X_BAR]):
         return None
@@ -38,7 +38,7 @@ def extreme(op: str, dtype: str, way: str, words: list[int], nest: Nest) -> Row 
 
     read = access(_X, READ, words[word.X])
     if way == FORWARD:
-        return Row(op, dtype, EXTREME, count, (read, access(_Y, ADD, words[word.Y])), loops=loops)
+        return StreamRow(op, dtype, EXTREME, count, (read, access(_Y, ADD, words[word.Y])), loops=loops)
     stored = words[word.STORE] & 1
     shared = access(_X_BAR, WRITE if stored else ADD, words[word.X_BAR])
     others = read, access(_Y, READ, words[word.Y]), access(_Y_BAR, READ, words[word.Y_BAR])
@@ -46,7 +46,7 @@ def extreme(op: str, dtype: str, way: str, words: list[int], nest: Nest) -> Row 
         return None
     if math.prod(loops) * count > _MOST_TIES[dtype]:
         return None
-    return Row(op, dtype, PORTIONS, count, (*others[:2], shared, others[2]), stored, loops=loops)
+    return StreamRow(op, dtype, PORTIONS, count, (*others[:2], shared, others[2]), stored, loops=loops)
 
 
 def _space(dtype: str, words: list[int], nest: Nest) -> tuple[int, tuple[int, ...], tuple[Span, Span]] | None:
@@ -79,7 +79,7 @@ def _is_apart(y: Span, loops: Sequence[int]) -> bool:
     return y._replace(steps=tuple(step for step, _ in own)).is_injective([extent for _, extent in own])
 
 
-def with_ties(rows: Sequence[Row], new: Callable[[int], int]) -> tuple[list[Row], list[int]]:
+def with_ties(rows: Sequence[StreamRow], new: Callable[[int], int]) -> tuple[list[StreamRow], list[int]]:
     """Rows with others before them that count ties, and for each the number that it had.
 
     Parameters
@@ -89,7 +89,7 @@ def with_ties(rows: Sequence[Row], new: Callable[[int], int]) -> tuple[list[Row]
     new
         Gives memory of so many bytes.
     """
-    found: list[Row] = []
+    found: list[StreamRow] = []
     numbers: list[int] = []
     for number, row in enumerate(with_pauses(rows)):
         own = [row]
@@ -102,7 +102,7 @@ def with_ties(rows: Sequence[Row], new: Callable[[int], int]) -> tuple[list[Row]
     return found, numbers
 
 
-def _with_ties(row: Row, new: Callable[[int], int]) -> list[Row]:
+def _with_ties(row: StreamRow, new: Callable[[int], int]) -> list[StreamRow]:
     x, y, x_bar, y_bar = row.accesses
     start = new(y.stop - y.start)
     ties = y.span._replace(start=start, stop=start + y.stop - y.start)

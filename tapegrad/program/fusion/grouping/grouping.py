@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from tapegrad.engine.runtime.pace import pause_point, with_pauses
 from tapegrad.program.fusion.grouping.dependences import overlap
-from tapegrad.program.fusion.grouping.rows import ADD, BYTES, READ, Access, Blocks, Row
+from tapegrad.program.fusion.grouping.rows import ADD, BYTES, READ, Access, DisjointMemory, StreamRow
 
 MOST_ROWS = 128  # in a group: compilers take more than proportionally longer for long functions
 
@@ -37,7 +37,7 @@ class Group:
         self.rows: list[int] = []
         self.size = 0
         self.again: frozenset[int] = frozenset()
-        self.accesses: dict[int, list[tuple[Row, Access]]] = {}
+        self.accesses: dict[int, list[tuple[StreamRow, Access]]] = {}
 
     def moved(self, start: int) -> "Group":
         """The same rows, in order, of a part of the stream that begins at `start`."""
@@ -59,7 +59,9 @@ class Grouping:
         The memory that the rows touch.
     """
 
-    def __init__(self, rows: Sequence[Row], before: list[set[int]], lanes: int, blocks: Blocks) -> None:
+    def __init__(
+        self, rows: Sequence[StreamRow], before: list[set[int]], lanes: int, blocks: DisjointMemory
+    ) -> None:
         self._rows, self._lanes, self._blocks = rows, lanes, blocks
         self._before = _past_clearing(rows, before)
         self._members = [1 << n for n in range(len(rows))]  # bits of the rows in the group of each row
@@ -134,7 +136,7 @@ class Grouping:
                 return False
         return self._touches_alike(self._rows[number], group)
 
-    def _touches_alike(self, row: Row, group: Group) -> bool:
+    def _touches_alike(self, row: StreamRow, group: Group) -> bool:
         """Whether what a row touches can be held in registers, beside what the group touches."""
         for access in row.accesses:
             others = group.accesses.get(self._blocks.around(access.start)[0], [])
@@ -198,11 +200,11 @@ def _in_order(waiting: dict[int, set[int]]) -> list[int]:
     return order
 
 
-def _fits(row: Row) -> bool:
+def _fits(row: StreamRow) -> bool:
     return row.way != "" and not row.clears
 
 
-def _past_clearing(rows: Sequence[Row], before: list[set[int]]) -> list[set[int]]:
+def _past_clearing(rows: Sequence[StreamRow], before: list[set[int]]) -> list[set[int]]:
     """The dependences without the rows that clear memory: these are put where they are needed."""
     found: list[set[int]] = []
     for numbers in with_pauses(before):
@@ -213,7 +215,9 @@ def _past_clearing(rows: Sequence[Row], before: list[set[int]]) -> list[set[int]
     return found
 
 
-def _entangled(one: tuple[Row, Access], others: Sequence[tuple[Row, Access]]) -> list[tuple[Row, Access]]:
+def _entangled(
+    one: tuple[StreamRow, Access], others: Sequence[tuple[StreamRow, Access]]
+) -> list[tuple[StreamRow, Access]]:
     """The accesses that overlap this one, or one that overlaps it, and so on."""
     near, rest = [one], list(others)
     for _, access in near:
@@ -224,9 +228,9 @@ def _entangled(one: tuple[Row, Access], others: Sequence[tuple[Row, Access]]) ->
     return near
 
 
-def fit_together(rows: Sequence[Row], lanes: int, blocks: Blocks) -> bool:
+def fit_together(rows: Sequence[StreamRow], lanes: int, blocks: DisjointMemory) -> bool:
     """Whether what long rows touch can be held in registers."""
-    touched: dict[int, list[tuple[Row, Access]]] = {}
+    touched: dict[int, list[tuple[StreamRow, Access]]] = {}
     for row in rows:
         for access in row.accesses:
             touched.setdefault(blocks.around(access.start)[0], []).append((row, access))
@@ -237,7 +241,7 @@ def fit_together(rows: Sequence[Row], lanes: int, blocks: Blocks) -> bool:
     )
 
 
-def _is_held(near: Sequence[tuple[Row, Access]], lanes: int, is_short: bool) -> bool:
+def _is_held(near: Sequence[tuple[StreamRow, Access]], lanes: int, is_short: bool) -> bool:
     """Whether accesses that overlap are of one line, or of parts of it that are only added to."""
     if all(access.mode == READ for _, access in near):
         return True

@@ -21,8 +21,16 @@ from tapegrad.program.fusion.grouping.extremes import with_ties
 from tapegrad.program.fusion.grouping.grouping import MOST_ROWS, Group, Grouping
 from tapegrad.program.fusion.grouping.recomputed import compute_again
 from tapegrad.program.fusion.grouping.repeats import form_of, windows
-from tapegrad.program.fusion.grouping.rows import ADD, READ, WRITE, Access, Blocks, Memory, Row
-from tapegrad.program.fusion.grouping.segments import BoundSegment, Description
+from tapegrad.program.fusion.grouping.rows import (
+    ADD,
+    READ,
+    WRITE,
+    Access,
+    DisjointMemory,
+    ExtensibleMemory,
+    StreamRow,
+)
+from tapegrad.program.fusion.grouping.segments import BoundSegment, SegmentDraft
 from tapegrad.program.fusion.grouping.spaces import with_common_loops
 
 _WINDOW = 512  # rows that may meet in a group: the time that it takes to find groups grows with its square
@@ -30,7 +38,10 @@ _GUARDS = {ROWS[code].name for code in GUARDS}
 
 
 def fuse(
-    rows: Sequence[Row], blocks: Memory, is_read_outside: Callable[[int, int], bool], runs_again: bool = False
+    rows: Sequence[StreamRow],
+    blocks: ExtensibleMemory,
+    is_read_outside: Callable[[int, int], bool],
+    runs_again: bool = False,
 ) -> list[int | BoundSegment]:
     """Fuse the rows of a stream: numbers of rows, and segments, in the order of execution.
 
@@ -52,7 +63,10 @@ def fuse(
 
 
 def _units(
-    rows: list[Row], blocks: Blocks, is_read_outside: Callable[[int, int], bool], runs_again: bool
+    rows: list[StreamRow],
+    blocks: DisjointMemory,
+    is_read_outside: Callable[[int, int], bool],
+    runs_again: bool,
 ) -> list[int | BoundSegment]:
     """Numbers of rows, and segments, in the order of execution."""
     before = dependences(rows, blocks)
@@ -79,7 +93,7 @@ def _units(
 
         described = bound = None
         if not isinstance(unit, int) and (len(numbers) > 1 or _is_worth_it(rows[numbers[0]])):
-            described = Description([rows[n] for n in numbers], unit.is_short, is_live, spans)
+            described = SegmentDraft([rows[n] for n in numbers], unit.is_short, is_live, spans)
             bound = described.bound()
         if described is None or bound is None or not bound.adds_up_as_rows:
             found += [*spans.values(), *(_alone(rows[n], n, is_live) for n in numbers)]
@@ -90,16 +104,16 @@ def _units(
     return [*found, *pending]
 
 
-def _alone(row: Row, number: int, is_live: Callable[[int, int], bool]) -> int | BoundSegment:
+def _alone(row: StreamRow, number: int, is_live: Callable[[int, int], bool]) -> int | BoundSegment:
     """A row by itself: that of the stream, or a segment if it is only a part of that one, which counts ties."""
     if row.way != TIES:
         return number
     is_short = not row.loops and row.count <= lanes(host())
-    return Description([row], is_short, is_live, ()).bound()._replace(rows=(number,) * row.copies)
+    return SegmentDraft([row], is_short, is_live, ()).bound()._replace(rows=(number,) * row.copies)
 
 
 def _grouped(
-    rows: Sequence[Row], before: list[set[int]], parts: Sequence[slice], blocks: Blocks
+    rows: Sequence[StreamRow], before: list[set[int]], parts: Sequence[slice], blocks: DisjointMemory
 ) -> list[Group | int]:
     """The groups of each part of a stream, and the rows beside them, in order. Parts alike are grouped alike."""
     known: dict[Any, list[Group | int]] = {}
@@ -114,19 +128,19 @@ def _grouped(
     return found
 
 
-def _keep_in_order(rows: Sequence[Row], before: list[set[int]]) -> None:
+def _keep_in_order(rows: Sequence[StreamRow], before: list[set[int]]) -> None:
     """Guards stay in the order of the recording: the first one that fails says which other recording is tried."""
     guards = [number for number, row in enumerate(rows) if row.op in _GUARDS]
     for earlier, later in itertools.pairwise(guards):
         before[later].add(earlier)
 
 
-def _as_it_is(row: Row) -> Row:
+def _as_it_is(row: StreamRow) -> StreamRow:
     """A row that clears memory which has been used before, as one that stays in its place."""
     return dataclasses.replace(row, way="")
 
 
-def _is_worth_it(row: Row) -> bool:
+def _is_worth_it(row: StreamRow) -> bool:
     """Whether a row is better off as a segment though it is alone.
 
     Its own kernel would move blocks to add a long line of cotangents up, or go through a line that is not adjacent.
@@ -134,7 +148,7 @@ def _is_worth_it(row: Row) -> bool:
     return (row.way == EXTREME and len(row.loops) > 0) or row.way in (TIES, PORTIONS) or _sums_up(row)
 
 
-def _sums_up(row: Row) -> bool:
+def _sums_up(row: StreamRow) -> bool:
     """Whether a row adds a long line of cotangents up."""
     return row.way == REVERSE and any(a.single and a.mode != READ for a in row.accesses) and row.count > BLOCK
 
@@ -143,7 +157,11 @@ class _Readers:
     """Who reads what, among the units of a stream."""
 
     def __init__(
-        self, rows: Sequence[Row], units: Sequence[Group | int], blocks: Blocks, runs_again: bool
+        self,
+        rows: Sequence[StreamRow],
+        units: Sequence[Group | int],
+        blocks: DisjointMemory,
+        runs_again: bool,
     ) -> None:
         self._runs_again, self._blocks = runs_again, blocks
         self._reads: dict[int, list[tuple[int, Access]]] = {}  # by block

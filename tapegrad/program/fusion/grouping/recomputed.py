@@ -15,7 +15,7 @@ from tapegrad.engine.codegen.segments.segment_rows import op_of
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.program.fusion.grouping.dependences import overlap
 from tapegrad.program.fusion.grouping.grouping import MOST_ROWS, Group, fit_together
-from tapegrad.program.fusion.grouping.rows import READ, WRITE, Access, Blocks, Row
+from tapegrad.program.fusion.grouping.rows import READ, WRITE, Access, DisjointMemory, StreamRow
 
 _MOST = 8  # rows that are computed instead of a table that is read
 _CHEAP = {"absolute", "copysign", "fmax", "fmin", "maximum", "minimum", "sign", "square", "where"}
@@ -30,9 +30,9 @@ class _Use(NamedTuple):
 
 
 def compute_again(
-    rows: Sequence[Row],
+    rows: Sequence[StreamRow],
     units: Sequence[Group | int],
-    blocks: Blocks,
+    blocks: DisjointMemory,
     lanes: int,
     is_read_outside: Callable[[int, int], bool],
 ) -> None:
@@ -79,9 +79,9 @@ class _Again:
 
     def __init__(
         self,
-        rows: Sequence[Row],
+        rows: Sequence[StreamRow],
         units: Sequence[Group | int],
-        blocks: Blocks,
+        blocks: DisjointMemory,
         is_read_outside: Callable[[int, int], bool],
     ) -> None:
         self._rows, self._units, self._blocks = rows, units, blocks
@@ -131,7 +131,7 @@ class _Again:
         reads = self._near(written, self._reads)
         return all(use.access.span == written.span and self._goes_along(row, use) for use in reads)
 
-    def _goes_along(self, row: Row, use: _Use) -> bool:
+    def _goes_along(self, row: StreamRow, use: _Use) -> bool:
         """Whether what reads a row's result is another row, in a group, that goes through the same elements."""
         other = self._rows[use.number]
         alike = row.count == other.count and row.loops == other.loops

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tapegrad.engine.runtime.pace import with_pauses
-from tapegrad.program.fusion.grouping.rows import Blocks, Row, Span
+from tapegrad.program.fusion.grouping.rows import DisjointMemory, Span, StreamRow
 
 _SHORTEST = 4  # rows of a repetition
 _TIMES = 4  # so many of them are worth it
 
 
-def windows(rows: Sequence[Row], most: int, limit: int) -> list[slice]:
+def windows(rows: Sequence[StreamRow], most: int, limit: int) -> list[slice]:
     """Parts of a stream that are grouped one by one.
 
     Parameters
@@ -35,18 +35,20 @@ def windows(rows: Sequence[Row], most: int, limit: int) -> list[slice]:
     return found
 
 
-def _kind(row: Row) -> tuple[object, ...]:
+def _kind(row: StreamRow) -> tuple[object, ...]:
     """What a row does, whatever its operands are."""
     return row.op, row.dtype, row.way, row.count, len(row.accesses), row.stored, row.seeds, row.loops
 
 
-def _kinds(rows: Sequence[Row]) -> np.ndarray:
+def _kinds(rows: Sequence[StreamRow]) -> np.ndarray:
     """A number for each row, the same for rows that do the same with other operands."""
     numbers: dict[tuple[object, ...], int] = {}
     return np.array([numbers.setdefault(_kind(row), len(numbers)) for row in with_pauses(rows)], np.int64)
 
 
-def form_of(rows: Sequence[Row], before: Sequence[set[int]], blocks: Blocks) -> tuple[object, ...]:
+def form_of(
+    rows: Sequence[StreamRow], before: Sequence[set[int]], blocks: DisjointMemory
+) -> tuple[object, ...]:
     """Return a key of the rows that does not depend on addresses: kinds, operand numbers, overlaps, dependences.
 
     Operands are numbered in the order in which they are met. Beside that it matters which of them overlap, and how.
@@ -71,7 +73,7 @@ class _Places:
         What each of them is like, and how it overlaps those before.
     """
 
-    def __init__(self, blocks: Blocks) -> None:
+    def __init__(self, blocks: DisjointMemory) -> None:
         self._blocks = blocks
         self._numbers: dict[Span, int] = {}
         self._near: dict[int, list[Span]] = {}  # by block

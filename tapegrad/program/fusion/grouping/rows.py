@@ -93,7 +93,7 @@ class Access(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class StreamRow:
     """A row of a stream.
 
     Attributes
@@ -132,14 +132,14 @@ class Row:
         return self.way == CLEAR
 
 
-class Blocks(Protocol):
+class DisjointMemory(Protocol):
     """The memory that a stream is bound on, in pieces that do not touch."""
 
     def around(self, address: int) -> tuple[int, int]:
         """The bytes of the piece that an address lies in."""
 
 
-class Memory(Blocks, Protocol):
+class ExtensibleMemory(DisjointMemory, Protocol):
     """The same where there can be more of it."""
 
     def new(self, size: int) -> int:

@@ -10,15 +10,15 @@ from tapegrad.engine.codegen.segments.segment import (
     EXTREME,
     GOES_ON,
     TIES,
-    Line,
-    Region,
+    OverlapRegion,
     Segment,
+    SegmentLine,
     SegmentRow,
 )
 from tapegrad.engine.kernels.language.segment_frame import COUNTS, word_of
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.engine.sweep.threading.parallel import chunk_of_sums
-from tapegrad.program.fusion.grouping.rows import ADD, BYTES, PLACES, READ, Access, Row, Span
+from tapegrad.program.fusion.grouping.rows import ADD, BYTES, PLACES, READ, Access, Span, StreamRow
 
 
 class BoundSegment(NamedTuple):
@@ -55,7 +55,7 @@ class BoundSegment(NamedTuple):
         return len(chunks) <= 1 and (self.divisible or not any(chunks))
 
 
-class Description:
+class SegmentDraft:
     """A segment under construction.
 
     Parameters
@@ -72,7 +72,7 @@ class Description:
 
     def __init__(
         self,
-        rows: Sequence[Row],
+        rows: Sequence[StreamRow],
         is_short: bool,
         is_live: Callable[[int, int], bool],
         cleared: Iterable[tuple[int, int]],
@@ -119,7 +119,7 @@ class Description:
                 self._keys.setdefault(whole, len(self._keys))
                 self._whole.update({key: whole for key in inside if key != whole})
 
-    def _follow(self, row: Row) -> None:
+    def _follow(self, row: StreamRow) -> None:
         """Find out what is in registers when a row needs it."""
         begins = row.way in (EXTREME, TIES) and self._along(row) == 0
         read = (READ,) if begins else (READ, ADD)
@@ -141,7 +141,7 @@ class Description:
         in_memory = [key for key in self._keys if key in self._loaded or key in self._kept]
         address_of = {key: number for number, key in enumerate(in_memory)}
         lines = tuple(
-            Line(key.dtype, -1 if key.single else number_of[key.length], address_of.get(key, -1))
+            SegmentLine(key.dtype, -1 if key.single else number_of[key.length], address_of.get(key, -1))
             for key in self._keys
         )
         segment = Segment(
@@ -198,7 +198,7 @@ class Description:
     def _row_counts(self) -> set[int]:
         return {row.count for row in self._rows if row.count > 1}
 
-    def _row(self, row: Row, number_of: dict[int, int]) -> list[SegmentRow]:
+    def _row(self, row: StreamRow, number_of: dict[int, int]) -> list[SegmentRow]:
         """A row, once for each tangent, or for each step of a loop that is written out."""
         places = [-1] * (PLACES * row.seeds)
         for access in row.accesses:
@@ -218,7 +218,7 @@ class Description:
             found.append(one)
         return found
 
-    def _along(self, row: Row) -> int:
+    def _along(self, row: StreamRow) -> int:
         """The outer loops whose steps have one result, a bit each."""
         if row.way not in (EXTREME, TIES):
             return 0
@@ -226,12 +226,12 @@ class Description:
         loops = enumerate(zip(to.steps, self._loops, strict=True))
         return sum(1 << d for d, (step, extent) in loops if step == 0 and extent > 1)
 
-    def _regions(self) -> tuple[Region, ...]:
+    def _regions(self) -> tuple[OverlapRegion, ...]:
         parts: dict[Span, list[tuple[int, int]]] = {}
         for key, whole in self._whole.items():
             shift = (key.start - whole.start) // BYTES[key.dtype]
             parts.setdefault(whole, []).append((self._keys[key], shift))
-        return tuple(Region(self._keys[whole], tuple(sorted(found))) for whole, found in parts.items())
+        return tuple(OverlapRegion(self._keys[whole], tuple(sorted(found))) for whole, found in parts.items())
 
 
 def _unions(written: Iterable[Access], keys: Iterable[Span]) -> list[tuple[int, int]]:

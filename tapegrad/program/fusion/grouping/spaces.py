@@ -14,18 +14,18 @@ from collections.abc import Iterable, Sequence
 
 from tapegrad.engine.codegen.segments.segment import EXTREME
 from tapegrad.engine.runtime.pace import with_pauses
-from tapegrad.program.fusion.grouping.rows import BYTES, READ, Access, Row
+from tapegrad.program.fusion.grouping.rows import BYTES, READ, Access, StreamRow
 
 Extents = tuple[int, ...]
 
 
-def with_common_loops(rows: Sequence[Row]) -> list[Row]:
+def with_common_loops(rows: Sequence[StreamRow]) -> list[StreamRow]:
     """Rows whose loops are cut so that those over one space have the same."""
     spaces = _spaces(rows)
     return [_cut(row, spaces) for row in with_pauses(rows)] if spaces else list(rows)
 
 
-def _spaces(rows: Iterable[Row]) -> dict[tuple[int, int], Extents]:
+def _spaces(rows: Iterable[StreamRow]) -> dict[tuple[int, int], Extents]:
     """The outer loops of spaces, by the elements of a line and of all lines; those of most rows first."""
     found: dict[tuple[int, int], Extents] = {}
     met: defaultdict[tuple[int, int], int] = defaultdict(int)
@@ -50,7 +50,7 @@ def _products(extents: Extents) -> list[int]:
     return list(itertools.accumulate(reversed(extents), operator.mul, initial=1))
 
 
-def _cut(row: Row, spaces: dict[tuple[int, int], Extents]) -> Row:
+def _cut(row: StreamRow, spaces: dict[tuple[int, int], Extents]) -> StreamRow:
     if row.loops:
         loops = spaces[row.count, row.count * math.prod(row.loops)]
         return _with_loops(row, row.loops, loops, row.count) if _common(row.loops, loops) == loops else row
@@ -64,7 +64,7 @@ def _cut(row: Row, spaces: dict[tuple[int, int], Extents]) -> Row:
     return row
 
 
-def _with_loops(row: Row, before: Extents, after: Extents, count: int) -> Row:
+def _with_loops(row: StreamRow, before: Extents, after: Extents, count: int) -> StreamRow:
     """A row with its outer loops, or with its only one, cut into others around lines of so many elements."""
 
     def cut(access: Access) -> Access:
