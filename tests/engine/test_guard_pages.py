@@ -89,7 +89,9 @@ def test_what_goes_too_far_ends_the_process():
 
 def test_without_the_switch_nothing_is_laid_apart():
     script = "from numpy._core.multiarray import get_handler_name as name; import tapegrad; print(name())"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    variables = {**os.environ, "TAPEGRAD_GUARD_PAGES": "0"}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
     assert done.stdout == "default_allocator\n"
 
 

@@ -288,6 +288,7 @@ def test_long_chain():
     assert len(EAGER) <= before
 
 
+@pytest.mark.usefixtures("plain_memory")
 def test_long_chain_that_is_differentiated_once():
     before = len(EAGER)  # what other tests have left
     x = tg.tensor(0.3)

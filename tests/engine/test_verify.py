@@ -140,7 +140,7 @@ BROKEN: list[tuple[str, Callable[[Case], Place], int]] = [
     ("parameters_fit", lambda c: c.params("scatter_write", 0), 99),
     ("parameters_fit", lambda c: c.params("scatter_write", 1), -1),
     ("parameters_fit", lambda c: c.params("scatter_write", 2), 16),
-    ("parameters_fit", lambda c: c.params("scatter_write", -1), 4),
+    ("parameters_fit", lambda c: c.params("scatter_write", -1), 2),
     ("producer_writes_the_buffer", lambda c: c.of_result("producer", "sin"), -1),
     ("producer_writes_the_buffer", lambda c: c.of_operand("producer", "sin"), 0),
     ("derivatives_come_from_an_operand", lambda c: c.of_operand("flags", "sin"), 0),

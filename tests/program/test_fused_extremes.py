@@ -173,6 +173,7 @@ def test_a_loop_over_few_lines_is_written_out() -> None:
     assert "v1.2_bar = where(v1.2==v2, v2_bar/t0, 0)" in whole.arithmetic
 
 
+@pytest.mark.usefixtures("plain_memory")
 def test_of_many_lines_none_is_stored() -> None:
     x, w = np.random.default_rng(4).normal(size=5000), np.linspace(1.0, 2.0, 30)
     f = tg.jit(lambda x, w: tg.sum(tg.max(tg.sin(x[:, None] * w), axis=1)), fuse=True)

@@ -246,6 +246,7 @@ def test_loops_over_many_tangents(dtype: Any) -> None:
     segments_alike(_three_contributions, [(x, dtype(0.3))], ("hessian",))
 
 
+@pytest.mark.usefixtures("plain_memory")
 def test_a_table_is_gone_through_once() -> None:
     """Rows that broadcast and rows of one loop meet in one segment: nothing between is stored."""
 

@@ -85,6 +85,7 @@ def _workspace(function: Any, *inputs: np.ndarray) -> int:
     return int(trace.program(spec).bytes)
 
 
+@pytest.mark.usefixtures("plain_memory")
 def test_what_is_computed_again_is_not_stored() -> None:
     x, w = np.linspace(-1.0, 1.0, 3000), np.linspace(0.5, 2.0, 24)
     table = x.nbytes * len(w)

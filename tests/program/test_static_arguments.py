@@ -153,6 +153,7 @@ def test_methods_and_decorators():
 # --- how many recordings are kept ------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("plain_memory")
 def test_integers_are_told_about_once_and_never_refused():
     f = tg.jit(lambda x, n: x * n)
     with warnings.catch_warnings(record=True) as told:
