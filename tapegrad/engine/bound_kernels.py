@@ -26,7 +26,7 @@ _BITS = np.array([1, 2, 4])
 
 
 def chosen(keys: np.ndarray, frames: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """For each of these rows of all frames the address of its kernel, and how many words of the frame that reads.
+    """Return the address of the kernel for each row of all frames, and how many fields of the frame it reads.
 
     `keys` holds their op, dtype and direction codes.
     """
@@ -67,13 +67,13 @@ def _element_bytes() -> np.ndarray:
 
 @functools.cache
 def _differentiable() -> np.ndarray:
-    """The operands of each op that have cotangents, as bits."""
+    """Return the operands of each op that have cotangents, as bits."""
     of_ops = [row.differentiable_operands if isinstance(row, Op) else () for row in ROWS]
     return np.array([sum(1 << j for j in operands) for operands in of_ops])
 
 
 def _patterns(keys: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """The code of each row's pattern."""
+    """Return the code of each row's pattern."""
     op, dtype, direction = keys
     bytes_, count = _element_bytes()[op, dtype], frames[:, COUNT]
     single = count == 1
@@ -94,7 +94,7 @@ def _patterns(keys: np.ndarray, frames: np.ndarray) -> np.ndarray:
 
 
 def _overlapping(bytes_: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """Whether cotangents of a row overlap, as those of ``x[1:] * x[:-1]``: they are added to one after the other."""
+    """Return whether cotangents of a row overlap, as those of ``x[1:] * x[:-1]``: they are added to in turns."""
     found = np.zeros(len(frames), bool)
     for j, k in itertools.combinations(range(3), 2):
         one, other = frames[:, X_BAR + j], frames[:, X_BAR + k]

@@ -1,4 +1,4 @@
-"""From op codes to kernels: the tables that compiled code looks ops up in, filled as ops are first used."""
+"""Tables from op codes to kernels, which compiled code looks ops up in; filled as ops are first used."""
 
 import functools
 import importlib
@@ -66,7 +66,7 @@ if guard_pages.on:
 
 
 class KernelName(NamedTuple):
-    """One kernel: an op, the dtype that chooses among its kernels, and a direction."""
+    """Name of a kernel: an op, the dtype that chooses among its kernels, and a direction."""
 
     op: str
     dtype: str
@@ -100,12 +100,12 @@ def _dtype(name: str | None) -> int:
 
 
 def _linear_operands(row: Row) -> int:
-    """The operands that an op is linear in, a bit each; 0 for an op that is not linear."""
+    """Return the operands that an op is linear in, a bit each; 0 for an op that is not linear."""
     return sum(1 << j for j, reads in enumerate(row.reads) if reads is not None) if row.linear else 0
 
 
 def _words(row: Row) -> list[int]:
-    """What the engine must know of an op, in the order of the words that `layout` names."""
+    """Return the facts of an op for the engine, in the order of the fields that `layout` names."""
     return [
         _KINDS[row.kind],
         row.variant,
@@ -126,7 +126,7 @@ _op_table = _op_words[1:].reshape(len(ROWS), layout.OP_WORDS)
 
 
 def tables() -> dict[int, int]:
-    """The words of a tape's header that lead to the tables: word -> address."""
+    """Return the fields of a tape's header that lead to the tables: field -> address."""
     return {
         layout.KERNELS: int(_kernels.ctypes.data),
         layout.OP_TABLE: int(_op_table.ctypes.data),
@@ -136,7 +136,7 @@ def tables() -> dict[int, int]:
 
 
 def _has(row: Row, dtype: str, direction: str) -> bool:
-    """Whether a row has a kernel for a dtype and a direction."""
+    """Return whether a row has a kernel for a dtype and a direction."""
     if dtype not in row.dtypes:
         return False
     if direction == "forward":
@@ -147,7 +147,7 @@ def _has(row: Row, dtype: str, direction: str) -> bool:
 
 
 def _place(name: KernelName) -> tuple[str, str] | None:
-    """Module and function of a kernel that is written by hand; `None` where the emitter makes it."""
+    """Return module and function of a kernel that is written by hand; `None` if the emitter makes it."""
     row = _ROWS[name.op]
     if not isinstance(row, Structural) or row.functions == EMITTED:
         return None
@@ -155,13 +155,13 @@ def _place(name: KernelName) -> tuple[str, str] | None:
 
 
 def kernels() -> list[KernelName]:
-    """Every kernel of the package."""
+    """Yield every kernel of the package."""
     combinations: Iterator[tuple[str, str, str]] = itertools.product(_NAMES, DTYPE_NAMES, DIRECTIONS)
     return [KernelName(*c) for c in combinations if _has(_ROWS[c[0]], c[1], c[2])]
 
 
 def is_cached(name: KernelName) -> bool:
-    """Whether a kernel's machine code is in the cache folder."""
+    """Return whether a kernel's machine code is in the cache folder."""
     row, place = _ROWS[name.op], _place(name)
     if isinstance(row, Op):
         return emitter.is_kept(row, name.dtype, name.direction)
@@ -192,7 +192,7 @@ def _address(name: KernelName) -> int:
 
 
 def engine() -> dict[str, Callable[[], Any]]:
-    """What of the engine itself is not cached yet, by name: each is compiled when it is called."""
+    """Yield the entry points of the engine that are not cached yet, by name: each is compiled when it is called."""
     missing: dict[str, Callable[[], Any]] = {
         name: compile_
         for (module, name), compile_ in compiler.ENTRY_POINTS.items()
@@ -214,7 +214,7 @@ def address_of(function: Callable[..., Any]) -> int:
 
 
 def expect(kernels_: Iterable[tuple[int, int, int]]) -> None:
-    """These kernels will be needed, each given as for `load_code`: what of them must be compiled is counted."""
+    """Announce kernels that will be needed, each given as for `load_code`: those not in the cache are counted."""
     missing = {key for key in kernels_ if _kernels[key] == 0}
     with compiler.compiling:
         places = [_place(_name(*key)) for key in missing]
@@ -252,7 +252,7 @@ def run_serially() -> None:
 
 
 def _after_fork() -> None:
-    """In a forked child: threads do not survive a fork."""
+    """Reset the state of a forked child: threads do not survive a fork."""
     _control[LOCK] = 0
     if _control[DRIVER] != 0:
         run_serially()
@@ -268,13 +268,13 @@ def op_name(code: int) -> str:
 
 
 def row(code: int) -> Row:
-    """The row of the table of an op by its code."""
+    """Return the row of the table of an op by its code."""
     return ROWS[code]
 
 
 @functools.lru_cache(1024, typed=True)
 def params_words(code: int, params: Any) -> tuple[int, ...]:
-    """The words of an op's parameters, as the engine takes them; none for `None`.
+    """Return the 64-bit fields of an op's parameters; none for `None`.
 
     Raises
     ------
@@ -289,16 +289,16 @@ def params_words(code: int, params: Any) -> tuple[int, ...]:
 
 
 def op_words(code: int) -> np.ndarray:
-    """What the engine knows of an op."""
+    """Return the facts of an op for the engine."""
     return _op_table[code]
 
 
 def op_column(codes: np.ndarray, word: int | np.ndarray) -> np.ndarray:
-    """One of the words that the engine knows of an op, for each of several."""
+    """Return one of the facts of each of several ops."""
     return _op_table[codes, word]
 
 
 @functools.cache
 def takes_cotangent(code: int, operand: int) -> bool:
-    """Whether an op has a derivative by an operand."""
+    """Return whether an op has a derivative by an operand."""
     return ROWS[code].reads[operand] is not None

@@ -24,7 +24,7 @@ def _forward(row: Op) -> Any:
 
 
 def compute(row: Op, operands: Sequence[Any]) -> np.ndarray:
-    """The primal in float64; of operands that broadcast."""
+    """Compute the primal in float64; operands broadcast."""
     kinds = [bool if j in row.boolean_operands else np.float64 for j in range(row.arity)]
     arrays = [np.asarray(x, kind) for x, kind in zip(operands, kinds, strict=True)]
     shape = np.broadcast_shapes(*(x.shape for x in arrays))
@@ -61,7 +61,7 @@ _BRANCHES = {"lambertw0": 0, "lambertwm1": -1}
 
 
 def _function(row: Op) -> Any:
-    """The primal of a row as a function of NumPy arrays."""
+    """Return the primal of a row as a function of NumPy arrays."""
     return lambda *operands: evaluate_numpy(row.primal, **{f"x{j}": x for j, x in enumerate(operands)})
 
 

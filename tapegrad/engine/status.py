@@ -1,4 +1,4 @@
-"""From the error numbers of compiled code to exceptions that say what happened and what to write instead."""
+"""Exceptions for the error numbers of compiled code: what happened, and what to write instead."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ _OF_MATRICES = {
 
 
 def error_of_matrices(status: int, where: str) -> LinAlgError | None:
-    """The exception for a status that kernels of linear algebra return; `None` for any other one."""
+    """Return the exception for a status of kernels of linear algebra; `None` for any other one."""
     words = _OF_MATRICES.get(status)
     return LinAlgError(f"{where}: {words}") if words else None
 
@@ -75,7 +75,7 @@ def raise_for(code: int, op: str, shapes: list[tuple[int, ...]]) -> Any:
 
 
 def checked(slot: int, what: str, shape: tuple[int, ...]) -> int:
-    """A slot that the engine has made; an exception if it is an error number."""
+    """Return a slot that the engine has made; raise if it is an error number."""
     if slot < 0:
         raise_for(slot, what, [shape])
     return slot

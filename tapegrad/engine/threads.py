@@ -26,7 +26,7 @@ _new_thread = ctypes.PYFUNCTYPE(ctypes.c_ulong, ctypes.c_void_p, ctypes.c_void_p
 
 
 def allowed() -> int:
-    """The number of threads for large instructions, the caller's among them: the least of all that limits it.
+    """Return the number of threads for large instructions, the caller's among them: the least of all limits.
 
     These are the processors that the system lets this process use, ``OMP_NUM_THREADS``, ``OMP_THREAD_LIMIT``,
     ``NUMBA_NUM_THREADS`` and ``numba.config.NUMBA_NUM_THREADS``.
@@ -35,7 +35,7 @@ def allowed() -> int:
 
 
 def _variables() -> Iterator[int]:
-    """The numbers in the environment. One that cannot be read limits nothing."""
+    """Return the numbers in the environment. One that cannot be read limits nothing."""
     yield pool.MOST_THREADS
     for name in VARIABLES:
         # OMP_NUM_THREADS may be a list, one number for each level of nested loops.
@@ -79,7 +79,7 @@ def _aligned(size: int) -> int:
 
 
 def word(address: int) -> int:
-    """The word at an address of the pool's."""
+    """Return the integer at an address of the pool's."""
     return ctypes.c_int64.from_address(address).value
 
 

@@ -1,4 +1,4 @@
-"""What the public docstring of an elementwise op says: words for each row, and the text that is made of both.
+"""Public docstrings of elementwise ops: the texts of each row, and the docstring made of them and of the row.
 
 The formulas come from the row. `derivatives` states a partial in its usual form where the row's text is longer, to be
 accurate everywhere; a test holds both to the same numbers.
@@ -21,7 +21,7 @@ PLACES: dict[str, int] = {**dict.fromkeys(_ONE, 1), "power": 2, "erfc": 2, "lamb
 
 
 def sentence(name: str) -> str:
-    """What the docstring of a function says of that; nothing where the function is somebody else's."""
+    """Return the sentence about a name in a function's docstring; empty if another library wrote the function."""
     if name not in PLACES:
         return ""
     units = "1 unit" if PLACES[name] == 1 else f"{PLACES[name]} units"
@@ -263,7 +263,7 @@ WORDS: dict[str, OpDoc] = {
 
 
 def words_of(row: Op) -> OpDoc:
-    """What is said of a row; of one that has no entry, its formula."""
+    """Return the texts of a row, or its formula if it has none."""
     return WORDS.get(row.name) or OpDoc(f"Compute ``{in_arguments(row, row.primal)}``.")
 
 
@@ -278,13 +278,13 @@ def arguments_of(row: Op) -> tuple[str, ...]:
 
 
 def in_arguments(row: Op, text: str) -> str:
-    """A text of the row in the names of the public function's arguments."""
+    """Rename the operands in a text of the row to the arguments of the public function."""
     names = arguments_of(row)
     return re.sub(r"\bx(\d)\b", lambda found: names[int(found[1])], text)
 
 
 def docstring(row: Op) -> str:
-    """The docstring of a row's public function."""
+    """Build the docstring of a row's public function."""
     words = words_of(row)
     sections = [
         words.summary,
@@ -314,7 +314,7 @@ subok : bool, default True
 
 
 def parameters_of(names: tuple[str, ...], results: int = 1) -> str:
-    """The section of the parameters of a ufunc."""
+    """Build the section of the parameters of a ufunc."""
     several = "" if len(names) == 1 else " They broadcast as in NumPy."
     what = "Operand" if len(names) == 1 else "Operands"
     outputs = "".join(f"out{k + 1}, " for k in range(results)) if results > 1 else ""
@@ -360,14 +360,14 @@ def _derivatives(row: Op, partials: list[str]) -> str:
 
 
 def _unknown(row: Op) -> str:
-    """What cannot be differentiated by."""
+    """Describe the operands that have no derivative."""
     names = " and ".join(f"`{arguments_of(row)[j]}`" for j in sorted(row.unknown))
     are = "are" if len(row.unknown) > 1 else "is"
     return f"By {names} no derivative is known in closed form: who asks for it is refused. Here {names} {are} constant."
 
 
 def _wrapped(text: str) -> str:
-    """A paragraph in lines of at most 88 characters; textwrap would be one more module to import."""
+    """Wrap a paragraph at 88 characters; textwrap would be one more module to import."""
     lines = [""]
     for word in text.split():
         if len(lines[-1]) + len(word) > 87:

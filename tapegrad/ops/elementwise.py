@@ -30,7 +30,7 @@ def _test(name: str, primal: str, arity: int) -> Op:
 
 
 def _larger(a: str, b: str, missing: str) -> str:
-    """The share of `a` in a selection from `a` and `b`: a tie is shared; all of it where `missing` holds."""
+    """Return the share of `a` in a selection from `a` and `b`: ties are halved, and `missing` gives all to `a`."""
     return f"where({a}=={b}, 0.5, where(({a}>{b})|{missing}, 1, 0))"
 
 
@@ -39,7 +39,7 @@ def _smaller(a: str, b: str, missing: str) -> str:
 
 
 def _both(share: Any, missing: str) -> tuple[str, str]:
-    """The shares of both operands; NaN in the `missing` operand ("own" or "other") gives all to one."""
+    """Return the shares of both operands; NaN in the `missing` operand ("own" or "other") gives all to one."""
     own, other = ("x0", "x1") if missing == "own" else ("x1", "x0")
     return share("x0", "x1", f"({own}!={own})"), share("x1", "x0", f"({other}!={other})")
 
@@ -159,14 +159,14 @@ _ONE_MINUS_SQUARE = "where(absolute(x0)<0.5, 1-square(x0), (1-x0)*(1+x0))"
 
 
 def _share_of_hypot(a: str, b: str) -> str:
-    """`a` by the hypotenuse of `a` and `b`, as a function of the smaller of a/b and b/a."""
+    """Return ``a / hypot(a, b)`` as a function of the smaller of a/b and b/a."""
     larger = f"absolute({a})>absolute({b})"
     share = f"where({larger}, sign({a}), {a}/absolute({b}))"
     return f"where(y==0, 0, {share}/sqrt(1+square(where({larger}, {b}/{a}, {a}/{b}))))"
 
 
 def _over_squares(a: str, b: str) -> str:
-    """`a` by the sum of the squares of `a` and `b`, nothing squared: by the larger of the two, then by the rest."""
+    """Return ``a / (a**2 + b**2)`` without a square: divide by the larger of the two, then by the rest."""
     return f"where(absolute({a})>=absolute({b}), 1/({a}+{b}*({b}/{a})), ({a}/{b})/({b}+{a}*({a}/{b})))"
 
 

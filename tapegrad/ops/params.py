@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 
 class OperandView(Protocol):
-    """What a record asks of the operands and the result of an instruction."""
+    """The layout of an operand or a result, as a record of parameters reads it."""
 
     @property
     def offset(self) -> int: ...
@@ -37,7 +37,7 @@ class Params(Protocol):
     """A record: a NamedTuple that can also say what is wrong with it."""
 
     def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
-        """What does not fit the operands and the result; nothing if everything does."""
+        """Describe a mismatch with the operands and the result; empty if all fits."""
 
 
 # Words of a region: the first ones, and where the extents begin.
@@ -66,7 +66,7 @@ class Region(NamedTuple):
         return cls(offset, extents, strides, others)
 
     def broken(self, buffer: OperandView, other: OperandView) -> str:
-        """The region lies inside the buffer, and the other view is read where it lies."""
+        """Check that the region lies inside the buffer, and that the other view is read where it lies."""
         first, end = buffer.as_strided(self.offset, self.extents, self.strides).bounds
         bytes_ = buffer.size * buffer.itemsize
         if first < 0 or end > bytes_:
@@ -108,7 +108,7 @@ class MatmulParams(NamedTuple):
 
 
 def _steps_elsewhere(view: OperandView, steps: Sequence[int]) -> bool:
-    """Whether these are other strides than those of a view's matrices, where there is something to step over."""
+    """Return whether strides differ from those of a view's matrices in a dimension of more than one element."""
     looks = zip(view.shape[-2:], view.strides[-2:], steps, strict=True)
     return view.size > 0 and any(extent > 1 and own != step for extent, own, step in looks)
 
@@ -139,7 +139,7 @@ class ScatterAddParams(NamedTuple):
 
 
 def _broken_rows(params: Sequence[int], whole: OperandView, taken: OperandView, listed: OperandView) -> str:
-    """One view is all the rows, another one has a row for each entry of the list."""
+    """Refuse views unless one has all the rows and the other a row for each entry of the list."""
     rows, length = params[:2]
     fits = min(params) >= 0 and (rows * length, listed.size * length) == (whole.size, taken.size)
     if fits and whole.contiguous and taken.contiguous and listed.contiguous:
@@ -177,7 +177,7 @@ class CsrTransposedMatmulParams(NamedTuple):
 def _broken_sparse(
     params: Sequence[int], operands: Sequence[OperandView], multiplied: OperandView, product: OperandView
 ) -> str:
-    """A matrix maps rows of one view to rows of another, and there is a column for each entry."""
+    """Refuse views unless a matrix maps rows of one to rows of the other, with a column for each entry."""
     rows, columns, width = params
     _, entries, lists = operands
     sizes = multiplied.size, product.size, lists.size
@@ -223,7 +223,7 @@ class WriteParams(NamedTuple):
 
 
 def _broken_buffer(total: int, *views: OperandView) -> str:
-    """A buffer is seen as a whole, before and after what is written to it."""
+    """Refuse a buffer that is not seen as a whole, before and after the write."""
     for view in views:
         if view.size != total or not view.contiguous:
             return f"a buffer of {total} elements is seen in shape {view.shape}"
@@ -231,7 +231,7 @@ def _broken_buffer(total: int, *views: OperandView) -> str:
 
 
 class EmbedParams(NamedTuple):
-    """For each operand the region that it takes in a result of `total` elements."""
+    """Regions of the operands in a result of `total` elements."""
 
     total: int
     regions: tuple[Region, ...]
@@ -247,7 +247,7 @@ class EmbedParams(NamedTuple):
 
 
 class RecurrenceParams(NamedTuple):
-    """Whether zero times anything is zero, 0 or 1: so it is of derivatives."""
+    """Parameters of `recurrence`: `masked` is 1 in derivatives, where zero times anything is zero, else 0."""
 
     masked: int
 
@@ -256,7 +256,7 @@ class RecurrenceParams(NamedTuple):
 
 
 class CrossParams(NamedTuple):
-    """Whether zero times anything is zero, 0 or 1: so it is of derivatives."""
+    """Parameters of `cross`: `masked` is 1 in derivatives, where zero times anything is zero, else 0."""
 
     masked: int
 
@@ -294,7 +294,7 @@ class ArgextremeParams(NamedTuple):
 
 
 def _are_lines(lines: int, length: int, *views: OperandView) -> bool:
-    """The first view is so many lines, one behind another, and so lies everything that is made of them."""
+    """Refuse views unless the first is so many adjacent lines, and the others lie like it."""
     return (
         min(lines, length) >= 0 and lines * length == views[0].size and all(view.contiguous for view in views)
     )
@@ -305,7 +305,7 @@ def _odd_lines(params: Params) -> str:
 
 
 class SearchParams(NamedTuple):
-    """How many sorted numbers operand 0 has; whether an element comes behind those that equal it, 1, or before, 0."""
+    """Parameters of `searchsorted`: the size of sorted operand 0; `right` is 1 to insert after equal ones, else 0."""
 
     size: int
     right: int
@@ -365,7 +365,7 @@ class CorrelateParams(NamedTuple):
 
 
 class LuParams(NamedTuple):
-    """So many `matrices` of `n` rows and columns."""
+    """Parameters of LU factors: `matrices` of `n` rows and columns."""
 
     matrices: int
     n: int
@@ -410,7 +410,7 @@ class SylvesterParams(NamedTuple):
 
 
 class PinvParams(NamedTuple):
-    """So many `matrices` of `m` rows and `n` columns; ``stride = 1`` if each has a cutoff of its own."""
+    """Parameters of `pinv`: `matrices` of `m` rows and `n` columns; ``stride = 1`` if each has its own cutoff."""
 
     matrices: int
     m: int
@@ -425,7 +425,7 @@ class PinvParams(NamedTuple):
 
 
 class PivotParams(NamedTuple):
-    """So many `matrices` of `n` rows, whose factors are so many words."""
+    """Parameters of pivots: `matrices` of `n` rows, and the number of fields of their factors."""
 
     matrices: int
     n: int
@@ -438,7 +438,7 @@ class PivotParams(NamedTuple):
 
 
 class ExchangeParams(NamedTuple):
-    """So many `matrices` of `n` rows and `k` columns. For ``stride = 1`` each has rows of its own to exchange.
+    """Parameters of row exchanges: `matrices` of `n` rows and `k` columns; ``stride = 1`` if each has its own.
 
     For ``back = 1`` the exchanges are undone.
     """
@@ -471,7 +471,7 @@ class EighParams(NamedTuple):
 
 
 class EigParams(NamedTuple):
-    """So many `matrices` of `n` rows and columns; whether the eigenvectors count, 1, or only eigenvalues, 0."""
+    """Parameters of `eig`: `matrices` of `n` rows and columns; `vectors` is 1 if the eigenvectors count, else 0."""
 
     matrices: int
     n: int
@@ -484,7 +484,7 @@ class EigParams(NamedTuple):
 
 
 class QrParams(NamedTuple):
-    """So many `matrices` of `m` rows and `n` columns; Q has `full` columns."""
+    """Parameters of `qr`: `matrices` of `m` rows and `n` columns; Q has `full` columns."""
 
     matrices: int
     m: int
@@ -517,7 +517,7 @@ class SvdParams(NamedTuple):
 
 
 class DeterminedParams(NamedTuple):
-    """How many values there are, and how many truths."""
+    """Parameters of a checked copy: how many values there are, and how many flags."""
 
     size: int
     truths: int
@@ -579,7 +579,7 @@ def _broken_stack(params: Any, size: int, matrices: OperandView, *views: Operand
 
 
 class CustomParams(NamedTuple):
-    """What a user's op calls: the address of its descriptor (see `kernels.callback`), and its number for printing."""
+    """Parameters of a user's op: the address of its descriptor (see `kernels.callback`), and its number in prints."""
 
     descriptor: int
     number: int
@@ -621,7 +621,7 @@ class TruthGuardParams(NamedTuple):
 
 
 def words_of(params: Any) -> Sequence[int]:
-    """The words of a record, in the order of its fields."""
+    """Return the 64-bit fields of a record in their order."""
     record: Any = type(params)
     if _one_word_each(record):
         fields: Sequence[int] = params
@@ -643,7 +643,7 @@ def _one_word_each(record: Any) -> bool:
 
 
 def read(record: type[Any], words: Sequence[int]) -> Any:
-    """The record that some words are.
+    """Rebuild a record from its 64-bit fields.
 
     Raises
     ------
@@ -661,7 +661,7 @@ def read(record: type[Any], words: Sequence[int]) -> Any:
 
 
 def _value(kind: Any, words: Iterator[int]) -> Any:
-    """One field of a record from the words that are left."""
+    """Take a field's value from the remaining integers."""
     if kind is int:
         return next(words)
     if kind is Region:
@@ -671,7 +671,7 @@ def _value(kind: Any, words: Iterator[int]) -> Any:
 
 
 def word(record: type[Any], field: str) -> int:
-    """The number of the word that a field begins at; fields before it are one word each."""
+    """Return the number of the first integer of a field; fields before it take one integer each."""
     at: int = record._fields.index(field)
     assert all(record.__annotations__[name] is int for name in record._fields[:at])
     return at

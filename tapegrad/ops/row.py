@@ -1,4 +1,4 @@
-"""What a row of the table is: its texts, and what a kernel, a test or a rule reads from them."""
+"""Rows of the table: their texts, and the facts that a kernel, a test or a rule reads from them."""
 
 import ast
 import functools
@@ -33,7 +33,7 @@ def _code(text: str) -> CodeType:
 
 @functools.cache
 def names_in(text: str) -> frozenset[str]:
-    """Every name that `text` reads: primals, constants and functions."""
+    """Return the names in `text`: primals, constants and functions."""
     return frozenset(node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
 
 
@@ -55,17 +55,17 @@ _CHEAP_FAMILIES = ("arithmetic", "selection", "predicates")
 
 
 class Row(Protocol):
-    """What the engine reads of every row, whoever writes its kernels."""
+    """The interface of a row for the engine, for elementwise and structural ops alike."""
 
     @property
     def name(self) -> str: ...
     @property
     def kind(self) -> str:
-        """How an instruction is bound to a kernel: one of `KINDS`."""
+        """The kind of binding of an instruction to a kernel: one of `KINDS`."""
 
     @property
     def reads(self) -> tuple[frozenset[str] | None, ...]:
-        """For each operand the primals that its cotangent is computed from; `None` where it has none."""
+        """Primals that the cotangent of each operand is computed from; `None` if it has no cotangent."""
 
     @property
     def dtypes(self) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ class Row(Protocol):
     def variant(self) -> int: ...
     @property
     def operand_dtypes(self) -> tuple[str | None, ...]:
-        """For each operand the dtype that it has whatever the kernel's; `None` where it has the kernel's."""
+        """Dtype of each operand if that does not depend on the kernel's; `None` if it is the kernel's."""
 
     @property
     def result(self) -> str | None:
@@ -83,7 +83,7 @@ class Row(Protocol):
 
     @property
     def optional(self) -> int:
-        """How many of the last operands may be absent."""
+        """Number of last operands that may be absent."""
 
     @property
     def writes(self) -> tuple[int, ...]:
@@ -91,7 +91,7 @@ class Row(Protocol):
 
     @property
     def in_place(self) -> bool:
-        """Whether the result takes over the memory of operand 0, which nothing is computed from afterwards."""
+        """True if the result takes over the memory of operand 0, and nothing is computed from operand 0 afterwards."""
 
     @property
     def params(self) -> type[Any] | None:
@@ -99,33 +99,33 @@ class Row(Protocol):
 
     @property
     def transpose(self) -> str | None:
-        """Of a linear op, what takes the cotangent of its result to those of its operands."""
+        """The transpose of a linear op: it maps the cotangent of the result to those of the operands."""
 
     @property
     def linear(self) -> bool:
-        """Whether the tangent of the result is the op of the tangents: the forward kernel computes it."""
+        """True if the tangent of the result is the op of the tangents: the forward kernel computes it."""
 
     @property
     def commutative(self) -> bool:
-        """Whether exchanging the two operands changes nothing, not even a rounding."""
+        """True if exchanging the two operands changes nothing, not even a rounding."""
 
     @property
     def costly(self) -> bool:
-        """Whether an element costs more than to read and write it."""
+        """True if computing an element costs more than reading and writing it."""
 
     @property
     def takes_many_tangents(self) -> bool:
-        """Whether one call of the tangent kernel computes several tangents."""
+        """True if one call of the tangent kernel computes several tangents."""
 
     @property
     def takes_lines(self) -> bool:
-        """Whether a reduction's kernel goes through the innermost of the outer loops itself."""
+        """True if a reduction's kernel runs the innermost of the outer loops itself."""
 
     @property
     def arity(self) -> int: ...
     @property
     def differentiable(self) -> bool:
-        """Whether there is a reverse kernel."""
+        """True if there is a reverse kernel."""
 
 
 # How an instruction is bound to a frame. The first five go through loops, the others do it all at once.
@@ -194,12 +194,12 @@ class Op:
 
     @property
     def differentiable(self) -> bool:
-        """Whether there is anything to differentiate."""
+        """True if an operand has a partial derivative."""
         return not self.predicate
 
     @property
     def public(self) -> bool:
-        """Whether the row's function has a name."""
+        """True if the row's function has a public name."""
         return self.home is not None
 
     @functools.cached_property
@@ -232,12 +232,12 @@ class Op:
 
     @functools.cached_property
     def reads(self) -> tuple[frozenset[str] | None, ...]:
-        """For each operand the primals that its cotangent is computed from; `None` where it has none."""
+        """Primals that the cotangent of each operand is computed from; `None` if it has no cotangent."""
         constant = range(self.arity) if self.predicate else self.boolean_operands
         return tuple(None if j in constant else self.needs(j) for j in range(self.arity))
 
     def needs(self, operand: int) -> frozenset[str]:
-        """The primals that the partial by `operand` reads."""
+        """Return the primals that the partial by `operand` reads."""
         return _needs(self.partials[operand]) if self.partials else frozenset()
 
     @functools.cached_property
@@ -333,7 +333,7 @@ class Structural:
 
     @property
     def differentiable(self) -> bool:
-        """Whether there is a reverse kernel."""
+        """True if there is a reverse kernel."""
         return any(names is not None for names in self.primals)
 
     @property
@@ -349,6 +349,6 @@ class Structural:
         return tuple(self.fixed_dtypes.get(j) for j in range(self.arity))
 
     def kernel(self, dtype: str, direction: str) -> tuple[str, str]:
-        """Module and function of the kernel for a dtype and a direction."""
+        """Return module and function of the kernel for a dtype and a direction."""
         module, _, function = self.functions.format(dtype=dtype, direction=direction).rpartition(".")
         return f"{_KERNELS}.{module}", function

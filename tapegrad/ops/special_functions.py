@@ -14,25 +14,25 @@ _POSITIVE = (0.1, 4.0)
 def _row(
     family: str, name: str, partials: tuple[str, ...], *domains: Domain, arguments: tuple[str, ...] = ()
 ) -> Op:
-    """A row whose primal is the loop of its name; `tapegrad.special` has its function."""
+    """Make a row whose primal is the loop of its name; `tapegrad.special` has its function."""
     primal = f"{name}({', '.join(f'x{j}' for j in range(len(domains)))})"
     return Op(name, family, primal, partials, domains, arguments=arguments, home="tapegrad.special")
 
 
 def _polynomial(x: str, *coefficients: str) -> str:
-    """A polynomial, its constant coefficient first."""
+    """Write a polynomial, given its coefficients, the constant one first."""
     first, *rest = coefficients
     return f"{first}+{x}*({_polynomial(x, *rest)})" if rest else first
 
 
 def _fraction(term: str, *numerators: str) -> str:
-    """A continued fraction whose denominators begin with the same term."""
+    """Write a continued fraction whose denominators begin with the same term."""
     first, *rest = numerators
     return f"{first}/({term}+{_fraction(term, *rest)})" if rest else f"{first}/({term})"
 
 
 def _at(text: str, operand: str, value: str) -> str:
-    """The text at another value of an operand."""
+    """Substitute a value for an operand in a text."""
     return re.sub(rf"\b{operand}\b", value, text)
 
 
@@ -262,7 +262,7 @@ _IGAM_DENSITY = "where(x1==0, where(x0<1, inf, where(x0==1, 1, 0)), igam_fac(x0,
 
 
 def _stirling(x: str) -> str:
-    """What Stirling's formula lacks to ``lgamma(x)`` from 30 on (DLMF 5.11.1)."""
+    """Write the remainder of Stirling's formula for ``lgamma(x)`` from 30 on (DLMF 5.11.1)."""
     return f"({_polynomial(f'square(1/{x})', '1/12', '-1/360', '1/1260', '-1/1680')})/{x}"
 
 
@@ -275,7 +275,7 @@ _TO_MODE = "(x2*x1-(1-x2)*x0)"
 
 
 def _log_of_share(distance: str, parameter: str, share: str) -> str:
-    """The logarithm of a share of both parameters, beside that which one of them has, from their distance."""
+    """Write the logarithm of one parameter's share of both, relative to the other share, from their distance."""
     return f"where({distance}<-0.5*{parameter}, log({share}*((x0+x1)/{parameter})), log1p({distance}/{parameter}))"
 
 
@@ -326,7 +326,7 @@ _ORDER = (0.5, 3.5)
 
 
 def _far(square_of_order: str, x: str, sign: str, near: str, beyond: str = "30") -> str:
-    """The derivative of a scaled modified Bessel function: far out by the continued fraction of K'/K (Temme 1975).
+    """Write the derivative of a scaled modified Bessel function; far out by the fraction of K'/K (Temme 1975).
 
     That of I'/I is the same at -x. A difference, as in `near`, loses as many digits there as `x` has.
     """
@@ -337,7 +337,7 @@ def _far(square_of_order: str, x: str, sign: str, near: str, beyond: str = "30")
 
 
 def _of_order(name: str, partial: str, domain: Domain = _POSITIVE) -> Op:
-    """A function of an order, by which nothing is known, and an argument."""
+    """Make a row of an order, which has no derivative, and an argument."""
     return _row("bessel", name, (_UNKNOWN, partial), _ORDER, domain, arguments=("v", "x"))
 
 

@@ -1,4 +1,4 @@
-"""What the docstrings of special functions say."""
+"""Texts of the docstrings of special functions."""
 
 from tapegrad.ops.words import OpDoc
 

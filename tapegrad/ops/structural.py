@@ -58,7 +58,7 @@ def _csr(name: str, record: type, transpose: str) -> Structural:
 
 
 def _of_integers(name: str, arity: int, result: str = "i64") -> Structural:
-    """An elementwise op of indices that a replay computes. A third operand makes the first one a condition."""
+    """Make an elementwise op of indices, which a replay computes. A third operand makes the first one a condition."""
     return Structural(
         f"integer_{name}",
         "elementwise",

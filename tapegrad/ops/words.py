@@ -1,10 +1,10 @@
-"""What is said of an op."""
+"""The record of the texts of an op's docstring."""
 
 from typing import NamedTuple
 
 
 class OpDoc(NamedTuple):
-    """What is said of an op.
+    """Texts of the docstring of an op.
 
     Attributes
     ----------

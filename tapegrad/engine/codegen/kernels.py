@@ -27,7 +27,7 @@ from tapegrad.ops import Op
 
 @functools.cache
 def _shared(target: Target) -> dict[str, Callable[[], Body]]:
-    """The functions that kernels call, by their symbols."""
+    """Return the functions that kernels call, by their symbols."""
     pairs = itertools.product((1, 2, 3), (Type("double"), Type("float")))
     return {
         **{target.symbol(name): functools.partial(define, name, target) for name in MATHEMATICS},
@@ -42,7 +42,7 @@ def _shared(target: Target) -> dict[str, Callable[[], Body]]:
 
 
 def bodies(op: Op, dtype: str, direction: str, target: Target) -> list[Body]:
-    """The functions of a kernel; the kernel itself is the last of them."""
+    """Return the functions of a kernel, which is the last of them."""
     case = Case(op, dtype, target)
     try:
         return _MAKERS[direction](case)
@@ -58,7 +58,7 @@ _MAKERS: dict[str, Callable[[Case], list[Body]]] = {
 
 
 def compiled(parts: Iterable[Body], target: Target) -> objects.ObjectCode:
-    """The object code of functions, and what it calls."""
+    """Compile functions; return the object code and its calls."""
     parts = list(parts)
     text = machine.module_text(parts)
     called = {name.strip('@"') for part in parts for name in part.declarations}
@@ -71,7 +71,7 @@ def compiled(parts: Iterable[Body], target: Target) -> objects.ObjectCode:
 
 @functools.cache
 def address(op: Op, dtype: str, direction: str, target: Target | None = None) -> int:
-    """The address of a kernel, for this processor or another kind that it can stand for."""
+    """Return the address of a kernel, for this processor or another kind that it can stand for."""
     target = target or host()
     symbol = Case(op, dtype, target).symbol(direction)
     return _load(symbol, target, lambda: compiled(bodies(op, dtype, direction, target), target))
@@ -79,7 +79,7 @@ def address(op: Op, dtype: str, direction: str, target: Target | None = None) ->
 
 @functools.cache
 def bound_address(op: Op, dtype: str, direction: str, pattern: Pattern, target: Target | None = None) -> int:
-    """The address of a kernel for rows whose frames have a pattern; 0 where there is none."""
+    """Return the address of a kernel for rows whose frames have a pattern; 0 if there is none."""
     case = Case(op, dtype, target or host())
     known = bound.needed(case, direction, pattern)
     return 0 if known is None else _bound_address(case, direction, known)
@@ -116,7 +116,7 @@ def ensure_loops(names: Collection[str]) -> None:
 
 @functools.cache
 def address_of_accumulation(dtype: str, target: Target | None = None) -> int:
-    """The address of the kernel that adds lines to lines, or sums them up."""
+    """Return the address of the kernel that adds lines to lines, or sums them up."""
     target = target or host()
     parts = functools.partial(accumulation.accumulate, dtype, target)
     return _load(accumulation.symbol(dtype, target), target, lambda: compiled(parts(), target))
@@ -127,7 +127,7 @@ def _symbol_of(segment: Segment, target: Target) -> str:
 
 
 def segment_text(segment: Segment) -> str:
-    """The module of a segment's kernel, in LLVM's language."""
+    """Write the module of a segment's kernel as LLVM text."""
     target = host()
     return machine.module_text(segment_kernels.define(segment, target, _symbol_of(segment, target)))
 
@@ -136,7 +136,7 @@ _segments: dict[Segment, int] = {}
 
 
 def address_of_segment(segment: Segment) -> int:
-    """The address of a segment's kernel, made or taken from the cache.
+    """Return the address of a segment's kernel, compiled or taken from the cache.
 
     The lock is taken when its code is there, for a thread in the background pauses while it makes that.
     """
@@ -153,7 +153,7 @@ def address_of_segment(segment: Segment) -> int:
 
 
 def is_kept(op: Op, dtype: str, direction: str) -> bool:
-    """Whether a kernel is on disk."""
+    """Return whether a kernel is on disk."""
     return objects.is_kept(Case(op, dtype, host()).symbol(direction), host())
 
 

@@ -1,4 +1,4 @@
-"""Whether a result was computed from some inputs, as the tape knows it."""
+"""Dependence of a result on some inputs, read off the tape."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from tapegrad.engine.tape.tape import Tape
 
 
 def depends(tape: Tape, slot: int, inputs: list[int]) -> bool:
-    """Whether a derivative flows into a slot from one of the slots `inputs`; not through a graph that was freed."""
+    """Return whether a derivative flows into a slot from one of the slots `inputs`; not through a freed graph."""
     if any(_buffer(tape, slot) == _buffer(tape, each) for each in inputs):
         return True
     roots, wanted = np.array([slot], np.int64), np.array(inputs, np.int64)

@@ -70,7 +70,7 @@ class _BufferNames:
         self.names[b] = self.leaves[b] = f"{letter}{count}"
 
     def _whole_result(self, i: int) -> View:
-        """The view of all that instruction `i` and its neighbours write to one buffer."""
+        """Return the view of all that instruction `i` and its neighbours write to one buffer."""
         t, b = self.t, self.t.written[i]
         if t.instructions[i].op in _WRITES:
             return self.whole[t.operands(i)[0].buffer]
@@ -82,7 +82,7 @@ class _BufferNames:
         return view
 
     def of(self, slot: Slot) -> str:
-        """A slot as a view of what it is on."""
+        """Name a slot as a view of the value it lies on."""
         name = self.names[slot.buffer]
         if slot.buffer not in self.leaves and slot.buffer not in self.t.writers:
             return name  # a number
@@ -90,13 +90,13 @@ class _BufferNames:
 
 
 def _operands(t: TapeView, i: int) -> list[Slot]:
-    """The operands that are printed; of a user's op not the one that stands for what is called."""
+    """Return the operands to print; those of a user's op without the one that stands for the callee."""
     operands = t.operands(i)
     return operands if t.instructions[i].op != _CUSTOM else [each for each in operands[::2] if each.size]
 
 
 def _called(instruction: TapeEntry) -> str:
-    """The name of an instruction's op; of a user's op its own."""
+    """Return the name of an instruction's op, or of a user's op."""
     own = custom_ops.get(_params(instruction).number) if instruction.op == _CUSTOM else None
     return kernel_table.op_name(instruction.op) if own is None else str(own.name)
 
@@ -106,7 +106,7 @@ def _extent(slot: Slot) -> int:
 
 
 def _is_number(buffer: Buffer, slot: Slot) -> bool:
-    """Whether a leaf is a constant of one element that no Python object can change."""
+    """Return whether a leaf is a constant of one element that no Python object can change."""
     constant = not buffer.flags & (DIFFERENTIABLE | TRACED | EXTERNAL) or (
         slot.ndim == 0 and not buffer.flags & DIFFERENTIABLE
     )
@@ -122,7 +122,7 @@ def _kind(shape: tuple[int, ...], dtype: int) -> str:
 
 
 def _details(t: TapeView, names: _BufferNames, i: int) -> list[str]:
-    """What an instruction has beside its operands, in words."""
+    """Return the details of an instruction beside its operands, as texts."""
     result = t.result(i)
     if _reduces(t, i):
         axes = tuple(d for d, s in enumerate(result.strides) if s == 0)
@@ -148,20 +148,20 @@ def _details(t: TapeView, names: _BufferNames, i: int) -> list[str]:
 
 
 def _params(instruction: TapeEntry) -> Any:
-    """The record of an instruction's parameters, `None` if it has none."""
+    """Return the record of an instruction's parameters, `None` if it has none."""
     record = kernel_table.row(instruction.op).params
     return None if record is None else read(record, instruction.params)
 
 
 def _expected(operand: Slot, params: GuardParams) -> str:
-    """What a guard compares with, if it is short."""
+    """Return the value that a guard compares with, if it is short."""
     if params.bytes > _SHOWN * operand.itemsize:
         return f"<{params.bytes} bytes>"
     return str(words_at(params.address, params.bytes, np.uint8).view(DTYPES[operand.dtype]).tolist())
 
 
 def _line(t: TapeView, names: _BufferNames, i: int) -> tuple[str, str]:
-    """An instruction and what its result is like."""
+    """Return the texts of an instruction and of its result."""
     instruction, result = t.instructions[i], t.result(i)
     arguments = [*(names.of(operand) for operand in _operands(t, i)), *_details(t, names, i)]
     call = f"{_called(instruction)}({', '.join(arguments)})"
@@ -175,7 +175,7 @@ def _line(t: TapeView, names: _BufferNames, i: int) -> tuple[str, str]:
 
 
 def as_text(tape: Tape) -> str:
-    """The instructions of a tape, one a line, between what goes in and what comes out."""
+    """Format the instructions of a tape, one a line, between its inputs and outputs."""
     t = read_tape(tape)
     names = _BufferNames(t)
     lines = [(f"{i:3d}  ", *_line(t, names, i)) for i in t.live]
@@ -188,14 +188,14 @@ def as_text(tape: Tape) -> str:
 
 
 def names_of_leaves(tape: Tape) -> dict[int, str]:
-    """How arrays and numbers are called that no instruction has written, by the addresses of their elements."""
+    """Return the names of arrays and numbers that no instruction has written, by the addresses of their elements."""
     t = read_tape(tape)
     names = _BufferNames(t)
     return {t.buffers[b].primal: name for b, name in names.names.items() if b not in t.writers}
 
 
 def _leaves(t: TapeView, names: _BufferNames, letter: str, title: str) -> str:
-    """One line that lists the leaves whose names begin with a letter."""
+    """Return one line that lists the leaves whose names begin with a letter."""
     listed = []
     for b, name in names.leaves.items():
         if name[0] == letter:

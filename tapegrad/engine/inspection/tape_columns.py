@@ -48,20 +48,20 @@ class Columns:
 
     @lazy
     def writers(self) -> np.ndarray:
-        """By buffer how many live instructions write it."""
+        """Number of live instructions that write each buffer."""
         return np.bincount(self.written[self.live], minlength=len(self.bytes))
 
     @property
     def views(self) -> Views:
-        """How the slots lie in their buffers, by line."""
+        """Views of the slots on their buffers, by line."""
         return self.slots.views
 
     def all_of(self, slots: np.ndarray) -> np.ndarray:
-        """Which slots are the whole of their buffers, in C order."""
+        """Return which slots are the whole of their buffers, in C order."""
         return self._whole(slots, self.views.contiguous)
 
     def all_in_some_order_of(self, slots: np.ndarray) -> np.ndarray:
-        """Which slots are the whole of their buffers, in some order of their dimensions."""
+        """Return which slots are the whole of their buffers, in any order of their dimensions."""
         return self._whole(slots, self.views.dense)
 
     def _whole(self, slots: np.ndarray, dense: np.ndarray) -> np.ndarray:
@@ -71,7 +71,7 @@ class Columns:
 
 
 def first_of_each(values: np.ndarray, count: int) -> np.ndarray:
-    """Which of many numbers below `count` have not come before."""
+    """Return a mask of the first occurrences among many numbers below `count`."""
     place, at = np.empty(count, np.int64), np.arange(len(values))
     place[values[::-1]] = at[::-1]  # of several the last one stays
     found: np.ndarray = place[values] == at
@@ -81,7 +81,7 @@ def first_of_each(values: np.ndarray, count: int) -> np.ndarray:
 def columns_of(
     instructions: Sequence[TapeEntry], slots: Mapping[int, Slot], buffers: Mapping[int, Buffer]
 ) -> Columns:
-    """The entries of a tape as columns."""
+    """Return the entries of a tape as columns."""
     instructions, slots = TapeEntries.of(instructions), Slots.of(slots)
     lines = Buffers.of(buffers).lines
     op, result, operands = instructions.lines[:, 0], instructions.lines[:, 1], instructions.lines[:, 2:5]
@@ -94,7 +94,7 @@ def columns_of(
 
 
 def _by_number(numbers: np.ndarray, columns: Sequence[np.ndarray], named: int) -> list[np.ndarray]:
-    """Columns of entries in use as columns by number, up to one that is named, NONE where no entry is in use."""
+    """Return columns of entries in use as columns by number, up to `named`; NONE in rows that are not in use."""
     found = []
     for column in columns:
         values = np.full(max(int(numbers.max(initial=NONE)), named) + 1, NONE)

@@ -62,7 +62,7 @@ class Slot(NamedTuple):
 
     @property
     def contiguous(self) -> bool:
-        """Whether the elements lie side by side in C order."""
+        """True if the elements are contiguous in C order."""
         return self.view.contiguous
 
 
@@ -82,7 +82,7 @@ class Buffer(NamedTuple):
 
     @property
     def differentiable(self) -> bool:
-        """Whether derivatives flow through it."""
+        """True if derivatives flow through the buffer."""
         return self.flags & DIFFERENTIABLE != 0
 
 
@@ -138,7 +138,7 @@ class TapeEntries(Sequence[TapeEntry]):
         return cls(np.array(lines, np.int64).reshape(-1, INSTRUCTION_WORDS), np.array(pool, np.int64))
 
     def with_ops(self, ops: np.ndarray) -> "TapeEntries":
-        """The same with other op codes."""
+        """Return the entries with other op codes."""
         lines = self.lines.copy()
         lines[:, 0] = ops
         return TapeEntries(lines, self.pool)
@@ -197,7 +197,7 @@ class Slots(Mapping[int, Slot]):
         return cls(np.array(lines, np.int64).reshape(-1, SLOT_WORDS), np.array(pool, np.int64))
 
     def with_buffers(self, buffers: np.ndarray) -> "Slots":
-        """The same on other buffers."""
+        """Return the slots on other buffers."""
         lines = self.lines.copy()
         lines[:, 1] = buffers
         moved = Slots(lines, self.pool)
@@ -206,7 +206,7 @@ class Slots(Mapping[int, Slot]):
 
     @lazy
     def views(self) -> Views:
-        """How they lie in their buffers, by line."""
+        """Views of the slots on their buffers, by line."""
         return Views(self.lines, self.pool)
 
 

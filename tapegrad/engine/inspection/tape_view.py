@@ -61,7 +61,7 @@ class TapeView:
 
     @lazy
     def writers(self) -> dict[int, list[int]]:
-        """For each buffer the instructions that write it, in order."""
+        """Instructions that write each buffer, in order."""
         found: defaultdict[int, list[int]] = defaultdict(list)
         for i in self.live:
             found[self.written[i]].append(i)
@@ -69,7 +69,7 @@ class TapeView:
 
     @lazy
     def readers(self) -> dict[int, list[tuple[int, int]]]:
-        """For each buffer the instructions that read it, in order, each with the number of the operand."""
+        """Instructions that read each buffer, in order, each with the number of the operand."""
         found: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         for i in self.live:
             for j, buffer in enumerate(self.read[i]):
@@ -78,34 +78,34 @@ class TapeView:
 
     @lazy
     def slots_on(self) -> dict[int, list[int]]:
-        """For each buffer the slots in use on it, in order."""
+        """Slots in use on each buffer, in order."""
         found: defaultdict[int, list[int]] = defaultdict(list)
         for number, slot in self.slots.items():
             found[slot.buffer].append(number)
         return dict(found)
 
     def operands(self, i: int) -> list[Slot]:
-        """The operands of instruction `i`."""
+        """Return the operands of instruction `i`."""
         return [self.slots[slot] for slot in self.instructions[i].operands]
 
     def result(self, i: int) -> Slot:
-        """The result of instruction `i`."""
+        """Return the result of instruction `i`."""
         return self.slots[self.instructions[i].result]
 
     @lazy
     def read(self) -> dict[int, list[int]]:
-        """For each live instruction the buffers of its operands."""
+        """Buffers of the operands of each live instruction."""
         slots, instructions = self.slots, self.instructions
         return {i: [slots[slot].buffer for slot in instructions[i].operands] for i in self.live}
 
     @lazy
     def written(self) -> dict[int, int]:
-        """For each live instruction the buffer of its result."""
+        """Buffer of the result of each live instruction."""
         return {i: self.slots[self.instructions[i].result].buffer for i in self.live}
 
     @lazy
     def read_in_reverse(self) -> dict[int, set[str]]:
-        """For each live instruction the primals that its reverse rule reads, by their names in the row."""
+        """Primals that the reverse rule of each live instruction reads, by their names in the row."""
         found: dict[int, set[str]] = {}
         for i, operands in self.read.items():
             reads = kernel_table.row(self.instructions[i].op).reads
@@ -119,12 +119,12 @@ class TapeView:
 
     @lazy
     def columns(self) -> Columns:
-        """The same as columns of numbers."""
+        """The tape as columns of numbers."""
         return columns_of(self.instructions, self.slots, self.buffers)
 
     @lazy
     def in_objects(self) -> "TapeView":
-        """The same with all its entries made, for what asks for each of them many times."""
+        """The tape with all entries made as objects, for readers that ask for each of them many times."""
         entries = tuple(self.instructions), dict(self.slots), dict(self.buffers)
         made = replace(self, instructions=entries[0], slots=entries[1], buffers=entries[2])
         vars(made)["live"] = self.live
@@ -133,12 +133,12 @@ class TapeView:
 
 
 def read_tape(tape: Tape) -> TapeView:
-    """A tape as it is now."""
+    """Return a view of a tape as it is now."""
     return read_words(tape, copied(tape))
 
 
 def read_words(tape: Tape, words: np.ndarray) -> TapeView:
-    """A tape as it was when these words of it were copied."""
+    """Return a view of a tape at the time when `words` were copied from it."""
     slots, broken, recorded = (int(words[k]) for k in (1, 5, 6))
     instruction_lines, slot_lines, buffer_lines = _lines(words)
     return TapeView(
@@ -154,7 +154,7 @@ def read_words(tape: Tape, words: np.ndarray) -> TapeView:
 
 
 def _lines(words: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The lines of instructions, slots and buffers in a copy: parts of its memory."""
+    """Split a copy into the lines of instructions, slots and buffers, without copying."""
     count, _, _, used_slots, used_buffers = words[:5].tolist()
     first_slot = LINES + INSTRUCTION_WORDS * count
     first_buffer = first_slot + SLOT_WORDS * used_slots
@@ -167,7 +167,7 @@ def _lines(words: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def without_addresses(words: np.ndarray) -> np.ndarray:
-    """A copy with nothing of addresses but whether there is one, and nothing of contents."""
+    """Return a copy in which an address says only whether there is one, and that holds no contents."""
     words = words.copy()
     instructions, slots, buffers = _lines(words)
     for addresses in (instructions[:, 5], slots[:, 5], buffers[:, 1]):
@@ -177,7 +177,7 @@ def without_addresses(words: np.ndarray) -> np.ndarray:
 
 
 def copied(tape: Tape) -> np.ndarray:
-    """The words of a copy: two that are equal are of the same tape."""
+    """Return the integers of a copy; equal ones are of the same tape."""
     words = np.empty(LINES, np.int64)
     while True:
         need = copy_tape.copy_tape(tape.header, words.ctypes.data, len(words))

@@ -56,7 +56,7 @@ class Views:
 def _side_by_side(
     items: np.ndarray, extents: np.ndarray, strides: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Whether elements of these sizes lie side by side, the last dimension fastest, and the bytes that they take."""
+    """Return whether elements of these sizes are contiguous in C order, and the bytes that they take."""
     step, found = items.copy(), np.ones(len(items), np.bool_)
     for d in reversed(range(extents.shape[1])):
         found &= (extents[:, d] == 1) | (strides[:, d] == step)

@@ -6,12 +6,12 @@ from tapegrad.engine.tape.fields.view import View
 
 
 def _same_elements(view: View, other: View) -> bool:
-    """Whether two views show the same elements at the same indices."""
+    """Return whether two views show the same elements at the same indices."""
     return (view.offset, view.shape, view.steps) == (other.offset, other.shape, other.steps)
 
 
 def describe_view(base: View, view: View) -> str:
-    """What leads from `base`, for which a name stands, to `view`: ``[1:]``, ``.T``; "" if that is all of it."""
+    """Write the expression from `base`, which has a name, to `view`: ``[1:]``, ``.T``; "" if they are equal."""
     if _same_elements(base, view):
         return ""
     for attempt in (_index, _transposition, _reshape, _reordered, _expanded, _repetition):
@@ -34,7 +34,7 @@ def _starts(base: View, offset: int) -> list[int] | None:
 
 
 def _index(base: View, view: View) -> str:
-    """A basic index with integers and slices; "" if there is none."""
+    """Write a basic index with integers and slices; "" if there is none."""
     starts = _starts(base, view.offset)
     if starts is None or 0 in view.shape or len(view.shape) > len(base.shape):
         return ""
@@ -56,7 +56,7 @@ def _index(base: View, view: View) -> str:
 
 
 def _slice(start: int, extent: int, stride: int, count: int, step: int) -> str:
-    """The slice of a dimension that takes `count` elements `step` bytes apart; "" if there is none."""
+    """Write the slice of a dimension that takes `count` elements `step` bytes apart; "" if there is none."""
     by = 1 if count == 1 else step // stride if stride else 0
     last = start + by * (count - 1)
     if by == 0 or (by * stride != step and count > 1) or not 0 <= last < extent:
@@ -69,7 +69,7 @@ def _slice(start: int, extent: int, stride: int, count: int, step: int) -> str:
 
 
 def _transposition(base: View, view: View) -> str:
-    """The order of dimensions in which all of the base is seen; "" if it is not."""
+    """Write the order of dimensions in which all of the base is seen; "" if it is not."""
     order = _order(base, view)
     if order is None:
         return ""
@@ -104,21 +104,21 @@ def _packed(view: View) -> list[tuple[int, int]]:
 
 
 def _reshape(base: View, view: View) -> str:
-    """The shape in which all of the base is seen, in the same order; "" if it is not."""
+    """Write the reshape in which all of the base is seen in the same order; "" if it is not."""
     if view.offset != base.offset or _packed(base) != _packed(view):
         return ""
     return f".reshape({_listed(view.shape)})"
 
 
 def _reordered(base: View, view: View) -> str:
-    """An index or a reshape, and an order of dimensions; "" if there are none."""
+    """Write an index or a reshape, and an order of dimensions; "" if there are none."""
     ordered = view.select_axes(sorted(range(view.ndim), key=lambda d: -abs(view.strides[d])))
     found = _index(base, ordered) or _reshape(base, ordered)
     return found and found + _transposition(ordered, view)
 
 
 def _expanded(base: View, view: View) -> str:
-    """An index, and a reshape that puts in dimensions of extent 1; "" if there are none."""
+    """Write an index, and a reshape that adds dimensions of extent 1; "" if there are none."""
     found = _index(base, view.select_axes([d for d, extent in enumerate(view.shape) if extent != 1]))
     return found and f"{found}.reshape({_listed(view.shape)})"
 
@@ -128,7 +128,7 @@ def _listed(extents: Sequence[int]) -> str:
 
 
 def _repetition(base: View, view: View) -> str:
-    """The view without dimensions of stride 0, and the shape to which it is broadcast; "" if nothing is repeated."""
+    """Write the view without dimensions of stride 0, and its broadcast shape; "" if nothing is repeated."""
     if not view.overlaps:
         return ""
     repeated = [e > 1 and s == 0 for e, s in zip(view.shape, view.strides, strict=True)]

@@ -8,7 +8,7 @@ _made: weakref.WeakSet[threading.RLock] = weakref.WeakSet()
 
 
 def lock() -> threading.RLock:
-    """A re-entrant lock."""
+    """Make a re-entrant lock."""
     made = threading.RLock()
     _made.add(made)
     return made

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Interpreter(NamedTuple):
-    """What matters of an interpreter."""
+    """Properties of an interpreter that compiled code depends on."""
 
     implementation: str
     bits: int
@@ -15,7 +15,7 @@ class Interpreter(NamedTuple):
 
     @classmethod
     def running(cls) -> "Interpreter":
-        """This one."""
+        """Return those of the running interpreter."""
         locked = getattr(sys, "_is_gil_enabled", lambda: True)()
         bits = 64 if sys.maxsize > 2**32 else 32
         return cls(sys.implementation.name, bits, sys.byteorder, locked)

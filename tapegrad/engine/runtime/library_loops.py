@@ -46,7 +46,7 @@ def enter(name: str, address: int) -> None:
 
 
 def ufunc(name: str) -> np.ufunc:
-    """The ufunc that stands behind library loop `name`."""
+    """Return the ufunc of library loop `name`."""
     if name not in SCIPY:
         return getattr(np, name)
     # It is slow to import and few programs need it. Under SCIPY_ARRAY_API, `scipy.special` has functions around these.
@@ -70,7 +70,7 @@ def _fill_loops(name: str) -> None:
 
 
 def _loop(function: np.ufunc, types: str) -> tuple[int, int]:
-    """The address of the inner loop of `function` for `types` and of its data."""
+    """Return the addresses of the inner loop of `function` for `types` and of its data."""
     if types not in function.types:
         raise LibraryError(f"numpy {np.__version__}: ufunc {function.__name__!r} has no loop {types!r}")
     ensure_known()

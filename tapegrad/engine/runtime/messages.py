@@ -1,4 +1,4 @@
-"""What the package says on stderr: lines that stay, and one line that is written over and over on a terminal."""
+"""Messages on stderr: lines that stay, and one line that is rewritten on a terminal."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ def tell(text: str) -> None:
 
 
 def on_terminal() -> bool:
-    """Whether stderr is a terminal on which a line can be written over."""
+    """Return whether stderr is a terminal on which a line can be rewritten."""
     try:
         return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     except ValueError:  # it is closed

@@ -167,7 +167,10 @@ def _check_ufunc(memory: _Memory) -> _Checked:
 
 
 def _check_numpy_table(memory: _Memory) -> _Checked:
-    """The first function says the version of the table; it is not called unless the types beside it are there."""
+    """Check NumPy's table.
+
+    Its first function returns the version; it is called only if the types beside it are there.
+    """
     table = numpy_table()
     is_table = memory.words(table + 8 * 2, 2) == [id(np.ndarray), id(np.dtype)]
     version = ctypes.CFUNCTYPE(ctypes.c_uint)(memory.word(table))() if is_table else None

@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 
 class Pace(NamedTuple):
-    """Seconds of a slice, of the pause after it, and of the pause after one that took longer than a replay."""
+    """Pace of a background thread: seconds of a slice, of the pause after it, and of that after a long one."""
 
     slice: float
     pause: float
@@ -45,7 +45,7 @@ _NICE = 15  # a thirtieth of a core that a replay wants, too
 
 
 def pace_beside(period: float) -> Pace:
-    """The pace that suits replays which begin every so many seconds: six of seven meet no slice at all."""
+    """Return the pace that suits replays of a period: six of seven meet no slice at all."""
     if period < _SHORT:
         pause = max(_RARE * period, _SHORTEST_PAUSE)
         return Pace(slice=_LONG_SLICE, pause=pause, too_long=1.5 * _LONG_SLICE, long_pause=1.5 * pause)
@@ -58,7 +58,7 @@ def pace_beside(period: float) -> Pace:
 
 
 class _Own(threading.local):
-    """What a thread knows of its pace; nothing, unless it is in the background."""
+    """Pace of the current thread; none unless it is in the background."""
 
     pace: Pace | None = None
     began = 0.0
@@ -89,7 +89,7 @@ def pause_point() -> None:
 
 
 def with_pauses(items: Iterable[_T]) -> Iterator[_T]:
-    """Each item; before it a thread that works at a pace may pause."""
+    """Yield each item; before it a thread that works at a pace may pause."""
     for item in items:
         pause_point()
         yield item

@@ -1,4 +1,4 @@
-"""How many processors the system lets this process use."""
+"""Number of processors that the system lets this process use."""
 
 import os
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ def processors() -> int:
 
 
 def shares() -> Iterator[float]:
-    """The limits of processor time, in processors, of the control groups that this process is in."""
+    """Return the limits of processor time, in processors, of the control groups of this process."""
     for group in _groups():
         try:
             yield _share(group)
@@ -24,7 +24,7 @@ def shares() -> Iterator[float]:
 
 
 def _groups() -> Iterator[Path]:
-    """The folders of the control groups of this process: its own, and all that those lie in."""
+    """Return the folders of the control groups of this process: its own, and their parents."""
     try:
         lines = _MEMBERSHIP.read_text().splitlines()
     except OSError:  # a system without control groups
@@ -39,7 +39,7 @@ def _groups() -> Iterator[Path]:
 
 
 def _share(group: Path) -> float:
-    """The limit of one group, of version 2 or 1 of their interface."""
+    """Return the limit of one group, of version 2 or 1 of their interface."""
     if (group / "cpu.max").exists():
         quota, period = (group / "cpu.max").read_text().split()
     else:

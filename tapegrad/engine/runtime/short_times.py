@@ -9,7 +9,7 @@ _BATCH_NS = 20_000  # a time that a clock of 100 ns can measure
 
 
 def nanoseconds(call: Callable[[], object], enough: float = math.inf) -> float:
-    """Measure a short call: the fastest of some batches. One that takes more than `enough` twice is not repeated."""
+    """Measure a short call in ns: the fastest of some batches. A call of more than `enough` is made twice at most."""
     elapsed = min(_elapsed(call, 1), _elapsed(call, 1))
     if elapsed > enough:
         return elapsed

@@ -4,7 +4,7 @@ from typing import Any
 
 
 class Uncopied:
-    """What stands for memory of this process: two of them would free it twice, and elsewhere it would not be there."""
+    """Base of objects that own memory of this process: a copy would free it twice, a pickle would lose it."""
 
     __slots__ = ()
 

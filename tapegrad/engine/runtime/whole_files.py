@@ -1,4 +1,4 @@
-"""Files that are written as a whole or not at all, and files that nobody else can have written."""
+"""Files that are written as a whole or not at all, and that no other user can have written."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ OWNER_ONLY = 0o600
 
 
 class UntrustedFileError(PermissionError):
-    """Raised for a file that somebody else may have written."""
+    """Raised for a file that another user may have written."""
 
 
 def write_whole(path: Path, data: bytes, mode: int | None = None, durable: bool = False) -> None:
@@ -56,7 +56,7 @@ def write_whole(path: Path, data: bytes, mode: int | None = None, durable: bool 
 
 
 def read_trusted(path: Path) -> bytes:
-    """Return the contents of a file of this user's, or of root's, that nobody else may write to.
+    """Return the contents of a file of this user's, or of root's, that no other user may write to.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def read_trusted(path: Path) -> bytes:
 
 
 def distrust(path: Path, status: os.stat_result) -> str:
-    """Return why a file or a folder may have been written by somebody else, and what to do; empty if it cannot."""
+    """Return why another user may have written a file or a folder, and what to do; empty if none can have."""
     if not hasattr(os, "geteuid"):  # Windows: a user's folders are that user's
         return ""
     if status.st_uid not in (os.geteuid(), 0):

@@ -28,7 +28,7 @@ def _hold(header, slot):
 
 @inline_njit
 def add_tensor_ref(header, slot):
-    """A Tensor holds `slot`."""
+    """Count a Tensor that holds `slot`."""
     _hold(header, slot)
     buffer = col.buffer(header, slot)
     col.set_tensor_refs(header, buffer, col.tensor_refs(header, buffer) + 1)
@@ -36,13 +36,13 @@ def add_tensor_ref(header, slot):
 
 @inline_njit
 def is_freed(header, slot):
-    """Whether nobody holds a slot any more: another thread has let go of it since it was asked for."""
+    """Return whether nothing holds a slot any more: another thread has dropped it since it was asked for."""
     return slot >= 0 and col.refs(header, slot) <= 0
 
 
 @inline_njit
 def differentiable(header, slot):
-    """Whether a cotangent flows into the slot's buffer."""
+    """Return whether a cotangent flows into the slot's buffer."""
     return slot >= 0 and col.flags(header, col.buffer(header, slot)) & DIFFERENTIABLE != 0
 
 

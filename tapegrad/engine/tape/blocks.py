@@ -28,7 +28,7 @@ _LINE_AND_WORDS = 24 + _LINE - 8  # at most so far from memory that begins at a 
 
 @inline_njit
 def new_block(bytes_):
-    """A block of `bytes_` uninitialised bytes with one reference; 0 when memory is short."""
+    """Allocate `bytes_` uninitialised bytes with one reference; return 0 when memory is short."""
     if bytes_ < _LARGE:
         base = malloc(bytes_ + 16)
         data = base + 16
@@ -46,7 +46,7 @@ def new_block(bytes_):
 
 @inline_njit
 def new_zero_block(bytes_):
-    """A block of zeros; large ones come from fresh pages, which the system has cleared already."""
+    """Allocate a block of zeros; large ones come from fresh pages, which the system has cleared already."""
     if bytes_ < _LARGE:
         data = new_block(bytes_)
         if data != 0:
@@ -70,7 +70,7 @@ def block_bytes(data):
 
 @inline_njit
 def references(data):
-    """How many references there are."""
+    """Return the number of references."""
     return load_i64(data - 16, 0)
 
 

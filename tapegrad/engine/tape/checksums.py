@@ -32,7 +32,7 @@ _SEED, _PRIME = 1469598103934665603, 1099511628211  # of the hash by Fowler, Nol
 
 @inline_njit
 def _bits(address, item):
-    """The bits of the element at an address."""
+    """Return the bits of the element at an address."""
     if item == 8:
         return load_i64(address, 0)
     if item == 4:
@@ -42,7 +42,7 @@ def _bits(address, item):
 
 @inline_njit
 def checksum(header, slot):
-    """A number that depends on each element of a slot's primal, never 0."""
+    """Return a number that depends on each element of a slot's primal, never 0."""
     ndim, geometry, item = (
         col.ndim(header, slot),
         col.geometry(header, slot),
@@ -65,7 +65,7 @@ def _bytes_of(capacity):
 
 @inline_njit
 def _table(header):
-    """The table, with room for every buffer."""
+    """Return the table, with room for every buffer."""
     table, capacity = load_i64(header, CHECKSUMS), load_i64(header, BUFFER_CAPACITY)
     if load_i64(table, _CAPACITY) < capacity:
         larger, used = malloc(_bytes_of(capacity)), _bytes_of(load_i64(table, _CAPACITY))
@@ -96,7 +96,7 @@ def note_reads(header, instruction, mask):
 
 @inline_njit
 def _has_changed(header, entry, k, slot):
-    """Whether operand `k` of an instruction, or its result, is not what it was; that memory is there still."""
+    """Return whether operand `k` of an instruction, or its result, has changed; that memory still exists."""
     noted = load_i64(entry, k)
     if noted == 0 or slot < 0:
         return False
@@ -123,7 +123,7 @@ def switch_checksums(header, on):
 
 @entry_point()
 def changed_read(header, a, b, c, result):
-    """Which operand of the instruction that writes a slot is not what it was when that was appended.
+    """Return the operand that has changed since the instruction that writes a slot was appended.
 
     3 is the result itself; -1 if nothing has changed, or nothing is known.
     """

@@ -24,7 +24,7 @@ def trim(header):
 
 @inline_njit
 def _compact(header):
-    """Close the gaps that dead instructions left. Slots keep their numbers, so nobody needs to know."""
+    """Close the gaps that dead instructions left. Slots keep their numbers, so no reader needs to know."""
     to = 0
     for i in range(load_i64(header, INSTRUCTIONS)):
         if col.op(header, i) == DEAD_OP:

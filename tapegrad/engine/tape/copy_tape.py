@@ -34,7 +34,7 @@ def _geometry_words(header, slot):
 
 @inline_njit
 def _params_words(header, i):
-    """How many parameters an instruction has; none if its op has none, whatever the address says."""
+    """Return the number of an instruction's parameters; none if its op has none, whatever the address says."""
     op, params, table = col.op(header, i), col.params(header, i), load_i64(header, OP_TABLE)
     if op < 0 or op >= load_i64(table, -1) or params == 0:
         return 0
@@ -50,7 +50,7 @@ def _copy_words(source, count, out, k):
 
 @inline_njit
 def _content(header, buffer):
-    """The first eight bytes of a buffer no larger than that."""
+    """Return the first eight bytes of a buffer no larger than that."""
     primal, content = col.primal(header, buffer), 0
     if primal != 0 and col.bytes(header, buffer) <= 8:
         for j in range(col.bytes(header, buffer)):
@@ -60,7 +60,7 @@ def _content(header, buffer):
 
 @inline_njit
 def _copy_instructions(header, out, k, place):
-    """A line for each instruction; the last word is the place of its parameters."""
+    """Copy a line for each instruction; its last field is the index of its parameters."""
     for i in range(load_i64(header, INSTRUCTIONS)):
         store_i64(out, k, col.op(header, i))
         store_i64(out, k + 1, col.result(header, i))
@@ -79,7 +79,7 @@ def _copy_instructions(header, out, k, place):
 
 @inline_njit
 def _copy_slots(header, free, out, k, place):
-    """A line for each slot in use: its number, its columns, and the place of its geometry."""
+    """Copy a line for each slot in use: its number, its columns, and the index of its geometry."""
     for slot in range(load_i64(header, SLOTS)):
         if load_u8(free, slot):
             continue
@@ -97,7 +97,7 @@ def _copy_slots(header, free, out, k, place):
 
 @inline_njit
 def _copy_buffers(header, free, out, k):
-    """A line for each buffer in use: its number and its columns."""
+    """Copy a line for each buffer in use: its number and its columns."""
     for buffer in range(load_i64(header, BUFFERS)):
         if load_u8(free, buffer):
             continue
@@ -129,7 +129,7 @@ def _flag_free_slots(header, free):
 
 @inline_njit
 def _flag_free_buffers(header, free, head):
-    """The same for buffers, whose two lists begin at words of the header."""
+    """Flag the buffers of two free lists, which begin at fields of the header."""
     buffer = load_i64(header, head)
     while buffer != NONE:
         if buffer < 0 or buffer >= load_i64(header, BUFFERS) or load_u8(free, buffer):
@@ -150,7 +150,7 @@ def _flag_free(header, free_slots, free_buffers):
 
 @inline_njit
 def _copy_head(header, free_slots, free_buffers, broken, out):
-    """The first words of a copy."""
+    """Write the first fields of a copy."""
     slots, buffers = load_i64(header, SLOTS), load_i64(header, BUFFERS)
     store_i64(out, _COUNT, load_i64(header, INSTRUCTIONS))
     store_i64(out, _SLOT_COUNT, slots)

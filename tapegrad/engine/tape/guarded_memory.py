@@ -32,7 +32,7 @@ def _rounded(bytes_, unit):
 
 @inline_njit
 def _new(bytes_):
-    """A block full of zeros; 0 when memory or the number of mappings is short."""
+    """Allocate a block of zeros; 0 when memory or the number of mappings is short."""
     size = _rounded(bytes_, 8)
     inner = _rounded(size + 8, _PAGE)
     start = _mmap(0, inner + 2 * _PAGE, _NO_ACCESS, _FRESH, -1, 0)
@@ -62,7 +62,7 @@ def _let_go(block):
 
 @inline_njit
 def _moved(block, bytes_):
-    """A block of another size with the same contents."""
+    """Move a block to one of another size with the same contents."""
     fresh = _new_filled(bytes_)
     if block != 0 and fresh != 0:
         memcpy(fresh, block, min(bytes_, load_i64(block - 8, 0)))

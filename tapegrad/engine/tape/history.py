@@ -1,4 +1,4 @@
-"""What a memory held before in-place writes, for the recorded instructions that read it still.
+"""Histories of memory: the contents before in-place writes, for recorded instructions that still read them.
 
 An in-place write hands the memory of a buffer on to a new one, its next version. If the old contents are read by
 reverse rules, the elements that are about to be overwritten are put into a *record* of the memory's *history*. The
@@ -65,7 +65,7 @@ RECORD_BYTES = 8 * (_PLACE + 2)  # at least, beside the contents
 
 @inline_njit
 def new_history(header, buffer):
-    """A history of the memory of a buffer; 0 when memory is short."""
+    """Start a history of the memory of a buffer; 0 when memory is short."""
     history = calloc(_WORDS, 8)
     if history != 0:
         store_i64(history, _NEWEST, buffer)
@@ -78,20 +78,20 @@ def new_history(header, buffer):
 
 @inline_njit
 def has_memory(history, buffer):
-    """Whether a buffer has the memory of a history, which may be 0: none."""
+    """Return whether a buffer has the memory of a history, which may be 0: none."""
     return history != 0 and load_i64(history, _NEWEST) == buffer
 
 
 @inline_njit
 def lies_in_history(header, buffer):
-    """Whether a buffer is an earlier version of a memory, whose contents are to be had from the history."""
+    """Return whether a buffer is an earlier version of a memory, whose contents the history can restore."""
     history = col.history(header, buffer)
     return history != 0 and not has_memory(history, buffer)
 
 
 @inline_njit
 def pass_on(header, history, buffer):
-    """A new buffer has the memory."""
+    """Hand the memory on to a new buffer."""
     store_i64(history, _NEWEST, buffer)
     col.set_history(header, buffer, history)
 
@@ -106,7 +106,7 @@ def _record(history, k):
 
 @inline_njit
 def _new_record(history, words, elements, item):
-    """A record with so many words of place, at the end of the history; 0 when memory is short."""
+    """Append a record of so many fields to the history; return 0 when memory is short."""
     count, bytes_ = load_i64(history, _COUNT), 8 * (_PLACE + words) + elements * item
     if count == load_i64(history, _CAPACITY):
         capacity = 2 * count + 8
@@ -263,7 +263,7 @@ def contents_of(header, buffer):
 
 @inline_njit
 def enter_last_version(header, history, buffer):
-    """A buffer, whose contents were those before the last record, lies in the history from now on.
+    """Enter a buffer, whose contents were those before the last record, into the history.
 
     In a history that has ended these are the contents at its end.
     """
@@ -319,7 +319,7 @@ def leave_history(header, buffer):
 
 @inline_njit
 def end_history(header, history):
-    """The memory will be lost: end the history with a copy of it. Without memory for that, its contents are lost."""
+    """End the history with a copy of the memory, which will be freed. If no memory is left, its contents are lost."""
     newest, count = load_i64(history, _NEWEST), load_i64(history, _COUNT)
     if load_i64(history, _BASE) != 0 and load_i64(history, _TOP) == count:
         _go_to(history, count)
@@ -332,7 +332,7 @@ def end_history(header, history):
 
 @inline_njit
 def end_history_with(header, history, block):
-    """End the history with the memory itself, a block that nobody else has."""
+    """End the history with the memory itself, a block that has no other owner."""
     if load_i64(history, _BASE) != 0:
         _go_to(history, load_i64(history, _TOP))
         release_block(load_i64(history, _BASE))

@@ -1,4 +1,4 @@
-"""What lies behind a slot: its description, its memory, and its gradient."""
+"""Memory of a slot: its description, its elements, and its gradient."""
 
 from tapegrad.engine.codegen.translator.compiler import EVERY_COMPUTATION, entry_point
 from tapegrad.engine.kernels.language.raw_memory import memcpy, memset, store_i64
@@ -26,7 +26,7 @@ from tapegrad.engine.tape.release import free_cotangent
 
 @entry_point(group=EVERY_COMPUTATION, returns_tuple=True)
 def describe(header, slot, cotangent, words):
-    """What there is to know of a slot, as a tuple.
+    """Return the description of a slot as a tuple.
 
     The address is that of the first element of the primal, or of the cotangent; 0 if there is none.
     """

@@ -34,7 +34,7 @@ from tapegrad.engine.tape.history import end_history, end_history_with, leave_hi
 
 @inline_njit
 def _drop_ref(header, slot):
-    """One reference less to a slot; the last one frees it: it has no dtype then, and no dimensions."""
+    """Drop a reference to a slot; the last one frees it: it has no dtype then, and no dimensions."""
     refs = col.refs(header, slot) - 1
     col.set_refs(header, slot, refs)
     if refs > 0:
@@ -75,7 +75,7 @@ def free_unused_primal(header, buffer):
 
 @inline_njit
 def _leave_or_end_history(header, buffer):
-    """A buffer needs its contents no more. If it has the memory of a history, that one ends, and may keep it."""
+    """Release a buffer that needs its contents no more. If it has the memory of a history, that one may keep it."""
     primal = col.primal(header, buffer)
     if lies_in_history(header, buffer):
         leave_history(header, buffer)
@@ -129,7 +129,7 @@ def first_writer(header, buffer):
 
 @inline_njit
 def _kill_buffer(header, buffer, pending):
-    """Free a buffer that nobody uses and queue the instructions that write it."""
+    """Free a buffer without users and queue the instructions that write it."""
     last = col.producer(header, buffer)
     if last >= 0:
         for i in range(first_writer(header, buffer), last + 1):
@@ -142,7 +142,7 @@ def _kill_buffer(header, buffer, pending):
 
 @inline_njit
 def _drop_use(header, slot, pending):
-    """One use less of a slot."""
+    """Drop a use of a slot."""
     buffer = col.buffer(header, slot)
     _drop_ref(header, slot)
     users = col.users(header, buffer) - 1
@@ -169,7 +169,7 @@ def _release_operands(header, pending):
 
 @shared_njit
 def drop_tensor_ref(header, slot):
-    """A Tensor lets go of `slot`."""
+    """Drop the reference of a Tensor to `slot`."""
     buffer = col.buffer(header, slot)
     left = col.tensor_refs(header, buffer) - 1
     col.set_tensor_refs(header, buffer, left)

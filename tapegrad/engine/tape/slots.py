@@ -63,7 +63,7 @@ _ADDRESSABLE = 1 << 47  # bytes that a process can address
 
 @shared_njit
 def result_slot(header, dtype, ndim, geometry, zeroed):
-    """A slot on a new buffer with the extents behind `geometry`; NONE when memory is short."""
+    """Return a slot on a new buffer with the extents behind `geometry`; NONE when memory is short."""
     bytes_ = item_size(dtype)
     for d in range(ndim):
         if load_i64(geometry, d) > _ADDRESSABLE // max(bytes_, 1):
@@ -83,7 +83,7 @@ def result_slot(header, dtype, ndim, geometry, zeroed):
 
 @entry_point(tuples=("shape",))
 def allocate(header, dtype, shape, zeroed):
-    """A slot on a new buffer; `shape` is a tuple."""
+    """Return a slot on a new buffer; `shape` is a tuple."""
     ndim = load_i64(shape, -1)
     if ndim > MAX_NDIM:
         return E_NDIM
@@ -96,7 +96,7 @@ def allocate(header, dtype, shape, zeroed):
 
 @entry_point(group=EVERY_COMPUTATION)
 def enter_array(header, array, dtype, flags):
-    """A slot on a NumPy array's own memory, which the caller keeps alive until the buffer is an orphan.
+    """Return a slot on a NumPy array's own memory, which the caller keeps alive until the buffer is an orphan.
 
     Returns the slot, and the buffer in the upper 32 bits.
     """
@@ -120,7 +120,7 @@ def enter_array(header, array, dtype, flags):
 
 @inline_njit
 def array_copy(header, array, dtype):
-    """A slot on a new buffer with a copy of a NumPy array, and a handle; E_SHAPES if that is not in C order."""
+    """Return a slot on a new buffer with a copy of a NumPy array, and a handle; E_SHAPES if that is not in C order."""
     ndim, extents = array_ndim(array), load_i64(array, ARRAY_EXTENTS)
     if ndim > MAX_NDIM:
         return E_NDIM
@@ -137,7 +137,7 @@ def array_copy(header, array, dtype):
 
 @entry_point()
 def copy_array(header, array, dtype, flags):
-    """A slot on a new buffer with a copy of a NumPy array in C order; E_SHAPES if it is in another order."""
+    """Return a slot on a new buffer with a copy of a NumPy array in C order; E_SHAPES if it is in another order."""
     slot = array_copy(header, array, dtype)
     if slot >= 0:
         col.set_flags(header, col.buffer(header, slot), flags)
@@ -146,7 +146,7 @@ def copy_array(header, array, dtype, flags):
 
 @inline_njit
 def _lies_inside(bytes_, offset, item, ndim, extents, strides):
-    """Whether elements of `item` bytes, the first of them at `offset`, all lie inside a buffer of `bytes_`.
+    """Return whether elements of `item` bytes, the first at `offset`, all lie inside a buffer of `bytes_`.
 
     Products are compared by division: extents and strides may be such that they overflow.
     """
@@ -161,7 +161,7 @@ def _lies_inside(bytes_, offset, item, ndim, extents, strides):
 
 @inline_njit
 def _is_empty(ndim, extents):
-    """Whether some extent is 0."""
+    """Return whether some extent is 0."""
     for d in range(ndim):
         if load_i64(extents, d) == 0:
             return True
@@ -185,7 +185,7 @@ def _offset_in(header, slot, array):
 
 @entry_point()
 def view_array(header, slot, array):
-    """A slot on the same buffer, with the geometry of a NumPy view of its primal, read-only if that is."""
+    """Return a slot on the same buffer with the geometry of a NumPy view of its primal, read-only if that is."""
     ndim = array_ndim(array)
     if ndim > MAX_NDIM:
         return E_NDIM
@@ -207,7 +207,7 @@ def offset_in(header, slot, array):
 
 @inline_njit
 def _view(header, slot, buffer, ndim, offset, geometry):
-    """A view of a slot, on a buffer like its own, with the extents and strides at an address; or E_OUTSIDE."""
+    """Return a view of a slot on a buffer like its own, with the extents and strides at an address; or E_OUTSIDE."""
     item, strides = item_size(col.dtype(header, slot)), geometry + 8 * ndim
     if not _is_empty(ndim, geometry) and not _lies_inside(
         col.bytes(header, buffer), offset, item, ndim, geometry, strides
@@ -223,7 +223,7 @@ def _view(header, slot, buffer, ndim, offset, geometry):
 
 @entry_point()
 def view_geometry(header, slot, offset, geometry):
-    """A slot on the same buffer at `offset` bytes; `geometry` is the id of an array of extents and strides."""
+    """Return a slot on the same buffer at `offset` bytes; `geometry` is the id of an array of extents and strides."""
     ndim = array_length(geometry) // 2
     if ndim > MAX_NDIM:
         return E_NDIM
@@ -232,7 +232,7 @@ def view_geometry(header, slot, offset, geometry):
 
 @entry_point()
 def view_again(header, slot, base):
-    """A slot like `slot`, on the buffer of `base`."""
+    """Return a slot like `slot`, on the buffer of `base`."""
     if is_freed(header, slot) or is_freed(header, base):
         return E_SUPERSEDED
     ndim, offset, geometry = col.ndim(header, slot), col.offset(header, slot), col.geometry(header, slot)
@@ -241,7 +241,7 @@ def view_again(header, slot, base):
 
 @inline_njit
 def _new_scalar_constant(header, value, dtype):
-    """A constant scalar, with one handle."""
+    """Return a constant scalar, with one handle."""
     slot = new_slot(header, NONE, dtype, 0, 0)
     block = new_block(8)
     if dtype == F32:
@@ -255,7 +255,7 @@ def _new_scalar_constant(header, value, dtype):
 
 @inline_njit
 def scalar_constant(header, value, dtype):
-    """A constant scalar from the tape's table of those used last, which holds the handle."""
+    """Return a constant scalar from the tape's table of recent ones, which holds the handle."""
     bits = stack_words(1)
     store_f64(bits, 0, value)
     key = load_i64(bits, 0)
@@ -275,7 +275,7 @@ def scalar_constant(header, value, dtype):
 
 @entry_point(floats=("value",))
 def number(header, value, dtype):
-    """A slot on a constant scalar, which two calls with one value may share."""
+    """Return a slot on a constant scalar, which two calls with one value may share."""
     slot = scalar_constant(header, value, dtype)
     add_tensor_ref(header, slot)
     return slot
@@ -283,7 +283,7 @@ def number(header, value, dtype):
 
 @entry_point(group=EVERY_COMPUTATION)
 def drop(header, slot):
-    """A Tensor lets go of its slot; whether a Python object that owned memory can be dropped.
+    """Drop the slot of a Tensor; return whether a Python object that owned memory can be dropped.
 
     The garbage collector may finalise a tape before the Tensors on it: then there is nothing left to let go of.
     """
@@ -301,7 +301,7 @@ def dtype_of(header, slot):
 
 @entry_point(returns_tuple=True)
 def shape_of(header, slot, shape):
-    """A slot's extents, as a tuple."""
+    """Return a slot's extents as a tuple."""
     ndim = col.ndim(header, slot)
     if ndim > 0:
         memcpy(shape, col.geometry(header, slot), 8 * ndim)
@@ -310,13 +310,13 @@ def shape_of(header, slot, shape):
 
 @entry_point()
 def buffer_of(header, slot):
-    """The buffer that a slot is on."""
+    """Return the buffer that a slot is on."""
     return col.buffer(header, slot)
 
 
 @entry_point()
 def are_alike(header, slot, other):
-    """Whether two slots have the same dtype and the same shape."""
+    """Return whether two slots have the same dtype and the same shape."""
     ndim = col.ndim(header, slot)
     if ndim != col.ndim(header, other) or col.dtype(header, slot) != col.dtype(header, other):
         return 0
@@ -328,5 +328,5 @@ def are_alike(header, slot, other):
 
 @entry_point()
 def is_used(header, slot):
-    """Whether an instruction or another Tensor uses the buffer of a slot that one Tensor holds."""
+    """Return whether an instruction or another Tensor uses the buffer of a slot that one Tensor holds."""
     return col.users(header, col.buffer(header, slot)) > 1

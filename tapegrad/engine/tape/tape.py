@@ -89,7 +89,7 @@ class Tape(Uncopied):
         return self._words
 
     def column(self, name: str) -> np.ndarray:
-        """A copy of a column's used entries."""
+        """Return a copy of a column's used entries."""
         column = COLUMNS[name]
         count = self._words[_COUNTS[column.kind]]
         return words_at(int(self._words[column.word]), int(count), _TYPES[column.bytes]).copy()

@@ -31,21 +31,21 @@ from tapegrad.engine.tape.history import (
 
 @inline_njit
 def covers_buffer(header, slot):
-    """Whether a slot is the whole of its buffer, element for element."""
+    """Return whether a slot is the whole of its buffer, element for element."""
     bytes_ = col.bytes(header, col.buffer(header, slot))
     return size(header, slot) * item_size(col.dtype(header, slot)) == bytes_ and is_contiguous(header, slot)
 
 
 @inline_njit
 def shows_all_once(header, slot):
-    """Whether a slot shows each element of its buffer once, in whatever order."""
+    """Return whether a slot shows each element of its buffer once, in whatever order."""
     bytes_ = col.bytes(header, col.buffer(header, slot))
     return size(header, slot) * item_size(col.dtype(header, slot)) == bytes_ and shows_each_once(header, slot)
 
 
 @inline_njit
 def whole(header, slot):
-    """A slot for all of a buffer, with a handle: the slot itself if it is that."""
+    """Return a slot for all of a buffer, with a handle: the slot itself if it is that."""
     if covers_buffer(header, slot):
         add_tensor_ref(header, slot)
         return slot
@@ -59,7 +59,7 @@ def whole(header, slot):
 
 @inline_njit
 def slot_like(header, slot, buffer):
-    """A slot with a handle, at the same place of another buffer."""
+    """Return a slot with a handle, with the same geometry on another buffer."""
     ndim = col.ndim(header, slot)
     fresh = new_slot(header, buffer, col.dtype(header, slot), ndim, col.offset(header, slot))
     if ndim > 0:
@@ -70,7 +70,7 @@ def slot_like(header, slot, buffer):
 
 @inline_njit
 def are_one_place(header, slot, other):
-    """Whether two slots show the same elements in the same shape, were they on one buffer."""
+    """Return whether two slots would show the same elements in the same shape, were they on one buffer."""
     ndim = col.ndim(header, slot)
     if ndim != col.ndim(header, other) or col.offset(header, slot) != col.offset(header, other):
         return False
@@ -81,7 +81,7 @@ def are_one_place(header, slot, other):
 
 @inline_njit
 def _copy(header, buffer):
-    """A block with a copy of a buffer's primal; 0 when memory is short."""
+    """Return a block with a copy of a buffer's primal; 0 when memory is short."""
     copy = new_block(col.bytes(header, buffer))
     if copy != 0:
         memcpy(copy, col.primal(header, buffer), col.bytes(header, buffer))
@@ -90,7 +90,7 @@ def _copy(header, buffer):
 
 @inline_njit
 def _is_most(header, buffer, bytes_):
-    """Whether to put so many bytes into a record costs no less than to copy all of a buffer."""
+    """Return whether a record of so many bytes costs no less than a copy of all of a buffer."""
     return 2 * bytes_ + RECORD_BYTES >= col.bytes(header, buffer)
 
 

@@ -43,7 +43,7 @@ def describe_like(seen, d, header, slot, source):
 
 @inline_njit
 def view_as(header, slot, ndim, offset, seen):
-    """A slot on the same buffer as it was described. What has no elements is said to lie at the beginning."""
+    """Return a slot on the same buffer with a given geometry. Without elements its offset is 0."""
     view = new_view(header, slot, ndim, offset)
     geometry = col.geometry(header, view)
     for d in range(ndim):
@@ -94,7 +94,7 @@ def view_index(header, slot, index):
 
 @inline_njit
 def _count_parts(key, parts, kind):
-    """How many parts of a key are of a kind."""
+    """Return how many parts of a key are of a kind."""
     count = 0
     for k in range(parts):
         count += load_i64(key, _PART_WORDS * k) == kind
@@ -103,7 +103,7 @@ def _count_parts(key, parts, kind):
 
 @inline_njit
 def _first(start, n, step):
-    """The row of `n` that a limit of a slice names, clamped as Python does."""
+    """Return the row of `n` that a limit of a slice names, clamped as Python does."""
     row = start + n if start < 0 else start
     return min(max(row, 0), n) if step > 0 else min(max(row, -1), n - 1)
 
@@ -224,7 +224,7 @@ def _complete(shape, ndim, count, extents):
 
 @entry_point(tuples=("shape",))
 def view_shape(header, slot, shape):
-    """The same elements in another shape; only where they lie side by side in C order, and there are any."""
+    """Reshape a view; its elements must be contiguous in C order, and there must be any."""
     ndim = load_i64(shape, -1)
     if col.dtype(header, slot) > F32:
         return E_DTYPES
@@ -244,7 +244,7 @@ def view_shape(header, slot, shape):
 
 @entry_point(tuples=("shape",))
 def view_broadcast(header, slot, shape):
-    """The elements broadcast to a shape, read-only as NumPy's are."""
+    """Broadcast a view to a shape, read-only as NumPy's are."""
     ndim, own = load_i64(shape, -1), col.ndim(header, slot)
     if col.dtype(header, slot) > F32:
         return E_DTYPES
@@ -268,14 +268,14 @@ def view_broadcast(header, slot, shape):
 
 @inline_njit
 def _axis(axis, ndim):
-    """The dimension that an axis names; NONE where there is none."""
+    """Return the dimension that an axis names; NONE if there is none."""
     d = axis + ndim if axis < 0 else axis
     return d if 0 <= d < ndim else NONE
 
 
 @inline_njit
 def _named(axes, ndim):
-    """The dimensions that a tuple of axes names, as a mask; NONE where one is named twice, or is none."""
+    """Return the dimensions that a tuple of axes names, as a mask; NONE for repeated or missing ones."""
     mask = 0
     for k in range(load_i64(axes, -1)):
         d = _axis(load_i64(axes, k), ndim)
@@ -287,7 +287,7 @@ def _named(axes, ndim):
 
 @entry_point()
 def view_reversed(header, slot):
-    """The dimensions in reverse order."""
+    """Reverse the order of the dimensions."""
     ndim, seen = col.ndim(header, slot), stack_words(VIEW_WORDS)
     if col.dtype(header, slot) > F32:
         return E_DTYPES
@@ -325,7 +325,7 @@ def view_swapped(header, slot, axis1, axis2):
 
 @entry_point()
 def view_moved(header, slot, source, destination):
-    """One dimension moved to another position; the others keep their order."""
+    """Move one dimension to another position; the others keep their order."""
     ndim, seen = col.ndim(header, slot), stack_words(VIEW_WORDS)
     from_, to = _axis(source, ndim), _axis(destination, ndim)
     if col.dtype(header, slot) > F32:

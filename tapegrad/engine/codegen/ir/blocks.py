@@ -115,7 +115,7 @@ class BlockLoop:
             self._blocks[name] = self._block_of(name, to)
 
     def _block_of(self, name: str, to: Cotangent) -> ElementBlock:
-        """A block of a cotangent: in scratch memory nothing is kept."""
+        """Describe a block of a cotangent; in scratch memory nothing is kept."""
         body = self.body
         if to.summed:
             self._sums[name].begin()
@@ -127,7 +127,7 @@ class BlockLoop:
         return ElementBlock(target, to.line.element, old=(body.either(kept, target, nothings), everywhere))
 
     def _packed(self, places: dict[str, Value]) -> dict[str, Value]:
-        """Where the elements of a block that are read lie side by side."""
+        """Return where the elements of a block that are read are adjacent."""
         body, before = self.body, self.body.block
         inside, after = body.fresh("pack"), body.fresh("packed")
         body.do(f"br {self._fits}, label %{after}, label %{inside}")
@@ -181,12 +181,12 @@ class BlockLoop:
 
 
 def adjacent(line: Line) -> ElementBlock:
-    """A line that is adjacent, as one block."""
+    """Describe an adjacent line as one block."""
     return ElementBlock(line.base, line.element)
 
 
 def adjacent_cotangent(to: Cotangent) -> ElementBlock:
-    """The same for a cotangent: what is not to be kept is read as -0.0."""
+    """Describe an adjacent cotangent as one block; elements to be overwritten are read as -0.0."""
     body, line = to.stored.body, to.line
     nothings = body.nothings(line.element.element)
     everywhere = body.either(to.stored, body.constant(I64, 0), body.constant(I64, -1))
@@ -196,19 +196,19 @@ def adjacent_cotangent(to: Cotangent) -> ElementBlock:
 
 
 def everywhere(line: Line) -> ElementBlock:
-    """A line that is one element."""
+    """Describe a line that is one element."""
     element = load(line.base, line.element)
     line.base.body.splat(element)  # known from now on, so that no loop does it again
     return ElementBlock(line.base, line.element, everywhere=element)
 
 
 def written(to: Cotangent) -> ElementBlock:
-    """A cotangent that is written."""
+    """Describe a cotangent that is written."""
     return ElementBlock(to.line.base, to.line.element)
 
 
 def added_to(to: Cotangent) -> ElementBlock:
-    """A cotangent that is added to."""
+    """Describe a cotangent that is added to."""
     line = to.line
     return ElementBlock(line.base, line.element, old=(line.base, line.base.body.constant(I64, -1)))
 
@@ -226,7 +226,7 @@ def over_vectors(
 def over_pieces(
     body: Body, n: Value, blocks: Mapping[str, ElementBlock], emit: Callable[["Elements"], None]
 ) -> None:
-    """The same, but of what is left halves, quarters, and so on: processors pass on no masked stores to loads."""
+    """Loop over pieces of a block: halves, quarters, and so on, as masked stores are not forwarded to loads."""
     _over_whole(body, n, blocks, emit)
     for lanes in halvings(body.target.lanes):
         with body.when((n & lanes).unequal(0)):
@@ -256,7 +256,7 @@ class Elements:
         self._lanes, self._one = max(lanes, 2), lanes == 1
 
     def type_of(self, element: Type) -> Type:
-        """The type of a vector of so many elements."""
+        """Return the type of a vector of so many elements."""
         return Type(element.element, self._lanes)
 
     def _place(self, name: str) -> tuple[ElementBlock, Value, Type]:
@@ -264,7 +264,7 @@ class Elements:
         return block, element_at(block.at, block.element, self._index), self.type_of(block.element)
 
     def read(self, name: str) -> Value:
-        """The elements of a block; truth values of bytes."""
+        """Load the elements of a block; bytes become masks."""
         block, place, type_ = self._place(name)
         value = (
             self._load(block, place, type_) if block.everywhere is None else self._copies(block.everywhere)

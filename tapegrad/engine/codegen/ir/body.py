@@ -43,7 +43,7 @@ def _comparison(name: str) -> Callable[["Value", Operand], "Value"]:
 
 
 class Value:
-    """What an instruction gives, or a constant."""
+    """Result of an instruction, or a constant."""
 
     __slots__ = ("body", "text", "type")
 
@@ -51,7 +51,7 @@ class Value:
         self.body, self.type, self.text = body, type_, text
 
     def __str__(self) -> str:
-        """The value as an operand of an instruction."""
+        """Return the value as an operand of an instruction."""
         return f"{self.type} {self.text}"
 
     __add__, __radd__ = _operator("add"), _swapped("add")
@@ -73,18 +73,18 @@ class Value:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the text is that of a constant vector."""
+        """True if the text is that of a constant vector."""
         return self.text.startswith("<")
 
     def equal(self, other: Operand) -> "Value":
         return self.body.compare("eq", self, other)
 
     def unequal(self, other: Operand) -> "Value":
-        """True also where one of both is NaN."""
+        """Compare; the result is also true if either is NaN."""
         return self.body.compare("ne", self, other)
 
     def like(self, number: float) -> "Value":
-        """A constant of the same type."""
+        """Return a constant of the same type."""
         return self.body.constant(self.type, number)
 
     def __eq__(self, other: Any) -> bool:
@@ -116,7 +116,7 @@ class Body:
         return "\n".join([*begin, *self._code.text(), "}"])
 
     def vector(self, element: str) -> Type:
-        """The type of a vector value."""
+        """Return the type of a vector value."""
         return Type(element, self.target.lanes)
 
     # --- instructions --------------------------------------------------------------------------------------------
@@ -126,11 +126,11 @@ class Body:
         return f"{kind}{self._count}"
 
     def named(self, type_: Type, text: str) -> Value:
-        """A value that stands under a name already: an argument, or what a phi gives."""
+        """Return a value that has a name already: an argument or a phi."""
         return Value(self, type_, text)
 
     def emit(self, type_: Type, instruction: str) -> Value:
-        """The value of an instruction that has no effect beside its value."""
+        """Emit an instruction that has no effect beside its value."""
         known = self._code.known(instruction)
         if known is None:
             known = Value(self, type_, f"%{self.fresh('v')}")
@@ -138,40 +138,40 @@ class Body:
         return known
 
     def load(self, type_: Type, instruction: str) -> Value:
-        """The value of an instruction that may give another one each time, as a load does."""
+        """Emit an instruction whose value may differ each time, as that of a load does."""
         name = f"%{self.fresh('v')}"
         self._code.define(name, instruction)
         return Value(self, type_, name)
 
     def do(self, instruction: str) -> None:
-        """An instruction without a value."""
+        """Emit an instruction without a value."""
         self._code.add(f"  {instruction}")
 
     def call(self, result: str, name: str, arguments: Sequence[Value], convention: str = "") -> str:
-        """The text of a call, whose function is declared."""
+        """Write the text of a call and declare its function."""
         types = ", ".join(str(argument.type) for argument in arguments)
         self.declarations[name] = f"declare {convention} {result} {name}({types})"
         return f"call {convention} {result} {name}({', '.join(map(str, arguments))})"
 
     def intrinsic(self, name: str, *arguments: Value, result: Type | None = None) -> Value:
-        """What LLVM's function `name` for the type of the first argument gives: that type, unless `result` is."""
+        """Call LLVM's function `name` for the type of the first argument."""
         type_ = arguments[0].type
         text = self.call(str(result or type_), f"@llvm.{name}.{type_.suffix}", arguments)
         return self.emit(result or type_, text)
 
     def on_stack(self, what: str) -> Value:
-        """The address of memory of the function's own."""
+        """Allocate memory on the stack; return its address."""
         name = f"%{self.fresh('s')}"
         self._stack.append(f"  {name} = alloca {what}, align 64")
         return Value(self, Type("ptr"), name)
 
     def data(self, name: str, contents: str) -> Value:
-        """The address of constant data of the module."""
+        """Return the address of constant data of the module."""
         self.declarations[f"@{name}"] = f"@{name} = private constant {contents}, align 64"
         return Value(self, Type("ptr"), f"@{name}")
 
     def nothings(self, element: str) -> Value:
-        """The address of as many elements as a vector has that change nothing when they are added: -0.0."""
+        """Return the address of a vector of identities of addition, -0.0."""
         zeros = ", ".join([f"{element} -0.0"] * self.target.lanes)
         return self.data(f"nothings.{element}", f"[{self.target.lanes} x {element}] [{zeros}]")
 
@@ -200,7 +200,7 @@ class Body:
         return self.emit(x.type, f"{name} {x}, {y.text}")
 
     def combined(self, instruction: str, *terms: Value) -> Value:
-        """The value of an instruction that is NaN in each lane in which one of its terms is."""
+        """Emit an instruction whose value is NaN in each lane in which one of its terms is."""
         value = self.emit(terms[0].type, instruction)
         self._terms[value.text] = terms
         return value
@@ -222,7 +222,7 @@ class Body:
         return x if type_ == x.type else self.emit(type_, f"{how} {x} to {type_}")
 
     def splat(self, x: Value, lanes: int = 0) -> Value:
-        """A vector with a scalar in each lane."""
+        """Broadcast a scalar to all lanes."""
         type_ = Type(x.type.element, lanes or self.target.lanes)
         if (
             x.type.element == "i1" and type_.lanes >= 8
@@ -239,11 +239,11 @@ class Body:
         return self.named(type_, f"<{', '.join(f'i64 {lane}' for lane in range(type_.lanes))}>")
 
     def bits_of(self, mask: Value) -> Value:
-        """An integer of a bit for each lane of a mask."""
+        """Return an integer of a bit for each lane of a mask."""
         return self.emit(Type(f"i{mask.type.lanes}"), f"bitcast {mask} to i{mask.type.lanes}")
 
     def any(self, mask: Value) -> Value:
-        """Whether a lane of a mask is true."""
+        """Return whether any lane of a mask is true."""
         return self.emit(Type("i1"), f"icmp ne {self.bits_of(mask)}, 0")
 
     # --- blocks --------------------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ class Body:
 
     @contextlib.contextmanager
     def when(self, condition: Value) -> Iterator[None]:
-        """What is emitted inside is done only if a condition holds."""
+        """Emit a conditional block: code inside runs only if a condition holds."""
         inside, after = self.fresh("then"), self.fresh("after")
         self.do(f"br {condition}, label %{inside}, label %{after}")
         self.begin(inside)
@@ -306,7 +306,7 @@ class Body:
     def unless_all(
         self, condition: Value, values: Sequence[Value], otherwise: Callable[[], Sequence[Value]]
     ) -> tuple[Value, ...]:
-        """The same for several values at once."""
+        """Emit a conditional block for several values at once."""
         before, inside, after = self.block, self.fresh("rare"), self.fresh("common")
         self.rarely(condition, inside, after)
         self.begin(inside)
@@ -319,18 +319,18 @@ class Body:
         return tuple(self.phi(value.type, **{before: value, ended: other}) for value, other in pairs)
 
     def either(self, condition: Value, value: Value, other: Value) -> Value:
-        """One of two scalars or vectors by a scalar condition; both are computed."""
+        """Select one of two scalars or vectors by a scalar condition; both are computed."""
         return self.emit(value.type, f"select {condition}, {value}, {other}")
 
     @contextlib.contextmanager
     def loop(self, start: Value, end: Value, step: Operand) -> Iterator[Value]:
-        """A loop over integers from `start` by `step` while they are below `end`; inside, the integer."""
+        """Emit a loop over integers from `start` by `step` while they are below `end`; yield the integer."""
         with self.carrying(start, end, step, ()) as turn:
             yield turn.index
 
     @contextlib.contextmanager
     def carrying(self, start: Value, end: Value, step: Operand, first: Sequence[Value]) -> Iterator["Turn"]:
-        """The same with values that a turn hands on to the next one; afterwards they are those of the last turn."""
+        """Emit a loop with loop-carried values; afterwards they are those of the last iteration."""
         before, test, inside, after = self.block, self.fresh("test"), self.fresh("loop"), self.fresh("after")
         with self._code.loop():
             self.do(f"br label %{test}")
@@ -350,7 +350,7 @@ class Body:
         self.begin(after)
 
     def _handed_on(self, type_: Type) -> Value:
-        """What a turn of a loop gets from the one before it."""
+        """Return the loop-carried value of an iteration."""
         name = f"%{self.fresh('i')}"
         self._code.belongs_here(name)
         return self.named(type_, name)

@@ -24,14 +24,14 @@ class Instructions(Generic[_Value]):
         self._loops: list[_OpenLoop[_Value]] = []  # those around, the outermost first
 
     def text(self) -> Iterator[str]:
-        """All lines."""
+        """Join all lines."""
         return _flat(self._lines)
 
     def add(self, line: str) -> None:
         self._lines.append(line)
 
     def add_later(self) -> _Lines:
-        """A list for lines that belong here."""
+        """Return a list for lines that belong here."""
         later: _Lines = []
         self._lines.append(later)
         return later
@@ -47,7 +47,7 @@ class Instructions(Generic[_Value]):
             self._loops[-1].names.add(name)
 
     def known(self, instruction: str) -> _Value | None:
-        """The value of an instruction that has been written where it can be used."""
+        """Return the value of an instruction that has been written where it can be used."""
         return self._known.get(instruction)
 
     def place(self, name: str, instruction: str, value: _Value) -> None:
@@ -63,7 +63,7 @@ class Instructions(Generic[_Value]):
         self._known[instruction] = value
 
     def _depth(self, taken: list[str]) -> int:
-        """How many of the loops around an instruction has to be in that takes these names."""
+        """Return how many of the loops around it an instruction must be in, given the names that it takes."""
         for depth in range(len(self._loops), 0, -1):
             if not self._loops[depth - 1].names.isdisjoint(taken):
                 return depth
@@ -80,7 +80,7 @@ class Instructions(Generic[_Value]):
 
     @contextlib.contextmanager
     def loop(self) -> Iterator[None]:
-        """What is written inside belongs to a loop; what need not is written here."""
+        """Open a loop: instructions go inside it, but those that do not depend on it go before it."""
         self._loops.append(_OpenLoop(self.add_later(), set(), {}))
         with self.scope():
             yield

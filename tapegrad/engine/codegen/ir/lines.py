@@ -17,7 +17,7 @@ _BOOLEAN = Type("i1")
 
 
 def call_for(result: str, name: str, element: Type, *arguments: Value) -> str:
-    """The text of a call of one of these functions."""
+    """Write the text of a call of one of these functions."""
     body = arguments[0].body
     return body.call(result, f'@"{body.target.symbol(name, element)}"', arguments, _CONVENTION)
 
@@ -97,7 +97,7 @@ _MADE: tuple[tuple[str, _Maker, tuple[Type, ...]], ...] = (
 
 
 def functions(target: Target) -> dict[str, Callable[[], Body]]:
-    """The functions by their symbols."""
+    """Return the functions by their symbols."""
     return {
         target.symbol(name, element): partial(define, target, element)
         for name, define, elements in _MADE

@@ -19,7 +19,7 @@ class Line:
 
 
 def moved(base: Value, by: Value) -> Value:
-    """An address that so many bytes are added to."""
+    """Add a number of bytes to an address."""
     return base.body.emit(POINTER, f"getelementptr i8, {base}, {by}")
 
 
@@ -37,12 +37,12 @@ def is_null(address: Value) -> Value:
 
 
 def element_at(base: Value, element: Type, index: Value) -> Value:
-    """The address of an element of adjacent ones."""
+    """Return the address of an element of adjacent ones."""
     return base.body.emit(POINTER, f"getelementptr {element}, {base}, {index}")
 
 
 def word(base: Value, index: int, type_: Type = I64) -> Value:
-    """A word that nobody writes meanwhile."""
+    """Load a 64-bit field that no other code writes meanwhile."""
     place = element_at(base, I64, base.body.constant(I64, index))
     return base.body.emit(type_, f"load {type_}, {place}, align 8")
 

@@ -33,7 +33,7 @@ def sqrt(x: Value) -> Value:
 
 
 def rint(x: Value) -> Value:
-    """The nearest integer, of two the even one."""
+    """Round to the nearest integer, ties to even."""
     return x.body.intrinsic("rint", x)
 
 
@@ -62,18 +62,18 @@ def is_nan(x: Value) -> Value:
 
 
 def either_is_nan(x: Value, y: Value) -> Value:
-    """Whether one of both is NaN, in one comparison."""
+    """Return whether either is NaN, in one comparison."""
     return x.body.emit(x.type.of("i1"), f"fcmp uno {x}, {y.text}")
 
 
 def larger(x: Value, y: Operand) -> Value:
-    """The larger one; `y` where one of both is NaN. A single instruction on most processors."""
+    """Return the larger one; `y` if either is NaN. A single instruction on most processors."""
     other = _like(x, y)
     return select(x > other, x, other)
 
 
 def smaller(x: Value, y: Operand) -> Value:
-    """The smaller one; `y` where one of both is NaN."""
+    """Return the smaller one; `y` if either is NaN."""
     other = _like(x, y)
     return select(x < other, x, other)
 
@@ -85,12 +85,12 @@ def between(x: Value, low: float, high: float) -> Value:
 
 
 def bits(x: Value) -> Value:
-    """The bits of a float as an integer."""
+    """Return the bits of a float as an integer."""
     return x.body.convert("bitcast", x, f"i{x.type.bits}")
 
 
 def from_bits(x: Value) -> Value:
-    """The float64 whose bits an integer has."""
+    """Return the float64 whose bits an integer has."""
     return x.body.convert("bitcast", x, "double")
 
 
@@ -105,7 +105,7 @@ def narrowed(x: Value) -> Value:
 
 
 def lanes_of(x: Value, first: int, lanes: int) -> Value:
-    """Some lanes of a vector."""
+    """Extract some lanes of a vector."""
     return shuffled(x, x, range(first, first + lanes))
 
 
@@ -116,12 +116,12 @@ def halves(x: Value) -> tuple[Value, Value]:
 
 
 def joined(x: Value, y: Value) -> Value:
-    """The lanes of two vectors behind one another."""
+    """Concatenate the lanes of two vectors."""
     return shuffled(x, y, range(2 * x.type.lanes))
 
 
 def shuffled(x: Value, y: Value, numbers: Iterable[int]) -> Value:
-    """A vector of lanes of two, which are numbered through."""
+    """Shuffle the lanes of two vectors, which are numbered consecutively."""
     picked = [f"i32 {number}" for number in numbers]
     type_ = Type(x.type.element, len(picked))
     return x.body.emit(type_, f"shufflevector {x}, {y}, <{len(picked)} x i32> <{', '.join(picked)}>")
@@ -131,7 +131,7 @@ MAGIC = 6755399441055744.0  # 1.5 * 2**52: a sum with it has the integer in its 
 
 
 def integer(x: Value) -> Value:
-    """The 64-bit integer whose low 51 bits and sign are those of a whole number below 2**51."""
+    """Return the 64-bit integer whose low 51 bits and sign are those of a whole number below 2**51."""
     return bits(x + MAGIC) - int.from_bytes(b"\x43\x38" + bytes(6), "big")
 
 

@@ -22,32 +22,32 @@ class Pair(NamedTuple):
 
 
 def two_sum(a: Value, b: Operand) -> Pair:
-    """``a + b`` exactly."""
+    """Compute ``a + b`` exactly."""
     s = a + b
     part = s - a
     return Pair(s, (a - (s - part)) + (b - part))
 
 
 def fast_two_sum(a: Operand, b: Value) -> Pair:
-    """``a + b`` exactly, where `a` is the larger one or 0."""
+    """Compute ``a + b`` exactly, where `a` is the larger one or 0."""
     s = a + b
     return Pair(s, (a - s) + b)
 
 
 def two_product(a: Value, b: Value) -> Pair:
-    """``a * b`` exactly."""
+    """Compute ``a * b`` exactly."""
     p = a * b
     return Pair(p, fma(a, b, -p))
 
 
 def product(a: Pair, b: Pair) -> Pair:
-    """``a * b`` to about 102 bits, not normalised."""
+    """Compute ``a * b`` to about 102 bits, not normalised."""
     p = two_product(a.high, b.high)
     return Pair(p.high, p.low + fma(a.high, b.low, a.low * b.high))
 
 
 def quotient(a: Pair, b: Pair) -> Pair:
-    """``a / b`` by one division, to about 100 bits, not normalised."""
+    """Compute ``a / b`` by one division, to about 100 bits, not normalised."""
     inverse = 1.0 / b.high
     q = a.high * inverse
     rest = fma(-q, b.high, a.high) + fma(-q, b.low, a.low)

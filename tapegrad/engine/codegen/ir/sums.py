@@ -23,7 +23,7 @@ class Total(NamedTuple):
     lost: Value
 
     def raised(self, block: Value) -> "Total":
-        """The total with a block added."""
+        """Return the total with a block added."""
         raised = self.sum + block
         larger = absolute(self.sum) >= absolute(block)
         lost = select(larger, (self.sum - raised) + block, (block - raised) + self.sum)
@@ -42,7 +42,7 @@ class Total(NamedTuple):
 
 
 def nothing(body: Body) -> Total:
-    """The total of no block."""
+    """Return the total of no block."""
     zeros = body.constant(PARTS, 0.0)
     return Total(zeros, zeros)
 
@@ -95,12 +95,12 @@ def add_to_parts(parts: Value, index: Value, value: Value, mask: Value | None) -
 
 
 def widened(value: Value, mask: Value | None) -> Value:
-    """What is added of a vector: as float64, and zero where a mask is false."""
+    """Convert a vector for a sum: to float64, and to zero where a mask is false."""
     return value.body.convert("fpext", value if mask is None else select(mask, value, 0.0), "double")
 
 
 def in_lanes(parts: Value, value: Value) -> Value:
-    """The lanes of a block's sum with a vector added that begins at a multiple of their number."""
+    """Add a vector to the lanes of a block's sum; it begins at a multiple of their number."""
     for first in range(0, value.type.lanes, PARTS.lanes):
         parts = parts + lanes_of(value, first, PARTS.lanes)
     return parts

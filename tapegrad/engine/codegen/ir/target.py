@@ -1,4 +1,4 @@
-"""What code is made for: a processor, and how many elements are computed at once."""
+"""Targets of the emitter: a processor, and how many elements it computes at once."""
 
 import functools
 from dataclasses import dataclass
@@ -28,15 +28,15 @@ class Target:
 
     @property
     def has_masks(self) -> bool:
-        """Whether loads and stores of some lanes take no longer than those of all."""
+        """True if masked loads and stores take no longer than whole ones."""
         return self.lanes >= _MASKED
 
     def symbol(self, *parts: object) -> str:
-        """What a function for this processor is called in machine code."""
+        """Return the suffix of symbols of functions for this processor."""
         return ".".join(map(str, ("tapegrad", *parts, self.lanes)))
 
     def machine(self) -> Any:
-        """What LLVM writes code with; level 1 of four, for the code that it is given is as it should be."""
+        """Return LLVM's code generator; level 1 of four, for the emitted code needs no more."""
         return llvm.Target.from_triple(self.triple).create_target_machine(
             cpu=self.cpu, features=self.features, opt=1, reloc="default", codemodel="jitdefault"
         )
@@ -44,7 +44,7 @@ class Target:
 
 @functools.cache
 def host() -> Target:
-    """The processor that this process runs on, or that the environment tells Numba to compile for."""
+    """Return the processor of this process, or the one that the environment tells Numba to compile for."""
     chosen, features = numba.config.CPU_FEATURES, llvm.get_host_cpu_features().flatten()
     features = features if chosen is None else chosen
     lanes = _MASKED if "+avx512f" in features else _WIDE if "+avx2" in features else _NARROW
@@ -54,7 +54,7 @@ def host() -> Target:
 
 
 def x86_64_v3() -> Target:
-    """The processors of the x86-64-v3 level: AVX2 and FMA, without AVX-512."""
+    """Return the processors of the x86-64-v3 level: AVX2 and FMA, without AVX-512."""
     return Target(llvm.get_process_triple(), "x86-64-v3", "", _WIDE)
 
 

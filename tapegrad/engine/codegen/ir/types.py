@@ -36,7 +36,7 @@ class Type:
         return f"v{self.lanes}{element}" if self.lanes else element
 
     def of(self, element: str) -> "Type":
-        """As many lanes of another element type."""
+        """Return the type of as many lanes of another element type."""
         return replace(self, element=element)
 
 

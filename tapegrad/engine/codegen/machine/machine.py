@@ -1,4 +1,4 @@
-"""From the text of a module to machine code, and from machine code to addresses. No pass of LLVM's runs in between."""
+"""Machine code of LLVM modules and its addresses. No optimisation pass runs in between."""
 
 import functools
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ def _machine(target: Target) -> Any:
 
 @functools.cache
 def _engine() -> Any:
-    """What holds the loaded code of this process; it is never given up, for addresses lead into it."""
+    """Return the engine that holds the loaded code of this process; it is never freed, for addresses lead into it."""
     context = llvm.create_context()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", context), host().machine())
     _KEPT.append(context)
@@ -36,7 +36,7 @@ _KEPT: list[Any] = []
 
 
 def module_text(bodies: Iterable[Body]) -> str:
-    """A module of functions, their data, and declarations of what they call and do not define."""
+    """Write a module of functions, their data, and declarations of undefined callees."""
     bodies = list(bodies)
     declarations = {name: text for body in bodies for name, text in body.declarations.items()}
     texts = [body.text for body in bodies]
@@ -46,7 +46,7 @@ def module_text(bodies: Iterable[Body]) -> str:
 
 
 def compile_text(text: str, target: Target) -> bytes:
-    """The object code of a module. Nobody forks in the meantime, for a child would find LLVM's own locks held."""
+    """Compile a module to object code. No thread forks meanwhile, for a child would find LLVM's own locks held."""
     thread_stack.require()
     machine, context = _machine(target), llvm.create_context()
     with compiling, llvm.parse_assembly(text, context) as module:
@@ -55,7 +55,7 @@ def compile_text(text: str, target: Target) -> bytes:
 
 
 def load(code: bytes, symbol: str) -> int:
-    """The address of a function in object code for this processor; from now on other code can call it by its name."""
+    """Load object code; return the address of a function. From now on other code can call it by its name."""
     engine = _engine()
     engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
     engine.finalize_object()

@@ -29,7 +29,7 @@ class ObjectCode(NamedTuple):
 
 
 def _sources() -> list[Path]:
-    """Every source file whose text can change object code."""
+    """Return the source files whose text can change object code."""
     read = (row, elementwise, special_functions, accumulate, frame, segment_frame, library)
     return [
         *sorted(Path(__file__).parents[1].rglob("*.py")),
@@ -56,7 +56,7 @@ def is_kept(name: str, target: Target) -> bool:
 
 
 def _checked(parts: tuple[Any, ...]) -> ObjectCode:
-    """What a file holds, if it is what was written into it."""
+    """Return the contents of a file, if it is as it was written."""
     compiled = ObjectCode(*parts)
     if not isinstance(compiled.code, bytes) or not all(type(names) is tuple for names in compiled[1:]):
         raise cache_files.DamagedObjectError(parts)
@@ -64,7 +64,7 @@ def _checked(parts: tuple[Any, ...]) -> ObjectCode:
 
 
 def obtain(name: str, target: Target, make: Callable[[], ObjectCode]) -> ObjectCode:
-    """What the cache folder holds under a name, or what is made now, and kept."""
+    """Return the object code that the cache folder has under a name, or compile and keep it."""
     file = _file(name, target)
     if file is None:
         cache.complaints.make(f"there is no cache folder {cache.intended()}, and it cannot be made")

@@ -53,7 +53,7 @@ def _complement(size: Value) -> tuple[Pair, Value]:
 
 
 def erfc(x: Value) -> Value:
-    """To 1.5 units in the last place; near 0 it is ``1 - erf(x)``."""
+    """Compute erfc to 1.5 units in the last place; near 0 it is ``1 - erf(x)``."""
     size = absolute(x)
     pair, k = _complement(between(size, 0.0, 28.0))
     right = scaled(pair.value, k)
@@ -65,7 +65,7 @@ def erfc(x: Value) -> Value:
 
 
 def erf(x: Value) -> Value:
-    """To 0.9 units in the last place: above 1, where it is nearly 1, its complement needs fewer bits than it has."""
+    """Compute erf to 0.9 units in the last place: above 1, where it is nearly 1, by its complement."""
     size = absolute(x)
     far = between(size, 1.0, 6.0)
     square = two_product(far, far)

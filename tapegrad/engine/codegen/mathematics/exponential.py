@@ -39,7 +39,7 @@ class Exponential(NamedTuple):
     k: Value
 
     def in_place(self) -> Pair:
-        """The pair with its power of two, for k from -1022 to 1023; below that, as good as denormals are."""
+        """Return the pair times its power of two, for k from -1022 to 1023; below that, rounded to denormals."""
         return Pair(scaled(self.high, self.k), scaled(self.low, self.k))
 
 
@@ -54,7 +54,7 @@ def _reduced(x: Value, low: Value | None = None) -> tuple[Value, Value, Value]:
 
 
 def exp(x: Value) -> Value:
-    """To 0.9 units in the last place."""
+    """Compute exp to 0.9 units in the last place."""
     return exp_of_sum(between(x, -760.0, 720.0))
 
 
@@ -102,6 +102,6 @@ def expm1_pair(x: Value) -> Pair:
 
 
 def expm1(x: Value) -> Value:
-    """To 0.7 units in the last place. Above 50 it is exp."""
+    """Compute expm1 to 0.7 units in the last place. Above 50 it is exp."""
     small = expm1_pair(between(x, -50.0, 51.0)).value
     return copysign(select(x > 50.0, exp(x), small), x)

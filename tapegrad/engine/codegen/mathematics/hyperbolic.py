@@ -89,7 +89,7 @@ def arctanh(x: Value) -> Value:
 
 
 def _root(x: Pair) -> Pair:
-    """The square root of a pair."""
+    """Compute the square root of a pair."""
     s = sqrt(x.high)
     below = select(s.equal(0.0), 1.0, 2.0 * s)
     return Pair(s, (fma(-s, s, x.high) + x.low) / below)
@@ -101,7 +101,7 @@ def _plus(x: Value, other: Pair) -> Pair:
 
 
 def _of_sum(x: Value, u: Pair) -> Value:
-    """The logarithm of `u`, or for large `x` that of ``2x``."""
+    """Compute the logarithm of `u`, or for large `x` that of ``2x``."""
     large = x > _LOGARITHMIC
     value = log_pair(
         select(large, x, u.high), select(large, 0.0, u.low), select(large, 1.0, x.like(0.0))

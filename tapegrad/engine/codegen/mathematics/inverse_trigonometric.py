@@ -59,7 +59,7 @@ def _of_ratio(a: Value, b: Value) -> _ThreePartSum:
 
 
 def arctan(x: Value) -> Value:
-    """To 0.8 units in the last place."""
+    """Compute arctan to 0.8 units in the last place."""
     size = absolute(x)
     one = x.like(1.0)
     huge = size > 1e20  # pi/2, to the last bit
@@ -69,7 +69,7 @@ def arctan(x: Value) -> Value:
 
 
 def arctan2(y: Value, x: Value) -> Value:
-    """The angle of the point (x, y), moved into the middle of float64's range first."""
+    """Compute the angle of the point (x, y), scaled to the middle of float64's range first."""
     a, b = absolute(y), absolute(x)
     larger = select(a < b, b, a)
     scale = select(larger < 2.0**400, 2.0**600, x.like(0.25))

@@ -39,7 +39,7 @@ class _Reduced(NamedTuple):
 
 
 def reduced(x: Value) -> _Reduced:
-    """For a positive finite `x`; of others nothing is said."""
+    """Reduce a positive finite `x`; for others the result is arbitrary."""
     tiny = x < _SMALLEST_NORMAL
     i = bits(select(tiny, x * 2.0**54, x)) + (_ONE - _SQRT_HALF)
     m = from_bits((i & 0x000FFFFFFFFFFFFF) + _SQRT_HALF)
@@ -48,14 +48,14 @@ def reduced(x: Value) -> _Reduced:
 
 
 def outside(x: Value, result: Value) -> Value:
-    """`result`, but where no logarithm is finite."""
+    """Return `result`, except where no logarithm is finite."""
     result = select(x.equal(0.0), -INFINITY, result)
     result = select(x < 0.0, NAN, result)
     return select(x < INFINITY, result, x)
 
 
 def log(x: Value) -> Value:
-    """To 0.8 units in the last place."""
+    """Compute log to 0.8 units in the last place."""
     k, f = reduced(x)
     s, half = f / (2.0 + f), (0.5 * f) * f
     z = s * s
@@ -113,6 +113,6 @@ def _times(x: Pair, high: float, low: float) -> Pair:
 
 
 def log1p(x: Value) -> Value:
-    """The logarithm of ``1 + x`` as a pair."""
+    """Compute the logarithm of ``1 + x`` as a pair."""
     u = two_sum(x.like(1.0), x)
     return copysign(outside(u.high, log_pair(*u).value), x)

@@ -7,7 +7,7 @@ from tapegrad.engine.codegen.ir.operations import fma
 
 
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
-    """The polynomial with these coefficients, the constant one first."""
+    """Evaluate the polynomial with these coefficients, the constant one first."""
     terms: list[Operand] = list(coefficients)
     power = x
     while len(terms) > 1:

@@ -30,7 +30,7 @@ _BEYOND = 1100.0  # exp is 0 or infinite
 
 
 def _logarithm(x: Value) -> Pair:
-    """To about 2**-64, of a positive finite number."""
+    """Compute the logarithm of a positive finite number to about 2**-64."""
     k, f = reduced(x)
     below = fast_two_sum(2.0, f)
     s = quotient(Pair(f, f.like(0.0)), below)
@@ -44,7 +44,7 @@ def _logarithm(x: Value) -> Pair:
 
 
 def power(x: Value, y: Value) -> Value:
-    """To 1.3 units in the last place."""
+    """Compute power to 1.3 units in the last place."""
     size = absolute(x)
     logarithm = _logarithm(size)
     p = two_product(y, logarithm.high)

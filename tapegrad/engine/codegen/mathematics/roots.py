@@ -24,7 +24,7 @@ INVERSE_CUBE_ROOT = (
 
 
 def hypot(x: Value, y: Value) -> Value:
-    """The root of the sum of both squares as a pair, moved into the middle of float64's range first."""
+    """Compute the root of the sum of both squares as a pair, scaled to the middle of float64's range first."""
     a, b = absolute(x), absolute(y)
     swapped = a < b
     a, b = select(swapped, b, a), select(swapped, a, b)

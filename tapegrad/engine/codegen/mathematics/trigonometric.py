@@ -22,7 +22,7 @@ def by_library(name: str, rare: Value, x: Value, value: Value) -> Value:
 
 
 def all_by_library(names: Sequence[str], rare: Value, x: Value, values: Sequence[Value]) -> tuple[Value, ...]:
-    """The same of several functions of `x`; whether a lane is rare is asked once."""
+    """Replace rare lanes of several functions of `x` by the C library's values; one test serves all functions."""
     pairs = list(zip(names, values, strict=True))
     return x.body.unless_all(
         x.body.any(rare), values, lambda: [select(rare, _each(name, x), value) for name, value in pairs]
@@ -30,7 +30,7 @@ def all_by_library(names: Sequence[str], rare: Value, x: Value, values: Sequence
 
 
 def _each(name: str, x: Value) -> Value:
-    """The C library's function of every lane."""
+    """Call the C library's function for every lane."""
     body, result = x.body, x
     scalar = Type(x.type.element)
     for lane in range(x.type.lanes):
@@ -76,7 +76,7 @@ def _reduced(x: Value) -> _ReducedAngle:
 
 
 def _sine(angle: _ReducedAngle) -> Value:
-    """What is subtracted from r is 0.0 and not -0.0 where r is zero, so that zeros keep their signs."""
+    """Compute the sine of an angle. Where r is zero, 0.0 and not -0.0 is subtracted, so that zeros keep their signs."""
     r = angle.r
     z = r * r
     return r - fma(z * r, -polynomial(z, SINE), angle.lost)
@@ -127,7 +127,7 @@ def cos(x: Value) -> Value:
 
 
 def tan(x: Value) -> Value:
-    """The quotient of both as pairs; in odd quadrants ``-cos/sin``."""
+    """Compute the quotient of both as pairs; in odd quadrants ``-cos/sin``."""
     angle = _reduced(x)
     s, c, odd = _sine_pair(angle), _cosine_pair(angle), _is_odd(angle)
     above = Pair(select(odd, -c.high, s.high), select(odd, -c.low, s.low))
@@ -137,7 +137,7 @@ def tan(x: Value) -> Value:
 
 
 def _sine_pair(angle: _ReducedAngle) -> Pair:
-    """The sine to about 57 bits: with what the roundings of the square and of the first two terms lose."""
+    """Compute the sine to about 57 bits, with the rounding errors of the square and of the first two terms."""
     r = angle.r
     square, first = two_product(r, r), SINE[0]
     cube = two_product(square.high, r)
@@ -149,7 +149,7 @@ def _sine_pair(angle: _ReducedAngle) -> Pair:
 
 
 def _cosine_pair(angle: _ReducedAngle) -> Pair:
-    """The cosine to about 57 bits, likewise."""
+    """Compute the cosine to about 57 bits, likewise."""
     r = angle.r
     square = two_product(r, r)
     start = fma(square.high, -0.5, 1.0)

@@ -57,7 +57,7 @@ _OUTSIDE = ExternalObjects(
 
 
 class ArraySpecialization(NamedTuple):
-    """One of the ways to compute the results.
+    """Specialization of a C entry point: one program that can compute the results.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class ArraySpecialization(NamedTuple):
 
 
 class ArrayCall(NamedTuple):
-    """What such a function does.
+    """Facts of a C entry point for arrays.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class ArrayCall(NamedTuple):
     failure: Callable[[], BaseException]
 
     def function(self) -> Callable[..., Any]:
-        """The Python function."""
+        """Return the Python function."""
         rows, kept = zip(*(way.words() for way in self.ways), strict=True)
         ways, kinds = np.array(rows, np.int64), np.array([id(kind) for kind in self.kinds], np.int64)
         raised = functools.partial(_raise, self.failure)
@@ -123,7 +123,7 @@ class ArrayCall(NamedTuple):
 
 
 def fixed_of(function: Any) -> ArrayCall:
-    """What was said of such a function."""
+    """Return the facts of a C entry point."""
     call: ArrayCall = function.__self__[1]
     return call
 

@@ -270,7 +270,7 @@ def _entries(code: Code, mapping: Any, keys: Any, values: Any) -> None:
 
 @contextmanager
 def _for_each_entry(code: Code, mapping: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """A loop over the entries of a dict: key, value and number of each."""
+    """Loop over the entries of a dict: key, value and number of each."""
     place, key, value = (code.room(word(1)) for _ in range(3))
     code.store(NULL, place)
     with code.for_each(code.call("PyDict_Size", mapping)) as k:

@@ -30,7 +30,7 @@ _ROOM = 128  # words that a function which returns a tuple can write
 
 
 class WrapperKind(NamedTuple):
-    """What wrappers differ in.
+    """Properties in which wrappers differ.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ expected: set[WrapperKind] = set()  # shapes of all entry points: their wrappers
 
 
 def fast_call(compiled: Any, shape: WrapperKind) -> Callable[..., int]:
-    """A Python function around what Numba has compiled."""
+    """Wrap a function that Numba has compiled in a Python function."""
     if compiled.signature.return_type not in _RETURNED:
         raise TypeError(f"{compiled.fndesc.qualname} returns {compiled.signature.return_type}, not a word")
     if shape not in _addresses:
@@ -81,7 +81,7 @@ def fast_call(compiled: Any, shape: WrapperKind) -> Callable[..., int]:
 
 
 def python_function(name: str, address: int, fixed: Any) -> Callable[..., Any]:
-    """The Python function for ``PyObject *function(PyObject *fixed, PyObject *const *arguments, Py_ssize_t count)``."""
+    """Wrap ``PyObject *function(PyObject *fixed, PyObject *const *arguments, Py_ssize_t count)`` for Python."""
     made: Callable[..., Any] = _new_function(ctypes.addressof(_definition(name, address)), fixed, None)
     return made
 
@@ -112,7 +112,7 @@ def _compile(shapes: set[WrapperKind]) -> None:
 
 
 def _external(module: Module, name: str, result: Any, *arguments: Any) -> Any:
-    """A function of Python's C interface."""
+    """Declare a function of Python's C interface."""
     known = module.globals.get(name)
     return known or ir.Function(module, ir.FunctionType(result, arguments), name)
 
@@ -147,7 +147,7 @@ def _define(module: Module, shape: WrapperKind) -> None:
 
 
 def _converted(builder: ir.IRBuilder, shape: WrapperKind, arguments: Any) -> tuple[list[Any], list[Any]]:
-    """The arguments as the compiled function takes them, and the blocks that hold the words of tuples."""
+    """Convert arguments to those of the compiled function; return also the blocks that hold the items of tuples."""
     module, place = builder.module, builder.inttoptr(arguments, _I64.as_pointer())
     convert = {
         "i": _as_integer(module),
@@ -251,7 +251,7 @@ def _define_tuple_of(module: Module) -> None:
 
 
 def _for_each(builder: ir.IRBuilder, count: Any, body: Callable[[Any], None]) -> None:
-    """A loop over the numbers from 0 up to `count`."""
+    """Loop over the numbers from 0 up to `count`."""
     before = builder.block
     head, inside, after = (builder.append_basic_block() for _ in range(3))
     builder.branch(head)

@@ -31,12 +31,12 @@ _NUMPY: dict[str, tuple[int, ...]] = {"PyArray_Empty": (0, 3), "PyArray_Return":
 
 
 def word(value: int) -> Any:
-    """A constant."""
+    """Return an integer constant."""
     return ir.Constant(I64, value)
 
 
 class ExternalObjects:
-    """What code refers to by addresses that are others in each process: words that are filled when it is loaded.
+    """Objects that code refers to by addresses that differ between processes: fields that are filled on loading.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Module(ir.Module):
         self.words.initializer = ir.Constant(self.words.value_type, None)
 
     def refer(self, builder: ir.IRBuilder, name: str) -> Any:
-        """What is outside, by its name."""
+        """Refer to an external object by its name."""
         return builder.load(builder.gep(self.words, [I32(0), I32(self.outside.names.index(name))]))
 
 
@@ -95,7 +95,7 @@ class Code:
         return self.builder.load(self._place(address, k))
 
     def outside(self, name: str) -> Any:
-        """What is outside of the module, by its name."""
+        """Refer to an object outside of the module by its name."""
         return self._module.refer(self.builder, name)
 
     def store(self, value: Any, address: Any, k: Any = 0) -> None:
@@ -119,14 +119,14 @@ class Code:
         return self.builder.icmp_signed("!=", a, b)
 
     def where(self, condition: Any) -> AbstractContextManager[Any]:
-        """What is done where a condition holds, which is rare."""
+        """Emit a conditional block that is rarely run."""
         return self.builder.if_then(condition, likely=False)
 
     def where_null(self, value: Any) -> AbstractContextManager[Any]:
         return self.where(self.equal(value, NULL))
 
     def for_each(self, count: Any) -> "ForEach":
-        """A loop, whose variable is a number from 0 up to `count`."""
+        """Emit a loop; its variable is a number from 0 up to `count`."""
         return ForEach(self.builder, count)
 
     def ret(self, value: Any) -> None:
@@ -176,7 +176,7 @@ class Code:
         return self.builder.add(values, word(TUPLE_ITEMS))
 
     def tuple_around(self, items: Any) -> Any:
-        """The tuple whose objects are named by these words."""
+        """Make the tuple of the objects at these addresses."""
         return self.builder.sub(items, word(TUPLE_ITEMS))
 
     def new_reference(self, value: Any) -> Any:
@@ -215,7 +215,7 @@ class ForEach:
 def compiled(
     name: str, define: Callable[[Module], None], outside: ExternalObjects, *functions: str
 ) -> list[int]:
-    """The addresses of some functions of a module, compiled or taken from the cache folder; they live for ever.
+    """Compile functions of a module, or take them from the cache; return their addresses, which live for ever.
 
     Parameters
     ----------

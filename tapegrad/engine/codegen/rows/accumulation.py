@@ -29,7 +29,7 @@ from tapegrad.ops import CODES, ROWS, Op
 
 
 def accumulate(dtype: str, target: Target) -> list[Body]:
-    """The functions of the kernel, itself the last: X_BAR[0] and Y_BAR are the lines.
+    """Return the functions of the kernel, which is the last one; it adds line Y_BAR to line X_BAR[0].
 
     Lines that are added to lines are what the cotangent of an identity is. An element that is a sum by itself is added
     to 0.0 too, as NumPy does: a sum is never -0.0.
@@ -53,7 +53,7 @@ def _never_negative_zero(expressions: Expressions, partial: ast.expr, bar: Value
 
 
 def symbol(dtype: str, target: Target) -> str:
-    """What the kernel is called in machine code."""
+    """Return the symbol of the kernel."""
     return target.symbol("accumulate", dtype)
 
 
@@ -78,7 +78,7 @@ def define_sum(target: Target, element: Type) -> Body:
 
 
 def _block_sum(block: Value, length: Value, vector: Type) -> Value:
-    """The lanes of a block's sum."""
+    """Add up a block; return the sum in each lane."""
     body, whole = block.body, length & -vector.lanes
     element = Type(vector.element)
     start = body.constant(PARTS, 0.0)
@@ -93,6 +93,6 @@ def _block_sum(block: Value, length: Value, vector: Type) -> Value:
 
 
 def functions(target: Target) -> dict[str, Callable[[], Body]]:
-    """The functions that kernels call, by their symbols."""
+    """Return the functions that kernels call, by their symbols."""
     elements = (Type("double"), Type("float"))
     return {target.symbol("sum", each): functools.partial(define_sum, target, each) for each in elements}

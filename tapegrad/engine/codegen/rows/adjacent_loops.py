@@ -18,7 +18,7 @@ class _Loop(NamedTuple):
 
 
 def _function(name: str) -> _Loop:
-    """A function of the mathematics."""
+    """Return a function of the mathematics."""
     return _Loop(("x", "y"), lambda elements: elements.write("y", call(name, elements.read("x"))))
 
 
@@ -49,7 +49,7 @@ def symbol(name: str, target: Target) -> str:
 
 
 def define(name: str, target: Target) -> Body:
-    """A loop. A line that is written may be one that is read."""
+    """Define a loop. A line that is written may be one that is read."""
     lines, emit = LOOPS[name]
     pointers = "".join(f", ptr %{line}" for line in lines)
     body = Body(target, f'define void @"{symbol(name, target)}"(i64 %n{pointers})')

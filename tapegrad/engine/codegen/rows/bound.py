@@ -28,7 +28,7 @@ _OPERANDS = 3
 
 
 class Pattern(NamedTuple):
-    """What is known of a frame; of the operands a bit each.
+    """Facts of a frame that are known when it is bound; for operands a bit each.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Pattern(NamedTuple):
 
     @classmethod
     def of_code(cls, code: int) -> "Pattern":
-        """The pattern of a number that `code` gives."""
+        """Decode the pattern from a number that `code` gives."""
         return cls(code & 1, code >> 1 & 7, code >> 4 & 7, code >> 7 & 7)
 
     @property
@@ -57,17 +57,17 @@ class Pattern(NamedTuple):
 
 
 def operands(bits: int) -> tuple[int, ...]:
-    """The operands that bits stand for."""
+    """Return the operands that bits stand for."""
     return tuple(j for j in range(_OPERANDS) if bits >> j & 1)
 
 
 def words_read(direction: str) -> int:
-    """How many words of a frame these kernels read: up to the result, or its cotangent, the last they have to know."""
+    """Return how many fields of a frame these kernels read: up to the result, or its cotangent, the last of them."""
     return 1 + (Y if direction == "forward" else Y_BAR)
 
 
 def needed(case: Case, direction: str, pattern: Pattern) -> Pattern | None:
-    """The pattern of the kernel that does for a pattern; none where loops of libraries are called, which ask."""
+    """Return the least pattern whose kernel is right for a pattern; none if the kernel calls loops of libraries."""
     loop = _loop(case, direction, pattern)
     if loop.stages.steps:
         return None
@@ -83,7 +83,7 @@ def _takes_whole_vectors(loop: Loop) -> bool:
 
 
 def kernel(case: Case, direction: str, pattern: Pattern, symbol: str) -> Body:
-    """The kernel of a pattern that is needed."""
+    """Return the functions of the kernel of a pattern that `needed` has returned."""
     loop, body = _loop(case, direction, pattern), case.begin(symbol)
     blocks = _blocks(loop.lines(body), pattern)
     if pattern.single:

@@ -1,4 +1,4 @@
-"""One kernel of a row of the table, and the lines that its frame leads to."""
+"""Cases of the emitter: one kernel of a row of the table, and the lines that its frame leads to."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ class Case:
         return Type(ELEMENTS[self.dtype])
 
     def symbol(self, direction: str, *parts: object) -> str:
-        """What a kernel is called in machine code."""
+        """Return the symbol of a kernel."""
         return self.target.symbol(self.op.name, direction, self.dtype, *parts)
 
     @property
@@ -38,7 +38,7 @@ class Case:
         return Body(self.target, f'define i64 @"{symbol}"(ptr %frame, ptr %loops)')
 
     def primal(self, body: Body, name: str) -> Line:
-        """The line of an operand, or of the result."""
+        """Return the line of an operand, or of the result."""
         frame = body.named(POINTER, "%frame")
         if name == "y":
             result = Type(_BYTE) if self.op.predicate else self.element
@@ -48,7 +48,7 @@ class Case:
         return Line(pointer_word(frame, X + j), word(frame, STRIDE + j), element)
 
     def second(self, body: Body, name: str) -> Line:
-        """The line of a cotangent, or a tangent."""
+        """Return the line of a cotangent, or of a tangent."""
         frame = body.named(POINTER, "%frame")
         if name == "y":
             return Line(pointer_word(frame, Y_BAR), word(frame, Y_STRIDE), self.element)

@@ -9,13 +9,13 @@ from tapegrad.engine.codegen.rows.functions import call
 
 
 def with_exponential(total: Value, ties: Value, x: Value, centre: Value) -> tuple[Value, Value]:
-    """A total with ``exp(x - centre)`` added, and a count that goes up instead where x is the centre."""
+    """Add ``exp(x - centre)`` to a total; where x is the centre, count a tie instead."""
     tied = x.equal(centre)
     return total + select(tied, 0.0, call("exp", x - centre)), select(tied, ties + 1.0, ties)
 
 
 def log_of_sum(values: Sequence[Value]) -> Value:
-    """The logarithm of the sum of the exponentials of float64 vectors, lane by lane."""
+    """Return the logarithm of the sum of the exponentials of float64 vectors, lane by lane."""
     largest = _largest(values)
     total = ties = largest.like(0.0)
     for x in values:
@@ -25,7 +25,7 @@ def log_of_sum(values: Sequence[Value]) -> Value:
 
 
 def _largest(values: Sequence[Value]) -> Value:
-    """The largest in each lane; NaN stays."""
+    """Return the largest value in each lane; NaN propagates."""
     best = values[0].like(-math.inf)
     for x in values:
         best = select(~(x <= best) & best.equal(best), x, best)

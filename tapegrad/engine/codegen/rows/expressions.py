@@ -1,4 +1,4 @@
-"""From a text of the table to values: one element type throughout, and zero times anything is zero."""
+"""Evaluation of the table's texts as vectors: one element type throughout, and zero times anything is zero."""
 
 import ast
 import functools
@@ -23,7 +23,7 @@ _OPERATORS: dict[type, Callable[[Any, Any], Value]] = {
 
 
 def masked_multiply(x: Value, y: Value) -> Value:
-    """The product; zero times anything, inf and nan too, is zero."""
+    """Multiply; zero times anything, inf and nan included, is zero."""
     product = x * y
     return select(is_nan(product) & (x.equal(0.0) | y.equal(0.0)), 0.0, product)
 
@@ -62,22 +62,22 @@ def function_of(node: ast.Call) -> str:
 
 
 def is_library_call(node: ast.AST) -> bool:
-    """Whether a node calls what only NumPy and SciPy have: neither instructions nor mathematics of ours."""
+    """Return whether a node calls a loop of NumPy's or SciPy's, having no instruction or mathematics of ours."""
     return isinstance(node, ast.Call) and function_of(node) not in INLINE.keys() | MATHEMATICS.keys()
 
 
 def calls_mathematics(node: ast.expr) -> bool:
-    """Whether vector functions are called, which take whole vectors only."""
+    """Return whether vector functions are called, which take whole vectors only."""
     return any(isinstance(n, ast.Call) and function_of(n) in MATHEMATICS for n in ast.walk(node))
 
 
 def functions_in(node: ast.expr) -> set[str]:
-    """The names of the functions that an expression calls."""
+    """Return the names of the functions that an expression calls."""
     return {function_of(n) for n in ast.walk(node) if isinstance(n, ast.Call)}
 
 
 def is_constant(node: ast.expr) -> bool:
-    """Whether an expression is made of finite numbers and operators only."""
+    """Return whether an expression is made of finite numbers and operators only."""
     names = (n.id for n in ast.walk(node) if isinstance(n, ast.Name))
     return all(math.isfinite(CONSTANTS.get(name, math.nan)) for name in names)
 
@@ -131,7 +131,7 @@ class Expressions:
         return call(name, *arguments)
 
     def times(self, node: ast.expr, factor: Value) -> Value:
-        """An expression times an element; zero times anything is zero. Constants need no care for that."""
+        """Multiply an expression by an element; zero times anything is zero, which constants need no mask for."""
         match node:
             case ast.Constant(value=0):
                 return self._constant(0.0)
@@ -156,7 +156,7 @@ class Expressions:
         return x / y if self._unmasked else masked_divide(x, y)
 
     def along(self, node: ast.expr, tangent: Value) -> Value:
-        """The same for a tangent: as partials that were computed before are applied to several of them."""
+        """Multiply a partial by a tangent; partials that were computed before are applied to several tangents."""
         if isinstance(node, ast.Constant) and node.value == 1:
             return tangent
         return (

@@ -10,7 +10,7 @@ _CONVENTION = "fastcc"  # vectors are passed and given back in registers
 
 
 def arity(name: str) -> int:
-    """The number of a function's arguments."""
+    """Return the number of a function's arguments."""
     return MATHEMATICS[name].__code__.co_argcount
 
 
@@ -19,7 +19,7 @@ def _results(name: str, type_: Type) -> str:
 
 
 def define(name: str, target: Target) -> Body:
-    """The function of vectors that a page of the mathematics describes."""
+    """Define the vector function of a page of the mathematics."""
     type_ = Type("double", target.lanes)
     arguments = ", ".join(f"{type_} %x{j}" for j in range(arity(name)))
     body = Body(
@@ -40,7 +40,7 @@ def _packed(body: Body, values: tuple[Value, ...]) -> Value:
 
 
 def call(name: str, *arguments: Value) -> Value:
-    """A function of mathematics of vectors of float64 or, computed as such and rounded, of float32."""
+    """Call a function of the mathematics on vectors of float64; float32 is computed in float64 and rounded."""
     if arguments[0].type.element == "float":
         return narrowed(call(name, *map(widened, arguments)))
     if arguments[0].type.lanes > arguments[0].body.target.lanes:

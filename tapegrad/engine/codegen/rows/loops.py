@@ -39,7 +39,7 @@ def call_library(body: Body, name: str, dtype: str, n: Value, lines: Sequence[tu
 
 
 def _words(body: Body, type_: Type, values: Sequence[Value]) -> Value:
-    """The address of words on the stack that hold values."""
+    """Store values on the stack as 64-bit fields; return their address."""
     room = body.on_stack(f"[{len(values)} x {type_}]")
     for index, value in enumerate(values):
         place = element_at(room, I64, body.constant(I64, index))
@@ -51,7 +51,7 @@ PRIMALS = ("x0", "x1", "x2", "y")
 
 
 class LoopLines(NamedTuple):
-    """What a loop reads and writes, by name."""
+    """Lines that a loop reads and writes, by name."""
 
     reads: dict[str, Line]
     writes: dict[str, Line]
@@ -89,19 +89,19 @@ class Loop:
 
 
 def everything(stages: Stages, nodes: Iterable[ast.expr]) -> list[ast.expr]:
-    """All that is evaluated."""
+    """Yield every expression that is evaluated."""
     return [*nodes, *(step.node for step in stages.steps if isinstance(step, Computed))]
 
 
 def primals_read(stages: Stages, nodes: Iterable[ast.expr]) -> list[str]:
-    """The names of the primals that expressions and library loops read."""
+    """Return the names of the primals that expressions and library loops read."""
     called = {name for step in stages.steps if isinstance(step, Called) for name in step.arguments}
     names = {n.id for node in everything(stages, nodes) for n in ast.walk(node) if isinstance(n, ast.Name)}
     return sorted((names | called) & set(PRIMALS))
 
 
 def functions_of(loop: Loop, name: str, otherwise: str = "") -> list[Body]:
-    """The functions of a kernel; the one of that name is where it begins.
+    """Return the functions of a kernel; the one named `name` is its entry.
 
     Where lines are not adjacent it goes on in the kernel `otherwise`, if there is one that does the same.
     """
@@ -132,7 +132,7 @@ def _lean(loop: Loop, name: str, otherwise: str) -> Body:
 
 
 def _general(loop: Loop, name: str) -> list[Body]:
-    """The functions for lines that are not adjacent; a cotangent of one element has its own."""
+    """Return the functions for lines that are not adjacent; a cotangent of one element has its own."""
     body = loop.case.begin(name)
     lines = loop.lines(body)
     if not lines.cotangents:

@@ -22,23 +22,23 @@ Term = Callable[[Expressions, ast.expr, Value], Value]
 
 
 def primal_of(op: Op) -> str:
-    """The text of the primal: where the mathematics has the row's function, the function itself."""
+    """Return the text of the primal, or the call of the function if the mathematics has it."""
     arguments = ", ".join(f"x{j}" for j in range(op.arity))
     return f"{op.name}({arguments})" if op.name in MATHEMATICS else op.primal
 
 
 def loop_of(case: Case, direction: str, wanted: tuple[int, ...]) -> Loop:
-    """The loop of a kernel of a direction, in reverse for the cotangents of the operands that are wanted."""
+    """Return the loop of a kernel of a direction; in reverse, for the cotangents of the operands in `wanted`."""
     return _primal(case) if direction == "forward" else _contributions(case, wanted)
 
 
 def forward(case: Case) -> list[Body]:
-    """The functions of the kernel of the primal."""
+    """Return the functions of the kernel of the primal."""
     return functions_of(_primal(case), case.symbol("forward"))
 
 
 def _primal(case: Case) -> Loop:
-    """The loop that computes the result."""
+    """Return the loop that computes the result."""
     stages = Stages()
     node = stages.cut(parse(primal_of(case.op)))
 
@@ -53,7 +53,7 @@ def _primal(case: Case) -> Loop:
 
 
 def reverse(case: Case, term: Term = Expressions.times) -> list[Body]:
-    """The functions of the kernel that adds the result's cotangent, by each partial, to those that are wanted.
+    """Return the functions of the kernel that adds the result's cotangent, by each partial, to the wanted ones.
 
     Where all are wanted and adjacent, and none overlaps another one, they are computed in one loop, otherwise in one
     after the other. `term` is what is added, given a partial and the cotangent.
@@ -81,7 +81,7 @@ def _is_wanted(body: Body, j: int) -> Value:
 
 
 def _are_apart(case: Case, body: Body, j: int, k: int) -> Value:
-    """Whether two adjacent cotangents are the same line, or have no element in common.
+    """Return whether two adjacent cotangents are the same line, or disjoint.
 
     Those of ``x[1:] * x[:-1]`` are neither. An element would have the one contribution first or the other, depending
     on how many are computed at once.
@@ -107,7 +107,7 @@ def _choice(case: Case, name: str, together: str, apart: str) -> Body:
 
 
 def _one_after_the_other(case: Case, name: str) -> Body:
-    """The kernel that adds to one cotangent after the other, where it is wanted."""
+    """Return the kernel that adds to one cotangent after the other, if it is wanted."""
     body = case.begin(name)
     kernel = name.removesuffix(".apart")
     for j in case.op.differentiable_operands:
@@ -119,7 +119,7 @@ def _one_after_the_other(case: Case, name: str) -> Body:
 
 
 def _contributions(case: Case, wanted: tuple[int, ...], term: Term = Expressions.times) -> Loop:
-    """The loop that adds to the cotangents of some operands."""
+    """Return the loop that adds to the cotangents of some operands."""
     stages = Stages()
     nodes = {j: stages.cut(parse(case.op.partials[j])) for j in wanted}
 

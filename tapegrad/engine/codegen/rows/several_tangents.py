@@ -18,7 +18,7 @@ _SHORT = 4  # elements up to which the inner loop goes along the tangents
 
 
 class Tangents:
-    """How many there are, and the bytes from one to the next: one, where the frame does not say."""
+    """Number of tangents, and the bytes from one to the next; one tangent if the frame does not say."""
 
     def __init__(self, body: Body) -> None:
         given = pointer_word(frame_of(body), PARAMS)
@@ -30,12 +30,12 @@ class Tangents:
         return word(self._words, 0)
 
     def step(self, operand: int) -> Value:
-        """Of operand 0, 1, 2 or, as operand 3, of the result."""
+        """Return the step of operand 0, 1 or 2, or of the result, operand 3."""
         return word(self._words, 1 + operand)
 
 
 def total_of(terms: list[Value]) -> Value:
-    """The sum, from the first to the last."""
+    """Add terms from the first to the last."""
     total, *others = terms
     for term in others:
         total = total + term
@@ -43,7 +43,7 @@ def total_of(terms: list[Value]) -> Value:
 
 
 def several(case: Case, wanted: list[int], name: str) -> Body:
-    """The kernel for several tangents."""
+    """Return the functions of the kernel for several tangents."""
     body = case.begin(name)
     cut = {j: Stages(f"t{j}_") for j in wanted}
     nodes = {j: cut[j].cut(parse(case.op.partials[j])) for j in wanted}
@@ -61,7 +61,7 @@ def several(case: Case, wanted: list[int], name: str) -> Body:
 
 
 def _if_given(line: Line, other: Value) -> Line:
-    """A line that may be absent; what is read in its place is not used."""
+    """Return a line that may be absent; elements read in its place are not used."""
     body, absent = line.base.body, is_null(line.base)
     return Line(
         body.either(absent, other, line.base),
@@ -153,7 +153,7 @@ def _apply(
 
 
 def _total_of_products(pairs: list[tuple[Value, Value]]) -> Value:
-    """The sum of products, in which zero times anything is zero: with care only where it is NaN without."""
+    """Add products in which zero times anything is zero; they are masked only where the plain sum is NaN."""
     body = pairs[0][0].body
     plain = total_of([x * y for x, y in pairs])
     return body.unless(

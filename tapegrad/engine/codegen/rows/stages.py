@@ -26,14 +26,14 @@ class Called:
 
 @dataclass
 class Stages(ast.NodeTransformer):
-    """What is to be done before the last loop over a block, in order."""
+    """Stages of a block before its last loop, in order."""
 
     prefix: str = "t"
     steps: list[Computed | Called] = field(default_factory=list)
     _found: dict[str, str] = field(default_factory=dict)
 
     def cut(self, node: ast.expr) -> ast.expr:
-        """The expression with temporaries in place of library calls."""
+        """Replace the library calls in an expression by temporaries."""
         result = self.visit(copy.deepcopy(node))
         assert isinstance(result, ast.expr)
         return result

@@ -18,7 +18,7 @@ from tapegrad.engine.kernels.language.frame import X_BAR
 
 
 def tangent(case: Case) -> list[Body]:
-    """All functions of the kernel."""
+    """Return all functions of the kernel."""
     wanted = [j for j in case.op.differentiable_operands if case.op.partials[j] != "0"]
     name = case.symbol("tangent")
     sets = [c for size in range(1, len(wanted) + 1) for c in itertools.combinations(wanted, size)]
@@ -34,7 +34,7 @@ def _part(name: str, chosen: tuple[int, ...]) -> str:
 
 
 def _dispatch(case: Case, name: str, sets: list[tuple[int, ...]]) -> Body:
-    """The kernel that looks what has a tangent, and of how many."""
+    """Return the kernel that dispatches on the operands that have a tangent, and on the number of tangents."""
     body = case.begin(name)
     tangents = Tangents(body)
     wanted = sorted({j for chosen in sets for j in chosen})

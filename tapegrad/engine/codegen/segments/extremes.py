@@ -28,7 +28,7 @@ class Joining(NamedTuple):
     join: Callable[[Value, Value], Value]
 
     def of_lanes(self, value: Value) -> Value:
-        """What all lanes become."""
+        """Combine all lanes into one element."""
         while value.type.lanes > 1:
             value = self.join(*halves(value))
         return value.body.emit(Type(value.type.element), f"extractelement {value}, i32 0")
@@ -50,14 +50,14 @@ JOININGS = {
 
 
 def ties_of(x: Value, extreme: Value) -> Value:
-    """One where an element is the extreme of its line, zero elsewhere."""
+    """Return one for elements that are the extreme of their line, else zero."""
     one = x.like(1.0)
     rarely = extreme.body.any(_differ(extreme, extreme))
     return x.body.unless(rarely, select(x.equal(extreme), one, 0.0), lambda: _where(x, extreme, one))
 
 
 def portion(x: Value, extreme: Value, ties: Value, weight: Value, stored: bool) -> Value:
-    """What is added to the cotangents of elements, or written there, where it is never -0.0.
+    """Return the contribution to the cotangents of elements; where it is written, not added, it is never -0.0.
 
     A weight of zero adds nothing. As a rule a single element is the extreme.
     """
@@ -68,12 +68,12 @@ def portion(x: Value, extreme: Value, ties: Value, weight: Value, stored: bool) 
 
 
 def _differ(x: Value, y: Value) -> Value:
-    """Whether lanes differ, those of the one half or those of the other: in registers as wide as the processor's."""
+    """Return whether any lanes of the first or of the second half differ, in registers of the processor's width."""
     low, high = (a.unequal(b) for a, b in zip(halves(x), halves(y), strict=True))
     return low | high
 
 
 def _where(x: Value, extreme: Value, value: Value) -> Value:
-    """A value where an element is the extreme of its line; where that is NaN, of the elements that are NaN."""
+    """Select a value for elements that are the extreme of their line; if that is NaN, for elements that are NaN."""
     of_nan = select(x.unequal(x), select(extreme.unequal(extreme), value, 0.0), 0.0)
     return select(x.equal(extreme), value, of_nan)

@@ -20,7 +20,7 @@ from tapegrad.engine.kernels.lines.accumulate import BLOCK
 
 
 class _LongVectorIndex(VectorIndex):
-    """One iteration: loop-carried values of the previous one, and those for the next, in order of use.
+    """Iteration of a long segment: loop-carried values of the previous iteration, and those for the next.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ GOES_ON = -1  # of a row that joins elements with those of the rows before it, w
 
 @dataclass(frozen=True)
 class SegmentLine:
-    """Elements side by side, or a single one that is read for every element, and written as a sum.
+    """Line of a segment: adjacent elements, or a single one that is read for every element and written as a sum.
 
     Attributes
     ----------
@@ -77,12 +77,12 @@ class SegmentRow:
 
     @property
     def joining(self) -> str:
-        """How EXTREME and TIES make one of several elements: the name in `extremes`."""
+        """The name in `extremes` of the reduction of EXTREME and TIES."""
         return TIES if self.way == TIES else self.op
 
 
 class Addition(NamedTuple):
-    """What a row adds to: a line, for so many elements as a count of this number says; it may be written instead."""
+    """Contribution of a row to a line of as many elements as a count has; it may be written instead of added."""
 
     number: int
     line: int
@@ -140,7 +140,7 @@ class Segment:
 
     @property
     def additions(self) -> list[Addition]:
-        """What rows add to, in their order."""
+        """Contributions of all rows, in their order."""
         return [
             Addition(row.count, line, bool(row.stored & 1 << j))
             for row in self.rows
@@ -150,7 +150,7 @@ class Segment:
         ]
 
     def sums_up(self, addition: Addition) -> bool:
-        """Whether all elements are added to a single one."""
+        """Return whether all elements are added to a single one."""
         return addition.number >= 0 > self.lines[addition.line].count
 
     @property
@@ -164,7 +164,7 @@ class Segment:
 
     @property
     def addresses(self) -> int:
-        """How many addresses the frame has."""
+        """Number of addresses in the frame."""
         return 1 + max((*(line.address for line in self.lines), *self.sums, *self.joined), default=-1)
 
     @property
@@ -181,9 +181,9 @@ class Segment:
         return bits
 
     def step(self, loop: int) -> int:
-        """The number in the frame of the lines inside that has the step of an outer loop."""
+        """Return the index of the field of an outer loop's step."""
         return COUNTS + len(self.counts) + self.addresses + loop
 
     def extent(self, loop: int) -> int:
-        """The number in the frame of an outer loop's extent; behind it are the steps of all addresses."""
+        """Return the index of the field of an outer loop's extent; the steps of all addresses follow it."""
         return COUNTS + len(self.counts) + self.addresses + loop * (1 + self.addresses)

@@ -9,7 +9,7 @@ from tapegrad.engine.codegen.segments.short_segments import Short
 
 
 def define(segment: Segment, target: Target, symbol: str) -> list[Body]:
-    """The functions of a segment's kernel, itself the last."""
+    """Return the functions of a segment's kernel, which is the last one."""
     if not segment.loops:
         return [_of_lines(segment, target, f'define i64 @"{symbol}"')]
     inner = f'@"{symbol}.lines"'
@@ -20,7 +20,7 @@ def define(segment: Segment, target: Target, symbol: str) -> list[Body]:
 
 
 def _of_lines(segment: Segment, target: Target, head: str) -> Body:
-    """The function that goes through one line of each."""
+    """Return the function for one line of each operand."""
     body = Body(target, f"{head}(ptr %frame, ptr %loops)")
     (Short if segment.is_short else Long)(body, segment).emit()
     body.do("ret i64 0")

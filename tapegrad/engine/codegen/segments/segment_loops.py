@@ -9,7 +9,7 @@ from tapegrad.engine.kernels.language.segment_frame import COUNTS, START, STOP, 
 
 
 def around(segment: Segment, target: Target, symbol: str, inner: str) -> Body:
-    """The function with the loops around function `inner`, which takes a frame without them."""
+    """Return the function with the loops around function `inner`, which takes a frame without loops."""
     body = Body(target, f'define i64 @"{symbol}"(ptr %frame, ptr %loops)')
     frame, first = body.named(POINTER, "%frame"), COUNTS + len(segment.counts)
     local = body.on_stack(f"[{word_of(segment.step(segment.loops))} x i64]")
@@ -22,7 +22,7 @@ def around(segment: Segment, target: Target, symbol: str, inner: str) -> Body:
 
 
 def _lines_of(segment: Segment, frame: Value) -> list[Value]:
-    """What the frame of the function inside begins with: as that of the segment, or with all elements of the lines."""
+    """Store the start of the inner function's frame: that of the segment's, or all elements of the lines."""
     words = [word(frame, word_of(number)) for number in range(COUNTS + len(segment.counts))]
     if segment.by_steps:
         words[TURNS] = words[STOP] = words[COUNTS]
@@ -31,7 +31,7 @@ def _lines_of(segment: Segment, frame: Value) -> list[Value]:
 
 
 class _Loops:
-    """What the loops have in common: the frame, and the one that the function inside is given."""
+    """Shared state of the loops: the segment's frame, and that of the inner function."""
 
     def __init__(self, body: Body, segment: Segment, frame: Value, local: Value, inner: str) -> None:
         self.body, self.segment, self.frame, self.local, self.inner = body, segment, frame, local, inner

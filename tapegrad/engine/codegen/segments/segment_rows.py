@@ -46,7 +46,7 @@ class SegmentLines(Protocol):
     """The lines of a segment at one place of its iteration space."""
 
     def read(self, line: int) -> Value:
-        """The elements of a line; truth values of bytes."""
+        """Return the elements of a line; bytes become masks."""
 
     def write(self, line: int, value: Value) -> None:
         """Let a line have other elements."""
@@ -71,13 +71,13 @@ def op_of(name: str) -> Op:
 
 
 def texts(op: Op, way: str) -> list[str]:
-    """The texts of the table that a row of this op evaluates."""
+    """Return the texts of the table that a row of this op evaluates."""
     return [primal_of(op)] if way == FORWARD else [op.partials[j] for j in op.differentiable_operands]
 
 
 @functools.cache
 def is_emitted(op: Op, way: str) -> bool:
-    """Whether all that a row computes is instructions and mathematics of ours."""
+    """Return whether all that a row computes is instructions and mathematics of ours."""
     return not any(is_library_call(node) for text in texts(op, way) for node in ast.walk(parse(text)))
 
 
@@ -87,7 +87,7 @@ def _primals(text: str) -> frozenset[str]:
 
 
 def primals_read(op: Op, way: str, wanted: Sequence[int]) -> list[int]:
-    """The primals that a row reads, 3 for the result; `wanted` are the operands with a cotangent or a tangent."""
+    """Return the primals that a row reads, 3 for the result; `wanted` are the operands with cotangents or tangents."""
     return _primals_read(op.name, way, tuple(wanted))
 
 
@@ -100,13 +100,13 @@ def _primals_read(name: str, way: str, wanted: tuple[int, ...]) -> list[int]:
 
 
 def joins_sine_and_cosine(segment: Segment) -> bool:
-    """Whether sines and cosines are both needed, so that one call is to give both."""
+    """Return whether sine and cosine are both needed, so that one call is to give both."""
     return {"sin", "cos"} <= {name for row in segment.rows for name in _functions(row.op, row.way)}
 
 
 @functools.cache
 def _functions(op: str, way: str) -> frozenset[str]:
-    """The functions that a row calls."""
+    """Return the functions that a row calls."""
     if way in _FIXED:
         return _FIXED[way]
     return frozenset(name for text in texts(op_of(op), way) for name in functions_in(parse(text)))
@@ -119,7 +119,7 @@ def cost_of_element(segment: Segment) -> float:
 
 
 def tainted(segment: Segment) -> set[int]:
-    """The lines in which a product of zero and inf can show: those of derivatives, and what is computed from them."""
+    """Return the lines in which a product of zero and inf can show: derivatives, and values computed from them."""
     found: set[int] = set()
     whole = {line: region.whole for region in segment.regions for line, _ in region.shifts}
     for row in segment.rows:
@@ -163,7 +163,7 @@ class Rows:
         lines.write(row.primals[3], value)
 
     def _wanted(self, row: SegmentRow) -> Sequence[int]:
-        """The operands that have a cotangent, or a tangent."""
+        """Return the operands that have a cotangent or a tangent."""
         return [j for j in op_of(row.op).differentiable_operands if row.duals[j] >= 0]
 
     def reverse(self, row: SegmentRow, lines: SegmentLines) -> None:

@@ -25,7 +25,7 @@ class _ShortVectorIndex(VectorIndex):
 
 
 class Short(SegmentForm):
-    """Each line is one vector; the result of a sum can be used by the rows that follow.
+    """Form of short segments: each line is one vector, and rows can use the result of a sum before them.
 
     Rows are gone through hastily, and once more with care if a result is NaN.
     """

@@ -28,7 +28,7 @@ def nans_of(values: Iterable[Value]) -> Iterator[Value]:
 
 
 def telling(values: Iterable[Value]) -> list[Value]:
-    """The values that the others lead to: where one of the others is NaN, so is one of them, in the same lane."""
+    """Return the sinks among values: if one of the others is NaN, a sink is NaN in the same lane."""
     found = {value.text: value for value in values}
     passed: set[str] = set()
     waiting = [term for value in found.values() for term in value.body.terms(value)]
@@ -49,7 +49,7 @@ def lanes(target: Target) -> int:
 
 
 class SegmentForm:
-    """What both forms have in common."""
+    """Base of the short and the long form of segments."""
 
     def __init__(self, body: Body, segment: Segment) -> None:
         self.body, self.segment = body, segment
@@ -73,14 +73,14 @@ class SegmentForm:
         return pointer_word(self.frame, word_of(COUNTS + len(self.segment.counts) + number))
 
     def joined(self, row: SegmentRow, value: Value, before: Callable[[], Value]) -> Value:
-        """A value joined with what a row has joined `before`, if something came before."""
+        """Combine a value with that of the row's earlier elements, if there are any."""
         first = self._is_first(row)
         if first is None:
             return value
         return self.body.either(first, value, JOININGS[row.joining].join(before(), value))
 
     def _is_first(self, row: SegmentRow) -> Value | None:
-        """Whether nothing came before for a row to join elements with; `None` if that is always so."""
+        """Return whether a row has no earlier elements to combine with; `None` if that is always so."""
         if row.along == GOES_ON:
             return self.body.constant(Type("i1"), False)
         first = None
@@ -91,7 +91,7 @@ class SegmentForm:
         return first
 
     def single(self, line: int) -> Value:
-        """The element of a single line in memory, in every lane."""
+        """Load the element of a single line into every lane."""
         type_ = self.type_of(line)
         value = self.body.splat(load(self.address(line), Type(type_.element)), self.lanes)
         return value.unequal(0) if type_.element == "i8" else value
@@ -179,7 +179,7 @@ class VectorIndex:
             self.to_look_at.append(value if mask is None else select(mask, value, 0.0))
 
     def previous(self, value: Value) -> Value:
-        """What the contribution `value` was one turn before; nothing, which is -0.0, in the first one."""
+        """Return the contribution `value` of the previous iteration; in the first one the identity, -0.0."""
         raise NotImplementedError
 
     def _contribute(self, line: int, value: Value, count: int, stored: bool) -> None:
@@ -216,11 +216,11 @@ class VectorIndex:
         return value.unequal(0) if type_.element == "i8" else value
 
     def results(self) -> dict[int, Value]:
-        """What is kept of lines."""
+        """Return the reductions over lines."""
         return {line: self.read(line) for line in self.segment.kept}
 
     def has_nan(self, tainted: Collection[int]) -> Value | None:
-        """Whether a result that is computed hastily is NaN; `None` where there is none."""
+        """Return whether an unmasked result is NaN; `None` if there is none."""
         values = list(self.to_look_at)
         for line, value in self.results().items():
             if line in tainted:

@@ -38,7 +38,7 @@ class Announcer:
         self._quiet = True
 
     def expect(self, names: Iterable[Name]) -> None:
-        """These functions will be needed: those that are not in the cache are counted from now on."""
+        """Announce functions that will be needed; those that are not in the cache are counted from now on."""
         self._expected |= {name for name in names if name not in self._compiled and not cache.holds(*name)}
 
     @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Where compiled code is kept between processes.
+"""The cache folder of compiled code, shared by the processes of a user.
 
 Numba's own disk cache keys a function by its source file and bytecode. It does not notice a change in another
 file that the function calls, nor one in the compiler flags. Here every function is kept in a folder named by a
@@ -47,7 +47,7 @@ _UNUSED_AFTER = 60 * 24 * 3600.0  # seconds until a folder of another version is
 
 
 def _sources() -> list[Path]:
-    """Every source file whose text can change compiled code."""
+    """Return the source files whose text can change compiled code."""
     files = [file for name in _COMPILED for file in sorted((sources.PACKAGE / name).rglob("*.py"))]
     return [*files, sources.PACKAGE / _CONSTANTS]
 
@@ -62,7 +62,7 @@ def digest() -> str:
 
 
 def root() -> Path:
-    """The folder that holds the caches of all versions: ``TAPEGRAD_CACHE_DIR`` or the user's cache folder."""
+    """Return the folder of the caches of all versions: ``TAPEGRAD_CACHE_DIR`` or the user's cache folder."""
     chosen = os.environ.get("TAPEGRAD_CACHE_DIR")
     if chosen:
         return Path(chosen).absolute()  # of the process's first folder, which it may leave
@@ -76,7 +76,7 @@ def root() -> Path:
 
 
 def folder() -> Path | None:
-    """The cache folder of this version, made if need be; ``None`` where there is none. It may be read-only.
+    """Return the cache folder of this version, made if need be, perhaps read-only; ``None`` if it cannot be made.
 
     What lies in it is executed, so it is made for its owner alone, and is not used if somebody else may write to it;
     nor is it if the sources that it is named by have changed since the import.
@@ -118,7 +118,7 @@ def make_folder(path: Path) -> None:
 
 
 def intended() -> str:
-    """Where the cache folder should be, for messages."""
+    """Return the path of the cache folder for messages, whether it exists or not."""
     try:
         return str(root())
     except RuntimeError:
@@ -126,7 +126,7 @@ def intended() -> str:
 
 
 def writable() -> bool:
-    """Whether something can be kept in the cache folder."""
+    """Return whether files can be written to the cache folder."""
     path = folder()
     try:
         if path is not None:
@@ -147,7 +147,7 @@ def _remove_unused(parent: Path, keep: Path) -> None:
 
 
 class Complaints:
-    """What is wrong with the cache folder is said when it is first noticed, and nothing after that."""
+    """Reports of faults of the cache folder, each made once, when it is first noticed."""
 
     def __init__(self) -> None:
         self.made = False
@@ -182,7 +182,7 @@ def _digest_above(package: str) -> str:
 
 
 def _file(module: str, function: str) -> Path | None:
-    """The file in which a function's compiled code is kept."""
+    """Return the file of a function's compiled code."""
     above = _digest_above(module.rpartition(".")[0])
     path = folder()
     name = f"{module.partition('.')[2]}.{function}.{above}{_python_and_processor()}.nbc"
@@ -250,7 +250,7 @@ class _Cache(NullCache):
 
 
 def _rebuilt(target_context: Any, parts: Any) -> CompileResult:
-    """A function as Numba has it, without all that Numba would need to compile one: that takes as long as importing it.
+    """Rebuild a function of Numba's without the parts for compiling one, which take as long as importing it.
 
     Machine code refers to nothing of that but Numba's runtime, in functions that return arrays.
     """
@@ -259,7 +259,7 @@ def _rebuilt(target_context: Any, parts: Any) -> CompileResult:
 
 
 def cache_of(function: Callable[..., Any]) -> Any:
-    """The cache that a compiled function reads and writes."""
+    """Return the cache that a compiled function reads and writes."""
     return _Cache(function)
 
 
@@ -275,7 +275,7 @@ def read(file: Path) -> tuple[Any, ...] | None:
 
 
 def kept(name: str, make: Callable[[], bytes]) -> bytes:
-    """What a file of the cache folder holds, or what is made now, and kept if it can be."""
+    """Return the contents of a file of the cache folder, or those made now, which are kept if possible."""
     path = folder()
     file = None if path is None else path / name
     found = None if file is None else read(file)
@@ -289,7 +289,7 @@ def kept(name: str, make: Callable[[], bytes]) -> bytes:
 
 
 def holds(module: str, function: str) -> bool:
-    """Whether the cache folder holds a compiled function."""
+    """Return whether the cache folder holds a compiled function."""
     file = _file(module, function)
     return file is not None and cache_files.is_there(file)
 
@@ -311,7 +311,7 @@ def share(name: str, library: Any) -> None:
 
 
 def has_shared(name: str) -> bool:
-    """Whether machine code can call a function of this name, by now.
+    """Return whether machine code can call a function of this name already.
 
     Where its file is missing or damaged, who calls it is compiled anew, and this with it.
     """

@@ -25,7 +25,7 @@ def write(path: Path, parts: Any) -> None:
 
 
 def read(path: Path) -> tuple[Any, ...] | None:
-    """What `write` has written, `None` if there is no such file.
+    """Read the contents that `write` has written; `None` if there is no such file.
 
     Raises
     ------

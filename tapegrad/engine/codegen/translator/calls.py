@@ -108,7 +108,7 @@ class CallTranslator(ExpressionTranslator):
         return values.of_words(kind, (self.builder.extract_value(returned, k) for k in range(count)))
 
     def _part_for(self, function: Any, given: list[Any]) -> tuple[list[Any], tuple[str, Any, Any]]:
-        """The part for some arguments, and these as it takes them: numbers stay known where it cannot do without."""
+        """Return the part for some arguments, and those it takes; known numbers stay known only if it needs them."""
         arguments = [self._widened(value) for value in given]
         try:
             return arguments, self._part(function, self._kinds_of(arguments))
@@ -125,7 +125,7 @@ class CallTranslator(ExpressionTranslator):
         return tuple(each if isinstance(each, Constant) else kind_of(each) for each in arguments)
 
     def _widened(self, value: Any) -> Any:
-        """An argument: bits are words in it, so that a function is translated once for both.
+        """Widen a bit to an integer, so that a function is translated once for both.
 
         Tables and functions stay known.
         """
@@ -181,7 +181,7 @@ class CallTranslator(ExpressionTranslator):
         return self._convert(function, given[0])
 
     def _extreme(self, function: Any, one: Any, other: Any) -> Any:
-        """The smaller or larger of two numbers."""
+        """Emit the smaller or larger of two numbers."""
         kind = common(one.type, other.type)
         if kind in (I1, U8, I32):
             raise NotPlainError("the smaller one of bits")
@@ -198,14 +198,14 @@ class CallTranslator(ExpressionTranslator):
         return self.builder.select(negative, self.builder.neg(number), number)
 
     def _of_c(self, name: str, numbers: list[Any]) -> Any:
-        """One of the C library's functions."""
+        """Call one of the C library's functions."""
         if any(number.type != F64 for number in numbers):
             raise NotPlainError(f"{name} of what is no float64")
         kind = ir.FunctionType(F64, [F64] * len(numbers))
         return self.builder.call(self._declared(name, kind), numbers)
 
     def _of_float(self, name: str, number: Any) -> Any:
-        """One of LLVM's own functions."""
+        """Call one of LLVM's own functions."""
         if number.type not in (F64, F32):
             raise NotPlainError(f"{name} of an integer")
         return self.builder.call(
@@ -213,7 +213,7 @@ class CallTranslator(ExpressionTranslator):
         )
 
     def _convert(self, function: Any, value: Any) -> Any:
-        """A number as another type, by the type's name."""
+        """Convert a number to another type, given the type's name."""
         if isinstance(function, python_types.FunctionType):
             raise NotPlainError(f"a call of {function}")
         if isinstance(value, Constant) and isinstance(function, type) and issubclass(function, np.number):

@@ -1,4 +1,4 @@
-"""How functions are compiled: entry points for Python, helpers, and kernels called by address."""
+"""Compilation of entry points for Python, of helpers, and of kernels called by address."""
 
 import functools
 import inspect
@@ -51,7 +51,7 @@ EVERY_COMPUTATION, EVERY_RECORDING = "computation", "recording"
 
 @functools.cache
 def expect_group(group: str) -> None:
-    """All entry points of a group will be needed."""
+    """Announce that all entry points of a group will be needed."""
     if group:
         with compiling:
             announcer.expect(_GROUPS[group])
@@ -181,7 +181,7 @@ def _helper(function: Callable[..., Any], compiler: type[PlainPartCompiler]) -> 
 
 
 def _widened(arg: Any) -> Any:
-    """The type that a helper takes for an argument of type `arg`."""
+    """Return the type that a helper takes for an argument of type `arg`."""
     plain = types.unliteral(arg)
     return types.int64 if isinstance(plain, types.Integer | types.Boolean) else plain
 
@@ -204,7 +204,7 @@ def compile_kernel(function: Callable[..., Any]) -> int:
 
 
 def compile_call(function: Callable[..., Any]) -> CFunc:
-    """A kernel made at run time for a user's functions, which no cache knows; its user keeps it alive."""
+    """Compile a kernel for a user's functions at run time; it is not cached, and its user keeps it alive."""
     signature = types.int64(types.int64, types.int64)
     options = {"nopython": True, "error_model": "numpy"}
     compiled = CFunc(function, (signature.args, signature.return_type), locals={}, options=options)

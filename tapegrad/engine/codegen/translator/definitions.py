@@ -20,7 +20,7 @@ _FUTURE = functools.reduce(
 
 
 def definition(function: Any) -> ast.FunctionDef | None:
-    """Return the syntax tree of a Python function; `None` if no text is found, or one that means something else.
+    """Return the syntax tree of a Python function; `None` if no text is found, or if the text means another function.
 
     The caller must not change the tree.
     """

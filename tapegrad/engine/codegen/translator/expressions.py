@@ -60,24 +60,24 @@ class ExpressionTranslator:
         self._outside |= {name: cell.cell_contents for name, cell in cells}
 
     def read(self, name: str) -> Any:
-        """The value of a variable; `Constant` where it is one of the module's."""
+        """Read a variable; `Constant` if it is one of the module's."""
         if name not in self._outside:
             raise NotPlainError(f"the name {name}")
         return Constant(self._outside[name])
 
     def value(self, node: ast.AST) -> Any:
-        """The value of an expression, of which there are calls as well (`calls`)."""
+        """Emit an expression; `calls` adds calls."""
         method = getattr(self, f"_on_{type(node).__name__.lower()}", None)
         if method is None:
             raise NotPlainError(type(node).__name__)
         return method(node)
 
     def number(self, node: ast.AST) -> Any:
-        """The value of an expression that is one number."""
+        """Emit an expression that is one number."""
         return self._as_number(self.value(node))
 
     def truth(self, node: ast.AST) -> Any:
-        """Whether an expression is true, as a bit."""
+        """Emit the truth of an expression, as a bit."""
         if isinstance(node, ast.BoolOp):
             return self._short_circuit(node, self.truth)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -130,7 +130,7 @@ class ExpressionTranslator:
         return self._chosen([materialized(item) for item in value.items], self._as_number(index))
 
     def _chosen(self, items: list[Any], index: Any) -> Any:
-        """The item with a number that is found out at run time; they are of one kind."""
+        """Select the item with a number that is known at run time only; all items are of one kind."""
         if len({str(kind_of(item)) for item in items}) != 1 or not isinstance(items[0], ir.Value):
             raise NotPlainError("an item of a kind that depends on its number")
         found = items[0]
@@ -164,7 +164,7 @@ class ExpressionTranslator:
         return self.operate(ast.Mult, number, number)
 
     def operate(self, op: Any, one: Any, other: Any) -> Any:
-        """An operation on two numbers."""
+        """Emit an operation on two numbers."""
         if isinstance(one.type, ir.VectorType):
             return self._operate_on_vectors(op, one, other)
         kind = common(one.type, other.type)
@@ -183,7 +183,7 @@ class ExpressionTranslator:
         return getattr(self.builder, _INTEGERS[op])(one, other)
 
     def _operate_on_vectors(self, op: Any, one: Any, other: Any) -> Any:
-        """An operation in each lane: arithmetic of numbers, choices of masks."""
+        """Emit an operation in each lane: arithmetic of numbers, choices of masks."""
         is_float = one.type.element in (F64, F32)
         known = _FLOATS if is_float else {op: _INTEGERS[op] for op in _BITS}
         if one.type != other.type or op not in known:
@@ -255,7 +255,7 @@ class ExpressionTranslator:
         return self._short_circuit(node, self.number)
 
     def _short_circuit(self, node: ast.BoolOp, evaluate: Callable[[ast.AST], Any]) -> Any:
-        """The first value that decides: it is read where nothing before it has decided."""
+        """Emit the first value that decides; it is computed only if no value before it has decided."""
         is_and = isinstance(node.op, ast.And)
         ways: list[tuple[Any, Any, Any]] = []
         for k, operand in enumerate(node.values):
@@ -269,7 +269,7 @@ class ExpressionTranslator:
         return self._join(ways, is_and)
 
     def _join(self, ways: list[tuple[Any, Any, Any]], is_and: bool = True) -> Any:
-        """The value of the way that was gone: where each ends, and what it goes on to if it is not the last."""
+        """Emit the phi of the values of all branches, given where each ends and where all but the last continue."""
         kind = kind_of(ways[0][0])
         for found, _, _ in ways[1:]:
             kind = common(kind, kind_of(found))

@@ -26,7 +26,7 @@ _LARGE = 130  # instructions of a part that is not inlined where large parts are
 
 
 class CompileOptions(NamedTuple):
-    """How a function is compiled.
+    """Options for compiling a function.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ _begun: set[Any] = set()
 
 
 def part(function: Any, kinds: tuple[Any, ...], how: CompileOptions = _AS_IT_IS) -> FunctionIR:
-    """The part for a Python function and the kinds of its arguments; tables among them are `Constant`.
+    """Return the part for a Python function and the kinds of its arguments; tables among them are `Constant`.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def part(function: Any, kinds: tuple[Any, ...], how: CompileOptions = _AS_IT_IS)
 
 
 def _spelled(kinds: tuple[Any, ...]) -> str:
-    """A short text for the kinds of arguments that is the same in each process."""
+    """Spell the kinds of arguments as a short text that is the same in each process."""
 
     def spelled(kind: Any) -> str:
         if isinstance(kind, values.RecordType):
@@ -150,7 +150,7 @@ def _is_declaration(value: Any) -> bool:
 
 
 def _write(statements: Statements, name: str, given: dict[str, Any], kinds: TypeEnvironment) -> ir.Module:
-    """A module with the function, for what is known of its kinds."""
+    """Write a module with the function, specialised to the kinds of its arguments."""
     module = ir.Module()
     words = [
         type_ for kind in given.values() if not isinstance(kind, Constant) for type_ in values.words_of(kind)
@@ -170,7 +170,7 @@ def _returned(kind: Any) -> ir.Type:
 
 
 def _how(dispatcher: Any) -> CompileOptions:
-    """How a function of Numba's is compiled."""
+    """Return the options with which a function of Numba's is compiled."""
     kind, options = dispatcher._compiler.pipeline_class, dispatcher._compiler.targetoptions
     is_inlined = options.get("inline") == "always"
     flags = options.get("fastmath", ())
@@ -183,7 +183,7 @@ def _how(dispatcher: Any) -> CompileOptions:
 
 
 class Text(NamedTuple):
-    """All that belongs to a part.
+    """Text and data of a part.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ class RetryTyping(Exception):
 
 
 class TypeEnvironment:
-    """What is known of a function's variables and result before it is translated, and found out while it is.
+    """Kinds of a function's variables and of its result: known before it is translated, or found while it is.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class TypeEnvironment:
         self.returns = False
 
     def note(self, name: str, kind: Any) -> Any:
-        """The kind of a variable that is given a value of this kind."""
+        """Note that a variable is given a value of this kind."""
         known = self.variables.setdefault(name, kind)
         if known != kind:
             self.variables[name] = common(known, kind)
@@ -51,7 +51,7 @@ class TypeEnvironment:
         return known
 
     def note_result(self, kind: Any) -> Any:
-        """The kind of the result, of which one is of this kind."""
+        """Note that a result is of this kind."""
         if not self.returns:
             self.returns, self.result = True, kind
         elif self.result != kind:
@@ -104,7 +104,7 @@ class Statements(CallTranslator):
         self.builder.branch(start)
 
     def block(self, statements: list[ast.stmt]) -> None:
-        """Statements one after the other, up to one that leaves."""
+        """Emit statements up to the first that leaves the block."""
         for statement in statements:
             if self.builder.block.is_terminated:
                 return
@@ -116,7 +116,7 @@ class Statements(CallTranslator):
     # --- variables ---------------------------------------------------------------------------------------------
 
     def read(self, name: str) -> Any:
-        """The value of a variable."""
+        """Read a variable."""
         if name in self._known:
             return self._known[name]
         if name not in self._local:
@@ -209,7 +209,7 @@ class Statements(CallTranslator):
         self._continue_in(after)
 
     def _loop_over(self, block: Any, body: list[ast.stmt], again: Any, after: Any) -> None:
-        """The body of a loop, in a block; its end is left open."""
+        """Emit the body of a loop in a block, whose end is left open."""
         self.builder.position_at_end(block)
         self._loops.append((again, after))
         self.block(body)
@@ -256,7 +256,7 @@ class Statements(CallTranslator):
         return cast(self.builder, self.number(limits[2]), I64) if len(limits) == 3 else I64(1)
 
     def _goes_on(self, k: Any, stop: Any, step: Any) -> Any:
-        """Whether a number of a range is before its end."""
+        """Emit whether a number of a range is before its end."""
         ascends = self.builder.icmp_signed("<", k, stop)
         if isinstance(step, ir.Constant) and step.constant > 0:
             return ascends
@@ -264,7 +264,7 @@ class Statements(CallTranslator):
         return self.builder.select(self.builder.icmp_signed(">", step, I64(0)), ascends, descends)
 
     def _for_items(self, node: ast.For, items: Any) -> None:
-        """A loop over the items of a tuple, of which there are few: its body is written for each."""
+        """Unroll a loop over the items of a tuple, of which there are few."""
         if not isinstance(items, Record):
             raise NotPlainError("a loop over what is no tuple")
         after = self.builder.append_basic_block()

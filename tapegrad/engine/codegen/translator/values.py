@@ -1,4 +1,4 @@
-"""What an expression of a plain function is: a number, several of them, or something known while it is translated."""
+"""Values of a plain function's expressions: one number, several numbers, or a value known while it is translated."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -51,14 +51,14 @@ class RecordType(NamedTuple):
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is one number, known or not."""
+    """Return whether a value is one number, known or not."""
     if isinstance(value, Constant):
         return isinstance(value.object, int | float | np.integer | np.floating)
     return isinstance(value, ir.Value)
 
 
 def materialized(value: Any) -> Any:
-    """The value with LLVM's constants in place of numbers that are known; tuples that are known are records."""
+    """Emit the numbers of a value that are known; tuples that are known become records."""
     if isinstance(value, Record):
         return Record(value.make, tuple(map(materialized, value.items)))
     if not isinstance(value, Constant):
@@ -74,14 +74,14 @@ def materialized(value: Any) -> Any:
 
 
 def kind_of(value: Any) -> Any:
-    """The kind of a settled value."""
+    """Return the kind of a materialized value."""
     if isinstance(value, Record):
         return RecordType(value.make, tuple(map(kind_of, value.items)))
     return None if value is None else value.type
 
 
 def common(one: Any, other: Any) -> Any:
-    """The kind that values of both kinds can be."""
+    """Return the kind that values of both kinds can have."""
     if one == other:
         return one
     if isinstance(one, RecordType) and isinstance(other, RecordType) and len(one.items) == len(other.items):
@@ -93,7 +93,7 @@ def common(one: Any, other: Any) -> Any:
 
 
 def cast(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
-    """A settled value as another kind that is `common` to it and others."""
+    """Cast a materialized value to another kind that is `common` to it and others."""
     if isinstance(value, Record):
         if not isinstance(kind, RecordType) or len(kind.items) != len(value.items):
             raise NotPlainError("a tuple in place of another")
@@ -117,7 +117,7 @@ def cast(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
 
 
 def words_of(whole: Any) -> Iterator[Any]:
-    """The numbers in a settled value, or their types in a kind; those of tuples in it one after the other."""
+    """Flatten a materialized value to its numbers, or a kind to their types, nested tuples included."""
     if isinstance(whole, Record | RecordType):
         for item in whole.items:
             yield from words_of(item)
@@ -126,7 +126,7 @@ def words_of(whole: Any) -> Iterator[Any]:
 
 
 def of_words(kind: Any, words: Iterator[Any]) -> Any:
-    """The value of this kind that has these numbers."""
+    """Build the value of this kind from its numbers."""
     if isinstance(kind, RecordType):
         return Record(kind.make, tuple(of_words(item, words) for item in kind.items))
     return next(words)
@@ -164,7 +164,7 @@ def numba_type(value: Any, literal: bool = False) -> Any:
 
 
 def as_numba_has_it(builder: ir.IRBuilder, value: Any, wanted: Any) -> Any:
-    """A value as a function takes it whose argument is of one of Numba's types."""
+    """Convert a value to the form in which a function takes an argument of one of Numba's types."""
     if isinstance(wanted, types.BaseTuple):
         items = materialized(value).items
         pairs = zip(items, wanted.types, strict=True)
@@ -190,7 +190,7 @@ def as_numba_has_it(builder: ir.IRBuilder, value: Any, wanted: Any) -> Any:
 
 
 def from_numba(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
-    """What a function has returned whose result is of one of Numba's types."""
+    """Convert the result of a function, which is of one of Numba's types, to a value."""
     if kind in (types.void, types.none):
         return None
     if isinstance(kind, types.NamedUniTuple) and kind.dtype == types.int64:

@@ -35,7 +35,7 @@ class Translated(NamedTuple):
 def translated(
     function: Any, arguments: tuple[Any, ...], uid: int, returned: Any = None
 ) -> Translated | None:
-    """A function of numbers.
+    """Translate a function of numbers.
 
     `None` where Numba must compile it. `returned` is the type of the result of a C function.
     """
@@ -80,7 +80,7 @@ def _description(function: Any, arguments: tuple[Any, ...], result: Any, uid: in
 
 
 def _way_in(whole: FunctionIR, described: Any) -> ir.Module:
-    """A module with ``int32 function(result, exception, arguments...)``, which returns 0."""
+    """Write the entry wrapper ``int32 function(result, exception, arguments...)``, which returns 0."""
     place = I64.as_pointer()
     kind = ir.FunctionType(I32, [place, place, *whole.type.args])
     builder, function = _begun(whole, described, kind, described.mangled_name)
@@ -92,7 +92,7 @@ def _way_in(whole: FunctionIR, described: Any) -> ir.Module:
 
 
 def _way_in_of_c(whole: FunctionIR, described: Any) -> ir.Module:
-    """A module with ``int64 function(arguments...)``."""
+    """Write the entry wrapper ``int64 function(arguments...)``."""
     kind = ir.FunctionType(I64, whole.type.args)
     builder, function = _begun(whole, described, kind, described.llvm_cfunc_wrapper_name)
     returned = builder.call(function.module.get_global(whole.name), function.args)
@@ -103,7 +103,7 @@ def _way_in_of_c(whole: FunctionIR, described: Any) -> ir.Module:
 def _begun(
     whole: FunctionIR, described: Any, kind: ir.FunctionType, name: str
 ) -> tuple[ir.IRBuilder, ir.Function]:
-    """A builder at the start of a function, in a module where the whole is declared."""
+    """Return a builder at the start of a function, in a module that declares the whole."""
     module = ir.Module(described.mangled_name)
     module.triple = cpu_target.target_context.codegen()._llvm_module.triple
     cpu_target.target_context.declare_env_global(module, described.env_name)
@@ -113,14 +113,14 @@ def _begun(
 
 
 def _without(module: ir.Module, whole: FunctionIR) -> ir.Module:
-    """The module without the declaration of the whole, which is defined beside it."""
+    """Remove the declaration of the whole from a module, which is defined beside it."""
     del module.globals[whole.name]
     return module
 
 
 @functools.cache
 def _loop(name: str, text: str) -> Any:
-    """The library of a loop, optimised in full."""
+    """Return the library of a loop, optimised in full."""
     library = LoopPartCompiler.library(cpu_target.target_context.codegen(), name)
     library.add_llvm_module(binding.parse_assembly(text))
     library.finalize()
@@ -213,8 +213,8 @@ class _Direct:
 
 
 class DirectCompiler(_Direct, PlainWholeCompiler):
-    """For functions that Python calls."""
+    """Compiler of functions that Python calls."""
 
 
 class DirectKernelCompiler(_Direct, WholeCompiler):
-    """For kernels, which are optimised in full."""
+    """Compiler of kernels, which are optimised in full."""

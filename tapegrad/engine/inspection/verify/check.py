@@ -56,7 +56,7 @@ _MOST_FORMS = 100_000
 
 
 class _Switch:
-    """Whether every tape is checked before it is swept or made into a program."""
+    """Switch of the checks of every tape before it is swept or made into a program."""
 
     def __init__(self) -> None:
         self._on = os.environ.get("TAPEGRAD_CHECK", "0") not in ("", "0")
@@ -174,7 +174,7 @@ def _check_forms(t: TapeView, what: str) -> None:
 
 
 def _form(t: TapeView, i: int) -> Hashable:
-    """The op of an instruction, its parameters, and how operands and result look."""
+    """Describe the op of an instruction, its parameters, and the form of operands and result."""
     instruction, slots = t.instructions[i], t.slots
     looks = [(slots[s].dtype, slots[s].view) for s in (*instruction.operands, instruction.result)]
     return instruction.op, instruction.address != 0, instruction.params, *looks
@@ -195,7 +195,7 @@ def _refusal(what: str, entry: str, broken: str, rule: Callable[..., str]) -> Il
 
 
 def _named(t: TapeView, kind: str, k: int) -> str:
-    """What an entry is called in an error: an instruction is printed, with slots s0, s1, ..."""
+    """Name an entry in an error: an instruction is printed, with slots s0, s1, ..."""
     if kind != "instruction":
         return f"{kind} {k}"
     instruction = t.instructions[k]

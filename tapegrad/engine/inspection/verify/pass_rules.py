@@ -1,4 +1,4 @@
-"""What a pass may do to a recorded tape: let instructions be dead, change operands, and move slots to other buffers.
+"""Rules for passes over a recorded tape: they may kill instructions, change operands, and move slots between buffers.
 
 A rule takes the tape before a pass and after it, and says what is wrong; nothing if it holds. Programs are bound from
 what passes return, with the slots' geometries and the parameters that the tape itself holds.
@@ -25,7 +25,7 @@ def only_operands_change(before: TapeView, after: TapeView) -> str:
 
 
 def guards_stay(before: TapeView, after: TapeView) -> str:
-    """Every guard is still asked: without it a replay would go a way that is not its own."""
+    """Check that every guard is left: without it a replay would take a branch that is not its own."""
     for i in before.live:
         op = before.instructions[i].op
         if op in GUARDS and after.instructions[i].op != op:
@@ -42,7 +42,7 @@ def buffers_stay(before: TapeView, after: TapeView) -> str:
 
 
 def slots_move_to_buffers_alike(before: TapeView, after: TapeView) -> str:
-    """A slot keeps its view, and moves only to a buffer of the same size that has a derivative if its own has."""
+    """Check that a slot keeps its view, and moves only to a buffer of the same size and differentiability."""
     if before.slots.keys() != after.slots.keys():
         return f"slots {sorted(before.slots.keys() ^ after.slots.keys())} have come or gone"
     for s, new in after.slots.items():
@@ -73,7 +73,7 @@ def inputs_and_outputs_stay(before: TapeView, after: TapeView) -> str:
 
 
 def what_is_read_is_written(before: TapeView, after: TapeView) -> str:
-    """All that computes an output, or an operand of a live instruction, is live: nothing is left as recorded."""
+    """Check that whatever computes an output, or an operand of a live instruction, is live."""
     read = {after.slots[s].buffer: f"output slot {s}" for s in after.outputs}
     for i in after.live:
         read.update(dict.fromkeys(after.read[i], f"instruction {i}"))

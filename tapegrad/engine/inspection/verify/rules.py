@@ -23,7 +23,7 @@ _LU = CODES["lu"]
 
 
 def lists_end(t: TapeView, _: int = 0) -> str:
-    """The lists of free slots and of free buffers name entries that exist, and end."""
+    """Check that the lists of free slots and of free buffers name entries that exist, and end."""
     if t.broken_list is None:
         return ""
     return (
@@ -35,7 +35,7 @@ def lists_end(t: TapeView, _: int = 0) -> str:
 
 
 def slot_is_held(t: TapeView, s: int) -> str:
-    """A slot that is not free has a reference."""
+    """Check that a slot that is not free has a reference."""
     return (
         ""
         if t.slots[s].refs > 0
@@ -44,13 +44,13 @@ def slot_is_held(t: TapeView, s: int) -> str:
 
 
 def slot_lies_on_a_buffer(t: TapeView, s: int) -> str:
-    """A slot lies on a buffer that is in use."""
+    """Check that a slot lies on a buffer that is in use."""
     buffer = t.slots[s].buffer
     return "" if buffer in t.buffers else f"it lies on buffer {buffer}, which is free or not there"
 
 
 def slot_has_a_geometry(t: TapeView, s: int) -> str:
-    """A slot has a known dtype, at most MAX_NDIM dimensions, and extents that are not negative."""
+    """Check that a slot has a known dtype, at most MAX_NDIM dimensions, and extents that are not negative."""
     slot = t.slots[s]
     if not 0 <= slot.dtype < DTYPE_COUNT:
         return f"dtype code {slot.dtype} does not exist"
@@ -60,7 +60,7 @@ def slot_has_a_geometry(t: TapeView, s: int) -> str:
 
 
 def slot_stays_inside_its_buffer(t: TapeView, s: int) -> str:
-    """Every element of a slot lies inside its buffer, and so does the place of a slot that has none."""
+    """Check that every element of a slot lies inside its buffer; so does the offset of an empty slot."""
     slot = t.slots[s]
     first, end = slot.view.bounds
     bytes_ = t.buffers[slot.buffer].bytes
@@ -74,13 +74,13 @@ def slot_stays_inside_its_buffer(t: TapeView, s: int) -> str:
 
 
 def op_is_known(t: TapeView, i: int) -> str:
-    """An op code is a row's, or says that the instruction is dead."""
+    """Check that an op code is a row's, or says that the instruction is dead."""
     op = t.instructions[i].op
     return "" if op == DEAD_OP or 0 <= op < len(CODES) else f"op code {op} has no row"
 
 
 def arity_matches_the_row(t: TapeView, i: int) -> str:
-    """As many operands as the row says, the first ones."""
+    """Check that there are as many operands as the row says, the first ones."""
     instruction = t.instructions[i]
     row, operands = _row(t, i), instruction.operands
     if NONE not in operands and row.arity - row.optional <= len(operands) <= row.arity:
@@ -102,7 +102,7 @@ def no_mark_is_left(t: TapeView, i: int) -> str:
 
 
 def operands_are_written_before(t: TapeView, i: int) -> str:
-    """Every instruction that writes an operand's buffer comes before the one that reads it."""
+    """Check that every instruction that writes an operand's buffer comes before the one that reads it."""
     for s in t.instructions[i].operands:
         buffer = t.slots[s].buffer
         late = [w for w in t.writers.get(buffer, ()) if w >= i]
@@ -125,7 +125,7 @@ def variant(t: TapeView, i: int) -> int:
 
 
 def kernel_has_the_dtype(t: TapeView, i: int) -> str:
-    """The row has a kernel for the dtype that chooses it."""
+    """Check that the row has a kernel for the dtype that chooses it."""
     name = _dtype_name(variant(t, i))
     return "" if name in _row(t, i).dtypes else f"there is no kernel for {name}"
 
@@ -141,7 +141,7 @@ def operands_have_the_dtypes_of_the_row(t: TapeView, i: int) -> str:
 
 
 def result_has_the_dtype_of_the_row(t: TapeView, i: int) -> str:
-    """The result has the kernel's dtype, or the one that the row states."""
+    """Check that the result has the kernel's dtype, or the one that the row states."""
     expected, dtype = _row(t, i).result or _dtype_name(variant(t, i)), _dtype_name(t.result(i).dtype)
     return "" if dtype == expected else f"the result is {dtype} instead of {expected}"
 
@@ -209,7 +209,7 @@ def factors_come_from_their_matrices(t: TapeView, i: int) -> str:
 
 
 def _matrices(t: TapeView, i: int) -> tuple[int, int]:
-    """How many matrices the factors of an instruction are of, and of how many rows."""
+    """Return how many matrices the factors of an instruction are of, and of how many rows."""
     record: Any = _row(t, i).params
     params = read(record, t.instructions[i].params)
     return params.matrices if getattr(params, "stride", 1) else 1, params.n
@@ -219,7 +219,7 @@ def _matrices(t: TapeView, i: int) -> tuple[int, int]:
 
 
 def producer_writes_the_buffer(t: TapeView, b: int) -> str:
-    """A buffer's producer is the last instruction that writes it, and these follow one another; a leaf has none."""
+    """Check that a buffer's producer is the last of adjacent instructions that write it; a leaf has none."""
     producer, writers = t.buffers[b].producer, t.writers.get(b, [])
     if (writers[-1] if writers else NONE) != max(producer, NONE):
         return f"its producer is instruction {producer}, but instructions {writers} write it"
@@ -234,7 +234,7 @@ def _flows(t: TapeView, s: int) -> bool:
 
 
 def derivatives_come_from_an_operand(t: TapeView, b: int) -> str:
-    """A computed buffer has derivatives only if an operand has; on an eager tape nothing else is recorded.
+    """Check that a computed buffer has derivatives only if an operand has; an eager tape records nothing else.
 
     In a recording a copy may be where derivatives begin: what a function inside is differentiated by.
     """
@@ -268,7 +268,7 @@ def users_are_counted(t: TapeView, b: int) -> str:
 
 
 def saved_are_counted(t: TapeView, b: int) -> str:
-    """The count is of the instructions whose reverse rule reads the primal."""
+    """Check the count of the instructions whose reverse rule reads the primal."""
     operands = sum(f"x{j}" in t.read_in_reverse[i] for i, j in t.readers.get(b, ()))
     results = sum("y" in t.read_in_reverse[i] for i in t.writers.get(b, ()))
     saved = t.buffers[b].saved_for_backward
@@ -280,7 +280,7 @@ def saved_are_counted(t: TapeView, b: int) -> str:
 
 
 def kept_primal_is_there(t: TapeView, b: int) -> str:
-    """A primal that a reverse rule reads is still there."""
+    """Check that a primal that a reverse rule reads is still there."""
     buffer = t.buffers[b]
     computed_anew = t.all_live and b in t.writers  # at each replay
     there = buffer.primal != 0 or buffer.in_history or computed_anew

@@ -32,13 +32,13 @@ _TOTAL, _REGIONS = word(EmbedParams, "total"), word(EmbedParams, "regions")
 
 @always_inline
 def _count(params: int) -> int:
-    """Number of operands, which comes before their regions."""
+    """Return the number of operands, which comes before their regions."""
     return load_i64(params, _REGIONS)
 
 
 @always_inline
 def _first(params: int) -> int:
-    """The words of the first operand's region."""
+    """Return the address of the first operand's region."""
     return params + 8 * (_REGIONS + 1)
 
 
@@ -49,7 +49,7 @@ def _next(region: int) -> int:
 
 @always_inline
 def _both_adjacent(region: int, size: int) -> bool:
-    """Whether region and operand are both one block."""
+    """Return whether region and operand are one block each."""
     ndim, extents = load_i64(region, NDIM), region + 8 * EXTENTS
     return in_c_order(ndim, extents, region_strides(region), size) and in_c_order(
         ndim, extents, value_strides_of(region), size
@@ -104,7 +104,7 @@ def _embed(frame: int, zero: Any) -> int:
 
 @noinline
 def _is_summed(region: int) -> bool:
-    """Whether several elements of the region are one element of the operand."""
+    """Return whether several elements of the region are one element of the operand."""
     strides = value_strides_of(region)
     summed = False
     for d in range(load_i64(region, NDIM)):

@@ -29,7 +29,7 @@ from tapegrad.ops.params import GatherParams, ScatterAddParams, ScatterWritePara
 
 @always_inline
 def _row(indexes: int, i: int, rows: int) -> int:
-    """The row that entry `i` of the list names; negative ones count from the end."""
+    """Return the row that entry `i` of the list names; negative ones count from the end."""
     k = load_i64(indexes, i)
     return k + rows if k < 0 else k
 
@@ -140,7 +140,7 @@ def gather_reverse_f32(frame: int, loops: int) -> int:
 
 @always_inline
 def _with_bars(frame: int, x_bar: int, y_bar: int) -> int:
-    """A frame like `frame` with other cotangents."""
+    """Return a copy of `frame` with other cotangents."""
     other = stack_words(WORDS)
     memcpy(other, frame, BYTES)
     store_i64(other, X_BAR, x_bar)
@@ -187,7 +187,7 @@ def scatter_add_reverse_f32(frame: int, loops: int) -> int:
 
 @always_inline
 def _own_values(values: int, size: int, first: int, last: int) -> int:
-    """A copy of `values` if they lie within first..last, the buffer that is about to be written; else 0."""
+    """Copy `values` if they lie within first..last, the buffer that is about to be written; else return 0."""
     if values < first or values >= last:
         return 0
     copy = malloc(size)
@@ -283,7 +283,7 @@ def _values_cotangent(frame: int, params: Any, zero: Any) -> int:
 
 @always_inline
 def _move_within(frame: int, params: Any, zero: Any) -> int:
-    """The cotangent is handed on in its memory: what it has of the rows goes to the values, which may lie in there.
+    """Move the cotangent in its own memory: the contributions of the rows go to the values, which may lie in there.
 
     The last entry takes its row first, so that an earlier one for the same row finds zeros.
     """

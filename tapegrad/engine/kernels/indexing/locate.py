@@ -1,4 +1,4 @@
-"""From the index along an axis to the number of an element in C order, with the axes before it added up."""
+"""Flat indices: the number of an element in C order, from its index along an axis and the axes before it."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from tapegrad.ops.params import CLIP, RAISE, WRAP, LocateParams
 
 @always_inline
 def _inside(index: int, extent: int, mode: int) -> int:
-    """The index that is meant, from 0 on; a negative number if there is none."""
+    """Normalize an index to count from 0; return a negative number if it is out of bounds."""
     if mode == WRAP:
         return index % extent
     if mode == CLIP:

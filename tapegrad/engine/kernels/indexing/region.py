@@ -32,7 +32,7 @@ _PACKED = np.int64(0)
 
 @noinline
 def shape(region: int) -> Any:
-    """Number of rows of the region and length of a row."""
+    """Return the number of rows of the region and the length of a row."""
     ndim = load_i64(region, NDIM)
     rows = 1
     for d in range(ndim - 1):
@@ -49,7 +49,7 @@ def _step(region: int, strides: int, size: int) -> int:
 
 @always_inline
 def first_row(region: int) -> int:
-    """An index of rows, at the first."""
+    """Return an index of rows that points at the first."""
     index = stack_words(MAX_NDIM)
     begin_index(index, load_i64(region, NDIM) - 1)
     return index
@@ -188,7 +188,7 @@ def _clear_region(region: int, target: int, strides: int, zero: Any) -> None:
 
 @always_inline
 def _packed_region(region: int, source: int, zero: Any) -> int:
-    """A copy of a region in memory of its own, 0 if there is none."""
+    """Copy a region into new memory; 0 if there is none."""
     rows, length = shape(region)
     packed = malloc(rows * length * size_of(zero) + 1)
     if packed != 0:
@@ -198,7 +198,7 @@ def _packed_region(region: int, source: int, zero: Any) -> int:
 
 @always_inline
 def _move_within(frame: int, zero: Any) -> int:
-    """The cotangent is handed on in its memory: what it has of the region goes to the value, which may lie in there."""
+    """Move the cotangent in its own memory: the region's contribution goes to the value, which may lie in there."""
     x_bar, value_bar = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1)
     params, strides = load_i64(frame, PARAMS), region_strides(load_i64(frame, PARAMS) + 8 * _REGION)
     total, region = load_i64(params, _TOTAL) * size_of(zero), params + 8 * _REGION

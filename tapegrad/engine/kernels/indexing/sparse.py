@@ -45,7 +45,7 @@ def _matrix(frame: int, params: Any) -> Csr:
 
 @noinline
 def _is_whole(a: Csr, words: int) -> bool:
-    """Whether the starts rise from zero to the number of entries, and every entry is in a column that exists."""
+    """Return whether the starts rise from zero to the number of entries, and every entry is in an existing column."""
     entries = words - a.row_count - 1
     if load_i64(a.starts, 0) != 0 or load_i64(a.starts, a.row_count) != entries:
         return False

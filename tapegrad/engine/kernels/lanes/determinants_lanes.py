@@ -29,7 +29,7 @@ _ROWS = FEW * LANE_BYTES // 8
 
 @noinline
 def _of_lanes(factor: int, n: int, last: int, zero: Any) -> tuple[Any, Any]:
-    """Determinants of as many matrices as there are lanes, and where a product on the way is near a bound of floats."""
+    """Return the determinant in each lane, and the lanes in which a partial product nears overflow or underflow."""
     size, stride, rows = size_of(zero), factor_bytes(n, zero), stack_words(_ROWS)
     gather_exchanges(factor + triangle_bytes(n, zero), n, stride, last, rows, zero)
     value, opposite, one = spread(1, zero), spread(-1, zero), spread(1, zero)

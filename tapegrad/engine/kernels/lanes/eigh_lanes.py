@@ -44,7 +44,7 @@ _START, _FIRST, _END, _MIRRORED, _SPLIT = range(STATES)
 
 @always_inline
 def _inside(first: Any, i: int, end: Any, zero: Any) -> Any:
-    """Where i is not before the first place, and before the end."""
+    """Return the lanes where `i` is not before the first index, and before the end."""
     return unless(below(spread(i, zero), first)) & below(spread(i, zero), end)
 
 
@@ -53,7 +53,7 @@ def _inside(first: Any, i: int, end: Any, zero: Any) -> Any:
 
 @noinline
 def _picked(block: int, begin: int, count: int, place: Any, otherwise: Any, zero: Any) -> Any:
-    """The numbers at a place of each lane's own, if it is one of these."""
+    """Return the number at each lane's own index if the block has it, else `otherwise`."""
     found = otherwise
     for i in range(count):
         found = where(equal(place, spread(i, zero)), lanes_at(block, begin + i, zero), found)
@@ -105,7 +105,7 @@ def _begin_parts(block: int, n: int, vectors: int, rounding: Any, zero: Any) -> 
 
 @always_inline
 def _is_small(block: int, n: int, i: int, rounding: Any, zero: Any) -> Any:
-    """Where the number beside places i and i + 1 is so small that they are apart."""
+    """Return the lanes where the off-diagonal number at i is negligible: the matrix splits there."""
     beside = lanes_at(block, at_beside(n) + i, zero)
     one, other = lanes_at(block, at_diagonal(n) + i, zero), lanes_at(block, at_diagonal(n) + i + 1, zero)
     least = spread(2.0**-1022 if size_of(zero) == 8 else 2.0**-126, zero)
@@ -140,7 +140,7 @@ def _split(block: int, n: int, rounding: Any, zero: Any) -> None:
 
 @always_inline
 def _two_by_two(a: Any, b: Any, c: Any, zero: Any) -> tuple[Any, Any, Any, Any]:
-    """The eigenvalues of ``[[a, b], [b, c]]``, the larger one first, and cosine and sine of its vector."""
+    """Return the eigenvalues of ``[[a, b], [b, c]]``, the larger one first, and cosine and sine of its vector."""
     none, one = spread(0, zero), spread(1, zero)
     total, apart, twice = a + c, sizes(a - c), b + b
     root = roots(apart * apart + twice * twice)
@@ -190,7 +190,7 @@ def _finish_pairs(block: int, n: int, vectors: int, zero: Any) -> None:
 
 @always_inline
 def _shifted(block: int, n: int, first: Any, end: Any, zero: Any) -> Any:
-    """What a step begins with: the last number of the diagonal, less Wilkinson's shift of the first two."""
+    """Return the start of a step: the last number of the diagonal, less Wilkinson's shift of the first two."""
     none, one = spread(0, zero), spread(1, zero)
     p = _picked(block, at_diagonal(n), n, first, none, zero)
     following = _picked(block, at_diagonal(n), n, first + one, none, zero)
@@ -203,7 +203,7 @@ def _shifted(block: int, n: int, first: Any, end: Any, zero: Any) -> Any:
 
 @noinline
 def _step(block: int, n: int, vectors: int, zero: Any) -> None:
-    """An implicit QL step, from the end to the first place, where there are more than two."""
+    """Apply an implicit QL step from the end to the first index, in lanes with more than two rows."""
     none, one, states = spread(0, zero), spread(1, zero), at_states(n)
     first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _SPLIT, zero)
     mask = below(first + one, end)

@@ -38,7 +38,7 @@ _LEAST_SINGLE, _MOST_SINGLE = 1e-10, 1e15
 
 
 def _turned(builder: Any, rows: list[Any]) -> list[Any]:
-    """The columns of a square of numbers, given its rows: its blocks change places, from single numbers to halves."""
+    """Transpose a square of numbers: exchange its blocks, from single numbers to halves."""
     count, distance = len(rows), 1
     while distance < count:
         for i in range(count):
@@ -147,7 +147,7 @@ def scatter_transposed(block: int, m: int, n: int, into: int, stride: int, last:
 
 @noinline
 def is_ordinary(block: int, count: int, zero: Any) -> bool:
-    """Whether all numbers of a block are finite, and zero or of a size whose squares are no less exact."""
+    """Return whether all numbers of a block are finite, and zero or of a size whose squares lose no digits."""
     double = size_of(zero) == 8
     least = spread(_LEAST_SIZE if double else _LEAST_SINGLE, zero)
     most, none = spread(_MOST_SIZE if double else _MOST_SINGLE, zero), spread(0, zero)

@@ -64,7 +64,7 @@ for _function, _instruction in (
 
 
 def _function_of(name: str, operands: int) -> Any:
-    """An intrinsic that is one of LLVM's own functions of vectors."""
+    """Make an intrinsic of one of LLVM's functions of vectors."""
 
     def typed(*kinds: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -87,7 +87,7 @@ with_signs_of = _function_of("copysign", 2)
 
 @intrinsic
 def spread(typingctx, value, zero):
-    """The same number, converted to the type of `zero`, in all lanes."""
+    """Broadcast a number to all lanes, converted to the type of `zero`."""
     lanes = Lanes(zero)
 
     def codegen(context, builder, signature, args):
@@ -118,12 +118,12 @@ class _MaskModel(models.PrimitiveModel):
 
 
 def _holds(builder: Any, mask: Any) -> Any:
-    """A bit for each lane."""
+    """Pack a mask into a bit for each lane."""
     return builder.icmp_signed("<", mask, ir.Constant(mask.type, [0] * mask.type.count))
 
 
 def _comparison(sign: str) -> Any:
-    """An intrinsic that compares lanes; what is not a number is neither less nor equal."""
+    """Make an intrinsic that compares lanes; NaN is neither less nor equal."""
 
     @intrinsic
     def compare(typingctx, a, b):
@@ -144,7 +144,7 @@ equal = _comparison("==")
 
 @intrinsic
 def below(typingctx, a, b):
-    """Where a is less than b, for finite numbers: it is the sign of their difference.
+    """Return the mask of ``a < b`` for finite numbers: the sign of their difference.
 
     Masks of this kind are cheap to combine. Without AVX-512, bits of comparisons that are combined are first packed
     and then unpacked again.
@@ -159,7 +159,7 @@ def below(typingctx, a, b):
 
 @always_inline
 def same(a: Any, b: Any) -> Any:
-    """Where finite numbers are equal."""
+    """Return the mask of ``a == b`` for finite numbers."""
     return unless(below(a, b) | below(b, a))
 
 
@@ -169,7 +169,7 @@ _define_operator(operator.or_, "or_", Mask)
 
 @intrinsic
 def unless(typingctx, mask):
-    """Where a mask does not hold."""
+    """Negate a mask."""
 
     def codegen(context, builder, signature, args):
         return builder.not_(args[0])
@@ -178,7 +178,7 @@ def unless(typingctx, mask):
 
 
 def _settled(builder: Any, value: Any) -> Any:
-    """The same value by an instruction of its own, which LLVM does not look through."""
+    """Freeze a value: an instruction that LLVM's optimiser does not look through."""
     instruction = ir.Instruction(builder.block, value.type, "freeze", [value])
     builder._insert(instruction)
     return instruction
@@ -186,7 +186,7 @@ def _settled(builder: Any, value: Any) -> Any:
 
 @intrinsic
 def where(typingctx, mask, x, y):
-    """In each lane x if the mask holds, otherwise y.
+    """Select x in lanes where the mask holds, else y.
 
     Neither may be seen to be what lies in memory: LLVM makes a choice between that and another value, stored there
     again, a store under a mask, for which some processors without AVX-512 need dozens of cycles.
@@ -201,7 +201,7 @@ def where(typingctx, mask, x, y):
 
 @intrinsic
 def anywhere(typingctx, mask):
-    """Whether a mask holds in a lane."""
+    """Return whether a mask holds in any lane."""
 
     def codegen(context, builder, signature, args):
         bits = ir.IntType(mask.count)
@@ -219,7 +219,7 @@ def pointer_to(builder: Any, address: Any, offset: Any, kind: Any) -> Any:
 
 
 def places_of(builder: Any, lanes: Lanes, stride: Any, last: Any) -> list[Any]:
-    """The offset of each lane's matrix; lanes behind the last matrix have that one."""
+    """Return the offset of each lane's matrix; lanes behind the last matrix get that of the last one."""
     numbers = [i64(lane) for lane in range(lanes.count)]
     inside = [builder.icmp_signed("<", number, last) for number in numbers]
     return [
@@ -230,7 +230,7 @@ def places_of(builder: Any, lanes: Lanes, stride: Any, last: Any) -> list[Any]:
 
 @intrinsic
 def gathered(typingctx, address, stride, last, zero):
-    """An element of each matrix: matrices are a stride apart, and `last` is the number of the last one."""
+    """Load an element of each matrix: matrices are a stride apart, and `last` is the number of the last one."""
     lanes = Lanes(zero)
 
     def codegen(context, builder, signature, args):

@@ -64,7 +64,7 @@ def scatter_exchanges(rows: int, n: int, into: int, stride: int, last: int, zero
 
 @always_inline
 def _pivot_rows(block: int, n: int, k: int, zero: Any) -> Any:
-    """The rows that have the largest elements of column k from row k on."""
+    """Return the rows that have the largest elements of column k from row k on."""
     found, largest = spread(k, zero), sizes(lanes_at(block, k + n * k, zero))
     for i in range(k + 1, n):
         value = sizes(lanes_at(block, i + n * k, zero))
@@ -141,7 +141,7 @@ def factorize_lanes(block: int, n: int, zero: Any) -> None:
 
 @noinline
 def has_zero_pivot(block: int, n: int, zero: Any) -> bool:
-    """Whether a matrix of a block is singular, by its triangles."""
+    """Return whether any matrix of a block is singular, by its triangles."""
     for i in range(n):
         if anywhere(equal(lanes_at(block, i + n * i, zero), spread(0, zero))):
             return True

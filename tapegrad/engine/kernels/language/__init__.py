@@ -1,4 +1,4 @@
-"""What kernels are written in: frames, raw memory, inlining, LAPACK and matrix products.
+"""The language of kernels: frames, raw memory, inlining, LAPACK and matrix products.
 
 In reading order; each imports only those above it:
 

@@ -1,4 +1,4 @@
-"""How functions that only kernels call are compiled: the one place where their flags are stated."""
+"""Compilation flags of the functions that only kernels call."""
 
 from typing import Any
 

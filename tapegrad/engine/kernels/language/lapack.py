@@ -1,4 +1,4 @@
-"""What kernels on matrices share: routines of BLAS and LAPACK, copies, and solutions with triangles.
+"""Shared code of kernels on matrices: routines of BLAS and LAPACK, copies, and solutions with triangles.
 
 Matrices of few rows are handled here: there a call costs more than the work.
 """
@@ -83,26 +83,26 @@ def libraries(ops: Iterable[str], *routines: str) -> dict[str, tuple[str, ...]]:
 
 @always_inline
 def by_rows(address: int, rows: int, columns: int, zero: Any) -> Matrix:
-    """A matrix in C order."""
+    """Describe a matrix in C order."""
     return Matrix(address, rows, columns, columns * size_of(zero), size_of(zero))
 
 
 @always_inline
 def by_columns(address: int, rows: int, columns: int, zero: Any) -> Matrix:
-    """A matrix in Fortran's order."""
+    """Describe a matrix in Fortran order."""
     return Matrix(address, rows, columns, size_of(zero), rows * size_of(zero))
 
 
 @always_inline
 def part(a: Matrix, row: int, column: int, rows: int, columns: int) -> Matrix:
-    """Some rows and columns of a matrix."""
+    """Describe a block of a matrix: some rows and columns."""
     first = a.address + row * a.row_stride + column * a.column_stride
     return Matrix(first, rows, columns, a.row_stride, a.column_stride)
 
 
 @always_inline
 def at(a: Matrix, i: int, j: int, zero: Any) -> Any:
-    """An element of a matrix."""
+    """Load an element of a matrix."""
     return load_at(a.address, i * a.row_stride + j * a.column_stride, zero)
 
 
@@ -220,7 +220,7 @@ def factor_bytes(n: int, zero: Any) -> int:
 
 @noinline
 def is_singular(t: Matrix, zero: Any) -> bool:
-    """Whether an element of the diagonal is zero."""
+    """Return whether an element of the diagonal is zero."""
     for i in range(t.rows):
         if at(t, i, i, zero) == zero:
             return True
@@ -275,5 +275,5 @@ def substitute(loops: int, routines: Lapack, t: Matrix, x: Matrix, lower: int, u
 
 @always_inline
 def info_word() -> int:
-    """A word for what LAPACK reports."""
+    """Return the address of the integer in which LAPACK reports its status."""
     return stack_words(1)

@@ -53,7 +53,7 @@ SIZE: int = 2 * len(
 
 
 def entry(name: str, dtype: str = "d") -> int:
-    """Number of library loop `name` for "d" (float64) or "f" (float32), which only NumPy's and SciPy's have both of.
+    """Return the number of library loop `name` for "d" (float64) or "f" (float32); NumPy and SciPy alone have both.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How compiled functions become machine code: their parts are linked, then optimised once.
+"""Linking of compiled functions: their parts are joined, then optimised once.
 
 Numba optimises every function together with all that it calls, and makes machine code of it, also where only compiled
 code calls it: what lies at the bottom of a chain of ten calls is optimised ten times. Here such a function, a part,
@@ -76,11 +76,11 @@ class _Part(_Library):
         return 0
 
     def alone(self) -> Any:
-        """The module of this function, without what it calls."""
+        """Return the module of this function, without its callees."""
         return super()._get_module_for_linking()
 
     def _get_module_for_linking(self) -> Any:
-        """The module for a library of Numba's own, which wants to have in it all that is called."""
+        """Return the module for a library of Numba's, which must contain all callees."""
         whole = self.alone().clone()
         for library in _with_parts(self._linking_libraries, {self}):
             whole.link_in(_module(library), preserve=True)
@@ -133,7 +133,7 @@ class _Whole(_Library):
                 self._codegen.set_env(name, part.environments[name])
 
     def _get_module_for_linking(self) -> Any:
-        """The module that is kept beside the machine code: its names alone, for nothing is ever linked to it."""
+        """Return the module that is kept beside the machine code: its names alone, for nothing is ever linked to it."""
         defined = [function for function in self._final_module.functions if not function.is_declaration]
         names = [f'define void @"{function.name}"() {{ ret void }}' for function in defined]
         return binding.parse_assembly("\n".join(names))
@@ -172,7 +172,7 @@ class _LibraryCompiler(Compiler):
 
     @classmethod
     def empty_library(cls, codegen: Any, name: str) -> JITCodeLibrary:
-        """A library for a function of this name, whose machine code can be kept."""
+        """Create a library for a function of this name, whose machine code can be kept."""
         library = cls.library(codegen, name)
         library.enable_object_caching()
         return library

@@ -1,4 +1,4 @@
-"""One matrix product, ``Y = X0 @ X1``, its two cotangents and its tangent.
+"""Matrix products: ``Y = X0 @ X1``, its two cotangents and its tangent.
 
 A matrix that BLAS can address, rows or columns contiguous, goes to it where it lies, transposed or not. Small products,
 and matrices that BLAS cannot address, are multiplied here.
@@ -49,7 +49,7 @@ class Matrix(NamedTuple):
 
 
 class Routines(NamedTuple):
-    """What products in one dtype need: BLAS's routines, by their entries in the table of loops, and two numbers."""
+    """Routines of BLAS for one dtype, by their entries in the table of loops, and the numbers one and zero."""
 
     gemm: int
     gemv: int
@@ -160,7 +160,7 @@ def product(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, sto
 
 @always_inline
 def _matrices(params: int, x0: int, x1: int, y: int) -> tuple[Matrix, Matrix, Matrix]:
-    """The two factors and the product, at addresses of their own."""
+    """Describe the two factors and the product at given addresses."""
     m, n, k, rs0, cs0, rs1, cs1, rsy, csy = load_record(params, MatmulParams)
     return Matrix(x0, m, k, rs0, cs0), Matrix(x1, k, n, rs1, cs1), Matrix(y, m, n, rsy, csy)
 

@@ -21,7 +21,7 @@ def _pointer(builder, address, element, index):
 
 
 def _loader(numba_type, llvm_type):
-    """An intrinsic ``load(address, index)`` for one element type."""
+    """Make an intrinsic ``load(address, index)`` for one element type."""
 
     @intrinsic
     def load(typingctx, address, index):
@@ -34,7 +34,7 @@ def _loader(numba_type, llvm_type):
 
 
 def _storer(numba_type, llvm_type):
-    """An intrinsic ``store(address, index, value)`` for one element type."""
+    """Make an intrinsic ``store(address, index, value)`` for one element type."""
 
     @intrinsic
     def store(typingctx, address, index, value):
@@ -61,7 +61,7 @@ store_f32 = _storer(types.float32, f32)
 
 @intrinsic
 def load_record(typingctx, address, record):
-    """The 64-bit words at an address as a `record`, a NamedTuple class all of whose fields are one word each.
+    """Load the 64-bit integers at an address as a `record`, a NamedTuple class of fields of one integer each.
 
     Fields that are not used cost nothing: the optimizer drops their loads.
     """
@@ -137,7 +137,7 @@ def _offset_pointer(context, builder, address, offset, element):
 
 @intrinsic
 def load_at(typingctx, address, offset, zero):
-    """The element of the type of `zero` that lies `offset` bytes after `address`."""
+    """Load the element of the type of `zero` that lies `offset` bytes after `address`."""
 
     def codegen(context, builder, signature, args):
         return builder.load(_offset_pointer(context, builder, args[0], args[1], zero))

@@ -21,5 +21,5 @@ TURNS, START, STOP, SHARED, COUNTS = range(5)
 
 
 def word_of(number: int) -> int:
-    """The word of the frame: that of the outer loops is left out, for it has to be 0 for who executes the frame."""
+    """Return the index of a field of the frame, past the count of outer loops, which has to be 0 for the executor."""
     return number if number < OUTER else number + 1

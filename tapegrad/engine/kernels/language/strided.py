@@ -9,7 +9,10 @@ from tapegrad.engine.kernels.language.raw_memory import load_i64
 
 @noinline
 def in_c_order(ndim: int, extents: int, strides: int, item: int) -> bool:
-    """Whether elements of `item` bytes lie side by side in C order. An array without elements has any strides."""
+    """Return whether elements of `item` bytes are contiguous in C order.
+
+    Arrays without elements may have any strides.
+    """
     step, ordered = item, True
     for d in range(ndim - 1, -1, -1):
         extent = load_i64(extents, d)

@@ -48,7 +48,7 @@ def _add_products(into: int, read: int, weight: Any, count: int) -> None:
 
 @noinline
 def _add_masked_products(into: int, read: int, weight: Any, count: int) -> None:
-    """The same, where zero times anything is zero."""
+    """Add products to a line; zero times anything is zero."""
     if weight == 0:
         return
     if weight - weight == 0:
@@ -91,7 +91,7 @@ def _correlate(lines: CorrelationLines, masked: int, zero: Any) -> None:
 
 @noinline
 def _spread(lines: CorrelationLines, zero: Any) -> None:
-    """The transpose: ``into[i + k + offset] += weights[k] * read[i]``."""
+    """Add the transpose: ``into[i + k + offset] += weights[k] * read[i]``."""
     size = size_of(zero)
     for block in range(0, lines.sums, _BLOCK):
         for k in range(lines.taps):

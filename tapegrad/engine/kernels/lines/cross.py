@@ -16,7 +16,7 @@ from tapegrad.ops.params import CrossParams
 
 @always_inline
 def _times(a: Any, b: Any, masked: Any, zero: Any) -> Any:
-    """A product; of derivatives, zero times anything is zero."""
+    """Multiply; in derivatives, zero times anything is zero."""
     return zero if masked and (a == 0 or b == 0) else a * b
 
 

@@ -46,7 +46,7 @@ def _line_sum(x: int, stride: int, count: int, centre: Any, squared: bool, zero:
 
 @always_inline
 def _centre(x: int, stride: int, count: int, zero: Any) -> Any:
-    """The mean of a line that is not empty: its first element, and what is to be added to that."""
+    """Return the mean of a line that is not empty as its first element and the difference to it."""
     first = np.float64(load_at(x, 0, zero))
     return first, _line_sum(x, stride, count, (first, 0.0), False, zero) / count
 
@@ -63,7 +63,7 @@ def _deviations(frame: int, zero: Any) -> int:
 
 @always_inline
 def _twice(deviation: float, value: float) -> float:
-    """The derivative of a square; zero times anything is zero."""
+    """Return the derivative of a square; zero times anything is zero."""
     return 2.0 * deviation * value if deviation != 0 and value != 0 else 0.0
 
 

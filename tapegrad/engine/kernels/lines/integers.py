@@ -42,7 +42,7 @@ def _multiply(a: int, b: int) -> int:
 
 @always_inline
 def _floor_divide(a: int, b: int) -> int:
-    """By 0 it is 0, and by -1 the negative: the processor traps both."""
+    """Divide and round down; by 0 return 0, and by -1 the negative, both of which the processor traps."""
     if b == 0:
         return 0
     return -a if b == -1 else a // b

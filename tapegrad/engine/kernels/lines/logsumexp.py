@@ -62,14 +62,14 @@ class _Panel(NamedTuple):
 
 @always_inline
 def _are_columns(frame: int) -> bool:
-    """Whether the lines of a frame are columns."""
+    """Return whether the lines of a frame are columns."""
     outer = load_i64(frame, OUTER)
     return outer != 0 and load_i64(frame, COUNT) <= _SHORT and load_i64(outer, load_i64(outer, 0)) >= _FEW
 
 
 @always_inline
 def _lines(frame: int) -> Any:
-    """How many lines there are, and the bytes from one to the next, and from one result to the next."""
+    """Return the number of lines, and the bytes from one line to the next and from one result to the next."""
     outer = load_i64(frame, OUTER)
     if outer == 0:
         return 1, 0, 0
@@ -94,7 +94,7 @@ def _panel(frame: int, k: int) -> Any:
 
 @always_inline
 def _width(panel: Any, a: int) -> int:
-    """The columns of row `a`."""
+    """Return the columns of row `a`."""
     return panel.last if a == panel.rows - 1 else panel.columns
 
 
@@ -111,7 +111,7 @@ def _fetch(row: int, x: int, step: int, n: int, zero: Any) -> None:
 
 @always_inline
 def _adjacent(row: int, x: int, step: int, n: int, zero: Any) -> int:
-    """Where a row of elements is adjacent float64: where it lies, or else in a copy."""
+    """Return the address of a row as adjacent float64: its own, or that of a copy."""
     if size_of(zero) == 8 and step == 8:
         return x
     _fetch(row, x, step, n, zero)
@@ -126,7 +126,7 @@ def _fill(block: int, value: float, n: int) -> None:
 
 @noinline
 def _joined(totals: int, n: int) -> float:
-    """The sum of the columns of a line."""
+    """Add up the columns of a line."""
     if n > _SHORT:
         return block_sum(totals, _ITEM, _FIRST, n, 0.0)
     total = 0.0

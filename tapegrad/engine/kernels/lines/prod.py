@@ -79,7 +79,7 @@ def _scaled_product(mantissa: float, exponent: int, factor: float) -> Any:
 
 @always_inline
 def _times(partial: float, value: float) -> float:
-    """A partial times a cotangent or a tangent; zero times anything is zero."""
+    """Multiply a partial by a cotangent or a tangent; zero times anything is zero."""
     return partial * value if partial != 0 and value != 0 else 0.0
 
 

@@ -16,7 +16,7 @@ from tapegrad.ops.params import RecurrenceParams
 
 @always_inline
 def _times(factor: float, value: float) -> float:
-    """A product of derivatives; zero times anything is zero."""
+    """Multiply derivatives; zero times anything is zero."""
     return factor * value if factor != 0 and value != 0 else 0.0
 
 

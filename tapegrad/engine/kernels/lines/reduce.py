@@ -23,7 +23,7 @@ _MAGNITUDE_F32, _INFINITY_F32 = 0x7FFFFFFF, 0x7F800000
 
 @always_inline
 def _sortable(bits: int, magnitude: int) -> int:
-    """An integer in the order of the floats from a float's bits, and back."""
+    """Map a float's bits to an integer in the order of the floats, and back."""
     return bits ^ ((bits >> 63) & magnitude)
 
 
@@ -60,7 +60,7 @@ def _extreme(frame: int, want_max: bool, magnitude: int, infinity: int, word: An
 
 @always_inline
 def _attains(element: Any, extreme: Any) -> bool:
-    """Whether an element is the extreme of its line; of a line with nan, the nan are."""
+    """Return whether an element is the extreme of its line; in a line with NaN, whether it is NaN."""
     return (element == extreme) | ((element != element) & (extreme != extreme))
 
 
@@ -74,7 +74,7 @@ def _count_ties(x: int, stride: int, count: int, y: Any, zero: Any) -> Any:
 
 @always_inline
 def _portion(y_bar: Any, ties: int, zero: Any) -> Any:
-    """What one of so many ties gets of a cotangent, rounded to the dtype: contributions are added in that."""
+    """Return the share of a cotangent for one of so many ties, rounded to the dtype that contributions are added in."""
     cell = stack_words(1)
     store_at(cell, 0, np.float64(y_bar) / ties, zero)
     return load_at(cell, 0, zero)

@@ -17,7 +17,7 @@ def _comes_before(a: Any, b: Any) -> bool:
 
 @noinline
 def _place(numbers: int, size: int, value: Any, right: int) -> int:
-    """The number of elements that come before `value`; with those equal to it if `right` is 1."""
+    """Return the number of elements before `value`, including equal ones if `right` is 1."""
     low, high = 0, size
     while low < high:
         middle = (low + high) >> 1

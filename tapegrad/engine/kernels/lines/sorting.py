@@ -92,7 +92,7 @@ def _merge_sort(keys: int, places: int, spare: int, count: int) -> int:
 
 @always_inline
 def _byte(key: int, number: int) -> int:
-    """A byte of a key, in the order of the keys: the highest one has the sign."""
+    """Return a byte of a key in the order of the keys: the highest one has the sign."""
     value = (key >> (8 * number)) & (_VALUES - 1)
     return value ^ (_VALUES // 2) if number == _BYTES - 1 else value
 
@@ -185,7 +185,7 @@ def argsort_forward_i64(frame: int, loops: int) -> int:
 
 @noinline
 def _extreme_at(line: int, count: int, sign: float, zero: Any) -> int:
-    """Number of the first nan of a line that is not empty, otherwise of the first of the largest ``sign * element``."""
+    """Return the index of the first NaN of a line that is not empty, else of its first largest ``sign * element``."""
     best, at = sign * np.float64(load_at(line, 0, zero)), 0
     for i in range(1, count):
         if math.isnan(best):

@@ -137,7 +137,7 @@ def _factor(loops: int, routines: Lapack, rows: Matrix, factor: int) -> bool:
 
 @always_inline
 def _closest(w: Matrix, zero: Any) -> float:
-    """The distance up to which eigenvalues are equal."""
+    """Return the distance up to which eigenvalues count as equal."""
     return 8 * w.rows * eps_of(zero) * largest(w, zero)
 
 
@@ -155,7 +155,7 @@ def _share(values: Matrix, w: Matrix, into: Matrix, close: float, zero: Any) -> 
 
 @noinline
 def _are_alike(values: Matrix, m: Matrix, w: Matrix, close: float, zero: Any) -> bool:
-    """Whether equal eigenvalues have equal numbers, and nothing of M beside its diagonal."""
+    """Return whether equal eigenvalues have equal cotangents, and M is zero off its diagonal among them."""
     slack = _SAME * eps_of(zero) * w.rows
     of_values, of_vectors = slack * largest(values, zero), slack * largest(m, zero)
     for i in range(w.rows):

@@ -58,13 +58,13 @@ _SAME = 1e4  # roundings in cotangents that are taken for equal
 
 @always_inline
 def eps_of(zero: Any) -> float:
-    """The distance of 1 from the next number of a dtype."""
+    """Return the distance of 1 from the next number of a dtype."""
     return _EPS if size_of(zero) == 8 else _SINGLE_EPS
 
 
 @noinline
 def largest(a: Matrix, zero: Any) -> float:
-    """The largest absolute value."""
+    """Return the largest absolute value."""
     found = 0.0
     for i in range(a.rows):
         for j in range(a.columns):
@@ -117,7 +117,7 @@ def _decompose_each(
 
 @always_inline
 def _wanted(frame: int) -> Any:
-    """The parameters, where `vectors` says whether they will be read, by derivatives of eigenvalues as well."""
+    """Return the parameters, where `vectors` says whether they will be read, by derivatives of eigenvalues as well."""
     p = load_record(load_i64(frame, PARAMS), EighParams)
     vectors = 0 if load_i64(frame, STORE) & VALUE else 1
     return EighParams(p.matrices, p.n, p.lower, p.vectors | vectors)
@@ -151,13 +151,13 @@ def _forward(frame: int, loops: int, routines: Lapack) -> int:
 
 @always_inline
 def _closest(w: Matrix, zero: Any) -> float:
-    """The distance up to which eigenvalues are equal."""
+    """Return the distance up to which eigenvalues count as equal."""
     return 8 * w.rows * eps_of(zero) * largest(w, zero)
 
 
 @noinline
 def end_of_tie(w: Matrix, first: int, close: float, zero: Any) -> int:
-    """One past the last of the eigenvalues that equal the first one, each the one before; they ascend."""
+    """Return the end of the run of eigenvalues, each equal to the one before, that begins at `first`; they ascend."""
     end = first + 1
     while end < w.rows and abs(at(w, end, 0, zero) - at(w, end - 1, 0, zero)) <= close:
         end += 1
@@ -179,7 +179,7 @@ def share(diagonal: Matrix, w: Matrix, close: float, zero: Any) -> None:
 
 @noinline
 def is_determined(g: Matrix, m: Matrix, w: Matrix, close: float, zero: Any) -> bool:
-    """Whether equal eigenvalues have equal cotangents, on the diagonal of G, and their vectors are not told apart."""
+    """Return whether equal eigenvalues have equal cotangents in G's diagonal, and their vectors do not matter."""
     slack = _SAME * eps_of(zero) * w.rows
     of_values, of_vectors = 0.0, slack * largest(m, zero)
     for i in range(w.rows):
@@ -261,7 +261,7 @@ def _reverse(frame: int, loops: int, routines: Lapack) -> int:
 
 @noinline
 def _is_one_number(m: Matrix, w: Matrix, close: float, zero: Any) -> bool:
-    """Whether equal eigenvalues move alike, and their vectors not into each other."""
+    """Return whether equal eigenvalues move alike, and their vectors not into each other."""
     slack = _SAME * eps_of(zero) * w.rows * largest(m, zero)
     for i in range(w.rows):
         for j in range(i + 1, w.rows):

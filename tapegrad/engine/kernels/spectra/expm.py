@@ -43,7 +43,7 @@ _SQUARES = 8  # matrices that are needed at a time
 
 @noinline
 def _norm(a: Matrix, zero: Any) -> float:
-    """The largest sum of absolute values in a column."""
+    """Return the largest sum of absolute values in a column."""
     found = 0.0
     for j in range(a.columns):
         total = 0.0

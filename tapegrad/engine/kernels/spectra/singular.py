@@ -41,14 +41,14 @@ def result_bytes(p: Any, zero: Any) -> int:
 
 @always_inline
 def left_vectors(address: int, p: Any, zero: Any) -> Matrix:
-    """The columns of U that belong to singular values."""
+    """Return the columns of U that belong to singular values."""
     k = min(p.m, p.n)
     return by_columns(address + k * size_of(zero), p.m, k, zero)
 
 
 @always_inline
 def right_vectors(address: int, p: Any, zero: Any) -> Matrix:
-    """The columns of V that belong to singular values: the rows of V^T, which has its own leading dimension."""
+    """Return the columns of V that belong to singular values: the rows of V^T, which has its own leading dimension."""
     k, size = min(p.m, p.n), size_of(zero)
     return Matrix(address + (k + p.m * left_count(p)) * size, p.n, k, right_count(p) * size, size)
 

@@ -61,7 +61,7 @@ LIBRARY = libraries(("svd",), "gesdd")
 
 @always_inline
 def _values(address: int, p: Any, zero: Any) -> Matrix:
-    """The singular values, as a column."""
+    """Describe the singular values as a column."""
     return by_rows(address, min(p.m, p.n), 1, zero)
 
 

@@ -10,7 +10,7 @@ from tapegrad.engine.kernels.spectra.eigh import eps_of, largest
 
 @always_inline
 def closest(s: Matrix, p: Any, zero: Any) -> float:
-    """The distance up to which singular values are equal, or zero."""
+    """Return the distance up to which singular values count as equal, or as zero."""
     return 8 * max(p.m, p.n) * eps_of(zero) * largest(s, zero)
 
 
@@ -24,7 +24,7 @@ def clear_zeros(diagonal: Matrix, s: Matrix, close: float, zero: Any) -> None:
 
 @noinline
 def are_zero(columns: Matrix, s: Matrix, close: float, slack: float, zero: Any) -> bool:
-    """Whether the columns that belong to singular values of zero are zero."""
+    """Return whether the columns that belong to singular values of zero are zero."""
     for j in range(s.rows):
         if at(s, j, 0, zero) <= close:
             for i in range(columns.rows):
@@ -35,7 +35,7 @@ def are_zero(columns: Matrix, s: Matrix, close: float, slack: float, zero: Any) 
 
 @noinline
 def zeros_are_out(j_: Matrix, k_: Matrix, g: Matrix, s: Matrix, close: float, zero: Any) -> bool:
-    """Whether the function does not see several singular values of zero, nor which vectors they have."""
+    """Return whether the function depends neither on several singular values of zero, nor on their vectors."""
     slack = 1e4 * s.rows * eps_of(zero)
     of_values, of_vectors = slack * largest(g, zero), slack * max(largest(j_, zero), largest(k_, zero))
     for j in range(s.rows - 1, 0, -1):
@@ -52,7 +52,7 @@ def zeros_are_out(j_: Matrix, k_: Matrix, g: Matrix, s: Matrix, close: float, ze
 
 @noinline
 def ties_stay(m: Matrix, s: Matrix, close: float, zero: Any) -> bool:
-    """Whether equal singular values move alike, and those of zero not at all, and their vectors not into each other."""
+    """Return whether equal singular values move alike, zeros not at all, and their vectors not into each other."""
     slack = 1e4 * s.rows * eps_of(zero) * largest(m, zero)
     for i in range(s.rows):
         for j in range(i + 1, s.rows):

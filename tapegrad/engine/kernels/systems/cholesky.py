@@ -87,7 +87,7 @@ def _factor_few(a: int, n: int, zero: Any) -> bool:
 
 @noinline
 def _factor(loops: int, routines: Lapack, a: Matrix) -> bool:
-    """The same for any size, and clear the other triangle; LAPACK sees the lower triangle as the upper one."""
+    """Factor a matrix of any size and clear the other triangle; LAPACK sees the lower triangle as the upper one."""
     if a.rows <= FEW:
         return _factor_few(a.address, a.rows, routines.zero)
     order, info = np.int32(a.rows), info_word()

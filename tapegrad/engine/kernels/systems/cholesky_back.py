@@ -27,7 +27,7 @@ def scratch_bytes(zero: Any) -> int:
 
 @always_inline
 def _inverse_in(scratch: int, width: int, zero: Any) -> Matrix:
-    """The inverse of a block: its rows have the length of a wide one, so that they consist of whole lanes."""
+    """Invert a block; its rows have the length of a wide one, so that they consist of whole lanes."""
     return part(by_rows(scratch, _WIDE, _WIDE, zero), np.int64(0), np.int64(0), width, width)
 
 
@@ -61,7 +61,7 @@ def _write_narrow_inverse(t: Matrix, into: Matrix, zero: Any) -> None:
 
 @noinline
 def _write_inverses(t: Matrix, inverse: Matrix, zero: Any) -> None:
-    """The same for each narrow block of a wide one's diagonal."""
+    """Invert each narrow block of a wide one's diagonal."""
     for i in range(0, t.rows, _NARROW):
         width = min(_NARROW, t.rows - i)
         _write_narrow_inverse(part(t, i, i, width, width), part(inverse, i, i, width, width), zero)
@@ -177,7 +177,7 @@ def _back_by_narrow_blocks(
 
 @noinline
 def back_by_blocks(loops: int, products: Any, factor: Matrix, bar: Matrix, scratch: int) -> None:
-    """From the cotangent of the factor, in the lower triangle, to ``-(S + S.T)``, S being that of the matrix's.
+    """Overwrite the cotangent of the factor, in the lower triangle, with ``-(S + S.T)``, S being that of the matrix's.
 
     Blocks of columns are gone through from the last one.
     """

@@ -65,7 +65,7 @@ _UP, _DOWN, _LARGEST = 2.0**256, 2.0**-256, (2.0 - 2.0**-52) * 2.0**1023
 
 @noinline
 def _sign(t: Matrix, exchanges: int, zero: Any) -> Any:
-    """The sign of a determinant, 0 of a singular matrix."""
+    """Return the sign of a determinant, 0 for a singular matrix."""
     sign = 1.0
     for i in range(t.rows):
         pivot = at(t, i, i, zero)
@@ -90,7 +90,7 @@ def _det(t: Matrix, exchanges: int, zero: Any) -> Any:
 
 @noinline
 def _product_of_pivots(t: Matrix, zero: Any) -> tuple[float, float]:
-    """A number and another one whose logarithm, added to it, is that of a determinant's size.
+    """Return a mantissa and a term whose sum with the mantissa's logarithm is that of the determinant's size.
 
     They are the logarithm of products of pivots that would not have an exact size, and the product of the others.
     """
@@ -107,7 +107,7 @@ def _product_of_pivots(t: Matrix, zero: Any) -> tuple[float, float]:
 
 @noinline
 def _regularize(t: Matrix, zero: Any) -> bool:
-    """Replace pivots that are zero by a rounding of the largest element; whether there is one that is not zero."""
+    """Replace pivots of zero by a rounding of the largest element; return whether any element is not zero."""
     largest = zero
     for i in range(t.rows):
         for j in range(i, t.rows):
@@ -123,7 +123,7 @@ def _regularize(t: Matrix, zero: Any) -> bool:
 
 @always_inline
 def _brought_near_one(value: float, steps: int) -> tuple[float, int]:
-    """A number between 2**-256 and 1, and by how many steps of 2**256 it has been brought down in all."""
+    """Scale a number to 2**-256..1; return it and the total number of steps of 2**256."""
     while value != 0.0 and abs(value) < _DOWN:
         value *= _UP
         steps -= 1
@@ -135,7 +135,7 @@ def _brought_near_one(value: float, steps: int) -> tuple[float, int]:
 
 @noinline
 def _det_in_steps(t: Matrix, exchanges: int, zero: Any) -> tuple[float, int]:
-    """A determinant that may be beyond floats, as a number near one and steps of 2**256."""
+    """Return a determinant that may be beyond floats, as a number near one and steps of 2**256."""
     value, steps = 1.0, 0
     for i in range(t.rows):
         pivot, steps = _brought_near_one(np.float64(at(t, i, i, zero)), steps)

@@ -42,7 +42,7 @@ _SHORT = 16  # an inner loop below this length is exchanged for a longer one
 
 
 class Roles(NamedTuple):
-    """One number for each role of a kernel: its slots, or strides of theirs. An absent slot is NONE."""
+    """Record of one number for each role of a kernel: its slots, or their strides. An absent slot is NONE."""
 
     x0: int
     x1: int
@@ -52,7 +52,7 @@ class Roles(NamedTuple):
 
 @inline_njit
 def op_word(header, op, word):
-    """A word of the op's row in the op table."""
+    """Read a field of the op's row in the op table."""
     return load_i64(load_i64(header, OP_TABLE), OP_WORDS * op + word)
 
 
@@ -130,14 +130,14 @@ def _set_nest(nest, m, count, strides):
 
 @inline_njit
 def _continues(outer, inner, count):
-    """Whether each role goes on after `count` inner steps where the next outer step is."""
+    """Return whether each role continues after `count` inner steps with the next outer step."""
     same = outer.x0 == inner.x0 * count and outer.x1 == inner.x1 * count
     return same and outer.x2 == inner.x2 * count and outer.y == inner.y * count
 
 
 @inline_njit
 def _next_largest(header, slots, shape, ndim, taken):
-    """The dimension that is not taken in which the result, or else operand 0, goes furthest from one step to the next.
+    """Return the free dimension in which the result, or else operand 0, has the largest stride.
 
     Of several the first; what lies in C order is gone through in that order.
     """

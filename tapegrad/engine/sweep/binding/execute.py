@@ -87,7 +87,7 @@ def run_nested(kernel, frame, loops):
 
 @inline_njit
 def elements(frame):
-    """Number of elements that a frame goes through."""
+    """Return the number of elements that a frame covers."""
     count = load_i64(frame, COUNT)
     outer = load_i64(frame, OUTER)
     if outer != 0:

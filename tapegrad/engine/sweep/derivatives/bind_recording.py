@@ -46,7 +46,7 @@ def forget_results(header):
 
 @inline_njit
 def _reads(header, instruction, wanted):
-    """Which primals a reverse or tangent kernel reads for the operands whose bits are set, as bits again."""
+    """Return the primals that a reverse or tangent kernel reads for the operands whose bits are set, as bits again."""
     reads = 0
     for j in range(3):
         if (wanted >> j) & 1:
@@ -69,7 +69,7 @@ def _keep_wanted(header, instruction, wanted, frame):
 
 @inline_njit
 def _storable(header, instruction, first):
-    """Of the operands whose bits are set, those whose cotangent the reverse kernel may write instead of adding."""
+    """Return the operands, of those whose bits are set, whose cotangent may be written instead of added to."""
     store = 0
     for j in range(3):
         if (first >> j) & 1 and may_store(header, instruction, j):
@@ -115,5 +115,5 @@ def bind_rows(header, rows, start, count, frames, loops, room):
 
 @entry_point(group=EVERY_RECORDING)
 def covers(header, slot):
-    """Whether a slot is the whole of its buffer, element for element in C order."""
+    """Return whether a slot is the whole of its buffer, element for element in C order."""
     return covers_buffer(header, slot)

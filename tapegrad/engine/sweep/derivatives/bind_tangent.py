@@ -18,7 +18,7 @@ from tapegrad.engine.tape.fields.layout import BROADCAST_SUM, OP_KIND, OP_LINEAR
 
 @inline_njit
 def is_linear_in(header, op, j):
-    """Whether an op is linear in operand j; row numbers, and entries of a sparse matrix, are none of those."""
+    """Return whether an op is linear in operand j; it never is in row numbers or in entries of a sparse matrix."""
     return (op_word(header, op, OP_LINEAR) >> j) & 1 != 0
 
 

@@ -98,7 +98,7 @@ def unmark(header, low, high):
 
 @inline_njit
 def operand_is_useful(header, slot):
-    """Whether a cotangent has to be computed for an operand, when only some inputs are asked for."""
+    """Return whether an operand's cotangent has to be computed, when only some inputs are asked for."""
     if not differentiable(header, slot):
         return False
     buffer = col.buffer(header, slot)
@@ -108,7 +108,7 @@ def operand_is_useful(header, slot):
 
 @inline_njit
 def _continues(header, i):
-    """Whether the instruction before `i` is useful and writes another piece of the same result."""
+    """Return whether the instruction before `i` is useful and writes another piece of the same result."""
     same = col.buffer(header, col.result(header, i - 1)) == col.buffer(header, col.result(header, i))
     return col.mark(header, i - 1) == NEEDED and same
 

@@ -126,14 +126,14 @@ def _clear_leaves(header, low, high, only_wanted):
 
 @inline_njit
 def is_shown(header, buffer):
-    """Whether there are Tensors on a buffer. Views on an earlier version show the gradient of the newest one."""
+    """Return whether there are Tensors on a buffer. Views on an earlier version show the newest one's gradient."""
     superseded = col.flags(header, buffer) & SUPERSEDED != 0 and col.producer(header, buffer) >= 0
     return col.tensor_refs(header, buffer) > 0 and not superseded
 
 
 @inline_njit
 def delivered(header, buffer, options):
-    """Whether a tensor will show the buffer's cotangent as its gradient."""
+    """Return whether a Tensor will show the buffer's cotangent as its gradient."""
     asked = options & ONLY_WANTED == 0 or col.flags(header, buffer) & WANTED != 0
     return asked and is_shown(header, buffer)
 
@@ -145,14 +145,14 @@ def _is_noted(header, slot):
 
 @inline_njit
 def _has_notes(header, i):
-    """Whether Python keeps something about a buffer of an instruction's."""
+    """Return whether Python keeps an attachment to a buffer of an instruction."""
     found = _is_noted(header, col.result(header, i)) or _is_noted(header, col.operand0(header, i))
     return found or _is_noted(header, col.operand1(header, i)) or _is_noted(header, col.operand2(header, i))
 
 
 @inline_njit
 def _calls_python(header, root, low, high, options):
-    """Whether the sweep must call Python: for a custom op, or for an attachment of a buffer."""
+    """Return whether the sweep must call Python: for a custom op, or for an attachment of a buffer."""
     calls, attachments = load_i64(header, CALLS) != 0, options & STOP_AT_ATTACHMENTS != 0
     found = attachments and _is_noted(header, root)
     if calls or attachments:
@@ -192,7 +192,7 @@ def _same_buffer(header, slot, other):
 
 @inline_njit
 def shares_buffer(header, instruction, j):
-    """Whether another operand is on the buffer of operand `j`."""
+    """Return whether another operand is on the buffer of operand `j`."""
     slot, shared = operand_slot(instruction, j), False
     for other in range(3):
         shared |= other != j and _same_buffer(header, slot, operand_slot(instruction, other))
@@ -201,7 +201,7 @@ def shares_buffer(header, instruction, j):
 
 @inline_njit
 def _matrices(header, slot):
-    """How many matrices a slot is."""
+    """Return the number of matrices of a slot."""
     count = 1
     for d in range(col.ndim(header, slot) - 2):
         count *= extent(header, slot, d)
@@ -210,7 +210,7 @@ def _matrices(header, slot):
 
 @inline_njit
 def reaches_all(header, instruction, j):
-    """Whether the reverse kernel writes each element of operand j's cotangent exactly once."""
+    """Return whether the reverse kernel writes each element of operand j's cotangent exactly once."""
     kind = op_word(header, instruction.op, OP_KIND)
     if kind == MATMUL:
         return _matrices(header, operand_slot(instruction, j)) == _matrices(header, instruction.result)
@@ -225,7 +225,7 @@ def reaches_all(header, instruction, j):
 
 @inline_njit
 def may_store(header, instruction, j):
-    """Whether the reverse kernel may write to the new cotangent of operand j's buffer, instead of adding to zeros."""
+    """Return whether the reverse kernel may write to the new cotangent of operand j, instead of adding to zeros."""
     slot = operand_slot(instruction, j)
     if shares_buffer(header, instruction, j) or not reaches_all(header, instruction, j):
         return False
@@ -246,7 +246,7 @@ def _make_cotangent(header, instruction, j):
 
 @inline_njit
 def hands_on(header, i, takes):
-    """Whether the cotangent of an instruction's result can become that of operand 0, in the same memory."""
+    """Return whether the cotangent of an instruction's result can become that of operand 0, in the same memory."""
     if op_word(header, col.op(header, i), OP_IN_PLACE) == 0 or takes & 1 == 0:
         return False
     return col.cotangent(header, col.buffer(header, col.operand0(header, i))) == 0

@@ -51,7 +51,7 @@ NOTHING_FLOWS = 1
 
 @inline_njit
 def _use(header, column):
-    """Use a column of cotangents, by its address; the address of the one that was used before."""
+    """Switch to a column of cotangents, given its address; return the address of the column used before."""
     before = load_i64(header, COTANGENTS)
     store_i64(header, COTANGENTS, column)
     return before
@@ -59,14 +59,14 @@ def _use(header, column):
 
 @inline_njit
 def _is_listed(header, i, entry):
-    """Whether an instruction is that of an entry."""
+    """Return whether an instruction is that of an entry."""
     same = col.op(header, i) == load_i64(entry, G_OP) and col.result(header, i) == load_i64(entry, G_RESULT)
     return same and col.params(header, i) == load_i64(entry, G_PARAMS)
 
 
 @inline_njit
 def _place(header, entry):
-    """Where an entry's instruction stands now; NONE if it has been freed."""
+    """Return the index of an entry's instruction now; NONE if it has been freed."""
     i = load_i64(entry, G_INDEX)
     if i < load_i64(header, INSTRUCTIONS) and _is_listed(header, i, entry):
         return i

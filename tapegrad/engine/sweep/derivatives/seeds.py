@@ -1,4 +1,4 @@
-"""Where a reverse sweep begins: the seed is added to the cotangent of the root."""
+"""Seeding of a reverse sweep: the seed is added to the cotangent of the root."""
 
 import numba
 
@@ -58,7 +58,7 @@ def _add_rows(header, root, seed, zero):
 
 @inline_njit
 def _begins_whole(header, root, seed):
-    """Whether the cotangent is new, and the seed has its elements in their order; ones are in any."""
+    """Return whether the cotangent is new, and the seed has its elements in their order; ones are in any."""
     if col.cotangent(header, col.buffer(header, root)) != 0:
         return False
     return covers_buffer(header, root) or (seed == 0 and shows_all_once(header, root))

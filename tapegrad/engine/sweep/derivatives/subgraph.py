@@ -68,7 +68,7 @@ def _hold(header, slot):
 
 @inline_njit
 def _flags_of(header, i, only_wanted):
-    """The flags of the entry of instruction `i`."""
+    """Return the flags of the entry of instruction `i`."""
     buffer = col.buffer(header, col.result(header, i))
     flags = taken(header, i, only_wanted)
     if delivered(header, buffer, ONLY_WANTED if only_wanted else 0):
@@ -193,7 +193,7 @@ def end_sweep(header, root, keep):
 
 @inline_njit
 def _is_other_leaf(header, slot):
-    """Whether a slot is that of a differentiable leaf that was not asked for."""
+    """Return whether a slot is that of a differentiable leaf that was not asked for."""
     if not differentiable(header, slot):
         return False
     buffer = col.buffer(header, slot)
@@ -220,7 +220,7 @@ def _other_leaf(header, root):
 
 @entry_point()
 def has_other_leaf(header, root, wanted):
-    """Whether a result depends on a differentiable leaf other than the slots in an int64 array, whose id is given."""
+    """Return whether a result depends on a differentiable leaf other than the slots in an int64 array, given its id."""
     if not differentiable(header, root):
         return 0
     flag_wanted(header, wanted, True)
@@ -238,7 +238,7 @@ def make_differentiable(header, slot):
 
 @entry_point()
 def tensor_refs(header, slot):
-    """How many Tensors there are on a slot's buffer."""
+    """Return the number of Tensors on a slot's buffer."""
     return col.tensor_refs(header, col.buffer(header, slot))
 
 
@@ -252,14 +252,14 @@ def mark_attachment(header, slot, noted):
 
 @entry_point()
 def attachment_buffer(header, slot):
-    """The buffer of a slot if it is flagged as noted, otherwise -1."""
+    """Return the buffer of a slot if it has an attachment, otherwise -1."""
     buffer = col.buffer(header, slot)
     return buffer if col.flags(header, buffer) & HAS_ATTACHMENT else NONE
 
 
 @entry_point()
 def has_attachment(header, buffer):
-    """Whether a buffer is flagged as noted."""
+    """Return whether a buffer has an attachment."""
     return col.flags(header, buffer) & HAS_ATTACHMENT
 
 

@@ -81,7 +81,7 @@ def _make_tangents(header, i, count):
 
 @inline_njit
 def _needs_zeros(header, op, slot, j):
-    """Whether a linear op's kernel reads a tangent that operand j does not have."""
+    """Return whether a linear op's kernel reads a tangent that operand j does not have."""
     return slot >= 0 and is_linear_in(header, op, j) and not has_tangent(header, slot)
 
 

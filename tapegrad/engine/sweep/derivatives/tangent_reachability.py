@@ -1,4 +1,4 @@
-"""Which of the marked instructions a tangent sweep over an eager tape goes through: those that tangents flow into.
+"""Reachability in a tangent sweep over an eager tape: the marked instructions that tangents flow into.
 
 The column of cotangents holds the tangents: who has an entry in it has tangents, or will have them.
 """
@@ -22,7 +22,7 @@ def has_tangent(header, slot):
 
 @inline_njit
 def result_has_tangent(header, i):
-    """Whether the tangent of an instruction depends on the leaves'."""
+    """Return whether the tangent of an instruction depends on the leaves'."""
     if col.mark(header, i) == 0 or not differentiable(header, col.result(header, i)):
         return False
     if has_tangent(header, col.operand0(header, i)) or has_tangent(header, col.operand1(header, i)):

@@ -59,7 +59,7 @@ def kernel_of(header, op, dtype, direction):
 
 @inline_njit
 def _flags(header, instruction, recording):
-    """Flags of a result: differentiable and traced are inherited from the operands."""
+    """Return the flags of a result: differentiable and traced are inherited from the operands."""
     flags = col.flags(header, col.buffer(header, instruction.a))
     if instruction.b >= 0:
         flags |= col.flags(header, col.buffer(header, instruction.b))
@@ -124,7 +124,7 @@ def run_structural(header, instruction, params, dtype, recording):
 
 @inline_njit
 def _wrong_dtypes(header, op, a, b, c, dtype):
-    """Whether an operand is not of the kernel's dtype. Only the first may differ, where the row says so."""
+    """Return whether an operand is not of the kernel's dtype. Only the first may differ, if the row says so."""
     first = op_word(header, op, OP_FIRST)
     if first >= 0:
         if col.dtype(header, a) != first:
@@ -136,7 +136,7 @@ def _wrong_dtypes(header, op, a, b, c, dtype):
 
 @inline_njit
 def lacks_driver(header, op, geometry, ndim):
-    """Whether a result needs the parallel driver, which is not loaded yet."""
+    """Return whether a result needs the parallel driver, which is not loaded yet."""
     parallel_threshold = op_word(header, op, OP_THRESHOLD)
     if parallel_threshold == 0 or load_i64(load_i64(header, CONTROL), DRIVER) != 0:
         return False
@@ -148,7 +148,7 @@ def lacks_driver(header, op, geometry, ndim):
 
 @inline_njit
 def is_superseded(header, a, b, c):
-    """Whether an operand is an earlier version: another thread has written to it since its slot was asked for.
+    """Return whether an operand is an earlier version: another thread has written to it since its slot was asked for.
 
     It may even have let go of that slot.
     """
@@ -201,7 +201,7 @@ def record_any(header, op, a, b, c, recording):
 
 @inline_njit
 def contiguous(header, x, copy, recording):
-    """A slot with the elements of `x` side by side in C order: `x` again or a recorded copy, with a handle of its own.
+    """Return a slot with the elements of `x` contiguous in C order, with its own handle: `x` or a recorded copy.
 
     `copy` is the op code of copying.
     """

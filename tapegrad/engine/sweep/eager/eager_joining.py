@@ -30,7 +30,7 @@ from tapegrad.engine.tape.views import VIEW_WORDS, describe, view_as
 
 @inline_njit
 def _fits(header, piece, first, axis):
-    """Whether a piece has the dtype and the extents of the first one, but for those along an axis."""
+    """Return whether a piece has the dtype and the extents of the first one, except those along an axis."""
     ndim = col.ndim(header, first)
     if col.dtype(header, piece) != col.dtype(header, first) or col.ndim(header, piece) != ndim:
         return False
@@ -42,7 +42,7 @@ def _fits(header, piece, first, axis):
 
 @inline_njit
 def _has_superseded(header, pieces):
-    """Whether some piece is an earlier version."""
+    """Return whether some piece is an earlier version."""
     for k in range(load_i64(pieces, -1)):
         if is_superseded(header, load_i64(pieces, k), NONE, NONE):
             return True
@@ -65,7 +65,7 @@ def _joined_shape(header, pieces, axis, is_new, shape):
 
 @inline_njit
 def _part(header, y, piece, axis, is_new, start):
-    """The part of the result that a piece takes along an axis, from `start` on."""
+    """Return the part of the result that a piece takes along an axis, from `start` on."""
     ndim, seen = col.ndim(header, piece), stack_words(VIEW_WORDS)
     for d in range(ndim):
         describe(seen, d, extent(header, piece, d), stride(header, y, d + 1 if is_new and d >= axis else d))
@@ -118,7 +118,7 @@ def record_joined(header, copy, pieces, axis, is_new, recording):
 
 @inline_njit
 def _place(header, y, piece, offset):
-    """A part of the result for all elements of a piece, side by side from a byte on."""
+    """Return the part of the result for all elements of a piece, contiguous from a byte on."""
     ndim, seen = col.ndim(header, piece), stack_words(VIEW_WORDS)
     by = item_size(col.dtype(header, piece))
     for d in range(ndim - 1, -1, -1):

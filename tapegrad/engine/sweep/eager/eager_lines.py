@@ -32,7 +32,7 @@ from tapegrad.engine.tape.views import VIEW_WORDS, describe, describe_like, view
 
 @inline_njit
 def _reduced_slot(header, x, axes, keepdims, zeroed):
-    """A slot on a new buffer for the result, without the reduced axes or with extents of 1."""
+    """Return a slot on a new buffer for the result, without the reduced axes or with extents of 1."""
     geometry, kept = stack_words(MAX_NDIM), 0
     for d in range(col.ndim(header, x)):
         reduced = (axes >> d) & 1
@@ -44,7 +44,7 @@ def _reduced_slot(header, x, axes, keepdims, zeroed):
 
 @inline_njit
 def _repeated(header, y, x, axes):
-    """The contiguous result `y` with x's extents and strides of 0 along the reduced axes."""
+    """Return the contiguous result `y` with x's extents and strides of 0 along the reduced axes."""
     seen, ndim = stack_words(VIEW_WORDS), col.ndim(header, x)
     by = item_size(col.dtype(header, y))
     for d in range(ndim - 1, -1, -1):

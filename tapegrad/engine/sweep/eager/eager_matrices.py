@@ -28,7 +28,7 @@ _MOST_WORDS = 8  # of the parameters of an op with a packed result, and of their
 
 @inline_njit
 def _are_squares(header, x):
-    """Whether a slot is of square matrices."""
+    """Return whether a slot is of square matrices."""
     ndim = col.ndim(header, x)
     return ndim >= 2 and extent(header, x, ndim - 1) == extent(header, x, ndim - 2)
 
@@ -67,7 +67,7 @@ def _recorded(header, instruction, params, dtype, recording):
 
 @inline_njit
 def _factors(header, lu, x, recording):
-    """The LU factors of matrices in C order, as words, with a handle; or an error."""
+    """Return the LU factors of matrices in C order, as 64-bit fields, with a handle; or an error."""
     shape, dtype, last = stack_words(MAX_NDIM), col.dtype(header, x), col.ndim(header, x) - 1
     n, matrices = extent(header, x, last), _copy_extents(header, x, last - 1, shape)
     store_i64(shape, last - 1, (n * n * item_size(dtype) + 7) // 8 + (4 * n + 7) // 8)
@@ -169,7 +169,7 @@ def record_by_factors(header, op, lu, x, several, copy, recording):
 
 @inline_njit
 def _fits(header, a, b):
-    """Whether there is one right side, a vector or a matrix, for one matrix, both of them in C order."""
+    """Return whether there is one right-hand side, a vector or a matrix, for one matrix, both in C order."""
     of_b = col.ndim(header, b)
     if col.ndim(header, a) != 2 or not _are_squares(header, a) or of_b < 1 or of_b > 2:
         return False

@@ -18,7 +18,7 @@ _BLOCK = 1 + _PARAMS
 
 @inline_njit
 def _matrix(header, x, is_column):
-    """A vector as a row or as a column, anything else as it is; with a handle of its own."""
+    """Return a vector as a row or as a column, other operands as they are; with a handle of its own."""
     if col.ndim(header, x) > 1:
         add_tensor_ref(header, x)
         return x
@@ -30,7 +30,7 @@ def _matrix(header, x, is_column):
 
 @inline_njit
 def _is_addressable(header, x):
-    """Whether the strides of x's matrices are positive and one of them an element, as a cotangent needs them."""
+    """Return whether the strides of x's matrices are positive and one of them an element, as a cotangent needs them."""
     last, item = col.ndim(header, x) - 1, item_size(col.dtype(header, x))
     m, n = extent(header, x, last - 1), extent(header, x, last)
     rows, columns = stride(header, x, last - 1), stride(header, x, last)
@@ -41,7 +41,7 @@ def _is_addressable(header, x):
 
 @inline_njit
 def _factor(header, x, is_column, copy, recording):
-    """An operand as matrices that BLAS can address: a view or a recorded copy, with a handle; or an error."""
+    """Return an operand as matrices that BLAS can address: a view or a recorded copy, with a handle; or an error."""
     matrix = _matrix(header, x, is_column)
     if _is_addressable(header, matrix):
         return matrix
@@ -69,7 +69,7 @@ def _product_shape(header, a, b, shape):
 
 @inline_njit
 def _without(header, y, row, column):
-    """A new result without the row or the column that a vector stands for, in place of `y`, whose handle it takes."""
+    """Drop the row or the column that stands for a vector from a new result `y`, and take over its handle."""
     ndim, seen, k = col.ndim(header, y), stack_words(VIEW_WORDS), 0
     for d in range(ndim):
         if not ((row and d == ndim - 2) or (column and d == ndim - 1)):

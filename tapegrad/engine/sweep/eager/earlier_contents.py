@@ -1,4 +1,4 @@
-"""What the rule of an instruction reads of earlier versions of memory, brought back while the rule runs.
+"""Earlier contents of memory, restored while the rule of an instruction that reads them runs.
 
 See `engine.tape.history`. The contents stay in the history, so that the same sweep, or another one, may go on to other
 versions.
@@ -24,7 +24,7 @@ def _slot_of(instruction, k):
 
 @inline_njit
 def _read_from_history(header, instruction, mask, k):
-    """The buffer of operand `k`, or of the result (3), if the rule reads it and it lies in a history; or NONE."""
+    """Return the buffer of operand `k`, or of the result (3), if the rule reads it from a history; or NONE."""
     if (mask >> k) & 1 == 0:
         return NONE
     buffer = col.buffer(header, _slot_of(instruction, k))

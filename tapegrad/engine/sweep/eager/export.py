@@ -24,7 +24,7 @@ READ_ONLY = -3  # nothing may be written to it
 
 
 def _array_maker(element, ndim):
-    """An intrinsic ``make(block, address, geometry, destructor)`` that returns an array of one type."""
+    """Make an intrinsic ``make(block, address, geometry, destructor)`` that returns an array of one type."""
     array_type = types.Array(element, ndim, "A")
 
     @intrinsic
@@ -55,7 +55,7 @@ def _array_maker(element, ndim):
 
 
 def release_exported(note, size, info):
-    """The owner's destructor: drop the reference to the block whose address its eight bytes hold."""
+    """Drop the reference to the block whose address the owner's eight bytes hold: the owner's destructor."""
     release_block(load_i64(note, 0))
     return 0
 
@@ -84,7 +84,7 @@ def _memory(header, slot, cotangent):
 
 
 def _shower(name, element, ndim):
-    """The entry point `name`: an array of `ndim` dimensions on memory that `hold_to_show` has held."""
+    """Make the entry point `name`: an array of `ndim` dimensions on memory that `hold_to_show` has held."""
     make = _array_maker(element, ndim)
 
     def show(header, slot, cotangent, destructor):

@@ -56,7 +56,7 @@ _ROWS, _LENGTH, _VALUE_STRIDE = (word(ScatterWriteParams, name) for name in Scat
 
 @inline_njit
 def _new_words(count):
-    """A block of parameters that are not set; 0 when memory is short."""
+    """Return a block of parameters that are not set; 0 when memory is short."""
     block = malloc(8 * (count + 1))
     if block == 0:
         return 0
@@ -118,7 +118,7 @@ def _nothing_params(header, slot):
 
 @inline_njit
 def _fits(header, value, target):
-    """Whether a value broadcasts to the shape of the target."""
+    """Return whether a value broadcasts to the shape of the target."""
     lead = col.ndim(header, target) - col.ndim(header, value)
     if lead < 0:
         return False
@@ -131,14 +131,14 @@ def _fits(header, value, target):
 
 @inline_njit
 def _is_recorded(header, base, value, differentiate):
-    """Whether a write is an instruction."""
+    """Return whether a write is recorded as an instruction."""
     flows = differentiable(header, base) or differentiable(header, value)
     return load_i64(header, ALL_LIVE) != 0 or (differentiate and flows)
 
 
 @inline_njit
 def _obstacle(header, op, base, value, differentiate):
-    """What keeps a write from being done as it is; 0 if nothing does."""
+    """Return the error that prevents a plain write; 0 if none does."""
     dtype = col.dtype(header, base)
     if is_superseded(header, base, value, NONE):
         return E_SUPERSEDED
@@ -171,13 +171,13 @@ def _run(header, instruction, dtype, memory, source, numbers):
 
 @inline_njit
 def _count_rows(header, rows):
-    """How many rows a slot lists; 0 if there is none."""
+    """Return how many rows a slot lists; 0 if there is none."""
     return size(header, rows) if rows >= 0 else 0
 
 
 @inline_njit
 def _with_owner(slot, flags, old):
-    """A new version's slot, with the old buffer if a Python object owns the memory."""
+    """Return a new version's slot, with the old buffer if a Python object owns the memory."""
     return slot + ((old + 1) << 32) if flags & EXTERNAL else slot
 
 
@@ -273,7 +273,7 @@ def write_number(header, op, base, target, number, differentiate):
 
 @inline_njit
 def _lie_in(numbers, count, elements):
-    """Whether all numbers are those of elements."""
+    """Return whether all numbers are those of elements."""
     for k in range(count):
         if load_i64(numbers, k) < 0 or load_i64(numbers, k) >= elements:
             return False

@@ -112,7 +112,7 @@ def _meets_operand(handle, addresses, number):
 
 @inline_njit
 def _port_address(handle, way, workspace, addresses, k):
-    """Where port k goes: to the caller's array, or to a place in the workspace."""
+    """Return the address of port k: that of the caller's array, or of memory in the workspace."""
     pair = load_i64(way, PORTS) + 16 * k
     number = load_i64(pair, 0)
     if number >= 0:
@@ -205,7 +205,7 @@ def run_way(handle, way, workspace, addresses):
 
 @inline_njit
 def _way_at(last, turn):
-    """Number of the way that is tried in a turn: the last one first, then the others."""
+    """Return the number of the specialization to try next: the last one first, then the others."""
     if turn == 0:
         return last
     return turn - 1 if turn <= last else turn
@@ -309,7 +309,7 @@ def failure(handle: int, number: int) -> int:
 
 
 def call_freed(handle: int, addresses: int) -> int:
-    """Stand for the entry of a compiled function that nobody has kept."""
+    """Refuse a call: the entry of a compiled function that nothing keeps alive any more."""
     return HANDLE_FREED
 
 
@@ -334,7 +334,7 @@ def call_each(handle, points, step, values, count):
 
 @inline_njit
 def open_session(handle, addresses, session):
-    """Begin many calls with arguments at the same addresses, on workspaces that nobody else uses; a status."""
+    """Begin many calls with arguments at the same addresses, on workspaces of their own; return a status."""
     store_i64(session, HANDLE, handle)
     store_i64(session, ADDRESSES, addresses)
     store_i64(session, WAY, load_i64(handle, LAST))
@@ -371,7 +371,7 @@ def evaluate(session):
 
 @inline_njit
 def column(session, seed):
-    """Where a program of columns has left the tangents along a seed in `evaluate`; 0 where they are zeros."""
+    """Return the address of the tangents along a seed after `evaluate` of a program of columns; 0 for zeros."""
     number = load_i64(session, WAY)
     way = load_i64(load_i64(session, HANDLE), WAYS) + 8 * WAY_WORDS * number
     offset = load_i64(load_i64(way, COLUMNS), seed)

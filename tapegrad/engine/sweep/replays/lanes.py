@@ -257,7 +257,7 @@ def _is_wanted(statuses, lane):
 
 @inline_njit
 def _first_wanted(statuses, first, stop):
-    """The first lane of some that has no status yet; -1 if there is none."""
+    """Return the first lane in [first, stop) that has no status yet; -1 if there is none."""
     for lane in range(first, stop):
         if _is_wanted(statuses, lane):
             return lane
@@ -410,7 +410,7 @@ def _run_instances(job, workspace, first, stop, statuses):
 
 @inline_njit
 def _free_workspace(job):
-    """A workspace that nobody else runs on; there are as many as threads."""
+    """Return a free workspace; there are as many as threads."""
     k = 0
     while True:
         workspace = load_i64(load_i64(job, WORKSPACES), k)

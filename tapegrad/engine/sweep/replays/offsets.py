@@ -16,7 +16,7 @@ _PAIR = 16  # bytes
 
 @inline_njit
 def _place(pairs, count, first, second):
-    """How many pairs come before this one."""
+    """Return how many pairs sort before this one."""
     low, high = 0, count
     while low < high:
         middle = (low + high) >> 1
@@ -44,7 +44,7 @@ def _remove(pairs, count, first, second):
 
 @inline_njit
 def _take(lengths, offsets, count, bytes_, end):
-    """The offset of so many bytes, at `end` if there is no gap for them, and the number of gaps that are left."""
+    """Return the offset of a block, at `end` if no gap has room, and the number of gaps that are left."""
     at = _place(lengths, count, bytes_, 0)
     if at == count:
         return end, count

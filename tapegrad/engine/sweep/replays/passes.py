@@ -39,7 +39,7 @@ def _mark_reads(row, marks, takes):
 
 @inline_njit
 def _reaches(row, marks):
-    """Whether an operand that the instruction has a derivative by is marked."""
+    """Return whether an operand that the instruction has a derivative by is marked."""
     takes = load_i64(row, TAKES)
     for j in range(3):
         if (takes >> j) & 1 and _marked(marks, load_i64(row, READ + j)):
@@ -101,7 +101,7 @@ def _computes_the_same(row, other):
 
 @inline_njit
 def _find(rows, i, known, mask, at):
-    """The row that computes what row `i` does: an earlier one, or itself, which is then known."""
+    """Return an earlier row that computes the same as row `i`, or `i`, which is added to the known ones."""
     row = rows + 8 * VALUE_WORDS * i
     while True:
         at &= mask

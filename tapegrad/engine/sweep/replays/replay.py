@@ -76,14 +76,14 @@ _ALIGNED = 0x100  # among the flags of an array
 
 @inline_njit
 def _is_of_dtype(array, descr):
-    """Whether a NumPy array is of a dtype. An array from another process has a dtype object of its own."""
+    """Return whether a NumPy array is of a dtype. An array from another process has a dtype object of its own."""
     own = load_i64(array, ARRAY_DESCR)
     return own == descr or load_i64(own, DESCR_KIND) == load_i64(descr, DESCR_KIND)
 
 
 @inline_njit
 def _fits(binding, array):
-    """Whether a NumPy array has the dtype, the shape and the C order that a port expects."""
+    """Return whether a NumPy array has the dtype, the shape and the C order that a port expects."""
     ndim = load_i64(binding, PORT_NDIM)
     if not _is_of_dtype(array, load_i64(binding, PORT_DESCR)) or load_i32(array, ARRAY_NDIM) != ndim:
         return False
@@ -145,7 +145,7 @@ def _is_due(program):
 
 @inline_njit
 def run_forward(program):
-    """The forward stream, unless somebody wants to be asked before."""
+    """Run the forward stream, unless the fusion policy is due to be consulted first."""
     if _is_due(program):
         return DUE
     return run_stream(program, load_i64(program, FORWARD), load_i64(program, FORWARD_COUNT))
@@ -153,7 +153,7 @@ def run_forward(program):
 
 @inline_njit
 def run_reverse(program):
-    """The reverse stream."""
+    """Run the reverse stream."""
     return run_stream(program, load_i64(program, REVERSE), load_i64(program, REVERSE_COUNT))
 
 
@@ -191,13 +191,13 @@ def replay_gradient(program, arrays):
 
 @entry_point(nogil=True)
 def replay_values(program, arrays):
-    """The outputs alone."""
+    """Compute the outputs alone."""
     return run_forward(program) if _plug_all(program, tuple_items(arrays)) else MISMATCH
 
 
 @entry_point(nogil=True)
 def replay_forward(program, arrays):
-    """The forward stream alone, on the ports that the caller gives first; `arrays` holds those."""
+    """Run the forward stream alone, on the ports that the caller gives first; `arrays` holds those."""
     for k in range(load_i64(program, INPUTS)):
         if not _bind(program, k, load_i64(tuple_items(arrays), k)):
             return MISMATCH
@@ -206,7 +206,7 @@ def replay_forward(program, arrays):
 
 @entry_point(nogil=True)
 def replay_backward(program, arrays):
-    """The reverse stream alone, after `replay_forward`; `arrays` holds the arrays for the other ports."""
+    """Run the reverse stream alone, after `replay_forward`; `arrays` holds the arrays for the other ports."""
     first = load_i64(program, INPUTS)
     for k in range(first, load_i64(program, BINDING_COUNT)):
         if not _bind(program, k, load_i64(tuple_items(arrays), k - first)):
@@ -225,7 +225,7 @@ def _place_rows(program, row):
 
 @inline_njit
 def run_rows(program):
-    """A forward sweep, and a reverse sweep for each element of the seeded output."""
+    """Run a forward sweep, and a reverse sweep for each element of the seeded output."""
     status = run_forward(program)
     count = load_i64(program, SEED_COUNT)
     item = 4 if load_i64(program, SEED_DTYPE) == F32 else 8
@@ -241,7 +241,7 @@ def run_rows(program):
 
 @entry_point(nogil=True)
 def replay_jacobian(program, arrays):
-    """The Jacobians of the seeded output: one forward sweep, one reverse sweep for each of its elements."""
+    """Compute the Jacobians of the seeded output: one forward sweep, one reverse sweep for each of its elements."""
     return run_rows(program) if _plug_all(program, tuple_items(arrays)) else MISMATCH
 
 
@@ -256,7 +256,7 @@ def _place_chunk(program, start):
 
 @inline_njit
 def run_chunks(program):
-    """A forward sweep for the primals, and one of tangents for each chunk of seeds. The last may begin earlier."""
+    """Run a forward sweep for the primals, and one of tangents for each chunk of seeds. The last may begin earlier."""
     status = run_forward(program)
     chunk, seeds = load_i64(program, CHUNK), load_i64(program, SEED_COUNT)
     done = 0

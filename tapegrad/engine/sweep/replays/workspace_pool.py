@@ -29,7 +29,7 @@ _SPREAD = 0x9E3779B1
 
 @inline_njit
 def make_workspace(way):
-    """A new workspace of a way that nobody else knows; 0 where there is no memory."""
+    """Make a workspace of a specialization; 0 when memory is short."""
     block = malloc(load_i64(way, WORKSPACE_BYTES) + 2 * _LINE)
     if block == 0:
         return 0
@@ -52,7 +52,7 @@ def free_workspace(workspace):
 
 @inline_njit
 def _fill(slot, way):
-    """The workspace of a slot that was taken, made if there is none yet."""
+    """Return the workspace of a slot that was taken, made if there is none yet."""
     workspace = load_i64(slot, WORKSPACE)
     if workspace == 0:
         workspace = make_workspace(way)
@@ -66,7 +66,10 @@ def _fill(slot, way):
 
 @inline_njit
 def acquire(way):
-    """A workspace of a way for one call, 0 where there is no memory. Threads begin to look at different slots."""
+    """Acquire a workspace of a specialization for one call, 0 when memory is short.
+
+    Threads begin at different slots.
+    """
     slots, last = load_i64(way, SLOTS), load_i64(way, SLOT_COUNT) - 1
     first = ((stack_words(1) >> _STACK_SHIFT) * _SPREAD) >> _STACK_SHIFT
     for k in range(last + 1):
@@ -88,7 +91,7 @@ def release(workspace):
 
 @entry_point()
 def free_slots(slots, count):
-    """Free the workspaces of a pool that nobody uses any more."""
+    """Free the workspaces of a pool that are no longer used."""
     for k in range(count):
         slot = slots + SLOT_BYTES * k
         workspace = load_i64(slot, WORKSPACE)

@@ -18,13 +18,13 @@ INNER, OUTERMOST, SERIAL, SEGMENT, TASK = range(5)
 
 @inline_njit
 def has_cotangent(frame, j):
-    """Whether something is added to operand j's cotangent; tangents are only read."""
+    """Return whether operand j has a cotangent that is added to; tangents are only read."""
     return load_i64(frame, X_BAR + j) != 0 and load_i64(frame, STORE) & TANGENT == 0
 
 
 @inline_njit
 def summed(frame, j):
-    """Whether operand j's cotangent is one element that the inner loop sums into."""
+    """Return whether operand j's cotangent is one element that the inner loop sums into."""
     return has_cotangent(frame, j) and load_i64(frame, STRIDE + j) == 0
 
 

@@ -69,7 +69,7 @@ def _bounds(frame, j):
 
 @inline_njit
 def _same_loops(frame, j, k):
-    """Whether operands j and k go through the same elements in the same order."""
+    """Return whether operands j and k go through the same elements in the same order."""
     same = load_i64(frame, X_BAR + j) == load_i64(frame, X_BAR + k)
     same &= load_i64(frame, STRIDE + j) == load_i64(frame, STRIDE + k)
     outer = load_i64(frame, OUTER)
@@ -104,7 +104,7 @@ def _loop(frame, j, d):
 
 @inline_njit
 def _overlaps_itself(frame, j, loops):
-    """Whether operand j may go through an element twice other than by a stride of 0, as sliding windows do.
+    """Return whether operand j may visit an element twice by strides that are not 0, as sliding windows do.
 
     It does not if the steps of each loop are longer than all that the loops with shorter steps go through.
     """
@@ -122,7 +122,7 @@ def _overlaps_itself(frame, j, loops):
 
 @inline_njit
 def _split(frame, splittable):
-    """Which loop can be dealt out to threads without two of them writing to one place."""
+    """Return the loop to split over threads so that no two of them write to one element."""
     if _entangled(frame):
         return SERIAL
     outer = load_i64(frame, OUTER)
@@ -149,25 +149,25 @@ def _extent(frame, split):
 
 @inline_njit
 def _most(n):
-    """Steps of a loop in each of as many chunks as there can be."""
+    """Return the steps of a loop in a chunk if there are as many chunks as possible."""
     return (n + MOST_CHUNKS - 1) // MOST_CHUNKS
 
 
 @inline_njit
 def _in_blocks(length):
-    """Steps of a chunk, so many that a sum begins each chunk with a block of its own."""
+    """Return the steps of a chunk, so many that a sum begins each chunk with a new block."""
     return (length + BLOCK - 1) & -BLOCK
 
 
 def chunk_of_sums(n: int) -> int:
-    """The elements of a chunk of a sum over `n` elements; 0 where it is taken as a whole."""
+    """Return the elements of a chunk of a sum over `n` elements; 0 if the sum is not split."""
     least = SUMS_THRESHOLD // _CHUNKS_PER_GRAIN
     return 0 if n < SUMS_THRESHOLD else int(_in_blocks.py_func(max(least, _most.py_func(n))))
 
 
 @inline_njit
 def _length(frame, split, parallel_threshold):
-    """Steps of the loop in a chunk: a matter of the instruction alone, so that sums do not depend on the threads."""
+    """Return the steps of the loop in a chunk; the number of threads has no influence, so sums do not depend on it."""
     n = elements_of(frame) if split == SEGMENT else _extent(frame, split)
     least = max(abs(parallel_threshold) // _CHUNKS_PER_GRAIN * n // elements(frame), 1)
     length = max(least, _most(n))
@@ -177,7 +177,7 @@ def _length(frame, split, parallel_threshold):
 
 @inline_njit
 def _has_sums(frame):
-    """Whether chunks of the inner loop add to one element."""
+    """Return whether chunks of the inner loop add to one element."""
     return summed(frame, 0) or summed(frame, 1) or summed(frame, 2)
 
 

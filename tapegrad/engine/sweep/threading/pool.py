@@ -77,7 +77,7 @@ def _part(pool, thread):
 
 @inline_njit
 def _open(ticket):
-    """Whether a ticket has chunks left."""
+    """Return whether a ticket has chunks left."""
     return (ticket >> 16) & 0xFFFF < ticket & 0xFFFF
 
 
@@ -160,7 +160,7 @@ def _sleep(pool, part):
 
 
 def help_out(place):
-    """What a thread of the pool runs. At `place` are the address of the pool and the number of the thread."""
+    """Run a thread of the pool. At `place` are the address of the pool and the number of the thread."""
     pool, thread = load_i64(place, 0), load_i64(place, 1)
     part = _part(pool, thread)
     while atomic_load(pool + CLOSED) == 0:
@@ -229,7 +229,7 @@ def _run_with_helpers(control, launch, chunks, threads):
 
 @inline_njit
 def _threads(control):
-    """Number of threads for a launch of the calling thread, which `numba.set_num_threads` may have limited."""
+    """Return the number of threads for a launch of the calling thread, which `numba.set_num_threads` may limit."""
     threads, limit = load_i64(control, THREADS), load_i64(control, THREAD_LIMIT)
     if threads > 1 and limit != 0:
         mask = call_count(limit)

@@ -31,7 +31,7 @@ _WORD, _BYTES, _STORED, _EACH = range(4)
 
 
 def description(words: int, elements: int, sums: list[tuple[int, int, bool]]) -> list[int]:
-    """What a frame leads to."""
+    """Return the description of a segment that a frame points to."""
     assert words <= MOST_WORDS
     return [words, elements, len(sums), *(int(number) for each in sums for number in each)]
 
@@ -70,13 +70,13 @@ def add_up(cells, step, parts, target, double, stored):
 
 @inline_njit
 def elements_of(frame):
-    """How many elements the length of a segment's parts is found from."""
+    """Return the number of elements that the length of a segment's chunks follows from."""
     return load_i64(load_i64(frame, SHARED), _ELEMENTS)
 
 
 @inline_njit
 def sums_of(frame):
-    """How many sums a segment has."""
+    """Return the number of sums of a segment."""
     return load_i64(load_i64(frame, SHARED), _SUMS)
 
 

@@ -1,4 +1,4 @@
-"""What the pool of threads needs of the machine and the system: atomic words, a clock, and locks that sleep.
+"""Primitives of the pool of threads: atomic integers, a clock, and locks that sleep.
 
 The locks are those of Python's own C interface, which every platform has: they are taken and released without the
 interpreter, and by different threads, so that one serves as a signal.
@@ -36,7 +36,7 @@ def _word(builder, address):
 
 @intrinsic
 def atomic_load(typingctx, address):
-    """The word at `address`, as other threads left it."""
+    """Load the integer at `address`, as other threads left it."""
 
     def codegen(context, builder, signature, args):
         return builder.load_atomic(_word(builder, args[0]), _ORDER, 8)
@@ -119,7 +119,7 @@ if sys.platform == "win32":
 
     @inline_njit
     def nanoseconds():
-        """A clock that never goes back."""
+        """Return the time in ns of a clock that never goes back."""
         ticks = stack_words(1)
         _query_counter(ticks)
         return load_i64(ticks, 0) * _TICK
@@ -130,7 +130,7 @@ else:
 
     @inline_njit
     def nanoseconds():
-        """A clock that never goes back."""
+        """Return the time in ns of a clock that never goes back."""
         timespec = stack_words(2)
         _clock_gettime(_MONOTONIC, timespec)
         return load_i64(timespec, 0) * 1_000_000_000 + load_i64(timespec, 1)

@@ -17,7 +17,7 @@ INSTRUCTION, SLOT, BUFFER = "instruction", "slot", "buffer"
 
 
 class Column(NamedTuple):
-    """Where a column is: the word of the header with its address, bytes of an entry, and the kind of entry."""
+    """Location of a column: the field of the header with its address, bytes of an entry, and the kind of entry."""
 
     word: int
     bytes: int
@@ -57,7 +57,7 @@ def _accessors(word: int, width: int) -> tuple[Any, Any]:
 
 
 def _column(name: str, width: int, kind: str) -> tuple[Any, Any]:
-    """The next column of the header."""
+    """Allot the next column of the header."""
     column = COLUMNS[name] = Column(FIRST_COLUMN + len(COLUMNS), width, kind)
     return _accessors(column.word, width)
 

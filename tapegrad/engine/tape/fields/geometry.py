@@ -35,7 +35,7 @@ def tuple_items(values):
 
 @inline_njit
 def array_ndim(array):
-    """Number of dimensions of the NumPy array whose ``id`` is `array`."""
+    """Return the number of dimensions of the NumPy array whose ``id`` is `array`."""
     return numba.int64(load_i32(array, ARRAY_NDIM))
 
 
@@ -47,7 +47,7 @@ def array_length(array):
 
 @inline_njit
 def array_size(array):
-    """Number of elements of the NumPy array whose ``id`` is `array`."""
+    """Return the number of elements of the NumPy array whose ``id`` is `array`."""
     count, extents = 1, load_i64(array, ARRAY_EXTENTS)
     for d in range(array_ndim(array)):
         count *= load_i64(extents, d)
@@ -56,7 +56,7 @@ def array_size(array):
 
 @inline_njit
 def is_read_only(array):
-    """Whether nothing may be written through the NumPy array whose ``id`` is `array`."""
+    """Return whether nothing may be written through the NumPy array whose ``id`` is `array`."""
     return load_i32(array, ARRAY_FLAGS) & _WRITEABLE == 0
 
 
@@ -89,7 +89,7 @@ def stride(header, slot, d):
 
 @inline_njit
 def size(header, slot):
-    """Number of elements of a slot."""
+    """Return the number of elements of a slot."""
     count = 1
     for d in range(col.ndim(header, slot)):
         count *= extent(header, slot, d)
@@ -108,7 +108,7 @@ def fill_contiguous_strides(geometry, ndim, bytes_):
 
 @inline_njit
 def is_contiguous(header, slot):
-    """Whether a slot's elements lie side by side in C order."""
+    """Return whether a slot's elements are contiguous in C order."""
     ndim, geometry = col.ndim(header, slot), col.geometry(header, slot)
     return in_c_order(ndim, geometry, geometry + 8 * ndim, item_size(col.dtype(header, slot)))
 
@@ -126,7 +126,7 @@ def _span_within(header, slot, d):
 
 @inline_njit
 def shows_each_once(header, slot):
-    """Whether no element of memory is seen more than once; False also where that is not obvious from the strides."""
+    """Return whether no element of memory is seen twice; False also if that does not follow simply from the strides."""
     for d in range(col.ndim(header, slot)):
         if extent(header, slot, d) > 1 and abs(stride(header, slot, d)) < _span_within(header, slot, d):
             return size(header, slot) == 0

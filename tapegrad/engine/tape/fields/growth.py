@@ -42,7 +42,7 @@ def _take(header, free_word, count_word, capacity_word, columns, next_free):
 
 @shared_njit
 def new_buffer(header, primal, bytes_, flags):
-    """A buffer nobody uses yet."""
+    """Return a new buffer without users."""
     head = load_i64(header, FREE_BUFFER)
     next_free = col.producer(header, head) if head != NONE else NONE
     buffer = _take(header, FREE_BUFFER, BUFFERS, BUFFER_CAPACITY, BUFFER_COLUMNS, next_free)
@@ -60,7 +60,7 @@ def new_buffer(header, primal, bytes_, flags):
 
 @shared_njit
 def new_slot(header, buffer, dtype, ndim, offset):
-    """A slot on `buffer`; the caller fills in its geometry."""
+    """Return a new slot on `buffer`; the caller fills in its geometry."""
     head = load_i64(header, FREE_SLOT)
     next_free = col.buffer(header, head) if head != NONE else NONE
     slot = _take(header, FREE_SLOT, SLOTS, SLOT_CAPACITY, SLOT_COLUMNS, next_free)
@@ -76,7 +76,7 @@ def new_slot(header, buffer, dtype, ndim, offset):
 
 @inline_njit
 def new_view(header, slot, ndim, offset):
-    """A slot on the buffer of another one, read-only if that is; the caller fills in its geometry."""
+    """Return a new slot on the buffer of another one, read-only if that is; the caller fills in its geometry."""
     view = new_slot(header, col.buffer(header, slot), col.dtype(header, slot), ndim, offset)
     col.set_read_only(header, view, col.read_only(header, slot))
     return view

@@ -9,7 +9,7 @@ from tapegrad.engine.kernels.language.raw_memory import free, load_i64, malloc, 
 
 @inline_njit
 def new_params(words):
-    """A block with a copy of words that have their number in front of them; 0 where there are none."""
+    """Copy fields to a new block after their number; 0 if there are none."""
     count = load_i64(words, -1)
     if count == 0:
         return 0
@@ -20,7 +20,7 @@ def new_params(words):
 
 @inline_njit
 def count_params(params):
-    """How many words there are."""
+    """Return the number of fields."""
     return load_i64(params, -1)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class View(NamedTuple):
-    """Where the elements of an array lie in a buffer; offset and strides in bytes."""
+    """View of a buffer: shape, dtype, and offset and strides in bytes."""
 
     offset: int
     shape: tuple[int, ...]
@@ -55,7 +55,7 @@ class View(NamedTuple):
 
     @property
     def contiguous(self) -> bool:
-        """Whether the elements lie side by side in C order. A view without elements has any strides."""
+        """True if the elements are contiguous in C order. A view without elements may have any strides."""
         step = self.itemsize
         for extent, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
             if extent != 1 and stride != step:
@@ -72,7 +72,7 @@ class View(NamedTuple):
 
     @property
     def overlaps(self) -> bool:
-        """Whether an element is seen more than once, as in a broadcast."""
+        """True if an element is seen more than once, as in a broadcast."""
         return 0 in self.strides and any(
             stride == 0 and extent > 1 for extent, stride in zip(self.shape, self.strides, strict=True)
         )
@@ -82,11 +82,11 @@ class View(NamedTuple):
         return View(offset, shape, strides, self.dtype)
 
     def select_axes(self, axes: Sequence[int]) -> "View":
-        """The view with some of its axes, in this order."""
+        """Return the view with some of its axes, in this order."""
         return self._replace(
             shape=tuple(self.shape[d] for d in axes), strides=tuple(self.strides[d] for d in axes)
         )
 
     def covers(self, bytes_: int) -> bool:
-        """Whether it is the whole of a buffer of so many bytes, in C order."""
+        """Return whether the view is the whole of a buffer of so many bytes, in C order."""
         return self.nbytes == bytes_ and self.contiguous
