@@ -5,7 +5,7 @@ from typing import Any
 
 
 def _is_of(value: Any, library: str, *names: str) -> bool:
-    """Whether a value is an instance of one of a library's classes."""
+    """Return whether a value is an instance of one of a library's classes."""
     module = sys.modules.get(library)
     if module is None:
         return False
@@ -13,30 +13,30 @@ def _is_of(value: Any, library: str, *names: str) -> bool:
 
 
 def is_sparse(value: Any) -> bool:
-    """Whether a value is a sparse array or a sparse matrix of SciPy."""
+    """Return whether a value is a sparse array or a sparse matrix of SciPy."""
     return _is_of(value, "scipy.sparse", "sparray", "spmatrix")
 
 
 def is_linear_operator(value: Any) -> bool:
-    """Whether a value is a ``scipy.sparse.linalg.LinearOperator``."""
+    """Return whether a value is a ``scipy.sparse.linalg.LinearOperator``."""
     return _is_of(value, "scipy.sparse.linalg", "LinearOperator")
 
 
 def is_pandas(value: Any) -> bool:
-    """Whether a value is a column, an index or a table of pandas."""
+    """Return whether a value is a column, an index or a table of pandas."""
     return _is_of(value, "pandas", "Series", "DataFrame", "Index")
 
 
 def is_xarray(value: Any) -> bool:
-    """Whether a value is an array or a collection of arrays of xarray."""
+    """Return whether a value is an array or a collection of arrays of xarray."""
     return _is_of(value, "xarray", "DataArray", "Variable", "Dataset")
 
 
 def is_data_array(value: Any) -> bool:
-    """Whether a value is one array of xarray."""
+    """Return whether a value is one array of xarray."""
     return _is_of(value, "xarray", "DataArray", "Variable")
 
 
 def is_labelled_array(value: Any) -> bool:
-    """Whether a value is one array with labels: a Series of pandas, or a DataArray of xarray."""
+    """Return whether a value is one array with labels: a Series of pandas, or a DataArray of xarray."""
     return _is_of(value, "pandas", "Series") or _is_of(value, "xarray", "DataArray")

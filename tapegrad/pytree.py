@@ -22,7 +22,7 @@ _LEAVES = frozenset((np.ndarray, np.float64, float, int, bool, str, type(None)))
 
 
 class Aside:
-    """What a container is built with beside its parts. All are equal: none of it is part of the structure.
+    """Options that a container is built with beside its parts. All are equal: none is part of the structure.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Labels(Aside):
         self._like = like
 
     def attached(self, part: Any) -> Any:
-        """An array of the same shape with these labels; anything else, such as a Tensor, as it is."""
+        """Return an array of the same shape with these labels; other parts, such as Tensors, unchanged."""
         like = self._like
         if not isinstance(part, np.ndarray) or part.shape != like.shape:
             return part
@@ -71,13 +71,13 @@ class Labels(Aside):
 
 
 def flatten(value: Any) -> tuple[list[Any], Any]:
-    """The leaves of a structure from left to right, and its definition, which is hashable."""
+    """Return the leaves of a structure from left to right, and its definition, which is hashable."""
     leaves: list[Any] = []
     return leaves, _take_apart(value, leaves)
 
 
 def is_node(value: Any) -> bool:
-    """Whether a value is a container that is taken apart, and no leaf."""
+    """Return whether a value is a container that is taken apart, and no leaf."""
     return isinstance(value, _NODES)
 
 
@@ -98,7 +98,7 @@ def _take_apart(value: Any, leaves: list[Any]) -> Any:
 
 
 def _sorted(keys: dict[Any, Any]) -> tuple[Any, ...]:
-    """The keys of a dict in an order that does not depend on the one they were added in."""
+    """Sort the keys of a dict in an order that does not depend on the one they were added in."""
     kinds = set(map(type, keys))
     if len(kinds) <= 1 and kinds <= {str, int, float, bytes}:
         return tuple(sorted(keys))
@@ -106,7 +106,7 @@ def _sorted(keys: dict[Any, Any]) -> tuple[Any, ...]:
 
 
 def unflatten(definition: Any, leaves: list[Any]) -> Any:
-    """The structure with these leaves."""
+    """Return the structure with these leaves."""
     return _build(definition, iter(leaves))
 
 
@@ -120,7 +120,7 @@ def _build(definition: Any, leaves: Any) -> Any:
 
 
 def _made(kind: type, parts: list[Any], keys: tuple[Any, ...], aside: Aside) -> Any:
-    """A container of a type, made without its constructor, whose arguments only its author knows."""
+    """Make a container of a type without its constructor, whose arguments only its author knows."""
     if isinstance(aside, Labels):
         return aside.attached(parts[0])
     if issubclass(kind, tuple):
@@ -139,7 +139,7 @@ def _made(kind: type, parts: list[Any], keys: tuple[Any, ...], aside: Aside) -> 
 
 
 def _bare(kind: Any) -> Any:
-    """An instance of a class that its constructor has not seen."""
+    """Make an instance of a class without calling its constructor."""
     return kind.__new__(kind)
 
 
@@ -154,7 +154,7 @@ def _made_dict(kind: type, parts: dict[Any, Any], aside: Aside) -> Any:
 
 
 def asides(definition: Any) -> Iterator[tuple[type, Aside]]:
-    """What the containers of a structure are built with beside their parts, with their types, from left to right."""
+    """Return the options of the containers of a structure beside their parts, with their types, from left to right."""
     if definition is LEAF:
         return
     if len(definition) > 2:
@@ -164,7 +164,7 @@ def asides(definition: Any) -> Iterator[tuple[type, Aside]]:
 
 
 def paths(value: Any) -> list[str]:
-    """How each leaf of a structure is reached, as one would write it behind the structure's name.
+    """Return the path of each leaf of a structure, as one would write it behind the structure's name.
 
     Examples
     --------

@@ -160,7 +160,7 @@ def backward(
 
 
 def _get_grad(x: Tensor) -> Any:
-    """The gradient that sweeps have added up, as a NumPy array; None before the first.
+    """Return the gradient that sweeps have added up, as a NumPy array; None before the first.
 
     After a sweep with ``create_graph=True`` it is a Tensor. The gradient of a view is the same view of its base's
     gradient.

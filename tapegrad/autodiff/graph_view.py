@@ -24,7 +24,7 @@ FREED_MEANWHILE = (
     "the graph was freed while it was being differentiated: by backward() in another thread, in a hook, or in the vjp"
     " of a custom op; pass retain_graph=True to that one, or compute with detach() and the arrays that are given"
 )
-_FEW = 64  # entries for which there is room at once
+_INITIAL_ENTRIES = 64  # entries for which there is room at once
 
 
 class GraphInstruction(NamedTuple):
@@ -81,12 +81,12 @@ class Geometry(NamedTuple):
 
     @property
     def covers_buffer(self) -> bool:
-        """Whether it is all elements of the buffer in C order."""
+        """True if the view is all elements of the buffer in C order."""
         return self.view.covers(self.bytes)
 
     @property
     def flat(self) -> "Geometry":
-        """All of the buffer in one dimension."""
+        """View of all of the buffer in one dimension."""
         return self._replace(view=View.in_c_order((self.buffer_size,), self.dtype))
 
 
@@ -124,7 +124,7 @@ def entries_of(tape: Tape, roots: list[int], wanted: np.ndarray | None) -> Itera
         Where an earlier sweep has freed a part.
     """
     at = np.array(roots, np.int64)
-    entries, found = np.empty((_FEW, subgraph.ENTRY_WORDS), np.int64), 0
+    entries, found = np.empty((_INITIAL_ENTRIES, subgraph.ENTRY_WORDS), np.int64), 0
     try:
         found = subgraph.list_graph(tape.header, id(at), id_of(wanted), id(entries), len(entries))
         while found > len(entries):

@@ -1,4 +1,4 @@
-"""What ends a command."""
+"""Errors that end a command."""
 
 
 class CommandError(Exception):

@@ -24,7 +24,7 @@ _FIT_STYLES: dict[int, dict[str, Any]] = {
 }
 _SERIES = ("#2a6fbb", "#3a9d6e", "#c2571a", "#8c3b9b")  # one colour a value of a second predictor
 _GRID_POINTS = 600
-_FEW = 60
+_MAX_CURVED_POINTS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ def _series(problem: nist.Problem) -> Iterator[_Series]:
 def _draw_fit(axes: Axes, problem: nist.Problem, fits: Sequence[nist.Fit]) -> None:
     """Observations, the certified curve, and the fitted curve from each starting point."""
     abscissa = problem.x if problem.x.ndim == 1 else problem.x[0]
-    order = 4 if problem.response.size <= _FEW else 2  # many points would hide the curves
+    order = 4 if problem.response.size <= _MAX_CURVED_POINTS else 2  # many points would hide the curves
     for series in _series(problem):
         x, y = abscissa[series.chosen], problem.response[series.chosen]
         axes.plot(x, y, **_MARKER, mec=series.colour, label=series.label, zorder=order)
@@ -68,7 +68,7 @@ def _draw_fit(axes: Axes, problem: nist.Problem, fits: Sequence[nist.Fit]) -> No
 
 
 def _draw_residuals(axes: Axes, problem: nist.Problem, fit: nist.Fit) -> None:
-    """The residuals of one fit, as observed less fitted."""
+    """Draw the residuals of one fit, as observed less fitted."""
     abscissa = problem.x if problem.x.ndim == 1 else problem.x[0]
     residuals = -problem.residuals(fit.parameters)
     axes.axhline(0, color=_CERTIFIED, lw=1.2, zorder=1)
@@ -90,7 +90,7 @@ def _finish(axes: Axes) -> None:
 
 
 def _draw_problem(panel: SubFigure, problem: nist.Problem, fits: Sequence[nist.Fit]) -> None:
-    """One problem: the fit above, the residuals below."""
+    """Draw one problem: the fit above, the residuals below."""
     above, below = panel.subplots(2, 1, sharex=True, height_ratios=(3, 1.2))
     _draw_fit(above, problem, fits)
     _draw_residuals(below, problem, fits[-1])

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _function(name: str) -> Any:
-    """The function that is called ``module:function`` or ``file.py:function``."""
+    """Import the function that is called ``module:function`` or ``file.py:function``."""
     place, colon, attribute = name.rpartition(":")
     if not colon:
         raise CommandError(f"{name!r} is not of the form MODULE:FUNCTION or FILE.py:FUNCTION")
@@ -65,7 +65,7 @@ def _module(place: str) -> ModuleType:
 
 
 def _argument(text: str) -> Any:
-    """An argument of the function, from an expression of Python in which ``np`` is NumPy."""
+    """Evaluate an argument of the function, an expression of Python in which ``np`` is NumPy."""
     try:
         return eval(text, {"np": np})
     except Exception as error:

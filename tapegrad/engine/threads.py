@@ -31,12 +31,12 @@ def allowed() -> int:
     These are the processors that the system lets this process use, ``OMP_NUM_THREADS``, ``OMP_THREAD_LIMIT``,
     ``NUMBA_NUM_THREADS`` and ``numba.config.NUMBA_NUM_THREADS``.
     """
-    return min(processors(), numba.config.NUMBA_NUM_THREADS, pool.MOST_THREADS, *_variables())
+    return min(processors(), numba.config.NUMBA_NUM_THREADS, pool.MAX_THREADS, *_variables())
 
 
 def _variables() -> Iterator[int]:
     """Return the numbers in the environment. One that cannot be read limits nothing."""
-    yield pool.MOST_THREADS
+    yield pool.MAX_THREADS
     for name in VARIABLES:
         # OMP_NUM_THREADS may be a list, one number for each level of nested loops.
         outermost = os.environ.get(name, "").partition(",")[0].strip()

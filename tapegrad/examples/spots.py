@@ -27,7 +27,7 @@ TRUTH = {
 }
 NOISE = 10.0
 COUNT = 10_000
-_MANY = 100_000  # fits that take long enough to show how many are done
+_MIN_REPORTED_FITS = 100_000  # fits that take long enough to show how many are done
 _BLOCK = 10_000  # spots whose images are drawn, or bounds computed, at once
 PIXELS = np.mgrid[-4.0:5.0, -4.0:5.0][::-1]
 
@@ -79,7 +79,7 @@ def fit(images: Array) -> tg.optimize.CurveFits:
         NOISE,
         absolute_sigma=True,
         bounds=bounds,
-        progress=len(images) > _MANY,
+        progress=len(images) > _MIN_REPORTED_FITS,
     )
     return fits
 

@@ -35,7 +35,7 @@ from tapegrad.transforms.compiled.compiled import Compiled
 
 
 def _numba_type(compiled: Compiled) -> Any:
-    """The type of a compiled function, for Numba, which asks for it; what that needs is imported then."""
+    """Return Numba's type of a compiled function; its modules are imported on this first call."""
     from tapegrad.interop import numba_call, numba_type  # noqa: F401, PLC0415  slow to import
 
     return numba_type.type_of(compiled)

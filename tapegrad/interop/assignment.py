@@ -1,4 +1,4 @@
-"""Which argument of a compiled function each parameter of a C signature is."""
+"""Assignment of the arguments of a compiled function to the parameters of a C signature."""
 
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ class MisfitError(ValueError):
 
 
 class Assignment(NamedTuple):
-    """For each parameter the argument that it is, or whose size; -1 for none. And the argument that is returned."""
+    """Assignment of an argument, or of its size, to each parameter; -1 for none. And the argument that is returned."""
 
     arguments: tuple[int, ...]
     returned: int
@@ -42,11 +42,11 @@ class _Left:
         self.arrays = [k for k in range(first, len(self._views)) if self._views[k].ndim > 0]
 
     def view(self, k: int) -> View:
-        """What an argument looks like."""
+        """Return the view of an argument."""
         return self._views[k]
 
     def take(self, parameter: Parameter) -> int:
-        """The argument that a parameter is."""
+        """Return the argument of a parameter."""
         if parameter.role == INPUT or (parameter.role == EITHER and self.inputs):
             listed = self.inputs
         elif parameter.role == VALUE:
@@ -102,5 +102,5 @@ def assign(compiled: Compiled, signature: CSignature) -> Assignment:
 
 
 def _first_array(views: list[View], first: int) -> int:
-    """The first argument with dimensions, the first of all if there is none."""
+    """Return the first argument with dimensions, the first of all if there is none."""
     return first + next((k for k, view in enumerate(views) if view.ndim > 0), 0)

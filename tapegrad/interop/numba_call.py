@@ -32,7 +32,7 @@ _Kind = tuple[Any, int]
 
 @intrinsic
 def _address(typingctx: Any, compiled: Any) -> Any:
-    """The address of the handle."""
+    """Return the address of the handle."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return args[0]
@@ -42,7 +42,7 @@ def _address(typingctx: Any, compiled: Any) -> Any:
 
 @numba.njit
 def _fits(extents: int, array: Any) -> bool:
-    """Whether an array has these extents."""
+    """Return whether an array has these extents."""
     for d in range(array.ndim):
         if array.shape[d] != load_i64(extents, d):
             return False
@@ -132,7 +132,7 @@ class _Text:
         ]
 
     def made(self) -> Callable[..., Any]:
-        """The function."""
+        """Return the function."""
         for k, given in enumerate(self._given[: len(self._typ.inputs)]):
             self._add_input(k, given)
         returned = self._add_results()

@@ -38,7 +38,7 @@ def _described(kind: tuple[Any, int]) -> str:
 
 
 def type_of(compiled: Compiled) -> CompiledType:
-    """The type of a compiled function."""
+    """Return the type of a compiled function."""
     return CompiledType(*(tuple(map(_kind, views)) for views in (compiled.inputs, compiled.results)))
 
 
@@ -65,7 +65,7 @@ def unbox_compiled(typ: Any, obj: Any, c: Any) -> Any:
 
 @lower_constant(CompiledType)
 def lower_compiled(context: Any, builder: Any, typ: Any, value: Any) -> Any:
-    """A global: its address, which means nothing to another process."""
+    """Lower a global to its address, which means nothing to another process."""
     _CONSTANTS.append(value)
     address = context.add_dynamic_addr(builder, value.address, info="a compiled function of tapegrad's")
     return builder.ptrtoint(address, ir.IntType(64))

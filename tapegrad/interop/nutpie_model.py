@@ -108,7 +108,7 @@ def _labels(
 def _expanded(
     vector: Vector, expand: Callable[..., Any] | None, x0: Any
 ) -> tuple[dict[str, tuple[int, ...]], CFunction]:
-    """The variables of a trace with their shapes, and what computes them."""
+    """Return the variables of a trace with their shapes, and the function that computes them."""
     if expand is None:
         shapes = dict(zip(vector.names, vector.layout.shapes, strict=True))
         return shapes, compile(lambda x: x * 1.0, vector.x0).cfunc("nutpie")
@@ -126,7 +126,7 @@ def _expanded(
 
 @functools.cache
 def _model_class() -> Any:
-    """The class of models, which is derived from one of nutpie's."""
+    """Return the class of models, which is derived from one of nutpie's."""
     sample, library = needed("nutpie.sample", "nutpie"), needed("nutpie._lib", "nutpie")
     index = needed("pandas", "nutpie").Index
 
@@ -152,7 +152,7 @@ def _model_class() -> Any:
             return {name: index(values) for name, values in self.own_coords.items()}
 
         def point(self, seed: int) -> np.ndarray:
-            """Where a chain begins."""
+            """Return the start of a chain."""
             noise = np.random.default_rng(seed).uniform(-self.jitter, self.jitter, self.n_dim)
             return np.asarray(self.first_point + noise)
 

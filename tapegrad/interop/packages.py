@@ -59,11 +59,11 @@ class Vector:
         return found
 
     def compiled(self, transform: Callable[[Any], Any] = lambda function: function) -> Compiled:
-        """What a transform makes of it, compiled."""
+        """Compile a transform of the function."""
         return compile(transform(self.function), *self.examples)
 
 
 def _name(path: str) -> str:
-    """A name for the leaf that a path leads to: a, a_0."""
+    """Return a name for the leaf at the end of a path: a, a_0."""
     parts = path.replace("]", "").replace("'", "").split("[")
     return "_".join(parts[1:]) or "x"

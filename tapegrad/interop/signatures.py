@@ -56,7 +56,7 @@ class CSignature(NamedTuple):
     parameters: tuple[Parameter, ...]
 
     def ctypes(self) -> Any:
-        """The type of such functions for `ctypes`."""
+        """Return the type of these functions for `ctypes`."""
         return ctypes.CFUNCTYPE(_returned_type(self.returned), *map(_argument_type, self.parameters))
 
 
@@ -98,7 +98,7 @@ def _parameter(part: str, otherwise: str, text: str) -> Parameter:
 
 
 def _role(kind: str, is_pointer: bool, name: str, of_reals: str) -> str | None:
-    """What a parameter stands for, if real numbers stand for an input or a result."""
+    """Return the role of a parameter, if real numbers stand for an input or a result."""
     if name in _IGNORED:
         return IGNORED
     if kind == "void":

@@ -31,7 +31,7 @@ RECOVERABLE, FATAL = (
 
 
 class _Thunk:
-    """One function under construction.
+    """Builder of one function.
 
     Parameters
     ----------

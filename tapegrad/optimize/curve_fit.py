@@ -66,13 +66,13 @@ class CurveFits:
 
     @property
     def success(self) -> np.ndarray:
-        """Which of the fits converged."""
+        """Mask of the fits that converged."""
         converged: np.ndarray = self.status > 0
         return converged
 
     @property
     def message(self) -> list[str]:
-        """What the status of each fit means."""
+        """Text of the status of each fit."""
         return [_message_of(status) for status in self.status.tolist()]
 
     def summary(self, names: Sequence[str] | None = None) -> np.ndarray:

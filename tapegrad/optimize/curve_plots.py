@@ -12,7 +12,7 @@ _PANEL = (3.6, 2.6)  # inches
 
 @dataclass(frozen=True)
 class Shown:
-    """What a fit is drawn of.
+    """Data of a plotted fit.
 
     Attributes
     ----------
@@ -33,11 +33,11 @@ class Shown:
     mask: Any
 
     def is_left_out(self, number: int) -> np.ndarray:
-        """Which points of a fit do not count."""
+        """Return the mask of the points of a fit that do not count."""
         return self._of_fit(False if self.mask is None else self.mask, number)
 
     def errors(self, number: int) -> np.ndarray | None:
-        """Standard deviations of the points of a fit, if they are known."""
+        """Return the standard deviations of the points of a fit, if they are known."""
         return None if self.sigma is None else self._of_fit(self.sigma, number)
 
     def _of_fit(self, given: Any, number: int) -> np.ndarray:
@@ -66,7 +66,7 @@ def draw(shown: Shown, fits: Sequence[tuple[int, np.ndarray, str]], figure: Any)
 
 
 def _places(shown: Shown) -> np.ndarray:
-    """Where the points of a row are drawn: at `t`, where that has a number for each of them."""
+    """Return the abscissae of the points of a row: `t`, if it has a number for each of them."""
     shape = shown.data.shape[1:]
     given = shown.t if isinstance(shown.t, np.ndarray | list | tuple) else ()
     try:

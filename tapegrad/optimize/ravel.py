@@ -16,7 +16,7 @@ _FLOAT = np.dtype(np.float64)
 
 @dataclass(frozen=True)
 class LeafLayout:
-    """How a vector of float64 holds the leaves of a structure: one after the other, each in C order.
+    """Layout of the leaves of a structure in a vector of float64: one after the other, each in C order.
 
     Layouts of structures that differ in nothing but the numbers in them are equal and have equal hashes.
 
@@ -39,7 +39,7 @@ class LeafLayout:
 
     @property
     def is_vector(self) -> bool:
-        """Whether the structure is a vector of float64 itself."""
+        """True if the structure is a vector of float64 itself."""
         return self.definition is LEAF and len(self.shapes[0]) == 1 and self.dtypes[0] == _FLOAT
 
     def ravel(self, structure: Any) -> np.ndarray:

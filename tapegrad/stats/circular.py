@@ -60,7 +60,7 @@ def _column(value: Any) -> Any:
 
 
 def _left(z: Any, kappa: Any) -> Any:
-    """The probability from -pi to `z`, which is between -pi and 0."""
+    """Return the probability from -pi to `z`, which is between -pi and 0."""
     exponents, weights, length = _nodes(z, kappa)
     return sum(weights * exp(exponents), -1) * length / (_2PI * _scaled_i0(kappa))
 

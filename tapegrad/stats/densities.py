@@ -62,7 +62,7 @@ norm = Continuous(
 
 
 def _log_density_of_t(z: Any, df: Any) -> Any:
-    """The step from ``gammaln(df / 2)`` to ``gammaln((df + 1) / 2)`` is a function of its own: it is small far out."""
+    """Compute the density by one function for the step from ``gammaln(df / 2)`` to that of ``df + 1``: it is small."""
     return half_step(0.5 * df) - _HALF_LOG_2PI - (0.5 * df + 0.5) * log1p(square(z) / df)
 
 
@@ -82,7 +82,7 @@ def _log_density_of_cauchy(z: Any) -> Any:
 
 
 def _quantile_of_cauchy(q: Any) -> Any:
-    """By the distance from the nearer end, which can be small, or from the median."""
+    """Compute the quantile by the distance from the nearer end, which can be small, or from the median."""
     at_end = where(q < 0.5, -1.0 / tan(math.pi * q), 1.0 / tan(math.pi * (1.0 - q)))
     from_median = q - 0.5
     return where(absolute(from_median) < 0.25, tan(math.pi * from_median), at_end)
@@ -175,7 +175,7 @@ chi2 = Continuous(
 
 
 def _log_density_of_f(z: Any, dfn: Any, dfd: Any) -> Any:
-    """Of z * dfn/dfd, which is a ratio of two chi-squared variables."""
+    """Compute the density by ``z * dfn/dfd``, which is a ratio of two chi-squared variables."""
     ratio, n, d = dfn / dfd, 0.5 * dfn, 0.5 * dfd
     return xlogy(n - 1.0, z) + n * log(ratio) - (n + d) * log1p(ratio * z) - betaln(n, d)
 
@@ -220,13 +220,13 @@ lognorm = Continuous(
 
 
 def _log_density_of_weibull_min(z: Any, c: Any) -> Any:
-    """By one logarithm, which is cheaper to differentiate than a power; where the shape is 1 it may be infinite."""
+    """Compute the density by one logarithm, whose slope is cheap; it may be infinite where the shape is 1."""
     y = log(z)
     return masked_multiply(c - 1.0, y) - exp(c * y) + log(c)
 
 
 def _power_of_weibull_min(z: Any, c: Any) -> Any:
-    """A nan to the power of 0 is 1, and 0 is no shape."""
+    """Compute the power. A NaN to the power of 0 is 1, and 0 is no shape."""
     return power(z, where(c > 0, c, math.nan))
 
 
@@ -295,7 +295,7 @@ beta = Continuous(
 
 
 def _log_mass(a: Any, b: Any) -> Any:
-    """The logarithm of the normal distribution's probability between `a` and `b`, on whichever side these are."""
+    """Return the logarithm of the normal distribution's probability between `a` and `b`, on whichever side they are."""
     right = a > 0
     low, high = where(right, -b, a), where(right, -a, b)
     below = log_ndtr(high)
@@ -319,7 +319,7 @@ _WEIGHT_OF_0 = 0.33023935500125984
 
 
 def _log_mass_of_narrow(middle: Any, width: Any) -> Any:
-    """The same by quadrature, in which all terms are positive; relative to the density in the middle."""
+    """Return the log of a narrow interval's mass relative to its middle, by quadrature of positive terms."""
     total = _WEIGHT_OF_0
     for node, weight in _NODES:
         step = 0.5 * node * width
@@ -328,7 +328,7 @@ def _log_mass_of_narrow(middle: Any, width: Any) -> Any:
 
 
 def _log_share_of_mass(part: Any, rest: Any, whole: Any) -> Any:
-    """The logarithm of a part's share in the whole, by that of the rest where that is less than a half."""
+    """Return the logarithm of a part's share in the whole, by that of the rest if it is less than a half."""
     lacking = rest - whole
     return where((lacking < -_LOG_2) & (lacking > -math.inf), log1mexp(-lacking), part - whole)
 

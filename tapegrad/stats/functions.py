@@ -53,7 +53,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 
 _LOG_2 = 0.6931471805599453
-_SMALL = -40.0
+_NEGLIGIBLE_LOG = -40.0
 
 
 def log1mexp(x: Any) -> Any:
@@ -63,7 +63,7 @@ def log1mexp(x: Any) -> Any:
 
 def log1mexp_of_exp(y: Any) -> Any:
     """``log1mexp(exp(y))``, which is y where ``exp(y)`` adds nothing to it, and may be too small for a float."""
-    return where(y < _SMALL, y, log1mexp(exp(y)))
+    return where(y < _NEGLIGIBLE_LOG, y, log1mexp(exp(y)))
 
 
 def log_share(share: Any, rest: Any) -> Any:

@@ -206,7 +206,7 @@ def _log_density_of_normal(distances: Tensor, factor: Tensor) -> Tensor:
 
 
 def _log_density_on_subspace(distances: Tensor, matrix: Tensor) -> Tensor:
-    """By eigenvalues and the pseudo-inverse, whose derivatives need not tell eigenvectors of 0 apart."""
+    """Compute the density by eigenvalues and pseudo-inverse, whose derivatives need no eigenvectors of 0."""
     precision = float(np.finfo(matrix.dtype).eps) * (1e6 if matrix.dtype == np.float64 else 1e3)
     known, vectors = eigh(matrix.detach())
     cutoff = precision * largest(absolute(known))
@@ -310,7 +310,7 @@ def _degrees(df: Any, size: int, name: str) -> Any:
 
 
 def _log_density_of_wishart(factor: Tensor, df: Any, of_scale: Tensor) -> Tensor:
-    """By Cholesky factors: the trace of ``scale^-1 @ x`` is a sum of squares."""
+    """Compute the density by Cholesky factors: the trace of ``scale^-1 @ x`` is a sum of squares."""
     size = of_scale.shape[0]
     roots, root = sum(log(diagonal(factor, 0, -2, -1)), -1), sum(log(diagonal(of_scale)))
     trace = sum(square(solve_triangular(of_scale, factor, lower=True)), (-1, -2))

@@ -64,7 +64,7 @@ class in_place_of_scipy(ContextDecorator):
 
 
 class _Patches:
-    """SciPy's methods that ask for Tensors, as long as somebody is inside."""
+    """Patches of SciPy's methods that refuse Tensors, while a context is entered."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -77,7 +77,7 @@ class Samples:
 
     @lazy
     def estimate(self) -> "DirectionalEstimate":
-        """The derivative by these samples alone."""
+        """Derivative by these samples alone."""
         return _estimate(self)
 
 

@@ -44,7 +44,7 @@ class Finding:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the derivative is wrong, not inconclusive."""
+        """True if the derivative is wrong, not inconclusive."""
         return bool(self.verdict.wrong[self.worst])
 
     def wrong(self) -> str:

@@ -26,7 +26,7 @@ _CANCELLED = 16 / _NEGLIGIBLE  # what may remain where terms of a derivative can
 
 @dataclass(frozen=True)
 class Tolerance:
-    """By how much a derivative may be off, and how accurate the numerical one must be.
+    """Tolerance of a derivative, and the accuracy that the numerical one must have.
 
     Attributes
     ----------

@@ -51,7 +51,7 @@ class Checkpointed(OfFunction, Generic[P, R]):
 
 
 class _Call:
-    """One call of a function, as an op whose operands are the Tensors that it is differentiated by."""
+    """Call of a function, as an op whose operands are the Tensors that it is differentiated by."""
 
     def __init__(
         self, function: Callable[..., Any], leaves: list[Any], definition: Any, by: list[int]

@@ -31,13 +31,13 @@ T = TypeVar("T")
 
 
 class ValueAndGradient(Reporting, Protocol[P]):
-    """What `value_and_grad` returns, for type checkers: the gradient is of the type of the first argument."""
+    """Interface of `value_and_grad`'s results for type checkers: the gradient has the first argument's type."""
 
     def __call__(self, x: T, /, *args: P.args, **kwargs: P.kwargs) -> tuple[Any, T]: ...
 
 
 class Gradient(Reporting, Protocol[P]):
-    """What `grad` returns, for type checkers."""
+    """Interface of `grad`'s results for type checkers."""
 
     def __call__(self, x: T, /, *args: P.args, **kwargs: P.kwargs) -> T: ...
 

@@ -194,7 +194,7 @@ class Jacobian(DerivativeTransform):
         return ProgramSpec(JACFWD if forward else JACREV, wrt, self._has_aux)
 
     def output(self, trace: Trace) -> int:
-        """Number of the output that is differentiated, -1 if the value depends on no float argument."""
+        """Return the number of the output that is differentiated, -1 if the value depends on no float argument."""
         return trace.value_output if self._has_aux else trace.only_output
 
     def _to_output(self, selection: Selection, trace: Trace, arguments: Arguments, results: list[Any]) -> Any:

@@ -95,7 +95,7 @@ def jvp(
 def _short(
     function: Jit[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[Any, Any] | None:
-    """The short way through the replay of a function of one array, if there is one."""
+    """Replay a function of one array by its fast path, if there is one."""
     path = function.direction
     if path is None or not len(primals) == len(tangents) == 1 or thread.mode.nested:
         return None
@@ -107,7 +107,7 @@ def _short(
 
 
 def _paired(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Selection, list[np.ndarray]]:
-    """The primals as arguments to differentiate by, and the tangents as arrays of the same shapes and dtypes."""
+    """Return the primals as arguments to differentiate by, and the tangents as arrays of the same shapes and dtypes."""
     for name, value in (("primals", primals), ("tangents", tangents)):
         if not isinstance(value, tuple | list):
             raise TypeError(f"jvp: {name} must be a tuple or a list of arguments, not {type(value).__name__}")
@@ -118,7 +118,7 @@ def _paired(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Selection,
 
 
 def directions(selection: Selection, given: Any, name: str) -> list[Any]:
-    """The tangents of the arguments that were selected, in order, if they look like these."""
+    """Return the tangents of the arguments that were selected, in order, if their structures match."""
     parts = given if isinstance(selection.argnums, tuple) else (given,)
     if not isinstance(parts, tuple | list) or len(parts) != len(selection.numbers):
         raise ValueError(f"{name}: there must be a tangent for each of {len(selection.numbers)} arguments")
@@ -284,7 +284,7 @@ def _ids(arrays: list[np.ndarray]) -> np.ndarray:
 
 
 def _fixed(value: Any) -> Any:
-    """The tangent of a result that does not depend on the arguments."""
+    """Return the tangent of a result that does not depend on the arguments."""
     return zeros_like(value.data_or_traced() if is_tensor(value) else value)
 
 

@@ -29,7 +29,7 @@ from tapegrad.transforms.calling.argnums import Selection, native
 
 
 class NestedCall:
-    """One call of a function, to be differentiated by the leaves of some of its arguments.
+    """Call of a function, to be differentiated by the leaves of some of its arguments.
 
     Parameters
     ----------

@@ -234,8 +234,10 @@ def test_lanes_take_the_way_of_the_first_start(monkeypatch: pytest.MonkeyPatch) 
         return a * t if a < 2.0 else 2 * a * t
 
     alone: list[int] = []
-    worker = many_fits.Worker
-    monkeypatch.setattr(many_fits, "Worker", lambda *given: alone.append(len(given) - 3) or worker(*given))
+    worker = many_fits.FittingWorker
+    monkeypatch.setattr(
+        many_fits, "FittingWorker", lambda *given: alone.append(len(given) - 3) or worker(*given)
+    )
     for start, slope in ((1.0, 1.1), (3.0, 6.6), (1.0, 1.2), (3.0, 6.8)):
         fits = tg.optimize.curve_fit(model, T, np.tile(slope * T, (50, 1)), [start], threads=1)
         np.testing.assert_allclose(fits.x, slope if slope < 2 else slope / 2)

@@ -987,7 +987,7 @@ def test_classes_whose_class_names_no_module_are_watched():
 
 
 def test_more_than_can_be_watched_is_refused(monkeypatch):
-    monkeypatch.setattr(walk, "MOST_PLACES", 50)
+    monkeypatch.setattr(walk, "MAX_REFERENCES", 50)
     held = [[float(k)] for k in range(100)]
     with pytest.raises(tg.UnsupportedError, match="pass large tables as arrays"):
         tg.jit(lambda x: x * held[0][0])(1.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.program.fusion.grouping.accesses import ADD, READ, WRITE, Access, Row, Span
+from tapegrad.program.fusion.grouping.accesses import ADD, READ, WRITE, Access, Span, StreamRow
 from tapegrad.program.fusion.grouping.dependences import dependences
 from tapegrad.program.fusion.grouping.repeats import form_of, windows
 
@@ -12,7 +12,7 @@ START = np.linspace(0.5, 1.5, 6)
 
 
 def row(op, count=4):
-    return Row(op, "f64", "forward", count, ())
+    return StreamRow(op, "f64", "forward", count, ())
 
 
 LOOP = ["sin", "add", "multiply", "exp", "subtract"]
@@ -53,7 +53,7 @@ def part(*spans):
     """Rows that read from one place each and add to the next, at these offsets."""
     places = [Span(start, start + 32, "f64", length=4) for start in spans]
     rows = [
-        Row("sin", "f64", "forward", 4, (Access(0, READ, a), Access(3, mode, b)))
+        StreamRow("sin", "f64", "forward", 4, (Access(0, READ, a), Access(3, mode, b)))
         for a, b, mode in zip(places, places[1:], [WRITE, ADD, WRITE], strict=False)
     ]
     return form_of(rows, dependences(rows, Pages()), Pages())

@@ -98,7 +98,7 @@ def test_directions_columns_and_rows_agree(name, how, rng):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_columns_in_chunks(name, rng, monkeypatch):
-    monkeypatch.setattr(jacobian_columns, "_FEW_SEEDS", 0)
+    monkeypatch.setattr(jacobian_columns, "_MAX_SINGLE_STREAM_SEEDS", 0)
     monkeypatch.setattr(jacobian_columns, "_ONE_STREAM_BYTES", 0)
     monkeypatch.setattr(jacobian_columns, "_CHUNK_BYTES", 500)
     function, shape = FUNCTIONS[name]
@@ -109,7 +109,7 @@ def test_columns_in_chunks(name, rng, monkeypatch):
 
 
 def test_several_arguments_in_chunks(rng, monkeypatch):
-    monkeypatch.setattr(jacobian_columns, "_FEW_SEEDS", 0)
+    monkeypatch.setattr(jacobian_columns, "_MAX_SINGLE_STREAM_SEEDS", 0)
     monkeypatch.setattr(jacobian_columns, "_ONE_STREAM_BYTES", 0)
     monkeypatch.setattr(jacobian_columns, "_CHUNK_BYTES", 200)
     f = tg.jit(lambda a, x, k: tg.tanh(a @ x) * k + a[0, 0])

@@ -1,4 +1,4 @@
-"""One specialization of a custom op: its functions at given shapes, dtypes and static arguments."""
+"""Specialization of a custom op: its functions at given shapes, dtypes and static arguments."""
 
 import weakref
 from collections.abc import Callable

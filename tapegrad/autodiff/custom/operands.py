@@ -67,7 +67,7 @@ class Operands:
 
 
 def _operand(value: Any, name: str) -> Any:
-    """An argument that is no Tensor as an array; a list of Tensors as a Tensor."""
+    """Convert an argument that is no Tensor to an array, or a list of Tensors to a Tensor."""
     if holds_tensors(value):
         return as_tensor(value, name)
     array = plain(value, name)

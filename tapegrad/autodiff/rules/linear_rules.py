@@ -63,7 +63,7 @@ def _record(row: Row, operands: list[Tensor], params: Any, result: Tensor) -> Te
 
 
 def _laid_out(tape: Tape, value: Tensor, place: View) -> Tensor:
-    """A value that lies in memory as a slot does, of whose strides parameters may speak: itself, or a recorded copy."""
+    """Return a value in a slot's memory layout, whose strides parameters may name: itself, or a recorded copy."""
     if View(0, value.shape, value.data_or_traced().strides, place.dtype).steps == place.steps:
         return value
     if place.contiguous:
@@ -77,7 +77,7 @@ def _laid_out(tape: Tape, value: Tensor, place: View) -> Tensor:
 
 
 def _empty(tape: Tape, like: View) -> Tensor:
-    """A Tensor with nothing in it yet that lies in memory as a slot does."""
+    """Return an uninitialised Tensor in the memory layout of a slot."""
     if like.contiguous:
         return allocate(tape, like.dtype, like.shape, "empty")
     low, high = like.bounds

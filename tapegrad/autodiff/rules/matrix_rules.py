@@ -126,7 +126,7 @@ def _inv_forward(step: Step, x_dot: Value) -> Value:
 
 
 def _slogdet_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    """The sign has no derivative."""
+    """Return the cotangent by the logarithm; the sign has no derivative."""
     y_bar = step.dense(y_bar, -1)[1]
     return {0: apply(_MASKED_MULTIPLY, transposed(inverse(step.x(0), "slogdet")), _each(y_bar))}
 

@@ -1,4 +1,4 @@
-"""One instruction of a sweep on Tensors: what the derivative rules of the ops work on."""
+"""Steps of a sweep on Tensors: the view of an instruction that derivative rules work on."""
 
 from typing import Any
 
@@ -20,11 +20,11 @@ from tapegrad.frontend.tensor.tensor import Tensor, from_slot
 from tapegrad.ops import CODES, COPY
 from tapegrad.ops.params import read
 
-_FEW_WORDS = 32  # parameters for which there is room at once
+_INITIAL_FIELDS = 32  # parameters for which there is room at once
 
 
 class Step:
-    """One instruction of a sweep on Tensors.
+    """Instruction of a sweep on Tensors.
 
     Attributes
     ----------
@@ -113,8 +113,8 @@ class Step:
         return None if record is None else read(record, self._words())
 
     def _words(self) -> list[int]:
-        """The words of the parameters, while the instruction lives."""
-        count, words = _FEW_WORDS, np.empty(0, np.int64)
+        """Return the 64-bit fields of the parameters, while the instruction lives."""
+        count, words = _INITIAL_FIELDS, np.empty(0, np.int64)
         while count > len(words):
             words = np.empty(count, np.int64)
             count = subgraph.read_params(self.tape.header, self.result, self._instruction.params, id(words))

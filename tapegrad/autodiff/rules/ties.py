@@ -59,7 +59,7 @@ def handed_on(values: Tensor, excess: Tensor) -> Tensor:
 
 
 class Ties:
-    """Which of some values, in order, are equal; all of it is without derivatives."""
+    """Ties among sorted values: masks and counts of equal ones, without derivatives."""
 
     def __init__(self, values: Tensor, extent: int) -> None:
         self.slack = SAME * float(np.finfo(values.dtype).eps) * values.shape[-1]

@@ -26,36 +26,36 @@ _MASKED_MULTIPLY = CODES["masked_multiply"]
 
 
 def broadcast(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Of a sum."""
+    """Transpose a sum: broadcast the cotangent."""
     return {0: y_bar}
 
 
 def sum_from_the_end(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Of a cumulative sum."""
+    """Transpose a cumulative sum: sum from the end."""
     y_bar = step.dense(y_bar, -1)
     return {0: scans.cumsum(y_bar[..., ::-1], -1)[..., ::-1]}
 
 
 def cast_back(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Of a conversion of dtype."""
+    """Transpose a conversion of dtype: convert back."""
     if isinstance(y_bar, float):
         return {0: y_bar}
     return {0: y_bar.astype(step.geometry(step.operands[0]).dtype)}
 
 
 def as_it_is(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Of values that are handed on."""
+    """Transpose an identity: return the cotangent."""
     return {0: y_bar}
 
 
 def exchanged_back(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Of exchanges of rows."""
+    """Transpose an exchange of rows: exchange back."""
     p = step.params
     return {0: exchanged(step.dense(y_bar, -1), step.x(1), p._replace(back=1 - p.back), "exchange_rows")}
 
 
 def views_of_the_regions(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Of operands that are scattered to regions of a buffer."""
+    """Transpose a scatter of operands to regions of a buffer: take views of the regions."""
     asked = [j for j in range(len(step.operands)) if step.asks(j)]
     if isinstance(y_bar, float):
         return {j: step.dense(y_bar, j) for j in asked}
@@ -71,7 +71,7 @@ def _view_of(region: Region, buffer: Tensor) -> View:
 
 
 def outside_and_inside_of_the_region(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Of a write to a region: the value gets the cotangent of the region, the old contents get the rest."""
+    """Transpose a write to a region: the value gets the region's cotangent, the old contents get the rest."""
     bars: dict[int, Value] = {}
     y_bar, region = step.dense(y_bar, -1), step.params.region
     if step.asks(1):
@@ -83,7 +83,7 @@ def outside_and_inside_of_the_region(step: Step, y_bar: Value) -> dict[int, Valu
 
 
 def outside_and_inside_of_the_rows(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Of a write to listed rows. The list is constant in a recording."""
+    """Transpose a write to listed rows. The list is constant in a recording."""
     bars: dict[int, Value] = {}
     rows, y_bar = step.x(2).data_or_traced().reshape(-1), step.dense(y_bar, -1)
     lines = step.params.rows, step.params.length

@@ -16,7 +16,7 @@ EXAMPLES = Path(generated.__file__)
 
 
 def files() -> dict[Path, str]:
-    """Every generated file and its text."""
+    """Return every generated file and its text."""
     return {EXAMPLES: examples_text(_HEADER)}
 
 
@@ -29,7 +29,7 @@ _OWN_FUNCTION = frozenset({"where", "clip"})  # their public functions have othe
 
 
 def example(row: Op) -> str:
-    """The lines of a row's example, without the import."""
+    """Return the lines of a row's example, without the import."""
     operands = words_of(row).example or tuple(_points(*domain, j) for j, domain in enumerate(row.domains))
     names = arguments_of(row)
     values = {f"x{j}": np.array(operand) for j, operand in enumerate(operands)}
@@ -56,12 +56,12 @@ def _points(low: float, high: float, j: int) -> tuple[float, ...]:
 
 
 def _list(values: tuple[Any, ...]) -> str:
-    """A list of numbers as a program writes it that knows tapegrad alone."""
+    """Write a list of numbers for a program that imports tapegrad alone."""
     return repr(list(values)).replace("nan", "tg.nan").replace("inf", "tg.inf")
 
 
 def examples_text(header: str) -> str:
-    """The module that holds the examples."""
+    """Write the module that holds the examples."""
     rows = [row for row in ELEMENTWISE if row.public and row.name not in _OWN_FUNCTION]
     entries = [f'    "{row.name}": """\\\n{example(row)}""",\n' for row in rows]
     head = f'"""Examples of the elementwise functions.\n\n{header}\n"""\n\nEXAMPLES: dict[str, str] = {{\n'

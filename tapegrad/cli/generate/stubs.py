@@ -33,7 +33,7 @@ _WIDTH = 110
 
 
 def _by_name(names: dict[str, str]) -> dict[str, str]:
-    """The types of names, from the names that have a type."""
+    """Return the types of names, from the names that have a type."""
     return {name: kind for kind, listed in names.items() for name in listed.split()}
 
 
@@ -211,7 +211,7 @@ _AXIS = "int | tuple[int, ...] | None"
 
 
 def _type_of(annotation: Any) -> str:
-    """An annotation as text, with names as they are imported here; empty if there is none, or only `Any`."""
+    """Write an annotation with names as they are imported here; empty if there is none, or only `Any`."""
     if annotation in (inspect.Parameter.empty, Any):
         return ""
     text = inspect.formatannotation(annotation).replace("numpy.", "np.")
@@ -234,7 +234,7 @@ def _definition(name: str, parameters: list[str], result: str) -> list[str]:
 
 
 def _parameters(path: str, function: Callable[..., Any]) -> list[str]:
-    """The parameters of a function as they are written, with the marks between their kinds."""
+    """Write the parameters of a function, with the marks between their kinds."""
     parameters = inspect.signature(function).parameters.values()
     texts = [_parameter(path, parameter) for parameter in parameters]
     kinds = [parameter.kind for parameter in parameters]
@@ -269,7 +269,7 @@ def _result(path: str, function: Callable[..., Any]) -> str:
 
 
 def _function(name: str, function: Callable[..., Any]) -> list[str]:
-    """A function of the frontend: its definition, or definitions."""
+    """Write the definition, or definitions, of a function of the frontend."""
     if name in _OVERLOADED:
         ways = [_definition(name, *way) for way in _OVERLOADED[name]]
         return [line for way in ways for line in ("@overload", *way)]
@@ -278,7 +278,7 @@ def _function(name: str, function: Callable[..., Any]) -> list[str]:
 
 
 def _entry(name: str) -> list[str]:
-    """What stands in the root's stub for a name."""
+    """Write the entry of a name in the root's stub."""
     value = getattr(tapegrad, name)
     if not isinstance(value, float | None) and value is getattr(np, name, None):
         return [f"from numpy import {name} as {name}"]
@@ -293,7 +293,7 @@ def _entry(name: str) -> list[str]:
 
 
 def _method(name: str, value: Any) -> list[str]:
-    """What stands in the class for a method or a property that is bound to it from above."""
+    """Write a method or a property that is bound to the class from above."""
     path = f"Tensor.{name}"
     if isinstance(value, property):
         assert value.fget is not None
@@ -328,7 +328,7 @@ def _imports(body: str, handed_on: Iterable[str] = ()) -> list[str]:
 
 
 def _in_lines(statement: str) -> list[str]:
-    """An import statement in the form that the formatter gives it."""
+    """Write an import statement in the form that the formatter gives it."""
     if len(statement) <= _WIDTH:
         return [statement]
     head, names = statement.split(" import ")
@@ -336,7 +336,7 @@ def _in_lines(statement: str) -> list[str]:
 
 
 def _place(line: str) -> tuple[Any, ...]:
-    """Where the linter puts an import statement: numbers in names in their order."""
+    """Return the linter's sort key of an import statement: numbers in names are compared as numbers."""
     return (
         line.startswith("from"),
         *(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", line.partition(" as ")[0])),
@@ -354,7 +354,7 @@ def _exported(names: Iterable[str]) -> list[str]:
 
 
 def root() -> str:
-    """The stub of the package: every name in its ``dir()``."""
+    """Write the stub of the package: every name in its ``dir()``."""
     names = [name for name in dir(tapegrad) if name not in ("__all__", "__doc__")]
     lines = [line for name in names for line in _entry(name)]
     imports = [line for line in lines if line.startswith("from ")]
@@ -366,7 +366,7 @@ def root() -> str:
 
 
 def special() -> str:
-    """The stub of the special functions: those that are named in the root are taken from there."""
+    """Write the stub of the special functions: those that are named in the root are taken from there."""
     own = {name: value for name, value in SPECIAL.items() if value.__module__ == "tapegrad.special"}
     elsewhere = {name: value.__name__ for name, value in SPECIAL.items() if name not in own}
     lines = [line for name in sorted(own) for line in _function(name, own[name])]
@@ -377,7 +377,7 @@ def special() -> str:
 
 
 def methods() -> str:
-    """The stub of what is bound to the Tensor's class."""
+    """Write the stub of the attributes that are bound to the Tensor's class."""
     bound = {name: value for name, value in vars(Tensor).items() if _is_bound(value)}
     lines = [line for name in sorted(bound) for line in _method(name, bound[name])]
     body = ["class TensorMethods:", *(f"    {line}" for line in lines)]
@@ -385,13 +385,13 @@ def methods() -> str:
 
 
 def _is_bound(value: Any) -> bool:
-    """Whether something in the Tensor's class comes from a module above."""
+    """Return whether an attribute of the Tensor's class comes from a module above."""
     function = value.fget if isinstance(value, property) else value
     return inspect.isfunction(function) and function.__module__ != tensor.__name__
 
 
 def files() -> dict[Path, str]:
-    """All stubs and their texts."""
+    """Return all stubs and their texts."""
     package = Path(tapegrad.__file__).parent
     return {
         package / "__init__.pyi": root(),

@@ -21,7 +21,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.tape.fields.layout import F32
 
-_LARGE = 1024
+_MIN_ALIGNED_BYTES = 1024
 _LINE = 64
 _LINE_AND_WORDS = 24 + _LINE - 8  # at most so far from memory that begins at a multiple of 8 to the data
 
@@ -29,7 +29,7 @@ _LINE_AND_WORDS = 24 + _LINE - 8  # at most so far from memory that begins at a 
 @inline_njit
 def new_block(bytes_):
     """Allocate `bytes_` uninitialised bytes with one reference; return 0 when memory is short."""
-    if bytes_ < _LARGE:
+    if bytes_ < _MIN_ALIGNED_BYTES:
         base = malloc(bytes_ + 16)
         data = base + 16
     else:
@@ -47,7 +47,7 @@ def new_block(bytes_):
 @inline_njit
 def new_zero_block(bytes_):
     """Allocate a block of zeros; large ones come from fresh pages, which the system has cleared already."""
-    if bytes_ < _LARGE:
+    if bytes_ < _MIN_ALIGNED_BYTES:
         data = new_block(bytes_)
         if data != 0:
             memset(data, 0, bytes_)
@@ -86,7 +86,7 @@ def release_block(data):
     left = load_i64(data - 16, 0) - 1
     store_i64(data - 16, 0, left)
     if left == 0:
-        if block_bytes(data) < _LARGE:
+        if block_bytes(data) < _MIN_ALIGNED_BYTES:
             free(data - 16)
         else:
             free(load_i64(data - 24, 0))

@@ -11,7 +11,7 @@ from tapegrad.examples.nist.problems import Array, Problem
 
 
 class TimedResiduals(tg.optimize.Residuals):
-    """What `tapegrad.optimize.residuals` makes of a function, with the time of the replays added up.
+    """Residuals that measure the time of their replays.
 
     The first call of `fun` and of `jac` records, and may compile, so it does not count.
     """

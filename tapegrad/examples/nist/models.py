@@ -60,7 +60,7 @@ def cubics(b: Any, x: Any) -> Any:
 
 
 def nelson(b: Any, x: Any) -> Any:
-    """The logarithm of the response, with predictors ``x[0]`` and ``x[1]``."""
+    """Return the logarithm of the response, with predictors ``x[0]`` and ``x[1]``."""
     return b[0] - b[1] * x[0] * np.exp(-b[2] * x[1])
 
 

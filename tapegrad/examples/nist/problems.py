@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One regression problem.
+    """Regression problem.
 
     Attributes
     ----------

@@ -18,12 +18,12 @@ from tapegrad.frontend.words.function_names import full_name
 
 
 def is_recording() -> bool:
-    """Whether what this thread computes is being recorded for replay."""
+    """Return whether this thread is recording for replay."""
     return thread.mode.recorder is not None
 
 
 def is_computed(value: Any) -> bool:
-    """Whether a value is a Tensor that a replay of the current recording computes."""
+    """Return whether a value is a Tensor that a replay of the current recording computes."""
     if not (is_tensor(value) and value._recorded()):
         return False
     return bool(value._traced() or value._describe()[D_PRODUCER] != NONE)

@@ -1,4 +1,4 @@
-"""How a Tensor is shown in a notebook."""
+"""Display of Tensors in notebooks."""
 
 import html
 

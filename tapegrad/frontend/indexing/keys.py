@@ -18,11 +18,11 @@ _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
 _BOOLEANS = (bool, np.bool_)
 # Types of parts of a key that NumPy takes as they are.
 _PLAIN = {np.ndarray, slice, int, type(None), type(...)}
-_FEW = 4096  # elements that are numbered one by one, in less time than it takes to say it shortly
+_MAX_LISTED_ELEMENTS = 4096  # numbered one by one, faster than a shorter description takes
 
 
 def is_basic(part: Any) -> bool:
-    """Whether a part of a key selects as a view: a number, a slice, `None` or an ellipsis."""
+    """Return whether a part of a key selects as a view: a number, a slice, `None` or an ellipsis."""
     kind = type(part)
     return kind is int or kind is slice or (isinstance(part, _BASIC) and kind is not bool)
 
@@ -117,7 +117,7 @@ def element_numbers(shape: tuple[int, ...], key: tuple[Any, ...]) -> np.ndarray:
     The coordinate along each axis is indexed with the key itself, through a broadcast that costs no memory, so that
     every rule of NumPy's advanced indexing holds here, and so do its errors.
     """
-    if math.prod(shape) <= _FEW:
+    if math.prod(shape) <= _MAX_LISTED_ELEMENTS:
         return np.array(_all_numbers(shape)[key], np.int64, order="C")
     numbers: Any = np.zeros((), np.int64)
     step = 1
@@ -131,7 +131,7 @@ def element_numbers(shape: tuple[int, ...], key: tuple[Any, ...]) -> np.ndarray:
 
 
 def names_elements(key: Any) -> bool:
-    """Whether a key is a tuple of arrays and of parts that NumPy takes as they are."""
+    """Return whether a key is a tuple of arrays and of parts that NumPy takes as they are."""
     kinds = set(map(type, key)) if type(key) is tuple else set()
     return np.ndarray in kinds and kinds <= _PLAIN
 
@@ -154,7 +154,7 @@ def listed_numbers(shape: tuple[int, ...], key: Any) -> np.ndarray | None:
 
 @functools.lru_cache(64)
 def _all_numbers(shape: tuple[int, ...]) -> np.ndarray:
-    """The numbers of all elements of a small array."""
+    """Return the numbers of all elements of a small array."""
     return np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
 
 
@@ -172,7 +172,7 @@ def numbers_in_memory(array: np.ndarray, key: tuple[Any, ...]) -> np.ndarray:
 
 
 def _lists_elements(part: Any, extent: int) -> bool:
-    """Whether a part of a key is an array of numbers of elements that exist."""
+    """Return whether a part of a key is an array of numbers of elements that exist."""
     if not isinstance(part, np.ndarray) or part.dtype.kind != "i" or part.size == 0:
         return False
     return bool(part.min() >= -extent and part.max() < extent)

@@ -20,7 +20,7 @@ _MODES = {"raise": RAISE, "wrap": WRAP, "clip": CLIP}
 
 
 def is_computed_index(value: Any) -> bool:
-    """Whether a value is a Tensor of integers that each replay computes."""
+    """Return whether a value is a Tensor of integers that each replay computes."""
     if not (is_tensor(value) and value.dtype.kind in "iu" and is_computed(value)):
         return False
     recorder = thread.mode.recorder
@@ -28,7 +28,7 @@ def is_computed_index(value: Any) -> bool:
 
 
 def has_computed_index(key: Any) -> bool:
-    """Whether a key contains an index that each replay computes."""
+    """Return whether a key contains an index that each replay computes."""
     return any(map(is_computed_index, key)) if isinstance(key, tuple) else is_computed_index(key)
 
 
@@ -112,7 +112,7 @@ def _columns_behind(k: int, axis: int, key: tuple[Any, ...], shape: tuple[int, .
 
 
 def _leads(entries: np.ndarray, found: np.ndarray) -> bool:
-    """Whether entries, broadcast, are those that were found."""
+    """Return whether entries, broadcast, are those that were found."""
     try:
         return bool(np.array_equal(np.broadcast_to(entries, found.shape), found))
     except ValueError:

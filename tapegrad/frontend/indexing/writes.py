@@ -111,7 +111,7 @@ def _write_elements_at_once(x: Tensor, key: Any, value: Any) -> bool:
 def _slot_of_elements(
     header: int, tape: Tape, value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> int:
-    """A slot with one element for all, or with one for each, and a handle on it; negative for other values."""
+    """Return a slot with one element for all, or with one for each, and a handle on it; negative for other values."""
     if dtype.kind != "f":
         return NONE
     if type(value) is not Tensor:

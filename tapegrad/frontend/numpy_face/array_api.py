@@ -1,4 +1,4 @@
-"""What the array API standard asks of arrays and of their namespace, beside functions that NumPy has by the same name.
+"""Functions of the array API standard that NumPy does not have by the same name, and the namespace's description.
 
 The namespace of a Tensor is the package itself: its functions have NumPy's names and arguments, and NumPy's are those
 of the standard. What differs is said in the README, with the reasons, and nothing else does
@@ -126,7 +126,7 @@ def from_dlpack(
 
 
 class __array_namespace_info__:
-    """What the namespace has, in the words of the array API standard: dtypes, devices, capabilities.
+    """Capabilities of the namespace in the terms of the array API standard: dtypes, devices, options.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What every public function of NumPy's, and of `scipy.special`, does with a Tensor: three kinds.
+"""Coverage of the public functions of NumPy and `scipy.special`: three kinds, by what each does with a Tensor.
 
 A function that NumPy dispatches is refused if the protocols know none for it. The others are called with Tensors: they
 may ask for plain arrays, which is refused, or give results with or without a gradient.
@@ -69,7 +69,7 @@ def kind_of(name: str, function: Any) -> str:
 
 
 def _gives_constants(function: Callable[..., Any]) -> bool:
-    """Whether a function takes Tensors alone, and no call gives a Tensor that is not constant, or writes into one."""
+    """Return whether a function takes Tensors alone, and never returns, or writes into, one that is not constant."""
     tried = [(xs, _result(function, xs)) for xs in trials() if len(xs) <= operands_of(function)]
     given = [xs for xs, result in tried if not isinstance(result, Exception)]
     return any(all(map(is_tensor, xs)) for xs in given) and not any(
@@ -99,7 +99,7 @@ def _kind_of_results(function: Callable[..., Any]) -> str:
 
 
 def depends(result: Any) -> bool:
-    """Whether a Tensor that is not constant is, or is in, a result."""
+    """Return whether a Tensor that is not constant is, or is in, a result."""
     if isinstance(result, list | tuple):
         return any(map(depends, result))
     return is_tensor(result) and not result.constant

@@ -248,7 +248,7 @@ def _names(function: Any) -> frozenset[str]:
 
 @functools.cache
 def _refusal(function: Any, count: int, names: tuple[str, ...]) -> str:
-    """What is wrong with a call with so many positional arguments, and these named ones; nothing for a right one."""
+    """Return the refusal of a call with so many positional arguments, and these named ones; empty for a right one."""
     try:
         inspect.signature(function).bind(*[None] * count, **dict.fromkeys(names))
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""What is NumPy's own here: types, settings, indices, files and modules, of which no gradient is asked.
+"""Names of NumPy that have no gradient: types, settings, indices, files and modules.
 
 Code that is written for NumPy finds them under another import. The functions among them that NumPy dispatches are asked
 for Tensors by its protocol: `OF_INTEGERS` and `TO_FILES` say what they do then. Those in `_OF_PLAIN_ARRAYS`, and the

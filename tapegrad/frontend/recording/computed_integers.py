@@ -21,7 +21,7 @@ _Operands = list[Any]
 
 
 def is_computed_integer(value: Any, tape: Recorder) -> bool:
-    """Whether a value is a Tensor of int64 that each replay computes, and that the engine has as it is."""
+    """Return whether a value is a Tensor of int64 that each replay computes, and that the engine stores as it is."""
     if not is_tensor(value) or value._tape is not tape or value.dtype != _INT64 or tape.wraps(value):
         return False
     return bool(value._traced() or value._describe()[D_PRODUCER] != NONE)

@@ -13,7 +13,7 @@ from tapegrad.ops import COPY
 
 
 def _own_slot(x: Tensor, mode: Mode) -> int:
-    """The slot of an eager Tensor of which nothing is told; NONE for all others."""
+    """Return the slot of an eager Tensor that is not watched; NONE for all others."""
     if mode.observed or x._tape is not mode.tape:
         return NONE
     return x._slot if x._base is None else x._slot_on(mode.tape)

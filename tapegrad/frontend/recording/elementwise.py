@@ -50,7 +50,7 @@ _ALIASES = {
 
 
 def _row_of_power(x: Tensor, exponent: Any) -> int | None:
-    """The op of its own that a power has."""
+    """Return the op that a power by this exponent has of its own."""
     kind = type(exponent)
     if (kind is int or kind is float) and (x._slot >= 0 or x.dtype.kind == "f"):
         return _POWERS.get(exponent)
@@ -58,7 +58,7 @@ def _row_of_power(x: Tensor, exponent: Any) -> int | None:
 
 
 def _product(x: Tensor, exponent: Any) -> Tensor | None:
-    """A power as a product, which takes a tenth of the time and is as right: of two or three roundings.
+    """Record a power as a product, in a tenth of the time and with the same accuracy: two or three roundings.
 
     Its square overflows or vanishes only where the power does, and signs of zeros and infinities are those of it.
     """

@@ -24,7 +24,7 @@ _NUMBERS = (float, int, np.generic)
 
 
 def holds_tensors(value: Any) -> bool:
-    """Whether a value is a list or a tuple with a Tensor in it, at any depth."""
+    """Return whether a value is a list or a tuple with a Tensor in it, at any depth."""
     if not isinstance(value, _LISTS):
         return False
     nested = False

@@ -41,7 +41,7 @@ _CASTS = (CODES["cast_f64"], CODES["cast_f32"], CODES["cast_i64"], CODES["cast_b
 _BOOLEAN = np.dtype(np.bool_)
 FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
 OWN = frozenset((Tensor, np.ndarray, float, int, np.float64))  # classes that xarray has nothing to do with
-_FEW = 4096  # elements of an array that are copied in less time than the array itself takes to enter the tape
+_MAX_COPIED_ELEMENTS = 4096  # copied in less time than the array itself takes to enter the tape
 
 
 # --- operands as they are --------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def binary(
 
 
 def unary_operator(code: int) -> Callable[[Tensor], Tensor]:
-    """The method that computes ``op x``."""
+    """Make the method that computes ``op x``."""
 
     def operate(self: Tensor) -> Tensor:
         return unary(code, self, True)
@@ -106,7 +106,7 @@ def unary_operator(code: int) -> Callable[[Tensor], Tensor]:
 
 
 def finished(mode: Mode, code: int, slot: int, as_operator: bool, operands: tuple[Any, ...]) -> Tensor:
-    """The result where the engine has refused the operands as they are, or where something is told of each result.
+    """Finish a call: the engine has refused the operands as they are, or each result is watched.
 
     An operator leaves an array of xarray to that, which knows its dimensions. In a recording it makes, of Python
     numbers alone, another of them.
@@ -126,7 +126,7 @@ def as_plain_number(result: Tensor, operands: tuple[Any, ...]) -> Tensor:
 
 
 def _watched(mode: Mode, result: Tensor, code: int) -> Tensor:
-    """A result, which is looked at if the thread looks for anomalies."""
+    """Check a result if the thread looks for anomalies, and return it."""
     if mode.anomaly is not None:
         mode.anomaly.recorded(mode.tape, result._slot, kernel_table.op_name(code))
     return result
@@ -256,12 +256,12 @@ def _of_three(mode: Mode, code: int, *operands: Any) -> int:
 
 
 def constant_slot(header: int, value: Any, dtype: int) -> int:
-    """A slot on a copy of a small array, or on a number in a dtype; negative for anything else."""
+    """Return a slot on a copy of a small array, or on a number in a dtype; negative for anything else."""
     kind = type(value)
     if kind is float or kind is int:
         return int(slots.number(header, value, dtype))
     array = np.asarray(value) if kind is np.bool_ else value
-    if type(array) is not np.ndarray or array.size > _FEW:
+    if type(array) is not np.ndarray or array.size > _MAX_COPIED_ELEMENTS:
         return NONE
     code = DTYPE_CODES.get(array.dtype, NONE)
     if code == NONE:
@@ -275,12 +275,12 @@ def constant_slot(header: int, value: Any, dtype: int) -> int:
 
 @functools.cache
 def promoted(*kinds: Any) -> np.dtype[Any]:
-    """The dtype of an op of operands of these dtypes, and of Python numbers: of the types ``float`` and ``int``."""
+    """Return the dtype of an op of operands of these dtypes, and of Python numbers, given as ``float`` or ``int``."""
     return np.result_type(*[kind(0) if isinstance(kind, type) else kind for kind in kinds])
 
 
 def _operand(value: Any, row: Op) -> Any:
-    """An operand that is neither a Tensor nor a Python number, as an array or a Tensor of a supported dtype."""
+    """Convert an operand that is neither a Tensor nor a Python number to an array or a Tensor of a supported dtype."""
     if holds_tensors(value):
         return list_as_tensor(value, row.name)
     if (held := held_tensor(value)) is not None:
@@ -291,12 +291,12 @@ def _operand(value: Any, row: Op) -> Any:
 
 
 def _is_read(row: Op, operand: int) -> bool:
-    """Whether some partial reads an operand's primal."""
+    """Return whether some partial reads an operand's primal."""
     return operand in row.keeps_operands
 
 
 def _without_tape(row: Op, values: list[Any]) -> Tensor:
-    """The op on integers and booleans, which are constants: NumPy computes it in integers, the kernel in float64.
+    """Compute the op of integers and booleans, which are constants: NumPy in integers, the kernel in float64.
 
     Of indices that each replay computes it is an instruction.
     """
@@ -317,7 +317,7 @@ def _without_tape(row: Op, values: list[Any]) -> Tensor:
 
 @functools.cache
 def _gives_floats(row: Op) -> bool:
-    """Whether the result of an op of integers is a float."""
+    """Return whether the result of an op of integers is a float."""
     return _by_numpy(row, [np.ones((), np.int64)] * row.arity).dtype.kind == "f"
 
 
@@ -370,7 +370,7 @@ def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> 
 
 def small_copy(array: np.ndarray) -> Tensor | None:
     """Return an eager constant with a copy of a few elements, in C order; None for many."""
-    if array.size > _FEW:
+    if array.size > _MAX_COPIED_ELEMENTS:
         return None
     made = copy_of(array, constant=True)
     return copy_of(np.array(array, order="C"), constant=True) if made is None else made
@@ -400,7 +400,7 @@ def _converted(array: np.ndarray, dtype: np.dtype[Any], tape: Tape) -> Tensor:
 
 
 def _can_change(array: np.ndarray) -> bool:
-    """Whether an array's memory can be written to, if only through another array."""
+    """Return whether an array's memory can be written to, if only through another array."""
     return array.flags.writeable or not array.flags.owndata
 
 
@@ -442,7 +442,7 @@ def cast(tensor: Tensor, dtype: np.dtype[Any], tape: Tape) -> Tensor:
 
 
 def _has_kernel(tensor: Any, tape: Recorder) -> bool:
-    """Whether the engine stores a Tensor's elements as they are: integers of other dtypes are stored as 64-bit ones."""
+    """Return whether the engine stores a Tensor's elements as they are: it widens narrow integers to 64 bits."""
     if tensor._tape is tape:
         return not tape.wraps(tensor)
     return bool(tensor.dtype in DTYPE_CODES)

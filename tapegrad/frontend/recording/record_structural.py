@@ -116,7 +116,7 @@ def _loaded(missing: int, code: int, x: Tensor) -> bool:
 
 
 def _made(slot: int, operands: list[Tensor], name: str) -> Tensor:
-    """The Tensor of a result, which is looked at; an exception for an error."""
+    """Return the Tensor of a result, checked for anomalies; raise for an error."""
     if slot < 0:
         raise_for(slot, name, [x.shape for x in operands])
     watch(thread.mode.tape, slot, name)
@@ -124,7 +124,7 @@ def _made(slot: int, operands: list[Tensor], name: str) -> Tensor:
 
 
 def _fitting(slot: int, operands: list[Tensor], name: str) -> Tensor | None:
-    """The same; `None` where dtypes, shapes or numbers of rows do not fit: an error for the caller to say."""
+    """Return the Tensor of a result, or `None` if dtypes, shapes or numbers of rows do not fit; the caller raises."""
     return None if slot in _UNFIT or slot <= E_STATUS else _made(slot, operands, name)
 
 

@@ -1,4 +1,4 @@
-"""What a ufunc takes besides its operands: `out`, `where`, `casting`, `order`, `dtype` and `subok`.
+"""Options of ufuncs: `out`, `where`, `casting`, `order`, `dtype` and `subok`.
 
 A function is made of a computation on operands alone; the functions of the op table come here only where one of these
 arguments is given.

@@ -58,7 +58,7 @@ def _no_derivative(function: str, argument: str) -> UnsupportedError:
 
 
 def _depends(value: Any) -> bool:
-    """Whether an operand is, or holds, a Tensor that is not constant."""
+    """Return whether an operand is, or holds, a Tensor that is not constant."""
     if isinstance(value, list | tuple):
         return any(map(_depends, value))
     tensor = value if is_tensor(value) else held_tensor(value)

@@ -61,7 +61,7 @@ class detect_anomaly(ModeChange, ContextDecorator):
 
 
 class Watch:
-    """What is known of the instructions recorded while anomalies are looked for.
+    """Record of the instructions of a thread that looks for anomalies.
 
     Attributes
     ----------

@@ -154,7 +154,7 @@ def _refuse_objects(value: Any, array: np.ndarray, what: str) -> None:
 
 
 def is_plain(array: np.ndarray) -> bool:
-    """Whether the engine can use the array's memory: it is aligned, and no two elements overlap."""
+    """Return whether the engine can use the array's memory: it is aligned, and no two elements overlap."""
     if not array.flags.aligned or not array.dtype.isnative:
         return False
     if array.flags.c_contiguous:
@@ -170,6 +170,6 @@ def is_plain(array: np.ndarray) -> bool:
 
 
 def is_same_memory(array: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays have the same elements at the same addresses."""
+    """Return whether two arrays have the same elements at the same addresses."""
     places = [(a.ctypes.data, a.shape, a.strides, a.dtype) for a in (array, other)]
     return places[0] == places[1]

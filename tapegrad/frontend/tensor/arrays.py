@@ -48,13 +48,13 @@ class _Borrowed(Uncopied):
 
 
 def borrowed(owner: np.ndarray, address: int, bytes_: int) -> np.ndarray:
-    """The bytes from an address inside an array's memory on, which is kept alive."""
+    """Return the bytes from an address inside an array's memory on; they keep the array alive."""
     interface = {"data": (address, True), "shape": (bytes_,), "typestr": "|b1", "version": 3}
     return np.asarray(_Borrowed(owner, interface))
 
 
 def show(tape: Tape, slot: int, cotangent: bool) -> np.ndarray | None:
-    """A NumPy array on the primal or the cotangent of a slot; `None` if there is none."""
+    """Return a NumPy array on the primal or the cotangent of a slot; `None` if there is none."""
     kind = export.hold_to_show(tape.header, slot, cotangent)
     name = _SHOWN.get(kind)
     if name is not None:
@@ -82,7 +82,7 @@ def _destructor() -> int:
 
 
 def _show_by_interface(tape: Tape, slot: int, cotangent: bool) -> np.ndarray:
-    """An array by NumPy's array interface, on memory that is held for it or that another array owns."""
+    """Make an array by NumPy's array interface, on memory that is held for it or that another array owns."""
     words = memory.describe(tape.header, slot, cotangent)
     end = D_GEOMETRY + words[D_NDIM]
     shape, strides = words[D_GEOMETRY:end], words[end:]

@@ -1,4 +1,4 @@
-"""What Python keeps about buffers of the eager tape: gradients that are Tensors, and hooks.
+"""Attachments of buffers of the eager tape: gradients that are Tensors, and hooks.
 
 A buffer with attachments carries a flag, which a new buffer in its place does not have: attachments that have
 outlived their buffer are never taken for those of another.
@@ -20,7 +20,7 @@ _HEADER = EAGER.header
 
 @dataclass
 class Attachment:
-    """What is kept about a buffer.
+    """Attachment of a buffer.
 
     Attributes
     ----------
@@ -58,19 +58,19 @@ class RemovableHook(Uncopied):
 
 
 attachments: dict[int, Attachment] = {}
-_FEW = 256  # attachments that are kept without asking whether their buffers still live
+_MAX_UNCHECKED = 256  # attachments that are kept without asking whether their buffers still live
 
 
 def attachment_of(slot: int) -> Attachment | None:
-    """The attachments of a slot's buffer."""
+    """Return the attachments of a slot's buffer."""
     return attachments.get(subgraph.attachment_buffer(_HEADER, slot))
 
 
 def ensure_attachment(slot: int) -> Attachment:
-    """The attachments of a slot's buffer, a new one if there is none."""
+    """Return the attachments of a slot's buffer, a new one if there is none."""
     known = attachment_of(slot)
     if known is None:
-        if len(attachments) >= _FEW:
+        if len(attachments) >= _MAX_UNCHECKED:
             _forget_outlived()
         # For Tensors that go
         make_ready(subgraph.mark_attachment, subgraph.attachment_buffer, subgraph.tensor_refs, slots.is_used)
@@ -80,7 +80,7 @@ def ensure_attachment(slot: int) -> Attachment:
 
 
 def any_hooks() -> bool:
-    """Whether there is a hook at all."""
+    """Return whether there is any hook."""
     return any(attachment.hooks for attachment in attachments.values())
 
 

@@ -56,7 +56,7 @@ def reference(value: Any, named: Any) -> Any:
 
 
 def _layers(named: Any) -> list[Any]:
-    """What a module holds under the name of a function, then what that was made of, down to the function itself."""
+    """Yield the object that a module holds under a function's name, then its layers down to the function itself."""
     found: Any = sys.modules.get(getattr(named, "__module__", None) or "")
     for part in (getattr(named, "__qualname__", None) or "<none>").split("."):
         found = getattr(found, part, None)
@@ -68,7 +68,7 @@ def _layers(named: Any) -> list[Any]:
 
 
 def _layer(value: Any, depth: int) -> Any:
-    """What a callable was made of, so many layers down."""
+    """Return the callable that a callable wraps, so many layers down."""
     for _ in range(depth):
         value = value.__wrapped__
     return value

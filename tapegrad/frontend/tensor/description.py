@@ -1,4 +1,4 @@
-"""What the engine knows of a slot, as Python reads it."""
+"""Descriptions of slots for Python."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tapegrad.engine.tape.tape import DTYPES
 
 
 class SlotDescription:
-    """What the engine knows of a slot."""
+    """Description of a slot: dtype, shape, strides, memory and flags."""
 
     __slots__ = ("words",)
 
@@ -24,7 +24,7 @@ class SlotDescription:
 
     @property
     def view(self) -> View:
-        """Where its elements lie in its buffer."""
+        """View of the slot's elements on its buffer."""
         words = self.words
         end = D_GEOMETRY + words[D_NDIM]
         return View(words[D_OFFSET], words[D_GEOMETRY:end], words[end:], self.dtype)

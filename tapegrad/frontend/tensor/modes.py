@@ -23,7 +23,7 @@ verify.switch.follow(EAGER)
 
 
 class Mode:
-    """All modes of a thread at one time. It is not mutable: to enter a mode replaces it.
+    """Modes of a thread, immutable: entering a mode replaces the record.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a tape on which a function is recorded for replay offers the frontend."""
+"""Interface of a recording tape for the frontend."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class Recorder(Tape, ABC):
 
     @abstractmethod
     def is_weak(self, value: Any) -> bool:
-        """Whether a value stands for a Python number."""
+        """Return whether a value stands for a Python number."""
 
     # --- Tensors from outside and from arrays --------------------------------------------------------------------
 
@@ -38,17 +38,17 @@ class Recorder(Tape, ABC):
 
     @abstractmethod
     def has_made(self, tensor: Any) -> bool:
-        """Whether a Tensor was made while recording, so that each replay repeats a write to it."""
+        """Return whether a Tensor was made while recording, so that each replay repeats a write to it."""
 
     # --- integers of other dtypes than the engine's --------------------------------------------------------------
 
     @abstractmethod
     def widened(self, array: np.ndarray) -> np.ndarray:
-        """The part of an int64 array of the engine's that holds what a view of narrow integers shows."""
+        """Return the part of the engine's int64 array that holds the elements of a view of narrow integers."""
 
     @abstractmethod
     def wraps(self, tensor: Any) -> bool:
-        """Whether the engine has a Tensor's integers modulo 2**64 only."""
+        """Return whether the engine has a Tensor's integers modulo 2**64 only."""
 
     @abstractmethod
     def ask_memory_order(self, what: str) -> None:

@@ -89,7 +89,7 @@ def _check_hashable(value: Any, what: str) -> None:
 
 
 def _key(value: Any, above: dict[int, int]) -> Any:
-    """The key of a value inside those `above`, which it may refer back to."""
+    """Return the key of a value inside those `above`, which it may refer back to."""
     kind = type(value)
     if kind in _EXACT or isinstance(value, np.generic):
         return kind, token(value)
@@ -105,7 +105,7 @@ def _key(value: Any, above: dict[int, int]) -> Any:
 
 
 def _parts(value: Any, above: dict[int, int]) -> Any:
-    """What a value is made of."""
+    """Return the keys of a value's parts."""
     if isinstance(value, types.MethodType):
         return Same(value.__func__), _key(value.__self__, above)
     if isinstance(value, slice):
@@ -126,14 +126,14 @@ def _parts(value: Any, above: dict[int, int]) -> Any:
 
 
 def _object(value: Any, state: Any) -> Any:
-    """An object of another kind: by identity, by its attributes, or by how it is written where it has none."""
+    """Return the key of an object of another kind: identity, or attributes, or its repr if it has neither."""
     if type(value).__eq__ is _BY_IDENTITY:
         return Same(value)
     return state if state else (value, repr(value))
 
 
 def _state(value: Any, above: dict[int, int]) -> Any:
-    """The attributes of an object, those in slots included."""
+    """Return the attributes of an object, those in slots included."""
     found = dict(getattr(value, "__dict__", {}))
     for cls in type(value).__mro__:
         for name, member in vars(cls).items():

@@ -225,7 +225,7 @@ class Tensor(TensorMethods):
             raise _refused(what, _DIFFERENTIATED, hint)
 
     def _is_differentiated(self, mode: Mode) -> bool:
-        """Whether the Tensor depends on one that a gradient is currently computed by."""
+        """Return whether the Tensor depends on one that a gradient is currently computed by."""
         tape = self._tape
         if tape is None or self.constant:
             return False
@@ -233,7 +233,7 @@ class Tensor(TensorMethods):
         return bool(inputs) and depends(tape, self._slot_on(tape), inputs)
 
     def _traced(self) -> bool:
-        """Whether the value depends on an argument of a current recording."""
+        """Return whether the value depends on an argument of a current recording."""
         tape = self._tape
         if tape is None or tape is EAGER or not tape.words[ALL_LIVE]:
             return False
@@ -245,7 +245,7 @@ class Tensor(TensorMethods):
         return tape is mode.tape or tape is mode.hidden
 
     def _recorded(self) -> bool:
-        """Whether the Tensor is on the tape of the current recording, so that each replay computes its value."""
+        """Return whether the Tensor is on the tape of the current recording, so that each replay computes its value."""
         tape = self._tape
         return tape is not None and tape is thread.mode.recorder
 
@@ -254,7 +254,7 @@ class Tensor(TensorMethods):
 
     @property
     def constant(self) -> bool:
-        """Whether no gradient flows into this Tensor.
+        """True if no gradient flows into this Tensor.
 
         Examples
         --------
@@ -323,7 +323,7 @@ class Tensor(TensorMethods):
 
     @property
     def flags(self) -> Any:
-        """What NumPy knows of the memory: whether the elements are contiguous, in which order, and may be written."""
+        """NumPy's flags of the memory: contiguous in C or Fortran order, writeable, aligned."""
         return self.data_or_traced().flags
 
     def __repr__(self) -> str:
@@ -413,7 +413,7 @@ def from_array(array: np.ndarray | np.generic, constant: bool) -> Tensor:
 
 
 def slot_to_view(tensor: Tensor) -> int:
-    """The slot of a Tensor that the engine can make views of: on the eager tape, or on that of its own recording."""
+    """Return the slot of a Tensor that the engine can make views of: on the eager tape, or on its own recording's."""
     tape = tensor._tape
     if tape is None or (tape is not EAGER and tape is not thread.mode.tape):
         return NONE
@@ -464,5 +464,5 @@ def geometry_of(tensor: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def is_tensor(value: object) -> TypeGuard[Tensor]:
-    """Whether a value is a Tensor."""
+    """Return whether a value is a Tensor."""
     return isinstance(value, Tensor)

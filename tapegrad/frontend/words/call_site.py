@@ -80,7 +80,7 @@ class CallSite:
 
     @functools.cached_property
     def function(self) -> Any:
-        """What the program calls; None if that is no name with dots, such as ``np.linalg.norm``."""
+        """The called function's name as written; None if that is no name with dots, such as ``np.linalg.norm``."""
         if self._frame is None or self.is_element_write:
             return None
         begin = _begin(self._done[-1])

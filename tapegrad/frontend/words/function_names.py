@@ -9,7 +9,7 @@ _HOMES = ("numpy", "numpy.strings", "scipy.special", "scipy.special._ufuncs")
 
 
 def full_name(function: Any) -> str:
-    """A function's module and name; for a ufunc that has several names, all of them."""
+    """Return a function's module and name; for a ufunc that has several names, all of them."""
     if isinstance(function, np.ufunc):
         return _name_by_identity(function) or function.__name__
     owner = getattr(function, "__objclass__", None)  # of a method

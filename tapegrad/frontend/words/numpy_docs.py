@@ -270,7 +270,7 @@ def _section(title: str, text: str) -> str:
 
 
 def _parameters(function: Callable[..., Any]) -> str:
-    """The names of the arguments that are NumPy's."""
+    """Return the names of the arguments that are NumPy's."""
     try:
         known = inspect.signature(function).parameters.values()
     except ValueError:  # NumPy before 2.4 does not say it of what is written in C

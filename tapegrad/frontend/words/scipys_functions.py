@@ -1,4 +1,4 @@
-"""What to write in place of SciPy's functions, which make arrays of Tensors before anything else can be called."""
+"""Replacements of SciPy's functions, which convert Tensors to arrays before a protocol can be asked."""
 
 import sys
 

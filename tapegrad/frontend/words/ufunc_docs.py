@@ -23,7 +23,7 @@ _BITS = "tg.tensor([5, 6])"
 
 
 def _bits(summary: str, call: str, printed: str) -> UfuncDoc:
-    """What is said of a function of integers."""
+    """Return the texts of a function of integers."""
     returns = (
         "numpy.ndarray of int or bool\n    While a function is being recorded, the result of booleans is a Tensor; that"
         " of integers is guarded."

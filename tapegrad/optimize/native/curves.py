@@ -29,7 +29,7 @@ from tapegrad.optimize.native.sharing import checked_threads, reporter
 from tapegrad.pytree import flatten
 from tapegrad.transforms.jit import Jit
 
-_MANY = 200  # fits from which on it pays to compile the model's segments
+_MIN_COMPILED_FITS = 200  # fits from which on it pays to compile the model's segments
 
 
 def fit(
@@ -66,7 +66,7 @@ def fit(
     weights = _weights(data.shape, sigma, mask)
     task = _task(data, starts, weights, absolute_sigma, options)
     found = Found(count, size)
-    fused = True if count >= _MANY else None
+    fused = True if count >= _MIN_COMPILED_FITS else None
     predict = of_vector(model, t, size, fused)
     if count and executor is not None:
         common = packed((model, t, size, data.shape[1:], fused), "curve_fit")
@@ -170,7 +170,7 @@ def _fit_block(common: bytes, task: Task) -> dict[str, np.ndarray]:
 
 @functools.lru_cache(maxsize=4)
 def _model_of(common: bytes) -> tuple[Jit[..., Any], tuple[int, ...]]:
-    """The model that is fitted, and the shape of its result; a worker keeps it for other blocks."""
+    """Return the fitted model, and the shape of its result; a worker keeps it for other blocks."""
     model, t, size, shape, fused = pickle.loads(common)  # sent by the process that it works for
     return of_vector(model, t, size, fused), shape
 

@@ -202,7 +202,7 @@ def descend(target: Any, method: str, starts: np.ndarray, args: Any, options: di
 
 
 class _Problem(NamedTuple):
-    """What is minimised: an objective with its arguments, and how."""
+    """Problem of a minimisation: an objective with its arguments, and the options."""
 
     target: Objective
     args: Any
@@ -250,7 +250,7 @@ def _descend_block(content: bytes, starts: np.ndarray) -> dict[str, np.ndarray]:
 
 @functools.lru_cache(maxsize=4)
 def _problem_of(content: bytes) -> _Problem:
-    """What is minimised; a worker keeps it, and what was recorded of it, for other blocks."""
+    """Return the problem of a minimisation; a worker keeps it, with its recordings, for other blocks."""
     return _Problem(*pickle.loads(content))  # sent by the process that it works for
 
 

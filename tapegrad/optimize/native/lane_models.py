@@ -19,7 +19,7 @@ _SPEC = ProgramSpec(JACFWD, (0,), values=True)
 
 
 def lanes_for(program: Program, points: int, fits: int) -> int:
-    """How many fits of so many points are worked on at once: as many as the cache has room for; 1 if these are few."""
+    """Return how many fits of so many points are solved at once, as the cache has room for; 1 if these are few."""
     bytes_ = program.bytes + sum(view.nbytes for view in program.bindings) + 4 * 8 * points
     most = min(_MOST_LANES, _CACHE // bytes_, fits // 2)
     lanes = 1 << (max(most, 1).bit_length() - 1)
@@ -27,7 +27,7 @@ def lanes_for(program: Program, points: int, fits: int) -> int:
 
 
 def program_of(recorded: Recorded, lanes: int) -> LaneProgram:
-    """The model and its Jacobian over so many lanes, on the way of the example; it is kept with the recording."""
+    """Return the program of the model and its Jacobian over so many lanes, which is kept with the recording."""
     key, trace = (recorded.way, lanes), recorded.trace
     found: LaneProgram | None = recorded.over_lanes.get(key)
     if found is None:

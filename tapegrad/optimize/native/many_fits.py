@@ -74,7 +74,7 @@ def _shapes(n: int, k: int, lanes: int) -> dict[str, Shape]:
     }
 
 
-class Worker:
+class FittingWorker:
     """Fits on one thread.
 
     Parameters
@@ -145,7 +145,7 @@ class Worker:
 
 
 def _numbers(task: Task, lanes: int) -> dict[str, int]:
-    """The words that are no addresses."""
+    """Return the fields that are no addresses."""
     return {
         "n": task.data.shape[1],
         "k": task.starts.shape[1],
@@ -157,7 +157,7 @@ def _numbers(task: Task, lanes: int) -> dict[str, int]:
 
 
 def _arrays(task: Task, found: Found, lanes: int) -> dict[str, np.ndarray]:
-    """The arrays that are not made in one memory."""
+    """Return the arrays that are not made in one memory."""
     counts = np.zeros(word.SWEEPS + 1, np.int64)
     counts[word.MAX_NFEV] = task.most
     by_lane = ("states", "problems", "evaluations", "points", "failed", "outcomes")
@@ -179,7 +179,7 @@ def fit_all(recorded: Recorded, task: Task, found: Found, threads: int, progress
     count, points = task.data.shape
     lanes = lanes_for(recorded.program, points, count // threads) if recorded.has_columns else 1
     program = program_of(recorded, lanes) if lanes > 1 else None
-    run_shared(count, threads, lambda: Worker(recorded, task, found, program), progress)
+    run_shared(count, threads, lambda: FittingWorker(recorded, task, found, program), progress)
     left = np.flatnonzero(found.out_status == word.NOT_IN_LANES)
     if len(left):
         weights = task.weights
@@ -187,6 +187,6 @@ def fit_all(recorded: Recorded, task: Task, found: Found, threads: int, progress
             weights = weights[left]
         part = task._replace(data=task.data[left], starts=task.starts[left], weights=weights)
         rest = Found(len(left), task.starts.shape[1])
-        run_shared(len(left), threads, lambda: Worker(recorded, part, rest))
+        run_shared(len(left), threads, lambda: FittingWorker(recorded, part, rest))
         for name, values in vars(rest).items():
             getattr(found, name)[left] = values

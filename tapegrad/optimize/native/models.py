@@ -43,7 +43,7 @@ class _Content:
 
 
 def _own(value: Any) -> tuple[Any, Any]:
-    """A copy of arrays, numbers, and plain containers of them, and what is equal for all that are like it.
+    """Copy arrays, numbers, and plain containers of them; return also a key that is equal for equal ones.
 
     Of anything else there is no copy, and nothing that is equal: `jit` does not watch what a model is handed.
     """
@@ -87,7 +87,7 @@ def _recorded_once(model: _Model, fuse: bool | None) -> Jit[..., Any]:
 
 
 def of_vector(model: Callable[..., Any], t: Any, size: int, fuse: bool | None) -> Jit[..., Any]:
-    """The model as a function of the vector of its parameters, recorded already if it was used not long ago."""
+    """Return the model as a function of the vector of its parameters, already recorded if it was used recently."""
     copy, content = _own(t)
     function = OfVector(model, copy, size)
     if content is None:

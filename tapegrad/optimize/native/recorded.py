@@ -23,12 +23,12 @@ from tapegrad.program.streams.spec import COLUMNS, JACFWD, JACREV, JVP, VALUE_AN
 from tapegrad.program.traces.trace import Trace
 from tapegrad.transforms.jit import Jit
 
-_MOST_COLUMNS = 64  # that are kept side by side in a workspace
-_MOST_SIGNATURES = 16  # whose handles a function keeps
+_MAX_COLUMNS = 64  # that are kept side by side in a workspace
+_MAX_SIGNATURES = 16  # whose handles a function keeps
 
 
 class Kind(NamedTuple):
-    """What is evaluated.
+    """Kind of an evaluation.
 
     Attributes
     ----------
@@ -51,10 +51,10 @@ _REVERSE_ROWS = Kind(ProgramSpec(JACREV, (0,)), (-1, 0))
 
 
 def jacobian_kind(trace: Trace) -> Kind:
-    """How a trace's Jacobian is evaluated: by columns where its ops allow that, and there are not too many."""
+    """Return how a trace's Jacobian is evaluated: by columns if its ops allow that, and there are not too many."""
     if not all_have_forward_rules(trace.recording):
         return _REVERSE_ROWS
-    few = math.prod(trace.input_shape(0)) <= _MOST_COLUMNS
+    few = math.prod(trace.input_shape(0)) <= _MAX_COLUMNS
     return _COLUMNS if few else _FORWARD_ROWS
 
 
@@ -79,11 +79,11 @@ class _Ways(Uncopied):
         self.handle: Handle | None = None
 
     def trace(self, way: int) -> Trace:
-        """The recording of a way."""
+        """Return the recording of a specialization."""
         return self._traces[way]
 
     def hold(self, arguments: Arguments) -> bool:
-        """Whether the function would still be replayed by these recordings."""
+        """Return whether the function would still be replayed by these recordings."""
         good = self._function.recordings(arguments)
         return all(trace in good for trace in self._traces)
 
@@ -99,7 +99,7 @@ class _Ways(Uncopied):
         return self.kind.spec
 
     def number_of(self, arguments: Arguments, given: list[np.ndarray]) -> int:
-        """The number of the way that some arguments take, which is recorded if it is not known."""
+        """Return the number of the specialization for some arguments, which is recorded if it is not known."""
         with self._lock:
             trace = self._taken(arguments, given)
             if trace not in self._traces:
@@ -134,11 +134,11 @@ class _Ways(Uncopied):
 
 
 def _ways_of(function: Jit[..., Any], arguments: Arguments, kind: Kind | None) -> _Ways:
-    """The ways of a function that are known from another use, if they are still good."""
+    """Return the specializations of a function that are known from another use, if they are still valid."""
     key = arguments.key, kind
     found: _Ways | None = function.loops.get(key)
     if found is None or not found.hold(arguments):
-        while len(function.loops) >= _MOST_SIGNATURES:
+        while len(function.loops) >= _MAX_SIGNATURES:
             function.loops.pop(next(iter(function.loops)), None)
         found = function.loops[key] = _Ways(function, kind)
     return found
@@ -216,7 +216,7 @@ class Recorded(Uncopied):
 
     @property
     def has_columns(self) -> bool:
-        """Whether the columns of a Jacobian are found in the session, and not its rows among the results."""
+        """True if the session has the columns of a Jacobian, and the results do not have its rows."""
         return self._ways.kind is _COLUMNS
 
     @property

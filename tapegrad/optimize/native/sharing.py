@@ -11,12 +11,12 @@ from typing import Any, Protocol
 from tapegrad.engine.threads import allowed
 
 _CHUNKS = 16  # for each thread, at least
-_MOST = 4096  # problems in a chunk
+_MAX_CHUNK = 4096  # problems in a chunk
 _SECONDS = 0.5  # between two lines of progress
 
 
 class Worker(Protocol):
-    """What one thread works with."""
+    """Worker of one thread."""
 
     def run(self, first: int, end: int) -> None:
         """Solve the problems from one number up to another."""
@@ -57,7 +57,7 @@ def run_shared(count: int, threads: int, make: Callable[[], Worker], progress: A
         if chunks.done < count:  # the last line is written when all has been solved
             report(chunks.done, count)
 
-    chunk = min(max(count // (_CHUNKS * threads), 1), _MOST)
+    chunk = min(max(count // (_CHUNKS * threads), 1), _MAX_CHUNK)
     chunks = _Chunks(count, chunk)
     threads = max(min(threads, -(-count // chunk)), 1)
     with ExitStack() as stack:
@@ -109,7 +109,7 @@ class _Chunks:
         self._lock = threading.Lock()
 
     def count(self, more: int) -> None:
-        """So many problems more are done."""
+        """Count solved problems."""
         with self._lock:
             self.done += more
 
@@ -132,14 +132,14 @@ def reporter(progress: Any) -> Callable[[int, int], Any]:
     if progress is None or progress is False:
         return lambda done, count: None
     if progress is True:
-        return _Line().show
+        return _ProgressLine().show
     if not callable(progress):
         raise TypeError(f"progress={progress!r}; it must be True, or a function of two numbers")
     found: Callable[[int, int], Any] = progress
     return found
 
 
-class _Line:
+class _ProgressLine:
     """A line on stderr that is written anew."""
 
     def __init__(self) -> None:
@@ -159,7 +159,7 @@ class _Line:
 
 
 def _pace(done: int, count: int, seconds: float) -> str:
-    """How fast problems are solved, and how long the others will take, or all have taken."""
+    """Format how fast problems are solved, and how long the others will take, or all have taken."""
     if done == 0:
         return ""
     rate = done / max(seconds, 1e-9)

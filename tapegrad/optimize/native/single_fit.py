@@ -117,7 +117,7 @@ def _block(n: int, x0: np.ndarray, settings: FitSettings) -> Block:
         "counts": counts,
         "settings": settings.numbers,
     }
-    return Block(word.Fit, shapes, numbers, arrays)
+    return Block(word.FitFields, shapes, numbers, arrays)
 
 
 def _run(recorded: Recorded, block: Block) -> None:

@@ -25,7 +25,7 @@ _NO_FILE = (
 
 
 def written(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
-    """A file's bytes."""
+    """Return the bytes of a file with this header and these arrays."""
     text = json.dumps({"format": FORMAT, **header}, separators=(",", ":"), allow_nan=False).encode()
     stream = io.BytesIO()
     np.savez(stream, allow_pickle=False, **{_HEADER: np.frombuffer(text, np.uint8)}, **arrays)
@@ -42,7 +42,7 @@ def is_ours(first: bytes, last: bytes = b"") -> bool:
 
 
 def read(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The header and the arrays of a file.
+    """Return the header and the arrays of a file.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def read(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def _arrays(content: bytes) -> dict[str, np.ndarray]:
-    """The arrays, none of which takes more than its bytes in the file."""
+    """Return the arrays, none of which takes more than its bytes in the file."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
         plain = all(
@@ -80,7 +80,7 @@ def _arrays(content: bytes) -> dict[str, np.ndarray]:
 
 
 def _array(content: bytes) -> np.ndarray:
-    """One array, if its bytes are as many as its header says."""
+    """Return one array, if its bytes are as many as its header says."""
     stream = io.BytesIO(content)
     refuse_unless(np.lib.format.read_magic(stream) == (1, 0), "an array of another version")
     shape, in_columns, dtype = np.lib.format.read_array_header_1_0(stream)

@@ -12,7 +12,7 @@ from tapegrad.engine.tape.fields.layout import MAX_NDIM
 
 
 class DamagedFileError(ValueError):
-    """What a file says cannot be."""
+    """Raised for a file with impossible contents."""
 
 
 def refuse_unless(holds: Any, said: str) -> None:
@@ -22,7 +22,7 @@ def refuse_unless(holds: Any, said: str) -> None:
 
 
 def field(record: Any, name: str, kind: type) -> Any:
-    """A field of a record, of exactly this type."""
+    """Return a field of a record, of exactly this type."""
     refuse_unless(
         type(record) is dict and type(record.get(name)) is kind, f"there is no {kind.__name__} {name!r}"
     )
@@ -30,7 +30,7 @@ def field(record: Any, name: str, kind: type) -> Any:
 
 
 def integers(values: Any, low: int, end: int, what: str) -> list[int]:
-    """A list of integers from `low` up to `end`, which is not among them."""
+    """Check that a field is a list of integers in [low, end), and return it."""
     fits = type(values) is list and all(type(value) is int and low <= value < end for value in values)
     refuse_unless(fits, f"{what}: not a list of integers from {low} to {end}")
     return list(values)
@@ -44,7 +44,7 @@ def in_range(column: np.ndarray, low: int, end: int, what: str) -> None:
 
 
 def extents_of(values: Any, itemsize: int, what: str) -> tuple[int, ...]:
-    """The shape of an array that fits into this machine's memory."""
+    """Return the shape of an array that fits into this machine's memory."""
     shape = integers(values, 0, most_bytes(), what)
     refuse_unless(len(shape) <= MAX_NDIM, f"{what}: {len(shape)} dimensions")
     check_size(shape, itemsize, what)
@@ -59,7 +59,7 @@ def check_size(shape: Sequence[int], itemsize: int, what: str) -> None:
 
 @cache
 def most_bytes() -> int:
-    """How much memory the machine has."""
+    """Return how much memory the machine has, in bytes."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -14,13 +14,13 @@ from tapegrad.program.archive.structures import Tree, argument, result, tree_of
 from tapegrad.program.archive.unpack import constants_of
 from tapegrad.program.programs.handle import Handle, Specialization
 
-_MOST_WAYS = 1000
+_MAX_SPECIALIZATIONS = 1000
 
 
 def packed_function(
     name: str, example: tuple[Any, ...], results: Sequence[Any], ways: Sequence[Specialization]
 ) -> bytes:
-    """The bytes of a file.
+    """Return the bytes of a file that holds a function.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class StoredFunction:
         self.results = Tree(field(header, "results", dict), "results")
         constants = constants_of(header, arrays)
         ways = field(header, "ways", list)
-        refuse_unless(0 < len(ways) <= _MOST_WAYS, f"{len(ways)} ways")
+        refuse_unless(0 < len(ways) <= _MAX_SPECIALIZATIONS, f"{len(ways)} ways")
         inputs, results = (
             [View.in_c_order(shape, dtype) for shape, dtype in tree.looks]
             for tree in (self.arguments, self.results)

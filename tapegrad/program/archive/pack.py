@@ -26,7 +26,7 @@ class Constants:
         self._numbers: dict[str, int] = {}
 
     def number(self, content: bytes) -> int:
-        """The number of a constant."""
+        """Return the number of a constant, which is added if it is new."""
         digest = hashlib.sha256(content).hexdigest()
         if digest not in self._numbers:
             self._numbers[digest] = len(self.arrays)
@@ -35,7 +35,7 @@ class Constants:
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """What the header says of them."""
+        """Descriptions of the constants for the header."""
         return [
             {"bytes": len(a), "sha256": digest} for a, digest in zip(self.arrays, self._numbers, strict=True)
         ]
@@ -44,7 +44,7 @@ class Constants:
 def packed(
     recording: RecordedTape, constants: Constants, name: str
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What a file holds of a recording: part of the header, and the arrays."""
+    """Pack a recording: a part of the header, and the arrays."""
     tape = read_tape(recording)
     live = _stored(tape, name)
     slots = sorted({*tape.inputs, *tape.outputs, *_named(tape, live)})
@@ -71,7 +71,7 @@ def _named(tape: TapeView, live: Sequence[int]) -> list[int]:
 
 
 def _stored(tape: TapeView, name: str) -> list[int]:
-    """The instructions that are stored: all but guards on what is a constant in the file."""
+    """Return the instructions that are stored: all but guards on constants of the file."""
     found = []
     for i in tape.live:
         instruction = tape.instructions[i]
@@ -112,7 +112,7 @@ def _instructions(
     pool: list[int],
     constants: Constants,
 ) -> np.ndarray:
-    """A line for each: number of the op's name, result, three operands, place of the parameters, how many."""
+    """Pack each instruction: index of the op's name, result, three operands, offset and number of the parameters."""
     lines = []
     for i in live:
         each = tape.instructions[i]
@@ -124,7 +124,7 @@ def _instructions(
 
 
 def _params(instruction: TapeEntry, constants: Constants) -> Sequence[int]:
-    """The parameters; of a guard the number of a constant in place of the address."""
+    """Return the parameters, in which a guard's address is replaced by the number of a constant."""
     if instruction.op != _GUARD:
         return instruction.params
     params = GuardParams(*instruction.params)
@@ -132,7 +132,7 @@ def _params(instruction: TapeEntry, constants: Constants) -> Sequence[int]:
 
 
 def _slots(tape: TapeView, slots: list[int], buffers: dict[int, int], pool: list[int]) -> np.ndarray:
-    """A line for each: buffer, dtype, dimensions, offset, place of extents and strides."""
+    """Pack each slot: buffer, dtype, dimensions, offset, and offset of extents and strides."""
     lines = []
     for s in slots:
         slot = tape.slots[s]
@@ -142,7 +142,7 @@ def _slots(tape: TapeView, slots: list[int], buffers: dict[int, int], pool: list
 
 
 def _buffers(tape: TapeView, buffers: list[int], constants: Constants) -> np.ndarray:
-    """A line for each: bytes, flags, number of the constant that it is."""
+    """Pack each buffer: bytes, flags, and the number of its constant."""
     lines = []
     for b in buffers:
         each, constant = tape.buffers[b], NONE

@@ -1,4 +1,4 @@
-"""What must hold of a tape from a file beside the rules of `engine.inspection.verify`, which trust who recorded it.
+"""Rules for a tape from a file, beside those of `engine.inspection.verify`, which trust the recorder.
 
 A rule takes a view of the tape and the number of an instruction or of a buffer, and says what is wrong; nothing if it
 holds.
@@ -24,7 +24,7 @@ def it_calls_no_python(t: TapeView, i: int) -> str:
 
 
 def words_are_those_of_the_record(t: TapeView, i: int) -> str:
-    """The words of the parameters are read as they are meant; what they go over fits into memory."""
+    """Check that the parameters are those of the op's record, and that their lengths fit into memory."""
     instruction = t.instructions[i]
     record = kernel_table.row(instruction.op).params
     if record is None:
@@ -78,7 +78,7 @@ def _broken_argument(t: TapeView, slot: Slot) -> str:
 
 
 def results_are_whole_and_computed(t: TapeView) -> str:
-    """Each result is the whole of a buffer that is written, and which no other result is on."""
+    """Check that each result is the whole of a buffer that is written, and no other result is on it."""
     buffers = [t.slots[s].buffer for s in t.outputs]
     if len(set(buffers)) != len(buffers):
         return "two results lie on one buffer"
@@ -99,7 +99,7 @@ def elements_lie_on_their_boundaries(t: TapeView, s: int) -> str:
 
 
 def writers_follow_one_another(t: TapeView, b: int) -> str:
-    """The instructions that write a buffer follow one another, as `verify` asks of what counts producers."""
+    """Check that the instructions that write a buffer are adjacent, as `verify` assumes when it counts producers."""
     writers = t.writers[b]
     together = writers == list(range(writers[0], writers[-1] + 1))
     return "" if together else f"the instructions that write it, {writers}, do not follow one another"

@@ -33,7 +33,7 @@ _NO = -1
 def packed_specialization(
     way: Specialization, constants: Constants, name: str
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What a file holds of a way."""
+    """Pack a specialization into a header and arrays."""
     program: Any = way.program
     header, arrays = packed(program.recording, constants, name)
     spec = program.spec
@@ -53,7 +53,7 @@ def unpacked_specialization(
     constants: list[np.ndarray],
     looks: tuple[Sequence[View], Sequence[View]],
 ) -> Specialization:
-    """A way from a file, for arguments and results that look as is said."""
+    """Rebuild a specialization from a file, for arguments and results of the given specs."""
     unpacked = Unpacked(header, arrays, constants)
     spec = _spec(header, unpacked)
     fusion = NOW if field(header, "fused", bool) else NEVER
@@ -79,7 +79,7 @@ def unpacked_specialization(
 
 
 def _spec(header: dict[str, Any], unpacked: Unpacked) -> ProgramSpec:
-    """What is computed, if the recording has what that asks for."""
+    """Return the spec of the program, if the recording has all that it asks for."""
     tape, kind, values = unpacked.tape, field(header, "kind", str), field(header, "values", bool)
     refuse_unless(kind in _KINDS, f"kind {kind!r}")
     wrt = integers(header.get("wrt"), 0, len(tape.inputs), "wrt")
@@ -100,7 +100,7 @@ def _spec(header: dict[str, Any], unpacked: Unpacked) -> ProgramSpec:
 def _source(
     record: Any, program: Program, constants: list[np.ndarray], view: View, inputs: Sequence[View]
 ) -> Source:
-    """Where a result lies, all of it."""
+    """Return the source of a whole result."""
     least = -(1 << 62)
     words = integers(record, least, -least, "sources")
     refuse_unless(len(words) == 4, "sources")

@@ -25,7 +25,7 @@ _DEEPEST = 50
 
 
 def tree_of(value: Any, leaf: Callable[[Any], dict[str, Any]], what: str) -> dict[str, Any]:
-    """A structure as text; its leaves in their order, each as `leaf` says."""
+    """Return a structure as text, and its leaves in order, each converted by `leaf`."""
     leaves, definition = flatten(value)
     shape = _shape_of(unflatten(definition, list(range(len(leaves)))), what)
     return {"structure": shape, "leaves": [leaf(each) for each in leaves]}
@@ -43,14 +43,14 @@ def _shape_of(node: Any, what: str) -> Any:
 
 
 def argument(value: Any) -> dict[str, Any]:
-    """What a leaf of the arguments is: an array or a float, or a value that stays."""
+    """Describe a leaf of the arguments: an array, a float, or a static value."""
     if type(value) is float:
         return {"kind": "float"}
     return _array(value) or _literal(value, "the arguments")
 
 
 def result(value: Any) -> dict[str, Any]:
-    """What a leaf of the result is: a number of some type, or a value that stays."""
+    """Describe a leaf of the result: a number of some type, or a static value."""
     kind = type(value).__name__
     if type(value) in _NUMBERS.values():
         return {"kind": kind}
@@ -58,7 +58,7 @@ def result(value: Any) -> dict[str, Any]:
 
 
 def _array(value: Any) -> dict[str, Any] | None:
-    """What an array or a NumPy scalar is."""
+    """Describe an array or a NumPy scalar."""
     if type(value) is not np.ndarray and not isinstance(value, np.generic):
         return None
     if value.dtype.name not in _DTYPES:
@@ -93,18 +93,18 @@ class Tree:
 
     @property
     def is_tuple(self) -> bool:
-        """Whether it is a tuple, as the arguments of a call are."""
+        """True if the structure is a tuple, as the arguments of a call are."""
         return type(self._structure) is dict and self._structure.keys() == {"tuple"}
 
     def with_arrays(self, arrays: Sequence[np.ndarray]) -> Any:
-        """The structure with these numbers, each of its own type and dtype."""
+        """Return the structure with these numbers, each of its own type and dtype."""
         left = iter(arrays)
         return self._filled(
             [leaf.of(next(left)) if leaf.dtype is not None else leaf.value for leaf in self._leaves]
         )
 
     def example(self) -> Any:
-        """The structure with zeros."""
+        """Return the structure with zeros."""
         return self.with_arrays([np.zeros(shape, dtype) for shape, dtype in self.looks])
 
     def _filled(self, leaves: list[Any]) -> Any:
@@ -136,7 +136,7 @@ class _Leaf:
         return self.dtype if self.dtype in DTYPE_CODES else _ENGINE_DTYPES[self.dtype.kind]
 
     def of(self, array: np.ndarray) -> Any:
-        """A number of this type."""
+        """Convert a 0-d array to a number of this type."""
         if self.kind in _NUMBERS:
             return _NUMBERS[self.kind](array[()])
         own = array.astype(self.dtype, copy=False)
@@ -144,7 +144,7 @@ class _Leaf:
 
 
 def _numbers(node: Any, deepest: int, what: str) -> list[int]:
-    """The numbers of the leaves below a node."""
+    """Return the numbers of the leaves below a node."""
     refuse_unless(deepest > 0, f"{what}: too deep")
     if type(node) is int:
         return [node]

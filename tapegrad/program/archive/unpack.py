@@ -35,13 +35,13 @@ from tapegrad.program.archive.pack import KEPT_FLAGS
 from tapegrad.program.lanes.widened_tape import WidenedTape
 
 _GUARD = CODES["guard"]
-_MOST = 1 << 24  # instructions, slots, buffers
+_MAX_ENTRIES = 1 << 24  # instructions, slots, buffers
 _FURTHEST = 1 << 47  # bytes from one element to the next
 _WIDTHS = {"instructions": 7, "slots": 5, "buffers": 3}
 
 
 class _Constants:
-    """What programs read where it lies: the arrays of the file, by the number of the buffer that each is on."""
+    """Constants of a file, by the number of the buffer that each is on; programs read them where they lie."""
 
     def __init__(self, owners: dict[int, np.ndarray]) -> None:
         self.owners = owners
@@ -53,7 +53,7 @@ class _Constants:
 
 
 def constants_of(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> list[np.ndarray]:
-    """The constants of a file, each in memory of its own that is aligned and not written to."""
+    """Return the constants of a file, each in aligned memory of its own that is never written to."""
     found = []
     for number, record in enumerate(field(header, "constants", list)):
         array = _array(arrays, f"constant{number}", 1)
@@ -87,7 +87,8 @@ class Unpacked:
         lines = {name: _array(arrays, name, 2) for name in _WIDTHS}
         for name, width in _WIDTHS.items():
             refuse_unless(
-                lines[name].shape[1] == width and len(lines[name]) < _MOST, f"{name}: {lines[name].shape}"
+                lines[name].shape[1] == width and len(lines[name]) < _MAX_ENTRIES,
+                f"{name}: {lines[name].shape}",
             )
         refuse_unless(
             all(array.dtype == np.int64 for array in (self._words, *lines.values())), "a table of bytes"
@@ -178,7 +179,7 @@ class Unpacked:
         )
 
     def _guarded(self, words: tuple[int, ...]) -> tuple[int, ...]:
-        """The parameters of a guard, with the address of a constant in place of its number."""
+        """Return the parameters of a guard, with the address of a constant in place of its number."""
         refuse_unless(
             len(words) == 2 and 0 <= words[1] < len(self._constants), f"a guard's parameters {words}"
         )
@@ -188,7 +189,7 @@ class Unpacked:
         return tuple(GuardParams(words[0], int(array.ctypes.data)))
 
     def _check_what_is_read(self) -> None:
-        """What nothing writes is an argument or a constant, and nothing else is."""
+        """Check that exactly the arguments and constants are read without being written."""
         t = self.tape
         arguments = {t.slots[s].buffer for s in t.inputs}
         for b, buffer in t.buffers.items():
@@ -222,7 +223,7 @@ def _apply(t: TapeView, applied: Sequence[verify.Rule], entries: Iterable[int], 
 
 
 def _array(arrays: dict[str, np.ndarray], name: str, ndim: int) -> np.ndarray:
-    """An array of the file with so many dimensions."""
+    """Return an array of the file with so many dimensions."""
     found = arrays.get(name)
     if found is None or found.ndim != ndim:
         raise DamagedFileError(f"there is no array {name!r} of {ndim} dimensions")

@@ -53,7 +53,7 @@ class CapturedState:
         return self._cost
 
     def change(self) -> Captured | None:
-        """The first place where a function that runs now finds something else.
+        """Return the first captured reference whose value is another one now.
 
         What is equal to what was there, as a number that was computed once more, is compared with from now on.
         """
@@ -65,6 +65,6 @@ class CapturedState:
         return None
 
     def renewed(self) -> "CapturedState | None":
-        """The surroundings as they are now, if what was changed is equal to what was there; else `None`."""
+        """Return the current state, if each change is to an equal value; else `None`."""
         now = CapturedState(self._roots, self._base)
         return now if now.reach.tokens == self.reach.tokens else None

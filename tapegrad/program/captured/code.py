@@ -1,4 +1,4 @@
-"""What a code object names: global variables, attributes, text, imports."""
+"""Names in code objects: global variables, attributes, text, imports."""
 
 import dis
 import functools
@@ -44,7 +44,7 @@ def asks_for_absence(names: Set[str]) -> bool:
 
 @dataclass(frozen=True)
 class Named:
-    """What a code object and those nested in it name.
+    """Names in a code object and those nested in it.
 
     Attributes
     ----------
@@ -65,23 +65,23 @@ class Named:
 
     @property
     def any_attribute(self) -> bool:
-        """Whether attributes may be asked for by a name that is computed."""
+        """True if attributes may be looked up by a computed name."""
         return reads_attributes_by_text(self.attributes) or self.any_variable
 
     @property
     def any_variable(self) -> bool:
-        """Whether global variables may be asked for by a name that is computed."""
+        """True if global variables may be looked up by a computed name."""
         return reads_variables_by_text(self.attributes)
 
     @property
     def asks_for_absence(self) -> bool:
-        """Whether the code may go on where an attribute is missing."""
+        """True if the code may handle a missing attribute."""
         return asks_for_absence(self.attributes)
 
 
 @functools.lru_cache(2048)
 def named(code: types.CodeType) -> Named:
-    """What a code object and those nested in it name."""
+    """Return the names in a code object and those nested in it."""
     variables: dict[str, None] = {}
     attributes: set[str] = set()
     imports: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""What functions, their variables and their descriptors lead to."""
+"""Visits of functions, of their variables and of their descriptors."""
 
 import builtins
 import functools
@@ -42,7 +42,7 @@ class FunctionVisits(ObjectVisits):
             self._visit_own_function(function)
 
     def _visit_library_function(self, function: types.FunctionType) -> None:
-        """A function of a library's may be one that it has made for the user's: look into its variables."""
+        """Visit the variables of a library's function, which may wrap a function of the user's."""
         for name in ("__wrapped__", "registry"):
             self.see(function.__dict__.get(name), "attribute", name)
         if not is_numerical(function.__module__):
@@ -117,7 +117,7 @@ class FunctionVisits(ObjectVisits):
         self._see(value.func if by_name else value.__func__, self._path)
 
     def _visit_slot_method(self, value: Any) -> None:
-        """A method of a compiled class, kept without an object: `object.__getattribute__`."""
+        """Visit a method of a compiled class that is kept without an object: `object.__getattribute__`."""
         self.any_attribute |= reads_attributes_by_text({value.__name__})
 
     def _visit_builtin(self, value: Any) -> None:
@@ -151,14 +151,14 @@ def _builtins_of(variables: dict[str, Any]) -> dict[str, Any]:
 
 
 def _receiver(method: types.MethodType) -> Path:
-    """The path to what a method is bound to: by the name that the method has for it."""
+    """Return the path to the receiver of a bound method, by the method's own name for it."""
     code = getattr(method.__func__, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if isinstance(code, types.CodeType) else ()
     return Path(None, "self", names[0] if names else "self")
 
 
 def _full_names(name: str, package: str) -> list[str]:
-    """The modules that an import inside a function may load: absolute, or relative to a package."""
+    """Return the modules that an import inside a function may load: absolute, or relative to a package."""
     parts = name.split(".")
     absolute = [".".join(parts[:k]) for k in range(1, len(parts) + 1)]
     above = package.split(".")

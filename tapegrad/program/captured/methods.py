@@ -54,7 +54,7 @@ class Methods(Owner):
 
 
 class SpecialMethodCalls:
-    """What is known of the calls of special methods that code does not name.
+    """Calls of special methods that code does not name.
 
     An object that was made before does not run its constructor again: `__init__`, which names all attributes, counts
     only where code can come to the class.

@@ -1,4 +1,4 @@
-"""What containers, arrays, modules, classes and objects lead to."""
+"""Visits of containers, arrays, modules, classes and objects."""
 
 import abc
 import builtins
@@ -107,7 +107,7 @@ class ObjectVisits(Walk):
             self.bound(variables_of(module), "__getattr__")
 
     def _visit_class(self, cls: type) -> None:
-        """A class that code may call, or ask for instances and subclasses."""
+        """Visit a class that code may call, or test instances and subclasses of."""
         if isinstance(cls, abc.ABCMeta):
             self._visit_setting(abc.get_cache_token)
         if user_classes(cls):
@@ -118,7 +118,7 @@ class ObjectVisits(Walk):
             self._hand_over(cls.__module__)
 
     def _visit_class_of(self, cls: type) -> None:
-        """The class of an object."""
+        """Visit the class of an object."""
         own = user_classes(cls)
         if not own or not self._first(("class", cls), cls):
             return
@@ -135,12 +135,12 @@ class ObjectVisits(Walk):
             self._visit_class_of(type(cls))
 
     def _visit_replayed(self, value: Any) -> None:
-        """A function that tapegrad has made of another: what that one sees."""
+        """Visit the function that a function of tapegrad wraps."""
         self.note(value)
         self._see(getattr(value, "function", None), self._path)
 
     def _visit_object(self, value: Any) -> None:
-        """An object of no kind that is known: by its attributes, by those of its class, and by its bytes."""
+        """Visit an object of an unknown kind: its attributes, those of its class, and its bytes."""
         self.opaque = True
         if is_pandas(value) or is_xarray(value):
             self._watch_contents(contents, value)
@@ -165,7 +165,7 @@ class ObjectVisits(Walk):
             self._visit_convertible(value, package)
 
     def _visit_hidden(self, value: Any, attributes: dict[str, Any]) -> None:
-        """What an object holds beside its attributes."""
+        """Visit the references of an object beside its attributes."""
         self.see(attributes.get("__wrapped__"), "attribute", "__wrapped__")
         if type(value) is LRU_CACHE:
             self._visit_fixed(value)
@@ -181,7 +181,7 @@ class ObjectVisits(Walk):
             self._watch_contents(read, value)
 
     def _visit_fixed(self, value: Any) -> None:
-        """A compiled object that refers to the same objects as long as it lives."""
+        """Visit a compiled object that refers to the same objects as long as it lives."""
         for number, part in enumerate(referents(value)):
             self.see(part, "contents", f"<{number}>")
 
@@ -192,7 +192,7 @@ class ObjectVisits(Walk):
             self.tokens.append((array.shape, array.dtype.str, array.tobytes()))
 
     def _is_internal(self, value: Any, package: str) -> bool:
-        """Whether a package's object was found in one of another package's, and holds no data."""
+        """Return whether a package's object was found in one of another package's, and holds no data."""
         return self._path.package not in (None, package) and not (
             is_holder(value) or hasattr(value, "__array__")
         )
@@ -205,7 +205,7 @@ class ObjectVisits(Walk):
 
 
 class _Target:
-    """What a weak reference leads to."""
+    """Target of a weak reference."""
 
     def __init__(self, reference: Any) -> None:
         self._id = id(reference())

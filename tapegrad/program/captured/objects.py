@@ -55,7 +55,7 @@ _ANSWERS: tuple[tuple[Any, dict[str, tuple[Callable[..., places.Captured], Any]]
 
 
 class Watcher(Protocol):
-    """What attributes are looked for by: the walk over everything that a function can see."""
+    """Interface for looking up attributes: the walk over all that a function can reach."""
 
     names: set[str]
     any_attribute: bool
@@ -124,7 +124,7 @@ class Attributes(Owner):
         return reach.names.union(own, self._members)
 
     def _is_holder(self) -> bool:
-        """Whether a library's methods may show any attribute of the owner."""
+        """Return whether a library's methods may show any attribute of the owner."""
         cls = type(self._owner)
         is_run = any(callable(getattr(cls, name, None)) for name in ("__call__", "__get__", "__enter__"))
         by_library = (is_run or cls.__module__ in _HOLDING_MODULES) and not user_classes(cls)
@@ -152,7 +152,7 @@ class Attributes(Owner):
                 missing[k].add(name)
 
     def _that_matter(self, names: set[str], reach: Watcher) -> set[str]:
-        """The names, among some that no namespace has, that would hide something if one came to have them."""
+        """Return the names, among absent ones, that would shadow an attribute if they appeared."""
         if reach.asks_for_absence or any("__getattr__" in n for n in self._namespaces if self._is_module()):
             return names
         classes = type(self._owner).__mro__[:-1]
@@ -160,7 +160,7 @@ class Attributes(Owner):
 
 
 class Answers(Owner):
-    """What an owner answers to the names that code mentions.
+    """Attributes of an owner by the names that code mentions.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class Answers(Owner):
 
 
 def is_holder(value: Any) -> bool:
-    """Whether an object of a library's is there to hold others."""
+    """Return whether an object of a library's serves to hold others."""
     return isinstance(value, _HOLDERS) or is_sparse(value)
 
 
@@ -202,14 +202,14 @@ def _watch_absence(namespace: Any, missing: set[str], reach: Watcher) -> None:
 
 
 def user_classes(cls: type) -> tuple[type, ...]:
-    """The classes that a class inherits from, itself included, that are no library's."""
+    """Return the classes of a class's ancestry that are no library's."""
     if is_compiled(cls):  # so are the classes that it inherits from
         return ()
     return tuple(each for each in cls.__mro__ if each is not object and not is_library_class(each))
 
 
 def _members(cls: type) -> dict[str, Any]:
-    """The members that `__slots__` of a class and its bases have made, by the names that code uses."""
+    """Return the members that `__slots__` of a class and its bases have made, by the names that code uses."""
     return {
         name: value
         for each in reversed(user_classes(cls))

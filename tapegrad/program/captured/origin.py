@@ -1,4 +1,4 @@
-"""Which code is a library's, and does not change while a program runs: judged by where its file lies."""
+"""Origin of code: a library's does not change while a program runs. Its file's folder decides."""
 
 import functools
 import importlib.util
@@ -28,22 +28,22 @@ _IMMUTABLE = frozenset({"jaxlib", "pyarrow"})  # whose arrays do not change
 
 
 def package_of(cls: type) -> str:
-    """The name of the package that a class belongs to."""
+    """Return the name of the package that a class belongs to."""
     return _module_of(cls).partition(".")[0]
 
 
 def is_machinery(package: str) -> bool:
-    """Whether the objects of a package are watched by identity alone, though they lead to a thousand others."""
+    """Return whether the objects of a package are watched by identity alone, though they lead to a thousand others."""
     return package in _MACHINERY
 
 
 def is_immutable(package: str) -> bool:
-    """Whether the arrays of a package never change."""
+    """Return whether the arrays of a package never change."""
     return package in _IMMUTABLE
 
 
 def is_trusted(module: Any) -> bool:
-    """Whether the code of a module neither calls the class of an object that it gets nor compares objects."""
+    """Return whether the code of a module neither calls the class of an object that it gets nor compares objects."""
     if not isinstance(module, str):
         return True
     package = module.partition(".")[0]
@@ -51,7 +51,7 @@ def is_trusted(module: Any) -> bool:
 
 
 def reads_fields(module: Any) -> bool:
-    """Whether the code of a module reads attributes whose names the code that calls it does not mention."""
+    """Return whether the code of a module reads attributes whose names its caller does not mention."""
     return isinstance(module, str) and module.partition(".")[0] in _READ_FIELDS
 
 
@@ -61,25 +61,25 @@ def is_numerical(module: Any) -> bool:
 
 
 def is_made_here(value: Any) -> bool:
-    """Whether an object is one of tapegrad's own: what it keeps, recordings and their memory, is no user's."""
+    """Return whether an object is one of tapegrad's own, such as a recording or its memory."""
     return _module_of(type(value)).startswith("tapegrad.")
 
 
 def _module_of(cls: type) -> str:
-    """The name of the module of a class; a metaclass may have a descriptor in its place, as Cython's has."""
+    """Return the name of the module of a class; a metaclass may have a descriptor in its place, as Cython's has."""
     module: Any = cls.__module__
     return module if isinstance(module, str) else ""
 
 
 @functools.lru_cache(4096)
 def is_library_file(name: str) -> bool:
-    """Whether code in a file is a library's: installed, of the standard library, or what tapegrad stands on."""
+    """Return whether a file is a library's: installed, of the standard library, or a dependency of tapegrad."""
     return _is_standard(name) or not set(_INSTALLED).isdisjoint(Path(name).parts)
 
 
 @functools.lru_cache(4096)
 def _is_standard(name: str) -> bool:
-    """Whether a file belongs to the standard library or to what tapegrad stands on."""
+    """Return whether a file belongs to the standard library or to a dependency of tapegrad."""
     if name.startswith("<"):
         return name.startswith(("<frozen ", "<__array_function__"))
     path = Path(os.path.abspath(name))
@@ -98,7 +98,7 @@ def variables_of(module: types.ModuleType) -> dict[str, Any]:
 
 
 def is_library_module(module: types.ModuleType) -> bool:
-    """Whether not even the variables of a module are watched. One made by hand, without a file, is the user's."""
+    """Return whether not even the variables of a module are watched. A module without a file is the user's."""
     file = variables_of(module).get("__file__")
     if isinstance(file, str):
         return _is_standard(file)
@@ -106,12 +106,12 @@ def is_library_module(module: types.ModuleType) -> bool:
 
 
 def is_compiled(cls: type) -> bool:
-    """Whether a class is of the interpreter's or an extension's own making, with nothing that could be set."""
+    """Return whether a class is compiled, by the interpreter or an extension, without settable attributes."""
     return not cls.__flags__ & _HEAP
 
 
 def is_library_class(cls: type) -> bool:
-    """Whether a class is defined in a library, or compiled."""
+    """Return whether a class is defined in a library, or compiled."""
     if is_compiled(cls):
         return True
     module = sys.modules.get(_module_of(cls))

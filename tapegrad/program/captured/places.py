@@ -57,14 +57,14 @@ class Captured:
 
     @property
     def kind(self) -> str:
-        """What it is a place of: ``variable``, ``attribute``, ``contents``, ``function``, ``class`` or ``absence``."""
+        """Kind of the reference: ``variable``, ``attribute``, ``contents``, ``function``, ``class`` or ``absence``."""
         kind = _KINDS.get(self.rows[0][0], "contents")
         is_variable = self.path is not None and self.path.kind in ("global", "closure", "import")
         return "variable" if kind == "attribute" and is_variable else kind
 
     @property
     def items(self) -> int:
-        """How many objects or elements are compared."""
+        """Number of objects or elements that are compared."""
         kind, *operands = self.rows[0]
         if kind == "array":
             return int(operands[-1][0].size)
@@ -73,7 +73,7 @@ class Captured:
 
     @property
     def name(self) -> str:
-        """How code comes to it."""
+        """Path by which code reaches the value."""
         if self.path is None:
             return ""
         return self.path.title if self.kind == "variable" else str(self.path)
@@ -82,7 +82,7 @@ class Captured:
         return f"{_TITLES[self.kind]}{self.name}"
 
     def equal(self) -> Row | None:
-        """The comparison with what is there now, if that is equal to what was there: a number, or a text."""
+        """Return the reference with the current value, if that equals the captured one: a number, or a text."""
         if self.now is None:
             return None
         value, before = self.now(), self.rows[0][-1]
@@ -90,37 +90,37 @@ class Captured:
 
 
 def cell(holder: Any, value: Any) -> Captured:
-    """The contents of a closure's cell."""
+    """Capture the contents of a closure's cell."""
     return Captured(("cell", holder, value), now=lambda: content(holder))
 
 
 def entry(names: Any, name: Any, value: Any) -> Captured:
-    """What is stored under a name in a namespace."""
+    """Capture the value of a name in a namespace."""
     return Captured(("entry", stored(names), name, value), now=lambda: names.get(name, Missing))
 
 
 def ancestors(cls: type) -> Captured:
-    """The classes that a class inherits from: `__bases__` may be set."""
+    """Capture the base classes of a class: `__bases__` may be set."""
     return Captured(("member", _ANCESTORS, cls, cls.__mro__))
 
 
 def slot(member: Any, owner: Any, value: Any) -> Captured:
-    """What an object has in one of its `__slots__`."""
+    """Capture the value of one of an object's `__slots__`."""
     return Captured(("member", member, owner, value), now=lambda: slot_value(member, owner))
 
 
 def result(ask: Callable[[Any], Any], argument: Any) -> Captured:
-    """The object that a function returns for an argument."""
+    """Capture the object that a function returns for an argument."""
     return Captured(("result", ask, argument, ask(argument)), now=lambda: ask(argument))
 
 
 def absence(names: Any, absent: frozenset[str]) -> Captured:
-    """That none of these names is there."""
+    """Capture the absence of names."""
     return Captured(("without", stored(names), absent))
 
 
 def nature(owner: Any, attributes: dict[str, Any] | None) -> Captured:
-    """The class of an object, and the dict in which its attributes are."""
+    """Capture the class of an object, and the dict in which its attributes are."""
     row = ("type", owner, type(owner))
     if attributes is None or owner.__dict__ is not attributes:
         return Captured(row)
@@ -141,7 +141,7 @@ def _identity_of_attributes(owner: Any) -> int:
 
 
 def elements(container: Any) -> Captured:
-    """The elements of a sequence or a set."""
+    """Capture the elements of a sequence or a set."""
     base = base_of(container)
     if base is list:
         return Captured(("elements", container, tuple(list.__iter__(container))))
@@ -149,12 +149,12 @@ def elements(container: Any) -> Captured:
 
 
 def parts(iterate: Callable[[Any], Iterable[Any]], owner: Any) -> Captured:
-    """What a function iterates over."""
+    """Capture the items of an iteration."""
     return Captured(("parts", iterate, owner, tuple(iterate(owner))))
 
 
 def entries(mapping: Any) -> Captured:
-    """The keys and values of a mapping, in order."""
+    """Capture the keys and values of a mapping, in order."""
     base, held = base_of(mapping), stored(mapping)
     keys, values = tuple(base.keys(mapping)), tuple(base.values(mapping))
     if isinstance(held, OrderedDict):  # whose order is its own, beside that of the dict
@@ -167,7 +167,7 @@ def entries(mapping: Any) -> Captured:
 
 
 def stored(mapping: Any) -> Any:
-    """The dict that a view of one shows, of the attributes of a class; of another mapping, itself."""
+    """Return the dict that a view shows, of the attributes of a class; for another mapping, itself."""
     if isinstance(mapping, types.MappingProxyType):
         (inner,) = gc.get_referents(mapping)
         return inner if isinstance(inner, dict) else mapping
@@ -175,7 +175,7 @@ def stored(mapping: Any) -> Any:
 
 
 def base_of(container: Any) -> Any:
-    """The built-in class of a container, whose methods show what is in it whatever a subclass says."""
+    """Return the built-in class of a container, whose methods show its contents whatever a subclass overrides."""
     return next(cls for cls in _CONTAINERS if isinstance(container, cls))
 
 
@@ -189,12 +189,12 @@ def body(function: Any) -> Captured:
 
 
 def called(ask: Callable[[Any], Any], owner: Any) -> Captured:
-    """What a function says of an object, a value that is compared by equality: the bytes of a foreign buffer."""
+    """Capture a function's value for an object, compared by equality: the bytes of a foreign buffer."""
     return Captured(("answer", ask, owner, ask(owner)))
 
 
 def converted(owner: Any) -> Captured:
-    """What NumPy makes of a package's object. Its identity does not tell: its memory may be exchanged."""
+    """Capture NumPy's array of a package's object. Its identity does not tell: its memory may be exchanged."""
     array = np.asarray(owner)
     is_plain = type(array) is np.ndarray and array.dtype.isbuiltin and not array.dtype.hasobject
     if is_plain and array.flags.c_contiguous:
@@ -208,7 +208,7 @@ def _bytes_of_array(value: Any) -> bytes:
 
 
 def is_dead(value: Any) -> bool:
-    """Whether a value is a weak proxy of what is gone, which cannot be asked even for its class."""
+    """Return whether a value is a weak proxy of a dead object, which cannot be asked even for its class."""
     if type(value) not in weakref.ProxyTypes:
         return False
     try:
@@ -218,7 +218,7 @@ def is_dead(value: Any) -> bool:
 
 
 def content(holder: Any) -> Any:
-    """The contents of a cell, `Missing` if it has none yet."""
+    """Return the contents of a cell, `Missing` if it has none yet."""
     try:
         return holder.cell_contents
     except ValueError:

@@ -19,14 +19,14 @@ from tapegrad.program.captured.origin import is_trusted, reads_fields
 from tapegrad.program.captured.paths import Owner, Path
 from tapegrad.program.captured.places import Captured, Missing
 
-MOST_PLACES = 100_000
+MAX_REFERENCES = 100_000
 _PLAIN = frozenset({bool, int, float, complex, str, bytes, range, types.CodeType, type(None), type(...)})
 SEQUENCES = (list, tuple, deque, set, frozenset)
 MAPPINGS = (dict, types.MappingProxyType)
 
 
 class Walk:
-    """What a function, and the functions that it may call, can see beside its arguments.
+    """Walk over all that a function, and the functions that it may call, can reach beside its arguments.
 
     Attributes are watched by name wherever an object with such an attribute is reached: by every name, and every
     text, that occurs in the code of these functions. Attributes that no code names are not even
@@ -102,10 +102,10 @@ class Walk:
 
     def watch(self, place: Captured, path: Path | None = None) -> None:
         """Watch a place, by default of what is visited now."""
-        if len(self.places) >= MOST_PLACES:
+        if len(self.places) >= MAX_REFERENCES:
             raise UnsupportedError(
-                f"a recorded function sees more than {MOST_PLACES} objects beside its arguments, each of which would be"
-                " compared before every replay: pass large tables as arrays, or as arguments"
+                f"a recorded function sees more than {MAX_REFERENCES} objects beside its arguments, each of which would"
+                " be compared before every replay: pass large tables as arrays, or as arguments"
             )
         place.path = self._path if path is None else path
         self.places.append(place)
@@ -137,7 +137,7 @@ class Walk:
         self.tokens.extend(map(_token, found))
 
     def _first(self, key: Any, kept: Any) -> bool:
-        """Whether something is met for the first time; `kept` stays alive, so that its id is not given anew."""
+        """Return whether a key is new; `kept` stays alive, so that its id is not given anew."""
         if key in self._seen:
             return False
         self._seen[key] = kept
@@ -155,7 +155,7 @@ class Walk:
             self._visit_one(value)
 
     def _visit_setting(self, setting: Any) -> None:
-        """A setting of the process that a function of a library reads."""
+        """Capture a setting of the process that a function of a library reads."""
         if setting is Missing:
             return
         if isinstance(setting, tuple):
@@ -179,7 +179,7 @@ class Walk:
             self._owners.append(answers)
 
     def _hand_over(self, module: Any) -> None:
-        """What is reached may be handed to code of a package, which is not read."""
+        """Note that a value may be handed to code of a package, which is not read."""
         self.calls.by_others |= not is_trusted(module)
         self.any_field |= reads_fields(module)
 
@@ -189,14 +189,14 @@ class Walk:
 
 
 def _root(root: Any, base: Walk | None) -> Path:
-    """The path to a function that is recorded, or to an object among the arguments of its call."""
+    """Return the path to a function that is recorded, or to an object among the arguments of its call."""
     if base is not None:
         return Path(None, "argument", f"argument of type {type(root).__name__}")
     return Path(None, "function", name_of(root) if callable(root) else "")
 
 
 def _token(value: Any) -> Any:
-    """What is found in a walk, containers by their type only: what is in them follows."""
+    """Return the token of a value in a walk, of containers that of their type only: their contents follow."""
     if not places.is_dead(value) and isinstance(value, (*SEQUENCES, *MAPPINGS)):
         return type(value)
     return places.token(value)

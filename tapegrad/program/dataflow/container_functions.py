@@ -1,4 +1,4 @@
-"""What the instructions that make containers, and reach into them, do to the values on the stack."""
+"""Transfer functions of the instructions that make containers, and access their items."""
 
 import dis
 

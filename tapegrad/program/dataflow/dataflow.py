@@ -59,7 +59,7 @@ _TAKE = frozenset({"get", "pop", "popleft", "values", "copy", "__getitem__"})
 
 
 class Dataflow:
-    """Where the values go that functions load.
+    """Dataflow of a function: the values that its variables, containers and results may have.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Dataflow:
         self._begin(root, [], lead(*given))
 
     def _begin(self, root: Any, args: list[PointsTo], given: PointsTo) -> None:
-        """The root is called: its function's parameters are what it is bound to, or what is given."""
+        """Start with a call of the root: its parameters have the bound values, or the given ones."""
         if isinstance(root, types.MethodType):
             self._begin(root.__func__, [lead(root.__self__), *args], given)
         elif isinstance(root, functools.partial):
@@ -151,7 +151,7 @@ class Dataflow:
     # --- what is known ------------------------------------------------------------------------------------------
 
     def get(self, code: types.CodeType, name: str) -> PointsTo:
-        """What a local variable, or one of an enclosing function, may lead to."""
+        """Return the values of a local variable, or of one of an enclosing function."""
         found = self._variables.get((code, name), {})
         outer = self._outer.get(code)
         if outer is not None and name in code.co_freevars:
@@ -159,23 +159,23 @@ class Dataflow:
         return found
 
     def put(self, code: types.CodeType, name: str, value: PointsTo) -> None:
-        """A local variable may lead to a value."""
+        """Add to the values of a local variable."""
         if name in code.co_freevars and code in self._outer:
             return self.put(self._outer[code], name, value)
         return self._grow(self._variables.setdefault((code, name), {}), value)
 
     def variable(self, code: types.CodeType, name: str) -> PointsTo:
-        """What a global variable leads to."""
+        """Return the values of a global variable."""
         return lead(self._globals[code].get(name, getattr(builtins, name, None)))
 
     def returned(self, code: types.CodeType, value: PointsTo) -> None:
-        """A function may return a value. Operators and `with` do not name the special methods that they call."""
+        """Note a result of a function. Operators and `with` do not name the special methods that they call."""
         self._grow(self._results.setdefault(code, {}), value)
         if code in self._escaped or code.co_name[:2] == code.co_name[-2:] == "__":
             self.use(value.values())
 
     def fill(self, box: LocalContainer, value: PointsTo) -> None:
-        """A container of the code's own may hold a value."""
+        """Add to the items of a container of the code's own."""
         self._grow(box.parts, value)
 
     def _grow(self, known: PointsTo, more: PointsTo) -> None:
@@ -184,13 +184,13 @@ class Dataflow:
             self.grown = True
 
     def box(self, key: Any, value: PointsTo) -> PointsTo:
-        """The container that is made at a place in the code, with a value among its parts."""
+        """Return the container that is made at an offset in the code, with a value added to its items."""
         box = self._boxes.setdefault(key, LocalContainer())
         self.fill(box, value)
         return lead(box)
 
     def row(self, key: Any, values: Iterable[PointsTo]) -> PointsTo:
-        """The tuple that is made at a place in the code."""
+        """Return the tuple that is made at an offset in the code."""
         fields = list(values)
         box = self._boxes.setdefault(key, LocalContainer(len(fields)))
         for known, value in zip(box.fields, fields, strict=True):
@@ -215,7 +215,7 @@ class Dataflow:
             waiting.extend(lead(*inside(value)).values())
 
     def _escape(self, code: types.CodeType) -> None:
-        """Somebody who is not followed may call a function: what it returns goes there."""
+        """Note that unknown code may call a function: its results escape."""
         if code in self._globals and code not in self._escaped:
             self._escaped.add(code)
             self.use(self._results.get(code, {}).values())
@@ -225,7 +225,7 @@ class Dataflow:
         self.use(joined(values).values(), self._sites.get((code, offset), ()))
 
     def elements(self, value: PointsTo) -> PointsTo:
-        """What iterating over a value, or taking an element by a key, gives."""
+        """Return the values of iterating over a value, or of taking an element by a key."""
         found: PointsTo = {}
         for each in value.values():
             if isinstance(each, np.ndarray):
@@ -242,7 +242,7 @@ class Dataflow:
         return found
 
     def attributes(self, code: types.CodeType, offset: int, value: PointsTo, name: str) -> PointsTo:
-        """What an attribute of a value leads to; of one that is not known, it may be any method of that name."""
+        """Return the values of an attribute; if it is unknown, it may be any method of that name."""
         found: PointsTo = {}
         if not value:
             for own in self._named.get(name, ()):
@@ -263,7 +263,7 @@ class Dataflow:
     def call(
         self, code: types.CodeType, offset: int, callee: PointsTo, args: list[PointsTo], names: int
     ) -> PointsTo:
-        """A call; the last `names` arguments are given by name."""
+        """Apply a call; the last `names` arguments are given by name."""
         found: PointsTo = {}
         for function in callee.values():
             found.update(self._call_one(code, offset, function, args, names))
@@ -299,7 +299,7 @@ class Dataflow:
         return self._results.get(code, {})
 
     def _call_known(self, code: types.CodeType, offset: int, function: Any, args: list[PointsTo]) -> PointsTo:
-        """A call of what is no function of the user's."""
+        """Apply a call of a function that is not the user's."""
         try:
             if function in _LOOK:
                 return {}
@@ -324,7 +324,7 @@ class Dataflow:
     def _call_method(
         self, code: types.CodeType, offset: int, owner: Any, name: str, args: list[PointsTo]
     ) -> PointsTo:
-        """A method of a container."""
+        """Apply a call of a method of a container."""
         if name == "items":
             return self.box((code, offset), self.row((code, offset, 1), [{}, lead(*parts(owner))]))
         if name in _TAKE:
@@ -338,13 +338,13 @@ class Dataflow:
 
 
 def _at(code: types.CodeType, last: int) -> tuple[types.CodeType, int]:
-    """The instruction that a frame was in, whose last offset may lie in the cache behind it."""
+    """Return the instruction that a frame was in, whose last offset may lie in the cache behind it."""
     offsets = [i.offset for i in instructions(code)]
     return code, offsets[bisect_right(offsets, last) - 1]
 
 
 def _codes_of(value: Any) -> Iterator[types.CodeType]:
-    """The code that runs when a value is called, its own or that of a function that it wraps."""
+    """Return the code that runs when a value is called, its own or that of a function that it wraps."""
     if isinstance(value, Local):
         yield value.code
     inner = value.function if isinstance(value, BoundMethod) else getattr(value, "__func__", value)
@@ -354,7 +354,7 @@ def _codes_of(value: Any) -> Iterator[types.CodeType]:
 
 
 def parameters(code: types.CodeType) -> tuple[str, ...]:
-    """The names of all parameters of a function."""
+    """Return the names of all parameters of a function."""
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & 4) + bool(code.co_flags & 8)  # *args, **kwargs
     return code.co_varnames[:count]
@@ -366,5 +366,5 @@ def _is_replayed(function: Any) -> bool:
 
 @functools.lru_cache(1024)
 def instructions(code: types.CodeType) -> tuple[dis.Instruction, ...]:
-    """The instructions of a code object."""
+    """Return the instructions of a code object."""
     return tuple(dis.get_instructions(code))

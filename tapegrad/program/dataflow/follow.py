@@ -1,4 +1,4 @@
-"""Which arrays a function may read other than as operands: its code is followed until nothing new is found."""
+"""Arrays that a function may read other than as operands: its code is followed until nothing new is found."""
 
 import dis
 import functools
@@ -19,7 +19,7 @@ Stack = tuple[PointsTo, ...]
 
 _ACTS = transfer_functions.ACTS | container_functions.ACTS
 _ROUNDS = 12  # through all code, until nothing new is found
-_MOST_BYTES = 60_000  # of code that is followed
+_MAX_BYTES = 60_000  # of code that is followed
 _JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
 _ENDS = frozenset({"RETURN_VALUE", "RETURN_CONST", "RERAISE", "RAISE_VARARGS"})
 _AWAY = frozenset(
@@ -28,7 +28,7 @@ _AWAY = frozenset(
 
 
 def arrays_used(root: Any, seen: ReachableState, given: Iterable[Any], sites: Sites) -> list[np.ndarray]:
-    """The arrays that a function may read other than as operands; all that it sees, where it cannot be followed.
+    """Return the arrays that a function may read other than as operands; all that it reaches, if its code is unknown.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def arrays_used(root: Any, seen: ReachableState, given: Iterable[Any], sites: Si
     if not (seen.arrays or seen.opaque or given):
         return []
     flow = Dataflow(root, seen.functions, given, sites)
-    if sum(len(code.co_code) for code in flow.codes) > _MOST_BYTES:
+    if sum(len(code.co_code) for code in flow.codes) > _MAX_BYTES:
         return list(seen.arrays.values())
     for _ in range(_ROUNDS):
         flow.grown = False
@@ -70,7 +70,7 @@ class _Step(NamedTuple):
 
 @functools.lru_cache(2048)
 def _steps(code: types.CodeType) -> tuple[_Step, ...]:
-    """All instructions of a code object."""
+    """Return all instructions of a code object."""
     decoded = instructions(code)
     number = {i.offset: k for k, i in enumerate(decoded)}
     entries = getattr(dis.Bytecode(code), "exception_entries", ())
@@ -87,7 +87,7 @@ def _steps(code: types.CodeType) -> tuple[_Step, ...]:
 
 
 class _Path:
-    """One way through the instructions of a code object, along all of its branches.
+    """Path through the instructions of a code object, along all of its branches.
 
     Parameters
     ----------

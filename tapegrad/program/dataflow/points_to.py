@@ -92,7 +92,7 @@ def parts(value: Any) -> Iterator[Any]:
 
 
 def part(value: Any, key: Any) -> PointsTo | None:
-    """What a container has under a key; `None` where that is not known."""
+    """Return the points-to set of ``value[key]``, or `None` if unknown."""
     if isinstance(value, LocalContainer):
         return (
             value.fields[key]
@@ -142,7 +142,7 @@ def _contents(tensor: Any) -> tuple[np.ndarray, ...]:
 
 
 def attribute(value: Any, name: str) -> PointsTo | None:
-    """What an attribute of a value leads to; `None` where that cannot be told without asking for it."""
+    """Return the points-to set of ``value.name``, or `None` if only running the descriptor would tell."""
     if isinstance(value, np.ndarray):
         if name in _LOOKS:
             return {}

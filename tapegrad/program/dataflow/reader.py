@@ -32,7 +32,7 @@ class Reader:
         self.names = 0
 
     def instruction_before(self, i: dis.Instruction) -> dis.Instruction:
-        """The instruction before another one."""
+        """Return the instruction before another one."""
         decoded = instructions(self.code)
         return decoded[bisect_left(decoded, i.offset, key=_offset) - 1]
 
@@ -50,7 +50,7 @@ _HARMLESS = frozenset({
 
 
 def give_up(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> list[PointsTo]:
-    """An instruction that is not followed: it may read all that is on the stack."""
+    """Assume that an unknown instruction reads all that is on the stack."""
     at.flow.lost |= i.opname not in _HARMLESS
     at.flow.use(value for each in stack for value in each.values())
     argument = i.arg if i.opcode >= dis.HAVE_ARGUMENT else None

@@ -1,4 +1,4 @@
-"""One thread that makes programs while others replay: one job after the other, none in a process that ends.
+"""Background thread that makes programs while others replay: one job after the other, none at process exit.
 
 The thread is there while there are jobs. They leave Python to replays at a pace (`engine.runtime.pace`). A forked child
 has none, and begins with none.

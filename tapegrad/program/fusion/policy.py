@@ -1,4 +1,4 @@
-"""When the program of a recording is fused: at once, never, or when that pays.
+"""Fusion policy: the program of a recording is fused at once, never, or when that pays.
 
 A program whose like has been fused before, in whatever process, is fused from the first replay on. Any other begins
 with its rows. From what these cost follows after how many replays the time that fusion saves would exceed the time
@@ -26,11 +26,11 @@ _COMPILING = 2e7  # nanoseconds that a segment takes to compile, or less
 _ROW, _ELEMENT = 6.0, 0.15  # nanoseconds that a row costs, and an element in it, which a segment does not
 _LOOK_AGAIN = 0.05  # seconds between two looks whether a program is fused: each may take longer than a replay
 _SHORTEST = 1e-8  # seconds of a replay
-_MOST = 1 << 40
+_MAX_REPLAYS = 1 << 40
 
 
 def fusion_of(fuse: bool | None) -> str:
-    """What the argument `fuse` of `jit` says, and where it says nothing, the environment: one of those in `spec`."""
+    """Return the policy for the argument `fuse` of `jit`, or by default for the environment: one of those in `spec`."""
     chosen = os.environ.get("TAPEGRAD_FUSE", "")
     if fuse is False or (fuse is None and chosen == "0"):
         return NEVER
@@ -68,7 +68,7 @@ class Waiting:
         self._over = False
         self._clock = 0.0  # when half of the replays were over
         self._period = 0.0  # seconds from one replay to the next
-        self.replays = min(int(_COMPILING / each) // 2 + 2, _MOST) if each else 0
+        self.replays = min(int(_COMPILING / each) // 2 + 2, _MAX_REPLAYS) if each else 0
 
     def ask(self) -> int:
         """Time replays on the first call, request fusion in the background on later ones.

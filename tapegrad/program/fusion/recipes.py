@@ -27,7 +27,7 @@ Units = list[int | BoundSegment]
 
 
 class Recipe(NamedTuple):
-    """How the streams of a program were fused.
+    """Recipe of the fused streams of a program.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ def _outline(streams: Sequence[InstructionStream]) -> str:
 
 
 def may_know(streams: Sequence[InstructionStream]) -> bool:
-    """Whether it is worth asking for the recipe of a program; its key takes as long as binding it."""
+    """Return whether the recipe of a program is worth a look-up; its key takes as long as binding it."""
     folder = cache.folder()
     return folder is not None and cache_files.is_there(folder / _outline(streams))
 

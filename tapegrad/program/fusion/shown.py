@@ -1,4 +1,4 @@
-"""What a segment says of itself: the instructions that it runs, their arithmetic, and LLVM's instructions for it."""
+"""Display of a segment: the instructions that it runs, their arithmetic, and LLVM's instructions for it."""
 
 import math
 import re
@@ -56,7 +56,7 @@ class PlacedSegment(NamedTuple):
 
 
 class InProgram(NamedTuple):
-    """What a segment is shown by.
+    """Context of a displayed segment.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class ShownSegment:
 
     @property
     def summary(self) -> str:
-        """What it belongs to, and which instructions it runs, in one line."""
+        """Summary in one line: the program of the segment, and the instructions that it runs."""
         parts = []
         for way in _WAYS:
             own = {
@@ -134,7 +134,7 @@ class ShownSegment:
 
     @property
     def arithmetic(self) -> list[str]:
-        """Each of its rows as a statement."""
+        """Statements of its rows."""
         names = _LineNames(self._shown, self._outside())
         return [text for row in self._placed.bound.segment.rows for text in _statements(row, names)]
 
@@ -158,7 +158,7 @@ def _ranges(numbers: Iterable[int]) -> str:
 
 
 def _copies(rows: Iterable[tuple[int, SegmentRow]]) -> Counter[tuple[int, str]]:
-    """How many results rows of a stream have, by their numbers and ways: many copies of a row may have one."""
+    """Return how many results rows of a stream have, by their numbers and directions; a row may have many copies."""
     results: dict[tuple[int, str], set[int]] = {}
     found = Counter[tuple[int, str]]()
     for own, row in rows:
@@ -260,14 +260,14 @@ class _LineNames:
         return f"{name}[{first}:{first + self._count(line)}]"
 
     def _steps(self, line: SegmentLine) -> int:
-        """How many steps of the outer loops lead a line to other elements."""
+        """Return how many steps of the outer loops move a line to other elements."""
         segment, words = self._bound.segment, self._bound.words
         starts = [segment.extent(loop) for loop in range(segment.loops)]
         moved = [start for start in starts if words[word_of(start + 1 + line.address)] != 0]
         return math.prod(words[word_of(start)] for start in moved)
 
     def _binding(self, number: int) -> str:
-        """The name of an array of the caller's."""
+        """Return the name of an array of the caller's."""
         spec, inputs, result = self._shown.spec, self._shown.inputs, number - self._shown.given
         if number < inputs:
             return f"x{number}"
@@ -279,7 +279,7 @@ class _LineNames:
 
 
 def _statements(row: SegmentRow, names: _LineNames) -> list[str]:
-    """What a row does."""
+    """Return the statements of a row."""
     if row.way == SUM:
         return [_sum(row, names)]
     if row.way == FORWARD:
@@ -315,7 +315,7 @@ def _sum(row: SegmentRow, names: _LineNames) -> str:
 
 
 def _extreme(row: SegmentRow, names: _LineNames) -> str:
-    """What a row of largest or smallest elements, or of their derivatives, does."""
+    """Return the statement of a row of extremes, or of their derivatives."""
     x, y = names[row.primals[0]], names[row.primals[3]]
     if row.way == EXTREME:
         also = "" if row.along == 0 else f"{y}, "

@@ -50,14 +50,14 @@ class StreamMemory:
         self._starts = [start for start, _ in self._spans]
 
     def new(self, size: int) -> int:
-        """The first byte of a new block of the workspace."""
+        """Return the first byte of a new block of the workspace."""
         (start,) = self._blocks.new([size]).tolist()
         self.added.append(size)
         self._look()
         return int(start)
 
     def around(self, address: int) -> _Span:
-        """The bytes of the block or the binding that an address lies in."""
+        """Return the bytes of the block or the binding that an address lies in."""
         if address < MADE_UP:
             array, _ = located(address)
             return range_of(array)
@@ -121,7 +121,7 @@ def _fused(streams: list[UnfusedStream], memory: StreamMemory, kept: list[int]) 
     read = [_spans(each, memory) for each in rows]
 
     def reader(own: int) -> Callable[[int, int], bool]:
-        """Whether anybody but stream `own` reads bytes."""
+        """Return whether any stream but `own` reads bytes."""
         others = [spans for number, spans in enumerate(read) if number != own]
 
         def is_read(start: int, stop: int) -> bool:
@@ -139,7 +139,7 @@ def _fused(streams: list[UnfusedStream], memory: StreamMemory, kept: list[int]) 
 
 
 def _spans(rows: list[StreamRow], memory: StreamMemory) -> dict[int, set[_Span]]:
-    """What rows touch, by block."""
+    """Return the memory that rows touch, by block."""
     found: dict[int, set[_Span]] = {}
     for row in with_pauses(rows):
         for access in row.accesses:
@@ -150,7 +150,7 @@ def _spans(rows: list[StreamRow], memory: StreamMemory) -> dict[int, set[_Span]]
 def _assembled(
     stream: InstructionStream, units: recipes.Units, outside: ExternalAddresses
 ) -> InstructionStream:
-    """The rows of a stream, and segments, in order. A frame that is too long for a row goes on in the next."""
+    """Assemble a stream of rows and segments, in order. A frame that is too long for a row continues in the next."""
     bound = [unit for unit in units if not isinstance(unit, int)]
     segments = [_row_of(outside.addressed(each)) for each in with_pauses(bound)]
     order: list[int] = []
@@ -189,7 +189,7 @@ def _row_of(bound: BoundSegment) -> InstructionStream:
 
 
 def _shared(bound: BoundSegment) -> list[int]:
-    """What threads that share a segment have to know; nothing if they cannot."""
+    """Return the data that threads which share a segment need; empty if they cannot."""
     words, turns = bound.words, bound.words[word_of(TURNS)]
     if bound.segment.by_steps:
         return description(len(words), turns, [])  # of its own steps each part writes the sums itself
@@ -199,7 +199,7 @@ def _shared(bound: BoundSegment) -> list[int]:
 
 
 def _threshold(bound: BoundSegment) -> int:
-    """Turns from which a second thread pays; with sums as many as those of rows are taken in chunks from.
+    """Return the iterations from which a second thread pays; with sums the chunks are those of rows.
 
     In place of the two lowest bits it has those that say what parts are made of, and so is a little less.
     """

@@ -7,7 +7,7 @@ from tapegrad.program.lanes.widening import Widening
 
 
 def by_lane(made: Widening, each: TapeEntry) -> None:
-    """The instruction itself, for one lane after another. What is written in place has lanes already before."""
+    """Append the instruction itself, for one lane after another. Memory written in place has lanes already."""
     in_place = kernel_table.row(each.op).in_place
     operands = [
         made.first_lane(slot, made.buffer(slot, FIRST))

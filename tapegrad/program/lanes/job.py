@@ -113,7 +113,7 @@ def run(
 
 
 def _outside(program: LaneProgram, given: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
-    """For each port the address of the caller's elements, and bytes from an instance to the next."""
+    """Return the address of the caller's elements for each port, and the bytes from an instance to the next."""
     words = np.zeros((len(program.ports), 2), np.int64)
     for row, port in zip(words, program.ports, strict=True):
         array = (results if port.direction == lanes.GIVE else given)[port.array]
@@ -123,6 +123,6 @@ def _outside(program: LaneProgram, given: Sequence[np.ndarray], results: Sequenc
 
 
 def threads() -> int:
-    """How many threads a job may have."""
+    """Return the number of threads that a job may have."""
     kernel_table.load_driver()
     return max(1, int(words_at(kernel_table.tables()[CONTROL] + 8 * THREADS, 1)[0]))

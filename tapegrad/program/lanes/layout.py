@@ -1,4 +1,4 @@
-"""Where the lanes of a buffer lie, and views of them.
+"""Layouts of the lanes of a buffer, and views of them.
 
 LAST: lanes are the last dimension, so that an element of all instances is one line. FIRST: each instance's buffer is
 whole, one behind another. A buffer that all instances share has no lanes.
@@ -12,7 +12,7 @@ SHARED, LAST, FIRST = "shared", "last", "first"
 
 
 class Layout(NamedTuple):
-    """Where the lanes of a buffer lie.
+    """Layout of the lanes of a buffer.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Layout(NamedTuple):
         return bytes_ * self.lanes if self.kind == LAST else bytes_
 
     def widened(self, view: View, behind: int = 0) -> View:
-        """A view of all lanes; the lanes are a dimension in front of the last `behind` ones."""
+        """Return a view of all lanes; the lanes are a dimension in front of the last `behind` ones."""
         missing = max(0, behind - view.ndim)
         shape = (1,) * missing + view.shape
         strides = (0,) * missing + tuple(map(self.stretched, view.strides))

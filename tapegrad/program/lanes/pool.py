@@ -7,7 +7,7 @@ import numpy as np
 
 from tapegrad.engine.kernels.language import frame as word
 from tapegrad.engine.runtime.uncopied import Uncopied
-from tapegrad.engine.sweep.replays.lanes import MOST_LANES
+from tapegrad.engine.sweep.replays.lanes import MAX_LANES
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.program.fusion.policy import Waiting
 from tapegrad.program.lanes import job
@@ -65,10 +65,10 @@ class LanePrograms(Uncopied):
         return results, failed
 
     def _most_lanes(self) -> int:
-        """The most lanes whose workspace stays in the cache; 1 where these are few."""
+        """Return the most lanes whose workspace stays in the cache; 1 if these are few."""
         program = self._trace.program(self._spec)
         bytes_ = program.bytes + sum(map(_bytes, program.bindings))
-        lanes = min(MOST_LANES, 1 << max(_CACHE // max(bytes_, 1), 1).bit_length() - 1)
+        lanes = min(MAX_LANES, 1 << max(_CACHE // max(bytes_, 1), 1).bit_length() - 1)
         return lanes if lanes >= _FEWEST_LANES else 1
 
     def _program(self, lanes: int) -> LaneProgram:
@@ -93,7 +93,7 @@ class LanePrograms(Uncopied):
         self._waiting.pop(lanes, None)
 
     def _count(self, lanes: int, blocks: int) -> None:
-        """So many blocks were run: see whether the program should be fused."""
+        """Count blocks that were run, and decide whether the program should be fused."""
         waiting = self._waiting.get(lanes)
         if waiting is None or not self._left[lanes]:
             return
@@ -102,7 +102,7 @@ class LanePrograms(Uncopied):
             self._left[lanes] = waiting.ask()
 
     def _take(self, program: LaneProgram) -> job.LaneWorkspace:
-        """A workspace that is not in use, or a new one."""
+        """Return an idle workspace, or a new one."""
         free = self._free[program.widened.lanes]
         try:
             while (workspace := free.pop()).program is not program:

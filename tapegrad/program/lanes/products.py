@@ -14,7 +14,7 @@ from tapegrad.ops.params import MatmulParams, read
 from tapegrad.program.lanes.layout import LAST
 from tapegrad.program.lanes.widening import Widening
 
-_FEW = 128  # multiplications of a product that is taken element by element
+_MAX_ELEMENT_PRODUCTS = 128  # multiplications of a product that is taken element by element
 _MULTIPLY, _SUM = CODES["multiply"], CODES["sum"]
 
 
@@ -66,9 +66,9 @@ def matmul(made: Widening, each: TapeEntry) -> None:
 
 
 def are_stacks(each: TapeEntry) -> bool:
-    """Whether matrices that all differ between lanes are multiplied as stacks."""
+    """Return whether matrices that all differ between lanes are multiplied as stacks."""
     params = read(MatmulParams, each.params)
-    return bool(params.m * params.n * params.k > _FEW)
+    return bool(params.m * params.n * params.k > _MAX_ELEMENT_PRODUCTS)
 
 
 def _transposed(a: _Factor) -> _Factor:
@@ -76,7 +76,7 @@ def _transposed(a: _Factor) -> _Factor:
 
 
 def _aligned(made: Widening, stack: int, behind: int) -> int:
-    """A slot for a stack of stacks whose lanes stand in front of so many dimensions and the matrices."""
+    """Return a slot for a stack of stacks whose lanes stand in front of `behind` dimensions and the matrices."""
     return made.in_shape(stack, lambda shape: (shape[0], *(1,) * (behind + 3 - len(shape)), *shape[1:]))
 
 
@@ -89,12 +89,12 @@ class _Product:
         self._dtype = made.tape.slots[each.result].view.dtype
 
     def _view(self, a: _Factor, shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-        """A slot on a factor's buffer with dimensions behind those of the stack."""
+        """Return a slot on a factor's buffer with dimensions behind those of the stack."""
         strides = a.batch_strides + strides
         return self._made.slot(a.buffer, View(a.offset, a.batch + shape, strides, self._dtype))
 
     def with_lanes_as_columns(self, a: _Factor, b: _Factor, y: _Factor) -> None:
-        """A product by a shared matrix: each column of the others is as many as there are lanes."""
+        """Append a product by an unbatched matrix: each column of the other becomes as many as there are lanes."""
         lanes = self._made.lanes
         apart = b.lane_stride * lanes
         if b.columns == 1 or b.column_stride == y.column_stride == apart:
@@ -112,7 +112,7 @@ class _Product:
         self._made.emit(self._each, result, (x0, x1), params)
 
     def of_stacks(self) -> None:
-        """A product for each lane, whose matrices lie side by side in stacks."""
+        """Append a product for each lane, whose matrices are contiguous in stacks."""
         made, each, behind = self._made, self._each, len(self._y.batch)
         operands = [_aligned(made, made.stack(slot), behind) for slot in each.operands]
         m, n, k, item = self._a.rows, self._b.columns, self._a.columns, self._dtype.itemsize
@@ -120,7 +120,7 @@ class _Product:
         made.emit_stack(each, operands, params)
 
     def by_elements(self) -> None:
-        """All products of elements, and their sums."""
+        """Append all products of elements, and their sums."""
         a, b, y, made = self._a, self._b, self._y, self._made
         shape = (y.rows, y.columns, a.columns, made.lanes)
         x0 = self._view(a, shape, (a.row_stride, 0, a.column_stride, a.lane_stride))

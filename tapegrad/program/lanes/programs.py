@@ -65,12 +65,12 @@ class Port(NamedTuple):
 
 
 def _plain(direction: int, array: int, view: View, binding: int = -1, inside: int = 0) -> Port:
-    """A port of elements in C order, inside and outside."""
+    """Return a port of elements in C order, inside and outside."""
     return Port(direction, array, view, binding, inside, (1, view.size), (0, view.itemsize))
 
 
 def _port(direction: int, array: int, all_: View, kind: str, binding: int) -> Port:
-    """A port of an array with lanes first or last."""
+    """Return a port of an array with lanes first or last."""
     if kind == LAST:
         return _plain(direction, array, View.in_c_order(all_.shape[:-1], all_.dtype), binding)
     view = View.in_c_order(all_.shape[1:], all_.dtype)
@@ -78,7 +78,7 @@ def _port(direction: int, array: int, all_: View, kind: str, binding: int) -> Po
 
 
 class LaneProgram(Program):
-    """What programs over lanes have in common; the other base is the program of one instance.
+    """Base of programs over lanes; the other base is the program of one instance.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class LaneProgram(Program):
     # --- ports -------------------------------------------------------------------------------------------------------
 
     def _of_instance(self, view: View) -> View:
-        """What one instance has of an array whose last dimension is the lanes."""
+        """Return one instance's part of an array whose last dimension is the lanes."""
         return View.in_c_order(view.shape[:-1], view.dtype)
 
     def _given_ports(self) -> list[Port]:
@@ -183,7 +183,7 @@ class LaneProgram(Program):
         ]
 
     def _result_kinds(self) -> list[str]:
-        """For each binding that is a result, where its lanes are."""
+        """Return the axis of the lanes for each binding that is a result."""
         outputs = [*self.widened.outputs]
         return outputs * ((len(self.bindings) - self.given) // max(len(outputs), 1))
 
@@ -204,7 +204,7 @@ class _ReverseLanes(LaneProgram, GradientProgram):
         self._blocks.keep([int(self._cotangent[self._outputs[0]])], 0, self._end)
 
     def _result_ports(self) -> list[Port]:
-        """The first output lies in the workspace."""
+        """Return the ports of the results. The first output lies in the workspace."""
         inside = self._offset(int(self._primal[self._outputs[0]]))
         value = _plain(lanes.GIVE, 0, self._of_instance(self.outputs[0]), -1, inside)
         return [value, *(port._replace(array=port.array + 1) for port in super()._result_ports())]
@@ -271,5 +271,5 @@ _PROGRAMS: dict[str, type[LaneProgram]] = {
 
 
 def lane_program(widened: Widened, spec: ProgramSpec, fusion: str = NEVER) -> LaneProgram:
-    """The program of a recording over lanes for a spec."""
+    """Return the program of a recording over lanes for a spec."""
     return _PROGRAMS[spec.kind](widened, spec, fusion)

@@ -103,7 +103,7 @@ def _longer(made: Widening, each: TapeEntry, moved: tuple[int, ...], params: Any
 
 
 def _numbers(made: Widening, listed: int, rows: int) -> int:
-    """A slot for the numbers of rows in a list of the rows of all lanes, given those in each lane's own."""
+    """Return a slot for the numbers of rows among the rows of all lanes, given those in each lane's own."""
     own = made.stack(listed)
     count = made.tape.slots[listed].view.size
     starts = made.constant(np.repeat(np.arange(made.lanes, dtype=np.int64) * rows, count))

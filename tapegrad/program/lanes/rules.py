@@ -1,4 +1,4 @@
-"""How each kind of instruction is widened.
+"""Batching rules: the instructions over lanes for each kind of instruction.
 
 Loops over elements take the lanes as one more dimension. Where parameters say where elements lie, they are stretched
 with them. What works on stacks has one of all lanes (`stacks`), and rows that are taken by number are those of all
@@ -24,7 +24,7 @@ Rule = Callable[[Widening, TapeEntry], None]
 def widened(
     recording: Any, tape: TapeView, batched: Sequence[bool], lanes: int, free: bool = False
 ) -> Widened:
-    """The recording of one instance over lanes.
+    """Return the recording of one instance over lanes.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def widened(
 
 
 def _is_for_stacks(tape: TapeView, buffer: int, varying: Set[int]) -> bool:
-    """Whether a buffer is nothing but an operand of stacks, given those that differ between lanes."""
+    """Return whether a buffer is only an operand of stacks, given the batched ones."""
     readers = tape.readers.get(buffer, ())
     return bool(readers) and all(_takes_stack(tape, i, j, varying) for i, j in readers)
 
@@ -84,7 +84,7 @@ def _by_geometry(behind: int) -> Rule:
 
 
 def _read(made: Widening, slot: int) -> int:
-    """The buffer that loops read a slot in: without lanes, or with lanes last."""
+    """Return the buffer that loops read a slot in: without lanes, or with lanes last."""
     return made.buffer(slot, LAST) if made.has_lanes(slot) else made.buffer(slot)
 
 
@@ -92,7 +92,7 @@ def _read(made: Widening, slot: int) -> int:
 
 
 def _region(region: Region, buffer: Layout, other: Layout, itemsize: int) -> Region:
-    """A region in all lanes of a buffer that has them last."""
+    """Return a region in all lanes of a buffer that has them last."""
     return Region(
         buffer.stretched(region.offset),
         (*region.extents, buffer.lanes),
@@ -146,7 +146,7 @@ def _determined(made: Widening, each: TapeEntry) -> None:
 
 
 def _guard(made: Widening, each: TapeEntry) -> None:
-    """A guard writes nothing: its result stays what it is."""
+    """Append a guard, which writes nothing: its result stays as it is."""
     (guarded,) = each.operands
     made.emit_by_lane(each, each.result, [made.first_lane(guarded, made.buffer(guarded, FIRST))])
 

@@ -71,7 +71,7 @@ def matrices(made: Widening, each: TapeEntry) -> None:
 
 
 def _columns(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a stack of matrices: a vector is one column."""
+    """Return the shape of a stack of matrices: a vector is one column."""
     return (*shape, 1) if len(shape) == 2 else shape
 
 

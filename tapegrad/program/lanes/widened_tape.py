@@ -52,7 +52,7 @@ class WidenedTape:
             self.words[COLUMNS[name].word] = values.ctypes.data
 
     def column(self, name: str) -> np.ndarray:
-        """A copy of a column."""
+        """Return a copy of a column."""
         return self._columns[name].copy()
 
     def _enter_instructions(self, instructions: Sequence[TapeEntry]) -> None:

@@ -103,28 +103,28 @@ class Widening:
     # --- what rules ask ----------------------------------------------------------------------------------------------
 
     def has_lanes(self, slot: int) -> bool:
-        """Whether what a slot shows differs between lanes."""
+        """Return whether the elements of a slot are batched."""
         return self.tape.slots[slot].buffer in self._with_lanes
 
     def concerns(self, i: int) -> bool:
-        """Whether instruction `i` has lanes."""
+        """Return whether instruction `i` is batched."""
         each = self.tape.instructions[i]
         return any(map(self.has_lanes, (*each.operands, each.result)))
 
     def layout(self, buffer: int) -> Layout:
-        """Where the lanes of a buffer lie."""
+        """Return the layout of a buffer's lanes."""
         known = self._layouts.get(buffer)
         return known or Layout(SHARED, self.lanes, self._buffers[buffer].bytes)
 
     # --- operands and results ----------------------------------------------------------------------------------------
 
     def buffer(self, slot: int, kind: str = "") -> int:
-        """The buffer of a slot; with a kind of layout, one with the same contents that has it."""
+        """Return the buffer of a slot; given a kind of layout, one with the same contents in that layout."""
         own = self.tape.slots[slot].buffer
         return self._in_layout(own, kind) if kind else own
 
     def result(self, slot: int, kind: str = LAST) -> int:
-        """The buffer that a result goes to: the slot's own, if that may have this layout, or else a new one."""
+        """Return the buffer of a result: the slot's own, if that may have this layout, or else a new one."""
         own = self.tape.slots[slot].buffer
         for other in [key for key in self._versions if key[0] == own]:
             del self._versions[other]
@@ -136,21 +136,21 @@ class Widening:
         return self._new_buffer(own, kind)
 
     def view(self, slot: int, buffer: int, behind: int = 0) -> int:
-        """A slot for all lanes of what a slot shows, in some buffer, with so many dimensions behind the lanes."""
+        """Return a slot for all lanes of a slot's view in some buffer, with `behind` dimensions behind the lanes."""
         seen = self.tape.slots[slot].view
         return self.slot(buffer, self.layout(buffer).widened(seen, behind))
 
     def first_lane(self, slot: int, buffer: int) -> int:
-        """A slot for the first lane of what a slot shows, in a buffer whose lanes are whole."""
+        """Return a slot for the first lane of a slot's view, in a buffer whose lanes are whole."""
         return self.slot(buffer, self.tape.slots[slot].view)
 
     def is_whole(self, slot: int) -> bool:
-        """Whether a slot is the whole of its buffer, in C order."""
+        """Return whether a slot is the whole of its buffer, in C order."""
         seen = self.tape.slots[slot]
         return seen.view.covers(self.layout(seen.buffer).bytes)
 
     def stack(self, slot: int, again: int = 1) -> int:
-        """A slot that has, in C order, what a slot shows in each lane; so many times if it is no whole buffer."""
+        """Return a slot with the lanes of a slot's view in C order, repeated `again` times if it is no whole buffer."""
         seen = self.tape.slots[slot].view
         if again == 1 and self.has_lanes(slot) and self.is_whole(slot):
             return self._in_front(self.buffer(slot, FIRST), seen.shape)
@@ -167,18 +167,18 @@ class Widening:
         return made
 
     def in_shape(self, stack: int, change: ShapeChange) -> int:
-        """A slot for a stack in another shape, which is made of its own."""
+        """Return a slot for a stack in another shape, which is made of its own."""
         seen = self._slots[stack]
         shape = change(seen.shape)
         return stack if shape == seen.shape else self._in_front(seen.buffer, shape[1:])
 
     def stack_like(self, stack: int) -> int:
-        """A slot for a new stack like another one."""
+        """Return a slot for a new stack like another one."""
         seen = self._slots[stack]
         return self._in_front(self._new_buffer(seen.buffer, FIRST), seen.shape[1:])
 
     def result_stack(self, slot: int) -> tuple[int, int]:
-        """A slot for a result that has, in C order, what a slot is to show in each lane; and its buffer."""
+        """Return a slot for a result in C order in each lane, and its buffer."""
         if self.is_whole(slot):
             buffer = self.result(slot, FIRST)
         else:
@@ -187,12 +187,12 @@ class Widening:
         return self._in_front(buffer, self.tape.slots[slot].shape), buffer
 
     def _in_front(self, buffer: int, shape: tuple[int, ...]) -> int:
-        """A slot for a buffer in which each lane is whole, the lanes in front."""
+        """Return a slot for a buffer in which each lane is whole, the lanes in front."""
         dtype = DTYPES[self._dtypes[buffer]]
         return self.slot(buffer, View.in_c_order((self.lanes, *shape), dtype))
 
     def slot(self, buffer: int, view: View) -> int:
-        """A slot for a view of a buffer."""
+        """Return a slot for a view of a buffer."""
         key = buffer, view.offset, view.shape, view.strides
         if key not in self._views:
             number, self._next_slot = self._next_slot, self._next_slot + 1
@@ -202,7 +202,7 @@ class Widening:
         return self._views[key]
 
     def terms(self, like: int, view: View) -> int:
-        """A slot for a new buffer, of the kind of another one, that has lanes last as the view has them."""
+        """Return a slot for a new buffer, of the kind of another one, that has lanes last as the view has them."""
         buffer = self._new_buffer(like, LAST, view.nbytes // self.lanes)
         return self.slot(buffer, view)
 
@@ -258,7 +258,7 @@ class Widening:
             self._copy(self.slot(buffer, lanes_last), self.view(slot, own))
 
     def constant(self, array: np.ndarray) -> int:
-        """A slot for an array of numbers that stay what they are."""
+        """Return a slot for an array of constant numbers."""
         number, self._next_buffer = self._next_buffer, self._next_buffer + 1
         self._kept.append(array)
         self.constants[number] = array
@@ -274,7 +274,7 @@ class Widening:
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def finished(self, free: bool) -> Widened:
-        """The recording over lanes, when all its instructions are there; outputs may be `free` to be LAST or FIRST."""
+        """Return the finished recording over lanes; outputs may be `free` to be LAST or FIRST."""
         inputs = tuple(
             self._port(slot, kind) if has_lanes else slot
             for slot, has_lanes, kind in zip(self.tape.inputs, self._batched, self._kinds, strict=True)
@@ -295,7 +295,7 @@ class Widening:
         return FIRST if is_stack else LAST
 
     def _port(self, slot: int, kind: str) -> int:
-        """A slot for all lanes of an input or an output."""
+        """Return a slot for all lanes of an input or an output."""
         buffer = self.buffer(slot, kind)
         return (
             self._in_front(buffer, self.tape.slots[slot].shape) if kind == FIRST else self.view(slot, buffer)
@@ -311,7 +311,7 @@ class Widening:
         self._buffers[buffer] = self._buffers[buffer]._replace(bytes=layout.all_bytes)
 
     def _new_buffer(self, like: int, kind: str, bytes_: int = -1) -> int:
-        """A buffer with the dtype and the flags of another one; it has as many bytes an instance, or others."""
+        """Return a new buffer with the dtype and the flags of another one, and as many bytes an instance, or others."""
         number, self._next_buffer = self._next_buffer, self._next_buffer + 1
         own = self.layout(like).bytes if bytes_ < 0 else bytes_
         flags = self._buffers[like].flags & ~EXTERNAL
@@ -321,7 +321,7 @@ class Widening:
         return number
 
     def _in_layout(self, buffer: int, kind: str) -> int:
-        """A buffer with the contents of another one, in a layout."""
+        """Return a buffer with the contents of another one, in a layout."""
         if self.layout(buffer).kind == kind:
             return buffer
         if (buffer, kind) not in self._versions:
@@ -331,7 +331,7 @@ class Widening:
         return self._versions[buffer, kind]
 
     def _all(self, buffer: int, order: str) -> int:
-        """A slot for all elements of a buffer, in all lanes, which are its first or its last dimension."""
+        """Return a slot for all elements of a buffer in all lanes, which are its first or its last dimension."""
         layout, dtype = self.layout(buffer), DTYPES[self._dtypes[buffer]]
         flat = View.in_c_order((layout.bytes // dtype.itemsize,), dtype)
         return self.slot(buffer, layout.widened(flat, int(order == FIRST)))
@@ -341,7 +341,7 @@ class Widening:
 
 
 def depending_on(tape: TapeView, given: Sequence[int]) -> set[int]:
-    """The buffers that depend on some of them: all that an instruction writes that has lanes."""
+    """Return the buffers that depend on some of them: all that a batched instruction writes."""
     found: set[int] = set()
     new = set(given)
     while new - found:

@@ -26,7 +26,7 @@ from tapegrad.program.lanes.widening import Widening, depending_on
 from tapegrad.program.passes.dead_code import eliminate_dead_code
 from tapegrad.program.recording.recording import RecordedTape
 
-_MOST_UNROLLED = 64  # lanes of which each may have instructions of its own
+_MAX_UNROLLED = 64  # lanes of which each may have instructions of its own
 
 
 class NoInstruction(Exception):
@@ -34,7 +34,7 @@ class NoInstruction(Exception):
 
 
 class Section:
-    """What is recorded of one instance, from now on.
+    """Section of a recording: the instructions of one instance, from now on.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Section:
         self._older = set(tape.buffers) - {tape.slots[slot].buffer for slot in given}
 
     def end(self, wanted: Sequence[int]) -> "EndedSection":
-        """What was recorded since, as far as the wanted slots depend on it."""
+        """End the section; return the instructions that the wanted slots depend on."""
         tape = read_tape(self._recorder)
         ops = tape.columns.op.copy()
         ops[: self._start] = DEAD_OP
@@ -61,7 +61,7 @@ class Section:
 
 
 class EndedSection:
-    """What was recorded of one instance.
+    """Instructions of one instance that a section has recorded.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class EndedSection:
                 )
 
     def varies(self, slot: int) -> bool:
-        """Whether what a slot shows differs between instances."""
+        """Return whether the elements of a slot are batched."""
         return self._tape.slots[slot].buffer in self._varying
 
     def over_lanes(self, wanted: Sequence[int], lanes: int) -> list[Tensor]:
@@ -114,13 +114,13 @@ class _Within(Widening):
     def emit_by_lane(self, each: TapeEntry, result: int, operands: Sequence[int]) -> None:
         """Add an instruction for each lane, if these are few."""
         row = kernel_table.row(each.op)
-        if self.lanes > _MOST_UNROLLED or row.in_place or row.kind == "callback":
+        if self.lanes > _MAX_UNROLLED or row.in_place or row.kind == "callback":
             raise NoInstruction(row.name)
         for lane in range(self.lanes):
             self.emit(each, self._of_lane(result, lane), [self._of_lane(slot, lane) for slot in operands])
 
     def _of_lane(self, slot: int, lane: int) -> int:
-        """The slot of a lane, given that of the first."""
+        """Return the slot of a lane, given that of the first."""
         entry, step = self._slots[slot], self._step(slot)
         if step == 0:
             return slot
@@ -136,20 +136,20 @@ class _Within(Widening):
         return [appended.tensor(slot) for slot in found]
 
     def is_shared(self, buffer: int) -> bool:
-        """Whether a buffer is one of the recording's without lanes."""
+        """Return whether a buffer is one of the recording's without lanes."""
         return buffer in self.tape.buffers and buffer not in self._with_lanes
 
     def entry(self, slot: int) -> Any:
-        """The entry of a slot."""
+        """Return the entry of a slot."""
         return self._slots[slot]
 
     def entry_of_buffer(self, buffer: int) -> Any:
-        """The entry of a buffer."""
+        """Return the entry of a buffer."""
         return self._buffers[buffer]
 
 
 class _Appended:
-    """What was widened, while it is appended to the recording."""
+    """Builder that appends a batched section to the recording."""
 
     def __init__(self, made: _Within, recorder: RecordedTape, given: Mapping[int, Tensor]) -> None:
         self._made, self._recorder = made, recorder
@@ -171,11 +171,11 @@ class _Appended:
             raise NoInstruction("it fails for an instance") from error
 
     def tensor(self, number: int) -> Tensor:
-        """The Tensor of a slot."""
+        """Return the Tensor of a slot."""
         return from_slot(self._recorder, self._new_view(number))
 
     def _slot(self, number: int) -> int:
-        """The recording's own slot of one that it has, or else a new one."""
+        """Return the recording's own slot of one that it has, or else a new one."""
         entry = self._made.entry(number)
         if number in self._made.tape.slots and self._made.is_shared(entry.buffer):
             return number
@@ -193,7 +193,7 @@ class _Appended:
         )
 
     def _base(self, entry: Any) -> int:
-        """A slot of the recording on the buffer of a slot of what was widened."""
+        """Return a slot of the recording on the buffer of a slot of the batched section."""
         buffer, tape = entry.buffer, self._made.tape
         if buffer not in self._bases:
             if self._made.is_shared(buffer):
@@ -205,7 +205,7 @@ class _Appended:
         return self._bases[buffer]
 
     def _allocated(self, entry: Any) -> int:
-        """A slot on a new buffer of zeros, to which sums are added."""
+        """Return a slot on a new buffer of zeros, to which sums are added."""
         count = self._made.entry_of_buffer(entry.buffer).bytes // DTYPES[entry.dtype].itemsize
         slot = checked(slots.allocate(self._recorder.header, entry.dtype, (count,), True), "vmap", (count,))
         self._held.append(from_slot(self._recorder, slot))

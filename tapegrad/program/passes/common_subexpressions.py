@@ -58,7 +58,7 @@ def _share_scalars(tape: TapeView, replacement: np.ndarray) -> None:
 
 
 def _rows(tape: TapeView, views: int) -> np.ndarray:
-    """The instructions as `engine.sweep.replays.passes` takes them for value numbering."""
+    """Return the instructions in the form that `engine.sweep.replays.passes` numbers by value."""
     columns = tape.columns
     rows = np.empty((len(columns.op), passes.VALUE_WORDS), np.int64)
     result, written = columns.line[columns.result], columns.written
@@ -80,7 +80,7 @@ def _rows(tape: TapeView, views: int) -> np.ndarray:
 
 
 def _parameters(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
-    """Whether the parameters of each instruction are known, and numbers, equal where the parameters are."""
+    """Return whether each instruction's parameters are known, and numbers that are equal if the parameters are."""
     lines, pool = columns.instructions.lines, columns.instructions.pool
     address, place, length = lines[:, 5], lines[:, 7], lines[:, 8]
     numbers, first = np.zeros(len(lines), np.int64), 1
@@ -93,7 +93,7 @@ def _parameters(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _is_copy(columns: Columns) -> np.ndarray:
-    """Which instructions make nothing but a copy of a whole buffer."""
+    """Return which instructions only copy a whole buffer."""
     found: np.ndarray = columns.op == COPY
     at = np.flatnonzero(found)
     operand, result = columns.operands[at, 0], columns.result[at]

@@ -67,14 +67,14 @@ class CotangentFlow:
 
 
 def marked(numbers: Sequence[int], count: int) -> np.ndarray:
-    """Which of `count` entries have these numbers."""
+    """Return a mask of `count` entries with these numbers set."""
     found = np.zeros(count, np.bool_)
     found[np.array(numbers, np.int64)] = True
     return found
 
 
 def _may_take(columns: Columns, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Whether the cotangent of instruction i's result can become that of operand `j` where it lies."""
+    """Return whether the cotangent of instruction i's result can become that of operand `j` in the same memory."""
     found: np.ndarray = (j == 0) & IN_PLACE[columns.op[i]]
     passes_on = np.flatnonzero(PASSES_ON[columns.op[i]] >> j & 1)
     i, j = i[passes_on], j[passes_on]

@@ -20,7 +20,7 @@ _NOTHING: Bounds = (0, 0)
 def taken_over(
     tape: TapeView, live: np.ndarray, elsewhere: Iterable[int], saved: Callable[[], np.ndarray]
 ) -> dict[int, int]:
-    """For each buffer that can be written in the memory of another one, which that is.
+    """Return the buffer whose memory each buffer can be written to.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def taken_over(
 
 
 def _bounds(tape: TapeView, slots: np.ndarray, buffers: np.ndarray) -> dict[int, Bounds]:
-    """Of each of these buffers the bytes that slots show."""
+    """Return the range of bytes that slots show of each of these buffers."""
     found: dict[int, Bounds] = {}
     for number in slots[np.isin(tape.columns.buffer[slots], buffers)].tolist():
         slot = tape.slots[number]
@@ -64,7 +64,7 @@ def _bounds(tape: TapeView, slots: np.ndarray, buffers: np.ndarray) -> dict[int,
 
 
 def _written_bounds(tape: TapeView, i: int) -> Bounds:
-    """The bytes of its buffer that a write reaches."""
+    """Return the bytes of its buffer that a write reaches."""
     record, result = kernel_table.row(tape.instructions[i].op).params, tape.result(i)
     if record is not WriteParams:
         return 0, tape.bytes(result.buffer)

@@ -7,7 +7,7 @@ from tapegrad.engine.tape.fields.layout import BROADCAST_SUM, MATMUL, REDUCTION
 from tapegrad.engine.tape.fields.view import View
 
 _EXCHANGED = 16  # elements of an inner loop below which the binder exchanges it for the longest
-_FEW = 64  # elements of a line up to which a reduction goes through many lines at once
+_MAX_COLUMN_ELEMENTS = 64  # elements of a line up to which a reduction goes through many lines at once
 _ELEMENT, _STRIDED, _LINE = (
     1.0,
     1.5,
@@ -50,7 +50,7 @@ def _cost_of_loops(views: Sequence[View]) -> float:
 
 def _cost_of_lines(view: View) -> float:
     """About what a reduction along the last axis costs: of short lines many are gone through at once."""
-    lines = view.shape[-1] <= _FEW and view.ndim > 1
+    lines = view.shape[-1] <= _MAX_COLUMN_ELEMENTS and view.ndim > 1
     axis = -2 if lines else -1
     return _cost_of(view.size, view.shape[axis], [(view.strides[axis], view.itemsize)])
 

@@ -23,7 +23,7 @@ from tapegrad.ops.params import MatmulParams, read
 from tapegrad.program.passes.layout_costs import cost
 
 _SMALLEST = 4096  # elements of a buffer that is worth it
-_SHORT = 32  # elements of a last dimension that is long enough
+_MIN_LAST_EXTENT = 32  # elements of a last dimension that is long enough
 _LONGER = 4  # so many times longer another one must be
 _EXCHANGED = 16  # elements of an inner loop below which the binder exchanges it for the longest
 _ELEMENT, _STRIDED, _LINE = (
@@ -49,7 +49,7 @@ class DimensionOrder(NamedTuple):
     after: tuple[int, ...]
 
     def moved(self, view: View) -> View | None:
-        """A view on the buffer as it is afterwards; `None` if one of its axes goes through several dimensions."""
+        """Return the view on the moved buffer; `None` if one of its axes goes through several dimensions."""
         places, offset = [], view.offset
         for stride in self.before:
             place, offset = divmod(offset, stride)
@@ -71,7 +71,7 @@ class DimensionOrder(NamedTuple):
         return view.as_strided(begin, view.shape, tuple(strides))
 
     def _dimension(self, stride: int) -> int | None:
-        """The dimension that a stride is one of: the outermost whose own it is a multiple of."""
+        """Return the dimension of a stride: the outermost of which it is a multiple."""
         return next((d for d, before in enumerate(self.before) if stride % before == 0), None)
 
 
@@ -85,7 +85,7 @@ def with_layouts(tape: TapeView) -> TapeView:
 
 
 def _candidates(tape: TapeView) -> dict[int, DimensionOrder]:
-    """The buffers that could have another layout, with that."""
+    """Return the buffers that could have another layout, with that layout."""
     columns, live = tape.columns, tape.columns.live
     written = columns.written[live]
     large = (columns.bytes[written] >= _SMALLEST) & (columns.writers[written] == 1)
@@ -103,7 +103,7 @@ def _candidates(tape: TapeView) -> dict[int, DimensionOrder]:
 
 
 def _longest_last(view: View, bytes_: int) -> DimensionOrder | None:
-    """The layout with the longest dimension last, if the last one is short beside it.
+    """Return the layout with the longest dimension last, if the last one is short in comparison.
 
     The view shows the whole buffer in C order, once, or many times as a sum is added to its elements.
     """
@@ -113,7 +113,7 @@ def _longest_last(view: View, bytes_: int) -> DimensionOrder | None:
         return None
     longest = max(dims, key=lambda d: view.shape[d])
     last = view.shape[dims[-1]]
-    if last >= _SHORT or view.shape[longest] < _LONGER * last:
+    if last >= _MIN_LAST_EXTENT or view.shape[longest] < _LONGER * last:
         return None
     after, step = {}, view.itemsize
     for d in (longest, *(d for d in reversed(dims) if d != longest)):
@@ -147,12 +147,12 @@ class _Chosen:
         self._keep_better()
 
     def _slots(self, i: int) -> list[int]:
-        """The slots of an instruction, its result last."""
+        """Return the slots of an instruction, its result last."""
         columns = self._tape.columns
         return [*(slot for slot in columns.operands[i].tolist() if slot >= 0), int(columns.result[i])]
 
     def _instructions(self) -> list[int]:
-        """The live instructions that a candidate is an operand or the result of."""
+        """Return the live instructions that a candidate is an operand or the result of."""
         columns, live = self._tape.columns, self._tape.columns.live
         concerned = np.zeros(len(columns.bytes) + 1, np.bool_)
         concerned[list(self.layouts)] = True
@@ -162,7 +162,7 @@ class _Chosen:
         return found
 
     def _possible(self) -> dict[int, View]:
-        """The views on the candidates as they would be, by slot; a candidate with another view is none."""
+        """Return the moved views on the candidates, by slot; a candidate with another view is dropped."""
         slots = dict.fromkeys(slot for i in self._users for slot in self._slots(i))
         views: dict[int, View] = {}
         for slot in slots:
@@ -182,7 +182,7 @@ class _Chosen:
         return {slot: view for slot, view in views.items() if self._tape.slots[slot].buffer in self.layouts}
 
     def _unable(self, i: int, views: dict[int, View]) -> Iterator[int]:
-        """The operands and results of a product that BLAS could not address."""
+        """Return the operands and results of a product that BLAS could not address."""
         if _kind(self._tape, i) == MATMUL:
             record = read(MatmulParams, self._tape.instructions[i].params)
             for slot, strides in zip(self._slots(i), (record[3:5], record[5:7], record[7:9]), strict=True):
@@ -221,14 +221,14 @@ class _Chosen:
     # --- the tape --------------------------------------------------------------------------------------------------
 
     def applied(self) -> TapeView:
-        """The tape with these layouts."""
+        """Return the tape with these layouts."""
         slots, geometry = self._moved_slots()
         instructions, strides = self._moved_products()
         kept = (*self._tape.kept, geometry, strides)
         return replace(self._tape, slots=slots, instructions=instructions, kept=kept)
 
     def _moved_slots(self) -> tuple[Slots, np.ndarray]:
-        """The slots, and the extents and strides of those that have moved."""
+        """Return the slots, and the extents and strides of those that have moved."""
         slots, columns = self._tape.columns.slots, self._tape.columns
         views, at = list(self._views.values()), columns.line[list(self._views)]
         geometry = np.array([word for view in views for word in (*view.shape, *view.strides)], np.int64)
@@ -239,7 +239,7 @@ class _Chosen:
         return Slots(lines, np.concatenate([slots.pool, geometry])), geometry
 
     def _moved_products(self) -> tuple[TapeEntries, np.ndarray]:
-        """The instructions, and the parameters of those that name strides."""
+        """Return the instructions, and the parameters of those that name strides."""
         instructions = self._tape.columns.instructions
         at = np.array([i for i in self._users if _kind(self._tape, i) == MATMUL], np.int64)
         records = [self._product(i) for i in at.tolist()]
@@ -249,7 +249,7 @@ class _Chosen:
         return TapeEntries(lines, np.concatenate([instructions.pool, words])), words
 
     def _product(self, i: int) -> list[int]:
-        """The parameters of a product."""
+        """Return the parameters of a product."""
         words = list(read(MatmulParams, self._tape.instructions[i].params))
         for slot, place in zip(self._slots(i), (3, 5, 7), strict=True):
             if slot in self._views:
@@ -258,7 +258,7 @@ class _Chosen:
 
 
 def _places(lengths: Sequence[int]) -> np.ndarray:
-    """Where records of these lengths begin that lie one behind another."""
+    """Return the offsets of adjacent records of these lengths."""
     ends = np.cumsum(np.array(lengths, np.int64))
     return ends - np.array(lengths, np.int64)
 

@@ -1,4 +1,4 @@
-"""Which instructions a program needs: those that an output or a guard depends on, and those a derivative flows through.
+"""Liveness: the instructions that an output or a guard depends on, and those a derivative flows through.
 
 The compiled sweeps over the eager tape find theirs in `engine.sweep.derivatives.reachability`.
 """
@@ -21,7 +21,7 @@ Numbers = Sequence[int] | np.ndarray
 
 
 class LiveSelection(NamedTuple):
-    """What a program needs of a recording.
+    """Parts of a recording that a program needs.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ def live_instructions(tape: TapeView, outputs: Numbers) -> np.ndarray:
 
 
 def select(tape: TapeView, outputs: Numbers, inputs: Numbers, differentiated: Numbers) -> LiveSelection:
-    """What is needed for the buffers `outputs`, and for the derivatives of some of them by the buffers `inputs`.
+    """Select the parts needed for the buffers `outputs`, and for derivatives of some by the buffers `inputs`.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def select(tape: TapeView, outputs: Numbers, inputs: Numbers, differentiated: Nu
 
 
 def _rows(tape: TapeView) -> np.ndarray:
-    """The instructions as `engine.sweep.replays.passes` takes them for selection."""
+    """Return the instructions in the form that `engine.sweep.replays.passes` selects from."""
     columns = tape.columns
     rows = np.empty((len(columns.op), passes.SELECT_WORDS), np.int64)
     rows[:, passes.LIVE] = np.where(columns.op < 0, -1, GUARD[columns.op])
@@ -98,7 +98,7 @@ def _check_known(tape: TapeView, derived: np.ndarray, operands: np.ndarray) -> N
 
 
 def saved_slots(tape: TapeView, derived: np.ndarray, operands: np.ndarray) -> np.ndarray:
-    """The slots whose primals the partials of instructions by some of their operands are computed from."""
+    """Return the slots whose primals the partials of instructions by some of their operands are computed from."""
     columns = tape.columns
     flowing = operands[derived, None] >> _OPERANDS & 1 != 0
     masks = kernel_table.op_column(columns.op[derived][:, None], OP_READS0 + _OPERANDS)

@@ -1,4 +1,4 @@
-"""What passes must know of ops, by op code: columns to be indexed by a column of codes."""
+"""Facts of ops for passes, by op code: columns to be indexed by a column of codes."""
 
 from collections.abc import Callable
 from typing import Any

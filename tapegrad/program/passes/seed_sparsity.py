@@ -9,7 +9,7 @@ _MAX_RANGES = 8  # a set of more is rounded up to all that lies between the firs
 
 
 def ranges_of(first: int, count: int) -> SeedRanges:
-    """The set of `count` seeds from `first` on."""
+    """Return the set of `count` seeds from `first` on."""
     return ((first, first + count),) if count else ()
 
 
@@ -25,12 +25,12 @@ def union(sets: Sequence[SeedRanges]) -> SeedRanges:
 
 
 def count(ranges: SeedRanges) -> int:
-    """How many seeds there are."""
+    """Return the number of seeds."""
     return sum(last - first for first, last in ranges)
 
 
 def index_of(ranges: SeedRanges, seed: int) -> int:
-    """How many seeds of the set come before `seed`, which is one of them: its index among them."""
+    """Return the index of `seed`, which is in the set: how many seeds come before it."""
     return sum(min(last, seed) - first for first, last in ranges if first < seed)
 
 

@@ -24,7 +24,7 @@ _LINE_WORDS = word.SLOT_BYTES // 8
 
 
 class Source(NamedTuple):
-    """Where a way has one of the results.
+    """Source of a result in a specialization.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Source(NamedTuple):
 
     @property
     def is_value(self) -> bool:
-        """Whether it is the output in the workspace."""
+        """True for the output in the workspace."""
         return self.binding < 0 and self.array is None and self.passed < 0
 
 
@@ -153,7 +153,7 @@ class Handle(Uncopied):
             row[word.COLUMNS] = self._keep_words([at if at < 0 else image.memory + at for at in offsets])
 
     def _sites(self, program: Program) -> list[int]:
-        """For each row of the forward stream the address of a text that says where its guard is, 0 if it is none."""
+        """Return the address of a text with the source line of each forward row's guard, 0 for other rows."""
         places = program.recording.guard_lines
         found = [0] * len(program.forward)
         for row, number in program.guards.items():
@@ -163,11 +163,11 @@ class Handle(Uncopied):
 
     @property
     def failed_calls(self) -> int:
-        """How many calls from compiled code and C have failed."""
+        """Number of calls from compiled code and C that have failed."""
         return int(self._words[word.FAILED_CALLS])
 
     def last_failures(self) -> list[str]:
-        """For each way on which a guard has failed, where the one is that has done so last."""
+        """Source line of the guard that failed last, for each specialization with a failed guard."""
         found = []
         for row in self._ways:
             if row[word.STOPPED_AT] >= 0:
@@ -176,7 +176,7 @@ class Handle(Uncopied):
         return found
 
     def _numbers(self, way: Specialization) -> list[int]:
-        """For each binding of a way the argument that it is, -1 for none."""
+        """Return the argument of each binding of a specialization, -1 for none."""
         numbers = [*way.order, *[-1] * (len(way.program.bindings) - way.program.given)]
         for k, source in enumerate(way.sources):
             if self._is_whole(way, source, k) and numbers[source.binding] < 0:
@@ -184,13 +184,13 @@ class Handle(Uncopied):
         return numbers
 
     def _is_whole(self, way: Specialization, source: Source, k: int) -> bool:
-        """Whether a result is the array of a binding, from its beginning to its end."""
+        """Return whether a result is the array of a binding, from its beginning to its end."""
         return source.binding >= 0 and way.program.bindings[source.binding].nbytes == self.results[k].nbytes
 
     def _copies(
         self, way: Specialization, numbers: list[int], image: WorkspaceImage
     ) -> list[tuple[int, int, int, int]]:
-        """The results that are copied: number of the argument, and where from; how many bytes."""
+        """Return the results that are copied: number of the argument, source, and how many bytes."""
         found = []
         for number, (source, view) in enumerate(
             zip(way.sources, self.results, strict=True), len(self.inputs)
@@ -201,7 +201,7 @@ class Handle(Uncopied):
         return sorted(found, key=lambda copy: copy[1] == word.IN_WORKSPACE)
 
     def _place(self, way: Specialization, source: Source, image: WorkspaceImage) -> tuple[int, int]:
-        """Where a result is copied from."""
+        """Return the address that a result is copied from."""
         if source.array is not None:
             return word.AT_ADDRESS, self._keep(source.array)
         if source.passed >= 0:

@@ -21,10 +21,10 @@ from tapegrad.program.streams.edited_stream import EditedStream
 from tapegrad.program.streams.spec import NEVER, ProgramSpec
 from tapegrad.program.streams.stream import binding_address, empty_stream, joined
 
-_FEW_SEEDS = 64  # that go through one stream whatever the size of the buffers
+_MAX_SINGLE_STREAM_SEEDS = 64  # that go through one stream whatever the size of the buffers
 _ONE_STREAM_BYTES = 1 << 18  # of all tangents of a buffer that go through one stream: the cache of one core
 _CHUNK_BYTES = 1 << 15  # of a buffer's tangents in a chunk
-_MOST_BYTES = 1 << 26
+_MAX_BYTES = 1 << 26
 
 _SEEDERS = {F64: jacobian_columns.one_hot_f64, F32: jacobian_columns.one_hot_f32}
 # By the dtypes of output and input. Kernels that cast are less than a cast of the finished array, which every way
@@ -64,17 +64,17 @@ class ForwardJacobianProgram(TangentProgram):
     # --- selecting -----------------------------------------------------------------------------------------------
 
     def _of_instance(self, view: View) -> View:
-        """What there are seeds for of an input."""
+        """Return the seeds of one instance's part of an input."""
         return view
 
     def _differentiated(self) -> list[int]:
         return self._outputs[:1]
 
     def _choose_chunk(self) -> int:
-        """How many seeds a second stream takes at once; 0 if all go through the first."""
+        """Return how many seeds a second stream takes at once; 0 if all go through the first."""
         largest = int(self.tape.columns.bytes[self._active].max(initial=0)) if self._active.any() else 8
         together = self.seed_count * max(largest, 8)
-        few = self.seed_count <= _FEW_SEEDS and together <= _MOST_BYTES
+        few = self.seed_count <= _MAX_SINGLE_STREAM_SEEDS and together <= _MAX_BYTES
         if few or together <= _ONE_STREAM_BYTES or not self._active.any():
             return 0
         return max(1, min(self.seed_count, _CHUNK_BYTES // max(largest, 1)))
@@ -94,7 +94,7 @@ class ForwardJacobianProgram(TangentProgram):
         return seeds
 
     def _operand_seeds(self, i: int, j: int, seeds: dict[int, SeedRanges]) -> SeedRanges:
-        """Of an input, the seeds of the elements that the operand reaches."""
+        """Return the seeds of the elements of an input that the operand reaches."""
         slot = self.tape.operands(i)[j]
         if self.chunk or slot.buffer not in self._first_seed:
             return seeds[slot.buffer]
@@ -187,7 +187,7 @@ class ForwardJacobianProgram(TangentProgram):
         edited.add_plain(words, kernel_table.address_of(_TAKERS[codes]))
 
     def _columns_of(self, wrt: int) -> list[tuple[int, int, int, int]]:
-        """For each range of an input's seeds that the output has: first seed, column, index among all, how many."""
+        """Return each range of an input's seeds that the output has: first seed, column, index among all, count."""
         output, first, size = self._outputs[0], self._first_seed[wrt], self._by[wrt].size
         if not self._active[output]:
             return []
@@ -220,7 +220,7 @@ class ColumnsProgram(ForwardJacobianProgram):
         self._blocks.keep(self._kept_addresses(), len(self.forward), self._end)
 
     def column_offsets(self) -> list[int]:
-        """For each seed where in the workspace the tangents along it lie; -1 where they are zeros."""
+        """Return the offset in the workspace of the tangents along each seed; -1 for zeros."""
         output = self._outputs[0]
         offsets = [-1] * self.seed_count
         for address in self._kept_addresses():

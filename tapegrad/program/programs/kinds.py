@@ -30,5 +30,5 @@ PROGRAMS: dict[str, type[Program]] = {
 
 
 def make_program(recording: Recording, tape: TapeView, spec: ProgramSpec, fusion: str = NEVER) -> Program:
-    """The program of a recording for a spec."""
+    """Make the program of a recording for a spec."""
     return PROGRAMS[spec.kind](recording, tape, spec, fusion)

@@ -43,7 +43,7 @@ class PackedFrames:
         self._first = np.cumsum(widths) - widths  # word of each row's frame
 
     def relocations(self, bindings: int) -> list[Places]:
-        """The words that point into the workspace, and those that point into each of so many bindings."""
+        """Return the fields that point into the workspace, and those that point into each of the bindings."""
         where = np.flatnonzero(self.words >= WORKSPACE)
         words = self.words[where]
         kinds, offsets = words >> RANGE_SHIFT, words & (WORKSPACE - 1)
@@ -57,7 +57,7 @@ class PackedFrames:
         ]
 
     def rows(self, address: int) -> list[np.ndarray]:
-        """The rows of each stream as the replay reads them, kernel, frame, threshold, for words at an address."""
+        """Return the rows of each stream as the replay reads them: kernel, frame, threshold; frames at an address."""
         firsts = np.split(address + 8 * self._first, [len(self._streams[0])])
         return [
             _rows(stream, first, np.where(is_one, replay.ONE_CALL, stream.thresholds * self._on_threads))
@@ -66,14 +66,14 @@ class PackedFrames:
 
 
 def _is_one_call(stream: InstructionStream, on_threads: bool) -> np.ndarray:
-    """Which rows are executed by nothing but a call of their kernel."""
+    """Return which rows are executed by a call of their kernel alone."""
     frames, on_one = stream.frames, stream.thresholds * on_threads == 0
     found: np.ndarray = on_one & (frames[:, word.OUTER] == 0) & (frames[:, word.COUNT] >= 0)
     return found
 
 
 def _rows(stream: InstructionStream, frames: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """The rows of a stream whose frames lie at these addresses, with these words in place of the thresholds."""
+    """Return the rows of a stream whose frames lie at these addresses, with these fields in place of the thresholds."""
     begun = np.flatnonzero(stream.kernels != CONTINUED)
     rows = np.empty((len(begun), replay.STREAM_WORDS), np.int64)
     rows[:, 0] = stream.kernels[begun]

@@ -44,7 +44,7 @@ _NONE = np.zeros(0, np.int64)
 
 
 class Recording(Protocol):
-    """What programs are bound from: a header, and the columns that it leads to."""
+    """Recording that programs are bound from: a header, and the columns that it leads to."""
 
     owners: dict[int, Any]
     guard_lines: list[Any]  # for each guard the place in the program that it is of
@@ -54,11 +54,11 @@ class Recording(Protocol):
         """The header's words."""
 
     def column(self, name: str) -> np.ndarray:
-        """A copy of a column's used entries."""
+        """Return a copy of a column's used entries."""
 
 
 class Program(Uncopied):
-    """What a replay executes: made once for a recording and a spec. This one computes the outputs.
+    """Program of a recording for a spec, which replays execute. This one computes the outputs.
 
     A subclass adds streams and bindings of its own by overriding `_select`, `_add_bindings`, `_allocate`,
     `_set_addresses`, `_bind` and `_keep_blocks`, which are called once, in this order.
@@ -159,7 +159,7 @@ class Program(Uncopied):
         """Keep the blocks that are in use where no frame says so."""
 
     def row_bytes(self, binding: int) -> int:
-        """Of a Jacobian that is written row by row, bytes from one row to the next; 0 for other bindings."""
+        """Return the bytes from row to row of a Jacobian that is written row by row; 0 for other bindings."""
         return 0
 
     def workspace_words(self, base: int) -> dict[int, int]:
@@ -167,7 +167,7 @@ class Program(Uncopied):
         return {}
 
     def workspace_outputs(self) -> list[tuple[int, View]]:
-        """The outputs that lie in the workspace: offset and view of each."""
+        """Return offset and view of each output that lies in the workspace."""
         return []
 
     def constants(self) -> list[tuple[int, int]]:
@@ -179,7 +179,7 @@ class Program(Uncopied):
         return list(zip(primal[found].tolist(), (primal + bytes_)[found].tolist(), strict=True))
 
     def segments(self) -> list[InProgram]:
-        """The segments of its streams, in the order of execution."""
+        """Return the segments of its streams, in the order of execution."""
         sizes = [binding.size for binding in self.bindings]
         return [
             InProgram(placed, self.spec, len(self._inputs), self.given, sizes, of_tangents)
@@ -232,11 +232,11 @@ class Program(Uncopied):
         self._primal[written[fresh]] = self._blocks.new(columns.bytes[written[fresh]])
 
     def _saved_slots(self) -> np.ndarray:
-        """The slots whose primals are read after the forward stream."""
+        """Return the slots whose primals are read after the forward stream."""
         return _NONE
 
     def _make_header(self) -> None:
-        """A header of our own: the tape's, but for the columns that passes change and those of addresses and flags."""
+        """Make a header with the tape's fields, except for changed columns, addresses and flags."""
         flags = np.zeros(len(self._primal), np.int8)
         flags[: len(self._active)][self._active] = DIFFERENTIABLE
         columns = {"primal": self._primal, "cotangent": self._cotangent, "flags": flags}
@@ -284,17 +284,17 @@ class Program(Uncopied):
         return len(self.forward) + len(self.reverse)
 
     def _offset(self, address: int) -> int:
-        """Where in the workspace a made-up address is."""
+        """Return the offset in the workspace of a made-up address."""
         return int(self._blocks.places(np.array([address]))[0])
 
 
 def _as_binding(view: View) -> View:
-    """What an array must look like that a program works on in place of a view."""
+    """Return the spec of an array that a program uses in place of a view."""
     return View.in_c_order(view.shape, view.dtype)
 
 
 def _program_columns(recording: Recording, tape: TapeView) -> dict[str, np.ndarray]:
-    """The columns that passes and layouts change."""
+    """Return the columns that passes and layouts change."""
     columns, (number, _, _, _, offset, geometry, *_) = tape.columns, tape.columns.slots.lines.T
     found = {f"operand{j}": columns.operands[:, j].astype(np.int32) for j in range(3)}
     found["buffer"] = columns.buffer.astype(np.int32)

@@ -14,7 +14,7 @@ from tapegrad.program.streams.stream import binding_address
 
 
 class PullbackProgram(ReverseProgram):
-    """All outputs, and cotangents of inputs for given ones of the outputs.
+    """Program of all outputs, and of the cotangents of inputs for given ones of the outputs.
 
     The bindings are the inputs, the cotangents of outputs, which are written to, and those of the inputs. It is run
     by `transforms.primals`, in two calls.

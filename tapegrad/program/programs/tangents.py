@@ -83,11 +83,11 @@ class TangentProgram(Program):
         return saved_slots(self.tape, self._derived, self._operands)
 
     def _differentiated(self) -> list[int]:
-        """The buffers of the outputs that are differentiated."""
+        """Return the buffers of the outputs that are differentiated."""
         return self._outputs
 
     def _spread_seeds(self) -> dict[int, SeedRanges]:
-        """For each active buffer the seeds along which it has tangents."""
+        """Return the seeds along which each active buffer has tangents."""
         return dict.fromkeys(self._active_buffers(), seed_sparsity.ranges_of(0, 1))
 
     def _active_buffers(self) -> list[int]:
@@ -95,7 +95,7 @@ class TangentProgram(Program):
         return found
 
     def _operand_seeds(self, i: int, j: int, seeds: dict[int, SeedRanges]) -> SeedRanges:
-        """The seeds along which an operand has tangents, if its buffer has those in `seeds`."""
+        """Return the seeds along which an operand has tangents, if its buffer has those in `seeds`."""
         return seeds[int(self.tape.columns.read[i, j])]
 
     # --- planning ------------------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ class TangentProgram(Program):
                 edited.fill(address + offset, (last - first) * bytes_)
 
     def _segments(self, i: int) -> list[tuple[int, int, tuple[int, ...]]]:
-        """The segments of the seeds of instruction i's result."""
+        """Return the segments of the seeds of instruction i's result."""
         operands = {j: self._operand_seeds(i, j, self._seeds) for j in self._tangents.get(i, ())}
         return list(seed_sparsity.segments(self._seeds[int(self.tape.columns.written[i])], operands))
 

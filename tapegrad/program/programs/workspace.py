@@ -18,7 +18,7 @@ _ALIGNMENT = 64
 
 
 class Workspace(Uncopied):
-    """One of a program's workspaces.
+    """Workspace of a program.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Workspace(Uncopied):
             words[number] = value
 
     def _array(self, offset: int, view: View) -> np.ndarray:
-        """An array on the workspace's memory."""
+        """Return an array on the workspace's memory."""
         start = self.base - self._memory.ctypes.data + offset
         return np.ndarray(view.shape, view.dtype, self._memory.data, start)
 
@@ -109,7 +109,7 @@ def _memory(program: Program) -> tuple[np.ndarray, int]:
 def _bindings(
     program: Program, frames: np.ndarray, places: list[Places]
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The words of the bindings, and the arrays that they point to."""
+    """Return the fields of the bindings, and the arrays that they point to."""
     bindings = np.zeros((len(program.bindings), replay.BINDING_WORDS), np.int64)
     kept: list[np.ndarray] = []
     for k, (row, binding, (at, offsets)) in enumerate(zip(bindings, program.bindings, places, strict=True)):

@@ -1,4 +1,4 @@
-"""What a new workspace of a handle is a copy of: words that compiled code copies, relative to where they will lie.
+"""Images of workspaces of a handle: fields that compiled code copies, relative to their new address.
 
 Such a workspace is one block: the words of the program, its bindings, frames and streams, then the memory of the
 program, and behind it a room for each binding, for when no array is given.
@@ -19,7 +19,7 @@ _ADDRESSES = (replay.FORWARD, replay.REVERSE, replay.BINDINGS, replay.SEED)  # w
 
 
 class WorkspaceImage(NamedTuple):
-    """What workspaces of a program are made of.
+    """Template that workspaces of a program are copied from.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class _Words:
 
 
 def image_of(program: Program) -> WorkspaceImage:
-    """The image of a program whose instructions run on one thread."""
+    """Return the image of a program whose instructions run on one thread."""
     words = _Words()
     head = np.zeros(replay.PROGRAM_WORDS, np.int64)
     words.add(head)
@@ -112,7 +112,7 @@ def _add_bindings(words: _Words, program: Program, places: list[Places], frames:
 
 
 def _rooms(program: Program, begin: int) -> tuple[list[int], int]:
-    """Where the rooms for the bindings begin, and where the last one ends."""
+    """Return the offsets of the rooms for the bindings, and the end of the last one."""
     found, end = [], begin
     for binding in program.bindings:
         end = -(-end // _LINE) * _LINE

@@ -1,4 +1,4 @@
-"""How transforms call the functions they were given, and what those may return."""
+"""Calls of the functions given to transforms, and checks of their results."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -86,7 +86,7 @@ def check_numbers(name: str, values: Sequence[Any]) -> None:
 
 
 def one_array(name: str, value: Any) -> np.ndarray:
-    """The one result of a function as an array, whether it depends on the arguments or not.
+    """Return the one result of a function as an array, whether it depends on the arguments or not.
 
     Raises
     ------

@@ -52,7 +52,7 @@ def has_same_outcome(
 
 
 def _content(result: Any) -> bytes:
-    """All that tells one outcome from another: values, shapes and dtypes."""
+    """Return a key of the contents of a result: values, shapes and dtypes."""
     if isinstance(result, tuple | list):
         return repr([_content(each) for each in result]).encode()
     if isinstance(result, np.ndarray | np.generic):
@@ -101,7 +101,7 @@ _SHOWN_LINES = 30  # at the beginning and at the end of a long tape's repr
 
 
 def memory_of(array: np.ndarray) -> int:
-    """The id of the array that owns the memory which an array shows."""
+    """Return the id of the array that owns the memory of an array."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return id(array)
@@ -210,7 +210,7 @@ class RecordedTape(Recorder):
     def add_input(
         self, array: np.ndarray, dtype: np.dtype[Any] | None = None, weak: bool = False, wraps: bool = False
     ) -> Tensor:
-        """An argument of the function as a Tensor.
+        """Add an argument of the function; return its Tensor.
 
         Parameters
         ----------
@@ -250,26 +250,26 @@ class RecordedTape(Recorder):
             )
 
     def stand_in(self, array: np.ndarray) -> Tensor:
-        """A Tensor with these contents that is traced like an argument, and is none."""
+        """Return a Tensor with these contents that is traced like an argument, and is none."""
         flags = TRACED | (DIFFERENTIABLE if array.dtype.kind == "f" else 0)
         slot = self._enter_array(array, flags)
         bind_recording.hold(self.header, slot)
         return from_slot(self, slot)
 
     def enter_constant(self, array: np.ndarray) -> int:
-        """A slot for an array that nobody changes."""
+        """Return a slot for an array that is never written to."""
         slot = self._enter_array(array, 0)
         bind_recording.hold(self.header, slot)
         return slot
 
     def is_weak(self, value: Any) -> bool:
-        """Whether a value stands for a Python number."""
+        """Return whether a value stands for a Python number."""
         return (
             bool(self.weak) and isinstance(value, Tensor) and value._tape is self and value._slot in self.weak
         )
 
     def widened(self, array: np.ndarray) -> np.ndarray:
-        """The part of an int64 array of the engine's that holds what a view of an argument of narrow integers shows."""
+        """Return the part of the engine's int64 array that holds a view of an argument of narrow integers."""
         for narrow, wide in self._narrow:
             if np.may_share_memory(narrow, array):
                 item = narrow.itemsize
@@ -279,7 +279,7 @@ class RecordedTape(Recorder):
         return array
 
     def wraps(self, tensor: Tensor) -> bool:
-        """Whether the engine has a Tensor's integers modulo 2**64 only."""
+        """Return whether the engine has a Tensor's integers modulo 2**64 only."""
         return bool(self._wrapping) and tensor._describe()[D_BUFFER] in self._wrapping
 
     def adopt(self, tensor: Tensor) -> None:
@@ -293,11 +293,11 @@ class RecordedTape(Recorder):
         tensor._tape, tensor._slot = self, slot
 
     def has_made(self, tensor: Tensor) -> bool:
-        """Whether a Tensor was made while recording: a write to it is repeated by each replay."""
+        """Return whether a Tensor was made while recording: a write to it is repeated by each replay."""
         return tensor._tape is self or id(tensor) in self._other
 
     def capture(self, tensor: Tensor) -> int:
-        """The slot of a Tensor from outside: a constant that is read where it lies at each replay."""
+        """Return the slot of a Tensor from outside: a constant that is read where it lies at each replay."""
         self.closes_over_leaf |= thread.mode.differentiate and not tensor.constant
         self._note_operand(tensor.data_or_traced())
         known = self._captured.get(id(tensor))
@@ -332,7 +332,7 @@ class RecordedTape(Recorder):
 
     @contextmanager
     def postponing_guards(self) -> Iterator[list[Guard]]:
-        """A context in which guards are not recorded but put in a list, for the caller to record."""
+        """Postpone guards in a context: they are not recorded but put in a list, for the caller to record."""
         before, self._postponed = self._postponed, []
         try:
             yield self._postponed
@@ -396,6 +396,6 @@ class RecordedTape(Recorder):
 
 
 def _here() -> SourceLine:
-    """The line of the user's program that is executed now."""
+    """Return the line of the user's program that is executed now."""
     frame = program_frame()
     return _NOWHERE if frame is None else SourceLine(frame.f_code.co_filename, frame.f_lineno)

@@ -18,7 +18,7 @@ _INTEGERS = np.dtype(np.int64)
 
 @dataclass(frozen=True)
 class ArgSpec:
-    """What an array argument was given as, where the engine's array does not say it.
+    """Spec of an array argument as given, where the engine's array does not say it.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ def flatten_args(args: tuple[Any, ...], kwargs: dict[str, Any], static: Static =
 def _flattened(
     args: tuple[Any, ...], kwargs: dict[str, Any], static: Static
 ) -> tuple[list[Any], list[int], set[int], Any]:
-    """The leaves, where each positional argument begins, which leaves are static, and the structure."""
+    """Return the leaves, the start of each positional argument, which leaves are static, and the structure."""
     leaves: list[Any] = []
     starts: list[int] = []
     fixed: set[int] = set()
@@ -131,7 +131,7 @@ def _flattened(
 
 
 def _aside_key(aside: Any) -> Any:
-    """What a function can tell of a container beside its parts: the order of its keys, and its attributes."""
+    """Return the properties of a container beside its parts: the order of its keys, and its attributes."""
     kind, given = aside
     keys = tuple((type(key), key) for key in given.order)
     attributes = given.attributes if isinstance(given.attributes, dict) else None
@@ -139,7 +139,7 @@ def _aside_key(aside: Any) -> Any:
 
 
 def _look(leaf: Any, array: np.ndarray) -> ArgSpec:
-    """What an array of the engine's was given as."""
+    """Return the spec of the argument that an array of the engine's was made of."""
     if not isinstance(leaf, np.ndarray | np.generic):
         return ArgSpec(array.dtype, weak=True)
     wraps = leaf.dtype.kind == "u" and leaf.dtype.itemsize == 8 and bool((array < 0).any())
@@ -151,12 +151,12 @@ def _is_integer(part: Any) -> bool:
 
 
 def numpy_scalar(array: np.ndarray) -> Any:
-    """A result as it is returned: an array, or a NumPy scalar where there are no dimensions."""
+    """Return a result for the caller: an array, or a NumPy scalar if it is 0-d."""
     return array[()] if array.ndim == 0 else array
 
 
 def has_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether some leaf of the arguments is a Tensor."""
+    """Return whether some leaf of the arguments is a Tensor."""
     if not kwargs and all(type(arg) is np.ndarray for arg in args):
         return False
     leaves, _ = flatten((args, kwargs))
@@ -164,7 +164,7 @@ def has_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def _as_array(leaf: Any) -> np.ndarray | None:
-    """A leaf that is traced, as an array the engine can read where it lies; `None` for one that is fixed."""
+    """Return a traced leaf as an array that the engine can read in place; `None` for a static one."""
     if not isinstance(leaf, float | np.ndarray | np.generic) or isinstance(leaf, str | bytes):
         return None
     refuse_subclass(leaf, "argument of a recorded function")

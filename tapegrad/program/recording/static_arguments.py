@@ -13,7 +13,7 @@ Names = str | Iterable[str]
 
 @dataclass(frozen=True)
 class Static:
-    """Which arguments of a function are fixed as a whole.
+    """Static arguments of a function.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Static:
     names: frozenset[str] = frozenset()
 
     def shifted(self, by: int) -> "Static":
-        """For a function that takes so many arguments before those."""
+        """Return the static arguments of a function that takes `by` arguments before these."""
         return Static(frozenset(number + by for number in self.numbers), self.names) if by else self
 
 
@@ -33,7 +33,7 @@ NOTHING = Static()
 
 
 def static_arguments(function: Callable[..., Any], argnums: Numbers | None, argnames: Names | None) -> Static:
-    """The arguments that `static_argnums` and `static_argnames` of `jit` mean: each counts for the other.
+    """Return the arguments that `static_argnums` and `static_argnames` of `jit` mean: each counts for the other.
 
     Raises
     ------

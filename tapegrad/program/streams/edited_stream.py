@@ -66,7 +66,7 @@ class EditedStream:
         return self._zeros[bytes_]
 
     def made(self) -> InstructionStream:
-        """The stream."""
+        """Return the stream."""
         blank = InstructionStream(np.zeros((1, word.WORDS), np.int64))
         stream = joined([self.bound, blank]).taking(self._taken)
         if self._words:

@@ -56,11 +56,11 @@ class WorkspaceBlocks:
         return int(self._addresses[-1] + rounded(self.bytes[-1])) + _ALIGNMENT
 
     def number(self, addresses: np.ndarray) -> np.ndarray:
-        """The block that each made-up address of the workspace lies in."""
+        """Return the block that each made-up address of the workspace lies in."""
         return np.maximum(np.searchsorted(self._addresses, addresses, "right") - 1, 0)
 
     def spans(self) -> list[tuple[int, int]]:
-        """The made-up addresses of each block: the first, and the one behind the last."""
+        """Return the range of made-up addresses of each block."""
         stops = self._addresses + np.maximum(self.bytes, 1)
         return list(zip(self._addresses.tolist(), stops.tolist(), strict=True))
 
@@ -97,7 +97,7 @@ class WorkspaceBlocks:
         self.stop[(self.start < row) & (self.stop >= row)] = last
 
     def places(self, addresses: np.ndarray) -> np.ndarray:
-        """The offsets in the workspace of what lies at made-up addresses."""
+        """Return the offsets in the workspace of made-up addresses."""
         blocks = self.number(addresses)
         found: np.ndarray = self.offset[blocks] + (addresses - self._addresses[blocks])
         return found

@@ -1,4 +1,4 @@
-"""What a program is made for."""
+"""Specs of programs."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ NOW = "now"
 
 @dataclass(frozen=True)
 class ProgramSpec:
-    """What a program computes of a recording.
+    """Spec of the quantities that a program computes of a recording.
 
     Attributes
     ----------

@@ -34,12 +34,12 @@ _COLUMNS = ("frames", "number", "op", "variant", "direction", "elements", "kerne
 
 
 def binding_address(number: int) -> int:
-    """The made-up address of a binding."""
+    """Return the made-up address of a binding."""
     return (2 + number) << RANGE_SHIFT
 
 
 def pointed_words(address: int, count: int) -> list[int]:
-    """The words that a frame points to, at an address that is not made up."""
+    """Return the fields that a frame points to, at an address that is not made up."""
     return list((ctypes.c_int64 * count).from_address(address))
 
 
@@ -85,7 +85,7 @@ class InstructionStream:
         return len(self.frames)
 
     def taking(self, rows: Sequence[int] | np.ndarray) -> "InstructionStream":
-        """The stream of these of the rows, in this order; any of them any number of times."""
+        """Return the stream of some rows, in this order; each of them any number of times."""
         at = np.asarray(rows, np.int64)
         taken = InstructionStream(self.frames[at], self.kept)
         for name in _COLUMNS:
@@ -95,7 +95,7 @@ class InstructionStream:
     def inserting(
         self, other: "InstructionStream", before: Sequence[int] | np.ndarray
     ) -> "InstructionStream":
-        """The stream with the rows of another one in between, each before the row of that number."""
+        """Insert the rows of another stream, each before the row of that number."""
         if len(other) == 0:
             return self
         order = np.insert(np.arange(len(self)), before, len(self) + np.arange(len(other)))
@@ -115,7 +115,7 @@ class InstructionStream:
         kernel_table.expect(_keys(self._names()[self.kernels == 0]).values())
 
     def _names(self) -> np.ndarray:
-        """What tells each row's kernel from others, as one number."""
+        """Return a number for each row that tells its kernel from others."""
         found: np.ndarray = (self.op * DTYPE_COUNT + self.variant) * _DIRECTIONS + self.direction
         return found
 
@@ -130,7 +130,7 @@ def _keys(names: np.ndarray) -> dict[int, tuple[int, int, int]]:
 
 
 def joined(streams: Sequence[InstructionStream]) -> InstructionStream:
-    """The rows of several streams, one behind another."""
+    """Concatenate the rows of several streams."""
     kept = [memory for stream in streams for memory in stream.kept]
     found = InstructionStream(np.concatenate([stream.frames for stream in streams]), kept)
     for name in _COLUMNS:
@@ -139,7 +139,7 @@ def joined(streams: Sequence[InstructionStream]) -> InstructionStream:
 
 
 def empty_stream() -> InstructionStream:
-    """A stream of no rows."""
+    """Return a stream without rows."""
     return InstructionStream(np.zeros((0, word.WORDS), np.int64))
 
 
@@ -175,32 +175,32 @@ def bound(header: int, op: np.ndarray, rows: np.ndarray) -> InstructionStream:
 
 
 def parallel_thresholds(op: np.ndarray, elements: np.ndarray) -> np.ndarray:
-    """The number of elements from which instructions run on several threads, 0 for those that stay below."""
+    """Return the elements from which each instruction runs on several threads, 0 for those that stay below."""
     thresholds = kernel_table.op_column(op, OP_THRESHOLD)
     found: np.ndarray = np.where(elements >= np.abs(thresholds), thresholds, 0)
     return found
 
 
 def sums(stream: InstructionStream) -> np.ndarray:
-    """Which rows are sums that a frame may only add to its result."""
+    """Return which rows are sums whose frame may only add to the result."""
     kinds = kernel_table.op_column(stream.op, OP_KIND)
     found: np.ndarray = (kinds == BROADCAST_SUM) & (stream.op != NONE) & (stream.direction == RUN_FORWARD)
     return found
 
 
 def is_opaque(stream: InstructionStream) -> np.ndarray:
-    """Which rows are of ops whose kernels go through their operands in a way of their own."""
+    """Return which rows are of ops whose kernels iterate over their operands themselves."""
     found: np.ndarray = (kernel_table.op_column(stream.op, OP_KIND) == OPAQUE) & (stream.op != NONE)
     return found
 
 
 def is_elementwise(stream: InstructionStream) -> np.ndarray:
-    """Which rows are of elementwise ops."""
+    """Return which rows are of elementwise ops."""
     found: np.ndarray = (kernel_table.op_column(stream.op, OP_KIND) == ELEMENTWISE) & (stream.op != NONE)
     return found
 
 
 def is_one_line(stream: InstructionStream) -> np.ndarray:
-    """Which rows go through one line that is not empty: a sum of it can be written."""
+    """Return which rows go through one line that is not empty: a sum of it can be written."""
     found: np.ndarray = (stream.frames[:, word.OUTER] == 0) & (stream.frames[:, word.COUNT] > 0)
     return found

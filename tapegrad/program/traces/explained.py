@@ -1,4 +1,4 @@
-"""Which recordings a function has, which guards these have, and why each of them was made."""
+"""Explanations of a function's recordings: their guards, and why each of them was made."""
 
 import reprlib
 from collections import Counter, deque
@@ -80,7 +80,7 @@ class Recordings(Listing[ExplainedRecording]):
 
 
 class RecordingLog:
-    """Why the recordings of a function were made.
+    """Log of the reasons for the recordings of a function.
 
     Attributes
     ----------

@@ -50,7 +50,7 @@ class Listing(tuple[T, ...], Generic[T]):
 
 
 def quantity(nanoseconds: float) -> str:
-    """A time as a reader takes it in."""
+    """Format a time with a suitable unit."""
     if nanoseconds < 1e3:
         return f"{nanoseconds:.0f} ns"
     return f"{nanoseconds / 1e3:.3g} us" if nanoseconds < 1e6 else f"{nanoseconds / 1e6:.3g} ms"

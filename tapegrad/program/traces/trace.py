@@ -107,7 +107,7 @@ class Trace(Uncopied):
         self.outcomes = tuple(self.recording.outcomes)
 
     def _take_result(self, value: Any) -> Any:
-        """A result as the number of an output, or as what does not depend on the arguments."""
+        """Return a result as the number of an output, or as a constant."""
         if not is_tensor(value) or value._tape is not self.recording:
             return ConstantOutput(value)
         slot = value._slot_on(self.recording)
@@ -125,7 +125,7 @@ class Trace(Uncopied):
         return len(self.output_slots) - 1
 
     def _has_own_buffer(self, value: Any) -> bool:
-        """Whether a result is the whole of a buffer that an instruction writes and no other result shows."""
+        """Return whether a result is the whole of a buffer that an instruction writes and no other result shows."""
         description = value._describe()
         buffer = description[D_BUFFER]
         taken = {self._buffer(slot) for slot in self.output_slots}
@@ -165,7 +165,7 @@ class Trace(Uncopied):
 
     @property
     def single(self) -> bool:
-        """Whether the function returned one value that is computed, in no structure."""
+        """True if the function returned one computed value, in no structure."""
         return self._definition is None and bool(self.output_slots)
 
     @property
@@ -175,18 +175,18 @@ class Trace(Uncopied):
 
     @property
     def is_tuple(self) -> bool:
-        """Whether the function returned a tuple, each part of which is computed, in no structure."""
+        """True if the function returned a tuple, each part of which is computed, in no structure."""
         definition = self._definition
         flat = definition is not None and definition[0] is tuple and not any(definition[1])
         return flat and len(self.output_slots) == len(self._results) > 0
 
     @property
     def computed(self) -> list[int]:
-        """Which of the leaves of the function's result are the outputs, in order."""
+        """Mask of the leaves of the function's result that are outputs."""
         return [k for k, result in enumerate(self._results) if isinstance(result, int)]
 
     def tangents(self, inputs: list[np.ndarray], tangents: list[np.ndarray]) -> Any:
-        """What the function returns, with these tangents in place of its outputs, and zeros for what is fixed."""
+        """Return the function's result with these tangents in place of its outputs, and zeros for constants."""
         values = [
             numpy_scalar(tangents[r]) if isinstance(r, int) else r.tangent(inputs) for r in self._results
         ]
@@ -197,7 +197,7 @@ class Trace(Uncopied):
         return SlotDescription(self.recording.header, self.recording.inputs[k]).shape
 
     def result(self, inputs: list[np.ndarray], outputs: list[np.ndarray]) -> Any:
-        """What the function returns for these inputs, with these arrays for its outputs."""
+        """Return the function's result for these inputs, with these arrays for its outputs."""
         values = [numpy_scalar(outputs[r]) if isinstance(r, int) else r.value(inputs) for r in self._results]
         return unflatten(self._definition, values)
 
@@ -213,11 +213,11 @@ class Trace(Uncopied):
 
     @property
     def fusion(self) -> str:
-        """When rows of its programs are brought together in segments."""
+        """Fusion policy of its programs."""
         return self._fusion
 
     def program(self, spec: ProgramSpec) -> Program:
-        """The program for a spec."""
+        """Return the program for a spec."""
         known = self._programs.get(spec)
         if known is None:
             if self._tape is not None:  # otherwise it is checked when it is read
@@ -241,7 +241,7 @@ class Trace(Uncopied):
         self.workspaces(spec)[:] = [workspace]
 
     def take_workspace(self, spec: ProgramSpec) -> Workspace:
-        """A workspace that is not in use, or a new one. It is put back by appending it to `workspaces`."""
+        """Take an idle workspace, or a new one. It is put back by appending it to `workspaces`."""
         program, free = self.program(spec), self.workspaces(spec)
         try:
             while (workspace := free.pop()).program is not program:
@@ -256,13 +256,13 @@ class Trace(Uncopied):
         return workspace
 
     def is_due(self, spec: ProgramSpec, workspace: Workspace) -> None:
-        """So many replays are over as the workspace was told: see whether the program should be fused."""
+        """Consult the fusion policy after the replays that the workspace was told."""
         waiting = self._waiting.get(spec)
         if waiting is not None:
             workspace.left = waiting.ask()
 
     def workspaces(self, spec: ProgramSpec) -> list[Workspace]:
-        """The workspaces of a program that are not in use. Taking from the list and putting back is atomic."""
+        """Return the idle workspaces of a program. Taking from the list and putting back is atomic."""
         return self._free.setdefault(spec, [])
 
 
@@ -311,7 +311,7 @@ class PassthroughOutput:
 
 
 def zeros_like(value: Any) -> Any:
-    """The tangent of a result that does not depend on the arguments; `None` stays what it is, and so do strings."""
+    """Return the zero tangent of a result that does not depend on the arguments; `None` and strings stay."""
     if not isinstance(value, np.ndarray | np.generic | int | float):
         return value
     array = np.asarray(value)

@@ -14,7 +14,7 @@ from tapegrad.program.traces.trace import Trace
 
 MEMORY = 256 << 20  # bytes for the recordings of a function and of its transforms
 MAX_TRACES = 256  # recordings of one signature: beyond this, the one used longest ago goes
-MANY_INTEGERS = 16  # recordings that differ in nothing but an integer, before that is told
+MAX_INTEGER_RECORDINGS = 16  # recordings that differ in nothing but an integer, before that is told
 
 
 class Signature:
@@ -37,7 +37,7 @@ class Signature:
 
 
 class TraceCache:
-    """All recordings of a function and of its transforms.
+    """Cache of all recordings of a function and of its transforms.
 
     Parameters
     ----------
@@ -75,14 +75,14 @@ class TraceCache:
         return list(self._order.values())
 
     def signature(self, owner: Any, key: Any) -> Signature:
-        """The recordings for a signature of a function."""
+        """Return the recordings for a signature of a function."""
         found = self._signatures.get((owner, key))
         if found is None:
             found = self._signatures.setdefault((owner, key), Signature((owner, key)))
         return found
 
     def used(self, trace: Trace, signature: Signature) -> None:
-        """A recording was replayed: it is the last to go."""
+        """Note that a recording was replayed: it is the last to go."""
         if trace in self._order:
             try:
                 self._order.move_to_end(trace)
@@ -159,7 +159,7 @@ class TraceCache:
         if pattern is None:
             return
         count = self._patterns[owner, pattern] = self._patterns.get((owner, pattern), 0) + 1
-        if count >= MANY_INTEGERS:
+        if count >= MAX_INTEGER_RECORDINGS:
             self.tell_once(
                 "integers",
                 f"{name} was recorded {count} times for arguments that differ in nothing but an integer. Name it in"

@@ -1,4 +1,4 @@
-"""What a recorded function is watched for, by name, with the time that each comparison takes."""
+"""Listing of a function's captured state by name, with the time that each comparison takes."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -35,7 +35,7 @@ class WatchedItem(NamedTuple):
 
 
 class Watched(Listing[WatchedItem]):
-    """What a function is watched for, the dearest first.
+    """Captured state of a function, the most expensive reference first.
 
     Attributes
     ----------

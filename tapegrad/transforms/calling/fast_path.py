@@ -75,7 +75,7 @@ def _path(
 
 
 def array_way(program: Any, workspaces: list[Any], *, valued: bool, together: bool) -> ArraySpecialization:
-    """What a fast path knows of a program whose results are all that its bindings are."""
+    """Return the specialization for a fast path of a program whose results are its bindings."""
     results = [(binding.shape, binding.dtype) for binding in program.bindings[program.given :]]
     make_ready(getattr(replay, program.entry))  # which puts another function in its place
     return ArraySpecialization(

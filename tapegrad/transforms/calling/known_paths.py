@@ -7,11 +7,11 @@ from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.words.frames import hide_frames
 from tapegrad.transforms.calling.fast_path import Path
 
-_MOST = 4  # that are tried beside the one that is called first
+_MAX_OTHER_PATHS = 4  # that are tried beside the one that is called first
 
 
 class AlternatingCalls:
-    """What is called by a fast path, and knows others.
+    """Callable with one fast path that knows others.
 
     The path of the last call is called first. Those before it are known as long as their recordings are kept.
     """
@@ -25,7 +25,7 @@ class AlternatingCalls:
         before, self._fast = self._fast, path
         if before is not None and before is not path:
             others = (other for other in self._others if other() not in (before, path, None))
-            self._others = (ref(before), *others)[:_MOST]
+            self._others = (ref(before), *others)[:_MAX_OTHER_PATHS]
 
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Serve a call that the first path does not serve."""

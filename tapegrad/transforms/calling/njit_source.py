@@ -35,7 +35,7 @@ _known: "weakref.WeakKeyDictionary[Any, Callable[..., Any]]" = weakref.WeakKeyDi
 
 
 def python_of(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The Python function that an ``@njit`` function was made of, and any other function as it is."""
+    """Return the Python function of an ``@njit`` function, and any other function unchanged."""
     if not isinstance(function, Dispatcher):
         return function
     found = _known.get(function)
@@ -51,7 +51,7 @@ def _made_of(function: Any) -> Callable[..., Any]:
 
 
 class _Source:
-    """One function and those that it calls, in the making.
+    """Builder of a function and its callees.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class _Source:
         self._filled: set[tuple[int, frozenset[str]]] = set()  # modules, with the names that they have got
 
     def function(self, function: Any) -> Callable[..., Any]:
-        """The function with other globals and cells."""
+        """Return the function with other globals and cells."""
         if id(function) in self._made:
             found: Callable[..., Any] = self._made[id(function)][1]
             return found
@@ -97,7 +97,7 @@ class _Source:
         return made
 
     def _replaced(self, value: Any, names: frozenset[str]) -> Any:
-        """What stands for something that a function sees, which mentions these names."""
+        """Return the stand-in for a value that a function reaches, and that has these names."""
         if isinstance(value, Dispatcher):
             return self.function(value.py_func)
         if isinstance(value, types.ModuleType):
@@ -115,7 +115,7 @@ class _Source:
         return value
 
     def _module(self, module: types.ModuleType, names: frozenset[str]) -> types.ModuleType:
-        """The stand-in for a module, one for all functions, with what each of them mentions."""
+        """Return the stand-in for a module, one for all functions, with the names that each of them mentions."""
         made: types.ModuleType = self._made.setdefault(
             id(module), (module, types.ModuleType(module.__name__))
         )[1]
@@ -136,7 +136,7 @@ class _Source:
 
 
 def _names(code: types.CodeType) -> Iterable[str]:
-    """All names that a function mentions, and the functions in it."""
+    """Return all names that a function mentions, and the functions in it."""
     yield from code.co_names
     for constant in code.co_consts:
         if inspect.iscode(constant):
@@ -154,7 +154,7 @@ def _of_numpy(name: str) -> Any:
 
 @functools.cache
 def _of_math(name: str) -> Callable[..., Any]:
-    """A function of `math`, which takes Tensors as well, if we have such a one."""
+    """Return our function in place of one of `math`, if there is one that takes Tensors."""
     plain = getattr(math, name)
     here = _RENAMED.get(name, name)
     ours = FUNCTIONS.get(here) or SPECIAL.get(here)

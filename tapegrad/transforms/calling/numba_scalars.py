@@ -23,7 +23,7 @@ _ITEM, _UPDATE, _PARTS = "_tapegrad_item", "_tapegrad_update", "_tapegrad_parts"
 
 
 def writes(code: types.CodeType) -> bool:
-    """Whether a function may write to something in place."""
+    """Return whether a function may write in place."""
     if _WRITERS & set(code.co_names):
         return True
     return any(
@@ -33,7 +33,7 @@ def writes(code: types.CodeType) -> bool:
 
 
 def rewritten(function: Any) -> types.CodeType:
-    """The code of a function in which numbers are as Numba has them. It calls those of `HELPERS`.
+    """Rewrite the code of a function so that its numbers are those of Numba. It calls those of `HELPERS`.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def rewritten(function: Any) -> types.CodeType:
 
 
 def _inside_of(names: tuple[str, ...], function: ast.stmt) -> ast.Module:
-    """The function inside of one that binds the names of its closure."""
+    """Return the function inside of one that binds the names of its closure."""
     if not names:
         return ast.Module([function], [])
     outer: Any = ast.parse("def _tapegrad_outer():\n    pass")
@@ -65,7 +65,7 @@ def _inside_of(names: tuple[str, ...], function: ast.stmt) -> ast.Module:
 
 
 def _code_named(name: str, code: types.CodeType) -> types.CodeType:
-    """The code of a function that is defined in there."""
+    """Return the code of a function that is defined inside a code object."""
     inner = [constant for constant in code.co_consts if inspect.iscode(constant)]
     for each in inner:
         if each.co_name == name:
@@ -116,12 +116,12 @@ def _call(name: str, *arguments: ast.expr) -> ast.expr:
 
 
 def _item(value: Any) -> Any:
-    """An element as a number of its own."""
+    """Return an element as a number of its own."""
     return contiguous(value) if is_tensor(value) and value.ndim == 0 else value
 
 
 def _parts(value: Any) -> Any:
-    """What a loop goes through: each part as it is when its turn comes."""
+    """Yield the items of an iteration, each as it is when its turn comes."""
     return (_item(part) for part in value) if is_tensor(value) else value
 
 
@@ -137,7 +137,7 @@ _OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]
 
 
 def _update(name: str, value: Any, other: Any) -> Any:
-    """An in-place operator, which binds a new number and writes to an array."""
+    """Apply an in-place operator, which binds a new number and writes to an array."""
     plain, in_place = _OPERATORS[name]
     return plain(value, other) if is_tensor(value) and value.ndim == 0 else in_place(value, other)
 

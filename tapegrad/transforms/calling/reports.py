@@ -14,7 +14,7 @@ Result = TypeVar("Result", covariant=True)
 
 
 class Reports:
-    """What a function that is replayed, and every transform of one, says of itself."""
+    """Reports of a replayed function and of its transforms about themselves."""
 
     def _recorder(self) -> Any:
         """Return the function that is recorded, with its `derived` ones; `None` if there is none."""
@@ -95,7 +95,7 @@ class Reporting(Protocol):
 
 
 class ReportingFunction(Reporting, Protocol[Result]):
-    """What transforms return, for type checkers."""
+    """Callable that transforms return, for type checkers."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Result: ...
 

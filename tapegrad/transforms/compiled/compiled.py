@@ -166,7 +166,7 @@ class Compiled(UnlessNested):
         return f"{failed}, last at {where}" if where else failed
 
     def _packed(self) -> bytes:
-        """The bytes of its file, which can be loaded."""
+        """Return the bytes of its file, which can be loaded."""
         if self._content:
             return self._content
         for way in self._recordings.ways:
@@ -227,7 +227,7 @@ class Compiled(UnlessNested):
 
 @functools.lru_cache(maxsize=16)
 def _loaded(content: bytes) -> Compiled:
-    """The compiled function of a file's bytes; the same for the same bytes."""
+    """Return the compiled function of a file's bytes; the same object for the same bytes."""
     return Compiled._of(content)
 
 
@@ -293,7 +293,7 @@ def load(
 
 
 def _content_of(file: Any) -> bytes | None:
-    """The bytes of a file that holds a compiled function, `None` of all others."""
+    """Return the bytes of a file that holds a compiled function, `None` for all others."""
     if isinstance(file, str | os.PathLike):
         with open(file, "rb") as stream:
             return _content_of(stream)
@@ -319,7 +319,7 @@ def _checked(content: bytes, path: Any) -> Compiled:
 
 
 def _fused(function: Callable[..., Any], fuse: bool | None) -> bool:
-    """Whether the programs are fused: as is said here, by ``jit(f, fuse=)`` or the environment; they are otherwise."""
+    """Return whether programs are fused: by the argument, by ``jit(f, fuse=)`` or the environment, else True."""
     while fuse is None and isinstance(function, Transform):
         function = function.function
     if fuse is None and isinstance(function, Jit):
@@ -328,7 +328,7 @@ def _fused(function: Callable[..., Any], fuse: bool | None) -> bool:
 
 
 def _rebuilt(function: Any, recordings: PinnedRecordings) -> Any:
-    """The function, or the derivative of one, whose calls go by a book."""
+    """Return the function, or the derivative of one, with its calls restricted to these recordings."""
     if isinstance(function, DerivativeTransform | Grad | Hessian):
         return type(function)(frozen(function.function, recordings), *function.settings)
     return frozen(function, recordings)
@@ -351,7 +351,7 @@ def _check_count(function: Any, args: tuple[Any, ...]) -> None:
 
 
 def _handle(transform: Any, ways: Sequence[tuple[PinnedRecording, list[Any]]]) -> Handle:
-    """The handle of recorded ways, which must take and give arrays that look the same."""
+    """Return the handle of specializations, whose arguments and results must have the same specs."""
     first, leaves = ways[0]
     arrays = [*first.arguments.arrays, *first.given]
     looks = [[(leaf.shape, leaf.dtype) for leaf in each] for _, each in ways]
@@ -386,7 +386,7 @@ def compile_columns(function: Callable[..., Any], *args: Any, argnums: Any = 0) 
 
 
 def _places(order: list[int]) -> list[int]:
-    """For each argument the binding that it is."""
+    """Return the binding of each argument."""
     return sorted(range(len(order)), key=order.__getitem__)
 
 

@@ -1,4 +1,4 @@
-"""Where the results of a compiled function lie after its program has run: leaf by leaf, as Python returns them."""
+"""Sources of the results of a compiled function after its program has run, leaf by leaf."""
 
 from itertools import accumulate
 from typing import Any
@@ -22,7 +22,7 @@ Sources = list[Source | None]  # None: as it was in the example
 
 
 def leaves_of(result: Any) -> list[np.ndarray]:
-    """The numbers in what a function returned, as arrays of dtypes that the engine has; other things are left out."""
+    """Return the numbers in a function's result as arrays of dtypes that the engine has; other leaves are left out."""
     return [_in_engine_dtype(np.asarray(leaf)) for leaf in flatten(result)[0] if _is_number(leaf)]
 
 
@@ -37,7 +37,7 @@ def _in_engine_dtype(array: np.ndarray) -> np.ndarray:
 
 
 def specialization_of(transform: Any, recorded: PinnedRecording, leaves: list[np.ndarray]) -> Specialization:
-    """A way with the sources of all leaves of its result."""
+    """Return a specialization with the sources of all leaves of its result."""
     program = recorded.trace.program(recorded.spec)
     computed = _computed(transform, recorded, program, leaves)
     sources = [
@@ -48,7 +48,7 @@ def specialization_of(transform: Any, recorded: PinnedRecording, leaves: list[np
 
 
 def _order(recorded: PinnedRecording) -> list[int]:
-    """The arguments of a call in the order of the program's bindings: a direction stands behind all others."""
+    """Return the arguments of a call in the order of the program's bindings: a direction stands behind all others."""
     count = len(recorded.arguments.arrays) + len(recorded.given)
     if not isinstance(recorded.function, AlongDirection):
         return list(range(count))
@@ -59,7 +59,7 @@ def _order(recorded: PinnedRecording) -> list[int]:
 def _computed(
     transform: Any, recorded: PinnedRecording, program: Program, leaves: list[np.ndarray]
 ) -> Sources:
-    """The sources of all leaves of what a transform returns."""
+    """Return the sources of all leaves of a transform's result."""
     outputs, derivatives = _outputs(recorded, program), _derivatives(recorded, program)
     if isinstance(transform, Jit) or recorded.spec.kind == JVP:
         return outputs
@@ -73,7 +73,7 @@ def _computed(
 
 
 def _outputs(recorded: PinnedRecording, program: Program) -> Sources:
-    """The sources of the leaves of what the recorded function returned, or of their tangents."""
+    """Return the sources of the leaves of the recorded function's result, or of their tangents."""
     kind = recorded.spec.kind
     is_whole = kind in (FORWARD, JVP)  # all outputs are results, and the last bindings
     first = len(program.bindings) - len(program.outputs) if is_whole else program.given - (kind != JACFWD)
@@ -90,14 +90,14 @@ def _outputs(recorded: PinnedRecording, program: Program) -> Sources:
 
 
 def _lasting(result: ConstantOutput) -> Source | None:
-    """The array that the function returns each time, where it lies."""
+    """Return the source of an array that the function returns each time."""
     array = result.fixed.data_or_traced() if is_tensor(result.fixed) else result.fixed
     plain = isinstance(array, np.ndarray) and array.flags.c_contiguous and array.dtype in DTYPE_CODES
     return Source(array=array) if plain else None
 
 
 def _derivatives(recorded: PinnedRecording, program: Program) -> Sources:
-    """The sources of gradients or Jacobians; none if there is nothing to differentiate."""
+    """Return the sources of gradients or Jacobians; none if there is nothing to differentiate."""
     if recorded.spec.kind in (FORWARD, JVP):
         return []
     first = len(program.bindings) - len(recorded.spec.wrt)
@@ -105,7 +105,7 @@ def _derivatives(recorded: PinnedRecording, program: Program) -> Sources:
 
 
 def _taken_apart(recorded: PinnedRecording, program: Program) -> Sources:
-    """The parts of a Hessian by several leaves: for each leaf its rows of the derivatives by each."""
+    """Split a Hessian by several leaves: for each leaf its rows of the derivatives by each."""
     wrt = recorded.spec.wrt
     first = len(program.bindings) - len(wrt)
     sizes = [program.bindings[k].size for k in wrt]

@@ -59,7 +59,7 @@ class EntryPoints:
 def _array_way(
     way: Specialization, workspaces: list[Workspace], views: list[View], result: Any
 ) -> ArraySpecialization | None:
-    """A way, if it returns one result or a tuple of them, and behind the value in ``(value, gradient)``."""
+    """Return the entry of a specialization, or `None` if its results are not arrays in one of the three forms."""
     valued = any(source.is_value for source in way.sources[:1])
     is_pair = type(result) is tuple and len(result) == 2
     if valued and (not is_pair or views[0].shape):  # a value that is an array is the workspace's own

@@ -21,7 +21,7 @@ _NO_STATE = CapturedState(())
 
 
 class PinnedRecording(NamedTuple):
-    """One way: what was recorded, and for what.
+    """Recording pinned to its signature.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ def no_way(name: str, failed: Sequence[str] = ()) -> str:
 
 
 def _described(arguments: Arguments, given: Sequence[np.ndarray]) -> tuple[Any, list[tuple[Any, Any]]]:
-    """What arguments are apart from the contents of arrays, and the shapes and dtypes of these."""
+    """Describe arguments without the contents of arrays, with their shapes and dtypes."""
     rest = [part for part in arguments.key if not _is_array(part)]
     arrays = [
         (look.dtype, array.shape) for look, array in zip(arguments.looks, arguments.arrays, strict=True)

@@ -16,7 +16,7 @@ from tapegrad.transforms.jit import error_of
 
 
 class Stored:
-    """What calls the programs of a file.
+    """Callable of the programs of a file.
 
     Parameters
     ----------
@@ -59,14 +59,14 @@ class Stored:
 
 
 class _Run(NamedTuple):
-    """What a way has computed: the arrays of its bindings, and the value in its workspace."""
+    """Execution of a specialization: the arrays of its bindings, and the value in its workspace."""
 
     inputs: list[np.ndarray]
     bindings: list[np.ndarray]
     value: Any
 
     def result(self, source: Source, view: View) -> np.ndarray:
-        """One of the results, in memory of its own."""
+        """Return one of the results, in memory of its own."""
         if source.array is not None:
             found = source.array
         elif source.passed >= 0:

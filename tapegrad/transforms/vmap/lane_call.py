@@ -10,11 +10,11 @@ from tapegrad.pytree import flatten
 from tapegrad.transforms.vmap.lane_goals import Goal, Instance, OutputSlot
 from tapegrad.transforms.vmap.mapped_axes import Mapped, repeated
 
-_FEW = 32  # of so many instances one at least must take the way of the first, or each is computed by itself
+_MIN_PER_BRANCH = 32  # instances: if fewer share the branch of the first, each is computed alone
 
 
 class LaneCall:
-    """One call.
+    """Call of a batch of instances.
 
     Parameters
     ----------
@@ -58,13 +58,13 @@ class LaneCall:
                     array[0] = result
                 failed[0] = False
             self._collect(instance, arrays, pending, ~failed)
-            if len(pending) >= _FEW and failed.sum() > len(pending) * (1 - 1 / _FEW):
+            if len(pending) >= _MIN_PER_BRANCH and failed.sum() > len(pending) * (1 - 1 / _MIN_PER_BRANCH):
                 return None
             pending = pending[failed]
         return self._collected.leaves, self._collected.definition
 
     def _like_first(self, pending: np.ndarray) -> tuple[Instance | None, bool]:
-        """An instance whose recording may compute those that are pending, and whether it is the first of them."""
+        """Return an instance whose recording may compute the pending ones, and whether it is the first of them."""
         known, self._known = self._known, None
         if known is not None:
             return self._with_arrays(known), False
@@ -107,7 +107,7 @@ class LaneCall:
         return found, failed
 
     def _given(self, instance: Instance, stacks: list[Any], pending: np.ndarray) -> list[np.ndarray]:
-        """The arrays that the program is given: inputs, those with lanes for all pending instances, and directions."""
+        """Return the arrays for the program: inputs, batched ones for all pending instances, and directions."""
         count, wrt = self._mapped.size, instance.spec.wrt
         found = []
         for k, (stack, array) in enumerate(zip(stacks, instance.arguments.arrays, strict=True)):
@@ -124,14 +124,14 @@ class LaneCall:
         return found
 
     def _directions(self) -> list[Any]:
-        """For each leaf of the last positional argument, if that is a direction, the array with all instances."""
+        """Return the array of all instances for each leaf of the last positional argument, if that is a direction."""
         if not self._goal.directions:
             return []
         start = sum(self._mapped.counts[: self._mapped.positional - 1])
         return self._mapped.stacks[start : start + self._mapped.counts[self._mapped.positional - 1]]
 
     def _stacks(self, instance: Instance) -> list[Any]:
-        """For each input the array with all instances, `None` for one that they share.
+        """Return the array of all instances for each input, `None` for an unbatched one.
 
         Raises
         ------
@@ -185,7 +185,7 @@ def _is_beyond_int64(stack: Any) -> bool:
 
 
 def _chosen(stack: np.ndarray, like: np.ndarray, pending: np.ndarray, count: int) -> np.ndarray:
-    """The pending ones of all instances, as the program takes them: in C order, of the dtype of one instance."""
+    """Select the pending ones of all instances for the program: in C order, of the dtype of one instance."""
     chosen = stack if len(pending) == count else stack[pending]
     return np.ascontiguousarray(chosen, like.dtype)
 
@@ -224,7 +224,7 @@ class _Collected:
         return np.empty((self._size, *leaf.shape[1:]), leaf.dtype) if isinstance(leaf, np.ndarray) else leaf
 
     def _filled(self, room: Any, leaf: Any, pending: np.ndarray, done: np.ndarray) -> Any:
-        """All instances' results with those that are done."""
+        """Return all instances' results with those that are done."""
         if not isinstance(room, np.ndarray) or not isinstance(leaf, np.ndarray):
             if room is leaf or (
                 type(room) is type(leaf) and not isinstance(room, np.ndarray) and room == leaf

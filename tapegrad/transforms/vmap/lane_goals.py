@@ -1,4 +1,4 @@
-"""What `vmap` computes of a function or of a transform of one: by which program, and how results are put together.
+"""Goals of `vmap`: the program that computes a function or a transform, and how its results are put together.
 
 A goal is asked for one instance, which it computes by a replay. That says by which recording and which program all
 instances like it are computed, and which of the results goes where.
@@ -50,12 +50,12 @@ class OutputSlot:
         self.number, self.is_input, self.dtype = number, is_input, dtype
 
     def astype(self, dtype: Any) -> "OutputSlot":
-        """The same in another dtype."""
+        """Return the array in another dtype."""
         return OutputSlot(self.number, self.is_input, dtype)
 
 
 class Instance(NamedTuple):
-    """One instance that was computed.
+    """Instance that was computed.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Instance(NamedTuple):
 
 
 class Goal(ABC):
-    """What is computed of each instance.
+    """Goal of a batch: the quantities that are computed of each instance.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Goal(ABC):
 
 
 class _Results(Goal):
-    """What a recorded function returns."""
+    """Results of a recorded function."""
 
     def __init__(self, function: Jit[..., Any]) -> None:
         self.recorded = function
@@ -186,14 +186,14 @@ def _places(arguments: Arguments, results: Sequence[Any]) -> tuple[list[Any], li
 
 
 def goals_of(function: Callable[..., Any], recorded: Jit[..., Any] | None = None) -> list[Goal]:
-    """The goals that compute a function, the cheapest first; the last of them by a recording of the function itself."""
+    """Return the goals that compute a function, the cheapest first; the last one records the function itself."""
     replayed = replayable(function.function) if isinstance(function, Transform) else None
     found = [] if replayed is None else _of_transform(function, replayed)
     return [*found, _Results(recorded or replayable(function) or Jit(function))]
 
 
 def _of_transform(function: Any, replayed: Jit[..., Any]) -> list[Goal]:
-    """The goals that compute a transform of a recorded function by a program made for it."""
+    """Return the goals that compute a transform of a recorded function by a program made for it."""
     if isinstance(function, ValueAndGrad | Grad):
         return [_Gradients(function, replayed)]
     if isinstance(function, Jacobian):

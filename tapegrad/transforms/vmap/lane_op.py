@@ -103,7 +103,7 @@ class _Push(_OfInstance):
 
 
 class LaneOp:
-    """All instances of a recorded function as one instruction.
+    """Op of all instances of a recorded function.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def over_tensors(function: Jit[..., Any], mapped: Mapped, over: Over) -> tuple[l
 
 
 def _structure_of(mapped: Mapped) -> Structure | None:
-    """The arguments of an instance; `None` if an op cannot have them."""
+    """Return the arguments of an instance; `None` if an op cannot have them."""
     operands: list[int] = []
     floats: list[int] = []
     fixed: list[Any] = []

@@ -53,7 +53,7 @@ def as_instructions(function: Callable[..., Any], mapped: Mapped) -> tuple[list[
 
 
 def _stand_in(recorder: RecordedTape, whole: Tensor) -> tuple[Tensor, Tensor]:
-    """A Tensor that stands for the first instance, and all instances with lanes last."""
+    """Return a Tensor that stands for the first instance, and all instances with lanes last."""
     first = np.array(whole.data_or_traced()[0])
     return recorder.stand_in(first), contiguous(moveaxis(whole, 0, -1))
 
@@ -91,7 +91,7 @@ def _guarded(recorder: RecordedTape, guards: list[Guard], found: dict[int, Tenso
 
 
 def _for_all(guard: Guard, values: Tensor) -> tuple[Tensor, np.ndarray]:
-    """What a guard looks at for all instances, given it with lanes last, and what it must be."""
+    """Return the operand of a guard for all instances, given it with lanes last, and its expected value."""
     by_instance = contiguous(moveaxis(values, -1, 0))
     count = by_instance.shape[0]
     if guard.code != _TRUTH:
@@ -101,7 +101,7 @@ def _for_all(guard: Guard, values: Tensor) -> tuple[Tensor, np.ndarray]:
 
 
 def _of_all(leaf: Any, column: Tensor | None, count: int) -> Any:
-    """A result of all instances, given that of one, and what it is with lanes last if it varies."""
+    """Return a result of all instances, given that of one, and its batched value with lanes last if it has one."""
     if column is not None:
         return moveaxis(column, -1, 0)
     if _is_computed(leaf):
@@ -110,5 +110,5 @@ def _of_all(leaf: Any, column: Tensor | None, count: int) -> Any:
 
 
 def _is_computed(leaf: Any) -> bool:
-    """Whether a result is a Tensor that a recording can have; of other dtypes there are constants only."""
+    """Return whether a result is a Tensor that a recording can have; of other dtypes there are constants only."""
     return is_tensor(leaf) and leaf.dtype in DTYPE_CODES

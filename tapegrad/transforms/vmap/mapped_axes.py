@@ -137,7 +137,7 @@ class Mapped:
 
 
 def is_numeric(leaf: Any) -> bool:
-    """Whether a leaf of a result is a number or an array."""
+    """Return whether a leaf of a result is a number or an array."""
     return isinstance(leaf, np.ndarray | np.generic | int | float)
 
 

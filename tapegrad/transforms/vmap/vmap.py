@@ -25,7 +25,7 @@ from tapegrad.transforms.vmap.lane_section import as_instructions
 from tapegrad.transforms.vmap.mapped_axes import Axes, Mapped, checked_axes, hashable, spread
 
 _KNOWN = 16  # calls whose looks are kept
-_MANY = 8  # instances that are one instruction where they are Tensors, instead of the function's for each
+_MIN_OP_INSTANCES = 8  # Tensors that become one op, instead of the function's ops for each
 
 
 def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> "Vmap":
@@ -137,7 +137,7 @@ class Vmap(Transform):
         if not inside:
             return self._over_lanes(mapped)
         found = None if thread.mode.recorder is None else as_instructions(self.function, mapped)
-        if found is None and mapped.size >= _MANY:
+        if found is None and mapped.size >= _MIN_OP_INSTANCES:
             found = over_tensors(self._recorded, mapped, vmap)
         return found
 

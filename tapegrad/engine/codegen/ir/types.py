@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-_SHORT = {"double": "f64", "float": "f32"}  # as intrinsics are named
+_SUFFIXES = {"double": "f64", "float": "f32"}  # as intrinsics are named
 _BITS = {"double": 64, "float": 32, "i64": 64, "i32": 32, "i8": 8, "i1": 1}
 
 
@@ -18,7 +18,7 @@ class Type:
 
     @property
     def is_float(self) -> bool:
-        return self.element in _SHORT
+        return self.element in _SUFFIXES
 
     @property
     def bytes(self) -> int:
@@ -32,7 +32,7 @@ class Type:
     @property
     def suffix(self) -> str:
         """The type as it stands in the name of an intrinsic."""
-        element = _SHORT.get(self.element, self.element)
+        element = _SUFFIXES.get(self.element, self.element)
         return f"v{self.lanes}{element}" if self.lanes else element
 
     def of(self, element: str) -> "Type":

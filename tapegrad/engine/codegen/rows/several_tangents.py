@@ -14,7 +14,7 @@ from tapegrad.engine.codegen.rows.loops import everything, make_room, primals_re
 from tapegrad.engine.codegen.rows.stages import Stages
 from tapegrad.engine.kernels.language.frame import PARAMS, X_BAR
 
-_SHORT = 4  # elements up to which the inner loop goes along the tangents
+_MAX_ELEMENTS_ALONG_TANGENTS = 4  # elements up to which the inner loop goes along the tangents
 
 
 class Tangents:
@@ -136,7 +136,7 @@ def _apply(
     body, zero, y = blocks.body, blocks.body.constant(I64, 0), case.second(blocks.body, "y")
     steps = [body.either(p.present, tangents.step(j), zero) for p, j in zip(partials, wanted, strict=True)]
     places = [partial.place() for partial in partials]
-    short = body.compare("le", count_of(body), _SHORT)
+    short = body.compare("le", count_of(body), _MAX_ELEMENTS_ALONG_TANGENTS)
     with body.when(short), body.loop(zero, blocks.n, 1) as i:
         arguments = [tangents.count]
         for partial, step, (address, stride) in zip(partials, steps, places, strict=True):

@@ -11,7 +11,7 @@ from tapegrad.engine.runtime import messages
 _NOTICEABLE = (
     1.0  # seconds of compilation after which the user is told, where there is no terminal to count on
 )
-_MANY = 4  # functions to be compiled that are sure to take so long
+_MIN_ANNOUNCED = 4  # functions to be compiled that are sure to take so long
 
 _ADVICE = "(`tapegrad warmup` compiles all of them, `tapegrad info` says where they are kept)"
 
@@ -63,7 +63,7 @@ class Announcer:
         total = self._done + len(self._expected)
         if messages.on_terminal():
             messages.show(f"tapegrad: compiling kernels on first use, {self._done + 1} of {total}: {name[1]}")
-        elif not self._said and (self._seconds > _NOTICEABLE or total >= _MANY):
+        elif not self._said and (self._seconds > _NOTICEABLE or total >= _MIN_ANNOUNCED):
             self._said = True
             messages.tell(f"compiling kernels on first use, {self._done + 1} of {total} {_ADVICE}")
 

@@ -22,7 +22,7 @@ _OWN = "internal"  # each object has its own: names are those of one process
 _KEPT = "weak_odr"  # of a loop, while it is alone in its module
 _SHARED = ""  # others call it by its name
 _numbers = itertools.count()
-_LARGE = 130  # instructions of a part that is not inlined where large parts are kept
+_MAX_INLINED_INSTRUCTIONS = 130  # instructions of a part that is not inlined where large parts are kept
 
 
 class CompileOptions(NamedTuple):
@@ -219,7 +219,12 @@ def text_of(whole: FunctionIR, keeps_large_parts: bool = False) -> Text:
         for name, text in each.texts.items():
             if text[1] or name not in texts:
                 texts[name] = text
-        if keeps_large_parts and each is not whole and each.size > _LARGE and not each.how.is_inlined:
+        if (
+            keeps_large_parts
+            and each is not whole
+            and each.size > _MAX_INLINED_INSTRUCTIONS
+            and not each.how.is_inlined
+        ):
             texts[each.name] = (_not_inlined(texts[each.name][0]), True)
         stack.extend(each.parts)
     return found._replace(text="\n".join(text for text, _ in texts.values()))

@@ -52,7 +52,7 @@ COUNT_RULES: tuple[Rule, ...] = (
 RULES = (rules.lists_end, *SLOT_RULES, *INSTRUCTION_RULES, *DERIVATIVE_RULES, *COUNT_RULES)
 
 _legal_forms: set[Hashable] = set()
-_MOST_FORMS = 100_000
+_MAX_FORMS = 100_000
 
 
 class _Switch:
@@ -83,7 +83,7 @@ switch = _Switch()
 _TAPE = "illegal tape"
 # Digests of what the rules look at, of tapes that were found legal: a program makes the same tape over and over.
 _legal: set[bytes] = set()
-_MOST_TAPES = 500
+_MAX_TAPES = 500
 
 
 def check(tape: Tape) -> None:
@@ -107,7 +107,7 @@ def check(tape: Tape) -> None:
         raise _refusal(_TAPE, f"{len(t.instructions)} instructions", broken, rules.lists_end)
     _check_entries(t, _TAPE)
     _apply(COUNT_RULES, t, sorted(t.slots_on), "buffer", _TAPE)
-    if len(_legal) > _MOST_TAPES:
+    if len(_legal) > _MAX_TAPES:
         _legal.clear()
     _legal.add(content)
 
@@ -168,7 +168,7 @@ def _check_forms(t: TapeView, what: str) -> None:
     forms = {i: _form(t, i) for i in t.live}
     unknown = {form: i for i, form in forms.items() if form not in _legal_forms}
     _apply(FORM_RULES, t, sorted(unknown.values()), "instruction", what)
-    if len(_legal_forms) > _MOST_FORMS:
+    if len(_legal_forms) > _MAX_FORMS:
         _legal_forms.clear()
     _legal_forms.update(unknown)
 

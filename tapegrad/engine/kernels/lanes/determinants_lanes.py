@@ -20,11 +20,11 @@ from tapegrad.engine.kernels.lanes.lanes import (
 )
 from tapegrad.engine.kernels.lanes.lu_lanes import gather_exchanges
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
-from tapegrad.engine.kernels.language.lapack import FEW, factor_bytes, triangle_bytes
+from tapegrad.engine.kernels.language.lapack import MAX_SMALL_ROWS, factor_bytes, triangle_bytes
 from tapegrad.engine.kernels.language.raw_memory import size_of, stack_words
 
 LEAST_PRODUCT, MOST_PRODUCT = 2.0**-1000, 2.0**1000  # of pivots, whose size is exact
-_ROWS = FEW * LANE_BYTES // 8
+_ROWS = MAX_SMALL_ROWS * LANE_BYTES // 8
 
 
 @noinline

@@ -37,7 +37,7 @@ from tapegrad.engine.kernels.lanes.tridiagonal_lanes import (
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.raw_memory import size_of
 
-MOST_ROWS = 8
+MAX_ROWS = 8
 _STEPS = 30  # for each eigenvalue
 _START, _FIRST, _END, _MIRRORED, _SPLIT = range(STATES)
 

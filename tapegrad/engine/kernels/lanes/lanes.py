@@ -20,7 +20,7 @@ from tapegrad.engine.kernels.language.llvm_types import f32, f64, i8, i32, i64
 from tapegrad.engine.kernels.language.raw_memory import size_of
 
 LANE_BYTES = 64  # of a vector register
-LEAST = 4  # matrices of a stack that are not worked on one by one
+MIN_LANE_MATRICES = 4  # matrices of a stack that are not worked on one by one
 
 
 class Lanes(types.Type):

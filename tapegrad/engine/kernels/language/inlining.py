@@ -6,7 +6,7 @@ import numba
 
 from tapegrad.engine.kernels.language.linking import LoopPartCompiler, PartCompiler
 
-_SMALL: dict[str, Any] = {
+_NOINLINE_OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
@@ -16,8 +16,8 @@ _SMALL: dict[str, Any] = {
 # Inlined by Numba, before types are known, so that a constant argument is a constant in the body.
 always_inline = numba.njit(error_model="numpy", inline="always")
 # A function of its own, compiled once for each combination of argument types.
-noinline = numba.njit(**_SMALL)
+noinline = numba.njit(**_NOINLINE_OPTIONS)
 # The same, where sums may also be reordered, so that they are taken in lanes. Nothing is assumed of nan and inf.
-noinline_reordered = numba.njit(fastmath={"reassoc", "contract"}, **_SMALL)
+noinline_reordered = numba.njit(fastmath={"reassoc", "contract"}, **_NOINLINE_OPTIONS)
 # A loop over elements for callers that are plain otherwise: it is vectorised, as they are not.
-noinline_loop = numba.njit(**{**_SMALL, "pipeline_class": LoopPartCompiler})
+noinline_loop = numba.njit(**{**_NOINLINE_OPTIONS, "pipeline_class": LoopPartCompiler})

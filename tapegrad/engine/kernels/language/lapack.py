@@ -22,7 +22,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_at,
 )
 
-FEW = 12  # rows of matrices that are not given to LAPACK
+MAX_SMALL_ROWS = 12  # rows of matrices that are not given to LAPACK
 _TILE = 16
 _LETTERS = {"f64": "d", "f32": "s"}
 UPPER, LOWER = np.uint8(ord("U")), np.uint8(ord("L"))
@@ -246,7 +246,7 @@ def _substitute_few(t: Matrix, x: Matrix, lower: int, unit: int, zero: Any) -> N
 def substitute(loops: int, routines: Lapack, t: Matrix, x: Matrix, lower: int, unit: int) -> None:
     """Solve T X = B in place, for a triangle and right sides of which rows or columns are contiguous."""
     size, n = size_of(routines.zero), t.rows
-    if n <= FEW:
+    if n <= MAX_SMALL_ROWS:
         _substitute_few(t, x, lower, unit, routines.zero)
         return
     columns_first = t.row_stride == size

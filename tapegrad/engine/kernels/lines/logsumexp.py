@@ -39,8 +39,8 @@ LIBRARY: dict[str, tuple[str, ...]] = {
 }
 _COLUMNS = 256  # most of them, and so elements whose exponentials are taken at once, in float64
 _SCRATCH = 4 * _COLUMNS  # words
-_SHORT = 64  # elements of a line that can be a column; such a one is summed in the same order as a row
-_FEW = 4  # lines that are not worth it
+_MAX_COLUMN_ELEMENTS = 64  # of a line that can be a column; it is summed in the order of a row
+_MIN_LINES = 4  # lines that are not worth it
 _FIRST, _ITEM = np.int64(0), np.int64(8)  # a plain number would have the sum of a block compiled once more
 
 
@@ -64,7 +64,11 @@ class _Panel(NamedTuple):
 def _are_columns(frame: int) -> bool:
     """Return whether the lines of a frame are columns."""
     outer = load_i64(frame, OUTER)
-    return outer != 0 and load_i64(frame, COUNT) <= _SHORT and load_i64(outer, load_i64(outer, 0)) >= _FEW
+    return (
+        outer != 0
+        and load_i64(frame, COUNT) <= _MAX_COLUMN_ELEMENTS
+        and load_i64(outer, load_i64(outer, 0)) >= _MIN_LINES
+    )
 
 
 @always_inline
@@ -127,7 +131,7 @@ def _fill(block: int, value: float, n: int) -> None:
 @noinline
 def _joined(totals: int, n: int) -> float:
     """Add up the columns of a line."""
-    if n > _SHORT:
+    if n > _MAX_COLUMN_ELEMENTS:
         return block_sum(totals, _ITEM, _FIRST, n, 0.0)
     total = 0.0
     for i in range(n):

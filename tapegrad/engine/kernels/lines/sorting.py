@@ -27,7 +27,7 @@ from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
 from tapegrad.ops.params import ArgextremeParams, ArgsortParams
 
 _RUN = 16  # elements that are sorted by insertion
-_LONG = 64  # elements from which on keys are sorted byte by byte
+_MIN_RADIX_KEYS = 64  # elements from which on keys are sorted byte by byte
 _BYTES, _VALUES = 8, 256  # of a key; of a byte
 _COUNTS = 8 * _BYTES * _VALUES  # bytes of memory for a count of each value of each byte
 _LAST = 0x7FFFFFFFFFFFFFFF  # behind every number
@@ -158,7 +158,7 @@ def _argsort(frame: int, integers: bool, zero: Any) -> int:
         else:
             _fill_keys(memory, source, count, zero)
         spare, counts = memory + 8 * count, memory + 24 * count
-        if count < _LONG:
+        if count < _MIN_RADIX_KEYS:
             found = _merge_sort(memory, places, spare, count)
         else:
             found = _radix_sort(memory, places, spare, count, counts)

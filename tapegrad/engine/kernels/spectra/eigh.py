@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.lanes.eigh_lanes import MOST_ROWS, decompose_block
-from tapegrad.engine.kernels.lanes.lanes import LEAST, lane_count
+from tapegrad.engine.kernels.lanes.eigh_lanes import MAX_ROWS, decompose_block
+from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES, lane_count
 from tapegrad.engine.kernels.lanes.tridiagonal_lanes import block_bytes
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, VALUE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
@@ -129,7 +129,7 @@ def _forward(frame: int, loops: int, routines: Lapack) -> int:
     n, zero, size, status = p.n, routines.zero, size_of(routines.zero), 0
     if n == 0:
         return 0
-    words, in_lanes = 1 + 6 * n + 2 * n * n, n <= (MOST_ROWS if p.matrices >= LEAST else _FEWEST)
+    words, in_lanes = 1 + 6 * n + 2 * n * n, n <= (MAX_ROWS if p.matrices >= MIN_LANE_MATRICES else _FEWEST)
     work = malloc(max(words * size + (3 + 5 * n) * 4, block_bytes(n) if in_lanes else 0))
     if work == 0:
         return OUT_OF_MEMORY

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.lanes.lanes import LEAST, lane_count
+from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES, lane_count
 from tapegrad.engine.kernels.lanes.svd_lanes import block_bytes, decompose_block
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
     F32,
     F64,
-    FEW,
+    MAX_SMALL_ROWS,
     Lapack,
     at,
     by_columns,
@@ -98,7 +98,9 @@ def _forward(frame: int, loops: int, routines: Lapack) -> int:
     a = malloc(max((p.m * p.n + words) * size + 32 * min(p.m, p.n), block_bytes(p.m, p.n)))
     if a == 0:
         return OUT_OF_MEMORY
-    in_lanes = max(p.m, p.n) <= FEW and p.matrices >= LEAST and (p.m == p.n or p.full == 0)
+    in_lanes = (
+        max(p.m, p.n) <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES and (p.m == p.n or p.full == 0)
+    )
     most = lane_count(zero) if in_lanes else max(p.matrices, 1)
     for first in range(0, p.matrices, most):
         count = min(most, p.matrices - first)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.kernels.lanes.cholesky_lanes import factor_stack
-from tapegrad.engine.kernels.lanes.lanes import LEAST, lane_count, lanes_at, put_lanes, spread
+from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES, lane_count, lanes_at, put_lanes, spread
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
     F32,
     F64,
-    FEW,
+    MAX_SMALL_ROWS,
     UPPER,
     Lapack,
     at,
@@ -88,7 +88,7 @@ def _factor_few(a: int, n: int, zero: Any) -> bool:
 @noinline
 def _factor(loops: int, routines: Lapack, a: Matrix) -> bool:
     """Factor a matrix of any size and clear the other triangle; LAPACK sees the lower triangle as the upper one."""
-    if a.rows <= FEW:
+    if a.rows <= MAX_SMALL_ROWS:
         return _factor_few(a.address, a.rows, routines.zero)
     order, info = np.int32(a.rows), info_word()
     call_by_reference(loops, routines.potrf, (UPPER, order, a.address, order, info))
@@ -100,7 +100,7 @@ def _factor(loops: int, routines: Lapack, a: Matrix) -> bool:
 def _forward(frame: int, loops: int, routines: Lapack) -> int:
     p, zero, y = load_record(load_i64(frame, PARAMS), CholeskyParams), routines.zero, load_i64(frame, Y)
     bytes_ = p.n * p.n * size_of(zero)
-    if p.n <= FEW and p.matrices >= LEAST:
+    if p.n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
         return factor_stack(load_i64(frame, X), p.matrices, p.n, y, zero)
     memcpy(y, load_i64(frame, X), p.matrices * bytes_)
     for _ in range(p.matrices):

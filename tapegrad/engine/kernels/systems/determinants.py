@@ -15,13 +15,13 @@ from tapegrad.engine.kernels.lanes.determinants_lanes import (
     det_of_stack,
     signs_and_products,
 )
-from tapegrad.engine.kernels.lanes.lanes import LEAST, lane_count
+from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES, lane_count
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
     F32,
     F64,
-    FEW,
+    MAX_SMALL_ROWS,
     Lapack,
     at,
     by_columns,
@@ -199,7 +199,7 @@ def _inner(a: Matrix, b: Matrix, zero: Any) -> Any:
 def _det_forward(frame: int, routines: Lapack) -> int:
     p, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y)
     n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
-    if n <= FEW and p.matrices >= LEAST:
+    if n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
         det_of_stack(factor, n, p.matrices, y, zero)
         return 0
     for i in range(p.matrices):
@@ -227,7 +227,10 @@ def _write_signs_and_logarithms(
 ) -> None:
     """Write what is asked for of some determinants; the logarithms so many bytes behind the signs."""
     totals, size = stack_words(_SCRATCH), size_of(zero)
-    products, in_lanes = totals + 8 * _COLUMN, size == 8 and n <= FEW and count >= LEAST
+    products, in_lanes = (
+        totals + 8 * _COLUMN,
+        size == 8 and n <= MAX_SMALL_ROWS and count >= MIN_LANE_MATRICES,
+    )
     memset(totals, np.int32(0), 8 * _COLUMN)
     most = lane_count(zero) if in_lanes else count
     for first in range(0, count, most):

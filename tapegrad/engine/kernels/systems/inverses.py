@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.lanes.lanes import LEAST
+from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES
 from tapegrad.engine.kernels.lanes.lu_lanes import invert_stack
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
     F32,
     F64,
-    FEW,
+    MAX_SMALL_ROWS,
     Lapack,
     by_columns,
     by_rows,
@@ -51,7 +51,7 @@ def invert(loops: int, routines: Lapack, factor: int, n: int, inverse: int) -> N
     """Write the inverse, in Fortran's order, of a matrix by its factors, which are lost."""
     zero, order, info = routines.zero, np.int32(n), info_word()
     exchanges, bytes_ = factor + triangle_bytes(n, zero), n * n * size_of(zero)
-    if n <= FEW:
+    if n <= MAX_SMALL_ROWS:
         x = by_columns(inverse, n, n, zero)
         memset(inverse, np.int32(0), bytes_)
         for i in range(n):
@@ -71,7 +71,7 @@ def _inv(frame: int, loops: int, routines: Lapack) -> int:
     p, x, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero = p.n, routines.zero
     bytes_, status = n * n * size_of(zero), 0
-    if n <= FEW and p.matrices >= LEAST:
+    if n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
         return invert_stack(x, p.matrices, n, y, zero)
     factor = malloc(factor_bytes(n, zero) + bytes_ + 8)
     if factor == 0:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.lanes.lanes import LEAST
+from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES
 from tapegrad.engine.kernels.lanes.lu_lanes import factor_stack, solve_stack
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
     F32,
     F64,
-    FEW,
+    MAX_SMALL_ROWS,
     Lapack,
     add,
     at,
@@ -106,7 +106,7 @@ def _factor_few(a: int, n: int, exchanges: int, zero: Any) -> None:
 @noinline
 def factorize(loops: int, routines: Lapack, a: int, n: int, exchanges: int) -> None:
     """Replace a matrix in Fortran's order by its triangles. Pivots of a singular matrix are zero."""
-    if n <= FEW:
+    if n <= MAX_SMALL_ROWS:
         _factor_few(a, n, exchanges, routines.zero)
         return
     order = np.int32(n)
@@ -168,7 +168,7 @@ def solve(loops: int, routines: Lapack, factor: int, x: Matrix, transpose: int) 
     """Solve A X = B in place, or A^T X = B, with the factors of A."""
     n, zero = x.rows, routines.zero
     t, exchanges = by_columns(factor, n, n, zero), factor + triangle_bytes(n, zero)
-    if n <= FEW and x.columns == 1 and transpose == 0 and x.row_stride == size_of(zero):
+    if n <= MAX_SMALL_ROWS and x.columns == 1 and transpose == 0 and x.row_stride == size_of(zero):
         _solve_few(factor, exchanges, x.address, n, zero)
     elif transpose:
         substitute(loops, routines, transposed(t), x, np.int64(1), np.int64(0))
@@ -187,7 +187,7 @@ def solve(loops: int, routines: Lapack, factor: int, x: Matrix, transpose: int) 
 def _lu(frame: int, loops: int, routines: Lapack) -> int:
     p, x, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero = p.n, routines.zero
-    if n <= FEW and p.matrices >= LEAST:
+    if n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
         return factor_stack(x, p.matrices, n, y, zero)
     for _ in range(p.matrices):
         copy(by_rows(x, n, n, zero), by_columns(y, n, n, zero), zero)
@@ -215,7 +215,7 @@ def _lu_solve(frame: int, loops: int, routines: Lapack) -> int:
     p, zero = load_record(load_i64(frame, PARAMS), LuSolveParams), routines.zero
     n, factor, y = p.n, load_i64(frame, X + 2), load_i64(frame, Y)
     bytes_ = n * p.k * size_of(zero)
-    if n <= FEW and p.matrices >= LEAST and p.transpose == 0:
+    if n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES and p.transpose == 0:
         return solve_stack(p, factor, load_i64(frame, X + 1), y, zero)
     memcpy(y, load_i64(frame, X + 1), p.matrices * bytes_)
     for _ in range(p.matrices):

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.lanes.lanes import LEAST, lane_count
+from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES, lane_count
 from tapegrad.engine.kernels.lanes.qr_lanes import block_bytes, factor_block
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
     F32,
     F64,
-    FEW,
+    MAX_SMALL_ROWS,
     Lapack,
     add,
     at,
@@ -95,7 +95,7 @@ def _forward(frame: int, loops: int, routines: Lapack) -> int:
             write_identity(by_columns(y, p.m, p.full, zero), zero)
             y += _result_bytes(p, zero)
         return 0
-    in_lanes = wide <= FEW and p.matrices >= LEAST
+    in_lanes = wide <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES
     scratch = malloc(max((p.m + 1 + _BLOCK) * wide * size, block_bytes(p)) + 8)
     if scratch == 0:
         return OUT_OF_MEMORY

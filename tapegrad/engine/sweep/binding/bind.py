@@ -38,7 +38,7 @@ from tapegrad.engine.tape.fields.layout import (
 # A nest of loops: the extents, then the strides of each role, MAX_NDIM words apart.
 _NEST_WORDS = 5 * MAX_NDIM
 OUTER_WORDS = 1 + _NEST_WORDS
-_SHORT = 16  # an inner loop below this length is exchanged for a longer one
+_MIN_INNER_STEPS = 16  # an inner loop below this length is exchanged for a longer one
 
 
 class Roles(NamedTuple):
@@ -202,7 +202,7 @@ def _coalesce(header, slots, shape, nest, ndim, fixed):
 @inline_njit
 def _prefer_long_inner(nest, m):
     """Exchange a short innermost loop for the longest: the order of elementwise loops is free."""
-    if m < 2 or load_i64(nest, m - 1) >= _SHORT:
+    if m < 2 or load_i64(nest, m - 1) >= _MIN_INNER_STEPS:
         return
     longest = m - 1
     for d in range(m):

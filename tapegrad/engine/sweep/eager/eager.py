@@ -48,7 +48,7 @@ from tapegrad.engine.tape.fields.parameters import free_params, new_params
 from tapegrad.engine.tape.release import drop_tensor_ref
 from tapegrad.engine.tape.slots import array_copy, result_slot, scalar_constant
 
-_FEW = 4096  # elements of an array that are copied for an operand
+_MAX_COPIED_ELEMENTS = 4096  # elements of an array that are copied for an operand
 
 
 @inline_njit
@@ -237,7 +237,7 @@ def record_with_array(header, op, a, array, dtype, array_first, recording):
     """
     if col.dtype(header, a) != dtype:
         return E_DTYPES
-    if array_size(array) > _FEW:
+    if array_size(array) > _MAX_COPIED_ELEMENTS:
         return E_SHAPES
     b = array_copy(header, array, dtype)
     if b < 0:

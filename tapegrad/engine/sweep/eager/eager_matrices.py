@@ -23,7 +23,7 @@ from tapegrad.engine.tape.slots import result_slot
 _OF_SQUARES = 2  # words of `LuParams` and of the other records of square matrices
 _OF_SYSTEMS = 5  # words of `LuSolveParams`
 _SQUARES_BLOCK, _SYSTEMS_BLOCK = 1 + _OF_SQUARES, 1 + _OF_SYSTEMS
-_MOST_WORDS = 8  # of the parameters of an op with a packed result, and of their number
+_MAX_PARAM_FIELDS = 8  # of the parameters of an op with a packed result, and of their number
 
 
 @inline_njit
@@ -117,7 +117,7 @@ def record_packed(header, op, x, packed, copy, recording):
     own = contiguous(header, x, copy, recording)
     if own < 0:
         return own
-    shape, params, words = stack_words(MAX_NDIM), stack_words(_MOST_WORDS), load_i64(packed, -1)
+    shape, params, words = stack_words(MAX_NDIM), stack_words(_MAX_PARAM_FIELDS), load_i64(packed, -1)
     _write_params(params, words, _copy_extents(header, own, stack, shape), 0)
     for k in range(1, words):
         store_i64(params, k + 1, load_i64(packed, k))

@@ -42,7 +42,7 @@ from tapegrad.engine.sweep.threading.pool import share
 from tapegrad.engine.sweep.threading.synchronization import atomic_store, compare_and_swap
 from tapegrad.engine.tape.fields.layout import F32
 
-MOST_LANES = 128  # of a program that a job runs
+MAX_LANES = 128  # of a program that a job runs
 
 # Words of a job.
 (
@@ -424,7 +424,7 @@ def lanes_chunk(job: int, chunk: int) -> int:
     workspace = _free_workspace(job)
     first = chunk * load_i64(job, CHUNK)
     stop = min(first + load_i64(job, CHUNK), load_i64(job, INSTANCES))
-    _run_instances(job, workspace, first, stop, stack_words(MOST_LANES))
+    _run_instances(job, workspace, first, stop, stack_words(MAX_LANES))
     atomic_store(workspace + 8 * TAKEN, 0)
     return 0
 

@@ -33,7 +33,7 @@ from tapegrad.engine.sweep.threading.chunks import (
     run_chunk,
     summed,
 )
-from tapegrad.engine.sweep.threading.pool import MOST_CHUNKS, share
+from tapegrad.engine.sweep.threading.pool import MAX_CHUNKS, share
 from tapegrad.engine.sweep.threading.segment_chunks import (
     BY_STEPS,
     CELL,
@@ -150,7 +150,7 @@ def _extent(frame, split):
 @inline_njit
 def _most(n):
     """Return the steps of a loop in a chunk if there are as many chunks as possible."""
-    return (n + MOST_CHUNKS - 1) // MOST_CHUNKS
+    return (n + MAX_CHUNKS - 1) // MAX_CHUNKS
 
 
 @inline_njit

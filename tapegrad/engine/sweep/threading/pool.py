@@ -47,9 +47,9 @@ _TICKET = 0
 _ASLEEP = 64  # 1 while the helper sleeps
 _WAKE = 72  # the lock on which it does
 
-MOST_THREADS = 64
-MOST_CHUNKS = 64
-BLOCK_BYTES = _THREAD + _THREAD_BYTES * MOST_THREADS
+MAX_THREADS = 64
+MAX_CHUNKS = 64
+BLOCK_BYTES = _THREAD + _THREAD_BYTES * MAX_THREADS
 
 # Nanoseconds.
 _HELPER_SPINS = 200_000  # before it sleeps: about what it costs to wake it, several times over

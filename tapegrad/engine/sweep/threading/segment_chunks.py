@@ -24,7 +24,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 from tapegrad.engine.kernels.language.segment_frame import SHARED, START, STOP
 
 CELL = 64  # bytes between two private sums: a cache line
-MOST_WORDS = 2048  # of a frame: more than all operands of as many rows as a segment has can need
+MAX_FRAME_FIELDS = 2048  # of a frame: more than all operands of as many rows as a segment has can need
 IS_SEGMENT, BY_STEPS = 1, 2  # bits of a parallel threshold; parts are of steps of a loop, or of 256 elements
 _WORDS, _ELEMENTS, _SUMS, _FIRST = range(4)
 _WORD, _BYTES, _STORED, _EACH = range(4)
@@ -32,14 +32,14 @@ _WORD, _BYTES, _STORED, _EACH = range(4)
 
 def description(words: int, elements: int, sums: list[tuple[int, int, bool]]) -> list[int]:
     """Return the description of a segment that a frame points to."""
-    assert words <= MOST_WORDS
+    assert words <= MAX_FRAME_FIELDS
     return [words, elements, len(sums), *(int(number) for each in sums for number in each)]
 
 
 @inline_njit
 def run_part(kernel, frame, loops, start, stop, cells):
     """Run a segment from element `start` to `stop`, with its sums in cells."""
-    shared, local = load_i64(frame, SHARED), stack_words(MOST_WORDS)
+    shared, local = load_i64(frame, SHARED), stack_words(MAX_FRAME_FIELDS)
     for word in range(load_i64(shared, _WORDS)):
         store_i64(local, word, load_i64(frame, word))
     store_i64(local, START, start)

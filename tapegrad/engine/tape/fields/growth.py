@@ -14,13 +14,13 @@ from tapegrad.engine.tape.fields.layout import (
     SLOTS,
 )
 
-_LEAST_CAPACITY = 256  # entries: a new tape has no memory for any
+_MIN_CAPACITY = 256  # entries: a new tape has no memory for any
 
 
 @inline_njit
 def grow(header, columns, capacity_word):
     """Double the capacity of a family of columns; allocate those of a new tape."""
-    capacity = max(2 * load_i64(header, capacity_word), _LEAST_CAPACITY)
+    capacity = max(2 * load_i64(header, capacity_word), _MIN_CAPACITY)
     for word, bytes_ in columns:
         store_i64(header, word, realloc(load_i64(header, word), capacity * bytes_))
     store_i64(header, capacity_word, capacity)

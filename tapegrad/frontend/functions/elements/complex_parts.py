@@ -100,12 +100,12 @@ def _itself(x: Tensor) -> Tensor:
 
 
 def _real(x: Tensor) -> Tensor:
-    """The real part: the Tensor itself."""
+    """Return the real part: the Tensor itself."""
     return x
 
 
 def _imag(x: Tensor) -> Tensor:
-    """The imaginary part: zeros, which are constant."""
+    """Return the imaginary part: zeros, which are constant."""
     return imag(x)
 
 

@@ -157,7 +157,7 @@ def _rounded(x: Tensor, ndigits: Any = None) -> Any:
 
 
 def _whole(name: str) -> Any:
-    """The method behind a function of the module `math` that returns an int."""
+    """Make the method behind a function of the module `math` that returns an int."""
     to_whole = ELEMENTWISE[name]
 
     def method(x: Tensor) -> int:

@@ -80,7 +80,7 @@ def _operand(own: Method, array: Any, dtype: Any) -> Tensor:
 
 
 def _is_constant(own: Method, x: Tensor) -> bool:
-    """Whether the result has no gradient whatever the values: of integers, and of tests."""
+    """Return whether the result has no gradient whatever the values: that of integers, and of tests."""
     return x.dtype.kind != "f" or own.ufunc.resolve_dtypes((x.dtype, x.dtype, None))[-1].kind != "f"
 
 

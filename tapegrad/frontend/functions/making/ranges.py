@@ -22,7 +22,7 @@ _power, _log10, _sign, _ceil, _floor = (
 
 
 def _depends(*values: Any) -> bool:
-    """Whether one of the values is, or holds, a Tensor of floats."""
+    """Return whether one of the values is, or holds, a Tensor of floats."""
     return any((is_tensor(v) and v.dtype.kind == "f") or holds_tensors(v) for v in values)
 
 

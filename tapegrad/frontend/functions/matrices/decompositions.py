@@ -19,21 +19,21 @@ _EIGH, _QR, _SVD = (CODES[name] for name in ("eigh", "qr", "svd"))
 
 
 class EighResult(NamedTuple):
-    """What `eigh` returns."""
+    """Result of `eigh`."""
 
     eigenvalues: Tensor
     eigenvectors: Tensor
 
 
 class QRResult(NamedTuple):
-    """What `qr` returns."""
+    """Result of `qr`."""
 
     Q: Tensor
     R: Tensor
 
 
 class SVDResult(NamedTuple):
-    """What `svd` returns."""
+    """Result of `svd`."""
 
     U: Tensor
     S: Tensor

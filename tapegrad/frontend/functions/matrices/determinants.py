@@ -7,7 +7,7 @@ from tapegrad.frontend.tensor.tensor import Tensor
 
 
 class SlogdetResult(NamedTuple):
-    """What `slogdet` returns."""
+    """Result of `slogdet`."""
 
     sign: Tensor
     logabsdet: Tensor

@@ -11,7 +11,7 @@ from tapegrad.ops.params import EigParams
 
 
 class EigResult(NamedTuple):
-    """What `eig` returns."""
+    """Result of `eig`."""
 
     eigenvalues: Tensor
     eigenvectors: Tensor

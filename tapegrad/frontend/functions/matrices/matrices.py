@@ -1,4 +1,4 @@
-"""What functions of matrices have in common: checks of their operands, the order in memory, and their instructions."""
+"""Shared code of functions of matrices: checks of their operands, the order in memory, and their instructions."""
 
 import functools
 import math

@@ -17,7 +17,7 @@ from tapegrad.frontend.recording.shape import expand_dims, reshape, swapaxes
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like, renamed
 
-_FEW = 10  # rows for which SciPy solves discrete Lyapunov equations directly
+_MAX_DIRECT_ROWS = 10  # rows for which SciPy solves discrete Lyapunov equations directly
 # The Gauss-Legendre quadrature that is the Pade approximant of degree 8 of ``log(1 + x)``
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _NEAR = 0.25  # norms of x for which that is exact in float64
@@ -325,7 +325,7 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Tensor
         raise ValueError(f"{name}: shapes {x.shape} and {side.shape} differ")
     stack = np.broadcast_shapes(x.shape[:-2], side.shape[:-2])
     x, side = with_stack(x, stack), with_stack(side, stack)
-    if method == "direct" or (method is None and x.shape[-1] < _FEW):
+    if method == "direct" or (method is None and x.shape[-1] < _MAX_DIRECT_ROWS):
         return _directly(x, side)
     return _by_a_bilinear_transformation(x, side, name)
 

@@ -120,7 +120,7 @@ def solve_triangular(
 
 
 class Triangle(NamedTuple):
-    """What is read of matrices: transposed, the lower triangle, and without the diagonal."""
+    """Options for reading a triangle: transposed, the lower one, and without the diagonal."""
 
     transpose: bool
     lower: bool

@@ -116,7 +116,7 @@ def _inside(x: Any, xp: Any, fp: Any) -> Any:
 
 
 def _has_nan(values: Any) -> bool:
-    """Whether there is a nan, which a recording guards."""
+    """Return whether there is a NaN; a recording guards the answer."""
     if is_recording():
         return bool(some(_isnan(values)))
     return bool(np.isnan(values.data_or_traced() if is_tensor(values) else values).any())

@@ -26,7 +26,7 @@ from tapegrad.frontend.recording.shape import broadcast_to, contiguous
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 
 _BY_POSITION = ("edge", "reflect", "symmetric", "wrap")  # each element of a margin is one of the array
-_FEW = 4096  # rows of a result whose numbers are kept
+_MAX_CACHED_ROWS = 4096  # rows of a result whose numbers are kept
 _ARGUMENTS: dict[str, tuple[str, Any]] = {  # the one that a mode has, and its default
     "constant": ("constant_values", 0),
     "linear_ramp": ("end_values", 0),
@@ -137,7 +137,7 @@ def _is_zero(value: Any) -> bool:
 
 
 def _margins(width: Any, ndim: int) -> list[tuple[int, int]]:
-    """The widths before and behind each axis."""
+    """Return the widths before and behind each axis."""
     pair = width if type(width) is tuple and len(width) == 2 else (width, width)
     if _is_pair(pair):
         return [pair] * ndim
@@ -157,7 +157,7 @@ def _margins(width: Any, ndim: int) -> list[tuple[int, int]]:
 
 
 def _is_pair(widths: Any) -> bool:
-    """Whether an argument is the widths of two margins, as plain integers."""
+    """Return whether an argument is the widths of two margins, as plain integers."""
     if type(widths) is not tuple or len(widths) != 2:
         return False
     before, after = widths
@@ -165,7 +165,7 @@ def _is_pair(widths: Any) -> bool:
 
 
 def _broadcast(values: np.ndarray, ndim: int, what: str) -> np.ndarray:
-    """An argument as a pair for each axis."""
+    """Broadcast an argument to a pair for each axis."""
     try:
         return np.broadcast_to(values, (ndim, 2))
     except ValueError:
@@ -175,7 +175,7 @@ def _broadcast(values: np.ndarray, ndim: int, what: str) -> np.ndarray:
 
 
 def _pairs(argument: Any, x: Tensor, mode: str) -> Any:
-    """The argument of a mode for each axis and side: Tensors of the dtype of `x`, or numbers of elements."""
+    """Return the argument of a mode for each axis and side: Tensors of the dtype of `x`, or numbers of elements."""
     name, _ = _ARGUMENTS[mode]
     if name == "stat_length":
         if argument is None:
@@ -220,7 +220,7 @@ def _among_zeros(x: Tensor, margins: list[tuple[int, int]]) -> Tensor:
 def _region_inside(
     extents: tuple[int, ...], margins: tuple[tuple[int, int], ...]
 ) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
-    """The whole shape, and the first element and the steps of what is between the margins."""
+    """Return the whole shape, and the first element and the steps of the region between the margins."""
     shape = tuple([before + e + after for (before, after), e in zip(margins, extents, strict=True)])
     steps = tuple([math.prod(shape[k + 1 :]) for k in range(len(shape))])
     return shape, sum([before * step for (before, _), step in zip(margins, steps, strict=True)]), steps
@@ -228,7 +228,7 @@ def _region_inside(
 
 def _by_position(mode: Any, x: Tensor, axis: int, widths: tuple[int, int]) -> Tensor:
     extent = x.shape[axis]
-    few = extent + sum(widths) <= _FEW
+    few = extent + sum(widths) <= _MAX_CACHED_ROWS
     rows = _padded_rows(mode, extent, widths) if few else np.pad(np.arange(extent), widths, mode)
     return x[(slice(None),) * axis + (rows,)]
 
@@ -256,7 +256,7 @@ def _ramp(ends: Any, x: Tensor, axis: int, widths: tuple[int, int]) -> Tensor:
 
 
 def _statistic(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The margins that hold a statistic of the elements next to them."""
+    """Make the margins that hold a statistic of the elements next to them."""
 
     def extended(lengths: Any, x: Tensor, axis: int, widths: tuple[int, int]) -> Tensor:
         sides = []
@@ -282,7 +282,7 @@ def _part(x: Tensor, axis: int, rows: Any) -> Tensor:
 
 
 def _spread(value: Tensor, x: Tensor, axis: int, width: int) -> Tensor:
-    """A view of a value as a margin of `x`."""
+    """Return a view of a value as a margin of `x`."""
     return broadcast_to(value, (*x.shape[:axis], width, *x.shape[axis + 1 :]))
 
 

@@ -102,7 +102,7 @@ class _SampledLine(NamedTuple):
         return getitem(self.values, (*(slice(None),) * self.axis, part) if self.axis else part)
 
     def is_uniform(self) -> bool:
-        """Whether all steps are one number."""
+        """Return whether all steps are one number."""
         return not is_tensor(self.steps) or self.steps.ndim == 0
 
     def step(self, start: int | None, stop: int | None) -> Any:

@@ -7,7 +7,7 @@ from tapegrad.frontend.tensor.tensor import Tensor
 
 
 class UniqueAllResult(NamedTuple):
-    """What `unique_all` returns."""
+    """Result of `unique_all`."""
 
     values: Tensor
     indices: Any
@@ -16,14 +16,14 @@ class UniqueAllResult(NamedTuple):
 
 
 class UniqueCountsResult(NamedTuple):
-    """What `unique_counts` returns."""
+    """Result of `unique_counts`."""
 
     values: Tensor
     counts: Any
 
 
 class UniqueInverseResult(NamedTuple):
-    """What `unique_inverse` returns."""
+    """Result of `unique_inverse`."""
 
     values: Tensor
     inverse_indices: Any

@@ -76,7 +76,7 @@ _DISCRETE = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest"
 
 
 class QuantileQuery(NamedTuple):
-    """Which quantiles are asked for, and how: arguments that the functions here have in common."""
+    """Request for quantiles: the arguments that the functions here share."""
 
     name: str
     q: np.ndarray
@@ -89,7 +89,7 @@ class QuantileQuery(NamedTuple):
 
     @property
     def picks(self) -> bool:
-        """Whether the results are elements, never between two of them."""
+        """True if the results are elements, never between two of them."""
         return self.method in _DISCRETE or (self.method == "linear" and self.q.dtype.kind != "f")
 
 

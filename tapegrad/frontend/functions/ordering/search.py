@@ -1,4 +1,4 @@
-"""Where numbers belong among sorted ones: `searchsorted` and `digitize`, plain numbers or instructions."""
+"""Search in sorted arrays: `searchsorted` and `digitize`, of plain numbers or as instructions."""
 
 from typing import Any
 

@@ -164,7 +164,7 @@ def lines_key(shape: tuple[int, ...], indices: Any, axis: int, name: str) -> tup
 
 
 def _line(extent: int, behind: int) -> np.ndarray:
-    """All indices along an axis that has some dimensions behind it."""
+    """Return all indices along an axis that has some dimensions behind it."""
     return np.arange(extent).reshape((extent,) + (1,) * behind)
 
 

@@ -32,7 +32,7 @@ _POSITIONS = (
     "While a function is being recorded, a Tensor of integers that each replay computes. No gradient flows through\n"
     "    positions; the elements that they pick have one."
 )
-_FEW = 512  # elements that NumPy orders before the engine has been asked
+_MAX_NUMPY_ELEMENTS = 512  # elements that NumPy orders before the engine has been asked
 
 
 # --- instructions ----------------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ def order_of_lines(lines: Tensor, *, numbered_through: bool) -> Tensor:
 
 def sorted_lines(lines: Tensor) -> Tensor:
     """Return the lines along the last axis, sorted, in C order."""
-    if not is_recording() and lines.size <= _FEW:
+    if not is_recording() and lines.size <= _MAX_NUMPY_ELEMENTS:
         return elements_now(lines, order_now(lines))
     lines = in_c_order(lines)
     return gather(lines, order_of_lines(lines, numbered_through=True), lines.shape, 1)
@@ -56,7 +56,7 @@ def sorted_lines(lines: Tensor) -> Tensor:
 def order_now(lines: Tensor) -> np.ndarray:
     """Return the numbers, in C order of all elements, that sort each line along the last axis, for eager code."""
     values = lines.data_or_traced()
-    if values.size > _FEW:
+    if values.size > _MAX_NUMPY_ELEMENTS:
         return order_of_lines(in_c_order(lines), numbered_through=True).data_or_traced()
     order = values.argsort(-1, kind="stable")
     if values.ndim > 1 and values.size:

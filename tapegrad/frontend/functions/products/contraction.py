@@ -99,7 +99,7 @@ class _Planner:
         return tuple(self.steps)
 
     def wanted(self, terms: Iterable[Term]) -> set[Label]:
-        """The labels that some terms or the result have."""
+        """Return the labels that some terms or the result have."""
         return set(self.result).union(*(term.labels for term in terms))
 
     # --- steps -----------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class _Planner:
         return number if shape == before else self.step(reshape, number, shape)
 
     def on_diagonal(self, term: Term) -> Term:
-        """A term in which each label stands once."""
+        """Return a term in which each label stands once, as its diagonal."""
         once = tuple(dict.fromkeys(term.labels))
         if once == term.labels:
             return term
@@ -124,12 +124,12 @@ class _Planner:
         return Term(self.step(_on_diagonal, term.number, numbers), once, shape)
 
     def summed(self, term: Term, wanted: set[Label]) -> Term:
-        """A term without the labels that are not wanted, over which it is summed."""
+        """Sum a term over the labels that are not wanted."""
         axes = tuple(k for k, label in enumerate(term.labels) if label not in wanted)
         return self.without(term, axes, total, axes) if axes else term
 
     def without_ones(self, term: Term, other: Term) -> Term:
-        """A term without dimensions of extent 1 that broadcast with another one of the other term."""
+        """Drop dimensions of extent 1 of a term that broadcast with another one of the other term."""
         extents = other.extents
         axes = tuple(k for k, e in enumerate(term.shape) if e == 1 and extents.get(term.labels[k], 1) != 1)
         shape = tuple(e for k, e in enumerate(term.shape) if k not in axes)
@@ -141,7 +141,7 @@ class _Planner:
         return Term(self.step(function, term.number, argument), labels, shape)
 
     def arranged(self, term: Term, labels: list[Label]) -> Term:
-        """A term with its dimensions in another order."""
+        """Transpose a term to another order of labels."""
         if list(term.labels) == labels:
             return term
         axes = tuple(term.labels.index(label) for label in labels)
@@ -158,7 +158,7 @@ class _Planner:
         return left
 
     def contracted(self, a: Term, b: Term, wanted: set[Label]) -> Term:
-        """The product of two terms, summed over the labels that are not wanted."""
+        """Contract two terms: their product, summed over the labels that are not wanted."""
         a, b = self.without_ones(a, b), self.without_ones(b, a)
         a, b = self.summed(a, wanted.union(b.labels)), self.summed(b, wanted.union(a.labels))
         own, others = (
@@ -187,13 +187,13 @@ class _Planner:
         return Term(number, labels, tuple(extents[label] for label in labels))
 
     def spread(self, term: Term, labels: Labels) -> int:
-        """A term with a dimension of extent 1 for each label that it lacks."""
+        """Add a dimension of extent 1 to a term for each label that it lacks."""
         own = self.arranged(term, [label for label in labels if label in term.labels])
         extents = term.extents
         return self.reshaped(own.number, own.shape, tuple(extents.get(label, 1) for label in labels))
 
     def grouped(self, term: Term, stacked: list[Label], rows: list[Label], columns: list[Label]) -> Term:
-        """A stack of matrices: the labels of the rows become one dimension, and those of the columns.
+        """Reshape a term to a stack of matrices: the labels of the rows become one dimension, and those of the columns.
 
         Without a stack, no rows or no columns make it a vector.
         """

@@ -1,4 +1,4 @@
-"""What reductions and scans have in common: axes, the elements that count, lines along axes, integers."""
+"""Shared code of reductions and scans: axes, the elements that count, lines along axes, integers."""
 
 import builtins
 import math

@@ -31,7 +31,7 @@ _isnan, _isfinite, _absolute = (ELEMENTWISE[name] for name in ("isnan", "isfinit
 
 
 def _is_recorded(*values: Any) -> bool:
-    """Whether one of the values is a Tensor that each replay computes."""
+    """Return whether one of the values is a Tensor that each replay computes."""
     return is_recording() and bool([value for value in values if is_computed(value)])
 
 

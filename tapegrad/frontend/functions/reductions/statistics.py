@@ -35,7 +35,7 @@ _sqrt, _square, _isfinite = (ELEMENTWISE[name] for name in ("sqrt", "square", "i
 
 
 class Spread(NamedTuple):
-    """What a variance is taken of: arguments that `var`, `std` and their nan-versions have in common."""
+    """Options of a variance: arguments that `var`, `std` and their nan-versions share."""
 
     name: str
     axis: Axis

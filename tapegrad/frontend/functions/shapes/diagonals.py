@@ -13,7 +13,7 @@ from tapegrad.frontend.recording.shape import ravel
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, view_of
 from tapegrad.frontend.words.derived_docs import like
 
-_SMALL = 4096  # elements of a triangle that is kept
+_MAX_CACHED_ELEMENTS = 4096  # elements of a triangle that is kept
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
@@ -156,12 +156,16 @@ def triu(m: Any, k: int = 0) -> Tensor:
 
 
 def _triangle(x: Tensor, k: int, name: str) -> np.ndarray:
-    """Where the lower triangle of the matrices is."""
+    """Return the mask of the lower triangle of the matrices."""
     shape, k = x.shape, operator.index(k)
     if not shape:
         raise ValueError(f"{name}: a 0-dimensional Tensor has no triangles")
     rows, columns = (shape * 2)[-2:]
-    return _small_triangle(rows, columns, k) if rows * columns <= _SMALL else np.tri(rows, columns, k, bool)
+    return (
+        _small_triangle(rows, columns, k)
+        if rows * columns <= _MAX_CACHED_ELEMENTS
+        else np.tri(rows, columns, k, bool)
+    )
 
 
 @functools.lru_cache(64)

@@ -1,4 +1,4 @@
-"""All elements in C order, to read and to write (``t.flat``), and NumPy's ways to see memory differently."""
+"""Flat iteration in C order, to read and to write (``t.flat``), and NumPy's functions for other views of memory."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
 
 
 class FlatElements:
-    """All elements of a Tensor in C order: what its property `flat` is.
+    """Elements of a Tensor in C order: the value of its property `flat`.
 
     Attributes
     ----------

@@ -81,7 +81,7 @@ def pieces_of(arrays: Any, name: str) -> list[Tensor]:
 
 
 def _pieces(arrays: Any, out: Any, dtype: Any, casting: Any, name: str) -> list[Tensor]:
-    """The same in the dtype that is asked for."""
+    """Return the pieces in the dtype that is asked for."""
     if out is not None and dtype is not None:
         raise TypeError(f"{name}: give 'out' or 'dtype', not both")
     pieces = pieces_of(arrays, name)

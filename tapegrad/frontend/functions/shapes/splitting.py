@@ -15,7 +15,7 @@ from tapegrad.frontend.words.derived_docs import like
 
 
 def _parts(name: str, a: Any, sections: Any, axis: int, equal: bool) -> list[Tensor]:
-    """The parts along an axis: so many, or from the given places on."""
+    """Split along an axis: into so many parts, or at the given positions."""
     x = a if isinstance(a, Tensor) else as_tensor(a, name)
     axis = normalize_axis_index(axis, x.ndim)
     ends = _ends(sections, x.shape[axis], equal, name)
@@ -24,7 +24,7 @@ def _parts(name: str, a: Any, sections: Any, axis: int, equal: bool) -> list[Ten
 
 
 def _ends(sections: Any, extent: int, equal: bool, name: str) -> list[int]:
-    """Where the parts begin and end."""
+    """Return where the parts begin and end."""
     places = np.asarray(concrete_array(sections, f"sections of {name}") if is_tensor(sections) else sections)
     if places.ndim:
         return [0, *[operator.index(place) for place in places.tolist()], extent]

@@ -24,7 +24,7 @@ def _copied(x: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def _numbers(value: Any, name: str, what: str) -> tuple[int, ...]:
-    """An argument that counts, as plain integers; a recording guards it."""
+    """Convert an argument that counts to plain integers; a recording guards it."""
     if type(value) is int:
         return (value,)
     array = np.asarray(concrete_array(value, f"{what} of {name}") if is_tensor(value) else value)

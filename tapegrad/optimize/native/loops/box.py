@@ -14,7 +14,7 @@ from tapegrad.engine.kernels.language.raw_memory import load_f64, store_f64, sto
 
 @inline_njit
 def is_held(x, gradient, lower, upper, j):
-    """Whether a parameter is at a bound, and the cost falls outwards."""
+    """Return whether a parameter is at a bound, and the cost falls outwards."""
     value, slope = load_f64(x, j), load_f64(gradient, j)
     return (value <= load_f64(lower, j) and slope > 0.0) or (value >= load_f64(upper, j) and slope < 0.0)
 
@@ -32,7 +32,7 @@ def list_free(x, gradient, lower, upper, free, k):
 
 @inline_njit
 def steepness(x, gradient, lower, upper, k):
-    """The largest slope by a parameter that is not held."""
+    """Return the largest slope by a parameter that is not held."""
     found = 0.0
     for j in range(k):
         if not is_held(x, gradient, lower, upper, j):

@@ -20,7 +20,7 @@ from tapegrad.optimize.native.loops.vectors import dot
 
 @inline_njit
 def is_for_python(status):
-    """Whether Python has to act: another way of the function is to be recorded, or a function of the user's raised."""
+    """Return whether Python has to act: to record a new specialization, or to raise a user's exception."""
     return status == GUARD_FAILED or status == CALL_FAILED
 
 
@@ -60,7 +60,7 @@ def copy_column(fit, j, target):
 
 @inline_njit
 def are_finite(fit):
-    """Whether all derivatives at the point that was evaluated last are finite."""
+    """Return whether all derivatives at the point that was evaluated last are finite."""
     if fit.rows != 0:
         return math.isfinite(dot(fit.rows, fit.rows, fit.n * fit.k))
     square = 0.0

@@ -1,9 +1,9 @@
-"""One fit by Levenberg and Marquardt, as compiled code sees it: addresses, counts and settings."""
+"""Fields of a fit by Levenberg and Marquardt for compiled code: addresses, counts and settings."""
 
 from typing import NamedTuple
 
 
-class Fit(NamedTuple):
+class FitFields(NamedTuple):
     """Words of one fit: how many, an address, or an option.
 
     Attributes

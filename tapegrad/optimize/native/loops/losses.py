@@ -21,7 +21,7 @@ _EPS = 2.220446049250313e-16
 
 @inline_njit
 def rho(loss, z):
-    """A loss of a squared residual, and its first and second derivatives."""
+    """Return a loss of a squared residual, and its first and second derivatives."""
     if loss == SOFT_L1:
         root = math.sqrt(1.0 + z)
         return 2.0 * (root - 1.0), 1.0 / root, -0.5 / (root * (1.0 + z))

@@ -1,4 +1,4 @@
-"""When a fit ends: its cost is flat, or its step short."""
+"""Stopping criteria of a fit: its cost is flat, or its step short."""
 
 import math
 
@@ -10,14 +10,14 @@ _EPS = 2.220446049250313e-16
 
 @inline_njit
 def _is_flat(ftol, gained, predicted, cost):
-    """Whether a step has gained little, of which the model is a good one, or may gain no more than rounding."""
+    """Return whether a step has gained little in a good model, or may gain no more than rounding."""
     little = abs(gained) <= ftol * cost and gained > 0.25 * predicted
     return little or (ftol > 0.0 and math.isfinite(gained) and predicted <= 4.0 * _EPS * cost)
 
 
 @inline_njit
 def reason_to_stop(ftol, xtol, gained, predicted, cost, length, size):
-    """The status with which a fit ends after a step.
+    """Return the status with which a fit ends after a step.
 
     `length` is that of the step, and `size` that of the parameters; `gained` is not finite where the cost is not.
     """

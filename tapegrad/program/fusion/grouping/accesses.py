@@ -1,4 +1,4 @@
-"""What the rows of a stream read and write, by address: from their frames alone.
+"""Accesses of the rows of a stream: the addresses that they read and write, found from their frames alone.
 
 A stream is bound on virtual memory, in which no two buffers share an address. So rows that touch the same bytes are
 rows that depend on each other, whatever they came from.
@@ -18,7 +18,7 @@ from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.ops import Op
 from tapegrad.program.fusion.grouping.columns import sum_of_exponentials
 from tapegrad.program.fusion.grouping.extremes import extreme
-from tapegrad.program.fusion.grouping.nests import MOST_SEEDS, WAYS, Nest, nest_of, seeds_of
+from tapegrad.program.fusion.grouping.nests import MAX_SEEDS, WAYS, Nest, nest_of, seeds_of
 from tapegrad.program.fusion.grouping.rows import (
     ADD,
     BYTES,
@@ -38,7 +38,7 @@ _Y, _X_DOT = 3, 4
 
 
 def rows_of(stream: InstructionStream, blocks: DisjointMemory) -> list[StreamRow]:
-    """The rows of a stream, by what the stream says of them."""
+    """Return the rows of a stream with their accesses."""
     ops, variants = stream.op.tolist(), stream.variant.tolist()
     directions, kernels = stream.direction.tolist(), stream.kernels.tolist()
     named = zip(ops, variants, directions, kernels, stream.frames.tolist(), strict=True)
@@ -75,7 +75,7 @@ def _known(described: Any, dtype: str, way: str, words: list[int], nest: Nest) -
     if isinstance(described, Op) and is_emitted(described, way):
         seeds, *steps = seeds_of(way, words)
         primals = duals = nest
-        if seeds > MOST_SEEDS:
+        if seeds > MAX_SEEDS:
             primals, duals = nest.within(seeds, (0,) * 4), nest.within(seeds, steps)
             seeds = 1
             if not duals.is_long(words) or _calls_mathematics(described, words):
@@ -92,7 +92,7 @@ def _known(described: Any, dtype: str, way: str, words: list[int], nest: Nest) -
 
 
 def _calls_mathematics(op: Op, words: list[int]) -> bool:
-    """Whether partials that are wanted call functions, which would be called for each of many tangents."""
+    """Return whether wanted partials call functions, which would be called for each of many tangents."""
     wanted = [j for j in op.differentiable_operands if words[word.X_BAR + j]]
     return any(not MATHEMATICS.keys().isdisjoint(functions_in(parse(op.partials[j]))) for j in wanted)
 
@@ -100,7 +100,7 @@ def _calls_mathematics(op: Op, words: list[int]) -> bool:
 def _of_elementwise(
     op: Op, dtype: str, way: str, words: list[int], nests: tuple[Nest, Nest]
 ) -> tuple[Access, ...] | None:
-    """What a row touches, by the loops around its primals, and around its cotangents or tangents."""
+    """Return the accesses of a row by the loops around its primals, and around its cotangents or tangents."""
     primals, duals = nests
     wanted = [j for j in op.differentiable_operands if words[word.X_BAR + j]]
     accesses: list[Access | None] = [
@@ -119,7 +119,7 @@ def _of_elementwise(
 
 
 def _along_seeds(accesses: tuple[Access, ...], seeds: int, steps: Sequence[int]) -> Iterator[Access]:
-    """What a row touches of further tangents."""
+    """Return the accesses of a row for further tangents."""
     for access in accesses:
         if access.place >= _X_DOT:
             step = steps[access.place - _X_DOT]
@@ -139,7 +139,7 @@ def _all(accesses: list[Access | None]) -> tuple[Access, ...] | None:
 
 
 def _access(words: list[int], nest: Nest, place: int, mode: int, dtype: str) -> Access | None:
-    """What a row touches in one place; `None` where elements are neither side by side nor a single one."""
+    """Return one access of a row; `None` if its elements are neither adjacent nor a single one."""
     j, bytes_ = place % 4, BYTES[dtype]
     start = words[(word.X if place < 4 else word.X_BAR) + j]
     stride, count, steps = words[word.STRIDE + j], words[word.COUNT], nest.steps[j]
@@ -155,7 +155,7 @@ def _access(words: list[int], nest: Nest, place: int, mode: int, dtype: str) -> 
 
 
 def _opaque(name: str, words: list[int], blocks: DisjointMemory, read: Sequence[int] = ()) -> StreamRow:
-    """A row of which nothing is known but where its operands lie, and in which places it only reads."""
+    """Return an opaque row, of which only the memory of its operands is known, and which operands it only reads."""
     accesses = []
     for place in range(PLACES):
         address = words[word.X + place]

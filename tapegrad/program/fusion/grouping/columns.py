@@ -16,13 +16,13 @@ from tapegrad.engine.sweep.threading.parallel import SUMS_THRESHOLD
 from tapegrad.program.fusion.grouping.nests import Nest, is_long
 from tapegrad.program.fusion.grouping.rows import ADD, BYTES, PLACES, READ, WRITE, Access, Span, StreamRow
 
-_MOST = 16  # lines that are written out
+_MAX_UNROLLED_LINES = 16  # lines that are written out
 _X, _Y = 0, 3
 _X_BAR, _Y_BAR = 4, 7
 
 
 def sum_of_exponentials(way: str, words: list[int], nest: Nest) -> StreamRow | None:
-    """The row of such a sum, whose lines are the steps of an outer loop; `None` where it is not made so."""
+    """Return the row of a sum of exponentials whose lines are the steps of an outer loop; `None` for another sum."""
     count, stride = words[word.COUNT], words[word.STRIDE + _X]
     if way not in (FORWARD, REVERSE) or len(nest.extents) != 1 or not is_long(nest.extents[0]):
         return None
@@ -64,7 +64,7 @@ def written_out(rows: Sequence[StreamRow], limit: int) -> list[StreamRow]:
         for row in rows
         if row.way in (EXPONENTIALS, SHARES, EXTREME, PORTIONS)
         and len(row.loops) == 1
-        and row.loops[0] <= _MOST
+        and row.loops[0] <= _MAX_UNROLLED_LINES
         and sizes[row.count, *row.loops] <= limit
     }
     return [
@@ -92,12 +92,12 @@ def _written_out(row: StreamRow) -> StreamRow:
 
 
 def _is_written_again(access: Access) -> bool:
-    """Whether each step of the loop writes the same elements."""
+    """Return whether each step of the loop writes the same elements."""
     return access.mode == WRITE and access.span.steps == (0,)
 
 
 def _at_step(access: Access, k: int) -> Access:
-    """What is touched in one step of the loop."""
+    """Return an access in one step of the loop."""
     span = access.span
     start = span.start + k * span.steps[0]
     stop = start + span.length * BYTES[span.dtype]

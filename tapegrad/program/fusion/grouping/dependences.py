@@ -1,4 +1,4 @@
-"""Which rows of a stream must stay in order: those that touch the same bytes, unless both only read."""
+"""Dependences of rows of a stream: those that touch the same bytes stay in order, unless both only read."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from tapegrad.program.fusion.grouping.rows import READ, Access, DisjointMemory, 
 
 
 def dependences(rows: Sequence[StreamRow], blocks: DisjointMemory) -> list[set[int]]:
-    """For each row the numbers of the rows that have to come before, but for those that these depend on."""
+    """Return the numbers of each row's direct predecessors, without those that follow from others."""
     known: dict[int, dict[tuple[int, int], _Bytes]] = {}  # by block
     found: list[set[int]] = []
     for number, row in enumerate(with_pauses(rows)):
@@ -57,7 +57,7 @@ class _Bytes:
 
 
 def _bytes(known: dict[tuple[int, int], _Bytes], access: Access) -> _Bytes:
-    """The bytes of an access, among those of its block that are known."""
+    """Return the bytes of an access, among those of its block that are known."""
     start, stop = access.start, access.stop
     found = known.get((start, stop))
     if found is None:
@@ -71,5 +71,5 @@ def _bytes(known: dict[tuple[int, int], _Bytes], access: Access) -> _Bytes:
 
 
 def overlap(a: Access, b: Access) -> bool:
-    """Whether two accesses have bytes in common."""
+    """Return whether two accesses have bytes in common."""
     return a.start < b.stop and b.start < a.stop

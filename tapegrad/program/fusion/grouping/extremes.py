@@ -18,12 +18,12 @@ from tapegrad.program.fusion.grouping.nests import Nest, is_long
 from tapegrad.program.fusion.grouping.rows import ADD, BYTES, READ, WRITE, Access, Span, StreamRow
 
 LONGEST_ALONE = SUMS_THRESHOLD - 64  # of longer lines, rows whose kernels share them among threads are left
-_MOST_TIES = {"f64": 1 << 53, "f32": 1 << 24}  # that are counted without rounding
+_MAX_TIES = {"f64": 1 << 53, "f32": 1 << 24}  # that are counted without rounding
 _X, _TIES, _Y, _X_BAR, _Y_BAR = 0, 1, 3, 4, 7  # places of operands
 
 
 def extreme(op: str, dtype: str, way: str, words: list[int], nest: Nest) -> StreamRow | None:
-    """The row of largest or smallest elements, or of their derivative; `None` where no segment can have it."""
+    """Return the row of an extreme, or of its derivative; `None` if no segment can have it."""
     if way not in (FORWARD, REVERSE) or (way == REVERSE and not words[word.X_BAR]):
         return None
     found = _space(dtype, words, nest)
@@ -44,7 +44,7 @@ def extreme(op: str, dtype: str, way: str, words: list[int], nest: Nest) -> Stre
     others = read, access(_Y, READ, words[word.Y]), access(_Y_BAR, READ, words[word.Y_BAR])
     if any(overlap(shared, each) for each in others):
         return None
-    if math.prod(loops) * count > _MOST_TIES[dtype]:
+    if math.prod(loops) * count > _MAX_TIES[dtype]:
         return None
     return StreamRow(op, dtype, PORTIONS, count, (*others[:2], shared, others[2]), stored, loops=loops)
 
@@ -74,7 +74,7 @@ def _span(dtype: str, length: int, loops: Sequence[int], steps: Sequence[int]) -
 
 
 def _is_apart(y: Span, loops: Sequence[int]) -> bool:
-    """Whether each result has an element of its own."""
+    """Return whether each result has an element of its own."""
     own = [(step, extent) for step, extent in zip(y.steps, loops, strict=True) if step]
     return y._replace(steps=tuple(step for step, _ in own)).is_injective([extent for _, extent in own])
 

@@ -12,7 +12,7 @@ from tapegrad.engine.runtime.pace import pause_point, with_pauses
 from tapegrad.program.fusion.grouping.dependences import overlap
 from tapegrad.program.fusion.grouping.rows import ADD, BYTES, READ, Access, DisjointMemory, StreamRow
 
-MOST_ROWS = 128  # in a group: compilers take more than proportionally longer for long functions
+MAX_ROWS = 128  # in a group: compilers take more than proportionally longer for long functions
 
 
 class Group:
@@ -40,7 +40,7 @@ class Group:
         self.accesses: dict[int, list[tuple[StreamRow, Access]]] = {}
 
     def moved(self, start: int) -> "Group":
-        """The same rows, in order, of a part of the stream that begins at `start`."""
+        """Return the groups, in order, for a part of the stream that begins at `start`."""
         moved = Group(self.is_short)
         moved.rows = [number + start for number in sorted(self.rows)]
         return moved
@@ -71,7 +71,7 @@ class Grouping:
             self._group(space)
 
     def _all_ancestors(self) -> list[int]:
-        """For each row the bits of all rows that it depends on."""
+        """Return the bits of all rows that each row depends on."""
         found: list[int] = []
         for before in with_pauses(self._before):
             found.append(0)
@@ -80,7 +80,7 @@ class Grouping:
         return found
 
     def _spaces(self) -> list[list[int]]:
-        """The rows of each iteration space, those with outer loops first, and then the longest first."""
+        """Return the rows of each iteration space, those with outer loops first, and then the longest first."""
         nested: dict[tuple[int, tuple[int, ...]], list[int]] = {}
         for number, row in enumerate(self._rows):
             if _fits(row) and row.loops:
@@ -88,7 +88,7 @@ class Grouping:
         return [*nested.values(), *self._lines()]
 
     def _lines(self) -> list[list[int]]:
-        """The rows of one loop in each iteration space, the longest first. Counts may differ by a vector."""
+        """Return the rows of one loop in each iteration space, the longest first. Counts may differ by a vector."""
         fitting = {n: row for n, row in enumerate(self._rows) if _fits(row) and not row.loops}
         counts = sorted({row.count for row in fitting.values() if row.count > self._lanes}, reverse=True)
         spaces: list[list[int]] = []
@@ -116,7 +116,7 @@ class Grouping:
             self._join(number, group)
 
     def _candidates(self, number: int, groups: list[Group]) -> list[Group]:
-        """The groups that a row could join, the ones that it depends on first, and of these the latest."""
+        """Yield the groups that a row could join: first the ones that it depends on, of these the latest first."""
         known = {id(self.group_of[n]) for n in self._before[number] if n in self.group_of}
         latest_first = groups[::-1]
         return [
@@ -125,7 +125,7 @@ class Grouping:
         ]
 
     def _may_join(self, number: int, group: Group) -> bool:
-        if group.size + self._rows[number].seeds > MOST_ROWS:
+        if group.size + self._rows[number].seeds > MAX_ROWS:
             return False
         first = group.rows[0]
         own = self._members[first]
@@ -137,7 +137,7 @@ class Grouping:
         return self._touches_alike(self._rows[number], group)
 
     def _touches_alike(self, row: StreamRow, group: Group) -> bool:
-        """Whether what a row touches can be held in registers, beside what the group touches."""
+        """Return whether the accesses of a row fit into registers, beside those of the group."""
         for access in row.accesses:
             others = group.accesses.get(self._blocks.around(access.start)[0], [])
             own = [(row, other) for other in row.accesses if other is not access]
@@ -164,7 +164,7 @@ class Grouping:
                 self._ancestors[n] = known | below
 
     def ordered(self) -> list[Group | int]:
-        """Groups and single rows in an order that holds to the dependences, the earliest first of those that may come.
+        """Return groups and single rows in a topological order, the earliest of the ready ones first.
 
         Rows that clear memory are left out.
         """
@@ -205,7 +205,7 @@ def _fits(row: StreamRow) -> bool:
 
 
 def _past_clearing(rows: Sequence[StreamRow], before: list[set[int]]) -> list[set[int]]:
-    """The dependences without the rows that clear memory: these are put where they are needed."""
+    """Return the dependences without the rows that clear memory: these are placed where they are needed."""
     found: list[set[int]] = []
     for numbers in with_pauses(before):
         kept: set[int] = set()
@@ -218,7 +218,7 @@ def _past_clearing(rows: Sequence[StreamRow], before: list[set[int]]) -> list[se
 def _entangled(
     one: tuple[StreamRow, Access], others: Sequence[tuple[StreamRow, Access]]
 ) -> list[tuple[StreamRow, Access]]:
-    """The accesses that overlap this one, or one that overlaps it, and so on."""
+    """Return the accesses that overlap this one, or one that overlaps it, and so on."""
     near, rest = [one], list(others)
     for _, access in near:
         found = [each for each in rest if overlap(access, each[1])]
@@ -229,7 +229,7 @@ def _entangled(
 
 
 def fit_together(rows: Sequence[StreamRow], lanes: int, blocks: DisjointMemory) -> bool:
-    """Whether what long rows touch can be held in registers."""
+    """Return whether the accesses of long rows can be held in registers."""
     touched: dict[int, list[tuple[StreamRow, Access]]] = {}
     for row in rows:
         for access in row.accesses:
@@ -242,7 +242,7 @@ def fit_together(rows: Sequence[StreamRow], lanes: int, blocks: DisjointMemory) 
 
 
 def _is_held(near: Sequence[tuple[StreamRow, Access]], lanes: int, is_short: bool) -> bool:
-    """Whether accesses that overlap are of one line, or of parts of it that are only added to."""
+    """Return whether overlapping accesses are of one line, or of parts of it that are only added to."""
     if all(access.mode == READ for _, access in near):
         return True
     accesses = [access for _, access in near]
@@ -262,7 +262,7 @@ def _is_held(near: Sequence[tuple[StreamRow, Access]], lanes: int, is_short: boo
 
 
 def _is_part(access: Access, start: int, stop: int, lanes: int) -> bool:
-    """Whether an access is of the whole line, or adds to a part of it that begins within a vector."""
+    """Return whether an access is of the whole line, or adds to a part of it that begins within a vector."""
     if access.start == start and access.stop == stop:
         return True
     shift, rest = divmod(access.start - start, BYTES[access.span.dtype])

@@ -18,7 +18,7 @@ from tapegrad.ops import GUARDS, ROWS
 from tapegrad.program.fusion.grouping.columns import written_out
 from tapegrad.program.fusion.grouping.dependences import dependences, overlap
 from tapegrad.program.fusion.grouping.extremes import with_ties
-from tapegrad.program.fusion.grouping.grouping import MOST_ROWS, Group, Grouping
+from tapegrad.program.fusion.grouping.grouping import MAX_ROWS, Group, Grouping
 from tapegrad.program.fusion.grouping.recomputed import compute_again
 from tapegrad.program.fusion.grouping.repeats import form_of, windows
 from tapegrad.program.fusion.grouping.rows import (
@@ -55,7 +55,7 @@ def fuse(
         Whether the stream is executed many times, one time after another.
     """
     rows, numbers = with_ties(with_common_loops(rows), blocks.new)
-    units = _units(written_out(rows, MOST_ROWS), blocks, is_read_outside, runs_again)
+    units = _units(written_out(rows, MAX_ROWS), blocks, is_read_outside, runs_again)
     return [
         numbers[unit] if isinstance(unit, int) else unit._replace(rows=tuple(numbers[n] for n in unit.rows))
         for unit in with_pauses(units)
@@ -72,7 +72,7 @@ def _units(
     before = dependences(rows, blocks)
     _keep_in_order(rows, before)
     rows = [_as_it_is(row) if row.clears and before[number] else row for number, row in enumerate(rows)]
-    units = _grouped(rows, before, windows(rows, _WINDOW, MOST_ROWS), blocks)
+    units = _grouped(rows, before, windows(rows, _WINDOW, MAX_ROWS), blocks)
     compute_again(rows, units, blocks, lanes(host()), is_read_outside)
     readers = _Readers(rows, units, blocks, runs_again)
     pending = {number: row.accesses[0] for number, row in enumerate(rows) if row.clears}
@@ -105,7 +105,7 @@ def _units(
 
 
 def _alone(row: StreamRow, number: int, is_live: Callable[[int, int], bool]) -> int | BoundSegment:
-    """A row by itself: that of the stream, or a segment if it is only a part of that one, which counts ties."""
+    """Return a row by itself: that of the stream, or a segment if it is only a part of that one, which counts ties."""
     if row.way != TIES:
         return number
     is_short = not row.loops and row.count <= lanes(host())
@@ -115,7 +115,7 @@ def _alone(row: StreamRow, number: int, is_live: Callable[[int, int], bool]) -> 
 def _grouped(
     rows: Sequence[StreamRow], before: list[set[int]], parts: Sequence[slice], blocks: DisjointMemory
 ) -> list[Group | int]:
-    """The groups of each part of a stream, and the rows beside them, in order. Parts alike are grouped alike."""
+    """Return the groups of each part of a stream, and the rows beside them, in order. Equal parts are grouped alike."""
     known: dict[Any, list[Group | int]] = {}
     found: list[Group | int] = []
     for part in parts:
@@ -136,12 +136,12 @@ def _keep_in_order(rows: Sequence[StreamRow], before: list[set[int]]) -> None:
 
 
 def _as_it_is(row: StreamRow) -> StreamRow:
-    """A row that clears memory which has been used before, as one that stays in its place."""
+    """Return a row that clears memory which has been used before, as one that stays where it is."""
     return dataclasses.replace(row, way="")
 
 
 def _is_worth_it(row: StreamRow) -> bool:
-    """Whether a row is better off as a segment though it is alone.
+    """Return whether a row is faster as a segment though it is alone.
 
     Its own kernel would move blocks to add a long line of cotangents up, or go through a line that is not adjacent.
     """
@@ -149,12 +149,12 @@ def _is_worth_it(row: StreamRow) -> bool:
 
 
 def _sums_up(row: StreamRow) -> bool:
-    """Whether a row adds a long line of cotangents up."""
+    """Return whether a row adds up a long line of cotangents."""
     return row.way == REVERSE and any(a.single and a.mode != READ for a in row.accesses) and row.count > BLOCK
 
 
 class _Readers:
-    """Who reads what, among the units of a stream."""
+    """Readers of memory among the units of a stream."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class _Readers:
                         self._reads.setdefault(block, []).append((position, access))
 
     def beside(self, position: int, start: int, stop: int) -> bool:
-        """Whether a unit other than this one reads what it leaves there."""
+        """Return whether a unit other than this one reads bytes that it leaves."""
         return any(
             (other > position or (self._runs_again and other != position))
             and access.start < stop

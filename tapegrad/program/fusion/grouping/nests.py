@@ -12,16 +12,16 @@ from tapegrad.engine.kernels.language import frame as word
 from tapegrad.program.streams.stream import InstructionStream, is_elementwise, pointed_words
 
 WAYS = (FORWARD, REVERSE, TANGENT)  # by the numbers of directions
-_LONG = 64  # elements of a line that outer loops always go around
+_MIN_LONG_LINE = 64  # elements of a line that outer loops always go around
 _FILLED = 0.9  # of the vectors of a shorter one
-MOST_SEEDS = 16  # that a segment takes one by one
+MAX_SEEDS = 16  # that a segment takes one by one
 _ALONE = (1, 0, 0, 0, 0)
 
 
 def is_long(count: int) -> bool:
-    """Whether a line of so many elements is worth what a loop around it costs: nearly all lanes have elements."""
+    """Return whether a line of so many elements is worth a loop around it: nearly all lanes have elements."""
     width = lanes(host())
-    return count >= _LONG or (count >= width and count >= _FILLED * -(-count // width) * width)
+    return count >= _MIN_LONG_LINE or (count >= width and count >= _FILLED * -(-count // width) * width)
 
 
 class Nest(NamedTuple):
@@ -31,11 +31,11 @@ class Nest(NamedTuple):
     steps: tuple[tuple[int, ...], ...]
 
     def is_long(self, words: list[int]) -> bool:
-        """Whether a line is worth what a loop around it costs."""
+        """Return whether a line is worth a loop around it."""
         return not self.extents or is_long(words[word.COUNT])
 
     def within(self, extent: int, steps: Sequence[int]) -> "Nest":
-        """The loops inside of another one."""
+        """Return the loops inside of another one."""
         return Nest(
             (extent, *self.extents), tuple((step, *own) for step, own in zip(steps, self.steps, strict=True))
         )
@@ -51,20 +51,20 @@ def nest_of(words: list[int]) -> Nest:
 
 
 def seeds_of(way: str, words: list[int]) -> Sequence[int]:
-    """How many tangents a row computes, and the bytes from one to the next of each operand and of the result."""
+    """Return how many tangents a row computes, and the bytes from one to the next of each operand and of the result."""
     several = way == TANGENT and words[word.PARAMS]
     return pointed_words(words[word.PARAMS], len(_ALONE)) if several else _ALONE
 
 
 def _several_tangents(stream: InstructionStream) -> np.ndarray:
-    """Which rows compute several tangents."""
+    """Return which rows compute several tangents."""
     tangents = (stream.op >= 0) & (stream.direction == WAYS.index(TANGENT))
     found: np.ndarray = tangents & (stream.frames[:, word.PARAMS] != 0) & is_elementwise(stream)
     return found
 
 
 def seed_counts(stream: InstructionStream) -> np.ndarray:
-    """How many tangents each row computes; 1 of a row that computes none."""
+    """Return how many tangents each row computes; 1 for a row that computes none."""
     found = np.ones(len(stream), np.int64)
     several = _several_tangents(stream)
     found[several] = [
@@ -74,7 +74,7 @@ def seed_counts(stream: InstructionStream) -> np.ndarray:
 
 
 def loops_of(stream: InstructionStream) -> list[int]:
-    """The words of the outer loops of all rows, and of several tangents."""
+    """Return the fields of the outer loops of all rows, and of several tangents."""
     found: list[int] = []
     for address in stream.frames[_several_tangents(stream), word.PARAMS].tolist():
         found += pointed_words(address, len(_ALONE))

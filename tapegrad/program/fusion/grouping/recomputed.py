@@ -14,10 +14,10 @@ from tapegrad.engine.codegen.segments.segment import FORWARD
 from tapegrad.engine.codegen.segments.segment_rows import op_of
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.program.fusion.grouping.dependences import overlap
-from tapegrad.program.fusion.grouping.grouping import MOST_ROWS, Group, fit_together
+from tapegrad.program.fusion.grouping.grouping import MAX_ROWS, Group, fit_together
 from tapegrad.program.fusion.grouping.rows import READ, WRITE, Access, DisjointMemory, StreamRow
 
-_MOST = 8  # rows that are computed instead of a table that is read
+_MAX_RECOMPUTED_ROWS = 8  # rows that are computed instead of a table that is read
 _CHEAP = {"absolute", "copysign", "fmax", "fmin", "maximum", "minimum", "sign", "square", "where"}
 
 
@@ -116,12 +116,12 @@ class _Again:
         return "/" not in text and functions_in(parse(text)) <= _CHEAP
 
     def _near(self, access: Access, uses: dict[int, list[_Use]]) -> list[_Use]:
-        """Those of the accesses that overlap one."""
+        """Return the accesses that overlap one."""
         block = self._blocks.around(access.start)[0]
         return [use for use in uses.get(block, ()) if overlap(use.access, access)]
 
     def _is_read_alike(self, number: int, is_read_outside: Callable[[int, int], bool]) -> bool:
-        """Whether all that read what a row writes go through the same elements, and nobody else writes there."""
+        """Return whether all readers of a row's result go through the same elements, and no other row writes there."""
         row = self._rows[number]
         (written,) = (access for access in row.accesses if access.mode == WRITE)
         if not written.span.is_injective(row.loops) or is_read_outside(written.start, written.stop):
@@ -132,7 +132,7 @@ class _Again:
         return all(use.access.span == written.span and self._goes_along(row, use) for use in reads)
 
     def _goes_along(self, row: StreamRow, use: _Use) -> bool:
-        """Whether what reads a row's result is another row, in a group, that goes through the same elements."""
+        """Return whether the reader of a row's result is a row in a group that goes through the same elements."""
         other = self._rows[use.number]
         alike = row.count == other.count and row.loops == other.loops
         return alike and other is not row and isinstance(self._units[use.position], Group)
@@ -146,24 +146,24 @@ class _Again:
         return [access for access in self._rows[number].accesses if access.mode == READ]
 
     def _is_there(self, number: int, access: Access) -> bool:
-        """Whether an operand stays in memory as a row finds it, or can be computed once more."""
+        """Return whether an operand stays in memory as a row finds it, or can be recomputed."""
         if self._writer(access) is not None:
             return True
         written = self._near(access, self._writes)
         return all(0 <= use.position < self._place[number] for use in written)
 
     def _writer(self, access: Access) -> int | None:
-        """The row that computes what is read, if it can do so again."""
+        """Return the row that computes an access, if it can be recomputed."""
         writers = {use.number for use in self._near(access, self._writes)}
         return writers.pop() if len(writers) == 1 and writers <= self.able else None
 
     def readers(self) -> list[int]:
-        """The groups that read what such rows write, but for those that these are in."""
+        """Return the groups that read the results of recomputable rows, without the rows' own groups."""
         groups = (position for position, unit in enumerate(self._units) if isinstance(unit, Group))
         return [position for position in with_pauses(groups) if self._first(position)]
 
     def _first(self, position: int) -> set[int]:
-        """The rows whose results a group reads."""
+        """Return the rows whose results a group reads."""
         numbers = self._group(position).rows
         return self._writers(numbers) - {*numbers}
 
@@ -177,7 +177,7 @@ class _Again:
         return {number for number in found if number is not None}
 
     def needed(self, position: int) -> set[int]:
-        """The rows that a group has to compute once more."""
+        """Return the rows that a group has to recompute."""
         waiting = self._first(position)
         found = set(waiting)
         while waiting:
@@ -186,8 +186,10 @@ class _Again:
         return found
 
     def fits(self, position: int, needed: set[int], lanes: int) -> bool:
-        """Whether rows can join a group, and are not too many for what they save."""
+        """Return whether rows can join a group, and are not too many for what they save."""
         group = self._group(position)
-        if group.size + len(needed) > MOST_ROWS or len(needed) > _MOST * len(self._first(position)):
+        if group.size + len(needed) > MAX_ROWS or len(needed) > _MAX_RECOMPUTED_ROWS * len(
+            self._first(position)
+        ):
             return False
         return fit_together([self._rows[n] for n in (*group.rows, *needed)], lanes, self._blocks)

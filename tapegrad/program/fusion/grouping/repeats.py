@@ -36,12 +36,12 @@ def windows(rows: Sequence[StreamRow], most: int, limit: int) -> list[slice]:
 
 
 def _kind(row: StreamRow) -> tuple[object, ...]:
-    """What a row does, whatever its operands are."""
+    """Return a key of a row that does not depend on its operands."""
     return row.op, row.dtype, row.way, row.count, len(row.accesses), row.stored, row.seeds, row.loops
 
 
 def _kinds(rows: Sequence[StreamRow]) -> np.ndarray:
-    """A number for each row, the same for rows that do the same with other operands."""
+    """Return a number for each row, equal for rows that do the same with other operands."""
     numbers: dict[tuple[object, ...], int] = {}
     return np.array([numbers.setdefault(_kind(row), len(numbers)) for row in with_pauses(rows)], np.int64)
 
@@ -65,7 +65,7 @@ def form_of(
 
 
 class _Places:
-    """Where rows find operands.
+    """Locations of the operands of rows.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class _Places:
 
 
 def _stretches(kinds: np.ndarray, start: int, stop: int, limit: int) -> Iterator[tuple[int, int, int]]:
-    """Where something repeats, and after how many rows; 0 for what is in between."""
+    """Return where something repeats, and after how many rows; 0 for rows in between."""
     first, last, period = _longest(kinds[start:stop], limit)
     if period == 0:
         if start < stop:
@@ -108,7 +108,7 @@ def _stretches(kinds: np.ndarray, start: int, stop: int, limit: int) -> Iterator
 
 
 def _longest(kinds: np.ndarray, limit: int) -> tuple[int, int, int]:
-    """The longest stretch that repeats, by whole repetitions, and the length of one; 0 where there is none."""
+    """Return the longest stretch that repeats, by whole repetitions, and the length of one; 0 if there is none."""
     best = (0, 0, 0)
     for period in with_pauses(range(_SHORTEST, min(limit, len(kinds) // _TIMES) + 1)):
         first, last = _longest_run(kinds[period:] == kinds[:-period])
@@ -119,7 +119,7 @@ def _longest(kinds: np.ndarray, limit: int) -> tuple[int, int, int]:
 
 
 def _longest_run(same: np.ndarray) -> tuple[int, int]:
-    """Where the longest run of truth begins and ends."""
+    """Return where the longest run of truth begins and ends."""
     edges = np.flatnonzero(np.diff(same, prepend=False, append=False))
     if len(edges) == 0:
         return 0, 0

@@ -38,7 +38,7 @@ class Span(NamedTuple):
     steps: tuple[int, ...] = ()
 
     def is_injective(self, loops: Sequence[int]) -> bool:
-        """Whether each step of these loops has elements of its own."""
+        """Return whether each step of these loops has elements of its own."""
         reached = self.length * BYTES[self.dtype]
         for step, extent in sorted(zip(self.steps, loops, strict=True)):
             if extent > 1:
@@ -48,12 +48,12 @@ class Span(NamedTuple):
         return True
 
     def is_apart(self, loops: Sequence[int]) -> bool:
-        """Whether each step of the first of these loops has elements of its own."""
+        """Return whether each step of the first of these loops has elements of its own."""
         within = sum(step * (extent - 1) for step, extent in zip(self.steps[1:], loops[1:], strict=True))
         return self.steps[0] >= within + self.length * BYTES[self.dtype]
 
     def is_dense(self, loops: Sequence[int]) -> bool:
-        """Whether it is all elements from the first to the last, each once."""
+        """Return whether the loops cover all elements from the first to the last, each once."""
         elements = self.length * math.prod(loops)
         return elements * BYTES[self.dtype] == self.stop - self.start and self.is_injective(loops)
 
@@ -88,7 +88,7 @@ class Access(NamedTuple):
 
     @property
     def single(self) -> bool:
-        """Whether it is one element, at each step of outer loops."""
+        """True if the access is of one element at each step of outer loops."""
         return self.span.single
 
 
@@ -123,12 +123,12 @@ class StreamRow:
 
     @property
     def copies(self) -> int:
-        """How many rows of a segment it becomes."""
+        """Number of rows of a segment that it becomes."""
         return 1 if self.way == EXPONENTIALS else self.seeds
 
     @property
     def clears(self) -> bool:
-        """Whether the row sets memory to zero."""
+        """True if the row sets memory to zero."""
         return self.way == CLEAR
 
 
@@ -136,11 +136,11 @@ class DisjointMemory(Protocol):
     """The memory that a stream is bound on, in pieces that do not touch."""
 
     def around(self, address: int) -> tuple[int, int]:
-        """The bytes of the piece that an address lies in."""
+        """Return the bytes of the piece that an address lies in."""
 
 
 class ExtensibleMemory(DisjointMemory, Protocol):
     """The same where there can be more of it."""
 
     def new(self, size: int) -> int:
-        """The first byte of a new piece of so many."""
+        """Return the first byte of a new piece of `size` bytes."""

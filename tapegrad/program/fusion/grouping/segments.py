@@ -1,4 +1,4 @@
-"""From groups of rows to segments: lines instead of addresses, and what of them goes to memory."""
+"""Segments of groups of rows: lines instead of addresses, and which of them go to memory."""
 
 import dataclasses
 import math
@@ -48,7 +48,7 @@ class BoundSegment(NamedTuple):
 
     @property
     def adds_up_as_rows(self) -> bool:
-        """Whether its parts, or itself as a whole, add up sums in the order in which rows do."""
+        """True if its parts, or itself as a whole, add up sums in the order in which rows do."""
         if self.segment.loops:
             return True
         chunks = {chunk_of_sums(n) for n in self.summed}
@@ -103,7 +103,7 @@ class SegmentDraft:
         self._by_steps = self._are_steps_apart()
 
     def clears(self, start: int, stop: int) -> bool:
-        """Whether all bytes between two addresses begin as zeros in registers."""
+        """Return whether all bytes between two addresses begin as zeros in registers."""
         inside = [key for key in self._cleared if start <= key.start and key.stop <= stop]
         return sum(key.stop - key.start for key in inside) == stop - start
 
@@ -133,7 +133,7 @@ class SegmentDraft:
                 self._written.add(key)
 
     def bound(self) -> BoundSegment:
-        """The segment and its frame."""
+        """Return the segment and its frame."""
         counts = sorted(
             {key.length for key in self._keys if not key.single} | self._row_counts(), reverse=True
         )
@@ -180,7 +180,7 @@ class SegmentDraft:
         )
 
     def _is_divisible(self) -> bool:
-        """Whether parts can be done in any order.
+        """Return whether parts can be done in any order.
 
         A part computes once more what the one before hands on to it, for which that one must have left all that rows
         read as it was.
@@ -191,7 +191,7 @@ class SegmentDraft:
         return not self._whole or (self._loaded & read).isdisjoint(self._kept)
 
     def _are_steps_apart(self) -> bool:
-        """Whether the steps of the first outer loop can be done in any order: what each of them writes is its own."""
+        """Return whether the steps of the first outer loop can be done in any order: each writes its own elements."""
         written = {*self._sums, *self._kept}
         return len(self._loops) > 0 and all(key.is_apart(self._loops) for key in written)
 
@@ -199,7 +199,7 @@ class SegmentDraft:
         return {row.count for row in self._rows if row.count > 1}
 
     def _row(self, row: StreamRow, number_of: dict[int, int]) -> list[SegmentRow]:
-        """A row, once for each tangent, or for each step of a loop that is written out."""
+        """Return a row, once for each tangent, or for each step of an unrolled loop."""
         places = [-1] * (PLACES * row.seeds)
         for access in row.accesses:
             places[access.place] = self._keys[access.span]
@@ -219,7 +219,7 @@ class SegmentDraft:
         return found
 
     def _along(self, row: StreamRow) -> int:
-        """The outer loops whose steps have one result, a bit each."""
+        """Return the outer loops whose steps have one result, a bit each."""
         if row.way not in (EXTREME, TIES):
             return 0
         to = next(access.span for access in row.accesses if access.mode != READ)
@@ -235,7 +235,7 @@ class SegmentDraft:
 
 
 def _unions(written: Iterable[Access], keys: Iterable[Span]) -> list[tuple[int, int]]:
-    """The unions of lines that overlap one that is written."""
+    """Return the unions of overlapping lines of which one is written."""
     spans = sorted({(a.start, a.stop) for a in written})
     found: list[tuple[int, int]] = []
     for start, stop in spans:

@@ -26,7 +26,7 @@ def with_common_loops(rows: Sequence[StreamRow]) -> list[StreamRow]:
 
 
 def _spaces(rows: Iterable[StreamRow]) -> dict[tuple[int, int], Extents]:
-    """The outer loops of spaces, by the elements of a line and of all lines; those of most rows first."""
+    """Return the outer loops of spaces, by the elements of a line and of all lines; those of most rows first."""
     found: dict[tuple[int, int], Extents] = {}
     met: defaultdict[tuple[int, int], int] = defaultdict(int)
     for row in rows:
@@ -46,7 +46,7 @@ def _common(one: Extents, other: Extents) -> Extents | None:
 
 
 def _products(extents: Extents) -> list[int]:
-    """How many steps the innermost loops take together, none, one, two, ... of them."""
+    """Return the products of the extents of the innermost loops: of none, one, two, ... of them."""
     return list(itertools.accumulate(reversed(extents), operator.mul, initial=1))
 
 
@@ -65,7 +65,7 @@ def _cut(row: StreamRow, spaces: dict[tuple[int, int], Extents]) -> StreamRow:
 
 
 def _with_loops(row: StreamRow, before: Extents, after: Extents, count: int) -> StreamRow:
-    """A row with its outer loops, or with its only one, cut into others around lines of so many elements."""
+    """Return a row with its outer loops, or with its only one, cut into others around lines of `count` elements."""
 
     def cut(access: Access) -> Access:
         span = access.span

@@ -52,7 +52,7 @@ def _accept(batch):
 
 @inline_njit
 def _steepness(batch, lane):
-    """The largest slope by a parameter that no bound holds."""
+    """Return the largest slope by a parameter that no bound holds."""
     found = 0.0
     for j in range(batch.k):
         if not is_held(batch, j, lane):
@@ -62,7 +62,7 @@ def _steepness(batch, lane):
 
 @inline_njit
 def _predicted(batch, lane):
-    """By how much the cost should have fallen, and the squared lengths of step and parameters."""
+    """Return the predicted decrease of the cost, and the squared lengths of step and parameters."""
     gain, length, size = 0.0, 0.0, 0.0
     for j in range(batch.k):
         at = j * batch.lanes + lane
@@ -79,7 +79,7 @@ def _predicted(batch, lane):
 
 @inline_njit
 def _reason_to_stop(batch, lane, gained):
-    """The status with which a lane ends after a step."""
+    """Return the status with which a lane ends after a step."""
     predicted, length, size = _predicted(batch, lane)
     ftol, xtol = load_f64(batch.settings, FTOL), load_f64(batch.settings, XTOL)
     return reason_to_stop(ftol, xtol, gained, predicted, load_f64(batch.cost, lane), length, size)

@@ -8,7 +8,7 @@ from tapegrad.optimize.native.loops.batches.lanes import damp, decompose, raise_
 
 @inline_njit
 def is_held(batch, j, lane):
-    """Whether a parameter is at a bound, and the cost falls outwards."""
+    """Return whether a parameter is at a bound, and the cost falls outwards."""
     at = j * batch.lanes + lane
     value, slope = load_f64(batch.x, at), load_f64(batch.gradient, at)
     below = value <= load_f64(batch.lower, j) and slope > 0.0

@@ -24,7 +24,7 @@ _EPS = 2.220446049250313e-16
 
 @noinline_loop
 def _subtract(values, data, slopes, costs, lanes):
-    """One point of all lanes under least squares."""
+    """Add a point of all lanes under least squares."""
     for lane in range(lanes):
         residual = load_f64(values, lane) - load_f64(data, lane)
         store_f64(slopes, lane, residual)
@@ -33,7 +33,7 @@ def _subtract(values, data, slopes, costs, lanes):
 
 @noinline_loop
 def _weigh(values, data, weights, slopes, squares, costs, lanes):
-    """One point of all lanes under least squares with weights."""
+    """Add a point of all lanes under least squares with weights."""
     for lane in range(lanes):
         weight = load_f64(weights, lane)
         residual = (load_f64(values, lane) - load_f64(data, lane)) * weight
@@ -45,7 +45,7 @@ def _weigh(values, data, weights, slopes, squares, costs, lanes):
 
 @inline_njit
 def _weigh_robustly(batch, i):
-    """One point of all lanes under a robust loss."""
+    """Add a point of all lanes under a robust loss."""
     lanes, scale = batch.lanes, load_f64(batch.settings, F_SCALE)
     at = 8 * i * lanes
     for lane in range(lanes):
@@ -187,5 +187,5 @@ def sum_up(batch):
 
 @inline_njit
 def is_finite(batch, lane):
-    """Whether everything is finite at a lane's trial."""
+    """Return whether everything is finite at a lane's trial."""
     return math.isfinite(load_f64(batch.check, lane)) and math.isfinite(load_f64(batch.tried_cost, lane))

@@ -78,7 +78,7 @@ def _invert_lane(batch, lane):
 
 @inline_njit
 def _variance(batch, lane, cost):
-    """What the inverse of the matrix is multiplied by; infinity where there are not more points than parameters."""
+    """Return the factor of the inverse of the matrix; infinity if there are not more points than parameters."""
     if batch.absolute != 0:
         return 1.0
     freedom = load_i64(batch.points, lane) - batch.k

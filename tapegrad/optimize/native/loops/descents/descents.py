@@ -1,4 +1,4 @@
-"""What methods of minimisation share: the loop over trials and over starts, where they begin, and where they end.
+"""Driver of minimisations: the loop over trials and over starts, where they begin, and where they end.
 
 The loop is a machine of states: where Python has to act, it returns, and goes on when it is called again.
 """
@@ -78,7 +78,7 @@ def take_trial(run):
 
 @inline_njit
 def is_finite(run):
-    """Whether value and gradient of the trial are finite."""
+    """Return whether value and gradient of the trial are finite."""
     gradient = run.trial_gradient
     return math.isfinite(load_f64(run.trial_value, 0)) and math.isfinite(dot(gradient, gradient, run.k))
 

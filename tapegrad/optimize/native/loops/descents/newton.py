@@ -48,7 +48,7 @@ _ENOUGH = 0.15  # of what was predicted, for a step to be accepted
 
 @inline_njit
 def _to_radius(run, square):
-    """How far the step may go along the conjugate direction, to the radius."""
+    """Return the step along the conjugate direction to the radius."""
     radius, k = load_f64(run.settings, RADIUS), run.k
     a = dot(run.conjugate, run.conjugate, k)
     b = dot(run.direction, run.conjugate, k)

@@ -65,7 +65,7 @@ def _hold(run):
 
 @inline_njit
 def _pair(run, age):
-    """Number of the pair of that age, 0 for the newest."""
+    """Return the number of the pair of that age, 0 for the newest."""
     return (load_i64(run.counts, NEWEST) + run.memory - age) % run.memory
 
 
@@ -145,7 +145,7 @@ def _slope_to_trial(run, gradient):
 
 @inline_njit
 def _shorter(run, finite):
-    """A length below the current one: the minimum of a parabola, or the middle."""
+    """Return a length below the current one: the minimum of a parabola, or the middle."""
     low, length = load_f64(run.settings, SHORTEST), load_f64(run.settings, LENGTH)
     middle = 0.5 * (low + length)
     if not finite or low > 0.0:
@@ -203,7 +203,7 @@ def _accept(run):
 
 @inline_njit
 def _give_up(run):
-    """The line search has failed: begin anew along the gradient, or end."""
+    """Handle a failed line search: restart along the gradient, or end."""
     if load_i64(run.counts, STORED) == 0:
         finish(run, NO_PROGRESS)
     else:

@@ -1,4 +1,4 @@
-"""One least-squares problem: Levenberg-Marquardt in a trust region. Read `levenberg` first.
+"""Single least-squares problems: Levenberg-Marquardt in a trust region. Read `levenberg` first.
 
 In reading order; each imports only those above it:
 

@@ -25,7 +25,7 @@ from tapegrad.optimize.native.loops.fits.radius import step_within_radius
 from tapegrad.optimize.native.loops.vectors import add_scaled, copy_scaled, dot
 
 _BEND = 0.1  # where along the step its curvature is looked at, as a part of the step
-_MOST_BENT = 0.75  # the longest second-order part of a step, as twice it by the first-order part
+_MAX_BENT = 0.75  # the longest second-order part of a step, as twice it by the first-order part
 
 
 @inline_njit
@@ -98,7 +98,7 @@ def _look_along(fit):
 
 @inline_njit
 def _predicted(fit):
-    """By how much the cost falls along the step, if the residuals are linear."""
+    """Return the decrease of the cost along the step, if the residuals are linear."""
     slope = 0.0
     for j in range(fit.k):
         slope += load_f64(fit.gradient, j) * (load_f64(fit.trial, j) - load_f64(fit.x, j))
@@ -197,4 +197,4 @@ def bend(fit, computed):
             j = load_i64(fit.free, c)
             moved = load_f64(fit.trial, j) + load_f64(fit.step, c) / load_f64(fit.scale, j)
             store_f64(fit.trial, j, moved)
-    return 2.0 * length <= _MOST_BENT * scaled_length(fit, fit.scratch)
+    return 2.0 * length <= _MAX_BENT * scaled_length(fit, fit.scratch)

@@ -1,4 +1,4 @@
-"""One nonlinear least-squares problem by Levenberg and Marquardt's method with a trust region.
+"""Nonlinear least squares by Levenberg and Marquardt's method with a trust region.
 
 Steps are those of Moré [1]_ in parameters that are scaled by the lengths of the Jacobian's columns; the radius changes
 as in SciPy's ``trf``. The loop is a machine of states: where Python has to act, it returns, and goes on when it is
@@ -46,7 +46,7 @@ from tapegrad.optimize.native.loops.fit_fields import (
     STATUS,
     TRYING,
     XTOL,
-    Fit,
+    FitFields,
 )
 from tapegrad.optimize.native.loops.fits.fit_covariance import write_covariance
 from tapegrad.optimize.native.loops.fits.fit_steps import bend, look_ahead, propose, scaled_length
@@ -143,7 +143,7 @@ def _length_of(x, k):
 
 @inline_njit
 def _reason_to_stop(fit, gained, predicted):
-    """The status with which the fit ends after the step in `scratch`."""
+    """Return the status with which the fit ends after the step in `scratch`."""
     return reason_to_stop(
         load_f64(fit.settings, FTOL),
         load_f64(fit.settings, XTOL),
@@ -220,7 +220,7 @@ def _advance(fit):
 @entry_point(nogil=True)
 def run_fit(words):
     """Go on with a fit until it is finished, or Python has to act; the status of the last evaluation."""
-    fit = load_record(words, Fit)
+    fit = load_record(words, FitFields)
     while load_i64(fit.counts, PHASE) != FINISHED:
         if load_i64(fit.counts, NFEV) >= load_i64(fit.counts, MAX_NFEV):
             _finish(fit, MOST_EVALUATIONS)

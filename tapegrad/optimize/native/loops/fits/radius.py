@@ -16,7 +16,7 @@ from tapegrad.optimize.native.loops.vectors import copy_scaled, dot
 
 _NEAR = 0.1  # by how much the length may differ from the radius, as a part of it
 _TINY = 2.2250738585072014e-308
-_MOST_TRIALS = 10
+_MAX_TRIALS = 10
 
 
 @inline_njit
@@ -26,7 +26,7 @@ def _length(vector, q):
 
 @inline_njit
 def _inverse_square(fit, triangle, length, q):
-    """The squared length of the normalised step, divided by the triangle's transpose."""
+    """Return the squared length of the normalised step, divided by the triangle's transpose."""
     copy_scaled(fit.scratch, 1.0 / length, fit.step, q)
     solve_transposed(triangle, fit.scratch, q)
     return dot(fit.scratch, fit.scratch, q)
@@ -84,7 +84,7 @@ def step_within_radius(fit, q, rank):
     if damping == 0.0:
         damping = max(0.001 * most, math.sqrt(least * most))
     length = 0.0
-    for _ in range(_MOST_TRIALS):
+    for _ in range(_MAX_TRIALS):
         before = excess
         length = damped_step(fit, q, damping)
         excess = length - radius
