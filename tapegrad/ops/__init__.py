@@ -23,6 +23,7 @@ from tapegrad.ops.codes import GUARDS as GUARDS
 from tapegrad.ops.codes import ROWS as ROWS
 from tapegrad.ops.elementwise import ELEMENTWISE as ELEMENTWISE
 from tapegrad.ops.row import CONSTANTS as CONSTANTS
+from tapegrad.ops.row import FUSED as FUSED
 from tapegrad.ops.row import KINDS as KINDS
 from tapegrad.ops.row import PRIMALS as PRIMALS
 from tapegrad.ops.row import Op as Op

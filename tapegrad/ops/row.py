@@ -122,6 +122,26 @@ class Row(Protocol):
         """True if a reduction's kernel runs the innermost of the outer loops itself."""
 
     @property
+    def fused_as(self) -> str | None:
+        """The form that a structural op has in a segment: one of `FUSED`, or `None` if it stays outside."""
+
+    @property
+    def factors(self) -> tuple[int, str] | None:
+        """The operand that must hold the factors of matrices, and the op that computes them."""
+
+    @property
+    def batching(self) -> str | None:
+        """The rule of `program.lanes.rules` that widens the op over lanes; `None`: the one of its kind."""
+
+    @property
+    def shared_operands(self) -> tuple[int, ...]:
+        """Operands that may be one matrix for a whole stack, where the parameter `stride` is 0."""
+
+    @property
+    def of_columns(self) -> bool:
+        """True if operand 1 and the result are stacks of columns, and a vector is one column."""
+
+    @property
     def arity(self) -> int: ...
     @property
     def differentiable(self) -> bool:
@@ -138,6 +158,13 @@ KINDS = {
     "opaque": "the kernel does all of it",
     "guard": "the same; a replay stops where it fails, and its result is nothing",
     "callback": "the same, by a function of a user's",
+}
+# The forms of structural ops in a segment, where values stay in registers
+FUSED = {
+    "sum": "a line is added to another one, or to a single element",
+    "exponentials": "the logarithm of the sum of exponentials of several lines",
+    "maximum": "the largest of elements, by LLVM's intrinsic of this name",
+    "minimum": "the smallest of elements, likewise",
 }
 
 
@@ -187,6 +214,11 @@ class Op:
     linear = False
     takes_many_tangents = True
     takes_lines = False
+    fused_as = None
+    factors = None
+    batching = None
+    shared_operands = ()
+    of_columns = False
 
     @property
     def arity(self) -> int:
@@ -287,6 +319,16 @@ class Structural:
         one is not linear.
     takes_lines
         The kernel of a reduction goes through the innermost of the outer loops itself.
+    fused_as
+        The form that the op has in a segment: one of `FUSED`. An op without one stays outside of segments.
+    factors
+        The operand that must hold the factors of matrices, and the op that computes them.
+    batching
+        The rule of `program.lanes.rules` that widens the op over lanes, if it is not the one of its kind.
+    shared_operands
+        Operands that may be one matrix for a whole stack, where the parameter `stride` is 0.
+    of_columns
+        Operand 1 and the result are stacks of columns, and a vector is one column.
     """
 
     name: str
@@ -303,6 +345,11 @@ class Structural:
     in_place: bool = False
     transpose: str | None = None
     takes_lines: bool = False
+    fused_as: str | None = None
+    factors: tuple[int, str] | None = None
+    batching: str | None = None
+    shared_operands: tuple[int, ...] = ()
+    of_columns: bool = False
 
     commutative = False
     costly = False
@@ -319,6 +366,10 @@ class Structural:
         if self.kind not in KINDS:
             raise ValueError(
                 f"{self.name}: its row says the kind {self.kind!r}, not one of {', '.join(KINDS)}"
+            )
+        if self.fused_as is not None and self.fused_as not in FUSED:
+            raise ValueError(
+                f"{self.name}: its row says fused_as={self.fused_as!r}, not one of {', '.join(FUSED)}"
             )
         if self.transpose is not None and not self.differentiable:
             raise ValueError(f"{self.name}: its row names a transpose, but no operand that has a cotangent")

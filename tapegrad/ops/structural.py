@@ -19,15 +19,23 @@ _ALL = ("f64", "f32", "i64", "b8")
 _INTEGERS = ("add", "subtract", "multiply", "floor_divide", "remainder", "minimum", "maximum")
 
 
-def _extreme(name: str) -> Structural:
-    return Structural(name, "reduction", f"lines.reduce.{name}_{{direction}}_{{dtype}}", (("x0", "y"),))
+def _extreme(name: str, fused_as: str) -> Structural:
+    kernels = f"lines.reduce.{name}_{{direction}}_{{dtype}}"
+    return Structural(name, "reduction", kernels, (("x0", "y"),), fused_as=fused_as)
 
 
-def _order(name: str, parameters: type[Any], *dtypes: str) -> Structural:
+def _order(name: str, parameters: type[Any], batching: str, *dtypes: str) -> Structural:
     """Positions in lines: integers, which have no derivative."""
     kernels = f"lines.sorting.{name}_{{direction}}_{{dtype}}"
     return Structural(
-        name, "opaque", kernels, (None,), parameters, dtypes=("f64", "f32", *dtypes), result="i64"
+        name,
+        "opaque",
+        kernels,
+        (None,),
+        parameters,
+        dtypes=("f64", "f32", *dtypes),
+        result="i64",
+        batching=batching,
     )
 
 
@@ -54,6 +62,7 @@ def _csr(name: str, record: type, transpose: str) -> Structural:
         fixed_dtypes={2: "i64"},
         writes=(0,),
         transpose=transpose,
+        batching="sparse",
     )
 
 
@@ -72,9 +81,15 @@ def _of_integers(name: str, arity: int, result: str = "i64") -> Structural:
 
 
 def _of_matrices(
-    name: str, file: str, reads: tuple[tuple[str, ...] | None, ...], record: type, factor: int | None = None
+    name: str,
+    file: str,
+    reads: tuple[tuple[str, ...] | None, ...],
+    record: type,
+    factor: int | None = None,
+    batching: str = "matrices",
+    **others: Any,
 ) -> Structural:
-    """Make the row of an op of matrices. Operand `factor` is what `lu` gives, which has no derivative."""
+    """Make the row of an op of stacks of matrices. Operand `factor` is a result of `lu`, without a derivative."""
     return Structural(
         name,
         "opaque",
@@ -83,14 +98,17 @@ def _of_matrices(
         record,
         fixed_dtypes={} if factor is None else {factor: "i64"},
         writes=tuple(j for j, names in enumerate(reads) if names is not None),
+        factors=None if factor is None else (factor, "lu"),
+        batching=batching,
+        **others,
     )
 
 
 STRUCTURAL: tuple[Structural, ...] = (
-    Structural("sum", "broadcast_sum", EMITTED, ((),), transpose="broadcast"),
+    Structural("sum", "broadcast_sum", EMITTED, ((),), transpose="broadcast", fused_as="sum"),
     Structural("prod_reduce", "reduction", "lines.prod.prod_reduce_{direction}_{dtype}", (("x0", "y"),)),
-    _extreme("max_reduce"),
-    _extreme("min_reduce"),
+    _extreme("max_reduce", "maximum"),
+    _extreme("min_reduce", "minimum"),
     # squared deviations from the mean, summed
     Structural("deviations", "reduction", "lines.deviations.deviations_{direction}_{dtype}", (("x0",),)),
     Structural(
@@ -99,6 +117,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         "lines.logsumexp.logsumexp_{direction}_{dtype}",
         (("x0", "y"),),
         takes_lines=True,
+        fused_as="exponentials",
     ),
     Structural(
         "cumsum", "scan", "lines.scan.cumsum_{direction}_{dtype}", ((),), transpose="sum_from_the_end"
@@ -115,8 +134,8 @@ STRUCTURAL: tuple[Structural, ...] = (
     Structural(
         "cross", "scan", "lines.cross.cross_{direction}_{dtype}", (("x1",), ("x0",)), params.CrossParams
     ),
-    _order("argsort", params.ArgsortParams, "i64"),
-    _order("argextreme", params.ArgextremeParams),
+    _order("argsort", params.ArgsortParams, "argsort", "i64"),
+    _order("argextreme", params.ArgextremeParams, "lines"),
     Structural(
         "matmul",
         "matmul",
@@ -134,6 +153,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         dtypes=_ALL,
         fixed_dtypes={1: "i64"},
         transpose="scatter_add",
+        batching="gather",
     ),
     # x1: row numbers
     Structural(
@@ -144,6 +164,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         params.ScatterAddParams,
         fixed_dtypes={1: "i64"},
         transpose="gather",
+        batching="scatter_add",
     ),
     _csr("csr_matmul", params.CsrMatmulParams, "csr_transposed_matmul"),
     _csr("csr_transposed_matmul", params.CsrTransposedMatmulParams, "csr_matmul"),
@@ -158,6 +179,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         writes=(0,),
         in_place=True,
         transpose="outside_and_inside_of_the_region",
+        batching="write",
     ),
     # the same, x2: row numbers
     Structural(
@@ -171,6 +193,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         writes=(0,),
         in_place=True,
         transpose="outside_and_inside_of_the_rows",
+        batching="scatter_write",
     ),
     # Operands laid into regions of a result of zeros; x1 and x2 may be absent.
     Structural(
@@ -182,6 +205,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         writes=(0, 1, 2),
         optional=2,
         transpose="views_of_the_regions",
+        batching="embed",
     ),
     # x0: a line, x1: weights
     Structural(
@@ -201,6 +225,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         params.SearchParams,
         dtypes=("f64", "f32", "i64"),
         result="i64",
+        batching="searchsorted",
     ),
     # x0: numbers of elements, x1: indices along an axis, which are added to them
     Structural(
@@ -210,12 +235,19 @@ STRUCTURAL: tuple[Structural, ...] = (
         (None, None),
         params.LocateParams,
         dtypes=("i64",),
+        batching="locate",
     ),
     # The factors of matrices and their row exchanges, as words. What stands on them is differentiated by x0.
-    Structural("lu", "opaque", "systems.lu.lu_{direction}_{dtype}", (None,), params.LuParams, result="i64"),
+    _of_matrices("lu", "systems.lu", (None,), params.LuParams, result="i64"),
     # x0: matrices, x1: right sides, x2: the factors of the matrices
     _of_matrices(
-        "lu_solve", "systems.lu", (("x0", "x2", "y"), ("x0", "x2"), None), params.LuSolveParams, factor=2
+        "lu_solve",
+        "systems.lu",
+        (("x0", "x2", "y"), ("x0", "x2"), None),
+        params.LuSolveParams,
+        factor=2,
+        shared_operands=(0, 2),
+        of_columns=True,
     ),
     _of_matrices("lu_triangles", "systems.lu_factor", (("x1", "y"), None), params.LuParams, factor=1),
     # x0: factors, as words
@@ -226,6 +258,8 @@ STRUCTURAL: tuple[Structural, ...] = (
         (None,),
         params.PivotParams,
         dtypes=("i64",),
+        factors=(0, "lu"),
+        batching="matrices",
     ),
     # x1: for each row the one that it is exchanged with
     Structural(
@@ -237,12 +271,28 @@ STRUCTURAL: tuple[Structural, ...] = (
         fixed_dtypes={1: "i64"},
         writes=(0,),
         transpose="exchanged_back",
+        batching="matrices",
+        shared_operands=(1,),
     ),
     _of_matrices("inv", "systems.inverses", (("y",),), params.LuParams),
     _of_matrices("det", "systems.determinants", (("x0", "x1"), None), params.LuParams, factor=1),
-    _of_matrices("slogdet", "systems.determinants", (("x0", "x1"), None), params.LuParams, factor=1),
+    _of_matrices(
+        "slogdet",
+        "systems.determinants",
+        (("x0", "x1"), None),
+        params.LuParams,
+        factor=1,
+        batching="slogdet",
+    ),
     # x0: triangles, x1: right sides
-    _of_matrices("solve_triangular", "systems.triangular", (("x0", "y"), ("x0",)), params.TriangularParams),
+    _of_matrices(
+        "solve_triangular",
+        "systems.triangular",
+        (("x0", "y"), ("x0",)),
+        params.TriangularParams,
+        shared_operands=(0,),
+        of_columns=True,
+    ),
     _of_matrices("cholesky", "systems.cholesky", (("y",),), params.CholeskyParams),
     _of_matrices("expm", "spectra.expm", (("x0",),), params.SquareParams),
     _of_matrices("sqrtm", "spectra.sylvester", (("y",),), params.SquareParams),
@@ -250,7 +300,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         "sylvester", "spectra.sylvester", (("x0", "x1", "y"),) * 2 + (("x0", "x1"),), params.SylvesterParams
     ),
     # x0: matrices, x1: the part of the largest singular value up to which one is taken for zero
-    _of_matrices("pinv", "spectra.pinv", (("x0", "y"), None), params.PinvParams),
+    _of_matrices("pinv", "spectra.pinv", (("x0", "y"), None), params.PinvParams, shared_operands=(1,)),
     # The parts of these results are views of one buffer.
     _of_matrices("eigh", "spectra.eigh", (("x0", "y"),), params.EighParams),
     _of_matrices("eig", "spectra.eig", (("x0", "y"),), params.EigParams),
@@ -266,6 +316,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         fixed_dtypes={1: "b8"},
         writes=(0,),
         transpose="as_it_is",
+        batching="determined",
     ),
     *[_of_integers(name, 2) for name in _INTEGERS],
     *[_of_integers(name, 2, "b8") for name in ("less", "less_equal", "equal", "not_equal")],

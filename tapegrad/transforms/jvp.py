@@ -17,7 +17,6 @@ from tapegrad.frontend.tensor.memory_order import axes_as_they_lie
 from tapegrad.frontend.tensor.modes import EAGER, differentiating, eager_mode, no_grad, restoring, thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.frontend.words.frames import hide_frames
-from tapegrad.ops import CODES
 from tapegrad.program.recording.calling import aux_arrays, call, check_numbers, value_and_aux
 from tapegrad.program.recording.signature import has_tensor, numpy_scalar
 from tapegrad.program.streams.spec import JVP, ProgramSpec
@@ -255,7 +254,7 @@ def push(leaves: list[Any], directions: list[np.ndarray], results: list[Any]) ->
             1,
             id(missing),
         )
-        if status == E_KERNEL and missing[0] == CODES["custom"]:
+        if status == E_KERNEL and kernel_table.row(int(missing[0])).kind == "callback":
             return _push_by_rules(leaves, directions, results)
         if status == E_KERNEL:
             kernel_table.load_code(int(missing[0]), int(missing[1]), 2)

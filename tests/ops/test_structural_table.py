@@ -3,19 +3,23 @@
 A row stands for kernels, derivatives of derivatives and a test case; nothing here names an op.
 """
 
+import ast
 import importlib
 import importlib.util
 import operator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+import tapegrad
 from helpers.offenders import assert_none
 from tapegrad.autodiff.rules import structural_rules, transposes
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.fields import layout
-from tapegrad.ops import CODES, KINDS, ROWS, STRUCTURAL, Structural, params
+from tapegrad.ops import CODES, FUSED, KINDS, ROWS, STRUCTURAL, Structural, params
 from tapegrad.ops.row import EMITTED
+from tapegrad.program.lanes import rules as lane_rules
 
 NAME = operator.attrgetter("name")
 
@@ -90,6 +94,52 @@ def _words_of_record(record: Any) -> list[tuple[str, Any]]:
     return [] if record is None else list(record.__annotations__.items())
 
 
+# --- facts of ops ----------------------------------------------------------------------------------------------
+
+
+def test_every_batching_rule_is_of_some_row() -> None:
+    assert lane_rules.RULES.keys() == {row.batching for row in STRUCTURAL} - {None}
+
+
+PACKAGE = Path(tapegrad.__file__).parent
+# Words that name kinds of binding or forms in segments, as well as ops
+AMBIGUOUS = KINDS.keys() | FUSED.keys()
+NAMES = {row.name for row in STRUCTURAL} - AMBIGUOUS
+FILES = [
+    path.relative_to(PACKAGE)
+    for folder in ("engine", "program", "transforms")
+    for path in sorted((PACKAGE / folder).rglob("*.py"))
+    if not path.is_relative_to(PACKAGE / "engine" / "kernels")
+]
+
+
+def test_facts_of_structural_ops_are_fields_of_their_rows() -> None:
+    assert_none(check_names, FILES)
+
+
+def check_names(path: Path) -> None:
+    tree = ast.parse((PACKAGE / path).read_text("utf-8"))
+    texts = [
+        each for each in ast.walk(tree) if isinstance(each, ast.Constant) and isinstance(each.value, str)
+    ]
+    emitted = [] if path.parts[0] == "engine" else [id(each) for each in _codes(tree)]
+    named = [
+        f"{each.value} in line {each.lineno}"
+        for each in texts
+        if each.value in NAMES and id(each) not in emitted
+    ]
+    assert not named, (
+        f"{', '.join(named)}: facts of an op are fields of its row, in ops/structural.py"
+        " (above the engine, CODES[...] may name an op to record it)"
+    )
+
+
+def _codes(tree: ast.Module) -> list[ast.expr]:
+    """Return the names of ops in expressions such as `CODES["gather"]`."""
+    taken = [each for each in ast.walk(tree) if isinstance(each, ast.Subscript)]
+    return [each.slice for each in taken if isinstance(each.value, ast.Name) and each.value.id == "CODES"]
+
+
 # --- parameters ------------------------------------------------------------------------------------------------
 
 
@@ -141,6 +191,7 @@ class NoRule(NamedTuple):
             "names a transpose, but no operand that has a cotangent",
         ),
         ({"params": NoRule}, "NoRule in ops/params.py lacks the method `broken`"),
+        ({"fused_as": "spiral"}, "its row says fused_as='spiral', not one of sum, exponentials"),
     ],
     ids=lambda value: str(value)[:20],
 )

@@ -11,7 +11,7 @@ from tapegrad.engine.inspection.view_names import describe_view
 from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, EXTERNAL, TRACED
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPES, Tape, words_at
-from tapegrad.ops import CODES, GUARDS
+from tapegrad.ops import GUARDS
 from tapegrad.ops.params import (
     CustomParams,
     EmbedParams,
@@ -25,8 +25,6 @@ from tapegrad.ops.params import (
     read,
 )
 
-_WRITES = (CODES["write"], CODES["scatter_write"])
-_CUSTOM = CODES["custom"]
 _SHOWN = 8  # bytes of a guarded array that are printed
 
 
@@ -72,7 +70,7 @@ class _BufferNames:
     def _whole_result(self, i: int) -> View:
         """Return the view of all that instruction `i` and its neighbours write to one buffer."""
         t, b = self.t, self.t.written[i]
-        if t.instructions[i].op in _WRITES:
+        if kernel_table.row(t.instructions[i].op).in_place:
             return self.whole[t.operands(i)[0].buffer]
         if len(t.writers[b]) > 1:
             return max((t.slots[s] for s in t.slots_on[b]), key=_extent).view
@@ -92,12 +90,18 @@ class _BufferNames:
 def _operands(t: TapeView, i: int) -> list[Slot]:
     """Return the operands to print; those of a user's op without the one that stands for the callee."""
     operands = t.operands(i)
-    return operands if t.instructions[i].op != _CUSTOM else [each for each in operands[::2] if each.size]
+    if _is_custom(t.instructions[i]):
+        return [each for each in operands[::2] if each.size]
+    return operands
+
+
+def _is_custom(instruction: TapeEntry) -> bool:
+    return kernel_table.row(instruction.op).kind == "callback"
 
 
 def _called(instruction: TapeEntry) -> str:
     """Return the name of an instruction's op, or of a user's op."""
-    own = custom_ops.get(_params(instruction).number) if instruction.op == _CUSTOM else None
+    own = custom_ops.get(_params(instruction).number) if _is_custom(instruction) else None
     return kernel_table.op_name(instruction.op) if own is None else str(own.name)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_view import Slot, TapeView
-from tapegrad.engine.inspection.verify.rules import STANDING_ON_FACTORS
+from tapegrad.engine.inspection.verify.rules import FACTORS
 from tapegrad.engine.tape.fields.layout import MAX_NDIM
 from tapegrad.ops.params import Region, read, words_of
 from tapegrad.program.archive.fields import most_bytes
@@ -57,10 +57,11 @@ def _broken_region(region: Region) -> str:
 def factors_are_computed(t: TapeView, i: int) -> str:
     """Row exchanges are no constants, which `engine.inspection.verify` takes on trust."""
     instruction = t.instructions[i]
-    number = STANDING_ON_FACTORS.get(instruction.op)
-    if number is None or t.slots[instruction.operands[number]].buffer in t.writers:
+    if instruction.op not in FACTORS:
         return ""
-    return f"operand {number} is not what `lu` gives"
+    number, maker = FACTORS[instruction.op]
+    computed = t.slots[instruction.operands[number]].buffer in t.writers
+    return "" if computed else f"operand {number} is not what `{maker}` gives"
 
 
 def arguments_are_whole_and_only_read(t: TapeView) -> str:

@@ -285,7 +285,7 @@ def _statements(row: SegmentRow, names: _LineNames) -> list[str]:
     if row.way == FORWARD:
         return [f"{names[row.primals[3]]} = {_with_names(primal_of(op_of(row.op)), row, names)}"]
     if row.way == EXPONENTIALS:
-        return [f"{names[row.primals[-1]]} = logsumexp({', '.join(names[x] for x in row.primals[:-1])})"]
+        return [f"{names[row.primals[-1]]} = {row.op}({', '.join(names[x] for x in row.primals[:-1])})"]
     if row.way in (EXTREME, TIES, PORTIONS):
         return [_extreme(row, names)]
     if row.way == SHARES:

@@ -11,6 +11,7 @@ from typing import Any
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_entries import TapeEntry
 from tapegrad.engine.inspection.tape_view import TapeView
+from tapegrad.ops import Row
 from tapegrad.ops.params import DeterminedParams, EmbedParams, Region, WriteParams, read
 from tapegrad.program.lanes import rows, stacks
 from tapegrad.program.lanes.by_lane import by_lane
@@ -61,13 +62,16 @@ def _takes_stack(tape: TapeView, i: int, j: int, varying: Set[int]) -> bool:
     if kernel_table.row(each.op).kind == "matmul":
         return are_stacks(each) and all(buffer in varying for buffer in tape.read[i])
     is_whole = tape.slots[each.operands[j]].view.covers(tape.bytes(tape.read[i][j]))
-    return is_whole and kernel_table.row(each.op).name in stacks.NAMES
+    return is_whole and _rule_of(kernel_table.row(each.op)) in _OF_STACKS
 
 
 def widen(made: Widening, each: TapeEntry) -> None:
     """Add an instruction that has lanes."""
-    row = kernel_table.row(each.op)
-    _RULES.get(row.name, _KINDS[row.kind])(made, each)
+    _rule_of(kernel_table.row(each.op))(made, each)
+
+
+def _rule_of(row: Row) -> Rule:
+    return RULES[row.batching] if row.batching else _KINDS[row.kind]
 
 
 # --- by geometry -----------------------------------------------------------------------------------------------------
@@ -101,7 +105,8 @@ def _region(region: Region, buffer: Layout, other: Layout, itemsize: int) -> Reg
     )
 
 
-def _write(made: Widening, each: TapeEntry) -> None:
+def write(made: Widening, each: TapeEntry) -> None:
+    """Widen a write to a region: lanes are one more dimension of it."""
     params, (old, value) = read(WriteParams, each.params), each.operands
     itemsize = made.tape.slots[old].itemsize
     before, source = made.buffer(old, LAST), _read(made, value)
@@ -112,7 +117,8 @@ def _write(made: Widening, each: TapeEntry) -> None:
     made.emit(each, made.view(each.result, target), slots, WriteParams(params.total * layout.lanes, region))
 
 
-def _embed(made: Widening, each: TapeEntry) -> None:
+def embed(made: Widening, each: TapeEntry) -> None:
+    """Widen a scatter of operands to regions, in the same way."""
     params = read(EmbedParams, each.params)
     itemsize = made.tape.slots[each.result].itemsize
     sources = [_read(made, slot) for slot in each.operands]
@@ -126,7 +132,8 @@ def _embed(made: Widening, each: TapeEntry) -> None:
     made.emit(each, made.view(each.result, target), slots, EmbedParams(params.total * layout.lanes, regions))
 
 
-def _determined(made: Widening, each: TapeEntry) -> None:
+def determined(made: Widening, each: TapeEntry) -> None:
+    """Widen a checked copy, whose flags may be shared by all lanes."""
     params, (values, truths) = read(DeterminedParams, each.params), each.operands
     buffers = made.buffer(values, LAST), _read(made, truths)
     target = made.result(each.result)
@@ -161,19 +168,19 @@ _KINDS: dict[str, Rule] = {
     "guard": _guard,
     "callback": by_lane,
 }
-_RULES: dict[str, Rule] = {
-    "write": _write,
-    "embed": _embed,
-    "gather": rows.gather,
-    "scatter_add": rows.scatter_add,
-    "scatter_write": rows.scatter_write,
-    "csr_matmul": rows.sparse,
-    "csr_transposed_matmul": rows.sparse,
-    "searchsorted": rows.searchsorted,
-    "locate": rows.locate,
-    "argsort": stacks.argsort,
-    "argextreme": stacks.lines,
-    "slogdet": stacks.slogdet,
-    "determined": _determined,
-    **dict.fromkeys(stacks.MATRICES, stacks.matrices),
+_OF_STACKS = (stacks.matrices, stacks.slogdet, stacks.lines, stacks.argsort)
+RULES: dict[str, Rule] = {
+    rule.__name__: rule
+    for rule in (
+        write,
+        embed,
+        determined,
+        rows.gather,
+        rows.scatter_add,
+        rows.scatter_write,
+        rows.sparse,
+        rows.searchsorted,
+        rows.locate,
+        *_OF_STACKS,
+    )
 }

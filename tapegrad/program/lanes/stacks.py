@@ -16,34 +16,6 @@ from tapegrad.program.lanes.by_lane import by_lane
 from tapegrad.program.lanes.widening import Widening
 
 _LOCATE = CODES["locate"]
-# Ops of stacks, with the operands that may be one for all of a stack, where `stride` is 0
-MATRICES: dict[str, tuple[int, ...]] = {
-    **dict.fromkeys(
-        (
-            "inv",
-            "cholesky",
-            "det",
-            "expm",
-            "sqrtm",
-            "sylvester",
-            "lu",
-            "lu_triangles",
-            "lu_pivots",
-            "eigh",
-            "eig",
-            "qr",
-            "svd",
-        ),
-        (),
-    ),
-    "lu_solve": (0, 2),
-    "solve_triangular": (0,),
-    "pinv": (1,),
-    "exchange_rows": (1,),
-}
-
-_OF_COLUMNS = ("lu_solve", "solve_triangular")
-NAMES = {*MATRICES, "slogdet", "argsort", "argextreme"}
 
 
 def matrices(made: Widening, each: TapeEntry) -> None:
@@ -52,7 +24,7 @@ def matrices(made: Widening, each: TapeEntry) -> None:
     record: Any = row.params
     params = read(record, each.params)
     changed = {"matrices": params.matrices * made.lanes}
-    one_for_all, again = MATRICES[row.name], 1
+    one_for_all, again = row.shared_operands, 1
     if one_for_all:
         one_of_all = params.matrices == 1 or not params.stride
         shared = one_of_all and not any(made.has_lanes(each.operands[j]) for j in one_for_all)
@@ -60,10 +32,10 @@ def matrices(made: Widening, each: TapeEntry) -> None:
         again = 1 if params.stride else params.matrices
         one_for_all = one_for_all if shared else ()
     operands = [
-        slot if j in one_for_all else made.stack(slot, again if j in MATRICES[row.name] else 1)
+        slot if j in one_for_all else made.stack(slot, again if j in row.shared_operands else 1)
         for j, slot in enumerate(each.operands)
     ]
-    if row.name in _OF_COLUMNS:
+    if row.of_columns:
         operands[1] = made.in_shape(operands[1], _columns)
         made.emit_stack(each, operands, params._replace(**changed), _columns)
     else:

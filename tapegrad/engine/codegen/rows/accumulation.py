@@ -25,7 +25,7 @@ from tapegrad.engine.codegen.rows.expressions import Expressions
 from tapegrad.engine.codegen.rows.rows import reverse
 from tapegrad.engine.kernels.language.frame import STORE
 from tapegrad.engine.kernels.lines.accumulate import BLOCK
-from tapegrad.ops import CODES, ROWS, Op
+from tapegrad.ops import COPY, ROWS, Op
 
 
 def accumulate(dtype: str, target: Target) -> list[Body]:
@@ -34,7 +34,7 @@ def accumulate(dtype: str, target: Target) -> list[Body]:
     Lines that are added to lines are what the cotangent of an identity is. An element that is a sum by itself is added
     to 0.0 too, as NumPy does: a sum is never -0.0.
     """
-    identity = ROWS[CODES["positive"]]
+    identity = ROWS[COPY]
     assert isinstance(identity, Op)
     case = Case(dataclasses.replace(identity, name="accumulate"), dtype, target)
     body = case.begin(symbol(dtype, target))

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from tapegrad.engine.codegen.ir.body import Value
 from tapegrad.engine.codegen.ir.operations import halves, select
 from tapegrad.engine.codegen.ir.types import Type
-from tapegrad.engine.codegen.segments.segment import TIES
+from tapegrad.engine.codegen.segments.segment import TIES, SegmentRow
+from tapegrad.ops import CODES, ROWS
 
 
 class Joining(NamedTuple):
@@ -42,11 +43,14 @@ def _smaller(x: Value, y: Value) -> Value:
     return x.body.intrinsic("minimum", x, y)
 
 
-JOININGS = {
-    "max_reduce": Joining(-math.inf, _larger),
-    "min_reduce": Joining(math.inf, _smaller),
-    TIES: Joining(0.0, lambda x, y: x + y),
-}
+# By the form that an op has in a segment
+JOININGS = {"maximum": Joining(-math.inf, _larger), "minimum": Joining(math.inf, _smaller)}
+_SUM_OF_TIES = Joining(0.0, lambda x, y: x + y)
+
+
+def joining_of(row: SegmentRow) -> Joining:
+    """Return the reduction of a row of extremes, or of one of TIES."""
+    return _SUM_OF_TIES if row.way == TIES else JOININGS[ROWS[CODES[row.op]].fused_as or ""]
 
 
 def ties_of(x: Value, extreme: Value) -> Value:

@@ -12,7 +12,7 @@ from tapegrad.engine.codegen.ir.body import Body, Turn, Value
 from tapegrad.engine.codegen.ir.memory import Cotangent, Line, load, store, word
 from tapegrad.engine.codegen.ir.sums import PARTS, Total, bring_to, in_lanes, nothing
 from tapegrad.engine.codegen.ir.types import Type
-from tapegrad.engine.codegen.segments.extremes import JOININGS, Joining
+from tapegrad.engine.codegen.segments.extremes import Joining, joining_of
 from tapegrad.engine.codegen.segments.segment import Segment, SegmentRow
 from tapegrad.engine.codegen.segments.vectors import SegmentForm, VectorIndex
 from tapegrad.engine.kernels.language.segment_frame import COUNTS, START, STOP, word_of
@@ -123,12 +123,12 @@ class Long(SegmentForm):
         self._bring(joined, turn.values[len(totals) :])
 
     def _nothing_joined(self, row: SegmentRow) -> Value:
-        return self.body.constant(self.type_of(row.reduced_to), JOININGS[row.joining].nothing)
+        return self.body.constant(self.type_of(row.reduced_to), joining_of(row).nothing)
 
     def _bring(self, addresses: Sequence[Value], found: Sequence[Value]) -> None:
         """Combine the results of the loop with those in memory."""
         for row, address, value in zip(self.joining, addresses, found, strict=False):
-            total = JOININGS[row.joining].of_lanes(value)
+            total = joining_of(row).of_lanes(value)
             store(self.joined(row, total, partial(load, address, total.type)), address)
 
     def _smaller(self, a: Value, b: Value) -> Value:

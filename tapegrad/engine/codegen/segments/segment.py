@@ -75,11 +75,6 @@ class SegmentRow:
         """The line that EXTREME and TIES have their result in."""
         return self.duals[0] if self.way == TIES else self.primals[3]
 
-    @property
-    def joining(self) -> str:
-        """The name in `extremes` of the reduction of EXTREME and TIES."""
-        return TIES if self.way == TIES else self.op
-
 
 class Addition(NamedTuple):
     """Contribution of a row to a line of as many elements as a count has; it may be written instead of added."""

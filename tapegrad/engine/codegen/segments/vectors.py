@@ -8,7 +8,7 @@ from tapegrad.engine.codegen.ir.operations import either_is_nan, halves, select,
 from tapegrad.engine.codegen.ir.sums import PARTS, widened
 from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.codegen.ir.types import Type
-from tapegrad.engine.codegen.segments.extremes import JOININGS, Joining
+from tapegrad.engine.codegen.segments.extremes import Joining, joining_of
 from tapegrad.engine.codegen.segments.segment import GOES_ON, OverlapRegion, Segment, SegmentRow
 from tapegrad.engine.codegen.segments.segment_rows import Rows, tainted
 from tapegrad.engine.kernels.language.segment_frame import COUNTS, word_of
@@ -77,7 +77,7 @@ class SegmentForm:
         first = self._is_first(row)
         if first is None:
             return value
-        return self.body.either(first, value, JOININGS[row.joining].join(before(), value))
+        return self.body.either(first, value, joining_of(row).join(before(), value))
 
     def _is_first(self, row: SegmentRow) -> Value | None:
         """Return whether a row has no earlier elements to combine with; `None` if that is always so."""
@@ -160,7 +160,7 @@ class VectorIndex:
 
     def join(self, row: SegmentRow, value: Value) -> None:
         """Join elements with those that have come before."""
-        line, joining = row.reduced_to, JOININGS[row.joining]
+        line, joining = row.reduced_to, joining_of(row)
         if row.count >= 0 > self.segment.lines[line].count:
             mask = self._mask_of_result(row.count)
             self.join_all(row, joining, value if mask is None else select(mask, value, joining.nothing))

@@ -10,13 +10,11 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.engine.tape.fields.layout import DEAD_OP, DTYPE_COUNT, F32, F64, MAX_NDIM, NONE
-from tapegrad.ops import CODES, COPY, Row
+from tapegrad.ops import CODES, COPY, ROWS, Row
 from tapegrad.ops.params import read
 
-# For each op that stands on the factors of matrices, the operand that they are.
-_FACTORS = {"lu_solve": 2, "lu_triangles": 1, "lu_pivots": 0, "det": 1, "slogdet": 1}
-STANDING_ON_FACTORS = {CODES[name]: operand for name, operand in _FACTORS.items()}
-_LU = CODES["lu"]
+# The operand of an op that holds the factors of matrices, and the op that computes them
+FACTORS = {code: row.factors for code, row in enumerate(ROWS) if row.factors}
 
 
 # --- the lists of free entries ---------------------------------------------------------------------------------
@@ -190,18 +188,18 @@ def parameters_fit(t: TapeView, i: int) -> str:
 def factors_come_from_their_matrices(t: TapeView, i: int) -> str:
     """Row exchanges, which kernels trust, are what has factored matrices of the same kind, or a constant."""
     instruction = t.instructions[i]
-    number = STANDING_ON_FACTORS.get(instruction.op)
-    if number is None:
+    if instruction.op not in FACTORS:
         return ""
+    number, maker = FACTORS[instruction.op]
     factors = t.slots[instruction.operands[number]]
     writers = t.writers.get(factors.buffer, [])
     if not writers and factors.buffer not in {t.slots[s].buffer for s in t.inputs}:
         return ""
-    if len(writers) != 1 or t.instructions[writers[0]].op != _LU:
-        return f"operand {number} is not what `lu` gives"
+    if len(writers) != 1 or t.instructions[writers[0]].op != CODES[maker]:
+        return f"operand {number} is not what `{maker}` gives"
     made, matrices = t.result(writers[0]), t.operands(writers[0])[0]
     if made.view != factors.view:
-        return f"operand {number} is only a part of what `lu` gives"
+        return f"operand {number} is only a part of what `{maker}` gives"
     if tuple(t.instructions[writers[0]].params) != _matrices(t, i):
         return f"operand {number} is of other matrices"
     own = t.operands(i)[0].dtype if _row(t, i).arity > 1 else matrices.dtype

@@ -10,7 +10,8 @@ from typing import Any
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen.mathematics import MATHEMATICS
 from tapegrad.engine.codegen.rows.expressions import functions_in, parse
-from tapegrad.engine.codegen.segments.segment import FORWARD, SUM, TANGENT
+from tapegrad.engine.codegen.segments.extremes import JOININGS
+from tapegrad.engine.codegen.segments.segment import EXPONENTIALS, FORWARD, SUM, TANGENT
 from tapegrad.engine.codegen.segments.segment_rows import is_emitted, primals_read
 from tapegrad.engine.kernels.language import frame as word
 from tapegrad.engine.kernels.lines.fill import zero_fill
@@ -66,9 +67,10 @@ def _row(
 
 def _known(described: Any, dtype: str, way: str, words: list[int], nest: Nest) -> StreamRow | None:
     count, stored = words[word.COUNT], words[word.STORE]
-    if described.name == "logsumexp" and dtype == "f64":
-        return sum_of_exponentials(way, words, nest)
-    if described.name in ("max_reduce", "min_reduce"):
+    fused_as = described.fused_as
+    if fused_as == EXPONENTIALS and dtype == "f64":
+        return sum_of_exponentials(described.name, way, words, nest)
+    if fused_as in JOININGS:
         return extreme(described.name, dtype, way, words, nest)
     if not nest.is_long(words):
         return None
@@ -84,10 +86,10 @@ def _known(described: Any, dtype: str, way: str, words: list[int], nest: Nest) -
         if accesses is not None:
             accesses += tuple(_along_seeds(accesses, seeds, steps))
             return StreamRow(described.name, dtype, way, count, accesses, stored & 7, seeds, duals.extents)
-    if described.name == "sum" and way != TANGENT:
+    if fused_as == SUM and way != TANGENT:
         accesses = _of_sum(dtype, words, nest)
         if accesses is not None:
-            return StreamRow("sum", dtype, SUM, count, accesses, stored & 1, loops=nest.extents)
+            return StreamRow(described.name, dtype, SUM, count, accesses, stored & 1, loops=nest.extents)
     return None
 
 

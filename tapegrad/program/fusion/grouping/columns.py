@@ -21,7 +21,7 @@ _X, _Y = 0, 3
 _X_BAR, _Y_BAR = 4, 7
 
 
-def sum_of_exponentials(way: str, words: list[int], nest: Nest) -> StreamRow | None:
+def sum_of_exponentials(op: str, way: str, words: list[int], nest: Nest) -> StreamRow | None:
     """Return the row of a sum of exponentials whose lines are the steps of an outer loop; `None` for another sum."""
     count, stride = words[word.COUNT], words[word.STRIDE + _X]
     if way not in (FORWARD, REVERSE) or len(nest.extents) != 1 or not is_long(nest.extents[0]):
@@ -40,7 +40,7 @@ def sum_of_exponentials(way: str, words: list[int], nest: Nest) -> StreamRow | N
 
     if way == FORWARD:
         summed = access(_X, READ, stride), access(_Y, WRITE, 0)
-        return StreamRow("logsumexp", "f64", EXPONENTIALS, length, summed, loops=(count,))
+        return StreamRow(op, "f64", EXPONENTIALS, length, summed, loops=(count,))
     stored = words[word.STORE] & 1
     shared = (
         access(_X, READ, stride),
@@ -48,7 +48,7 @@ def sum_of_exponentials(way: str, words: list[int], nest: Nest) -> StreamRow | N
         access(_X_BAR, WRITE if stored else ADD, stride),
         access(_Y_BAR, READ, 0),
     )
-    return StreamRow("logsumexp", "f64", SHARES, length, shared, stored, loops=(count,))
+    return StreamRow(op, "f64", SHARES, length, shared, stored, loops=(count,))
 
 
 def written_out(rows: Sequence[StreamRow], limit: int) -> list[StreamRow]:
