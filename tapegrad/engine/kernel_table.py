@@ -14,6 +14,7 @@ from tapegrad.engine.codegen import kernels as emitter
 from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.codegen.store.announcer import announcer
 from tapegrad.engine.codegen.translator import compiler
+from tapegrad.engine.kernels.language.dtypes import entry_point
 from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.runtime import library_loops
 from tapegrad.engine.sweep.binding.control_fields import (
@@ -188,7 +189,7 @@ def _address(name: KernelName) -> int:
     module_name, function = place
     module = importlib.import_module(module_name)
     emitter.ensure_loops(getattr(module, "LIBRARY", {}).get(function, ()))
-    return compiler.compile_kernel(getattr(module, function))
+    return compiler.compile_kernel(entry_point(module, function))
 
 
 def engine() -> dict[str, Callable[[], Any]]:

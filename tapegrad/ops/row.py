@@ -295,8 +295,9 @@ class Structural:
     kind
         How an instruction is bound to a kernel: one of `KINDS`.
     functions
-        The kernels' place as ``module.function``, with ``{dtype}`` and ``{direction}`` to be filled in;
-        EMITTED where the emitter makes them.
+        The kernels as ``module.entry_point``, with ``{direction}`` and ``{dtype}`` to be filled in; EMITTED if the
+        emitter makes them. An entry point is a function of that name, or, without the dtype in its name, one that is
+        compiled for the dtype (`engine.kernels.language.dtypes`).
     primals
         For each operand the primals that its cotangent is computed from; `None` where it has none.
     params

@@ -43,7 +43,7 @@ def _cast(result: str, dtypes: tuple[str, ...], transpose: str | None) -> Struct
     return Structural(
         f"cast_{result}",
         "elementwise",
-        f"lines.cast.cast_{{dtype}}_{result}_{{direction}}",
+        f"lines.cast.cast_to_{result}_{{direction}}_{{dtype}}",
         ((),) if transpose else (None,),
         dtypes=dtypes,
         result=result,

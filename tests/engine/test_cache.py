@@ -18,6 +18,7 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.machine import objects
 from tapegrad.engine.codegen.store import cache, cache_files
+from tapegrad.engine.kernels.language.dtypes import entry_point
 from tapegrad.engine.kernels.spectra import svd
 from tapegrad.engine.runtime import sources, switches
 from tapegrad.ops import ELEMENTWISE
@@ -214,7 +215,10 @@ def test_a_process_keeps_nothing_under_the_name_of_files_that_changed_since_the_
         ),
         ("engine/codegen/rows/rows.py", lambda: objects.digest.__wrapped__(host())),
         ("program/fusion/policy.py", recipes._sources.__wrapped__),
-        ("engine/kernels/spectra/svd.py", lambda: cache.cache_of(svd.svd_forward_f64)._file()),
+        (
+            "engine/kernels/spectra/svd.py",
+            lambda: cache.cache_of(entry_point(svd, "svd_forward_f64"))._file(),
+        ),
     ],
 )
 def test_every_digest_notices_a_changed_file(

@@ -112,6 +112,12 @@ def test_matmul_of_matrices_that_blas_cannot_address(layout):
 # casts
 
 
+def cast_kernel(direction, pair):
+    """Return the name of the kernel that converts from the first dtype of a pair to the second."""
+    source, target = pair.split("_")
+    return f"cast_to_{target}_{direction}_{source}"
+
+
 @pytest.mark.parametrize("count", [0, 1, 5, 100])
 @pytest.mark.parametrize(
     "pair",
@@ -131,10 +137,11 @@ def test_matmul_of_matrices_that_blas_cannot_address(layout):
 )
 def test_cast(pair, count):
     source, target = (SOURCES[name] for name in pair.split("_"))
+    name = cast_kernel("forward", pair)
     data = np.round(3 * rng().standard_normal(count)).astype(source)
     for x in (data, data[::-1], np.repeat(data, 2)[::2]):
         for y in lines(target, count):
-            run(cast, f"cast_{pair}_forward", count, x=[x], y=y, stride=one_stride(x), y_stride=one_stride(y))
+            run(cast, name, count, x=[x], y=y, stride=one_stride(x), y_stride=one_stride(y))
             np.testing.assert_array_equal(y, x.astype(target))
 
 
@@ -143,15 +150,16 @@ def test_cast(pair, count):
 @pytest.mark.parametrize("pair", ["f64_f32", "f32_f64"])
 def test_cast_reverse(pair, count, store):
     operand, result = (DTYPES[name] for name in pair.split("_"))
+    name = cast_kernel("reverse", pair)
     for y_bar in lines(result, count, seed=1):
         strides = {"y_stride": one_stride(y_bar)}
         for x_bar in lines(operand, count, seed=2):
             want = y_bar.astype(operand) if store else (x_bar + y_bar.astype(np.float64)).astype(operand)
             strides["stride"] = one_stride(x_bar)
-            run(cast, f"cast_{pair}_reverse", count, x_bar=[x_bar], y_bar=y_bar, store=store, **strides)
+            run(cast, name, count, x_bar=[x_bar], y_bar=y_bar, store=store, **strides)
             np.testing.assert_array_equal(x_bar, want)
         one, strides["stride"] = np.array([2], operand), 0
-        run(cast, f"cast_{pair}_reverse", count, x_bar=[one], y_bar=y_bar, store=store, **strides)
+        run(cast, name, count, x_bar=[one], y_bar=y_bar, store=store, **strides)
         want = y_bar.astype(np.float64).sum() + (0 if store else 2)
         np.testing.assert_allclose(one[0], want, rtol=1e-6)
 
@@ -185,14 +193,15 @@ import sys
 from tapegrad.engine.codegen.translator import compiler
 from tapegrad.engine.kernels.indexing import index
 from tapegrad.engine.kernels.language import matmul
+from tapegrad.engine.kernels.language.dtypes import entry_point
 from tapegrad.engine.kernels.lines import scan
 from numba.core.ccallback import CFunc
 def refuse(self):
     raise AssertionError("compiled: " + self._pyfunc.__name__)
 if sys.argv[1] == "hit":
     CFunc._compile_uncached = refuse
-for function in (scan.cumsum_forward_f64, index.gather_forward_f64, matmul.matmul_forward_f32):
-    compiler.compile_kernel(function)
+for kernel in ((scan, "cumsum_forward_f64"), (index, "gather_forward_f64"), (matmul, "matmul_forward_f32")):
+    compiler.compile_kernel(entry_point(*kernel))
 """
 
 

@@ -10,6 +10,7 @@ from tapegrad.engine.codegen import kernels as emitter
 from tapegrad.engine.codegen.kernels import ensure_loops
 from tapegrad.engine.codegen.translator import compiler
 from tapegrad.engine.kernels.language import frame
+from tapegrad.engine.kernels.language.dtypes import entry_point
 from tapegrad.engine.runtime import library_loops
 from tapegrad.ops.params import words_of
 
@@ -29,7 +30,7 @@ def loops():
 @functools.cache
 def compiled(module, name):
     ensure_loops(getattr(module, "LIBRARY", {}).get(name, ()))
-    return _SIGNATURE(compiler.compile_kernel(getattr(module, name)))
+    return _SIGNATURE(compiler.compile_kernel(entry_point(module, name)))
 
 
 def at(array):

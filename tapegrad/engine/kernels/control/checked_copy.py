@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline
 from tapegrad.engine.kernels.language.raw_memory import (
@@ -20,7 +18,8 @@ from tapegrad.ops.params import DeterminedParams
 
 
 @always_inline
-def _forward(frame: int, zero: Any) -> int:
+def determined_forward(frame: int, loops: int, zero: Any) -> int:
+    """Copy X[0] to Y if all of X[1] is false."""
     p = load_record(load_i64(frame, PARAMS), DeterminedParams)
     for k in range(p.truths):
         if load_u8(load_i64(frame, X + 1), k) != 0:
@@ -30,7 +29,8 @@ def _forward(frame: int, zero: Any) -> int:
 
 
 @always_inline
-def _reverse(frame: int, zero: Any) -> int:
+def determined_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Add (STORE: write) the cotangent to X_BAR[0]."""
     p = load_record(load_i64(frame, PARAMS), DeterminedParams)
     x_bar, y_bar, store = load_i64(frame, X_BAR), load_i64(frame, Y_BAR), load_i64(frame, STORE) & 1
     for k in range(p.size):
@@ -38,23 +38,3 @@ def _reverse(frame: int, zero: Any) -> int:
         before = zero if store else load_at(x_bar, place, zero)
         store_at(x_bar, place, before + load_at(y_bar, place, zero), zero)
     return 0
-
-
-def determined_forward_f64(frame: int, loops: int) -> int:
-    """Copy X[0] to Y if all of X[1] is false."""
-    return _forward(frame, np.float64(0))
-
-
-def determined_forward_f32(frame: int, loops: int) -> int:
-    """`determined_forward_f64` for float32."""
-    return _forward(frame, np.float32(0))
-
-
-def determined_reverse_f64(frame: int, loops: int) -> int:
-    """Add (STORE: write) the cotangent to X_BAR[0]."""
-    return _reverse(frame, np.float64(0))
-
-
-def determined_reverse_f32(frame: int, loops: int) -> int:
-    """`determined_reverse_f64` for float32."""
-    return _reverse(frame, np.float32(0))

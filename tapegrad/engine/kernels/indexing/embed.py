@@ -86,7 +86,8 @@ def _add(region: int, target: int, target_strides: int, source: int, source_stri
 
 
 @always_inline
-def _embed(frame: int, zero: Any) -> int:
+def embed_forward(frame: int, loops: int, zero: Any) -> int:
+    """Write to Y the sum of the operands X, each in its region, and zeros elsewhere."""
     y, params = load_i64(frame, Y), load_i64(frame, PARAMS)
     x = load_i64(frame, X)
     begun = _begin(
@@ -140,7 +141,8 @@ def _take(region: int, x_bar: int, y_bar: int, store: int, zero: Any) -> None:
 
 
 @always_inline
-def _embed_reverse(frame: int, zero: Any) -> int:
+def embed_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Add (STORE: write) to each X_BAR its region of Y_BAR."""
     params, store, y_bar = load_i64(frame, PARAMS), load_i64(frame, STORE), load_i64(frame, Y_BAR)
     operand = _first(params)
     for j in range(_count(params)):
@@ -149,23 +151,3 @@ def _embed_reverse(frame: int, zero: Any) -> int:
             _take(operand, x_bar, y_bar, (store >> j) & 1, zero)
         operand = _next(operand)
     return 0
-
-
-def embed_forward_f64(frame: int, loops: int) -> int:
-    """Write to Y the sum of the operands X, each in its region, and zeros elsewhere."""
-    return _embed(frame, np.float64(0))
-
-
-def embed_forward_f32(frame: int, loops: int) -> int:
-    """`embed_forward_f64` for float32."""
-    return _embed(frame, np.float32(0))
-
-
-def embed_reverse_f64(frame: int, loops: int) -> int:
-    """Add (STORE: write) to each X_BAR its region of Y_BAR."""
-    return _embed_reverse(frame, np.float64(0))
-
-
-def embed_reverse_f32(frame: int, loops: int) -> int:
-    """`embed_reverse_f64` for float32."""
-    return _embed_reverse(frame, np.float32(0))

@@ -105,34 +105,16 @@ def _gather_reverse(frame: int, zero: Any) -> int:
     return _add_rows(frame, load_record(load_i64(frame, PARAMS), GatherParams), True, False, zero)
 
 
-def gather_forward_f64(frame: int, loops: int) -> int:
+@always_inline
+def gather_forward(frame: int, loops: int, bits: Any) -> int:
     """Copy the rows of X[0] that the list at X[1] names to the contiguous rows of Y."""
-    return _gather(frame, np.int64(0))
+    return _gather(frame, bits)
 
 
-def gather_forward_f32(frame: int, loops: int) -> int:
-    """`gather_forward_f64` for float32."""
-    return _gather(frame, np.int32(0))
-
-
-def gather_forward_i64(frame: int, loops: int) -> int:
-    """`gather_forward_f64` for 64-bit integers."""
-    return _gather(frame, np.int64(0))
-
-
-def gather_forward_b8(frame: int, loops: int) -> int:
-    """`gather_forward_f64` for booleans."""
-    return _gather(frame, np.uint8(0))
-
-
-def gather_reverse_f64(frame: int, loops: int) -> int:
+@always_inline
+def gather_reverse(frame: int, loops: int, zero: Any) -> int:
     """Add the rows of Y_BAR to the rows of X_BAR[0] that the list at X[1] names; repeated rows add up."""
-    return _gather_reverse(frame, np.float64(0))
-
-
-def gather_reverse_f32(frame: int, loops: int) -> int:
-    """`gather_reverse_f64` for float32."""
-    return _gather_reverse(frame, np.float32(0))
+    return _gather_reverse(frame, zero)
 
 
 # scatter_add: the derivative of gather, with the same parameters. The result begins as zeros.
@@ -149,36 +131,18 @@ def _with_bars(frame: int, x_bar: int, y_bar: int) -> int:
 
 
 @always_inline
-def _scatter_add(frame: int, zero: Any) -> int:
+def scatter_add_forward(frame: int, loops: int, zero: Any) -> int:
+    """Add the rows of X[0] to the rows of Y, zeros before, that the list at X[1] names."""
     y, params = load_i64(frame, Y), load_record(load_i64(frame, PARAMS), ScatterAddParams)
     memset(y, 0, params.rows * params.length * size_of(zero))
     return _gather_reverse(_with_bars(frame, y, load_i64(frame, X)), zero)
 
 
 @always_inline
-def _scatter_add_reverse(frame: int, zero: Any) -> int:
+def scatter_add_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Accumulate the rows of Y_BAR that the list at X[1] names to X_BAR[0]."""
     store = load_i64(frame, STORE) & 1 != 0
     return _add_rows(frame, load_record(load_i64(frame, PARAMS), ScatterAddParams), False, store, zero)
-
-
-def scatter_add_forward_f64(frame: int, loops: int) -> int:
-    """Add the rows of X[0] to the rows of Y, zeros before, that the list at X[1] names."""
-    return _scatter_add(frame, np.float64(0))
-
-
-def scatter_add_forward_f32(frame: int, loops: int) -> int:
-    """`scatter_add_forward_f64` for float32."""
-    return _scatter_add(frame, np.float32(0))
-
-
-def scatter_add_reverse_f64(frame: int, loops: int) -> int:
-    """Accumulate the rows of Y_BAR that the list at X[1] names to X_BAR[0]."""
-    return _scatter_add_reverse(frame, np.float64(0))
-
-
-def scatter_add_reverse_f32(frame: int, loops: int) -> int:
-    """`scatter_add_reverse_f64` for float32."""
-    return _scatter_add_reverse(frame, np.float32(0))
 
 
 # scatter_write: the old buffer at X[0], values at X[1], the list at X[2]. Values lie in the order of the list,
@@ -215,24 +179,10 @@ def _scatter_write(frame: int, zero: Any) -> int:
     return 0
 
 
-def scatter_write_forward_f64(frame: int, loops: int) -> int:
+@always_inline
+def scatter_write_forward(frame: int, loops: int, bits: Any) -> int:
     """Copy the buffer X[0] to Y (unless they are the same) and write the values X[1] to rows of it."""
-    return _scatter_write(frame, np.int64(0))
-
-
-def scatter_write_forward_f32(frame: int, loops: int) -> int:
-    """`scatter_write_forward_f64` for float32."""
-    return _scatter_write(frame, np.int32(0))
-
-
-def scatter_write_forward_i64(frame: int, loops: int) -> int:
-    """`scatter_write_forward_f64` for 64-bit integers."""
-    return _scatter_write(frame, np.int64(0))
-
-
-def scatter_write_forward_b8(frame: int, loops: int) -> int:
-    """`scatter_write_forward_f64` for booleans."""
-    return _scatter_write(frame, np.uint8(0))
+    return _scatter_write(frame, bits)
 
 
 @always_inline
@@ -306,7 +256,11 @@ def _move_within(frame: int, params: Any, zero: Any) -> int:
 
 
 @always_inline
-def _scatter_write_reverse(frame: int, zero: Any) -> int:
+def scatter_write_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Accumulate Y_BAR to X_BAR[0] outside of the rows written, and those rows to X_BAR[1].
+
+    If both are the same memory, only those rows are touched.
+    """
     params, indexes = load_record(load_i64(frame, PARAMS), ScatterWriteParams), load_i64(frame, X + 2)
     if not _all_in_range(indexes, load_i64(frame, COUNT), params.rows):
         return OUT_OF_RANGE
@@ -318,16 +272,3 @@ def _scatter_write_reverse(frame: int, zero: Any) -> int:
     if status == 0 and load_i64(frame, X_BAR + 1) != 0:
         status = _values_cotangent(frame, params, zero)
     return status
-
-
-def scatter_write_reverse_f64(frame: int, loops: int) -> int:
-    """Accumulate Y_BAR to X_BAR[0] outside of the rows written, and those rows to X_BAR[1].
-
-    If both are the same memory, only those rows are touched.
-    """
-    return _scatter_write_reverse(frame, np.float64(0))
-
-
-def scatter_write_reverse_f32(frame: int, loops: int) -> int:
-    """`scatter_write_reverse_f64` for float32."""
-    return _scatter_write_reverse(frame, np.float32(0))

@@ -156,24 +156,10 @@ def _write(frame: int, zero: Any) -> int:
     return 0
 
 
-def write_forward_f64(frame: int, loops: int) -> int:
+@always_inline
+def write_forward(frame: int, loops: int, bits: Any) -> int:
     """Copy the buffer X[0] to Y (unless they are the same) and write the value X[1] to the region."""
-    return _write(frame, np.int64(0))
-
-
-def write_forward_f32(frame: int, loops: int) -> int:
-    """`write_forward_f64` for float32."""
-    return _write(frame, np.int32(0))
-
-
-def write_forward_i64(frame: int, loops: int) -> int:
-    """`write_forward_f64` for 64-bit integers."""
-    return _write(frame, np.int64(0))
-
-
-def write_forward_b8(frame: int, loops: int) -> int:
-    """`write_forward_f64` for booleans."""
-    return _write(frame, np.uint8(0))
+    return _write(frame, bits)
 
 
 @noinline
@@ -232,7 +218,11 @@ def _add_outside(x_bar: int, y_bar: int, total: int, region: int, zero: Any) -> 
 
 
 @always_inline
-def _write_reverse(frame: int, zero: Any) -> int:
+def write_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Accumulate Y_BAR to X_BAR[0] outside of the region, and the region of it to X_BAR[1].
+
+    If both are the same memory, only the region is touched.
+    """
     x_bar, value_bar, y_bar = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), load_i64(frame, Y_BAR)
     params, store = load_i64(frame, PARAMS), load_i64(frame, STORE)
     total, region = load_i64(params, _TOTAL), params + 8 * _REGION
@@ -251,16 +241,3 @@ def _write_reverse(frame: int, zero: Any) -> int:
         source = y_bar + load_i64(region, OFFSET)
         add_region(region, value_bar, value_strides, source, own_strides, zero)
     return status
-
-
-def write_reverse_f64(frame: int, loops: int) -> int:
-    """Accumulate Y_BAR to X_BAR[0] outside of the region, and the region of it to X_BAR[1].
-
-    If both are the same memory, only the region is touched.
-    """
-    return _write_reverse(frame, np.float64(0))
-
-
-def write_reverse_f32(frame: int, loops: int) -> int:
-    """`write_reverse_f64` for float32."""
-    return _write_reverse(frame, np.float32(0))

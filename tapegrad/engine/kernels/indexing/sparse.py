@@ -133,52 +133,28 @@ def _reverse(frame: int, params: Any, transposed: bool, zero: Any) -> int:
     return 0
 
 
-def csr_matmul_forward_f64(frame: int, loops: int) -> int:
+@always_inline
+def csr_matmul_forward(frame: int, loops: int, zero: Any) -> int:
     """Write the product of the matrix, entries at X[1] and lists at X[2], and X[0] to Y."""
-    return _forward(frame, load_record(load_i64(frame, PARAMS), CsrMatmulParams), False, np.float64(0))
+    return _forward(frame, load_record(load_i64(frame, PARAMS), CsrMatmulParams), False, zero)
 
 
-def csr_matmul_forward_f32(frame: int, loops: int) -> int:
-    """`csr_matmul_forward_f64` for float32."""
-    return _forward(frame, load_record(load_i64(frame, PARAMS), CsrMatmulParams), False, np.float32(0))
-
-
-def csr_matmul_reverse_f64(frame: int, loops: int) -> int:
+@always_inline
+def csr_matmul_reverse(frame: int, loops: int, zero: Any) -> int:
     """Add (STORE: write) the product of the transposed matrix and Y_BAR to X_BAR[0]."""
-    return _reverse(frame, load_record(load_i64(frame, PARAMS), CsrMatmulParams), False, np.float64(0))
-
-
-def csr_matmul_reverse_f32(frame: int, loops: int) -> int:
-    """`csr_matmul_reverse_f64` for float32."""
-    return _reverse(frame, load_record(load_i64(frame, PARAMS), CsrMatmulParams), False, np.float32(0))
+    return _reverse(frame, load_record(load_i64(frame, PARAMS), CsrMatmulParams), False, zero)
 
 
 # The transpose, with the same matrix and parameters.
 
 
-def csr_transposed_matmul_forward_f64(frame: int, loops: int) -> int:
+@always_inline
+def csr_transposed_matmul_forward(frame: int, loops: int, zero: Any) -> int:
     """Write the product of the transposed matrix, entries at X[1] and lists at X[2], and X[0] to Y."""
-    return _forward(
-        frame, load_record(load_i64(frame, PARAMS), CsrTransposedMatmulParams), True, np.float64(0)
-    )
+    return _forward(frame, load_record(load_i64(frame, PARAMS), CsrTransposedMatmulParams), True, zero)
 
 
-def csr_transposed_matmul_forward_f32(frame: int, loops: int) -> int:
-    """`csr_transposed_matmul_forward_f64` for float32."""
-    return _forward(
-        frame, load_record(load_i64(frame, PARAMS), CsrTransposedMatmulParams), True, np.float32(0)
-    )
-
-
-def csr_transposed_matmul_reverse_f64(frame: int, loops: int) -> int:
+@always_inline
+def csr_transposed_matmul_reverse(frame: int, loops: int, zero: Any) -> int:
     """Add (STORE: write) the product of the matrix and Y_BAR to X_BAR[0]."""
-    return _reverse(
-        frame, load_record(load_i64(frame, PARAMS), CsrTransposedMatmulParams), True, np.float64(0)
-    )
-
-
-def csr_transposed_matmul_reverse_f32(frame: int, loops: int) -> int:
-    """`csr_transposed_matmul_reverse_f64` for float32."""
-    return _reverse(
-        frame, load_record(load_i64(frame, PARAMS), CsrTransposedMatmulParams), True, np.float32(0)
-    )
+    return _reverse(frame, load_record(load_i64(frame, PARAMS), CsrTransposedMatmulParams), True, zero)

@@ -11,6 +11,7 @@ In reading order; each imports only those above it:
     raw_memory                     loads, stores and calls by address
     matmul                         matrix products
     lapack                         LAPACK's routines, copies and triangles, which kernels of matrices share
+    dtypes                         constants of dtypes, and entry points made of a kernel and a dtype
     odometer                       a walk over the elements of strided arrays
     segment_frame                  the frame of a segment
     status                         statuses that a kernel returns; 0 is success

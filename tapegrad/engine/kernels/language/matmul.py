@@ -166,65 +166,38 @@ def _matrices(params: int, x0: int, x1: int, y: int) -> tuple[Matrix, Matrix, Ma
 
 
 @always_inline
-def _matmul(frame: int, loops: int, routines: Routines) -> int:
+def matmul_forward(frame: int, loops: int, products: Routines) -> int:
+    """Write X0 @ X1 to Y."""
     x0, x1, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
     a, b, c = _matrices(load_i64(frame, PARAMS), x0, x1, y)
-    product(loops, routines, a, b, c, np.int64(1))
+    product(loops, products, a, b, c, np.int64(1))
     return 0
 
 
 @always_inline
-def _matmul_reverse(frame: int, loops: int, routines: Routines) -> int:
+def matmul_reverse(frame: int, loops: int, products: Routines) -> int:
+    """Add (STORE: write) Y_BAR @ X1^T to X_BAR[0] and X0^T @ Y_BAR to X_BAR[1]."""
     params, store = load_i64(frame, PARAMS), load_i64(frame, STORE)
     a, b, c_bar = _matrices(params, load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y_BAR))
     a_bar, b_bar, _ = _matrices(params, load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), np.int64(0))
     if a_bar.address != 0:
-        product(loops, routines, c_bar, transposed(b), a_bar, store & 1)
+        product(loops, products, c_bar, transposed(b), a_bar, store & 1)
     if b_bar.address != 0:
-        product(loops, routines, transposed(a), c_bar, b_bar, store & 2)
+        product(loops, products, transposed(a), c_bar, b_bar, store & 2)
     return 0
 
 
 @always_inline
-def _matmul_tangent(frame: int, loops: int, routines: Routines) -> int:
+def matmul_tangent(frame: int, loops: int, products: Routines) -> int:
+    """Write X_BAR[0] @ X1 + X0 @ X_BAR[1] to Y_BAR; either may be absent."""
     params, store = load_i64(frame, PARAMS), np.int64(1)
     a, b, c_dot = _matrices(params, load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y_BAR))
     a_dot, b_dot, _ = _matrices(params, load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), np.int64(0))
     if a_dot.address == 0 and b_dot.address == 0:  # zeros: a product along no elements
         a_dot = Matrix(a_dot.address, a_dot.rows, 0, a_dot.row_stride, a_dot.column_stride)
     if a_dot.address != 0 or b_dot.address == 0:
-        product(loops, routines, a_dot, b, c_dot, store)
+        product(loops, products, a_dot, b, c_dot, store)
         store = np.int64(0)
     if b_dot.address != 0:
-        product(loops, routines, a, b_dot, c_dot, store)
+        product(loops, products, a, b_dot, c_dot, store)
     return 0
-
-
-def matmul_forward_f64(frame: int, loops: int) -> int:
-    """Write X0 @ X1 to Y."""
-    return _matmul(frame, loops, F64)
-
-
-def matmul_forward_f32(frame: int, loops: int) -> int:
-    """`matmul_forward_f64` for float32."""
-    return _matmul(frame, loops, F32)
-
-
-def matmul_reverse_f64(frame: int, loops: int) -> int:
-    """Add (STORE: write) Y_BAR @ X1^T to X_BAR[0] and X0^T @ Y_BAR to X_BAR[1]."""
-    return _matmul_reverse(frame, loops, F64)
-
-
-def matmul_reverse_f32(frame: int, loops: int) -> int:
-    """`matmul_reverse_f64` for float32."""
-    return _matmul_reverse(frame, loops, F32)
-
-
-def matmul_tangent_f64(frame: int, loops: int) -> int:
-    """Write X_BAR[0] @ X1 + X0 @ X_BAR[1] to Y_BAR; either may be absent."""
-    return _matmul_tangent(frame, loops, F64)
-
-
-def matmul_tangent_f32(frame: int, loops: int) -> int:
-    """`matmul_tangent_f64` for float32."""
-    return _matmul_tangent(frame, loops, F32)

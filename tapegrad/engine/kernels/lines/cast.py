@@ -62,75 +62,41 @@ def _cast_reverse(frame: int, x_zero: Any, y_zero: Any) -> int:
     return 0
 
 
-def cast_f64_f32_forward(frame: int, loops: int) -> int:
-    """Write the float64 line X[0] to the float32 line Y."""
-    return _cast(frame, np.float64(0), np.float32(0))
+@always_inline
+def cast_to_f64_forward(frame: int, loops: int, zero: Any) -> int:
+    """Write the line X[0] to the float64 line Y."""
+    return _cast(frame, zero, np.float64(0))
 
 
-def cast_f32_f64_forward(frame: int, loops: int) -> int:
-    """Write the float32 line X[0] to the float64 line Y."""
-    return _cast(frame, np.float32(0), np.float64(0))
+@always_inline
+def cast_to_f64_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Add (STORE: write) the float64 line Y_BAR to the line X_BAR[0]."""
+    return _cast_reverse(frame, zero, np.float64(0))
 
 
-def cast_b8_f64_forward(frame: int, loops: int) -> int:
-    """Write the boolean line X[0] to the float64 line Y."""
-    return _cast(frame, np.uint8(0), np.float64(0))
+@always_inline
+def cast_to_f32_forward(frame: int, loops: int, zero: Any) -> int:
+    """Write the line X[0] to the float32 line Y."""
+    return _cast(frame, zero, np.float32(0))
 
 
-def cast_b8_f32_forward(frame: int, loops: int) -> int:
-    """Write the boolean line X[0] to the float32 line Y."""
-    return _cast(frame, np.uint8(0), np.float32(0))
+@always_inline
+def cast_to_f32_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Add (STORE: write) the float32 line Y_BAR to the line X_BAR[0]."""
+    return _cast_reverse(frame, zero, np.float32(0))
 
 
-def cast_i64_f64_forward(frame: int, loops: int) -> int:
-    """Write the int64 line X[0] to the float64 line Y."""
-    return _cast(frame, np.int64(0), np.float64(0))
+@always_inline
+def cast_to_i64_forward(frame: int, loops: int, zero: Any) -> int:
+    """Write the line X[0], floats without their fractions, to the int64 line Y."""
+    return _cast(frame, zero, np.int64(0))
 
 
-def cast_i64_f32_forward(frame: int, loops: int) -> int:
-    """Write the int64 line X[0] to the float32 line Y."""
-    return _cast(frame, np.int64(0), np.float32(0))
-
-
-def cast_i64_i64_forward(frame: int, loops: int) -> int:
-    """Copy the int64 line X[0] to Y."""
-    return _cast(frame, np.int64(0), np.int64(0))
-
-
-def cast_f64_i64_forward(frame: int, loops: int) -> int:
-    """Write the float64 line X[0], without the fractions, to the int64 line Y."""
-    return _cast(frame, np.float64(0), np.int64(0))
-
-
-def cast_f32_i64_forward(frame: int, loops: int) -> int:
-    """Write the float32 line X[0], without the fractions, to the int64 line Y."""
-    return _cast(frame, np.float32(0), np.int64(0))
-
-
-def cast_b8_i64_forward(frame: int, loops: int) -> int:
-    """Write the boolean line X[0] to the int64 line Y."""
-    return _cast(frame, np.uint8(0), np.int64(0))
-
-
-def cast_b8_b8_forward(frame: int, loops: int) -> int:
-    """Copy the boolean line X[0] to Y."""
-    return _cast(frame, np.uint8(0), np.uint8(0))
-
-
-def cast_i64_b8_forward(frame: int, loops: int) -> int:
-    """Write the truth of the int64 line X[0] to the boolean line Y."""
+@always_inline
+def cast_to_b8_forward(frame: int, loops: int, zero: Any) -> int:
+    """Write the truth of the elements of the line X[0] to the boolean line Y."""
     count, x, y = load_i64(frame, COUNT), load_i64(frame, X), load_i64(frame, Y)
     x_stride, y_stride = load_i64(frame, STRIDE), load_i64(frame, Y_STRIDE)
     for i in range(count):
-        store_at(y, i * y_stride, load_at(x, i * x_stride, np.int64(0)) != 0, np.uint8(0))
+        store_at(y, i * y_stride, load_at(x, i * x_stride, zero) != 0, np.uint8(0))
     return 0
-
-
-def cast_f64_f32_reverse(frame: int, loops: int) -> int:
-    """Add (STORE: write) the float32 line Y_BAR to the float64 line X_BAR[0]."""
-    return _cast_reverse(frame, np.float64(0), np.float32(0))
-
-
-def cast_f32_f64_reverse(frame: int, loops: int) -> int:
-    """Add (STORE: write) the float64 line Y_BAR to the float32 line X_BAR[0]."""
-    return _cast_reverse(frame, np.float32(0), np.float64(0))

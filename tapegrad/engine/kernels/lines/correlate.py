@@ -6,8 +6,6 @@ stay in the nearest cache.
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.raw_memory import (
@@ -110,7 +108,8 @@ def _lines(frame: int, into: int, read: int, weights: int) -> CorrelationLines:
 
 
 @always_inline
-def _forward(frame: int, zero: Any) -> int:
+def correlate_forward(frame: int, loops: int, zero: Any) -> int:
+    """Write the sums of the products of X[0] with the weights X[1] to Y."""
     params, y = load_record(load_i64(frame, PARAMS), CorrelateParams), load_i64(frame, Y)
     memset(y, 0, params.sums * size_of(zero))
     _correlate(_lines(frame, y, load_i64(frame, X), load_i64(frame, X + 1)), params.masked, zero)
@@ -136,7 +135,8 @@ def _weights_cotangent(frame: int, params: Any, zero: Any) -> int:
 
 
 @always_inline
-def _reverse(frame: int, zero: Any) -> int:
+def correlate_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Accumulate the cotangents of the line and of the weights to X_BAR[0] and X_BAR[1]."""
     params, store = load_record(load_i64(frame, PARAMS), CorrelateParams), load_i64(frame, STORE)
     x_bar, weights_bar, size = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), size_of(zero)
     if x_bar != 0:
@@ -151,7 +151,8 @@ def _reverse(frame: int, zero: Any) -> int:
 
 
 @always_inline
-def _tangent(frame: int, zero: Any) -> int:
+def correlate_tangent(frame: int, loops: int, zero: Any) -> int:
+    """Write the tangent to Y_BAR; either of X_BAR[0] and X_BAR[1] may be absent."""
     params, y_dot = load_record(load_i64(frame, PARAMS), CorrelateParams), load_i64(frame, Y_BAR)
     x_dot, weights_dot = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1)
     memset(y_dot, 0, params.sums * size_of(zero))
@@ -160,33 +161,3 @@ def _tangent(frame: int, zero: Any) -> int:
     if weights_dot != 0:
         _correlate(_lines(frame, y_dot, load_i64(frame, X), weights_dot), 1, zero)
     return 0
-
-
-def correlate_forward_f64(frame: int, loops: int) -> int:
-    """Write the sums of the products of X[0] with the weights X[1] to Y."""
-    return _forward(frame, np.float64(0))
-
-
-def correlate_forward_f32(frame: int, loops: int) -> int:
-    """`correlate_forward_f64` for float32."""
-    return _forward(frame, np.float32(0))
-
-
-def correlate_reverse_f64(frame: int, loops: int) -> int:
-    """Accumulate the cotangents of the line and of the weights to X_BAR[0] and X_BAR[1]."""
-    return _reverse(frame, np.float64(0))
-
-
-def correlate_reverse_f32(frame: int, loops: int) -> int:
-    """`correlate_reverse_f64` for float32."""
-    return _reverse(frame, np.float32(0))
-
-
-def correlate_tangent_f64(frame: int, loops: int) -> int:
-    """Write the tangent to Y_BAR; either of X_BAR[0] and X_BAR[1] may be absent."""
-    return _tangent(frame, np.float64(0))
-
-
-def correlate_tangent_f32(frame: int, loops: int) -> int:
-    """`correlate_tangent_f64` for float32."""
-    return _tangent(frame, np.float32(0))

@@ -6,8 +6,6 @@ It is linear in each of them, so the derivatives are cross products again: that 
 
 from typing import Any
 
-import numpy as np
-
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, load_record, store_at
@@ -47,7 +45,8 @@ def _put(address: int, stride: int, vector: Any, store: Any, zero: Any) -> None:
 
 
 @always_inline
-def _cross(frame: int, zero: Any) -> int:
+def cross_forward(frame: int, loops: int, zero: Any) -> int:
+    """Write the cross product of X[0] and X[1] to Y."""
     a = _vector(load_i64(frame, X), load_i64(frame, STRIDE), zero)
     b = _vector(load_i64(frame, X + 1), load_i64(frame, STRIDE + 1), zero)
     masked = load_record(load_i64(frame, PARAMS), CrossParams).masked != 0
@@ -57,7 +56,8 @@ def _cross(frame: int, zero: Any) -> int:
 
 
 @always_inline
-def _cross_reverse(frame: int, zero: Any) -> int:
+def cross_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Accumulate to the cotangents of both vectors."""
     a_stride, b_stride = load_i64(frame, STRIDE), load_i64(frame, STRIDE + 1)
     a_bar, b_bar, store = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), load_i64(frame, STORE)
     y_bar = _vector(load_i64(frame, Y_BAR), load_i64(frame, Y_STRIDE), zero)
@@ -71,7 +71,8 @@ def _cross_reverse(frame: int, zero: Any) -> int:
 
 
 @always_inline
-def _cross_tangent(frame: int, zero: Any) -> int:
+def cross_tangent(frame: int, loops: int, zero: Any) -> int:
+    """Write the tangent of the product to Y_BAR, from those of both vectors."""
     a_stride, b_stride = load_i64(frame, STRIDE), load_i64(frame, STRIDE + 1)
     a_dot, b_dot = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1)
     y_dot, y_stride = load_i64(frame, Y_BAR), load_i64(frame, Y_STRIDE)
@@ -83,33 +84,3 @@ def _cross_tangent(frame: int, zero: Any) -> int:
         a = _vector(load_i64(frame, X), a_stride, zero)
         _put(y_dot, y_stride, _product(a, _vector(b_dot, b_stride, zero), True, zero), False, zero)
     return 0
-
-
-def cross_forward_f64(frame: int, loops: int) -> int:
-    """Write the cross product of X[0] and X[1] to Y."""
-    return _cross(frame, np.float64(0))
-
-
-def cross_forward_f32(frame: int, loops: int) -> int:
-    """`cross_forward_f64` for float32."""
-    return _cross(frame, np.float32(0))
-
-
-def cross_reverse_f64(frame: int, loops: int) -> int:
-    """Accumulate to the cotangents of both vectors."""
-    return _cross_reverse(frame, np.float64(0))
-
-
-def cross_reverse_f32(frame: int, loops: int) -> int:
-    """`cross_reverse_f64` for float32."""
-    return _cross_reverse(frame, np.float32(0))
-
-
-def cross_tangent_f64(frame: int, loops: int) -> int:
-    """Write the tangent of the product to Y_BAR, from those of both vectors."""
-    return _cross_tangent(frame, np.float64(0))
-
-
-def cross_tangent_f32(frame: int, loops: int) -> int:
-    """`cross_tangent_f64` for float32."""
-    return _cross_tangent(frame, np.float32(0))

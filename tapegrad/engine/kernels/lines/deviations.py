@@ -52,7 +52,8 @@ def _centre(x: int, stride: int, count: int, zero: Any) -> Any:
 
 
 @always_inline
-def _deviations(frame: int, zero: Any) -> int:
+def deviations_forward(frame: int, loops: int, zero: Any) -> int:
+    """Write the sum of the squared deviations from the mean, 0 of an empty line."""
     x, stride, count = load_i64(frame, X), load_i64(frame, STRIDE), load_i64(frame, COUNT)
     total = 0.0
     if count > 0:
@@ -68,7 +69,8 @@ def _twice(deviation: float, value: float) -> float:
 
 
 @always_inline
-def _deviations_reverse(frame: int, zero: Any) -> int:
+def deviations_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Add (STORE: write) Y_BAR times twice the deviation of each element."""
     x, stride, count = load_i64(frame, X), load_i64(frame, STRIDE), load_i64(frame, COUNT)
     x_bar, store = load_i64(frame, X_BAR), load_i64(frame, STORE) & 1
     y_bar = np.float64(load_at(load_i64(frame, Y_BAR), 0, zero))
@@ -83,7 +85,8 @@ def _deviations_reverse(frame: int, zero: Any) -> int:
 
 
 @always_inline
-def _deviations_tangent(frame: int, zero: Any) -> int:
+def deviations_tangent(frame: int, loops: int, zero: Any) -> int:
+    """Write to Y_BAR the sum of the tangents X_BAR[0], each times twice the deviation of its element."""
     x, stride, count = load_i64(frame, X), load_i64(frame, STRIDE), load_i64(frame, COUNT)
     x_dot, total = load_i64(frame, X_BAR), 0.0
     if x_dot != 0 and count > 0:
@@ -93,33 +96,3 @@ def _deviations_tangent(frame: int, zero: Any) -> int:
             total += _twice(deviation, np.float64(load_at(x_dot, i * stride, zero)))
     store_at(load_i64(frame, Y_BAR), 0, total, zero)
     return 0
-
-
-def deviations_forward_f64(frame: int, loops: int) -> int:
-    """Write the sum of the squared deviations from the mean, 0 of an empty line."""
-    return _deviations(frame, np.float64(0))
-
-
-def deviations_forward_f32(frame: int, loops: int) -> int:
-    """`deviations_forward_f64` for float32; computed in float64."""
-    return _deviations(frame, np.float32(0))
-
-
-def deviations_reverse_f64(frame: int, loops: int) -> int:
-    """Add (STORE: write) Y_BAR times twice the deviation of each element."""
-    return _deviations_reverse(frame, np.float64(0))
-
-
-def deviations_reverse_f32(frame: int, loops: int) -> int:
-    """`deviations_reverse_f64` for float32; computed in float64."""
-    return _deviations_reverse(frame, np.float32(0))
-
-
-def deviations_tangent_f64(frame: int, loops: int) -> int:
-    """Write to Y_BAR the sum of the tangents X_BAR[0], each times twice the deviation of its element."""
-    return _deviations_tangent(frame, np.float64(0))
-
-
-def deviations_tangent_f32(frame: int, loops: int) -> int:
-    """`deviations_tangent_f64` for float32; computed in float64."""
-    return _deviations_tangent(frame, np.float32(0))

@@ -202,7 +202,8 @@ def _write_panel(x: int, y: int, panel: Any, loops: int, zero: Any) -> None:
 
 
 @always_inline
-def _logsumexp(frame: int, loops: int, zero: Any) -> int:
+def logsumexp_forward(frame: int, loops: int, zero: Any) -> int:
+    """Write the logarithm of the sum of the exponentials, -inf of an empty line."""
     x, y, k = load_i64(frame, X), load_i64(frame, Y), 0
     panel = _panel(frame, k)
     while panel.columns > 0:
@@ -238,7 +239,8 @@ def _put(row: int, x_bar: int, step: int, n: int, store: int, zero: Any) -> None
 
 
 @always_inline
-def _logsumexp_reverse(frame: int, loops: int, zero: Any) -> int:
+def logsumexp_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Add (STORE: write) to each element its share of Y_BAR."""
     x, x_bar, store = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, STORE) & 1
     y, y_bar, row, k = load_i64(frame, Y), load_i64(frame, Y_BAR), stack_words(_SCRATCH), 0
     centres, bars, panel = row + 8 * _COLUMNS, row + 16 * _COLUMNS, _panel(frame, k)
@@ -256,7 +258,8 @@ def _logsumexp_reverse(frame: int, loops: int, zero: Any) -> int:
 
 
 @always_inline
-def _logsumexp_tangent(frame: int, loops: int, zero: Any) -> int:
+def logsumexp_tangent(frame: int, loops: int, zero: Any) -> int:
+    """Write to Y_BAR the sum of the shares of the tangents X_BAR[0]."""
     x, x_dot, y, y_dot = (
         load_i64(frame, X),
         load_i64(frame, X_BAR),
@@ -279,33 +282,3 @@ def _logsumexp_tangent(frame: int, loops: int, zero: Any) -> int:
         k += 1
         panel = _panel(frame, k)
     return 0
-
-
-def logsumexp_forward_f64(frame: int, loops: int) -> int:
-    """Write the logarithm of the sum of the exponentials, -inf of an empty line."""
-    return _logsumexp(frame, loops, np.float64(0))
-
-
-def logsumexp_forward_f32(frame: int, loops: int) -> int:
-    """`logsumexp_forward_f64` for float32; computed in float64."""
-    return _logsumexp(frame, loops, np.float32(0))
-
-
-def logsumexp_reverse_f64(frame: int, loops: int) -> int:
-    """Add (STORE: write) to each element its share of Y_BAR."""
-    return _logsumexp_reverse(frame, loops, np.float64(0))
-
-
-def logsumexp_reverse_f32(frame: int, loops: int) -> int:
-    """`logsumexp_reverse_f64` for float32; computed in float64."""
-    return _logsumexp_reverse(frame, loops, np.float32(0))
-
-
-def logsumexp_tangent_f64(frame: int, loops: int) -> int:
-    """Write to Y_BAR the sum of the shares of the tangents X_BAR[0]."""
-    return _logsumexp_tangent(frame, loops, np.float64(0))
-
-
-def logsumexp_tangent_f32(frame: int, loops: int) -> int:
-    """`logsumexp_tangent_f64` for float32; computed in float64."""
-    return _logsumexp_tangent(frame, loops, np.float32(0))

@@ -63,7 +63,8 @@ def _prod(x: int, stride: int, count: int, zero: Any) -> Any:
 
 
 @always_inline
-def _prod_forward(frame: int, zero: Any) -> int:
+def prod_reduce_forward(frame: int, loops: int, zero: Any) -> int:
+    """Write the product of the line, 1 if it is empty."""
     product, _ = _prod(load_i64(frame, X), load_i64(frame, STRIDE), load_i64(frame, COUNT), zero)
     store_at(load_i64(frame, Y), 0, product, zero)
     return 0
@@ -127,7 +128,8 @@ def _prod_reverse_scaled(
 
 
 @always_inline
-def _prod_reverse(frame: int, zero: Any) -> int:
+def prod_reduce_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Add (STORE: write) Y_BAR times the product of all other elements."""
     count, stride = load_i64(frame, COUNT), load_i64(frame, STRIDE)
     x, x_bar, store = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, STORE) & 1
     y_bar = np.float64(load_at(load_i64(frame, Y_BAR), 0, zero))
@@ -159,7 +161,8 @@ def _tangent_scaled(after: int, x: int, x_dot: int, stride: int, count: int, zer
 
 
 @always_inline
-def _prod_tangent(frame: int, zero: Any) -> int:
+def prod_reduce_tangent(frame: int, loops: int, zero: Any) -> int:
+    """Write to Y_BAR the sum of the tangents X_BAR[0], each times the product of all other elements."""
     count, stride = load_i64(frame, COUNT), load_i64(frame, STRIDE)
     x, x_dot, y_dot = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
     total = 0.0
@@ -178,33 +181,3 @@ def _prod_tangent(frame: int, zero: Any) -> int:
         free(after)
     store_at(y_dot, 0, total, zero)
     return 0
-
-
-def prod_reduce_forward_f64(frame: int, loops: int) -> int:
-    """Write the product of the line, 1 if it is empty."""
-    return _prod_forward(frame, np.float64(0))
-
-
-def prod_reduce_forward_f32(frame: int, loops: int) -> int:
-    """`prod_reduce_forward_f64` for float32; multiplied in float64."""
-    return _prod_forward(frame, np.float32(0))
-
-
-def prod_reduce_reverse_f64(frame: int, loops: int) -> int:
-    """Add (STORE: write) Y_BAR times the product of all other elements."""
-    return _prod_reverse(frame, np.float64(0))
-
-
-def prod_reduce_reverse_f32(frame: int, loops: int) -> int:
-    """`prod_reduce_reverse_f64` for float32; multiplied in float64."""
-    return _prod_reverse(frame, np.float32(0))
-
-
-def prod_reduce_tangent_f64(frame: int, loops: int) -> int:
-    """Write to Y_BAR the sum of the tangents X_BAR[0], each times the product of all other elements."""
-    return _prod_tangent(frame, np.float64(0))
-
-
-def prod_reduce_tangent_f32(frame: int, loops: int) -> int:
-    """`prod_reduce_tangent_f64` for float32; computed in float64."""
-    return _prod_tangent(frame, np.float32(0))

@@ -21,7 +21,8 @@ def _times(factor: float, value: float) -> float:
 
 
 @always_inline
-def _recurrence(frame: int, zero: Any) -> int:
+def recurrence_forward(frame: int, loops: int, zero: Any) -> int:
+    """Write the recurrence with factors X[0] and terms X[1] to the line Y."""
     a, a_stride = load_i64(frame, X), load_i64(frame, STRIDE)
     b, b_stride = load_i64(frame, X + 1), load_i64(frame, STRIDE + 1)
     y, y_stride = load_i64(frame, Y), load_i64(frame, Y_STRIDE)
@@ -46,7 +47,8 @@ def _add_at(x_bar: int, offset: int, value: float, store: int, zero: Any) -> Non
 
 
 @always_inline
-def _recurrence_reverse(frame: int, zero: Any) -> int:
+def recurrence_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Accumulate to the cotangents of factors and terms."""
     a, a_bar, a_stride = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, STRIDE)
     b_bar, b_stride = load_i64(frame, X_BAR + 1), load_i64(frame, STRIDE + 1)
     y, y_bar, y_stride = load_i64(frame, Y), load_i64(frame, Y_BAR), load_i64(frame, Y_STRIDE)
@@ -65,7 +67,8 @@ def _recurrence_reverse(frame: int, zero: Any) -> int:
 
 
 @always_inline
-def _recurrence_tangent(frame: int, zero: Any) -> int:
+def recurrence_tangent(frame: int, loops: int, zero: Any) -> int:
+    """Write the tangent of the line Y to Y_BAR, from those of factors and terms."""
     a, a_dot, a_stride = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, STRIDE)
     b_dot, b_stride = load_i64(frame, X_BAR + 1), load_i64(frame, STRIDE + 1)
     y, y_dot, y_stride = load_i64(frame, Y), load_i64(frame, Y_BAR), load_i64(frame, Y_STRIDE)
@@ -80,33 +83,3 @@ def _recurrence_tangent(frame: int, zero: Any) -> int:
             carried += np.float64(load_at(b_dot, i * b_stride, zero))
         store_at(y_dot, i * y_stride, carried, zero)
     return 0
-
-
-def recurrence_forward_f64(frame: int, loops: int) -> int:
-    """Write the recurrence with factors X[0] and terms X[1] to the line Y."""
-    return _recurrence(frame, np.float64(0))
-
-
-def recurrence_forward_f32(frame: int, loops: int) -> int:
-    """`recurrence_forward_f64` for float32; computed in float64."""
-    return _recurrence(frame, np.float32(0))
-
-
-def recurrence_reverse_f64(frame: int, loops: int) -> int:
-    """Accumulate to the cotangents of factors and terms."""
-    return _recurrence_reverse(frame, np.float64(0))
-
-
-def recurrence_reverse_f32(frame: int, loops: int) -> int:
-    """`recurrence_reverse_f64` for float32; computed in float64."""
-    return _recurrence_reverse(frame, np.float32(0))
-
-
-def recurrence_tangent_f64(frame: int, loops: int) -> int:
-    """Write the tangent of the line Y to Y_BAR, from those of factors and terms."""
-    return _recurrence_tangent(frame, np.float64(0))
-
-
-def recurrence_tangent_f32(frame: int, loops: int) -> int:
-    """`recurrence_tangent_f64` for float32; computed in float64."""
-    return _recurrence_tangent(frame, np.float32(0))

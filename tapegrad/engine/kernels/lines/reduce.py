@@ -1,7 +1,6 @@
 """Reductions of a line: max and min here, sums in `accumulate`, products in `prod`.
 
-A line is COUNT elements of X[0], STRIDE[0] bytes apart; its reduction is the single element at Y. The kernels
-of the two dtypes share one body, which is given a zero of the dtype.
+A line is COUNT elements of X[0], STRIDE[0] bytes apart; its reduction is the single element at Y.
 """
 
 import math
@@ -9,16 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.kernels.language.dtypes import FloatBits
 from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline
 from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, size_of, stack_words, store_at
 
 # Largest and smallest element. They are found on the bits of the floats, taken as integers of the same order:
 # integer comparison is vectorised without any assumption on nan, and a nan shows as an element beyond inf or
-# -inf. The kernels give two constants of the dtype: the mask of all bits but the sign, and the bits of inf.
-
-_MAGNITUDE_F64, _INFINITY_F64 = 0x7FFFFFFFFFFFFFFF, 0x7FF0000000000000
-_MAGNITUDE_F32, _INFINITY_F32 = 0x7FFFFFFF, 0x7F800000
+# -inf.
 
 
 @always_inline
@@ -40,8 +37,9 @@ def _extremes(address: int, stride: int, count: int, magnitude: int, word: Any) 
 
 
 @always_inline
-def _extreme(frame: int, want_max: bool, magnitude: int, infinity: int, word: Any, zero: Any) -> int:
-    """Write the largest or smallest element, or nan; `word` is a zero of the integer of the dtype's size."""
+def _extreme(frame: int, want_max: bool, float_bits: FloatBits) -> int:
+    """Write the largest or smallest element, or nan."""
+    magnitude, infinity, word, zero = float_bits
     count, x, stride = load_i64(frame, COUNT), load_i64(frame, X), load_i64(frame, STRIDE)
     y = load_i64(frame, Y)
     if count == 0:
@@ -134,61 +132,37 @@ def _extreme_tangent(frame: int, zero: Any) -> int:
     return 0
 
 
-def max_reduce_forward_f64(frame: int, loops: int) -> int:
+@always_inline
+def max_reduce_forward(frame: int, loops: int, float_bits: FloatBits) -> int:
     """Write the largest element of the line; nan if there is one, -inf if it is empty."""
-    return _extreme(frame, True, _MAGNITUDE_F64, _INFINITY_F64, np.int64(0), np.float64(0))
+    return _extreme(frame, True, float_bits)
 
 
-def max_reduce_forward_f32(frame: int, loops: int) -> int:
-    """`max_reduce_forward_f64` for float32."""
-    return _extreme(frame, True, _MAGNITUDE_F32, _INFINITY_F32, np.int32(0), np.float32(0))
-
-
-def min_reduce_forward_f64(frame: int, loops: int) -> int:
+@always_inline
+def min_reduce_forward(frame: int, loops: int, float_bits: FloatBits) -> int:
     """Write the smallest element of the line; nan if there is one, inf if it is empty."""
-    return _extreme(frame, False, _MAGNITUDE_F64, _INFINITY_F64, np.int64(0), np.float64(0))
+    return _extreme(frame, False, float_bits)
 
 
-def min_reduce_forward_f32(frame: int, loops: int) -> int:
-    """`min_reduce_forward_f64` for float32."""
-    return _extreme(frame, False, _MAGNITUDE_F32, _INFINITY_F32, np.int32(0), np.float32(0))
-
-
-def max_reduce_reverse_f64(frame: int, loops: int) -> int:
+@always_inline
+def max_reduce_reverse(frame: int, loops: int, zero: Any) -> int:
     """Share Y_BAR equally among the elements equal to Y (among the nan where Y is nan)."""
-    return _extreme_reverse(frame, np.float64(0))
+    return _extreme_reverse(frame, zero)
 
 
-def max_reduce_reverse_f32(frame: int, loops: int) -> int:
-    """`max_reduce_reverse_f64` for float32."""
-    return _extreme_reverse(frame, np.float32(0))
+@always_inline
+def min_reduce_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Do as `max_reduce_reverse`, which does not depend on which extreme Y is."""
+    return _extreme_reverse(frame, zero)
 
 
-def min_reduce_reverse_f64(frame: int, loops: int) -> int:
-    """`max_reduce_reverse_f64`, which does not depend on which extreme Y is."""
-    return _extreme_reverse(frame, np.float64(0))
-
-
-def min_reduce_reverse_f32(frame: int, loops: int) -> int:
-    """`max_reduce_reverse_f64` for float32 and the smallest element."""
-    return _extreme_reverse(frame, np.float32(0))
-
-
-def max_reduce_tangent_f64(frame: int, loops: int) -> int:
+@always_inline
+def max_reduce_tangent(frame: int, loops: int, zero: Any) -> int:
     """Write to Y_BAR the mean of the tangents X_BAR[0] of the elements equal to Y (of the nan where Y is nan)."""
-    return _extreme_tangent(frame, np.float64(0))
+    return _extreme_tangent(frame, zero)
 
 
-def max_reduce_tangent_f32(frame: int, loops: int) -> int:
-    """`max_reduce_tangent_f64` for float32."""
-    return _extreme_tangent(frame, np.float32(0))
-
-
-def min_reduce_tangent_f64(frame: int, loops: int) -> int:
-    """`max_reduce_tangent_f64`, which does not depend on which extreme Y is."""
-    return _extreme_tangent(frame, np.float64(0))
-
-
-def min_reduce_tangent_f32(frame: int, loops: int) -> int:
-    """`max_reduce_tangent_f64` for float32 and the smallest element."""
-    return _extreme_tangent(frame, np.float32(0))
+@always_inline
+def min_reduce_tangent(frame: int, loops: int, zero: Any) -> int:
+    """Do as `max_reduce_tangent`, which does not depend on which extreme Y is."""
+    return _extreme_tangent(frame, zero)

@@ -10,7 +10,8 @@ from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, store
 
 
 @always_inline
-def _cumsum(frame: int, zero: Any) -> int:
+def cumsum_forward(frame: int, loops: int, zero: Any) -> int:
+    """Write the running sum of the line X[0] to the line Y."""
     x, x_stride = load_i64(frame, X), load_i64(frame, STRIDE)
     y, y_stride = load_i64(frame, Y), load_i64(frame, Y_STRIDE)
     total = -0.0  # to which -0.0 is added as to nothing: NumPy begins with the first element
@@ -21,7 +22,8 @@ def _cumsum(frame: int, zero: Any) -> int:
 
 
 @always_inline
-def _cumsum_reverse(frame: int, zero: Any) -> int:
+def cumsum_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Add (STORE: write) the running sum of Y_BAR, taken from the end, to X_BAR[0]."""
     x_bar, x_stride = load_i64(frame, X_BAR), load_i64(frame, STRIDE)
     y_bar, y_stride = load_i64(frame, Y_BAR), load_i64(frame, Y_STRIDE)
     count, store = load_i64(frame, COUNT), load_i64(frame, STORE) & 1
@@ -34,23 +36,3 @@ def _cumsum_reverse(frame: int, zero: Any) -> int:
         before = zero if store else load_at(x_bar, i * x_stride, zero)
         store_at(x_bar, i * x_stride, before + total, zero)
     return 0
-
-
-def cumsum_forward_f64(frame: int, loops: int) -> int:
-    """Write the running sum of the line X[0] to the line Y."""
-    return _cumsum(frame, np.float64(0))
-
-
-def cumsum_forward_f32(frame: int, loops: int) -> int:
-    """`cumsum_forward_f64` for float32; summed in float64."""
-    return _cumsum(frame, np.float32(0))
-
-
-def cumsum_reverse_f64(frame: int, loops: int) -> int:
-    """Add (STORE: write) the running sum of Y_BAR, taken from the end, to X_BAR[0]."""
-    return _cumsum_reverse(frame, np.float64(0))
-
-
-def cumsum_reverse_f32(frame: int, loops: int) -> int:
-    """`cumsum_reverse_f64` for float32; summed in float64."""
-    return _cumsum_reverse(frame, np.float32(0))

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from tapegrad.engine.kernels.language.frame import COUNT, PARAMS, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, load_record, size_of, store_i64
@@ -31,24 +29,10 @@ def _place(numbers: int, size: int, value: Any, right: int) -> int:
 
 
 @always_inline
-def _searchsorted(frame: int, zero: Any) -> int:
+def searchsorted_forward(frame: int, loops: int, zero: Any) -> int:
+    """Write to Y where the elements of X[1] belong among those of X[0], which are sorted."""
     numbers, values, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
     size, right = load_record(load_i64(frame, PARAMS), SearchParams)
     for i in range(load_i64(frame, COUNT)):
         store_i64(y, i, _place(numbers, size, load_at(values, i * size_of(zero), zero), right))
     return 0
-
-
-def searchsorted_forward_f64(frame: int, loops: int) -> int:
-    """Write to Y where the elements of X[1] belong among those of X[0], which are sorted."""
-    return _searchsorted(frame, np.float64(0))
-
-
-def searchsorted_forward_f32(frame: int, loops: int) -> int:
-    """`searchsorted_forward_f64` for float32."""
-    return _searchsorted(frame, np.float32(0))
-
-
-def searchsorted_forward_i64(frame: int, loops: int) -> int:
-    """`searchsorted_forward_f64` for 64-bit integers."""
-    return _searchsorted(frame, np.int64(0))

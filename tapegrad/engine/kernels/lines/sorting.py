@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.kernels.language.dtypes import Keys
 from tapegrad.engine.kernels.language.frame import PARAMS, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.raw_memory import (
@@ -141,7 +142,8 @@ def _radix_sort(keys: int, places: int, spare: int, count: int, counts: int) -> 
 
 
 @always_inline
-def _argsort(frame: int, integers: bool, zero: Any) -> int:
+def argsort_forward(frame: int, loops: int, keys: Keys) -> int:
+    """Write for each line of X[0] the numbers of its elements in ascending order."""
     x, y = load_i64(frame, X), load_i64(frame, Y)
     params = load_record(load_i64(frame, PARAMS), ArgsortParams)
     count = params.length
@@ -152,11 +154,11 @@ def _argsort(frame: int, integers: bool, zero: Any) -> int:
         places, first = y + 8 * line * count, line * count * params.numbered_through
         for i in range(count):
             store_i64(places, i, first + i)
-        source = x + line * count * size_of(zero)
-        if integers:
+        source = x + line * count * size_of(keys.zero)
+        if keys.are_integers:
             memcpy(memory, source, 8 * count)
         else:
-            _fill_keys(memory, source, count, zero)
+            _fill_keys(memory, source, count, keys.zero)
         spare, counts = memory + 8 * count, memory + 24 * count
         if count < _MIN_RADIX_KEYS:
             found = _merge_sort(memory, places, spare, count)
@@ -166,21 +168,6 @@ def _argsort(frame: int, integers: bool, zero: Any) -> int:
             memcpy(places, found, 8 * count)
     free(memory)
     return 0
-
-
-def argsort_forward_f64(frame: int, loops: int) -> int:
-    """Write for each line of X[0] the numbers of its elements in ascending order."""
-    return _argsort(frame, False, np.float64(0))
-
-
-def argsort_forward_f32(frame: int, loops: int) -> int:
-    """`argsort_forward_f64` for float32."""
-    return _argsort(frame, False, np.float32(0))
-
-
-def argsort_forward_i64(frame: int, loops: int) -> int:
-    """`argsort_forward_f64` for int64."""
-    return _argsort(frame, True, np.int64(0))
 
 
 @noinline
@@ -197,20 +184,11 @@ def _extreme_at(line: int, count: int, sign: float, zero: Any) -> int:
 
 
 @always_inline
-def _argextreme(frame: int, zero: Any) -> int:
+def argextreme_forward(frame: int, loops: int, zero: Any) -> int:
+    """Write for each line of X[0] the number of its largest or smallest element, the first of several."""
     x, y = load_i64(frame, X), load_i64(frame, Y)
     params = load_record(load_i64(frame, PARAMS), ArgextremeParams)
     for line in range(params.lines):
         start = x + line * params.length * size_of(zero)
         store_i64(y, line, _extreme_at(start, params.length, np.float64(params.sign), zero))
     return 0
-
-
-def argextreme_forward_f64(frame: int, loops: int) -> int:
-    """Write for each line of X[0] the number of its largest or smallest element, the first of several."""
-    return _argextreme(frame, np.float64(0))
-
-
-def argextreme_forward_f32(frame: int, loops: int) -> int:
-    """`argextreme_forward_f64` for float32."""
-    return _argextreme(frame, np.float32(0))

@@ -17,8 +17,6 @@ import numpy as np
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
-    F32,
-    F64,
     PLAIN,
     VECTORS,
     Lapack,
@@ -87,7 +85,8 @@ def _are_finite(a: int, count: int, zero: Any) -> bool:
 
 
 @always_inline
-def _forward(frame: int, loops: int, routines: Lapack) -> int:
+def eig_forward(frame: int, loops: int, routines: Lapack) -> int:
+    """Write eigenvalues and eigenvectors of each matrix of X[0] to Y."""
     p, x, y = load_record(load_i64(frame, PARAMS), EigParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero, size, info, status = p.n, routines.zero, size_of(routines.zero), info_word(), 0
     words, order, one = _WORK * n, np.int32(n), np.int32(1)
@@ -286,31 +285,13 @@ def _derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
     return status
 
 
-def eig_forward_f64(frame: int, loops: int) -> int:
-    """Write eigenvalues and eigenvectors of each matrix of X[0] to Y."""
-    return _forward(frame, loops, F64)
-
-
-def eig_forward_f32(frame: int, loops: int) -> int:
-    """`eig_forward_f64` for float32."""
-    return _forward(frame, loops, F32)
-
-
-def eig_reverse_f64(frame: int, loops: int) -> int:
+@always_inline
+def eig_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the cotangents of the matrices to X_BAR[0]."""
-    return _derivative(frame, loops, F64, True)
+    return _derivative(frame, loops, routines, True)
 
 
-def eig_reverse_f32(frame: int, loops: int) -> int:
-    """`eig_reverse_f64` for float32."""
-    return _derivative(frame, loops, F32, True)
-
-
-def eig_tangent_f64(frame: int, loops: int) -> int:
+@always_inline
+def eig_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the tangents of eigenvalues and eigenvectors to Y_BAR."""
-    return _derivative(frame, loops, F64, False)
-
-
-def eig_tangent_f32(frame: int, loops: int) -> int:
-    """`eig_tangent_f64` for float32."""
-    return _derivative(frame, loops, F32, False)
+    return _derivative(frame, loops, routines, False)

@@ -19,8 +19,6 @@ from tapegrad.engine.kernels.lanes.tridiagonal_lanes import block_bytes
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, VALUE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
-    F32,
-    F64,
     LOWER,
     NO_VECTORS,
     UPPER,
@@ -124,7 +122,8 @@ def _wanted(frame: int) -> Any:
 
 
 @always_inline
-def _forward(frame: int, loops: int, routines: Lapack) -> int:
+def eigh_forward(frame: int, loops: int, routines: Lapack) -> int:
+    """Write eigenvalues and eigenvectors of each matrix of X[0] to Y."""
     p, x, y = _wanted(frame), load_i64(frame, X), load_i64(frame, Y)
     n, zero, size, status = p.n, routines.zero, size_of(routines.zero), 0
     if n == 0:
@@ -236,7 +235,8 @@ def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, scratch: int, p
 
 
 @always_inline
-def _reverse(frame: int, loops: int, routines: Lapack) -> int:
+def eigh_reverse(frame: int, loops: int, routines: Lapack) -> int:
+    """Add (STORE: write) the cotangents of the triangles to X_BAR[0]."""
     p, y, y_bar = load_record(load_i64(frame, PARAMS), EighParams), load_i64(frame, Y), load_i64(frame, Y_BAR)
     x_bar, n, zero, status = load_i64(frame, X_BAR), p.n, routines.zero, 0
     bytes_, store = n * n * size_of(zero), load_i64(frame, STORE) & 1
@@ -305,7 +305,8 @@ def _tangent_of(
 
 
 @always_inline
-def _tangent(frame: int, loops: int, routines: Lapack) -> int:
+def eigh_tangent(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the tangents of eigenvalues and eigenvectors to Y_BAR."""
     p, y, y_dot = load_record(load_i64(frame, PARAMS), EighParams), load_i64(frame, Y), load_i64(frame, Y_BAR)
     x_dot, n, zero, status = load_i64(frame, X_BAR), p.n, routines.zero, 0
     bytes_ = n * n * size_of(zero)
@@ -321,33 +322,3 @@ def _tangent(frame: int, loops: int, routines: Lapack) -> int:
         y_dot += _result_bytes(n, zero)
     free(scratch)
     return status
-
-
-def eigh_forward_f64(frame: int, loops: int) -> int:
-    """Write eigenvalues and eigenvectors of each matrix of X[0] to Y."""
-    return _forward(frame, loops, F64)
-
-
-def eigh_forward_f32(frame: int, loops: int) -> int:
-    """`eigh_forward_f64` for float32."""
-    return _forward(frame, loops, F32)
-
-
-def eigh_reverse_f64(frame: int, loops: int) -> int:
-    """Add (STORE: write) the cotangents of the triangles to X_BAR[0]."""
-    return _reverse(frame, loops, F64)
-
-
-def eigh_reverse_f32(frame: int, loops: int) -> int:
-    """`eigh_reverse_f64` for float32."""
-    return _reverse(frame, loops, F32)
-
-
-def eigh_tangent_f64(frame: int, loops: int) -> int:
-    """Write the tangents of eigenvalues and eigenvectors to Y_BAR."""
-    return _tangent(frame, loops, F64)
-
-
-def eigh_tangent_f32(frame: int, loops: int) -> int:
-    """`eigh_tangent_f64` for float32."""
-    return _tangent(frame, loops, F32)

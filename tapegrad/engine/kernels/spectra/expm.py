@@ -11,8 +11,6 @@ import numpy as np
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
-    F32,
-    F64,
     Lapack,
     add,
     at,
@@ -120,7 +118,8 @@ def _exponential(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: in
 
 
 @always_inline
-def _forward(frame: int, loops: int, routines: Lapack) -> int:
+def expm_forward(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the exponential of each matrix of X[0] to Y."""
     p, x, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero = p.n, routines.zero
     bytes_ = n * n * size_of(zero)
@@ -170,31 +169,13 @@ def _derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
     return 0
 
 
-def expm_forward_f64(frame: int, loops: int) -> int:
-    """Write the exponential of each matrix of X[0] to Y."""
-    return _forward(frame, loops, F64)
-
-
-def expm_forward_f32(frame: int, loops: int) -> int:
-    """`expm_forward_f64` for float32."""
-    return _forward(frame, loops, F32)
-
-
-def expm_reverse_f64(frame: int, loops: int) -> int:
+@always_inline
+def expm_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the derivatives of the transposed matrices along Y_BAR to X_BAR[0]."""
-    return _derivative(frame, loops, F64, True)
+    return _derivative(frame, loops, routines, True)
 
 
-def expm_reverse_f32(frame: int, loops: int) -> int:
-    """`expm_reverse_f64` for float32."""
-    return _derivative(frame, loops, F32, True)
-
-
-def expm_tangent_f64(frame: int, loops: int) -> int:
+@always_inline
+def expm_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the derivatives along X_BAR[0] to Y_BAR."""
-    return _derivative(frame, loops, F64, False)
-
-
-def expm_tangent_f32(frame: int, loops: int) -> int:
-    """`expm_tangent_f64` for float32."""
-    return _derivative(frame, loops, F32, False)
+    return _derivative(frame, loops, routines, False)

@@ -11,8 +11,6 @@ import numpy as np
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
-    F32,
-    F64,
     Lapack,
     add,
     at,
@@ -60,7 +58,8 @@ def _divide(vectors: Matrix, values: int, cutoff: Any, zero: Any) -> None:
 
 
 @always_inline
-def _forward(frame: int, loops: int, routines: Lapack) -> int:
+def pinv_forward(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the pseudo-inverse of each matrix of X[0], with the cutoffs X[1], to Y."""
     own = load_record(load_i64(frame, PARAMS), PinvParams)
     p = SvdParams(own.matrices, own.m, own.n, 0, 1)
     x, cutoffs, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
@@ -187,31 +186,13 @@ def _derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
     return 0
 
 
-def pinv_forward_f64(frame: int, loops: int) -> int:
-    """Write the pseudo-inverse of each matrix of X[0], with the cutoffs X[1], to Y."""
-    return _forward(frame, loops, F64)
-
-
-def pinv_forward_f32(frame: int, loops: int) -> int:
-    """`pinv_forward_f64` for float32."""
-    return _forward(frame, loops, F32)
-
-
-def pinv_reverse_f64(frame: int, loops: int) -> int:
+@always_inline
+def pinv_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the cotangents of the matrices to X_BAR[0]."""
-    return _derivative(frame, loops, F64, True)
+    return _derivative(frame, loops, routines, True)
 
 
-def pinv_reverse_f32(frame: int, loops: int) -> int:
-    """`pinv_reverse_f64` for float32."""
-    return _derivative(frame, loops, F32, True)
-
-
-def pinv_tangent_f64(frame: int, loops: int) -> int:
+@always_inline
+def pinv_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the tangents of the pseudo-inverses to Y_BAR."""
-    return _derivative(frame, loops, F64, False)
-
-
-def pinv_tangent_f32(frame: int, loops: int) -> int:
-    """`pinv_tangent_f64` for float32."""
-    return _derivative(frame, loops, F32, False)
+    return _derivative(frame, loops, routines, False)

@@ -20,8 +20,6 @@ from tapegrad.engine.kernels.lanes.svd_lanes import block_bytes, decompose_block
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
-    F32,
-    F64,
     MAX_SMALL_ROWS,
     Lapack,
     at,
@@ -85,7 +83,8 @@ def _decompose_each(
 
 
 @always_inline
-def _forward(frame: int, loops: int, routines: Lapack) -> int:
+def svd_forward(frame: int, loops: int, routines: Lapack) -> int:
+    """Write singular values and vectors of each matrix of X[0] to Y."""
     p, x, y = load_record(load_i64(frame, PARAMS), SvdParams), load_i64(frame, X), load_i64(frame, Y)
     zero, size, status = routines.zero, size_of(routines.zero), 0
     if min(p.m, p.n) == 0:
@@ -219,7 +218,8 @@ def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, into: Matrix, s
 
 
 @always_inline
-def _reverse(frame: int, loops: int, routines: Lapack) -> int:
+def svd_reverse(frame: int, loops: int, routines: Lapack) -> int:
+    """Add (STORE: write) the cotangents of the matrices to X_BAR[0]."""
     p, y, y_bar = load_record(load_i64(frame, PARAMS), SvdParams), load_i64(frame, Y), load_i64(frame, Y_BAR)
     x_bar, zero, k, status = load_i64(frame, X_BAR), routines.zero, min(p.m, p.n), 0
     bytes_ = p.m * p.n * size_of(zero)
@@ -303,7 +303,8 @@ def _tangent_of(
 
 
 @always_inline
-def _tangent(frame: int, loops: int, routines: Lapack) -> int:
+def svd_tangent(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the tangents of singular values and vectors to Y_BAR."""
     p, y, y_dot = load_record(load_i64(frame, PARAMS), SvdParams), load_i64(frame, Y), load_i64(frame, Y_BAR)
     x_dot, zero, k, status = load_i64(frame, X_BAR), routines.zero, min(p.m, p.n), 0
     scratch = malloc((3 * k * k + max(p.m, p.n) * k) * size_of(zero) + 8)
@@ -318,33 +319,3 @@ def _tangent(frame: int, loops: int, routines: Lapack) -> int:
         y_dot += result_bytes(p, zero)
     free(scratch)
     return status
-
-
-def svd_forward_f64(frame: int, loops: int) -> int:
-    """Write singular values and vectors of each matrix of X[0] to Y."""
-    return _forward(frame, loops, F64)
-
-
-def svd_forward_f32(frame: int, loops: int) -> int:
-    """`svd_forward_f64` for float32."""
-    return _forward(frame, loops, F32)
-
-
-def svd_reverse_f64(frame: int, loops: int) -> int:
-    """Add (STORE: write) the cotangents of the matrices to X_BAR[0]."""
-    return _reverse(frame, loops, F64)
-
-
-def svd_reverse_f32(frame: int, loops: int) -> int:
-    """`svd_reverse_f64` for float32."""
-    return _reverse(frame, loops, F32)
-
-
-def svd_tangent_f64(frame: int, loops: int) -> int:
-    """Write the tangents of singular values and vectors to Y_BAR."""
-    return _tangent(frame, loops, F64)
-
-
-def svd_tangent_f32(frame: int, loops: int) -> int:
-    """`svd_tangent_f64` for float32."""
-    return _tangent(frame, loops, F32)

@@ -11,8 +11,6 @@ import numpy as np
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
-    F32,
-    F64,
     PLAIN,
     TRANSPOSED,
     VECTORS,
@@ -180,34 +178,22 @@ def _sylvester(frame: int, loops: int, routines: Lapack, direction: int) -> int:
     return status
 
 
-def sylvester_forward_f64(frame: int, loops: int) -> int:
+@always_inline
+def sylvester_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write the solutions for X[0], X[1] and the right sides X[2] to Y."""
-    return _sylvester(frame, loops, F64, 0)
+    return _sylvester(frame, loops, routines, 0)
 
 
-def sylvester_forward_f32(frame: int, loops: int) -> int:
-    """`sylvester_forward_f64` for float32."""
-    return _sylvester(frame, loops, F32, 0)
-
-
-def sylvester_reverse_f64(frame: int, loops: int) -> int:
+@always_inline
+def sylvester_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the cotangents of both matrices and of the right sides."""
-    return _sylvester(frame, loops, F64, 1)
+    return _sylvester(frame, loops, routines, 1)
 
 
-def sylvester_reverse_f32(frame: int, loops: int) -> int:
-    """`sylvester_reverse_f64` for float32."""
-    return _sylvester(frame, loops, F32, 1)
-
-
-def sylvester_tangent_f64(frame: int, loops: int) -> int:
+@always_inline
+def sylvester_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the solutions for ``q_dot - a_dot @ y - y @ b_dot`` to Y_BAR; each tangent may be absent."""
-    return _sylvester(frame, loops, F64, 2)
-
-
-def sylvester_tangent_f32(frame: int, loops: int) -> int:
-    """`sylvester_tangent_f64` for float32."""
-    return _sylvester(frame, loops, F32, 2)
+    return _sylvester(frame, loops, routines, 2)
 
 
 # --- square roots ----------------------------------------------------------------------------------------------
@@ -270,7 +256,8 @@ def _root_of_triangle(loops: int, routines: Lapack, t: Matrix, r: Matrix) -> int
 
 
 @always_inline
-def _sqrtm(frame: int, loops: int, routines: Lapack) -> int:
+def sqrtm_forward(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the principal square root of each matrix of X[0] to Y."""
     p, x, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero, size, products, write = (
         p.n,
@@ -326,31 +313,13 @@ def _sqrtm_derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -
     return status
 
 
-def sqrtm_forward_f64(frame: int, loops: int) -> int:
-    """Write the principal square root of each matrix of X[0] to Y."""
-    return _sqrtm(frame, loops, F64)
-
-
-def sqrtm_forward_f32(frame: int, loops: int) -> int:
-    """`sqrtm_forward_f64` for float32."""
-    return _sqrtm(frame, loops, F32)
-
-
-def sqrtm_reverse_f64(frame: int, loops: int) -> int:
+@always_inline
+def sqrtm_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the solutions of ``Y^T X + X Y^T = Y_BAR`` to X_BAR[0]."""
-    return _sqrtm_derivative(frame, loops, F64, True)
+    return _sqrtm_derivative(frame, loops, routines, True)
 
 
-def sqrtm_reverse_f32(frame: int, loops: int) -> int:
-    """`sqrtm_reverse_f64` for float32."""
-    return _sqrtm_derivative(frame, loops, F32, True)
-
-
-def sqrtm_tangent_f64(frame: int, loops: int) -> int:
+@always_inline
+def sqrtm_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the solutions of ``Y X + X Y = X_BAR[0]`` to Y_BAR."""
-    return _sqrtm_derivative(frame, loops, F64, False)
-
-
-def sqrtm_tangent_f32(frame: int, loops: int) -> int:
-    """`sqrtm_tangent_f64` for float32."""
-    return _sqrtm_derivative(frame, loops, F32, False)
+    return _sqrtm_derivative(frame, loops, routines, False)

@@ -13,8 +13,6 @@ from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES, lane_count, l
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
-    F32,
-    F64,
     MAX_SMALL_ROWS,
     UPPER,
     Lapack,
@@ -97,7 +95,8 @@ def _factor(loops: int, routines: Lapack, a: Matrix) -> bool:
 
 
 @always_inline
-def _forward(frame: int, loops: int, routines: Lapack) -> int:
+def cholesky_forward(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the lower factor of each matrix of X[0] to Y."""
     p, zero, y = load_record(load_i64(frame, PARAMS), CholeskyParams), routines.zero, load_i64(frame, Y)
     bytes_ = p.n * p.n * size_of(zero)
     if p.n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
@@ -149,7 +148,8 @@ def _subtract_lower(source: int, into: int, n: int, store: int, zero: Any) -> No
 
 
 @always_inline
-def _reverse(frame: int, loops: int, routines: Lapack) -> int:
+def cholesky_reverse(frame: int, loops: int, routines: Lapack) -> int:
+    """Add (STORE: write) the cotangents of the lower triangles to X_BAR[0]."""
     p, zero, y = load_record(load_i64(frame, PARAMS), CholeskyParams), routines.zero, load_i64(frame, Y)
     y_bar, x_bar, n, bytes_ = load_i64(frame, Y_BAR), load_i64(frame, X_BAR), p.n, p.n * p.n * size_of(zero)
     store, before = load_i64(frame, STORE) & 1, scratch_bytes(zero)
@@ -178,7 +178,8 @@ def _halve_diagonal(a: Matrix, zero: Any) -> None:
 
 
 @always_inline
-def _tangent(frame: int, loops: int, routines: Lapack) -> int:
+def cholesky_tangent(frame: int, loops: int, routines: Lapack) -> int:
+    """Write ``L tril'(L^-1 x_dot L^-T)`` to Y_BAR, with half of the diagonal in tril'."""
     p, zero, y = load_record(load_i64(frame, PARAMS), CholeskyParams), routines.zero, load_i64(frame, Y)
     y_dot, x_dot, n, bytes_ = load_i64(frame, Y_BAR), load_i64(frame, X_BAR), p.n, p.n * p.n * size_of(zero)
     address, one = malloc(bytes_ + 8), np.int64(1)
@@ -198,33 +199,3 @@ def _tangent(frame: int, loops: int, routines: Lapack) -> int:
         x_dot += bytes_
     free(address)
     return 0
-
-
-def cholesky_forward_f64(frame: int, loops: int) -> int:
-    """Write the lower factor of each matrix of X[0] to Y."""
-    return _forward(frame, loops, F64)
-
-
-def cholesky_forward_f32(frame: int, loops: int) -> int:
-    """`cholesky_forward_f64` for float32."""
-    return _forward(frame, loops, F32)
-
-
-def cholesky_reverse_f64(frame: int, loops: int) -> int:
-    """Add (STORE: write) the cotangents of the lower triangles to X_BAR[0]."""
-    return _reverse(frame, loops, F64)
-
-
-def cholesky_reverse_f32(frame: int, loops: int) -> int:
-    """`cholesky_reverse_f64` for float32."""
-    return _reverse(frame, loops, F32)
-
-
-def cholesky_tangent_f64(frame: int, loops: int) -> int:
-    """Write ``L tril'(L^-1 x_dot L^-T)`` to Y_BAR, with half of the diagonal in tril'."""
-    return _tangent(frame, loops, F64)
-
-
-def cholesky_tangent_f32(frame: int, loops: int) -> int:
-    """`cholesky_tangent_f64` for float32."""
-    return _tangent(frame, loops, F32)

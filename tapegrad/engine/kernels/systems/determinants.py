@@ -19,8 +19,6 @@ from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES, lane_count
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
-    F32,
-    F64,
     MAX_SMALL_ROWS,
     Lapack,
     at,
@@ -196,7 +194,8 @@ def _inner(a: Matrix, b: Matrix, zero: Any) -> Any:
 
 
 @always_inline
-def _det_forward(frame: int, routines: Lapack) -> int:
+def det_forward(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the determinant of each matrix, by its factors X[1], to Y."""
     p, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y)
     n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
     if n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
@@ -243,7 +242,8 @@ def _write_signs_and_logarithms(
 
 
 @always_inline
-def _slogdet_forward(frame: int, loops: int, routines: Lapack) -> int:
+def slogdet_forward(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the signs of all determinants, then the logarithms of their sizes, to Y."""
     p, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y)
     n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
     size, stride = size_of(zero), factor_bytes(n, zero)
@@ -315,61 +315,25 @@ def _tangent(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
     return status
 
 
-def det_forward_f64(frame: int, loops: int) -> int:
-    """Write the determinant of each matrix, by its factors X[1], to Y."""
-    return _det_forward(frame, F64)
-
-
-def det_forward_f32(frame: int, loops: int) -> int:
-    """`det_forward_f64` for float32."""
-    return _det_forward(frame, F32)
-
-
-def det_reverse_f64(frame: int, loops: int) -> int:
+@always_inline
+def det_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) ``y_bar * adjugate.T`` to X_BAR[0]."""
-    return _reverse(frame, loops, F64, False)
+    return _reverse(frame, loops, routines, False)
 
 
-def det_reverse_f32(frame: int, loops: int) -> int:
-    """`det_reverse_f64` for float32."""
-    return _reverse(frame, loops, F32, False)
-
-
-def det_tangent_f64(frame: int, loops: int) -> int:
+@always_inline
+def det_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write ``sum(adjugate.T * x_dot)`` to Y_BAR."""
-    return _tangent(frame, loops, F64, False)
+    return _tangent(frame, loops, routines, False)
 
 
-def det_tangent_f32(frame: int, loops: int) -> int:
-    """`det_tangent_f64` for float32."""
-    return _tangent(frame, loops, F32, False)
-
-
-def slogdet_forward_f64(frame: int, loops: int) -> int:
-    """Write the signs of all determinants, then the logarithms of their sizes, to Y."""
-    return _slogdet_forward(frame, loops, F64)
-
-
-def slogdet_forward_f32(frame: int, loops: int) -> int:
-    """`slogdet_forward_f64` for float32."""
-    return _slogdet_forward(frame, loops, F32)
-
-
-def slogdet_reverse_f64(frame: int, loops: int) -> int:
+@always_inline
+def slogdet_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the transposed inverse, times the cotangent of the logarithm, to X_BAR[0]."""
-    return _reverse(frame, loops, F64, True)
+    return _reverse(frame, loops, routines, True)
 
 
-def slogdet_reverse_f32(frame: int, loops: int) -> int:
-    """`slogdet_reverse_f64` for float32."""
-    return _reverse(frame, loops, F32, True)
-
-
-def slogdet_tangent_f64(frame: int, loops: int) -> int:
+@always_inline
+def slogdet_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write zeros, then the tangents of the logarithms, to Y_BAR."""
-    return _tangent(frame, loops, F64, True)
-
-
-def slogdet_tangent_f32(frame: int, loops: int) -> int:
-    """`slogdet_tangent_f64` for float32."""
-    return _tangent(frame, loops, F32, True)
+    return _tangent(frame, loops, routines, True)

@@ -12,8 +12,6 @@ from tapegrad.engine.kernels.lanes.lu_lanes import invert_stack
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
-    F32,
-    F64,
     MAX_SMALL_ROWS,
     Lapack,
     by_columns,
@@ -67,7 +65,8 @@ def invert(loops: int, routines: Lapack, factor: int, n: int, inverse: int) -> N
 
 
 @always_inline
-def _inv(frame: int, loops: int, routines: Lapack) -> int:
+def inv_forward(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the inverse of each matrix of X[0] to Y."""
     p, x, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero = p.n, routines.zero
     bytes_, status = n * n * size_of(zero), 0
@@ -125,31 +124,13 @@ def _inv_derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> 
     return 0
 
 
-def inv_forward_f64(frame: int, loops: int) -> int:
-    """Write the inverse of each matrix of X[0] to Y."""
-    return _inv(frame, loops, F64)
-
-
-def inv_forward_f32(frame: int, loops: int) -> int:
-    """`inv_forward_f64` for float32."""
-    return _inv(frame, loops, F32)
-
-
-def inv_reverse_f64(frame: int, loops: int) -> int:
+@always_inline
+def inv_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) ``-y.T @ y_bar @ y.T`` to X_BAR[0]."""
-    return _inv_derivative(frame, loops, F64, True)
+    return _inv_derivative(frame, loops, routines, True)
 
 
-def inv_reverse_f32(frame: int, loops: int) -> int:
-    """`inv_reverse_f64` for float32."""
-    return _inv_derivative(frame, loops, F32, True)
-
-
-def inv_tangent_f64(frame: int, loops: int) -> int:
+@always_inline
+def inv_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write ``-y @ x_dot @ y`` to Y_BAR."""
-    return _inv_derivative(frame, loops, F64, False)
-
-
-def inv_tangent_f32(frame: int, loops: int) -> int:
-    """`inv_tangent_f64` for float32."""
-    return _inv_derivative(frame, loops, F32, False)
+    return _inv_derivative(frame, loops, routines, False)

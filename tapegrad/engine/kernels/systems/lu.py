@@ -14,8 +14,6 @@ from tapegrad.engine.kernels.lanes.lu_lanes import factor_stack, solve_stack
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
-    F32,
-    F64,
     MAX_SMALL_ROWS,
     Lapack,
     add,
@@ -184,7 +182,8 @@ def solve(loops: int, routines: Lapack, factor: int, x: Matrix, transpose: int) 
 
 
 @always_inline
-def _lu(frame: int, loops: int, routines: Lapack) -> int:
+def lu_forward(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the factors of each matrix of X[0], and its row exchanges, to Y."""
     p, x, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero = p.n, routines.zero
     if n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
@@ -197,21 +196,12 @@ def _lu(frame: int, loops: int, routines: Lapack) -> int:
     return 0
 
 
-def lu_forward_f64(frame: int, loops: int) -> int:
-    """Write the factors of each matrix of X[0], and its row exchanges, to Y."""
-    return _lu(frame, loops, F64)
-
-
-def lu_forward_f32(frame: int, loops: int) -> int:
-    """`lu_forward_f64` for float32."""
-    return _lu(frame, loops, F32)
-
-
 # --- solutions -------------------------------------------------------------------------------------------------
 
 
 @always_inline
-def _lu_solve(frame: int, loops: int, routines: Lapack) -> int:
+def lu_solve_forward(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the solutions with the factors X[2] and the right sides X[1] to Y."""
     p, zero = load_record(load_i64(frame, PARAMS), LuSolveParams), routines.zero
     n, factor, y = p.n, load_i64(frame, X + 2), load_i64(frame, Y)
     bytes_ = n * p.k * size_of(zero)
@@ -239,7 +229,8 @@ def _add_outer(
 
 
 @always_inline
-def _lu_solve_reverse(frame: int, loops: int, routines: Lapack) -> int:
+def lu_solve_reverse(frame: int, loops: int, routines: Lapack) -> int:
+    """Add (STORE: write) the cotangents of matrices and right sides: solutions with the transposed matrices."""
     p, zero, store = (
         load_record(load_i64(frame, PARAMS), LuSolveParams),
         routines.zero,
@@ -271,7 +262,8 @@ def _lu_solve_reverse(frame: int, loops: int, routines: Lapack) -> int:
 
 
 @always_inline
-def _lu_solve_tangent(frame: int, loops: int, routines: Lapack) -> int:
+def lu_solve_tangent(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the solutions for ``b_dot - a_dot @ y`` to Y_BAR; either tangent may be absent."""
     p, zero = load_record(load_i64(frame, PARAMS), LuSolveParams), routines.zero
     n, k, factor, y, y_dot = p.n, p.k, load_i64(frame, X + 2), load_i64(frame, Y), load_i64(frame, Y_BAR)
     a_dot, b_dot, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
@@ -292,33 +284,3 @@ def _lu_solve_tangent(frame: int, loops: int, routines: Lapack) -> int:
         y += bytes_
         y_dot += bytes_
     return 0
-
-
-def lu_solve_forward_f64(frame: int, loops: int) -> int:
-    """Write the solutions with the factors X[2] and the right sides X[1] to Y."""
-    return _lu_solve(frame, loops, F64)
-
-
-def lu_solve_forward_f32(frame: int, loops: int) -> int:
-    """`lu_solve_forward_f64` for float32."""
-    return _lu_solve(frame, loops, F32)
-
-
-def lu_solve_reverse_f64(frame: int, loops: int) -> int:
-    """Add (STORE: write) the cotangents of matrices and right sides: solutions with the transposed matrices."""
-    return _lu_solve_reverse(frame, loops, F64)
-
-
-def lu_solve_reverse_f32(frame: int, loops: int) -> int:
-    """`lu_solve_reverse_f64` for float32."""
-    return _lu_solve_reverse(frame, loops, F32)
-
-
-def lu_solve_tangent_f64(frame: int, loops: int) -> int:
-    """Write the solutions for ``b_dot - a_dot @ y`` to Y_BAR; either tangent may be absent."""
-    return _lu_solve_tangent(frame, loops, F64)
-
-
-def lu_solve_tangent_f32(frame: int, loops: int) -> int:
-    """`lu_solve_tangent_f64` for float32."""
-    return _lu_solve_tangent(frame, loops, F32)

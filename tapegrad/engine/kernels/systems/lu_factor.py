@@ -11,8 +11,6 @@ import numpy as np
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
-    F32,
-    F64,
     Lapack,
     add,
     at,
@@ -50,7 +48,8 @@ LIBRARY = libraries(("lu_triangles",))
 
 
 @always_inline
-def _forward(frame: int, routines: Lapack) -> int:
+def lu_triangles_forward(frame: int, loops: int, routines: Lapack) -> int:
+    """Write both triangles of each matrix, by its factors X[1], to Y."""
     p, y, factor = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y), load_i64(frame, X + 1)
     n, zero = p.n, routines.zero
     for _ in range(p.matrices):
@@ -160,34 +159,16 @@ def _derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
     return status
 
 
-def lu_triangles_forward_f64(frame: int, loops: int) -> int:
-    """Write both triangles of each matrix, by its factors X[1], to Y."""
-    return _forward(frame, F64)
-
-
-def lu_triangles_forward_f32(frame: int, loops: int) -> int:
-    """`lu_triangles_forward_f64` for float32."""
-    return _forward(frame, F32)
-
-
-def lu_triangles_reverse_f64(frame: int, loops: int) -> int:
+@always_inline
+def lu_triangles_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the cotangents of the matrices to X_BAR[0]."""
-    return _derivative(frame, loops, F64, True)
+    return _derivative(frame, loops, routines, True)
 
 
-def lu_triangles_reverse_f32(frame: int, loops: int) -> int:
-    """`lu_triangles_reverse_f64` for float32."""
-    return _derivative(frame, loops, F32, True)
-
-
-def lu_triangles_tangent_f64(frame: int, loops: int) -> int:
+@always_inline
+def lu_triangles_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the tangents of the triangles to Y_BAR."""
-    return _derivative(frame, loops, F64, False)
-
-
-def lu_triangles_tangent_f32(frame: int, loops: int) -> int:
-    """`lu_triangles_tangent_f64` for float32."""
-    return _derivative(frame, loops, F32, False)
+    return _derivative(frame, loops, routines, False)
 
 
 # --- row exchanges ---------------------------------------------------------------------------------------------
@@ -228,13 +209,15 @@ def _exchange(source: int, into: int, rows: int, p: Any, back: int, zero: Any) -
 
 
 @always_inline
-def _exchange_forward(frame: int, zero: Any) -> int:
+def exchange_rows_forward(frame: int, loops: int, zero: Any) -> int:
+    """Write X[0] with its rows exchanged, as X[1] says, to Y."""
     p = load_record(load_i64(frame, PARAMS), ExchangeParams)
     return _exchange(load_i64(frame, X), load_i64(frame, Y), load_i64(frame, X + 1), p, p.back, zero)
 
 
 @always_inline
-def _exchange_reverse(frame: int, zero: Any) -> int:
+def exchange_rows_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Add (STORE: write) the cotangent, exchanged back, to X_BAR[0]."""
     p = load_record(load_i64(frame, PARAMS), ExchangeParams)
     total = p.matrices * p.n * p.k
     scratch = malloc(total * size_of(zero) + 8)
@@ -245,23 +228,3 @@ def _exchange_reverse(frame: int, zero: Any) -> int:
     add(by_rows(scratch, total, 1, zero), by_rows(load_i64(frame, X_BAR), total, 1, zero), store, zero)
     free(scratch)
     return status
-
-
-def exchange_rows_forward_f64(frame: int, loops: int) -> int:
-    """Write X[0] with its rows exchanged, as X[1] says, to Y."""
-    return _exchange_forward(frame, np.float64(0))
-
-
-def exchange_rows_forward_f32(frame: int, loops: int) -> int:
-    """`exchange_rows_forward_f64` for float32."""
-    return _exchange_forward(frame, np.float32(0))
-
-
-def exchange_rows_reverse_f64(frame: int, loops: int) -> int:
-    """Add (STORE: write) the cotangent, exchanged back, to X_BAR[0]."""
-    return _exchange_reverse(frame, np.float64(0))
-
-
-def exchange_rows_reverse_f32(frame: int, loops: int) -> int:
-    """`exchange_rows_reverse_f64` for float32."""
-    return _exchange_reverse(frame, np.float32(0))

@@ -14,8 +14,6 @@ from tapegrad.engine.kernels.lanes.qr_lanes import block_bytes, factor_block
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
-    F32,
-    F64,
     MAX_SMALL_ROWS,
     Lapack,
     add,
@@ -87,7 +85,8 @@ def _factor_each(loops: int, routines: Lapack, x: int, y: int, matrices: int, sc
 
 
 @always_inline
-def _forward(frame: int, loops: int, routines: Lapack) -> int:
+def qr_forward(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the factors of each matrix of X[0] to Y."""
     p, x, y = load_record(load_i64(frame, PARAMS), QrParams), load_i64(frame, X), load_i64(frame, Y)
     zero, size, wide = routines.zero, size_of(routines.zero), max(p.m, p.n)
     if min(p.m, p.n) == 0:
@@ -160,7 +159,8 @@ def _cotangent(
 
 
 @always_inline
-def _reverse(frame: int, loops: int, routines: Lapack) -> int:
+def qr_reverse(frame: int, loops: int, routines: Lapack) -> int:
+    """Add (STORE: write) the cotangents of the matrices to X_BAR[0]."""
     p, y, y_bar = load_record(load_i64(frame, PARAMS), QrParams), load_i64(frame, Y), load_i64(frame, Y_BAR)
     x, x_bar, zero, k, status = load_i64(frame, X), load_i64(frame, X_BAR), routines.zero, min(p.m, p.n), 0
     bytes_ = p.m * p.n * size_of(zero)
@@ -233,7 +233,8 @@ def _tangent_of(
 
 
 @always_inline
-def _tangent(frame: int, loops: int, routines: Lapack) -> int:
+def qr_tangent(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the tangents of the factors to Y_BAR."""
     p, y, y_dot = load_record(load_i64(frame, PARAMS), QrParams), load_i64(frame, Y), load_i64(frame, Y_BAR)
     x_dot, zero, k, status = load_i64(frame, X_BAR), routines.zero, min(p.m, p.n), 0
     scratch = malloc(2 * k * k * size_of(zero) + 8)
@@ -250,33 +251,3 @@ def _tangent(frame: int, loops: int, routines: Lapack) -> int:
         y_dot += _result_bytes(p, zero)
     free(scratch)
     return status
-
-
-def qr_forward_f64(frame: int, loops: int) -> int:
-    """Write the factors of each matrix of X[0] to Y."""
-    return _forward(frame, loops, F64)
-
-
-def qr_forward_f32(frame: int, loops: int) -> int:
-    """`qr_forward_f64` for float32."""
-    return _forward(frame, loops, F32)
-
-
-def qr_reverse_f64(frame: int, loops: int) -> int:
-    """Add (STORE: write) the cotangents of the matrices to X_BAR[0]."""
-    return _reverse(frame, loops, F64)
-
-
-def qr_reverse_f32(frame: int, loops: int) -> int:
-    """`qr_reverse_f64` for float32."""
-    return _reverse(frame, loops, F32)
-
-
-def qr_tangent_f64(frame: int, loops: int) -> int:
-    """Write the tangents of the factors to Y_BAR."""
-    return _tangent(frame, loops, F64)
-
-
-def qr_tangent_f32(frame: int, loops: int) -> int:
-    """`qr_tangent_f64` for float32."""
-    return _tangent(frame, loops, F32)

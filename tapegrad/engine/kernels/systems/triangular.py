@@ -11,8 +11,6 @@ import numpy as np
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
-    F32,
-    F64,
     Lapack,
     add,
     at,
@@ -94,7 +92,8 @@ def _triangle_cotangent(
 
 
 @always_inline
-def _forward(frame: int, loops: int, routines: Lapack) -> int:
+def solve_triangular_forward(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the solutions with the triangles X[0] and the right sides X[1] to Y."""
     p, zero = load_record(load_i64(frame, PARAMS), TriangularParams), routines.zero
     triangle, y, bytes_ = load_i64(frame, X), load_i64(frame, Y), p.n * p.k * size_of(zero)
     memcpy(y, load_i64(frame, X + 1), p.matrices * bytes_)
@@ -108,7 +107,8 @@ def _forward(frame: int, loops: int, routines: Lapack) -> int:
 
 
 @always_inline
-def _reverse(frame: int, loops: int, routines: Lapack) -> int:
+def solve_triangular_reverse(frame: int, loops: int, routines: Lapack) -> int:
+    """Add (STORE: write) the cotangents of triangles and right sides: solutions with the transposed triangles."""
     p, zero, store = (
         load_record(load_i64(frame, PARAMS), TriangularParams),
         routines.zero,
@@ -143,7 +143,8 @@ def _reverse(frame: int, loops: int, routines: Lapack) -> int:
 
 
 @always_inline
-def _tangent(frame: int, loops: int, routines: Lapack) -> int:
+def solve_triangular_tangent(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the solutions for ``b_dot - t_dot @ y`` to Y_BAR; either tangent may be absent."""
     p, zero = load_record(load_i64(frame, PARAMS), TriangularParams), routines.zero
     triangle, y, y_dot, n, k = load_i64(frame, X), load_i64(frame, Y), load_i64(frame, Y_BAR), p.n, p.k
     t_dot, b_dot, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
@@ -169,33 +170,3 @@ def _tangent(frame: int, loops: int, routines: Lapack) -> int:
         y_dot += bytes_
     free(scratch)
     return 0
-
-
-def solve_triangular_forward_f64(frame: int, loops: int) -> int:
-    """Write the solutions with the triangles X[0] and the right sides X[1] to Y."""
-    return _forward(frame, loops, F64)
-
-
-def solve_triangular_forward_f32(frame: int, loops: int) -> int:
-    """`solve_triangular_forward_f64` for float32."""
-    return _forward(frame, loops, F32)
-
-
-def solve_triangular_reverse_f64(frame: int, loops: int) -> int:
-    """Add (STORE: write) the cotangents of triangles and right sides: solutions with the transposed triangles."""
-    return _reverse(frame, loops, F64)
-
-
-def solve_triangular_reverse_f32(frame: int, loops: int) -> int:
-    """`solve_triangular_reverse_f64` for float32."""
-    return _reverse(frame, loops, F32)
-
-
-def solve_triangular_tangent_f64(frame: int, loops: int) -> int:
-    """Write the solutions for ``b_dot - t_dot @ y`` to Y_BAR; either tangent may be absent."""
-    return _tangent(frame, loops, F64)
-
-
-def solve_triangular_tangent_f32(frame: int, loops: int) -> int:
-    """`solve_triangular_tangent_f64` for float32."""
-    return _tangent(frame, loops, F32)

@@ -1,0 +1,64 @@
+"""Dtypes of kernels: the constants that stand for them, and entry points made of a kernel and such a constant.
+
+A kernel of several dtypes is written once, as ``kernel(frame, loops, constant)``. The name of its last argument says
+which constant of the dtype it is: a key of `CONSTANTS`.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.engine.kernels.language import lapack, matmul
+
+
+class FloatBits(NamedTuple):
+    """A float's bits as an integer: the mask of all but the sign, the bits of inf, and a zero of that integer."""
+
+    magnitude: int
+    infinity: int
+    word: Any
+    zero: Any
+
+
+class Keys(NamedTuple):
+    """Keys of a sort: whether elements are integers, which are their own keys, and a zero of the dtype."""
+
+    are_integers: bool
+    zero: Any
+
+
+_ZEROS = {"f64": np.float64(0), "f32": np.float32(0), "i64": np.int64(0), "b8": np.uint8(0)}
+CONSTANTS: dict[str, dict[str, Any]] = {
+    "zero": _ZEROS,
+    # of the integers of the dtype's size: copies do not care what the bits mean
+    "bits": _ZEROS | {"f64": np.int64(0), "f32": np.int32(0)},
+    "float_bits": {
+        "f64": FloatBits(0x7FFFFFFFFFFFFFFF, 0x7FF0000000000000, np.int64(0), np.float64(0)),
+        "f32": FloatBits(0x7FFFFFFF, 0x7F800000, np.int32(0), np.float32(0)),
+    },
+    "keys": {dtype: Keys(dtype == "i64", _ZEROS[dtype]) for dtype in ("f64", "f32", "i64")},
+    "products": {"f64": matmul.F64, "f32": matmul.F32},
+    "routines": {"f64": lapack.F64, "f32": lapack.F32},
+}
+
+
+def entry_point(module: Any, name: str) -> Callable[[int, int], int]:
+    """Return the entry point ``name(frame, loops)`` of a module.
+
+    It is a function of the module, or the pair of a function and the dtype at the end of the name.
+    """
+    found: Callable[[int, int], int] | None = getattr(module, name, None)
+    if found is not None:
+        return found
+    function, _, dtype = name.rpartition("_")
+    kernel = getattr(module, function, None)
+    if kernel is None:
+        raise AttributeError(f"{module.__name__} has no kernel {function}(frame, loops, constant), or {name}")
+    constant = CONSTANTS[kernel.py_func.__code__.co_varnames[2]][dtype]
+
+    def entry(frame: int, loops: int) -> int:
+        return kernel(frame, loops, constant)
+
+    entry.__module__, entry.__name__, entry.__qualname__ = module.__name__, name, name
+    return entry
