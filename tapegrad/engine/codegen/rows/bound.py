@@ -12,14 +12,11 @@ from tapegrad.engine.codegen.ir.blocks import (
     added_to,
     adjacent,
     everywhere,
-    over_pieces,
-    over_vectors,
     written,
 )
 from tapegrad.engine.codegen.ir.body import Body
 from tapegrad.engine.codegen.ir.types import I64
-from tapegrad.engine.codegen.rows.case import Case, count_of
-from tapegrad.engine.codegen.rows.expressions import calls_mathematics
+from tapegrad.engine.codegen.rows.case import Case
 from tapegrad.engine.codegen.rows.loops import Loop, LoopLines
 from tapegrad.engine.codegen.rows.rows import loop_of
 from tapegrad.engine.kernels.language.frame import Y_BAR, Y
@@ -71,15 +68,11 @@ def needed(case: Case, direction: str, pattern: Pattern) -> Pattern | None:
     loop = _loop(case, direction, pattern)
     if loop.stages.steps:
         return None
-    return pattern._replace(single=0) if _takes_whole_vectors(loop) else pattern
+    return pattern._replace(single=0) if loop.takes_whole_vectors else pattern
 
 
 def _loop(case: Case, direction: str, pattern: Pattern) -> Loop:
     return loop_of(case, direction, operands(pattern.wanted))
-
-
-def _takes_whole_vectors(loop: Loop) -> bool:
-    return any(map(calls_mathematics, loop.nodes))
 
 
 def kernel(case: Case, direction: str, pattern: Pattern, symbol: str) -> Body:
@@ -88,10 +81,9 @@ def kernel(case: Case, direction: str, pattern: Pattern, symbol: str) -> Body:
     blocks = _blocks(loop.lines(body), pattern)
     if pattern.single:
         loop.vector(body)(Elements(blocks, body.constant(I64, 0), 1))
+        body.do("ret i64 0")
     else:
-        over = over_vectors if _takes_whole_vectors(loop) else over_pieces
-        over(body, count_of(body), blocks, loop.vector(body))
-    body.do("ret i64 0")
+        loop.run(body, blocks)
     return body
 
 

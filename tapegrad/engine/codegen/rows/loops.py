@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from tapegrad.engine.codegen.ir.blocks import (
     BlockLoop,
+    ElementBlock,
     Elements,
     adjacent,
     adjacent_cotangent,
@@ -78,6 +79,17 @@ class Loop:
     lines: Callable[[Body], LoopLines]
     emit: Callable[[Expressions, Elements], None]
 
+    @property
+    def takes_whole_vectors(self) -> bool:
+        """True if functions of the mathematics are called, which take whole vectors only."""
+        return any(map(calls_mathematics, self.nodes))
+
+    def run(self, body: Body, blocks: dict[str, ElementBlock]) -> None:
+        """Emit the loop over adjacent lines, given as one block each, and return."""
+        over = over_vectors if self.takes_whole_vectors else over_pieces
+        over(body, count_of(body), blocks, self.vector(body))
+        body.do("ret i64 0")
+
     def vector(self, body: Body) -> Callable[[Elements], None]:
         """Emit what is done with a vector."""
 
@@ -125,9 +137,7 @@ def _lean(loop: Loop, name: str, otherwise: str) -> Body:
     body.begin(lean)
     blocks = {name: adjacent(line) for name, line in (*lines.reads.items(), *lines.writes.items())}
     blocks |= {name: adjacent_cotangent(to) for name, to in lines.cotangents.items()}
-    over = over_vectors if any(map(calls_mathematics, loop.nodes)) else over_pieces
-    over(body, count, blocks, loop.vector(body))
-    body.do("ret i64 0")
+    loop.run(body, blocks)
     return body
 
 
