@@ -1,17 +1,17 @@
-"""THE TABLE: what every op is, in one row each.
+"""THE OP TABLE: formulas, kernels and facts of every op, one row each.
 
 In reading order; each imports only those above it:
 
     examples                       the examples in these docstrings, generated
     params                         the parameters of structural ops, a named record each
-    row                            what a row says: formulas or kernels, operands, parameters, derivatives
-    special_functions              those of the elementwise ops that are special functions
+    row                            the fields of a row: formulas or kernels, operands, parameters, derivatives
+    special_functions              rows of special functions
     elementwise                    the elementwise ops, each a line of formulas
     structural                     the structural ops, whose kernels are written by hand
     codes                          the number of each op on a tape
-    words                          what is said of an op
-    special_words                  of special functions
-    documentation                  what the docstring of an elementwise function says
+    words                          the record of the texts of an op's docstring
+    special_words                  texts of special functions
+    documentation                  docstrings of elementwise functions, made of the texts and the rows
 
 It imports nothing of the package.
 """

@@ -1,4 +1,4 @@
-"""The number of every op on a tape: the place of its row in the table."""
+"""Op codes: the number of each op on a tape, which is the index of its row in the table."""
 
 from tapegrad.ops.elementwise import ELEMENTWISE
 from tapegrad.ops.row import Op, Row

@@ -1,11 +1,11 @@
-"""The parameters of structural ops: one record of named 64-bit words for each op that has any.
+"""Parameters of structural ops: one record of named 64-bit integers for each op that has parameters.
 
-The record is the only place that says what the words of an op mean, how many there are and what they must be. Who
-records an instruction builds one, kernels load the words by the same names, and the rules on Tensors, the verifier and
-the printer read it back from an instruction. Nothing else of the table is known to compiled code, so this module
-imports nothing.
+A record alone states the meaning, number and legal values of an op's parameters. The recorder builds a record, kernels
+load its fields by the same names, and derivative rules, verifier and printer read it back from an instruction. Compiled
+code imports this module but no other of the table, so this module imports nothing of the package.
 
-A field is one word; a `Region` is as many as its dimensions ask for; a tuple of regions comes behind their number.
+In memory a field of type `int` is one integer. A `Region` takes ``2 + 3 * ndim`` integers; a tuple of regions is
+preceded by their number.
 """
 
 import functools
@@ -34,20 +34,20 @@ class OperandView(Protocol):
 
 
 class Params(Protocol):
-    """A record: a NamedTuple that can also say what is wrong with it."""
+    """Record of parameters: a NamedTuple that can be checked against the views of an instruction."""
 
     def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         """Describe a mismatch with the operands and the result; empty if all fits."""
 
 
-# Words of a region: the first ones, and where the extents begin.
+# Integers of a region: the first two, and the first of the extents
 OFFSET, NDIM, EXTENTS = range(3)
 
 
 class Region(NamedTuple):
-    """A part of a buffer, and the strides by which another view is seen in its shape. All in bytes.
+    """Strided region of a buffer, and the strides of another view in the region's shape; offset and strides in bytes.
 
-    Words: ``[offset, ndim, extents..., strides..., strides of the other view...]``.
+    In memory: ``[offset, ndim, extents..., strides..., strides of the other view...]``.
     """
 
     offset: int
@@ -66,7 +66,7 @@ class Region(NamedTuple):
         return cls(offset, extents, strides, others)
 
     def broken(self, buffer: OperandView, other: OperandView) -> str:
-        """Check that the region lies inside the buffer, and that the other view is read where it lies."""
+        """Describe a region outside the buffer, or strides that leave the other view; empty if all fits."""
         first, end = buffer.as_strided(self.offset, self.extents, self.strides).bounds
         bytes_ = buffer.size * buffer.itemsize
         if first < 0 or end > bytes_:
@@ -84,7 +84,7 @@ class Region(NamedTuple):
 
 
 class MatmulParams(NamedTuple):
-    """``y = x0 @ x1``, where x0 is m by k and x1 is k by n; then row and column stride of each, in bytes."""
+    """``y = x0 @ x1`` with x0 of shape (m, k) and x1 of shape (k, n); the strides of each matrix are in bytes."""
 
     m: int
     n: int
@@ -109,14 +109,14 @@ class MatmulParams(NamedTuple):
 
 def _steps_elsewhere(view: OperandView, steps: Sequence[int]) -> bool:
     """Return whether strides differ from those of a view's matrices in a dimension of more than one element."""
-    looks = zip(view.shape[-2:], view.strides[-2:], steps, strict=True)
-    return view.size > 0 and any(extent > 1 and own != step for extent, own, step in looks)
+    axes = zip(view.shape[-2:], view.strides[-2:], steps, strict=True)
+    return view.size > 0 and any(extent > 1 and own != step for extent, own, step in axes)
 
 
 class GatherParams(NamedTuple):
-    """The operand as `rows` rows of `length` elements, of which operand 1 lists those that are taken.
+    """Parameters of `gather`: operand 0 is `rows` rows of `length` elements; operand 1 lists the rows to take.
 
-    A negative number in the list counts from the end.
+    A negative row number counts from the end.
     """
 
     rows: int
@@ -128,7 +128,10 @@ class GatherParams(NamedTuple):
 
 
 class ScatterAddParams(NamedTuple):
-    """The same with operand and result exchanged: what is added to each row of the result that is listed."""
+    """Parameters of `scatter_add`: the result is `rows` rows of `length` elements; operand 1 lists the rows to add to.
+
+    Operand 0 has a row for each entry of the list. A negative row number counts from the end.
+    """
 
     rows: int
     length: int
@@ -139,7 +142,7 @@ class ScatterAddParams(NamedTuple):
 
 
 def _broken_rows(params: Sequence[int], whole: OperandView, taken: OperandView, listed: OperandView) -> str:
-    """Refuse views unless one has all the rows and the other a row for each entry of the list."""
+    """Describe views other than all rows, and a row for each entry of the list; empty if all fits."""
     rows, length = params[:2]
     fits = min(params) >= 0 and (rows * length, listed.size * length) == (whole.size, taken.size)
     if fits and whole.contiguous and taken.contiguous and listed.contiguous:
@@ -150,9 +153,10 @@ def _broken_rows(params: Sequence[int], whole: OperandView, taken: OperandView, 
 
 
 class CsrMatmulParams(NamedTuple):
-    """``y = a @ x0`` for a sparse matrix of `rows` by `columns`; a row of x0 and of y has `width` elements.
+    """``y = a @ x0`` for a sparse matrix `a` of shape (rows, columns); a row of x0 and of y has `width` elements.
 
-    Operand 1 has the entries of the matrix, operand 2 where its rows start among them, and behind that their columns.
+    Operand 1 holds the entries of `a`. Operand 2 holds the ``rows + 1`` starts of its rows, then the column of each
+    entry.
     """
 
     rows: int
@@ -164,7 +168,10 @@ class CsrMatmulParams(NamedTuple):
 
 
 class CsrTransposedMatmulParams(NamedTuple):
-    """The same for ``y = a.T @ x0``."""
+    """``y = a.T @ x0`` for the transpose of a sparse matrix, which has the shape (rows, columns).
+
+    Operands 1 and 2 hold `a`, as those of `CsrMatmulParams` do.
+    """
 
     rows: int
     columns: int
@@ -177,7 +184,7 @@ class CsrTransposedMatmulParams(NamedTuple):
 def _broken_sparse(
     params: Sequence[int], operands: Sequence[OperandView], multiplied: OperandView, product: OperandView
 ) -> str:
-    """Refuse views unless a matrix maps rows of one to rows of the other, with a column for each entry."""
+    """Describe views that the sparse matrix cannot be applied to; empty if all fits."""
     rows, columns, width = params
     _, entries, lists = operands
     sizes = multiplied.size, product.size, lists.size
@@ -191,9 +198,10 @@ def _broken_sparse(
 
 
 class ScatterWriteParams(NamedTuple):
-    """A buffer as `rows` rows of `length` elements, of which operand 2 lists those that are written; the last counts.
+    """Parameters of `scatter_write`: a buffer of `rows` rows of `length` elements; operand 2 lists the rows to write.
 
-    `value_stride` is the bytes from one value to the next: 0 if one value is written everywhere.
+    Of several values for one row the last is kept. `value_stride` is the distance of the values in bytes: 0 if one
+    value is written to all.
     """
 
     rows: int
@@ -213,7 +221,7 @@ class ScatterWriteParams(NamedTuple):
 
 
 class WriteParams(NamedTuple):
-    """A region of a buffer of `total` elements, into which operand 1 is written."""
+    """Parameters of `write`: the region of a buffer of `total` elements that operand 1 is written to."""
 
     total: int
     region: Region
@@ -223,7 +231,7 @@ class WriteParams(NamedTuple):
 
 
 def _broken_buffer(total: int, *views: OperandView) -> str:
-    """Refuse a buffer that is not seen as a whole, before and after the write."""
+    """Describe a view that is not the whole buffer of `total` elements; empty if all are."""
     for view in views:
         if view.size != total or not view.contiguous:
             return f"a buffer of {total} elements is seen in shape {view.shape}"
@@ -231,7 +239,7 @@ def _broken_buffer(total: int, *views: OperandView) -> str:
 
 
 class EmbedParams(NamedTuple):
-    """Regions of the operands in a result of `total` elements."""
+    """Parameters of `embed`: the region of each operand in a result of `total` elements."""
 
     total: int
     regions: tuple[Region, ...]
@@ -267,9 +275,9 @@ class CrossParams(NamedTuple):
 
 
 class ArgsortParams(NamedTuple):
-    """The operand as `lines` lines of `length` elements, each of which is sorted.
+    """Parameters of `argsort`: `lines` lines of `length` elements, each of which is sorted.
 
-    Elements are numbered in their line, or through all lines if `numbered_through` is 1.
+    Elements are numbered within their line; through all lines if `numbered_through` is 1.
     """
 
     lines: int
@@ -282,7 +290,7 @@ class ArgsortParams(NamedTuple):
 
 
 class ArgextremeParams(NamedTuple):
-    """The same lines, of each of which the largest element is found, or for the `sign` -1 the smallest."""
+    """Parameters of `argextreme`: `lines` lines of `length` elements; `sign` is 1 for maxima, -1 for minima."""
 
     lines: int
     length: int
@@ -294,7 +302,7 @@ class ArgextremeParams(NamedTuple):
 
 
 def _are_lines(lines: int, length: int, *views: OperandView) -> bool:
-    """Refuse views unless the first is so many adjacent lines, and the others lie like it."""
+    """Return whether the first view has `lines` lines of `length` elements, and all views are contiguous."""
     return (
         min(lines, length) >= 0 and lines * length == views[0].size and all(view.contiguous for view in views)
     )
@@ -318,13 +326,13 @@ class SearchParams(NamedTuple):
         return f"{self}: shapes {numbers.shape}, {values.shape} and {result.shape}"
 
 
-RAISE, WRAP, CLIP = range(3)  # what becomes of an index that is out of range
+RAISE, WRAP, CLIP = range(3)  # treatment of an index that is out of range
 
 
 class LocateParams(NamedTuple):
-    """An axis of `extent` elements that lie `step` elements apart; what becomes of an index that is out of range.
+    """Parameters of `locate`: an axis of `extent` elements, `step` elements apart; `mode` is RAISE, WRAP or CLIP.
 
-    `stride` is 1 if each index has a number to add to, 0 if there is one number.
+    `stride` is 1 if operand 0 has a number for each index, 0 if it has one for all.
     """
 
     extent: int
@@ -343,9 +351,9 @@ class LocateParams(NamedTuple):
 
 
 class CorrelateParams(NamedTuple):
-    """``y[i] = sum(w[k] * x[i + k + offset])``: of x `size` elements, of w `taps`, of y `sums`.
+    """``y[i] = sum(w[k] * x[i + k + offset])`` with `sums` elements of y, `size` of x and `taps` of w.
 
-    Whether w is read from behind, and whether zero times anything is zero, as it is in derivatives.
+    `flipped` is 1 to read w from its end. `masked` is 1 in derivatives, where zero times anything is zero.
     """
 
     sums: int
@@ -365,7 +373,7 @@ class CorrelateParams(NamedTuple):
 
 
 class LuParams(NamedTuple):
-    """Parameters of LU factors: `matrices` of `n` rows and columns."""
+    """Parameters of LU factors: `matrices` matrices of `n` rows and columns."""
 
     matrices: int
     n: int
@@ -375,7 +383,7 @@ class LuParams(NamedTuple):
 
 
 class CholeskyParams(NamedTuple):
-    """The same."""
+    """Parameters of `cholesky`: `matrices` matrices of `n` rows and columns."""
 
     matrices: int
     n: int
@@ -385,7 +393,7 @@ class CholeskyParams(NamedTuple):
 
 
 class SquareParams(NamedTuple):
-    """The same."""
+    """Parameters of functions of matrices: `matrices` matrices of `n` rows and columns."""
 
     matrices: int
     n: int
@@ -410,7 +418,10 @@ class SylvesterParams(NamedTuple):
 
 
 class PinvParams(NamedTuple):
-    """Parameters of `pinv`: `matrices` of `m` rows and `n` columns; ``stride = 1`` if each has its own cutoff."""
+    """Parameters of `pinv`: `matrices` matrices of `m` rows and `n` columns.
+
+    `stride` is 1 if each matrix has a cutoff of its own, 0 if all share one.
+    """
 
     matrices: int
     m: int
@@ -425,7 +436,7 @@ class PinvParams(NamedTuple):
 
 
 class PivotParams(NamedTuple):
-    """Parameters of pivots: `matrices` of `n` rows, and the number of fields of their factors."""
+    """Parameters of pivots: `matrices` matrices of `n` rows, and the number of fields of their factors."""
 
     matrices: int
     n: int
@@ -438,9 +449,9 @@ class PivotParams(NamedTuple):
 
 
 class ExchangeParams(NamedTuple):
-    """Parameters of row exchanges: `matrices` of `n` rows and `k` columns; ``stride = 1`` if each has its own.
+    """Parameters of row exchanges: `matrices` matrices of `n` rows and `k` columns.
 
-    For ``back = 1`` the exchanges are undone.
+    `stride` is 1 if each matrix has exchanges of its own, 0 if all share them; `back` is 1 to undo them.
     """
 
     matrices: int
@@ -457,7 +468,10 @@ class ExchangeParams(NamedTuple):
 
 
 class EighParams(NamedTuple):
-    """The same; whether the lower triangle is read, and whether the eigenvectors count, 1, or only eigenvalues, 0."""
+    """Parameters of `eigh`: `matrices` matrices of `n` rows and columns.
+
+    `lower` is 1 to read the lower triangle, 0 the upper one. `vectors` is 0 if only eigenvalues are used, else 1.
+    """
 
     matrices: int
     n: int
@@ -471,7 +485,10 @@ class EighParams(NamedTuple):
 
 
 class EigParams(NamedTuple):
-    """Parameters of `eig`: `matrices` of `n` rows and columns; `vectors` is 1 if the eigenvectors count, else 0."""
+    """Parameters of `eig`: `matrices` matrices of `n` rows and columns.
+
+    `vectors` is 0 if only eigenvalues are used, else 1.
+    """
 
     matrices: int
     n: int
@@ -484,7 +501,7 @@ class EigParams(NamedTuple):
 
 
 class QrParams(NamedTuple):
-    """Parameters of `qr`: `matrices` of `m` rows and `n` columns; Q has `full` columns."""
+    """Parameters of `qr`: `matrices` matrices of `m` rows and `n` columns; Q has `full` columns."""
 
     matrices: int
     m: int
@@ -499,7 +516,10 @@ class QrParams(NamedTuple):
 
 
 class SvdParams(NamedTuple):
-    """The same; whether U and V are square, 1, and whether singular vectors count, 1, or only singular values, 0."""
+    """Parameters of `svd`: `matrices` matrices of `m` rows and `n` columns.
+
+    `full` is 1 if U and V are square. `vectors` is 0 if only singular values are used, else 1.
+    """
 
     matrices: int
     m: int
@@ -517,7 +537,7 @@ class SvdParams(NamedTuple):
 
 
 class DeterminedParams(NamedTuple):
-    """Parameters of a checked copy: how many values there are, and how many flags."""
+    """Parameters of a checked copy: the number of values, and the number of flags."""
 
     size: int
     truths: int
@@ -531,9 +551,10 @@ class DeterminedParams(NamedTuple):
 
 
 class LuSolveParams(NamedTuple):
-    """`matrices` systems of `n` equations for `k` columns each, or for ``transpose = 1`` with the transposed matrices.
+    """Parameters of `lu_solve`: `matrices` systems of `n` equations, each for `k` right sides.
 
-    The matrices, and their factors, are as many for ``stride = 1``, and one for 0.
+    `transpose` is 1 to solve with the transposed matrices. `stride` is 1 if each system has a matrix of its own,
+    0 if all share one.
     """
 
     matrices: int
@@ -547,7 +568,10 @@ class LuSolveParams(NamedTuple):
 
 
 class TriangularParams(NamedTuple):
-    """The same with triangles: lower ones for ``lower = 1``, with ones for a diagonal for ``unit = 1``."""
+    """Parameters of `solve_triangular`: those of `LuSolveParams`, and the triangle of the matrices.
+
+    `lower` is 1 for lower triangles, 0 for upper ones; `unit` is 1 if all diagonal elements are 1.
+    """
 
     matrices: int
     n: int
@@ -562,7 +586,7 @@ class TriangularParams(NamedTuple):
 
 
 def _broken_systems(params: Any, operands: Sequence[OperandView], result: OperandView) -> str:
-    """Matrices, right sides, and solutions of the right sides' size."""
+    """Describe right sides and solutions of other sizes than the parameters'; empty if all fits."""
     matrices, sides, *_ = operands
     flags = params[3:]
     if sides.size == result.size == params.matrices * params.n * params.k and set(flags) <= {0, 1}:
@@ -572,7 +596,7 @@ def _broken_systems(params: Any, operands: Sequence[OperandView], result: Operan
 
 
 def _broken_stack(params: Any, size: int, matrices: OperandView, *views: OperandView) -> str:
-    """Matrices have so many elements, and all views are in C order."""
+    """Describe matrices without `size` elements, or a view that is not contiguous; empty if all fits."""
     if min(params) >= 0 and matrices.size == size and all(view.contiguous for view in views):
         return ""
     return f"{params}: matrices of shape {matrices.shape}, or not on contiguous slots"
@@ -594,7 +618,7 @@ class CustomParams(NamedTuple):
 
 
 class GuardParams(NamedTuple):
-    """The bytes that a guarded array must have: how many, and the address of a copy."""
+    """Parameters of `guard`: the number of bytes to compare, and the address of the expected ones."""
 
     bytes: int
     address: int
@@ -608,7 +632,7 @@ class GuardParams(NamedTuple):
 
 
 class TruthGuardParams(NamedTuple):
-    """The truth, 0 or 1, that one element must have."""
+    """Parameters of `truth_guard`: the truth value, 0 or 1, that the element must have."""
 
     truth: int
 
@@ -617,7 +641,7 @@ class TruthGuardParams(NamedTuple):
         return "" if fits else f"truth {self.truth} of shape {operands[0].shape}"
 
 
-# --- to words and back -----------------------------------------------------------------------------------------
+# --- to integers and back --------------------------------------------------------------------------------------
 
 
 def words_of(params: Any) -> Sequence[int]:
@@ -648,7 +672,7 @@ def read(record: type[Any], words: Sequence[int]) -> Any:
     Raises
     ------
     ValueError
-        If there are more or fewer words than it has.
+        If there are more or fewer integers than the record has.
     """
     left = iter(words)
     try:

@@ -1,4 +1,4 @@
-"""Rows of the table: their texts, and the facts that a kernel, a test or a rule reads from them."""
+"""Rows of the op table: formulas or kernels of an op, and the facts that kernels, passes, rules and tests read."""
 
 import ast
 import functools
@@ -38,19 +38,19 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def evaluate(text: str, namespace: Mapping[str, Any], **values: Any) -> Any:
-    """Value of `text` with the functions (and constants, if any) of `namespace` and primals `values`."""
+    """Evaluate `text` with the functions and constants of `namespace` and the primals `values`."""
     return eval(_code(text), {"__builtins__": {}, **CONSTANTS, **namespace, **values})
 
 
 def as_function(text: str, namespace: Mapping[str, Any]) -> tuple[tuple[str, ...], Callable[..., Any]]:
-    """`text` as a function of the primals that it names, and these names, in order."""
+    """Compile `text`: return the names of the primals in it, sorted, and a function of these primals."""
     names = tuple(sorted(names_in(text) & PRIMALS))
     return names, eval(f"lambda {', '.join(names)}: {text}", {"__builtins__": {}, **CONSTANTS, **namespace})
 
 
 _FLOATS = ("f64", "f32")
 _KERNELS = "tapegrad.engine.kernels"
-# Families of ops that cost little more than the memory they read: it takes more elements for a second thread to pay.
+# Families of ops that are bound by memory: a second thread pays only for more elements than those of costly ops.
 _CHEAP_FAMILIES = ("arithmetic", "selection", "predicates")
 
 
@@ -69,17 +69,19 @@ class Row(Protocol):
 
     @property
     def dtypes(self) -> tuple[str, ...]:
-        """The dtypes that there are kernels for: of operand number `variant`."""
+        """The dtypes of operand `variant` that have a kernel."""
 
     @property
-    def variant(self) -> int: ...
+    def variant(self) -> int:
+        """The operand whose dtype selects the kernel."""
+
     @property
     def operand_dtypes(self) -> tuple[str | None, ...]:
-        """Dtype of each operand if that does not depend on the kernel's; `None` if it is the kernel's."""
+        """The dtype of each operand; `None` if it is the kernel's."""
 
     @property
     def result(self) -> str | None:
-        """The dtype of the result, where it is not the kernel's."""
+        """The dtype of the result; `None` if it is the kernel's."""
 
     @property
     def optional(self) -> int:
@@ -148,16 +150,16 @@ class Row(Protocol):
         """True if there is a reverse kernel."""
 
 
-# How an instruction is bound to a frame. The first five go through loops, the others do it all at once.
+# Kinds of binding of an instruction to a frame. Kernels of the first five are called in loops, the others once.
 KINDS = {
     "elementwise": "operands broadcast to the result",
     "broadcast_sum": "the reverse of a broadcast: the operand is added to the result, seen with strides of 0",
     "reduction": "each line along the last axis becomes one element; the result is seen with a stride of 0",
     "scan": "each line along the last axis becomes a line",
     "matmul": "the last two axes are matrices, the others a batch",
-    "opaque": "the kernel does all of it",
-    "guard": "the same; a replay stops where it fails, and its result is nothing",
-    "callback": "the same, by a function of a user's",
+    "opaque": "the kernel computes the whole result in one call",
+    "guard": "opaque; a replay stops if the kernel fails, and the result is not used",
+    "callback": "opaque; the kernel calls a user's function",
 }
 # The forms of structural ops in a segment, where values stay in registers
 FUSED = {
@@ -170,26 +172,30 @@ FUSED = {
 
 @dataclass(frozen=True)
 class Op:
-    """A row of the elementwise table.
+    """Row of the elementwise table: formulas of the primal and of the partials.
 
     Attributes
     ----------
+    name
+        Name of the op, and of its public function.
     family
-        What kind of function it is.
+        Group of similar functions, such as "arithmetic".
+    primal, partials
+        Formula of the result, and of its partial by each operand; no partials of a predicate.
     domains
-        For each operand the interval from which tests draw it.
+        For each operand the interval from which tests draw its elements.
     ufunc
         NumPy's ufunc of the same meaning, if there is one.
     boolean_operands
         Operands that are booleans and have no cotangent.
     predicate
-        The result is boolean; there is nothing to differentiate.
+        True if the result is boolean, without a derivative.
     home
-        The module in which the row's function has a name; None if it has none.
+        Module of the public function; `None` if there is none.
     arguments
-        Names of the function's arguments, where they are others than NumPy's for ufuncs.
+        Names of the public function's arguments, if they are not those of NumPy's ufuncs.
     commutative
-        Exchanging the two operands changes nothing, not even a rounding.
+        True if exchanging the two operands changes nothing, not even a rounding.
     """
 
     name: str
@@ -236,7 +242,7 @@ class Op:
 
     @functools.cached_property
     def unknown(self) -> frozenset[int]:
-        """Operands by which no derivative is known: differentiation by them is refused, and kernels do without."""
+        """Operands without a known derivative: differentiation by them is refused, and kernels have no code for it."""
         return frozenset(j for j, text in enumerate(self.partials) if text == "nan")
 
     @functools.cached_property
@@ -246,12 +252,12 @@ class Op:
 
     @property
     def variant(self) -> int:
-        """The operand whose dtype chooses the kernel: the last one, for conditions come first."""
+        """The operand whose dtype selects the kernel: the last one, as conditions come first."""
         return self.arity - 1
 
     @property
     def operand_dtypes(self) -> tuple[str | None, ...]:
-        """Conditions are booleans."""
+        """The dtype of each operand: "b8" for conditions, `None` for those of the kernel's dtype."""
         return tuple("b8" if j in self.boolean_operands else None for j in range(self.arity))
 
     @property
@@ -274,7 +280,7 @@ class Op:
 
     @functools.cached_property
     def keeps_operands(self) -> frozenset[int]:
-        """Operands whose primal some partial reads."""
+        """Operands whose primal a partial reads."""
         read = frozenset[str]().union(*map(_needs, self.partials))
         return frozenset(j for j in range(self.arity) if f"x{j}" in read)
 
@@ -288,48 +294,48 @@ EMITTED = "emitted"
 
 @dataclass(frozen=True)
 class Structural:
-    """A row of the table of structural ops, whose kernels are not made from texts.
+    """Row of the table of structural ops, whose kernels are written by hand.
 
     Attributes
     ----------
     kind
-        How an instruction is bound to a kernel: one of `KINDS`.
+        Binding of an instruction to a kernel: one of `KINDS`.
     functions
         The kernels as ``module.entry_point``, with ``{direction}`` and ``{dtype}`` to be filled in; EMITTED if the
         emitter makes them. An entry point is a function of that name, or, without the dtype in its name, one that is
         compiled for the dtype (`engine.kernels.language.dtypes`).
     primals
-        For each operand the primals that its cotangent is computed from; `None` where it has none.
+        For each operand the primals that its cotangent is computed from; `None` if it has no cotangent.
     params
-        The record of its parameters, if it has any.
+        Record of the parameters; `None` if there are none.
     dtypes, variant
-        The dtypes that there are kernels for: of operand number `variant`.
+        The dtypes of operand `variant` that have a kernel.
     fixed_dtypes
-        Operands that have one dtype whatever the kernel's.
+        Operands whose dtype is not the kernel's, and their dtype.
     result
-        Dtype of the result, where it is not the kernel's.
+        Dtype of the result; `None` if it is the kernel's.
     optional
-        How many of the last operands may be absent.
+        Number of last operands that may be absent.
     writes
         Operands whose cotangent an opaque reverse kernel can write instead of adding to it.
     in_place
-        The result takes over the memory of operand 0, and the cotangent of operand 0 that of the result.
+        True if the result takes over the memory of operand 0, and the cotangent of operand 0 that of the result.
     transpose
-        Of a linear op, what takes the cotangent of its result to those of its operands: an op that does so for
-        operand 0, with the same parameters and in C order, or a rule of `autodiff.rules.transposes`. An op without
-        one is not linear.
+        Of a linear op, the map from the cotangent of the result to those of the operands: an op that computes that of
+        operand 0, with the same parameters and in C order, or a rule of `autodiff.rules.transposes`. `None` if the op
+        is not linear.
     takes_lines
-        The kernel of a reduction goes through the innermost of the outer loops itself.
+        True if the kernel of a reduction runs the innermost of the outer loops itself.
     fused_as
-        The form that the op has in a segment: one of `FUSED`. An op without one stays outside of segments.
+        Form of the op in a segment: one of `FUSED`; `None` if it stays outside of segments.
     factors
         The operand that must hold the factors of matrices, and the op that computes them.
     batching
-        The rule of `program.lanes.rules` that widens the op over lanes, if it is not the one of its kind.
+        The rule of `program.lanes.rules` that widens the op over lanes; `None` for the rule of its kind.
     shared_operands
         Operands that may be one matrix for a whole stack, where the parameter `stride` is 0.
     of_columns
-        Operand 1 and the result are stacks of columns, and a vector is one column.
+        True if operand 1 and the result are stacks of columns, and a vector is one column.
     """
 
     name: str
@@ -357,12 +363,13 @@ class Structural:
     takes_many_tangents = False
 
     def __post_init__(self) -> None:
-        """Refuse what no other part of the package could make sense of.
+        """Check the fields.
 
         Raises
         ------
         ValueError
-            Naming the op and what its row should say.
+            If the kind or the form in segments is unknown, the transpose has no operand to be of, or the record of
+            parameters lacks its check.
         """
         if self.kind not in KINDS:
             raise ValueError(

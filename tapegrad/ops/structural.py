@@ -1,13 +1,14 @@
-"""The structural ops, in one row each: their kernels are written by hand.
+"""Structural ops, one row each: ops whose kernels are written by hand.
 
-An op is added in four places, and tests say which is missing:
+A new op takes these parts; a test names the missing one:
 
-1. a row here, with a record in `params` if the op has parameters, and with a transpose if it is linear;
+1. a row in this file, with all facts of the op, and a record in `params` if the op has parameters;
 2. the kernels that the row names, in `engine.kernels`;
-3. a function in `frontend` that records it: `record_reduction`, `record_scan` or `record_out`;
-4. a case in ``tests/autodiff/test_structural_rules.py``, which compares kernels and derivatives of all orders.
+3. a function in `frontend` that records the op by `record_reduction`, `record_scan` or `record_out`;
+4. its derivative on Tensors: the row's `transpose` if the op is linear, else rules in `autodiff.rules`;
+5. a case in ``tests/autodiff/test_structural_rules.py``, which compares kernels and derivatives of all orders.
 
-The derivatives of an op that is not linear are stated in `autodiff.rules.structural_rules`.
+No other file names an op: passes, segments, lanes and the verifier read the fields of its row.
 """
 
 from typing import Any
@@ -25,7 +26,7 @@ def _extreme(name: str, fused_as: str) -> Structural:
 
 
 def _order(name: str, parameters: type[Any], batching: str, *dtypes: str) -> Structural:
-    """Positions in lines: integers, which have no derivative."""
+    """Make the row of an op that returns positions in lines: integers, without a derivative."""
     kernels = f"lines.sorting.{name}_{{direction}}_{{dtype}}"
     return Structural(
         name,
@@ -52,7 +53,7 @@ def _cast(result: str, dtypes: tuple[str, ...], transpose: str | None) -> Struct
 
 
 def _csr(name: str, record: type, transpose: str) -> Structural:
-    """Make the row of a product with a sparse matrix. x1: its entries, x2: the starts of its rows, and columns."""
+    """Make the row of a product with a sparse matrix. x1: entries, x2: starts of rows, then columns."""
     return Structural(
         name,
         "opaque",
@@ -67,7 +68,7 @@ def _csr(name: str, record: type, transpose: str) -> Structural:
 
 
 def _of_integers(name: str, arity: int, result: str = "i64") -> Structural:
-    """Make an elementwise op of indices, which a replay computes. A third operand makes the first one a condition."""
+    """Make the row of an elementwise op on indices. Of three operands the first is a condition."""
     return Structural(
         f"integer_{name}",
         "elementwise",
@@ -168,7 +169,7 @@ STRUCTURAL: tuple[Structural, ...] = (
     ),
     _csr("csr_matmul", params.CsrMatmulParams, "csr_transposed_matmul"),
     _csr("csr_transposed_matmul", params.CsrTransposedMatmulParams, "csr_matmul"),
-    # x0: the old contents of a buffer, x1: what is written into a region of it
+    # x0: old contents of a buffer, x1: values of a region
     Structural(
         "write",
         "opaque",
@@ -181,7 +182,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         transpose="outside_and_inside_of_the_region",
         batching="write",
     ),
-    # the same, x2: row numbers
+    # x0: old contents of a buffer, x1: values of rows, x2: row numbers
     Structural(
         "scatter_write",
         "opaque",
@@ -195,7 +196,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         transpose="outside_and_inside_of_the_rows",
         batching="scatter_write",
     ),
-    # Operands laid into regions of a result of zeros; x1 and x2 may be absent.
+    # Operands copied to regions of a result of zeros; x1 and x2 may be absent
     Structural(
         "embed",
         "opaque",
@@ -216,7 +217,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         params.CorrelateParams,
         writes=(0, 1),
     ),
-    # x0: sorted numbers, x1: those to find a place for
+    # x0: sorted numbers, x1: numbers to insert
     Structural(
         "searchsorted",
         "opaque",
@@ -227,7 +228,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         result="i64",
         batching="searchsorted",
     ),
-    # x0: numbers of elements, x1: indices along an axis, which are added to them
+    # x0: numbers of elements, x1: indices along an axis, added to x0
     Structural(
         "locate",
         "opaque",
@@ -237,7 +238,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         dtypes=("i64",),
         batching="locate",
     ),
-    # The factors of matrices and their row exchanges, as words. What stands on them is differentiated by x0.
+    # Factors and row exchanges of matrices, as integers; ops that read them have the derivative by the matrices
     _of_matrices("lu", "systems.lu", (None,), params.LuParams, result="i64"),
     # x0: matrices, x1: right sides, x2: the factors of the matrices
     _of_matrices(
@@ -250,7 +251,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         of_columns=True,
     ),
     _of_matrices("lu_triangles", "systems.lu_factor", (("x1", "y"), None), params.LuParams, factor=1),
-    # x0: factors, as words
+    # x0: factors, as integers
     Structural(
         "lu_pivots",
         "opaque",
@@ -261,7 +262,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         factors=(0, "lu"),
         batching="matrices",
     ),
-    # x1: for each row the one that it is exchanged with
+    # x1: for each row the number of the row to exchange it with
     Structural(
         "exchange_rows",
         "opaque",
@@ -299,14 +300,14 @@ STRUCTURAL: tuple[Structural, ...] = (
     _of_matrices(
         "sylvester", "spectra.sylvester", (("x0", "x1", "y"),) * 2 + (("x0", "x1"),), params.SylvesterParams
     ),
-    # x0: matrices, x1: the part of the largest singular value up to which one is taken for zero
+    # x0: matrices, x1: cutoff of singular values, relative to the largest
     _of_matrices("pinv", "spectra.pinv", (("x0", "y"), None), params.PinvParams, shared_operands=(1,)),
-    # The parts of these results are views of one buffer.
+    # Results of several parts, which are views of one buffer
     _of_matrices("eigh", "spectra.eigh", (("x0", "y"),), params.EighParams),
     _of_matrices("eig", "spectra.eig", (("x0", "y"),), params.EigParams),
     _of_matrices("qr", "systems.qr", (("x0", "y"),), params.QrParams),
     _of_matrices("svd", "spectra.svd", (("x0", "y"),), params.SvdParams),
-    # x0: values, x1: what is wrong with them; a sweep stops where anything is.
+    # x0: values, x1: flags; a sweep stops if a flag is set
     Structural(
         "determined",
         "opaque",
@@ -323,10 +324,10 @@ STRUCTURAL: tuple[Structural, ...] = (
     _of_integers("where", 3),
     _cast("f64", ("f32", "i64", "b8"), "cast_back"),
     _cast("f32", ("f64", "i64", "b8"), "cast_back"),
-    # Integers and booleans, which have no derivative; from its own dtype it is a copy.
+    # Integers and booleans, without a derivative; from the same dtype a copy
     _cast("i64", _ALL, None),
     _cast("b8", ("i64", "b8"), None),
-    # A user's own op. x0: its float operands end to end, x1: what is called, x2: its other operands as float64.
+    # A user's op. x0: float operands end to end, x1: descriptor of the functions, x2: other operands as float64
     Structural(
         "custom",
         "callback",
@@ -335,7 +336,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         params.CustomParams,
         fixed_dtypes={1: "i64", 2: "f64"},
     ),
-    # A replay stops where a value that Python has seen while recording is another one.
+    # A replay stops if a value differs from the one that Python saw while recording
     Structural(
         "guard",
         "guard",
