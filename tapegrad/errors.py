@@ -70,7 +70,7 @@ class NoForwardModeError(UnsupportedError):
 
 
 class UnrecordedWayError(RuntimeError):
-    """Raised by a compiled function that would go a way which none of its examples went."""
+    """Raised by a compiled function that would take a branch that none of its examples took."""
 
 
 class RecordingWarning(UserWarning):

@@ -66,7 +66,7 @@ def _on_constant() -> RuntimeError:
 
 
 def _run(slot: int, seed: np.ndarray | None, wanted: np.ndarray | None, options: int) -> bool:
-    """Run the compiled reverse sweep, and load missing kernels. Return False if it needs Python on the way."""
+    """Run the compiled reverse sweep, and load missing kernels. Return False if it needs Python meanwhile."""
     arguments = (_HEADER, slot, id_of(seed), options, id_of(wanted))
     status = reverse.reverse_sweep(*arguments, 0)
     while status == E_KERNEL:

@@ -25,8 +25,9 @@ class CFunction(Uncopied):
     compiled
         The compiled function.
     failure_address
-        Address of ``const char *failure(void *compiled, int64_t way)``, to be given ``compiled.address``: the line at
-        whose branch that way has stopped last (the first example's is way 0), NULL if it never has, or for no way.
+        Address of ``const char *failure(void *compiled, int64_t number)``, to be given ``compiled.address``: the line
+        of the branch at which a specialization has stopped last (that of the first example has number 0), NULL if it
+        never has, or if there is none of this number.
     """
 
     def __init__(self, compiled: Compiled, signature: CSignature, assignment: Assignment) -> None:
@@ -76,9 +77,9 @@ def cfunc(compiled: Compiled, signature: str) -> CFunction:
     Notes
     -----
     What is returned says whether it went well: ``double`` the value, nan where there is none; ``int`` 0, 1 where a
-    result is not finite, -1 for a way that no example went, another size, and errors of instructions; ``bool`` whether
-    it went well. Where nothing or a double is returned, the results of a call that failed are filled with nan, unless
-    a size was wrong. It may be called by many threads at once, with or without the GIL.
+    result is not finite, -1 for a branch that no example took, another size, and errors of instructions; ``bool``
+    whether it went well. Where nothing or a double is returned, the results of a call that failed are filled with nan,
+    unless a size was wrong. It may be called by many threads at once, with or without the GIL.
 
     Examples
     --------

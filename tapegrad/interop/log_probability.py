@@ -48,7 +48,7 @@ def emcee(function: Callable[..., Any], x0: Any, *, ways: Sequence[Any] = ()) ->
     x0 : structure of arrays and floats
         An example of the argument.
     ways : sequence, optional
-        Further examples, one for each other way that `function` may go (see `compile`).
+        Further examples, one for each other outcome of its branches (see `compile`).
 
     Returns
     -------

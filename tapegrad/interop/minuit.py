@@ -21,7 +21,7 @@ def iminuit(
     name : sequence of str, optional
         A name for each element. By default the keys of `x0`, with the number of each element of arrays.
     ways : sequence, optional
-        Further examples of the argument, one for each other way that `function` may go (see `compile`).
+        Further examples of the argument, one for each other outcome of its branches (see `compile`).
 
     Returns
     -------

@@ -54,7 +54,7 @@ def _raise(status: int) -> None:
     """Raise the exception for a status."""
     if status == GUARD_FAILED:
         raise UnrecordedWayError(
-            "a compiled function was compiled from examples none of which went the way that these arguments go; its"
+            "a compiled function has no specialization for these arguments: a branch went another way; its"
             " last_failure() says at which branch. Give compile() an example of it as well"
         )
     if status == CALL_FAILED:

@@ -47,7 +47,7 @@ def nutpie(
     jitter : float, default 1.0
         Chains begin at `x0` plus noise that is uniform between ``-jitter`` and ``jitter``.
     ways : sequence, optional
-        Further examples of parameters, one for each other way that `function` may go (see `compile`).
+        Further examples of parameters, one for each other outcome of its branches (see `compile`).
 
     Returns
     -------
@@ -61,7 +61,7 @@ def nutpie(
 
     Notes
     -----
-    A density or gradient that is nan or infinite is a divergence. A way that no example went, or a matrix that is
+    A density or gradient that is nan or infinite is a divergence. A branch that no example took, or a matrix that is
     singular, ends the run.
 
     Examples

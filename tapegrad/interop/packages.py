@@ -36,7 +36,7 @@ class Vector:
     x0
         An example of its argument.
     ways
-        Further examples, for other ways through it.
+        Further examples, for other branches of it.
     """
 
     def __init__(self, function: Callable[..., Any], x0: Any, ways: Sequence[Any] = ()) -> None:

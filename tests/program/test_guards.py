@@ -189,12 +189,12 @@ def test_write_by_a_mask_of_the_data(rng):
     agree(function, [rng.normal(size=4) for _ in range(40)])
 
 
-def test_too_many_ways_are_told_once(monkeypatch):
+def test_too_many_branches_are_told_once(monkeypatch):
     monkeypatch.setattr(trace_cache, "MAX_TRACES", 5)
     f = tg.jit(lambda x: x * int(x))
     for k in range(5):
         assert f(float(k)) == k * k
-    with pytest.warns(tg.RecordingWarning, match="different ways"):
+    with pytest.warns(tg.RecordingWarning, match="different branches"):
         assert f(5.0) == 25
     assert [f(float(k)) for k in range(8)] == [k * k for k in range(8)]  # told once
 

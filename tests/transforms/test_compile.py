@@ -114,7 +114,7 @@ WAYS = (np.array([1.0, 2.0]), np.array([-1.0, 2.0]), np.array([-1.0, -2.0]))
 
 def test_several_examples_are_several_ways() -> None:
     h = tg.compile(tg.value_and_grad(branching), *WAYS, WAYS[0])
-    assert "3 ways" in repr(h)
+    assert "3 specializations" in repr(h)
     for x in (*WAYS, *WAYS[::-1]):
         alike(in_c(h, x)[1], h(x))
         alike(leaves(h(x)), tg.value_and_grad(branching)(x))

@@ -416,7 +416,7 @@ def run_all(h: Any) -> None:
     """Run each program on zeros and on ones, and call the function."""
     for fill in (0, 1):
         inputs = [np.full(view.shape, fill, view.dtype) for view in h.inputs]
-        for way in h.handle.ways:
+        for way in h.handle.specializations:
             program = way.program
             results = [
                 np.empty(binding.shape, binding.dtype) for binding in program.bindings[program.given :]

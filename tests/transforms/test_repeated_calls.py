@@ -218,7 +218,7 @@ def test_what_a_short_way_takes_it_gives_back(name, how):
     wrong = tuple(np.ones((2, 2)) for _ in args)
     shared = [*args, *wrong, made, None, np.dtype(np.float64), np.ndarray, float]
     call = made._fast.__self__[1]
-    workspaces = call.ways[0].workspaces
+    workspaces = call.specializations[0].workspaces
     shared += [workspaces[-1], call.holds, made._fast, *workspaces[-1].outputs]
 
     def counts():
@@ -249,7 +249,7 @@ def test_the_short_way_tries_all_ways(how):
     for point in points:
         made(point)
     short = made._fast
-    ways = short.__self__[1].ways
+    ways = short.__self__[1].specializations
     assert len(ways) == 3
     before = [sys.getrefcount(each) for each in (*points, *[way.workspaces[-1] for way in ways])]
     for _ in range(50):
@@ -301,7 +301,7 @@ def test_what_is_raised_in_a_replay_is_raised_by_the_short_way():
                     made(LINE)
             else:
                 assert made(LINE)[0] == expected[0]
-    assert len(made._fast.__self__[1].ways[0].workspaces) == 1
+    assert len(made._fast.__self__[1].specializations[0].workspaces) == 1
 
 
 def test_modes_are_asked_for_before_a_short_way_is_taken():

@@ -271,8 +271,8 @@ def _result(path: str, function: Callable[..., Any]) -> str:
 def _function(name: str, function: Callable[..., Any]) -> list[str]:
     """Write the definition, or definitions, of a function of the frontend."""
     if name in _OVERLOADED:
-        ways = [_definition(name, *way) for way in _OVERLOADED[name]]
-        return [line for way in ways for line in ("@overload", *way)]
+        overloads = [_definition(name, *overload) for overload in _OVERLOADED[name]]
+        return [line for overload in overloads for line in ("@overload", *overload)]
     path = function.__name__  # that of which `name` may be another name
     return _definition(name, _parameters(path, function), _result(path, function))
 

@@ -113,8 +113,8 @@ def _describe_slice(seen, d, part, n, by):
     """Let dimension `d` be a slice of `n` rows `by` bytes apart; the bytes to its first row."""
     step = max(load_i64(part, 3), -END)
     start, stop = _first(load_i64(part, 1), n, step), _first(load_i64(part, 2), n, step)
-    way = stop - start if step > 0 else start - stop
-    count = 0 if way <= 0 else (way - 1) // abs(step) + 1
+    span = stop - start if step > 0 else start - stop
+    count = 0 if span <= 0 else (span - 1) // abs(step) + 1
     describe(seen, d, count, by * step if count > 1 else by)
     return start * by if count > 0 else 0
 

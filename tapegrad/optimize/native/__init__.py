@@ -1,14 +1,14 @@
 """Optimisers in compiled code, on the handles of recorded functions: no Python runs between two evaluations.
 
-Where a recorded function takes a way that is not known, or a function of the user's raises, the loops return to Python,
-and go on afterwards where they were.
+Where a recorded function takes a branch that is not recorded, or a function of the user's raises, the loops return
+to Python, and go on afterwards where they were.
 
 In reading order; each imports only those above it:
 
     arguments                      checked arguments
     blocks                         words for compiled code
     loops                          the loops of the optimisers, compiled: machines of states
-    recorded                       the ways of a function; calls of it at fixed addresses
+    recorded                       the specializations of a function; calls of it at fixed addresses
     lane_models                    the model over lanes
     models                         the model as a function of one vector, kept for the next call
     sharing                        problems shared among threads, with progress

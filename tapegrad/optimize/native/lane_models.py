@@ -28,7 +28,7 @@ def lanes_for(program: Program, points: int, fits: int) -> int:
 
 def program_of(recorded: Recorded, lanes: int) -> LaneProgram:
     """Return the program of the model and its Jacobian over so many lanes, which is kept with the recording."""
-    key, trace = (recorded.way, lanes), recorded.trace
+    key, trace = (recorded.specialization, lanes), recorded.trace
     found: LaneProgram | None = recorded.over_lanes.get(key)
     if found is None:
         made = lane_program(widened(trace.recording, trace.tape, (True,), lanes), _SPEC, NOW)

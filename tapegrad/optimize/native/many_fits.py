@@ -107,7 +107,7 @@ class FittingWorker:
             block.set_word("workspace", self._lanes.address)
             block.set_word("trial", self._lanes.trial)
             block.set_word("values", self._lanes.values)
-            block.set_word("way", recorded.way)
+            block.set_word("specialization", recorded.specialization)
             block["column_words"][:] = self._lanes.columns
         else:
             self._open(block.addresses("trial"), block.addresses("values"))

@@ -58,17 +58,17 @@ def jacobian_kind(trace: Trace) -> Kind:
     return _COLUMNS if few else _FORWARD_ROWS
 
 
-class _Ways(Uncopied):
-    """The ways of a function for one signature and one kind of derivative, and their handle.
+class _KnownSpecializations(Uncopied):
+    """The specializations of a function for one signature and one kind of derivative, and their handle.
 
     Attributes
     ----------
     kind
         What is evaluated; `None` until the first recording decides how a Jacobian is.
     handle
-        Of all ways that are known.
+        Of all specializations that are known.
     over_lanes
-        Programs over lanes, by the number of the way and how many lanes these are.
+        Programs over lanes, by the number of the specialization and how many lanes these are.
     """
 
     def __init__(self, function: Jit[..., Any], kind: Kind | None) -> None:
@@ -78,9 +78,9 @@ class _Ways(Uncopied):
         self._lock = lock()
         self.handle: Handle | None = None
 
-    def trace(self, way: int) -> Trace:
+    def trace(self, specialization: int) -> Trace:
         """Return the recording of a specialization."""
-        return self._traces[way]
+        return self._traces[specialization]
 
     def hold(self, arguments: Arguments) -> bool:
         """Return whether the function would still be replayed by these recordings."""
@@ -88,7 +88,7 @@ class _Ways(Uncopied):
         return all(trace in good for trace in self._traces)
 
     def learn(self, arguments: Arguments, given: list[np.ndarray], known: Handle | None) -> None:
-        """Record the way of some arguments, unless another thread has added one to those of a handle."""
+        """Record the specialization of some arguments, unless another thread has added one to those of a handle."""
         with self._lock:
             if self.handle is known:
                 self._record(arguments, given)
@@ -123,24 +123,26 @@ class _Ways(Uncopied):
     def _make_handle(self, arrays: list[np.ndarray]) -> Handle:
         assert self.kind is not None
         programs = [trace.program(self.kind.spec) for trace in self._traces]
-        ways = []
+        specializations = []
         for program in programs:
             sources = [Source() if k < 0 else Source(program.given + k) for k in self.kind.sources]
-            ways.append(Specialization(program, sources, list(range(program.given))))
+            specializations.append(Specialization(program, sources, list(range(program.given))))
         first = programs[0]
         results = [first.outputs[0] if k < 0 else first.bindings[first.given + k] for k in self.kind.sources]
         inputs = [View.in_c_order(array.shape, array.dtype) for array in arrays]
-        return Handle(ways, inputs, [View.in_c_order(view.shape, view.dtype) for view in results])
+        return Handle(specializations, inputs, [View.in_c_order(view.shape, view.dtype) for view in results])
 
 
-def _ways_of(function: Jit[..., Any], arguments: Arguments, kind: Kind | None) -> _Ways:
+def _specializations_of(
+    function: Jit[..., Any], arguments: Arguments, kind: Kind | None
+) -> _KnownSpecializations:
     """Return the specializations of a function that are known from another use, if they are still valid."""
     key = arguments.key, kind
-    found: _Ways | None = function.loops.get(key)
+    found: _KnownSpecializations | None = function.loops.get(key)
     if found is None or not found.hold(arguments):
         while len(function.loops) >= _MAX_SIGNATURES:
             function.loops.pop(next(iter(function.loops)), None)
-        found = function.loops[key] = _Ways(function, kind)
+        found = function.loops[key] = _KnownSpecializations(function, kind)
     return found
 
 
@@ -173,10 +175,10 @@ class Recorded(Uncopied):
         self.example = x
         self._function, self._rest = function, (tuple(args), kwargs or {})
         arguments = self._arguments(x)
-        self._ways = _ways_of(function, arguments, kind)
+        self._specializations = _specializations_of(function, arguments, kind)
         self._directions = [np.zeros_like(x)] if kind is PRODUCT else []
-        if self._ways.handle is None:
-            self._ways.learn(arguments, self._directions, None)
+        if self._specializations.handle is None:
+            self._specializations.learn(arguments, self._directions, None)
         self.arrays = [*arguments.arrays, *self._directions]
 
     def _arguments(self, x: np.ndarray) -> Arguments:
@@ -184,40 +186,40 @@ class Recorded(Uncopied):
         return self._function.arguments((x.copy(), *args), kwargs)
 
     def learn(self, x: np.ndarray, known: Handle) -> None:
-        """Record the way at a point, unless another thread has added one to those of a handle."""
-        self._ways.learn(self._arguments(x), self._directions, known)
+        """Record the specialization at a point, unless another thread has added one to those of a handle."""
+        self._specializations.learn(self._arguments(x), self._directions, known)
 
     @property
     def handle(self) -> Handle:
-        """The handle of all ways that are known."""
-        assert self._ways.handle is not None
-        return self._ways.handle
+        """The handle of all specializations that are known."""
+        assert self._specializations.handle is not None
+        return self._specializations.handle
 
     @functools.cached_property
-    def way(self) -> int:
-        """Number of the way that the example takes."""
-        return self._ways.number_of(self._arguments(self.example), self._directions)
+    def specialization(self) -> int:
+        """Number of the specialization that the example takes."""
+        return self._specializations.number_of(self._arguments(self.example), self._directions)
 
     @property
     def trace(self) -> Trace:
-        """The recording of that way."""
-        return self._ways.trace(self.way)
+        """The recording of that specialization."""
+        return self._specializations.trace(self.specialization)
 
     @property
     def program(self) -> Program:
-        """The program of that way."""
-        way = self.way  # first, for the handle may learn it
-        return self.handle.ways[way].program
+        """The program of that specialization."""
+        specialization = self.specialization  # first, for the handle may learn it
+        return self.handle.specializations[specialization].program
 
     @property
     def over_lanes(self) -> dict[tuple[int, int], Any]:
-        """Programs over lanes, by the number of the way and how many lanes these are."""
-        return self._ways.over_lanes
+        """Programs over lanes, by the number of the specialization and how many lanes these are."""
+        return self._specializations.over_lanes
 
     @property
     def has_columns(self) -> bool:
         """True if the session has the columns of a Jacobian, and the results do not have its rows."""
-        return self._ways.kind is _COLUMNS
+        return self._specializations.kind is _COLUMNS
 
     @property
     def size(self) -> int:
@@ -287,7 +289,7 @@ class Session(Uncopied):
         self.close()
 
     def go_on(self, status: int, x: np.ndarray) -> None:
-        """Do what compiled code has asked for: record the way at a point, or raise what a user's function raised."""
+        """Do what compiled code asks for: record a specialization at a point, or raise a user's exception."""
         if status == CALL_FAILED:
             raise failure()
         self.close()

@@ -1,4 +1,4 @@
-"""A compiled function in a file: its ways, and the structures of its arguments and results."""
+"""A compiled function in a file: its specializations, and the structures of its arguments and results."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ _MAX_SPECIALIZATIONS = 1000
 
 
 def packed_function(
-    name: str, example: tuple[Any, ...], results: Sequence[Any], ways: Sequence[Specialization]
+    name: str, example: tuple[Any, ...], results: Sequence[Any], specializations: Sequence[Specialization]
 ) -> bytes:
     """Return the bytes of a file that holds a function.
 
@@ -29,9 +29,9 @@ def packed_function(
     example
         Its arguments.
     results
-        What each of the ways has returned.
-    ways
-        The ways.
+        What each of the specializations has returned.
+    specializations
+        The specializations.
 
     Raises
     ------
@@ -40,9 +40,9 @@ def packed_function(
     """
     trees = [tree_of(value, result, "the results") for value in results]
     if any(tree != trees[0] for tree in trees):
-        raise TypeError(f"save: the ways of {name} return different structures; a file holds one")
+        raise TypeError(f"save: the specializations of {name} return different structures; a file holds one")
     constants = Constants()
-    parts = [packed_specialization(way, constants, name) for way in ways]
+    parts = [packed_specialization(specialization, constants, name) for specialization in specializations]
     header = {
         "name": name,
         "arguments": tree_of(example, argument, "the arguments"),
@@ -75,24 +75,24 @@ class StoredFunction:
         refuse_unless(self.arguments.is_tuple, "the arguments are no tuple")
         self.results = Tree(field(header, "results", dict), "results")
         constants = constants_of(header, arrays)
-        ways = field(header, "ways", list)
-        refuse_unless(0 < len(ways) <= _MAX_SPECIALIZATIONS, f"{len(ways)} ways")
+        specializations = field(header, "ways", list)
+        refuse_unless(0 < len(specializations) <= _MAX_SPECIALIZATIONS, f"{len(specializations)} ways")
         inputs, results = (
             [View.in_c_order(shape, dtype) for shape, dtype in tree.looks]
             for tree in (self.arguments, self.results)
         )
         made = [
             unpacked_specialization(
-                _record(way), _part(arrays, f"way{number}."), constants, (inputs, results)
+                _record(specialization), _part(arrays, f"way{number}."), constants, (inputs, results)
             )
-            for number, way in enumerate(ways)
+            for number, specialization in enumerate(specializations)
         ]
         self.handle = Handle(made, inputs, results)
 
 
-def _record(way: Any) -> dict[str, Any]:
-    refuse_unless(type(way) is dict, "a way is no record")
-    found: dict[str, Any] = way
+def _record(specialization: Any) -> dict[str, Any]:
+    refuse_unless(type(specialization) is dict, "a specialization is no record")
+    found: dict[str, Any] = specialization
     return found
 
 

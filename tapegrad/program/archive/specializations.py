@@ -1,4 +1,4 @@
-"""A way of a compiled function in a file: a recording, what is computed of it, and where the results lie."""
+"""A specialization of a compiled function in a file: a recording, what is computed of it, and where the results lie."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -31,14 +31,17 @@ _NO = -1
 
 
 def packed_specialization(
-    way: Specialization, constants: Constants, name: str
+    specialization: Specialization, constants: Constants, name: str
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Pack a specialization into a header and arrays."""
-    program: Any = way.program
+    program: Any = specialization.program
     header, arrays = packed(program.recording, constants, name)
     spec = program.spec
     header |= {"kind": spec.kind, "wrt": list(spec.wrt), "values": spec.values, "fused": bool(program.fused)}
-    header |= {"order": way.order, "sources": [_words(source, constants) for source in way.sources]}
+    header |= {
+        "order": specialization.order,
+        "sources": [_words(source, constants) for source in specialization.sources],
+    }
     return header, arrays
 
 

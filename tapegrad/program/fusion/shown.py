@@ -31,7 +31,7 @@ from tapegrad.program.fusion.outside import located
 from tapegrad.program.streams.spec import JACREV, JVP, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.streams.stream import MADE_UP, RANGE_SHIFT, RUN_FORWARD
 
-_WAYS = ("forward", "reverse", "tangent")
+_KINDS = ("forward", "reverse", "tangent")
 _PRIMALS = re.compile(r"\b(x0|x1|x2|y)\b")
 _ATOM = re.compile(r"[\w.\[\]:]+")
 
@@ -122,13 +122,13 @@ class ShownSegment:
     def summary(self) -> str:
         """Summary in one line: the program of the segment, and the instructions that it runs."""
         parts = []
-        for way in _WAYS:
+        for kind in _KINDS:
             own = {
                 number
                 for number, direction in zip(self._placed.instructions, self._placed.directions, strict=True)
-                if number >= 0 and _WAYS[direction] == way
+                if number >= 0 and _KINDS[direction] == kind
             }
-            parts += [f"{way} {_ranges(own)}"] if own else []
+            parts += [f"{kind} {_ranges(own)}"] if own else []
         plural = "" if self.elements == 1 else "s"
         return f"{self.computes}: {', '.join(parts)}; {self.elements} element{plural}"
 
@@ -162,9 +162,9 @@ def _copies(rows: Iterable[tuple[int, SegmentRow]]) -> Counter[tuple[int, str]]:
     results: dict[tuple[int, str], set[int]] = {}
     found = Counter[tuple[int, str]]()
     for own, row in rows:
-        results.setdefault((own, row.way), set()).add(row.primals[-1])
-        has_one = row.way in (SHARES, EXTREME, TIES, PORTIONS)
-        found[own, row.way] = len(results[own, row.way]) if has_one else found[own, row.way] + 1
+        results.setdefault((own, row.kind), set()).add(row.primals[-1])
+        has_one = row.kind in (SHARES, EXTREME, TIES, PORTIONS)
+        found[own, row.kind] = len(results[own, row.kind]) if has_one else found[own, row.kind] + 1
     return found
 
 
@@ -181,9 +181,9 @@ class _LineNames:
         copies = _copies(zip(self._bound.rows, segment.rows, strict=True))
         columns = zip(segment.rows, placed.instructions, placed.directions, self._bound.rows, strict=True)
         for row, number, direction, own in columns:
-            is_written_out = copies[own, row.way] > 1 and row.way != TANGENT
-            self._name_results(row, number, direction, f".{met[own, row.way]}" if is_written_out else "")
-            met[own, row.way] += 1
+            is_written_out = copies[own, row.kind] > 1 and row.kind != TANGENT
+            self._name_results(row, number, direction, f".{met[own, row.kind]}" if is_written_out else "")
+            met[own, row.kind] += 1
         summed = [each.line for each in segment.additions if segment.sums_up(each)]
         for number, address in zip(summed, segment.sums, strict=False):
             if number not in self._names:
@@ -216,13 +216,13 @@ class _LineNames:
         """Name what a row's instruction results in, and the derivatives of that, in a step of its loop."""
         if number < 0:
             return
-        if row.way in (SUM, FORWARD, EXPONENTIALS, EXTREME) and direction == RUN_FORWARD:
-            self._name_result(row.duals[0] if row.way == SUM else row.primals[-1], f"v{number}{step}")
+        if row.kind in (SUM, FORWARD, EXPONENTIALS, EXTREME) and direction == RUN_FORWARD:
+            self._name_result(row.duals[0] if row.kind == SUM else row.primals[-1], f"v{number}{step}")
             return
         if row.primals[3] >= 0:
             self._names.setdefault(row.primals[3], f"v{number}{step}")
         if row.duals[3] >= 0:
-            self._name_second(row.duals[3], f"v{number}{step}{'_dot' if row.way == TANGENT else '_bar'}")
+            self._name_second(row.duals[3], f"v{number}{step}{'_dot' if row.kind == TANGENT else '_bar'}")
 
     def _name_result(self, line: int, name: str) -> None:
         """Name the result of a kernel that serves for primals, which come first, and for tangents."""
@@ -280,20 +280,20 @@ class _LineNames:
 
 def _statements(row: SegmentRow, names: _LineNames) -> list[str]:
     """Return the statements of a row."""
-    if row.way == SUM:
+    if row.kind == SUM:
         return [_sum(row, names)]
-    if row.way == FORWARD:
+    if row.kind == FORWARD:
         return [f"{names[row.primals[3]]} = {_with_names(primal_of(op_of(row.op)), row, names)}"]
-    if row.way == EXPONENTIALS:
+    if row.kind == EXPONENTIALS:
         return [f"{names[row.primals[-1]]} = {row.op}({', '.join(names[x] for x in row.primals[:-1])})"]
-    if row.way in (EXTREME, TIES, PORTIONS):
+    if row.kind in (EXTREME, TIES, PORTIONS):
         return [_extreme(row, names)]
-    if row.way == SHARES:
+    if row.kind == SHARES:
         x, y, to, bar = (names[k] for k in (row.primals[0], row.primals[3], row.duals[0], row.duals[3]))
         return [f"{to} {'=' if row.stored & 1 else '+='} {bar}*exp({x}-{y})"]
     partials = op_of(row.op).partials
     wanted = [j for j in op_of(row.op).differentiable_operands if row.duals[j] >= 0]
-    if row.way == REVERSE:
+    if row.kind == REVERSE:
         bar = names[row.duals[3]]
         return [
             f"{names[row.duals[j]]} {'=' if row.stored & 1 << j else '+='} "
@@ -317,10 +317,10 @@ def _sum(row: SegmentRow, names: _LineNames) -> str:
 def _extreme(row: SegmentRow, names: _LineNames) -> str:
     """Return the statement of a row of extremes, or of their derivatives."""
     x, y = names[row.primals[0]], names[row.primals[3]]
-    if row.way == EXTREME:
+    if row.kind == EXTREME:
         also = "" if row.along == 0 else f"{y}, "
         return f"{y} = {row.op.removesuffix('_reduce')}({also}{x})"
-    if row.way == TIES:
+    if row.kind == TIES:
         return f"{names[row.duals[0]]} {'=' if row.along == 0 else '+='} sum({x}=={y})"
     ties, to, bar = names[row.primals[1]], names[row.duals[0]], names[row.duals[3]]
     return f"{to} {'=' if row.stored & 1 else '+='} where({x}=={y}, {bar}/{ties}, 0)"

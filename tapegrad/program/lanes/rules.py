@@ -118,7 +118,7 @@ def write(made: Widening, each: TapeEntry) -> None:
 
 
 def embed(made: Widening, each: TapeEntry) -> None:
-    """Widen a scatter of operands to regions, in the same way."""
+    """Batch a scatter of operands to regions."""
     params = read(EmbedParams, each.params)
     itemsize = made.tape.slots[each.result].itemsize
     sources = [_read(made, slot) for slot in each.operands]

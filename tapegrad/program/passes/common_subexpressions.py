@@ -31,7 +31,7 @@ def eliminate_common_subexpressions(tape: TapeView) -> TapeView:
     passes.number_values(rows.ctypes.data, len(rows), *tables)
     if (replacement == np.arange(len(replacement))).all():
         return tape
-    dropped = rows[:, passes.WAY] == passes.DROPPED
+    dropped = rows[:, passes.TREATMENT] == passes.DROPPED
     return replace(
         tape,
         instructions=columns.instructions.with_ops(np.where(dropped, DEAD_OP, columns.op)),
@@ -73,9 +73,9 @@ def _rows(tape: TapeView, views: int) -> np.ndarray:
     once = (columns.op >= 0) & (columns.writers[written] == 1)
     numbers = once & ~ALWAYS_RUN[columns.op] & known
     copies = once & ~stays[written] & _is_copy(columns)
-    ways = np.where(COMMUTATIVE[columns.op], passes.COMMUTATIVE, 0) + passes.NUMBER
-    ways += np.where(stays[written], passes.STAYS, 0)
-    rows[:, passes.WAY] = np.where(copies, passes.PASS, np.where(numbers, ways, passes.LEAVE))
+    treatments = np.where(COMMUTATIVE[columns.op], passes.COMMUTATIVE, 0) + passes.NUMBER
+    treatments += np.where(stays[written], passes.STAYS, 0)
+    rows[:, passes.TREATMENT] = np.where(copies, passes.PASS, np.where(numbers, treatments, passes.LEAVE))
     return rows
 
 

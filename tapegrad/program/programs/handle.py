@@ -18,7 +18,7 @@ from tapegrad.program.programs.jacobian_columns import ColumnsProgram
 from tapegrad.program.programs.program import Program
 from tapegrad.program.programs.workspace_image import WorkspaceImage, image_of
 
-_SLOTS = 64  # workspaces that a way keeps at most
+_SLOTS = 64  # workspaces that a specialization keeps at most
 _KINDS = {"replay_gradient": word.GRADIENT, "replay_jacobian": word.ROWS}
 _LINE_WORDS = word.SLOT_BYTES // 8
 
@@ -68,7 +68,7 @@ class Handle(Uncopied):
 
     Parameters
     ----------
-    ways
+    specializations
         The programs.
     inputs, results
         What the arguments look like.
@@ -80,12 +80,12 @@ class Handle(Uncopied):
     """
 
     def __init__(
-        self, ways: Sequence[Specialization], inputs: Sequence[View], results: Sequence[View]
+        self, specializations: Sequence[Specialization], inputs: Sequence[View], results: Sequence[View]
     ) -> None:
         make_ready(workspace_pool.free_slots)
-        self.ways, self.inputs, self.results = list(ways), list(inputs), list(results)
+        self.specializations, self.inputs, self.results = list(specializations), list(inputs), list(results)
         self._kept: list[np.ndarray] = []
-        slots = [np.zeros((_SLOTS, _LINE_WORDS), np.int64) for _ in ways]
+        slots = [np.zeros((_SLOTS, _LINE_WORDS), np.int64) for _ in specializations]
         self._words = np.zeros(word.HANDLE_WORDS, np.int64)
         self._fill_words(slots)
         self.address = int(self._words.ctypes.data)
@@ -124,32 +124,39 @@ class Handle(Uncopied):
         words[word.INPUTS], words[word.ARGUMENTS] = len(self.inputs), len(arguments)
         words[word.DTYPES] = self._keep_words([DTYPE_CODES[view.dtype] for view in arguments])
         words[word.BYTES] = self._keep_words([view.nbytes for view in arguments])
-        constants = _united([span for way in self.ways for span in _constants(way)])
+        constants = _united(
+            [span for specialization in self.specializations for span in _constants(specialization)]
+        )
         words[word.CONSTANTS] = self._keep_words([end for span in constants for end in span])
         words[word.CONSTANT_COUNT] = len(constants)
-        ways = np.zeros((len(self.ways), word.WAY_WORDS), np.int64)
-        for row, way, own in zip(ways, self.ways, slots, strict=True):
-            self._fill_way(row, way, own)
-        self._ways = ways
-        words[word.WAYS], words[word.WAY_COUNT] = self._keep(ways), len(ways)
+        specializations = np.zeros((len(self.specializations), word.SPECIALIZATION_WORDS), np.int64)
+        for row, specialization, own in zip(specializations, self.specializations, slots, strict=True):
+            self._fill_specialization(row, specialization, own)
+        self._specializations = specializations
+        words[word.SPECIALIZATIONS], words[word.SPECIALIZATION_COUNT] = (
+            self._keep(specializations),
+            len(specializations),
+        )
 
-    def _fill_way(self, row: np.ndarray, way: Specialization, slots: np.ndarray) -> None:
-        image = image_of(way.program)
-        row[word.KIND] = _KINDS.get(way.program.entry, word.STREAMS)
+    def _fill_specialization(
+        self, row: np.ndarray, specialization: Specialization, slots: np.ndarray
+    ) -> None:
+        image = image_of(specialization.program)
+        row[word.KIND] = _KINDS.get(specialization.program.entry, word.STREAMS)
         row[word.IMAGE], row[word.IMAGE_WORDS] = self._keep(image.words), len(image.words)
         row[word.PLACES], row[word.PLACE_COUNT] = self._keep(image.places), len(image.places)
         row[word.WORKSPACE_BYTES] = image.bytes
         row[word.SLOTS], row[word.SLOT_COUNT] = slots.ctypes.data, len(slots)
-        numbers = self._numbers(way)
+        numbers = self._numbers(specialization)
         row[word.PORTS] = self._keep_words(
             [value for pair in zip(numbers, image.rooms, strict=True) for value in pair]
         )
-        row[word.STOPPED_AT], row[word.SITES] = -1, self._keep_words(self._sites(way.program))
-        copies = self._copies(way, numbers, image)
+        row[word.STOPPED_AT], row[word.SITES] = -1, self._keep_words(self._sites(specialization.program))
+        copies = self._copies(specialization, numbers, image)
         row[word.COPIES] = self._keep_words([value for copy in copies for value in copy])
         row[word.COPY_COUNT] = len(copies)
-        if isinstance(way.program, ColumnsProgram):
-            offsets = way.program.column_offsets()
+        if isinstance(specialization.program, ColumnsProgram):
+            offsets = specialization.program.column_offsets()
             row[word.COLUMNS] = self._keep_words([at if at < 0 else image.memory + at for at in offsets])
 
     def _sites(self, program: Program) -> list[int]:
@@ -169,38 +176,46 @@ class Handle(Uncopied):
     def last_failures(self) -> list[str]:
         """Source line of the guard that failed last, for each specialization with a failed guard."""
         found = []
-        for row in self._ways:
+        for row in self._specializations:
             if row[word.STOPPED_AT] >= 0:
                 address = ctypes.c_int64.from_address(int(row[word.SITES] + 8 * row[word.STOPPED_AT])).value
                 found.append(ctypes.string_at(address).decode())
         return found
 
-    def _numbers(self, way: Specialization) -> list[int]:
+    def _numbers(self, specialization: Specialization) -> list[int]:
         """Return the argument of each binding of a specialization, -1 for none."""
-        numbers = [*way.order, *[-1] * (len(way.program.bindings) - way.program.given)]
-        for k, source in enumerate(way.sources):
-            if self._is_whole(way, source, k) and numbers[source.binding] < 0:
+        numbers = [
+            *specialization.order,
+            *[-1] * (len(specialization.program.bindings) - specialization.program.given),
+        ]
+        for k, source in enumerate(specialization.sources):
+            if self._is_whole(specialization, source, k) and numbers[source.binding] < 0:
                 numbers[source.binding] = len(self.inputs) + k
         return numbers
 
-    def _is_whole(self, way: Specialization, source: Source, k: int) -> bool:
+    def _is_whole(self, specialization: Specialization, source: Source, k: int) -> bool:
         """Return whether a result is the array of a binding, from its beginning to its end."""
-        return source.binding >= 0 and way.program.bindings[source.binding].nbytes == self.results[k].nbytes
+        return (
+            source.binding >= 0
+            and specialization.program.bindings[source.binding].nbytes == self.results[k].nbytes
+        )
 
     def _copies(
-        self, way: Specialization, numbers: list[int], image: WorkspaceImage
+        self, specialization: Specialization, numbers: list[int], image: WorkspaceImage
     ) -> list[tuple[int, int, int, int]]:
         """Return the results that are copied: number of the argument, source, and how many bytes."""
         found = []
         for number, (source, view) in enumerate(
-            zip(way.sources, self.results, strict=True), len(self.inputs)
+            zip(specialization.sources, self.results, strict=True), len(self.inputs)
         ):
             if source.binding >= 0 and numbers[source.binding] == number:
                 continue
-            found.append((number, *self._place(way, source, image), view.nbytes))
+            found.append((number, *self._place(specialization, source, image), view.nbytes))
         return sorted(found, key=lambda copy: copy[1] == word.IN_WORKSPACE)
 
-    def _place(self, way: Specialization, source: Source, image: WorkspaceImage) -> tuple[int, int]:
+    def _place(
+        self, specialization: Specialization, source: Source, image: WorkspaceImage
+    ) -> tuple[int, int]:
         """Return the address that a result is copied from."""
         if source.array is not None:
             return word.AT_ADDRESS, self._keep(source.array)
@@ -208,14 +223,17 @@ class Handle(Uncopied):
             return word.OF_ARGUMENT, source.passed
         if source.binding >= 0:
             return word.IN_WORKSPACE, image.rooms[source.binding] + source.offset
-        (offset, _), *_ = way.program.workspace_outputs()
+        (offset, _), *_ = specialization.program.workspace_outputs()
         return word.IN_WORKSPACE, image.memory + offset
 
 
-def _constants(way: Specialization) -> list[tuple[int, int]]:
-    """Return the first byte and the end of each array outside that a way reads."""
-    returned = [source.array for source in way.sources if source.array is not None]
-    return [*way.program.constants(), *(np.lib.array_utils.byte_bounds(array) for array in returned)]
+def _constants(specialization: Specialization) -> list[tuple[int, int]]:
+    """Return the first byte and the end of each array outside that a specialization reads."""
+    returned = [source.array for source in specialization.sources if source.array is not None]
+    return [
+        *specialization.program.constants(),
+        *(np.lib.array_utils.byte_bounds(array) for array in returned),
+    ]
 
 
 def _united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -150,10 +150,10 @@ class TraceCache:
         if len(signature.traces) >= MAX_TRACES:
             self.tell_once(
                 "traces",
-                f"{name} took {MAX_TRACES} different ways for one signature, and those used longest ago are recorded"
-                " anew: int() or a mask of a value that changes with every call does that, or an array of the closure"
-                " that plain NumPy computes from. Select with where() instead of branching, and pass what changes as"
-                " an argument",
+                f"{name} took {MAX_TRACES} different branches for one signature, and those used longest ago are"
+                " recorded anew: int() or a mask of a value that changes with every call does that, or an array of the"
+                " closure that plain NumPy computes from. Select with where() instead of branching, and pass what"
+                " changes as an argument",
             )
         pattern = arguments.pattern
         if pattern is None:

@@ -49,8 +49,8 @@ def without_value(path: Path) -> Path:
     found = _without_value.get(path)
     if found is None:
         call = fixed_of(path)
-        ways = [way._replace(valued=False) for way in call.ways]
-        found = _without_value[path] = call._replace(ways=ways).function()
+        specializations = [specialization._replace(valued=False) for specialization in call.specializations]
+        found = _without_value[path] = call._replace(specializations=specializations).function()
     return found
 
 
@@ -66,15 +66,19 @@ def _path(
     if seen is not holds:
         program = trace.program(spec)
         fits = program.given == len(kinds)
-        way = array_way(program, trace.workspaces(spec), valued=valued, together=together)
-        path = ArrayCall(kinds, [way], holds, failure).function() if fits else None
+        specialization = array_specialization(
+            program, trace.workspaces(spec), valued=valued, together=together
+        )
+        path = ArrayCall(kinds, [specialization], holds, failure).function() if fits else None
         trace.paths[key] = holds, path
         if path is not None:
             tell_of_dear_watching(function, trace, path, args)
     return path
 
 
-def array_way(program: Any, workspaces: list[Any], *, valued: bool, together: bool) -> ArraySpecialization:
+def array_specialization(
+    program: Any, workspaces: list[Any], *, valued: bool, together: bool
+) -> ArraySpecialization:
     """Return the specialization for a fast path of a program whose results are its bindings."""
     results = [(binding.shape, binding.dtype) for binding in program.bindings[program.given :]]
     make_ready(getattr(replay, program.entry))  # which puts another function in its place

@@ -59,12 +59,14 @@ class Compiled(UnlessNested):
         self.__name__ = self.__qualname__ = name_of(function)
         self._recordings = PinnedRecordings(f"the compiled {name_of(function)}", _fused(function, fuse))
         self._call = _rebuilt(function, self._recordings)
-        self._returned: list[Any] = []  # by each way, for files
-        ways = [way for example in examples if (way := self._record(example)) is not None]
+        self._returned: list[Any] = []  # by each specialization, for files
+        specializations = [
+            specialization for example in examples if (specialization := self._record(example)) is not None
+        ]
         self._recordings.open = False
         self._content = b""
-        workspaces = [recorded.trace.workspaces(recorded.spec) for recorded, _ in ways]
-        self._take(_handle(self._call, ways), workspaces, self._returned)
+        workspaces = [recorded.trace.workspaces(recorded.spec) for recorded, _ in specializations]
+        self._take(_handle(self._call, specializations), workspaces, self._returned)
 
     def _take(self, handle: Handle, workspaces: list[list[Workspace]], returned: list[Any]) -> None:
         self.handle, self.address = handle, handle.address
@@ -85,15 +87,19 @@ class Compiled(UnlessNested):
 
     @restoring
     def _record(self, example: Any) -> tuple[PinnedRecording, list[Any]] | None:
-        """Record one example; its way and the leaves of what it returned, `None` if it goes a way that is known."""
+        """Record one example; return its specialization and the leaves of its result, `None` if it is known."""
         args = example if type(example) is tuple else (example,)
         _check_count(self.function, args)
         if has_tensor(args, {}):
             raise TypeError("compile: the examples are arrays and numbers, not Tensors")
         thread.mode = NO_MODE
-        known = list(self._recordings.ways)
+        known = list(self._recordings.specializations)
         result = self._call(*args)
-        fresh = [way for way in self._recordings.ways if way not in known]
+        fresh = [
+            specialization
+            for specialization in self._recordings.specializations
+            if specialization not in known
+        ]
         if not fresh:
             return None
         self._returned.append(result)
@@ -112,7 +118,7 @@ class Compiled(UnlessNested):
         OSError
             If the file cannot be written; what was there before is there still.
         TypeError
-            If it calls Python in a replay (an op of one's own, `vmap` of instances on several ways), or if arguments
+            If it calls Python in a replay (an op of one's own, `vmap` over diverging branches), or if arguments
             or results are in other structures than dicts with strings for keys, lists and tuples.
         ValueError
             If an array that plain NumPy has computed from has changed since.
@@ -144,8 +150,9 @@ class Compiled(UnlessNested):
         Returns
         -------
         str
-            File, line and source text of the branch, for each way that was tried, behind the number of failed calls if
-            there were several; that number alone for other failures, such as a singular matrix. Empty if none failed.
+            File, line and source text of the branch, for each specialization that was tried, behind the number of
+            failed calls if there were several; that number alone for other failures, such as a singular matrix. Empty
+            if none failed.
 
         Notes
         -----
@@ -169,15 +176,15 @@ class Compiled(UnlessNested):
         """Return the bytes of its file, which can be loaded."""
         if self._content:
             return self._content
-        for way in self._recordings.ways:
-            if asked := way.trace.recording.asked_order:
+        for specialization in self._recordings.specializations:
+            if asked := specialization.trace.recording.asked_order:
                 raise TypeError(
                     f"save: {self.__name__} asks for the memory order of its arguments ({asked}), which a file does not"
                     " look at; write order='C' or order='F'"
                 )
         example = self._examples[0]
         args = example if type(example) is tuple else (example,)
-        content = packed_function(self.__name__, args, self._returned, self.handle.ways)
+        content = packed_function(self.__name__, args, self._returned, self.handle.specializations)
         try:
             StoredFunction(content)
         except DamagedFileError as error:
@@ -199,8 +206,9 @@ class Compiled(UnlessNested):
 
     def __repr__(self) -> str:
         inputs, results = (", ".join(map(_described, views)) for views in (self.inputs, self.results))
-        ways = len(self.handle.ways)
-        return f"<compiled {self.__name__}: ({inputs}) -> ({results}){f', {ways} ways' if ways > 1 else ''}>"
+        count = len(self.handle.specializations)
+        end = f", {count} specializations" if count > 1 else ""
+        return f"<compiled {self.__name__}: ({inputs}) -> ({results}){end}>"
 
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call it with any arguments."""
@@ -344,24 +352,24 @@ def _check_count(function: Any, args: tuple[Any, ...]) -> None:
         raise TypeError(
             f"compile: an example for {name} does not have its arguments ({error}). Each argument of compile() after"
             f" the function is one example: the argument of {name}, or a tuple of all its arguments, as in"
-            f" compile({name}, (x, y)). Several examples record several ways"
+            f" compile({name}, (x, y)). Several examples record several specializations"
         ) from None
     except ValueError:
         return  # it has no signature
 
 
-def _handle(transform: Any, ways: Sequence[tuple[PinnedRecording, list[Any]]]) -> Handle:
+def _handle(transform: Any, specializations: Sequence[tuple[PinnedRecording, list[Any]]]) -> Handle:
     """Return the handle of specializations, whose arguments and results must have the same specs."""
-    first, leaves = ways[0]
+    first, leaves = specializations[0]
     arrays = [*first.arguments.arrays, *first.given]
-    looks = [[(leaf.shape, leaf.dtype) for leaf in each] for _, each in ways]
+    looks = [[(leaf.shape, leaf.dtype) for leaf in each] for _, each in specializations]
     for other in looks:
         if other != looks[0]:
             raise ValueError(
                 f"compile: the examples have results that look different, {_listed(looks[0])} and {_listed(other)}; a"
                 " compiled function returns arrays of one shape and dtype"
             )
-    made = [specialization_of(transform, recorded, each) for recorded, each in ways]
+    made = [specialization_of(transform, recorded, each) for recorded, each in specializations]
     inputs = [View.in_c_order(arrays[k].shape, arrays[k].dtype) for k in _places(made[0].order)]
     return Handle(made, inputs, [View.in_c_order(leaf.shape, leaf.dtype) for leaf in leaves])
 
@@ -380,9 +388,9 @@ def compile_columns(function: Callable[..., Any], *args: Any, argnums: Any = 0) 
     if trace.only_output < 0:
         raise TypeError(f"{name_of(function)} must return one array that depends on its arguments")
     given = trace.program(spec).given
-    way = Specialization(trace.program(spec), [Source(given)], list(range(given)))
+    specialization = Specialization(trace.program(spec), [Source(given)], list(range(given)))
     inputs = [View.in_c_order(array.shape, array.dtype) for array in arguments.arrays]
-    return Handle([way], inputs, [View.in_c_order(value.shape, value.dtype)])
+    return Handle([specialization], inputs, [View.in_c_order(value.shape, value.dtype)])
 
 
 def _places(order: list[int]) -> list[int]:
@@ -408,9 +416,9 @@ def compile(function: Callable[..., Any], *examples: Any, fuse: bool | None = No
         A function of arrays, numbers and structures of them, a ``jit(f)``, or what a transform has made of one:
         ``grad(f)``, ``value_and_grad(f)``, ``jacobian(f)``, ``hessian(f)``, ``hvp(f)``.
     *examples
-        Arguments to record it with: for each way that it may go one argument, or a tuple of all arguments where there
-        are several. An argument that is itself a tuple stands in one: ``((a, b),)``. All have the same shapes, dtypes
-        and structure. For ``hvp(f)`` an example is ``(x, v)``.
+        Arguments to record it with: for each outcome of its branches one argument, or a tuple of all arguments where
+        there are several. An argument that is itself a tuple stands in one: ``((a, b),)``. All have the same shapes,
+        dtypes and structure. For ``hvp(f)`` an example is ``(x, v)``.
     fuse : bool, optional
         Whether instructions over the same elements are compiled to one loop each. By default they are, unless
         ``jit(f, fuse=False)`` or the environment variable ``TAPEGRAD_FUSE`` says otherwise.
@@ -434,10 +442,10 @@ def compile(function: Callable[..., Any], *examples: Any, fuse: bool | None = No
 
     Notes
     -----
-    A compiled function is a value. It has the ways that its examples went, and is not recorded again: where a guard of
-    each way fails, it raises `UnrecordedWayError`, and `last_failure` says at which branch of the function. It does not
-    look at its closure again: a number that is bound anew, or a dict that changes, makes no difference. Arrays of the
-    closure are kept alive and read where they lie, so that a change of their contents is seen.
+    A compiled function is a value. It has the specializations of its examples, and is not recorded again: where a guard
+    of each one fails, it raises `UnrecordedWayError`, and `last_failure` says at which branch of the function. It does
+    not look at its closure again: a number that is bound anew, or a dict that changes, makes no difference. Arrays of
+    the closure are kept alive and read where they lie, so that a change of their contents is seen.
 
     It may be called by many threads at once. From Python large instructions run on several threads; from compiled code
     and C it stays on the thread of the caller.

@@ -12,7 +12,7 @@ from tapegrad.engine.tape.fields.view import View
 from tapegrad.program.captured.captured_state import CapturedState
 from tapegrad.program.programs.handle import Handle, Source, Specialization
 from tapegrad.program.programs.workspace import Workspace
-from tapegrad.transforms.calling.fast_path import TRACED, Path, array_way
+from tapegrad.transforms.calling.fast_path import TRACED, Path, array_specialization
 
 _NO_STATE = CapturedState(())
 
@@ -25,9 +25,9 @@ class EntryPoints:
     handle
         The handle of the function.
     workspaces
-        For each way, those that are not in use.
+        For each specialization, those that are not in use.
     results
-        For each way, what it has returned once.
+        For each specialization, what it has returned once.
     """
 
     def __init__(self, handle: Handle, workspaces: Sequence[list[Workspace]], results: Sequence[Any]) -> None:
@@ -35,12 +35,14 @@ class EntryPoints:
         self._paths: dict[tuple[type, ...], Path] = {}
 
     @functools.cached_property
-    def _ways(self) -> list[ArraySpecialization]:
+    def _specializations(self) -> list[ArraySpecialization]:
         found = (
-            _array_way(way, free, self._handle.results, result)
-            for way, free, result in zip(self._handle.ways, self._workspaces, self._results, strict=True)
+            _array_specialization(specialization, free, self._handle.results, result)
+            for specialization, free, result in zip(
+                self._handle.specializations, self._workspaces, self._results, strict=True
+            )
         )
-        return [way for way in found if way is not None]
+        return [specialization for specialization in found if specialization is not None]
 
     def path(self, args: tuple[Any, ...]) -> Path | None:
         """Return the entry point for arguments of these types, or `None`.
@@ -49,18 +51,18 @@ class EntryPoints:
         """
         kinds = tuple(map(type, args))
         plain = len(kinds) == len(self._handle.inputs) and TRACED.issuperset(kinds)
-        if not plain or not self._ways:
+        if not plain or not self._specializations:
             return None
         if kinds not in self._paths:
-            self._paths[kinds] = ArrayCall(kinds, self._ways, _NO_STATE.holds, failure).function()
+            self._paths[kinds] = ArrayCall(kinds, self._specializations, _NO_STATE.holds, failure).function()
         return self._paths[kinds]
 
 
-def _array_way(
-    way: Specialization, workspaces: list[Workspace], views: list[View], result: Any
+def _array_specialization(
+    specialization: Specialization, workspaces: list[Workspace], views: list[View], result: Any
 ) -> ArraySpecialization | None:
     """Return the entry of a specialization, or `None` if its results are not arrays in one of the three forms."""
-    valued = any(source.is_value for source in way.sources[:1])
+    valued = any(source.is_value for source in specialization.sources[:1])
     is_pair = type(result) is tuple and len(result) == 2
     if valued and (not is_pair or views[0].shape):  # a value that is an array is the workspace's own
         return None
@@ -68,9 +70,9 @@ def _array_way(
     together = type(rest) is tuple
     parts = [*([value] if valued else []), *(rest if together else [rest])]
     plain = len(parts) == len(views) and all(map(_is_plain, parts, views))
-    if not plain or not _is_in_order(way, views[valued:], way.sources[valued:]):
+    if not plain or not _is_in_order(specialization, views[valued:], specialization.sources[valued:]):
         return None
-    return array_way(way.program, workspaces, valued=valued, together=together)
+    return array_specialization(specialization.program, workspaces, valued=valued, together=together)
 
 
 def _is_plain(part: Any, view: View) -> bool:
@@ -79,13 +81,13 @@ def _is_plain(part: Any, view: View) -> bool:
     return isinstance(part, kind) and (part.shape, part.dtype) == (view.shape, view.dtype)
 
 
-def _is_in_order(way: Specialization, views: Sequence[View], sources: Sequence[Source]) -> bool:
+def _is_in_order(specialization: Specialization, views: Sequence[View], sources: Sequence[Source]) -> bool:
     """Return whether the bindings are exactly the arguments, then the results."""
-    given, bindings = way.program.given, way.program.bindings
+    given, bindings = specialization.program.given, specialization.program.bindings
     places = [(source.binding, source.offset) for source in sources]
     looks = [(view.shape, view.dtype) for view in views]
     return (
-        way.order == list(range(given))
+        specialization.order == list(range(given))
         and places == [(k, 0) for k in range(given, len(bindings))]
         and looks == [(binding.shape, binding.dtype) for binding in bindings[given:]]
     )

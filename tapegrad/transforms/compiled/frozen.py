@@ -39,7 +39,7 @@ class PinnedRecording(NamedTuple):
 
 
 class PinnedRecordings:
-    """The ways of a compiled function.
+    """The specializations of a compiled function.
 
     Parameters
     ----------
@@ -51,39 +51,46 @@ class PinnedRecordings:
     Attributes
     ----------
     open
-        Whether ways are recorded.
+        Whether specializations are recorded.
     """
 
     def __init__(self, name: str, fuse: bool) -> None:
         self.name, self.fuse = name, fuse
-        self.ways: list[PinnedRecording] = []
+        self.specializations: list[PinnedRecording] = []
         self.open = True
 
     def check(self, arguments: Arguments, given: Sequence[np.ndarray]) -> None:
         """Refuse arguments that look different from those of the first example."""
-        if not self.ways:
+        if not self.specializations:
             return
-        first = self.ways[0]
+        first = self.specializations[0]
         check_look(self.name, (first.arguments, first.given), (arguments, given))
 
     def replay(
         self, arguments: Arguments, check: Any, given: Sequence[np.ndarray], by: Any
     ) -> tuple[Trace, list[Any]] | list[str]:
-        """Run the way whose guards hold; if there is none, return for each way where its guard is that has failed."""
+        """Run the specialization whose guards hold, or return where the guard of each has failed."""
         failed = []
-        for way in self.ways:
-            way.trace.recording.check_memory_order(arguments.reordered)
-            outputs, stopped = by(way.trace, arguments, way.spec, check, given)
+        for specialization in self.specializations:
+            specialization.trace.recording.check_memory_order(arguments.reordered)
+            outputs, stopped = by(specialization.trace, arguments, specialization.spec, check, given)
             if outputs is not None:
-                if way is not self.ways[0]:  # a new list: other threads may go through the old one
-                    self.ways = [way, *(other for other in self.ways if other is not way)]
-                return way.trace, outputs
-            failed += [str(place) for place in way.trace.recording.guard_lines[stopped : stopped + 1]]
+                if (
+                    specialization is not self.specializations[0]
+                ):  # a new list: other threads may go through the old one
+                    self.specializations = [
+                        specialization,
+                        *(other for other in self.specializations if other is not specialization),
+                    ]
+                return specialization.trace, outputs
+            failed += [
+                str(place) for place in specialization.trace.recording.guard_lines[stopped : stopped + 1]
+            ]
         return failed
 
 
 class Frozen(Jit[..., Any]):
-    """A function whose calls go the ways that a book has."""
+    """Function with its calls restricted to pinned recordings."""
 
     def __init__(self, function: Callable[..., Any], static: Static, recordings: PinnedRecordings) -> None:
         super().__init__(function, static, TraceCache(0), derived=True)
@@ -107,13 +114,13 @@ class Frozen(Jit[..., Any]):
         given: Sequence[np.ndarray] = (),
         by: Callable[..., tuple[list[Any] | None, int]] | None = None,
     ) -> tuple[Trace, list[Any]]:
-        """Run the way whose guards hold, or record one while the book is open."""
+        """Run the specialization whose guards hold, or record one while the book is open."""
         recordings, by = self._recordings, by or execute
         recordings.check(arguments, given)
         found = recordings.replay(arguments, check, given, by)
         if isinstance(found, list):
             if not recordings.open:
-                raise UnrecordedWayError(no_way(recordings.name, found))
+                raise UnrecordedWayError(no_specialization(recordings.name, found))
             found = self._record(arguments, spec, check, given, by)
         return found
 
@@ -125,7 +132,9 @@ class Frozen(Jit[..., Any]):
         trace.watch_arrays(self._recorded, seen.reach, arguments.objects)
         outputs = run_once(trace, arguments, goal, check, given, by)
         spec = goal if isinstance(goal, ProgramSpec) else goal(trace)
-        self._recordings.ways.append(PinnedRecording(self._recorded, trace, spec, arguments, list(given)))
+        self._recordings.specializations.append(
+            PinnedRecording(self._recorded, trace, spec, arguments, list(given))
+        )
         return trace, outputs
 
 
@@ -157,11 +166,11 @@ def check_look(
         )
 
 
-def no_way(name: str, failed: Sequence[str] = ()) -> str:
-    """Say that a call goes no way that is known, and where the guards are that have failed, if that is known."""
+def no_specialization(name: str, failed: Sequence[str] = ()) -> str:
+    """Return the error of a call without a specialization; it names the guards that have failed, if known."""
     where = f" ({'; '.join(dict.fromkeys(failed))})" if failed else ""
     return (
-        f"{name} was compiled from examples none of which went the way that these arguments go: a branch, a mask or an"
+        f"{name} has no specialization for these arguments: a branch, a mask or an"
         " integer of the function comes out differently, or plain NumPy has computed from an array that has changed"
         f" since{where}. Give compile() an example of it as well"
     )

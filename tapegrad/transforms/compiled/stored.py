@@ -11,7 +11,7 @@ from tapegrad.program.archive.functions import StoredFunction
 from tapegrad.program.programs.handle import Source, Specialization
 from tapegrad.program.programs.workspace import Workspace
 from tapegrad.program.recording.signature import Arguments, flatten_args, has_tensor
-from tapegrad.transforms.compiled.frozen import check_look, no_way
+from tapegrad.transforms.compiled.frozen import check_look, no_specialization
 from tapegrad.transforms.jit import error_of
 
 
@@ -28,9 +28,9 @@ class Stored:
     handle
         The handle of its programs.
     workspaces
-        For each way, those that are not in use.
+        For each specialization, those that are not in use.
     returned
-        For each way, what a call of it returns, with zeros for all numbers.
+        For each specialization, what a call of it returns, with zeros for all numbers.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -39,7 +39,7 @@ class Stored:
         self.__name__ = self.__qualname__ = self._stored.name
         self._title = f"the compiled {self.__name__}"
         self._expected: Arguments = flatten_args(self._stored.arguments.example(), {})
-        self.workspaces: list[list[Workspace]] = [[] for _ in self.handle.ways]
+        self.workspaces: list[list[Workspace]] = [[] for _ in self.handle.specializations]
         self.returned = [self._stored.results.example()] * len(self.workspaces)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -50,12 +50,12 @@ class Stored:
         arguments = flatten_args(args, kwargs)
         if arguments.key != self._expected.key:
             check_look(self._title, (self._expected, ()), (arguments, ()))
-        for way, free in zip(self.handle.ways, self.workspaces, strict=True):
-            run = _run(way, free, arguments.arrays)
+        for specialization, free in zip(self.handle.specializations, self.workspaces, strict=True):
+            run = _run(specialization, free, arguments.arrays)
             if run is not None:
-                results = map(run.result, way.sources, self.handle.results)
+                results = map(run.result, specialization.sources, self.handle.results)
                 return self._stored.results.with_arrays(list(results))
-        raise UnrecordedWayError(no_way(self._title))
+        raise UnrecordedWayError(no_specialization(self._title))
 
 
 class _Run(NamedTuple):
@@ -77,13 +77,13 @@ class _Run(NamedTuple):
         return content.copy().view(view.dtype).reshape(view.shape)
 
 
-def _run(way: Specialization, free: list[Workspace], inputs: list[np.ndarray]) -> _Run | None:
-    """Run a way; `None` if one of its guards does not hold."""
+def _run(specialization: Specialization, free: list[Workspace], inputs: list[np.ndarray]) -> _Run | None:
+    """Run a specialization; `None` if one of its guards does not hold."""
     try:
         workspace = free.pop()
     except IndexError:
-        workspace = Workspace(way.program)
-    given = [inputs[number] for number in way.order]
+        workspace = Workspace(specialization.program)
+    given = [inputs[number] for number in specialization.order]
     status, arrays = workspace.run(given)
     value = None if workspace.value is None else workspace.value.copy()
     free.append(workspace)

@@ -1,7 +1,7 @@
 """`vmap` within a recording: all instances as instructions of it, so that a replay runs no Python.
 
 The function is called once, with Tensors that stand for one instance; what that has recorded is appended for all of
-them. What it has seen to choose its way is guarded for all: they go the same one.
+them. What it has seen to choose its branches is guarded for all: they take the same ones.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _TRUTH = CODES["truth_guard"]
 def as_instructions(function: Callable[..., Any], mapped: Mapped) -> tuple[list[Any], Any] | None:
     """Record all instances: the leaves of the results, instances first, and their structure.
 
-    `None` where instances go different ways, or an op has no instruction for all of them.
+    `None` where instances take different branches, or an op has no instruction for all of them.
     """
     recorder = thread.mode.recorder
     assert isinstance(recorder, RecordedTape)

@@ -57,16 +57,17 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
     -----
     The recording of one instance is executed over *lanes*: each of its instructions is executed for up to 128 instances
     at once, and blocks of these are dealt out to threads. An instance that takes another branch than the first one is
-    computed by a recording of its own way, and never by both; one with an error, such as a singular matrix, raises it.
-    Singular vectors have the signs that they have in a stack. Sums over lanes add in another order than those of a
+    computed by a recording of its own branch, and never by both; one with an error, such as a singular matrix, raises
+    it. Singular vectors have the signs that they have in a stack. Sums over lanes add in another order than those of a
     single instance, so last digits may differ from a loop.
 
     Within a function that is recorded (by `jit`, `compile`, or another `vmap`), all instances are instructions of the
     recording: a replay runs no Python, and is differentiated, compiled and saved like any other. There the instances go
-    one way, which is guarded. Where they do not, for ops of one's own, and with more than 64 instances for the few ops
-    that run lane by lane (`convolve` and `correlate`, `searchsorted` among numbers that differ, products with sparse
-    matrices that differ, `slogdet` of a stack), all instances are one op of Python's, whose derivatives are computed
-    over lanes to any order; fewer than eight are computed one by one. So it is with Tensors outside of a recording.
+    one branch, which is guarded. Where they do not, for ops of one's own, and with more than 64 instances for the few
+    ops that run lane by lane (`convolve` and `correlate`, `searchsorted` among numbers that differ, products with
+    sparse matrices that differ, `slogdet` of a stack), all instances are one op of Python's, whose derivatives are
+    computed over lanes to any order; fewer than eight are computed one by one. So it is with Tensors outside of a
+    recording.
 
     Without instances results are empty; shapes and dtypes are those for an instance that is made up.
 

@@ -154,12 +154,12 @@ class BlockLoop:
             each.end()
         with self.body.when(~self._fits):
             for name, line in self._writes.items():
-                self.body.do(call_for("void", "flush", line.element, *self._way_back(name, line)))
+                self.body.do(call_for("void", "flush", line.element, *self._write_back(name, line)))
             for name, line in self._targets.items():
                 stored = self._cotangents[name].stored
-                self.body.do(call_for("void", "add", line.element, *self._way_back(name, line), stored))
+                self.body.do(call_for("void", "add", line.element, *self._write_back(name, line), stored))
 
-    def _way_back(self, name: str, line: Line) -> tuple[Value, Value, Value, Value]:
+    def _write_back(self, name: str, line: Line) -> tuple[Value, Value, Value, Value]:
         return self._room[name], moved(line.base, self.start * line.stride), line.stride, self.n
 
     # --- the loop over vectors --------------------------------------------------------------------------------------

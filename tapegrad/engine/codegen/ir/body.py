@@ -325,11 +325,13 @@ class Body:
     @contextlib.contextmanager
     def loop(self, start: Value, end: Value, step: Operand) -> Iterator[Value]:
         """Emit a loop over integers from `start` by `step` while they are below `end`; yield the integer."""
-        with self.carrying(start, end, step, ()) as turn:
-            yield turn.index
+        with self.carrying(start, end, step, ()) as iteration:
+            yield iteration.index
 
     @contextlib.contextmanager
-    def carrying(self, start: Value, end: Value, step: Operand, first: Sequence[Value]) -> Iterator["Turn"]:
+    def carrying(
+        self, start: Value, end: Value, step: Operand, first: Sequence[Value]
+    ) -> Iterator["Iteration"]:
         """Emit a loop with loop-carried values; afterwards they are those of the last iteration."""
         before, test, inside, after = self.block, self.fresh("test"), self.fresh("loop"), self.fresh("after")
         with self._code.loop():
@@ -337,16 +339,16 @@ class Body:
             self.begin(test)
             index, *values = (self._handed_on(each.type) for each in (start, *first))
             phis = self._code.add_later()
-            turn = Turn((test, after), step, index, values)
-            go_on = self.emit(Type("i1"), f"icmp slt {index}, {end.text}")
-            self.do(f"br {go_on}, label %{inside}, label %{after}")
+            iteration = Iteration((test, after), step, index, values)
+            goes_on = self.emit(Type("i1"), f"icmp slt {index}, {end.text}")
+            self.do(f"br {goes_on}, label %{inside}, label %{after}")
             self.begin(inside)
-            yield turn
-            turn.again(turn.following)
+            yield iteration
+            iteration.again(iteration.following)
         for number, phi in enumerate((index, *values)):
-            ways = [(before, (start, *first)), *turn.ways]
-            incoming = ", ".join(f"[ {given[number].text}, %{block} ]" for block, given in ways)
-            phis.append(f"  {phi.text} = phi {phi.type} {incoming}")
+            incoming = [(before, (start, *first)), *iteration.incoming]
+            edges = ", ".join(f"[ {given[number].text}, %{block} ]" for block, given in incoming)
+            phis.append(f"  {phi.text} = phi {phi.type} {edges}")
         self.begin(after)
 
     def _handed_on(self, type_: Type) -> Value:
@@ -356,17 +358,17 @@ class Body:
         return self.named(type_, name)
 
 
-class Turn:
-    """A turn of a loop.
+class Iteration:
+    """Iteration of a loop.
 
     Attributes
     ----------
     index, values
-        Its index, and the values that the turn before has handed on.
+        Its index, and the loop-carried values of the previous iteration.
     following
         The values for the next one.
-    ways
-        The blocks from which a turn begins again, with the index and the values that it then has.
+    incoming
+        Predecessor blocks of an iteration, each with its index and its loop-carried values.
     """
 
     def __init__(self, blocks: tuple[str, str], step: Operand, index: Value, values: list[Value]) -> None:
@@ -374,22 +376,22 @@ class Turn:
         self._step = step
         self.index, self.values = index, values
         self.following = list(values)
-        self.ways: list[tuple[str, tuple[Value, ...]]] = []
+        self.incoming: list[tuple[str, tuple[Value, ...]]] = []
 
     def again(self, following: Sequence[Value]) -> None:
-        """End the turn here."""
+        """End the iteration here."""
         body, step = self.index.body, self._step
         next_index = body.load(I64, f"add {self.index}, {step.text if isinstance(step, Value) else step}")
-        self.go_on(next_index, following)
+        self.continue_at(next_index, following)
 
-    def go_on(self, index: Value, following: Sequence[Value]) -> None:
-        """End the turn here, and begin the one of another index."""
+    def continue_at(self, index: Value, following: Sequence[Value]) -> None:
+        """End the iteration here, and begin the one of another index."""
         body = index.body
-        self.ways.append((body.block, (index, *following)))
+        self.incoming.append((body.block, (index, *following)))
         body.do(f"br label %{self._test}")
 
     def leave(self, condition: Value) -> None:
-        """Leave the loop where a condition holds, which is rare: with the index and the values of this turn."""
+        """Leave the loop where a condition holds, which is rare: with the index and the values of this iteration."""
         body = self.index.body
         right = body.fresh("right")
         body.rarely(condition, self._after, right)

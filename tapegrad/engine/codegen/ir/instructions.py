@@ -1,7 +1,7 @@
 """The instructions of a function, line by line, and the values that are known.
 
 An instruction without an effect that takes nothing of a loop is written before the loop. So what stays the same from
-turn to turn is computed once, and no pass over the code has to look for it.
+iteration to iteration is computed once, and no pass over the code has to look for it.
 """
 
 import contextlib

@@ -12,7 +12,7 @@ from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.codegen.ir.types import I64, Type
 
 _CONVENTION = "fastcc"
-_TURN = 4  # elements in a turn of a loop over single ones
+_UNROLLED = 4  # elements in an iteration of a loop over single ones
 _BOOLEAN = Type("i1")
 
 
@@ -33,11 +33,11 @@ def _integer(body: Body, number: int) -> Value:
 
 
 def _each(n: Value, emit: Callable[[Value], None]) -> None:
-    """Emit a loop over `n` elements, four in a turn."""
+    """Emit a loop over `n` elements, four in an iteration."""
     body = n.body
-    whole = n & -_TURN
-    with body.loop(_integer(body, 0), whole, _TURN) as i:
-        for k in range(_TURN):
+    whole = n & -_UNROLLED
+    with body.loop(_integer(body, 0), whole, _UNROLLED) as i:
+        for k in range(_UNROLLED):
             emit(i + k)
     with body.loop(whole, n, 1) as i:
         emit(i)

@@ -2,8 +2,8 @@
 
 Such a function takes arrays and floats, and returns new arrays. It asks whether the arguments are of the expected types
 and whether all else is as before, takes a workspace, makes arrays for the results, has them computed without the global
-lock, and puts the workspace back. Where there are several ways to compute them, it begins with the one that served
-last. For a call that none of them serves it returns `None`, having done nothing.
+lock, and puts the workspace back. Where there are several specializations to compute them, it begins with the one that
+served last. For a call that none of them serves it returns `None`, having done nothing.
 """
 
 import functools
@@ -30,12 +30,12 @@ from tapegrad.engine.runtime.object_layouts import ARRAY_DATA, FLOAT_VALUE
     HOLDS,  # a Python function that says whether all else is as before
     FAILURE,  # a Python function that raises what was raised in a callback
     KINDS,  # address of the types of the arguments
-    WAYS,  # address of the words of its ways
-    WAY_COUNT,
-    LAST,  # number of the way that served last
+    SPECIALIZATIONS,  # address of the words of its specializations
+    SPECIALIZATION_COUNT,
+    LAST,  # number of the specialization that served last
 ) = range(7)
 _WORDS = 7
-# Words of a way.
+# Words of a specialization.
 (
     ENTRY,  # address of the compiled function
     RESULTS,  # number of results
@@ -43,7 +43,7 @@ _WORDS = 7
     WORKSPACES,  # a list of those that are not in use
     SHAPES,  # address of the descriptions of the results
 ) = range(5)
-_WAY_WORDS = 5
+_SPECIALIZATION_WORDS = 5
 _DTYPE, _NDIM, _EXTENTS = range(3)  # words of a description
 _SHAPE_WORDS = 3
 # Forms, which are added up.
@@ -97,7 +97,7 @@ class ArrayCall(NamedTuple):
     ----------
     kinds
         The types of the arguments: arrays, and what is a Python float inside.
-    ways
+    specializations
         What it tries; none, or one, serves the arguments of a call.
     holds
         Says whether all else is as before.
@@ -106,19 +106,34 @@ class ArrayCall(NamedTuple):
     """
 
     kinds: tuple[type, ...]
-    ways: Sequence[ArraySpecialization]
+    specializations: Sequence[ArraySpecialization]
     holds: Callable[[], bool]
     failure: Callable[[], BaseException]
 
     def function(self) -> Callable[..., Any]:
         """Return the Python function."""
-        rows, kept = zip(*(way.words() for way in self.ways), strict=True)
-        ways, kinds = np.array(rows, np.int64), np.array([id(kind) for kind in self.kinds], np.int64)
+        rows, kept = zip(*(specialization.words() for specialization in self.specializations), strict=True)
+        specializations, kinds = (
+            np.array(rows, np.int64),
+            np.array([id(kind) for kind in self.kinds], np.int64),
+        )
         raised = functools.partial(_raise, self.failure)
         words = np.zeros(_WORDS, np.int64)
         words[[ARITY, HOLDS, FAILURE]] = len(self.kinds), id(self.holds), id(raised)
-        words[[KINDS, WAYS, WAY_COUNT]] = kinds.ctypes.data, ways.ctypes.data, len(ways)
-        fixed = (int(words.ctypes.data), self, raised, words, ways, kinds, kept)  # all that has to live on
+        words[[KINDS, SPECIALIZATIONS, SPECIALIZATION_COUNT]] = (
+            kinds.ctypes.data,
+            specializations.ctypes.data,
+            len(specializations),
+        )
+        fixed = (
+            int(words.ctypes.data),
+            self,
+            raised,
+            words,
+            specializations,
+            kinds,
+            kept,
+        )  # all that has to live on
         return python_function("replay", _address(), fixed)
 
 
@@ -225,9 +240,9 @@ def _released(module: Module) -> None:
 
 
 def _plugged(module: Module) -> None:
-    """``plugged(words, way, arguments, arrays)``: write the arrays to work on; null with an exception without any."""
+    """``plugged(words, specialization, arguments, arrays)``: write the bound arrays; null with an exception."""
     code = Code(module, "plugged", 4)
-    words, way, arguments, arrays = code.arguments
+    words, specialization, arguments, arrays = code.arguments
     given = code.load(words, ARITY)
 
     def put(array: Any, k: Any) -> None:
@@ -238,8 +253,8 @@ def _plugged(module: Module) -> None:
 
     with code.for_each(given) as k:
         put(code.call("as_array", code.load(arguments, k)), k)
-    shapes = code.load(way, SHAPES)
-    with code.for_each(code.load(way, RESULTS)) as k:
+    shapes = code.load(specialization, SHAPES)
+    with code.for_each(code.load(specialization, RESULTS)) as k:
         shape = code.builder.add(shapes, code.builder.mul(k, word(8 * _SHAPE_WORDS)))
         dtype = code.new_reference(code.load(shape, _DTYPE))
         ndim, extents = code.load(shape, _NDIM), code.load(shape, _EXTENTS)
@@ -248,13 +263,13 @@ def _plugged(module: Module) -> None:
 
 
 def _returned(module: Module) -> None:
-    """``returned(way, results)``: the results as Python gets them; one of no dimensions as a NumPy scalar."""
+    """``returned(specialization, results)``: the results for Python; a 0-d one as a NumPy scalar."""
     code = Code(module, "returned", 2)
-    way, results = code.arguments
-    together = code.builder.and_(code.load(way, FORM), word(_TOGETHER))
+    specialization, results = code.arguments
+    together = code.builder.and_(code.load(specialization, FORM), word(_TOGETHER))
     with code.where_null(together):
         code.ret(code.call("PyArray_Return", code.new_reference(code.load(results))))
-    count = code.load(way, RESULTS)
+    count = code.load(specialization, RESULTS)
     made = code.call("PyTuple_New", count)
     with code.where_null(made):
         code.ret(NULL)
@@ -268,11 +283,11 @@ def _returned(module: Module) -> None:
 
 
 def _packed(module: Module) -> None:
-    """``packed(way, results, workspace)``: the same with the value of the workspace, if that is wanted."""
+    """``packed(specialization, results, workspace)``: the same with the value of the workspace, if that is wanted."""
     code = Code(module, "packed", 3)
-    way, results, workspace = code.arguments
-    found = code.call("returned", way, results)
-    valued = code.builder.and_(code.load(way, FORM), word(_VALUED))
+    specialization, results, workspace = code.arguments
+    found = code.call("returned", specialization, results)
+    valued = code.builder.and_(code.load(specialization, FORM), word(_VALUED))
     with code.where(code.builder.or_(code.equal(valued, NULL), code.equal(found, NULL))):
         code.ret(found)
     value = code.call("PyObject_GetAttr", workspace, code.outside("value"))
@@ -294,50 +309,52 @@ def _packed(module: Module) -> None:
 
 
 def _run(module: Module) -> None:
-    """``run(words, way, arguments, workspace)``: the results; None if the call does not fit; null with an exception."""
+    """``run(words, specialization, arguments, workspace)``: the results; None if unfit; null with an exception."""
     code = Code(module, "run", 4)
-    words, way, arguments, workspace = code.arguments
+    words, specialization, arguments, workspace = code.arguments
     attribute = code.call("PyObject_GetAttr", workspace, code.outside("address"))
     with code.where_null(attribute):
         code.ret(NULL)
     address = code.call("PyLong_AsLongLong", attribute)
     code.drop(attribute)
     given = code.load(words, ARITY)
-    count = code.builder.add(given, code.load(way, RESULTS))
+    count = code.builder.add(given, code.load(specialization, RESULTS))
     arrays = code.room(count)
-    with code.where_null(code.call("plugged", words, way, arguments, arrays)):
+    with code.where_null(code.call("plugged", words, specialization, arguments, arrays)):
         code.ret(NULL)
-    status = code.call_compiled(code.load(way, ENTRY), address, code.tuple_around(arrays))
+    status = code.call_compiled(code.load(specialization, ENTRY), address, code.tuple_around(arrays))
     with code.where(code.differ(status, NULL)):
         code.call("released", arrays, count)
         with code.where(code.equal(status, word(CALL_FAILED))):
             code.ret(code.call("PyObject_CallNoArgs", code.load(words, FAILURE)))
         code.ret(code.new_reference(code.outside("none")))
     results = code.builder.add(arrays, code.builder.mul(given, word(8)))
-    found = code.call("packed", way, results, workspace)
+    found = code.call("packed", specialization, results, workspace)
     code.call("released", arrays, count)
     code.ret(found)
 
 
 def _tried(module: Module) -> None:
-    """``tried(words, number, arguments)``: what a way gives; None if it does not serve; null with an exception."""
+    """``tried(words, number, arguments)``: its results; None if unfit; null with an exception."""
     code = Code(module, "tried", 3)
     words, number, arguments = code.arguments
-    way = code.builder.add(code.load(words, WAYS), code.builder.mul(number, word(8 * _WAY_WORDS)))
-    workspaces = code.load(way, WORKSPACES)
+    specialization = code.builder.add(
+        code.load(words, SPECIALIZATIONS), code.builder.mul(number, word(8 * _SPECIALIZATION_WORDS))
+    )
+    workspaces = code.load(specialization, WORKSPACES)
     workspace = code.call("taken", workspaces)
     with code.where_null(workspace):
         code.ret(code.new_reference(code.outside("none")))
-    found = code.call("run", words, way, arguments, workspace)
+    found = code.call("run", words, specialization, arguments, workspace)
     code.call("put_back", workspaces, workspace)
     code.ret(found)
 
 
 def _others(module: Module) -> None:
-    """``others(words, last, arguments)``: the same of the ways but for the last one, until one serves."""
+    """``others(words, last, arguments)``: the same of the specializations but for the last one, until one serves."""
     code = Code(module, "others", 3)
     words, last, arguments = code.arguments
-    with code.for_each(code.load(words, WAY_COUNT)) as k, code.where(code.differ(k, last)):
+    with code.for_each(code.load(words, SPECIALIZATION_COUNT)) as k, code.where(code.differ(k, last)):
         found = code.call("tried", words, k, arguments)
         with code.where(code.differ(found, code.outside("none"))):
             code.store(k, words, LAST)

@@ -66,14 +66,14 @@ def define_sum(target: Target, element: Type) -> Body:
     with body.when(stride.equal(0) & (zero < n)):
         for first in range(0, BLOCK, vector.lanes):
             store(body.splat(load(at, element), vector.lanes), element_at(room, element, zero + first))
-    with body.carrying(zero, n, BLOCK, nothing(body)) as turn:
-        left = n - turn.index
+    with body.carrying(zero, n, BLOCK, nothing(body)) as iteration:
+        left = n - iteration.index
         length = body.either(left < BLOCK, left, left.like(BLOCK))
-        place = moved(at, turn.index * stride)
+        place = moved(at, iteration.index * stride)
         packed = body.load(POINTER, call_for("ptr", "pack", element, place, stride, length, room))
         block = body.either(stride.equal(0), room, packed)
-        turn.following = list(Total(*turn.values).raised(_block_sum(block, length, vector)))
-    body.do(f"ret {Total(*turn.values).value}")
+        iteration.following = list(Total(*iteration.values).raised(_block_sum(block, length, vector)))
+    body.do(f"ret {Total(*iteration.values).value}")
     return body
 
 
@@ -82,10 +82,10 @@ def _block_sum(block: Value, length: Value, vector: Type) -> Value:
     body, whole = block.body, length & -vector.lanes
     element = Type(vector.element)
     start = body.constant(PARTS, 0.0)
-    with body.carrying(body.constant(I64, 0), whole, vector.lanes, [start]) as turn:
-        elements = load(element_at(block, element, turn.index), vector)
-        turn.following = [in_lanes(turn.values[0], widened(elements, None))]
-    with body.carrying(whole, length, vector.lanes, turn.values) as rest:
+    with body.carrying(body.constant(I64, 0), whole, vector.lanes, [start]) as iteration:
+        elements = load(element_at(block, element, iteration.index), vector)
+        iteration.following = [in_lanes(iteration.values[0], widened(elements, None))]
+    with body.carrying(whole, length, vector.lanes, iteration.values) as rest:
         mask = body.lane_numbers(vector.lanes) < body.splat(length - whole, vector.lanes)
         elements = load(element_at(block, element, whole), vector, mask)
         rest.following = [in_lanes(rest.values[0], widened(elements, None))]

@@ -50,7 +50,7 @@ _SUM_OF_TIES = Joining(0.0, lambda x, y: x + y)
 
 def joining_of(row: SegmentRow) -> Joining:
     """Return the reduction of a row of extremes, or of one of TIES."""
-    return _SUM_OF_TIES if row.way == TIES else JOININGS[ROWS[CODES[row.op]].fused_as or ""]
+    return _SUM_OF_TIES if row.kind == TIES else JOININGS[ROWS[CODES[row.op]].fused_as or ""]
 
 
 def ties_of(x: Value, extreme: Value) -> Value:

@@ -2,13 +2,13 @@
 
 Each count has masks of its own. With sums the loop goes in blocks, as the kernels of rows do, for the order of
 additions is part of the result. Contributions to overlapping lines stay in registers: what belongs to later elements
-is handed on to the next turn, so that each element is written once.
+is handed on to the next iteration, so that each element is written once.
 """
 
 from collections.abc import Sequence
 from functools import partial
 
-from tapegrad.engine.codegen.ir.body import Body, Turn, Value
+from tapegrad.engine.codegen.ir.body import Body, Iteration, Value
 from tapegrad.engine.codegen.ir.memory import Cotangent, Line, load, store, word
 from tapegrad.engine.codegen.ir.sums import PARTS, Total, bring_to, in_lanes, nothing
 from tapegrad.engine.codegen.ir.types import Type
@@ -31,17 +31,17 @@ class _LongVectorIndex(VectorIndex):
     def __init__(
         self,
         shape: "Long",
-        turn: Turn,
+        iteration: Iteration,
         masks: list[Value | None],
         written: Value | None = None,
         unmasked: bool = False,
     ) -> None:
-        super().__init__(shape, turn.index, masks, written)
-        self._before = list(turn.values)
+        super().__init__(shape, iteration.index, masks, written)
+        self._before = list(iteration.values)
         self._sums, self._joined = 0, len(shape.sums)
         self._shifts = self._joined + len(shape.joining)
         self._tainted = shape.tainted
-        self.following = list(turn.values)
+        self.following = list(iteration.values)
         self.values.update(shape.singles)
         shape.rows.emit(self, unmasked)
 
@@ -107,20 +107,20 @@ class Long(SegmentForm):
             self._bring(joined, self._over(first, self._stop, carried))
             return
         totals = [value for _ in self.sums for value in nothing(self.body)]
-        with self.body.carrying(self._start, self._stop, BLOCK, [*totals, *carried]) as turn:
-            begin = self.body.either(turn.index.equal(self._start), first, turn.index)
-            end = self._smaller(turn.index + BLOCK, self._stop)
+        with self.body.carrying(self._start, self._stop, BLOCK, [*totals, *carried]) as iteration:
+            begin = self.body.either(iteration.index.equal(self._start), first, iteration.index)
+            end = self._smaller(iteration.index + BLOCK, self._stop)
             parts = [self.body.constant(PARTS, 0.0)] * len(self.sums)
-            last = self._over(begin, end, [*parts, *turn.values[len(totals) :]])
-            before = _pairs(turn.values[: len(totals)])
+            last = self._over(begin, end, [*parts, *iteration.values[len(totals) :]])
+            before = _pairs(iteration.values[: len(totals)])
             raised = [total.raised(block) for total, block in zip(before, last, strict=False)]
-            turn.following = [*(value for total in raised for value in total), *last[len(parts) :]]
-        found = _pairs(turn.values[: len(totals)])
+            iteration.following = [*(value for total in raised for value in total), *last[len(parts) :]]
+        found = _pairs(iteration.values[: len(totals)])
         for each, address, total in zip(self.sums, addresses, found, strict=True):
             element = Type(self.type_of(each.line).element)
             to = Line(address, self._start, element)
             bring_to(Cotangent(to, self.body.constant(Type("i1"), each.stored)), total.value)
-        self._bring(joined, turn.values[len(totals) :])
+        self._bring(joined, iteration.values[len(totals) :])
 
     def _nothing_joined(self, row: SegmentRow) -> Value:
         return self.body.constant(self.type_of(row.reduced_to), joining_of(row).nothing)
@@ -146,28 +146,28 @@ class Long(SegmentForm):
     def _over(self, first: Value, end: Value, carried: list[Value]) -> list[Value]:
         """Emit the loop over vectors; return the loop-carried values after it.
 
-        Turns in which all lanes have elements are gone through hastily, in a loop of their own that a turn with a
+        Iterations in which all lanes have elements run unmasked, in a loop of their own that a turn with a
         result that is NaN leaves: it is gone through once more, with care.
         """
         body = self.body
-        with body.carrying(first, end, self.lanes, carried) as turn:
-            begun = (turn.index >= self._start) if self._shifted else None
-            unmasked = self._unmasked_loop(turn, self._smaller(end, self._whole), begun)
+        with body.carrying(first, end, self.lanes, carried) as iteration:
+            begun = (iteration.index >= self._start) if self._shifted else None
+            unmasked = self._unmasked_loop(iteration, self._smaller(end, self._whole), begun)
             masked, whole = body.fresh("masked"), body.fresh("whole")
             body.do(f"br {unmasked.index < end}, label %{masked}, label %{whole}")
             body.begin(whole)
-            turn.go_on(unmasked.index, unmasked.values)
+            iteration.continue_at(unmasked.index, unmasked.values)
             body.begin(masked)
             place = _LongVectorIndex(self, unmasked, self._masks(unmasked.index), begun)
             place.end()
-            turn.index, turn.following = unmasked.index, place.following  # on behind the masked one
-        return turn.values
+            iteration.index, iteration.following = unmasked.index, place.following  # on behind the masked one
+        return iteration.values
 
-    def _unmasked_loop(self, turn: Turn, end: Value, begun: Value | None) -> Turn:
+    def _unmasked_loop(self, iteration: Iteration, end: Value, begun: Value | None) -> Iteration:
         """Emit the unmasked loop; return the iteration at which it stops: the tail, or a NaN."""
         body = self.body
-        end = end if begun is None else body.either(begun, end, turn.index)
-        with body.carrying(turn.index, end, self.lanes, turn.values) as unmasked:
+        end = end if begun is None else body.either(begun, end, iteration.index)
+        with body.carrying(iteration.index, end, self.lanes, iteration.values) as unmasked:
             place = _LongVectorIndex(self, unmasked, [None] * len(self._counts), unmasked=True)
             has_nan = place.has_nan(self.tainted)
             if has_nan is not None:

@@ -2,7 +2,7 @@
 
 The description is all that the kernel's code depends on, so that two segments that differ in nothing but where their
 lines are, and a long one in how long it is, have the same kernel. What changes stands in the frame of the segment:
-the number of turns, the counts, and the address of each line that is read or written in memory.
+the number of iterations, the counts, and the address of each line that is read or written in memory.
 """
 
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class SegmentRow:
     ----------
     op, dtype
         The row of the table and the dtype of its kernel.
-    way
+    kind
         FORWARD, REVERSE or TANGENT for a row of the emitter's; SUM for what adds a line to another one; EXPONENTIALS
         for the logarithm of the sum of the exponentials of several lines, SHARES for its derivative by one of them.
         EXTREME for the largest or smallest elements; TIES for how many there are of each, PORTIONS for the derivative.
@@ -63,7 +63,7 @@ class SegmentRow:
 
     op: str
     dtype: str
-    way: str
+    kind: str
     count: int
     primals: tuple[int, ...]
     duals: tuple[int, int, int, int]
@@ -73,7 +73,7 @@ class SegmentRow:
     @property
     def reduced_to(self) -> int:
         """The line that EXTREME and TIES have their result in."""
-        return self.duals[0] if self.way == TIES else self.primals[3]
+        return self.duals[0] if self.kind == TIES else self.primals[3]
 
 
 class Addition(NamedTuple):
@@ -139,7 +139,7 @@ class Segment:
         return [
             Addition(row.count, line, bool(row.stored & 1 << j))
             for row in self.rows
-            if row.way in (SUM, REVERSE, SHARES, PORTIONS)
+            if row.kind in (SUM, REVERSE, SHARES, PORTIONS)
             for j, line in enumerate(row.duals[:3])
             if line >= 0
         ]
@@ -154,7 +154,7 @@ class Segment:
         return [
             row
             for row in self.rows
-            if row.way in (EXTREME, TIES) and row.count >= 0 > self.lines[row.reduced_to].count
+            if row.kind in (EXTREME, TIES) and row.count >= 0 > self.lines[row.reduced_to].count
         ]
 
     @property

@@ -70,15 +70,15 @@ def op_of(name: str) -> Op:
     return row
 
 
-def texts(op: Op, way: str) -> list[str]:
+def texts(op: Op, kind: str) -> list[str]:
     """Return the texts of the table that a row of this op evaluates."""
-    return [primal_of(op)] if way == FORWARD else [op.partials[j] for j in op.differentiable_operands]
+    return [primal_of(op)] if kind == FORWARD else [op.partials[j] for j in op.differentiable_operands]
 
 
 @functools.cache
-def is_emitted(op: Op, way: str) -> bool:
+def is_emitted(op: Op, kind: str) -> bool:
     """Return whether all that a row computes is instructions and mathematics of ours."""
-    return not any(is_library_call(node) for text in texts(op, way) for node in ast.walk(parse(text)))
+    return not any(is_library_call(node) for text in texts(op, kind) for node in ast.walk(parse(text)))
 
 
 @functools.cache
@@ -86,35 +86,35 @@ def _primals(text: str) -> frozenset[str]:
     return frozenset(n.id for n in ast.walk(parse(text)) if isinstance(n, ast.Name)) & set(_NAMES)
 
 
-def primals_read(op: Op, way: str, wanted: Sequence[int]) -> list[int]:
+def primals_read(op: Op, kind: str, wanted: Sequence[int]) -> list[int]:
     """Return the primals that a row reads, 3 for the result; `wanted` are the operands with cotangents or tangents."""
-    return _primals_read(op.name, way, tuple(wanted))
+    return _primals_read(op.name, kind, tuple(wanted))
 
 
 @functools.cache
-def _primals_read(name: str, way: str, wanted: tuple[int, ...]) -> list[int]:
+def _primals_read(name: str, kind: str, wanted: tuple[int, ...]) -> list[int]:
     op = op_of(name)
-    chosen = [primal_of(op)] if way == FORWARD else [op.partials[j] for j in wanted]
+    chosen = [primal_of(op)] if kind == FORWARD else [op.partials[j] for j in wanted]
     names = {name for text in chosen for name in _primals(text)}
     return sorted(_NAMES.index(name) for name in names)
 
 
 def joins_sine_and_cosine(segment: Segment) -> bool:
     """Return whether sine and cosine are both needed, so that one call is to give both."""
-    return {"sin", "cos"} <= {name for row in segment.rows for name in _functions(row.op, row.way)}
+    return {"sin", "cos"} <= {name for row in segment.rows for name in _functions(row.op, row.kind)}
 
 
 @functools.cache
-def _functions(op: str, way: str) -> frozenset[str]:
+def _functions(op: str, kind: str) -> frozenset[str]:
     """Return the functions that a row calls."""
-    if way in _FIXED:
-        return _FIXED[way]
-    return frozenset(name for text in texts(op_of(op), way) for name in functions_in(parse(text)))
+    if kind in _FIXED:
+        return _FIXED[kind]
+    return frozenset(name for text in texts(op_of(op), kind) for name in functions_in(parse(text)))
 
 
 def cost_of_element(segment: Segment) -> float:
     """About how many nanoseconds an element takes: calls of functions count, and little else."""
-    calling = sum(not MATHEMATICS.keys().isdisjoint(_functions(row.op, row.way)) for row in segment.rows)
+    calling = sum(not MATHEMATICS.keys().isdisjoint(_functions(row.op, row.kind)) for row in segment.rows)
     return _ROW * len(segment.rows) + _CALL * calling
 
 
@@ -124,13 +124,13 @@ def tainted(segment: Segment) -> set[int]:
     whole = {line: region.whole for region in segment.regions for line, _ in region.shifts}
     for row in segment.rows:
         primals, duals = row.primals, row.duals
-        if row.way in (FORWARD, EXPONENTIALS, EXTREME):
+        if row.kind in (FORWARD, EXPONENTIALS, EXTREME):
             read, written = {*primals[:-1]}, {primals[-1]}
-        elif row.way == TANGENT:
+        elif row.kind == TANGENT:
             read, written = {*primals, *duals[:3]}, {duals[3]}
         else:
             read, written = {*primals, duals[3]}, {*duals[:3]}
-        if row.way in (REVERSE, TANGENT, SHARES, PORTIONS) or read & found:
+        if row.kind in (REVERSE, TANGENT, SHARES, PORTIONS) or read & found:
             found |= {whole.get(line, line) for line in written - {-1}}
     return found
 
@@ -147,7 +147,7 @@ class Rows:
         """Emit every row for the elements at one place. `unmasked`: zero times inf may be NaN."""
         self._unmasked = unmasked
         for row in with_pauses(self._segment.rows):
-            _WAYS[row.way](self, row, lines)
+            _KINDS[row.kind](self, row, lines)
 
     def _expressions(self, row: SegmentRow, lines: SegmentLines) -> Expressions:
         type_ = Type(ELEMENTS[row.dtype], self._lanes)
@@ -155,7 +155,7 @@ class Rows:
         def read(name: str) -> Value:
             return lines.read(row.primals[_NAMES.index(name)])
 
-        nodes = [parse(text) for text in texts(op_of(row.op), row.way)]
+        nodes = [parse(text) for text in texts(op_of(row.op), row.kind)]
         return Expressions(self._body, type_, read, nodes, joined=self._joined, unmasked=self._unmasked)
 
     def forward(self, row: SegmentRow, lines: SegmentLines) -> None:
@@ -212,7 +212,7 @@ class Rows:
         lines.add(row.duals[0], portion(x, y, ties, lines.read(row.duals[3]), stored), row.count, stored)
 
 
-_WAYS: dict[str, Callable[[Rows, SegmentRow, SegmentLines], None]] = {
+_KINDS: dict[str, Callable[[Rows, SegmentRow, SegmentLines], None]] = {
     FORWARD: Rows.forward,
     REVERSE: Rows.reverse,
     TANGENT: Rows.tangent,

@@ -257,25 +257,25 @@ class ExpressionTranslator:
     def _short_circuit(self, node: ast.BoolOp, evaluate: Callable[[ast.AST], Any]) -> Any:
         """Emit the first value that decides; it is computed only if no value before it has decided."""
         is_and = isinstance(node.op, ast.And)
-        ways: list[tuple[Any, Any, Any]] = []
+        incoming: list[tuple[Any, Any, Any]] = []
         for k, operand in enumerate(node.values):
             found = evaluate(operand)
             if k == len(node.values) - 1:
-                ways.append((found, self.builder.block, None))
+                incoming.append((found, self.builder.block, None))
                 break
             true, onwards = self._is_true(found), self.builder.append_basic_block()
-            ways.append((found, self.builder.block, (true, onwards)))
+            incoming.append((found, self.builder.block, (true, onwards)))
             self.builder.position_at_end(onwards)
-        return self._join(ways, is_and)
+        return self._join(incoming, is_and)
 
-    def _join(self, ways: list[tuple[Any, Any, Any]], is_and: bool = True) -> Any:
+    def _join(self, branches: list[tuple[Any, Any, Any]], is_and: bool = True) -> Any:
         """Emit the phi of the values of all branches, given where each ends and where all but the last continue."""
-        kind = kind_of(ways[0][0])
-        for found, _, _ in ways[1:]:
+        kind = kind_of(branches[0][0])
+        for found, _, _ in branches[1:]:
             kind = common(kind, kind_of(found))
         after = self.builder.append_basic_block()
         incoming = []
-        for found, block, onwards in ways:
+        for found, block, onwards in branches:
             self.builder.position_at_end(block)
             incoming.append((tuple(values.words_of(cast(self.builder, found, kind))), block))
             if onwards is None:
@@ -299,8 +299,8 @@ class ExpressionTranslator:
         condition = self.truth(node.test)
         blocks = [self.builder.append_basic_block() for _ in range(2)]
         self.builder.cbranch(condition, *blocks)
-        ways = []
+        incoming = []
         for block, branch in zip(blocks, (node.body, node.orelse), strict=True):
             self.builder.position_at_end(block)
-            ways.append((materialized(self.value(branch)), self.builder.block, None))
-        return self._join(ways)
+            incoming.append((materialized(self.value(branch)), self.builder.block, None))
+        return self._join(incoming)

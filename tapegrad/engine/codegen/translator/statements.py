@@ -170,7 +170,7 @@ class Statements(CallTranslator):
     def _on_pass(self, node: ast.Pass) -> None:
         pass
 
-    # --- ways --------------------------------------------------------------------------------------------------
+    # --- branches ----------------------------------------------------------------------------------------------
 
     def _go(self, block: Any) -> None:
         if not self.builder.block.is_terminated:

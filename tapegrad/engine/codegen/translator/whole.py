@@ -1,4 +1,4 @@
-"""A plain function that is called from outside: the text of all its parts, and a way in as Numba's callers know it."""
+"""Plain functions that are called from outside: the text of all parts, and the entry wrapper for callers."""
 
 import functools
 from typing import Any, NamedTuple
@@ -45,9 +45,9 @@ def translated(
     try:
         whole = part(function, tuple(values.KINDS[each] for each in arguments))
         described = _description(function, arguments, _result(whole, returned), uid)
-        way_in = _way_in(whole, described) if returned is None else _way_in_of_c(whole, described)
+        wrapper = _entry_wrapper(whole, described) if returned is None else _c_entry_wrapper(whole, described)
         text = text_of(whole, keeps_large_parts=returned is None)
-        module = _module(text, str(way_in))
+        module = _module(text, str(wrapper))
     except NotPlainError:
         return None
     module.name = described.mangled_name
@@ -79,7 +79,7 @@ def _description(function: Any, arguments: tuple[Any, ...], result: Any, uid: in
     )
 
 
-def _way_in(whole: FunctionIR, described: Any) -> ir.Module:
+def _entry_wrapper(whole: FunctionIR, described: Any) -> ir.Module:
     """Write the entry wrapper ``int32 function(result, exception, arguments...)``, which returns 0."""
     place = I64.as_pointer()
     kind = ir.FunctionType(I32, [place, place, *whole.type.args])
@@ -91,7 +91,7 @@ def _way_in(whole: FunctionIR, described: Any) -> ir.Module:
     return _without(function.module, whole)
 
 
-def _way_in_of_c(whole: FunctionIR, described: Any) -> ir.Module:
+def _c_entry_wrapper(whole: FunctionIR, described: Any) -> ir.Module:
     """Write the entry wrapper ``int64 function(arguments...)``."""
     kind = ir.FunctionType(I64, whole.type.args)
     builder, function = _begun(whole, described, kind, described.llvm_cfunc_wrapper_name)

@@ -7,6 +7,6 @@ In reading order; each imports only those above it:
     passes                         the loops of passes over a recording
     replay                         replay
     lanes                          bound programs of many instances at once
-    workspace_pool                 the pool of a way's workspaces, made as they are needed and taken by any thread
+    workspace_pool                 the pool of a specialization's workspaces, for all threads
     handle_calls                   calls of one on raw addresses, from compiled code and from C
 """

@@ -54,11 +54,11 @@ from tapegrad.engine.sweep.replays.handle_fields import (
     ROWS,
     SITES,
     SIZES,
+    SPECIALIZATION,
+    SPECIALIZATION_COUNT,
+    SPECIALIZATION_WORDS,
+    SPECIALIZATIONS,
     STOPPED_AT,
-    WAY,
-    WAY_COUNT,
-    WAY_WORDS,
-    WAYS,
     WORKSPACES,
 )
 from tapegrad.engine.sweep.replays.replay import (
@@ -111,9 +111,9 @@ def _meets_operand(handle, addresses, number):
 
 
 @inline_njit
-def _port_address(handle, way, workspace, addresses, k):
+def _port_address(handle, specialization, workspace, addresses, k):
     """Return the address of port k: that of the caller's array, or of memory in the workspace."""
-    pair = load_i64(way, PORTS) + 16 * k
+    pair = load_i64(specialization, PORTS) + 16 * k
     number = load_i64(pair, 0)
     if number >= 0:
         given = load_i64(addresses, number)
@@ -125,12 +125,12 @@ def _port_address(handle, way, workspace, addresses, k):
 
 
 @inline_njit
-def plug(handle, way, workspace, addresses):
+def plug(handle, specialization, workspace, addresses):
     """Let the ports of a workspace lead to the arguments of a call."""
     bindings = load_i64(workspace, BINDINGS)
     for k in range(load_i64(workspace, BINDING_COUNT)):
         binding = bindings + 8 * BINDING_WORDS * k
-        address = _port_address(handle, way, workspace, addresses, k)
+        address = _port_address(handle, specialization, workspace, addresses, k)
         # skip ports whose address has not changed, but never those of a Jacobian: each row moves them
         if load_i64(binding, PORT_ADDRESS) != address or load_i64(binding, PORT_ROW_BYTES) != 0:
             store_i64(binding, PORT_ADDRESS, address)
@@ -138,9 +138,9 @@ def plug(handle, way, workspace, addresses):
 
 
 @inline_njit
-def run(way, workspace):
-    """Run the program of a way on a workspace whose ports are plugged."""
-    kind = load_i64(way, KIND)
+def run(specialization, workspace):
+    """Run the program of a specialization on a workspace whose ports are plugged."""
+    kind = load_i64(specialization, KIND)
     if kind == ROWS:
         return run_rows(workspace)
     if kind != GRADIENT:
@@ -154,9 +154,9 @@ def run(way, workspace):
 
 
 @inline_njit
-def _take_from_ports(handle, way, workspace, addresses):
+def _take_from_ports(handle, specialization, workspace, addresses):
     """Copy the results whose ports led to the workspace for the sake of operands in the same memory."""
-    bindings, ports = load_i64(workspace, BINDINGS), load_i64(way, PORTS)
+    bindings, ports = load_i64(workspace, BINDINGS), load_i64(specialization, PORTS)
     for k in range(load_i64(workspace, BINDING_COUNT)):
         number = load_i64(ports, 2 * k)
         if number >= load_i64(handle, INPUTS):
@@ -169,13 +169,13 @@ def _take_from_ports(handle, way, workspace, addresses):
 
 
 @inline_njit
-def deliver(handle, way, workspace, addresses):
+def deliver(handle, specialization, workspace, addresses):
     """Write the results that no port has written to the caller's memory.
 
     Copies of inputs and constants come first, for another result may go to the memory of those.
     """
-    for k in range(load_i64(way, COPY_COUNT)):
-        copy = load_i64(way, COPIES) + 8 * COPY_WORDS * k
+    for k in range(load_i64(specialization, COPY_COUNT)):
+        copy = load_i64(specialization, COPIES) + 8 * COPY_WORDS * k
         target, kind, source = (
             load_i64(addresses, load_i64(copy, COPY_TO)),
             load_i64(copy, COPY_FROM),
@@ -188,23 +188,23 @@ def deliver(handle, way, workspace, addresses):
         elif kind != AT_ADDRESS:
             source = load_i64(addresses, source)
         memcpy(target, source, load_i64(copy, COPY_BYTES))
-    _take_from_ports(handle, way, workspace, addresses)
+    _take_from_ports(handle, specialization, workspace, addresses)
 
 
 @inline_njit
-def run_way(handle, way, workspace, addresses):
-    """Run a way on a workspace of it, for the arguments of a call."""
-    plug(handle, way, workspace, addresses)
-    status = run(way, workspace)
+def run_specialization(handle, specialization, workspace, addresses):
+    """Run a specialization on a workspace of it, for the arguments of a call."""
+    plug(handle, specialization, workspace, addresses)
+    status = run(specialization, workspace)
     if status == 0:
-        deliver(handle, way, workspace, addresses)
+        deliver(handle, specialization, workspace, addresses)
     elif status == GUARD_FAILED:
-        store_i64(way, STOPPED_AT, load_i64(workspace, PROGRAM_STOPPED_AT))
+        store_i64(specialization, STOPPED_AT, load_i64(workspace, PROGRAM_STOPPED_AT))
     return status
 
 
 @inline_njit
-def _way_at(last, turn):
+def _specialization_at(last, turn):
     """Return the number of the specialization to try next: the last one first, then the others."""
     if turn == 0:
         return last
@@ -212,11 +212,11 @@ def _way_at(last, turn):
 
 
 @inline_njit
-def _call_way(handle, way, addresses):
-    workspace = acquire(way)
+def _call_specialization(handle, specialization, addresses):
+    workspace = acquire(specialization)
     if workspace == 0:
         return OUT_OF_MEMORY
-    status = run_way(handle, way, workspace, addresses)
+    status = run_specialization(handle, specialization, workspace, addresses)
     release(workspace)
     return status
 
@@ -224,20 +224,20 @@ def _call_way(handle, way, addresses):
 @inline_njit
 def call(handle, addresses):
     """Call a compiled function, and count the call if it fails; its status."""
-    status = _call_ways(handle, addresses)
+    status = _call_specializations(handle, addresses)
     if status != 0:
         atomic_add(handle + 8 * FAILED_CALLS, 1)
     return status
 
 
 @inline_njit
-def _call_ways(handle, addresses):
-    """Run the way whose guards hold. GUARD_FAILED if there is none."""
+def _call_specializations(handle, addresses):
+    """Run the specialization whose guards hold. GUARD_FAILED if there is none."""
     last = load_i64(handle, LAST)
-    for turn in range(load_i64(handle, WAY_COUNT)):
-        number = _way_at(last, turn)
-        way = load_i64(handle, WAYS) + 8 * WAY_WORDS * number
-        status = _call_way(handle, way, addresses)
+    for turn in range(load_i64(handle, SPECIALIZATION_COUNT)):
+        number = _specialization_at(last, turn)
+        specialization = load_i64(handle, SPECIALIZATIONS) + 8 * SPECIALIZATION_WORDS * number
+        status = _call_specialization(handle, specialization, addresses)
         if status != GUARD_FAILED:
             if number != last:
                 store_i64(handle, LAST, number)
@@ -300,12 +300,12 @@ def call_or_nan(handle: int, addresses: int) -> int:
 
 
 def failure(handle: int, number: int) -> int:
-    """Address of a text: where the guard is that has failed last on a way; 0 if none has, or there is no such way."""
-    if number < 0 or number >= load_i64(handle, WAY_COUNT):
+    """Return the address of the source line of the guard that a specialization failed last; 0 if there is none."""
+    if number < 0 or number >= load_i64(handle, SPECIALIZATION_COUNT):
         return 0
-    way = load_i64(handle, WAYS) + 8 * WAY_WORDS * number
-    row = load_i64(way, STOPPED_AT)
-    return load_i64(load_i64(way, SITES), row) if row >= 0 else 0
+    specialization = load_i64(handle, SPECIALIZATIONS) + 8 * SPECIALIZATION_WORDS * number
+    row = load_i64(specialization, STOPPED_AT)
+    return load_i64(load_i64(specialization, SITES), row) if row >= 0 else 0
 
 
 def call_freed(handle: int, addresses: int) -> int:
@@ -337,34 +337,37 @@ def open_session(handle, addresses, session):
     """Begin many calls with arguments at the same addresses, on workspaces of their own; return a status."""
     store_i64(session, HANDLE, handle)
     store_i64(session, ADDRESSES, addresses)
-    store_i64(session, WAY, load_i64(handle, LAST))
-    store_i64(session, WORKSPACES, calloc(load_i64(handle, WAY_COUNT), 8))
+    store_i64(session, SPECIALIZATION, load_i64(handle, LAST))
+    store_i64(session, WORKSPACES, calloc(load_i64(handle, SPECIALIZATION_COUNT), 8))
     return 0 if load_i64(session, WORKSPACES) != 0 else OUT_OF_MEMORY
 
 
 @inline_njit
-def _evaluate_way(session, number):
+def _evaluate_specialization(session, number):
     handle, addresses = load_i64(session, HANDLE), load_i64(session, ADDRESSES)
-    way, workspaces = load_i64(handle, WAYS) + 8 * WAY_WORDS * number, load_i64(session, WORKSPACES)
+    specialization, workspaces = (
+        load_i64(handle, SPECIALIZATIONS) + 8 * SPECIALIZATION_WORDS * number,
+        load_i64(session, WORKSPACES),
+    )
     workspace = load_i64(workspaces, number)
     if workspace == 0:
-        workspace = make_workspace(way)
+        workspace = make_workspace(specialization)
         if workspace == 0:
             return OUT_OF_MEMORY
         store_i64(workspaces, number, workspace)
-    return run_way(handle, way, workspace, addresses)
+    return run_specialization(handle, specialization, workspace, addresses)
 
 
 @inline_njit
 def evaluate(session):
     """Call the function of a session with what lies at its addresses now."""
-    last = load_i64(session, WAY)
+    last = load_i64(session, SPECIALIZATION)
     handle = load_i64(session, HANDLE)
-    for turn in range(load_i64(handle, WAY_COUNT)):
-        number = _way_at(last, turn)
-        status = _evaluate_way(session, number)
+    for turn in range(load_i64(handle, SPECIALIZATION_COUNT)):
+        number = _specialization_at(last, turn)
+        status = _evaluate_specialization(session, number)
         if status != GUARD_FAILED:
-            store_i64(session, WAY, number)
+            store_i64(session, SPECIALIZATION, number)
             return status
     return GUARD_FAILED
 
@@ -372,9 +375,9 @@ def evaluate(session):
 @inline_njit
 def column(session, seed):
     """Return the address of the tangents along a seed after `evaluate` of a program of columns; 0 for zeros."""
-    number = load_i64(session, WAY)
-    way = load_i64(load_i64(session, HANDLE), WAYS) + 8 * WAY_WORDS * number
-    offset = load_i64(load_i64(way, COLUMNS), seed)
+    number = load_i64(session, SPECIALIZATION)
+    specialization = load_i64(load_i64(session, HANDLE), SPECIALIZATIONS) + 8 * SPECIALIZATION_WORDS * number
+    offset = load_i64(load_i64(specialization, COLUMNS), seed)
     return 0 if offset < 0 else load_i64(load_i64(session, WORKSPACES), number) + offset
 
 
@@ -384,7 +387,7 @@ def close_session(session):
     workspaces = load_i64(session, WORKSPACES)
     if workspaces == 0:
         return
-    for k in range(load_i64(load_i64(session, HANDLE), WAY_COUNT)):
+    for k in range(load_i64(load_i64(session, HANDLE), SPECIALIZATION_COUNT)):
         workspace = load_i64(workspaces, k)
         if workspace != 0:
             release(workspace)

@@ -1,8 +1,8 @@
 """The words of a handle: what compiled code knows of a compiled function.
 
-A handle has *ways*, a program for each recording, and each way a pool of workspaces. The *arguments* of a call are the
-addresses of its inputs and then those of its results. Code that others have compiled, and keep between processes,
-reads the first words of a handle: their meaning goes with `VERSION`.
+A handle has *specializations*, a program for each recording, and each specialization a pool of workspaces. The
+*arguments* of a call are the addresses of its inputs and then those of its results. Code that others have compiled, and
+keep between processes, reads the first words of a handle: their meaning goes with `VERSION`.
 """
 
 VERSION = 1
@@ -17,18 +17,18 @@ VERSION = 1
     ARGUMENTS,
     DTYPES,  # address of the dtype codes of the arguments
     BYTES,  # address of the bytes of each argument
-    WAYS,  # address of the ways
-    WAY_COUNT,
-    LAST,  # the way that was taken last
+    SPECIALIZATIONS,  # address of the specializations
+    SPECIALIZATION_COUNT,
+    LAST,  # the specialization that was taken last
     NAN_ENTRY,  # as ENTRY, which leaves nan in all results where it does not return 0
-    FAILURE,  # address of ``const char *failure(int64 handle, int64 way)``: where a way has stopped last
+    FAILURE,  # address of ``const char *failure(int64 handle, int64 number)``: where one has stopped last
     CONSTANTS,  # address of first byte and end of memory outside that programs read, in order, apart
     CONSTANT_COUNT,
     FAILED_CALLS,  # how many calls have returned another status than 0
 ) = range(16)
 HANDLE_WORDS = 16
 
-# Words of a way.
+# Words of a specialization.
 (
     KIND,  # how the program runs
     IMAGE,  # address of what a new workspace is a copy of
@@ -45,7 +45,7 @@ HANDLE_WORDS = 16
     STOPPED_AT,  # row of the forward stream whose guard has failed last; -1: none has
     SITES,  # address of the address of a text for each row of the forward stream; 0 where it is no guard
 ) = range(14)
-WAY_WORDS = 16
+SPECIALIZATION_WORDS = 16
 
 STREAMS, GRADIENT, ROWS = range(3)  # kinds
 
@@ -59,5 +59,5 @@ COPY_WORDS = 4
 IN_WORKSPACE, AT_ADDRESS, OF_ARGUMENT = range(3)  # what COPY_AT is: an offset, an address, or a number
 
 # Words of a session.
-HANDLE, ADDRESSES, WORKSPACES, WAY = range(4)
+HANDLE, ADDRESSES, WORKSPACES, SPECIALIZATION = range(4)
 SESSION_WORDS = 8

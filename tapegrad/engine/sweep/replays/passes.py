@@ -14,7 +14,7 @@ SELECT_WORDS = READ + 3
 
 # Words of a row for `number_values`.
 (
-    WAY,  # what may be done with the instruction, afterwards DROPPED if another one computes the same
+    TREATMENT,  # what may be done with the instruction, afterwards DROPPED if another one computes the same
     KEY,  # equal for two instructions that compute the same of the same operands
     OWN,  # its buffer
     OPERAND,  # for each of three operands its buffer, times `views`, and the number of its view
@@ -122,15 +122,15 @@ def number_values(rows, count, replacement, views, known, mask):
     """
     for i in range(count):
         row = rows + 8 * VALUE_WORDS * i
-        way, own = load_i64(row, WAY), load_i64(row, OWN)
-        if way == LEAVE:
+        treatment, own = load_i64(row, TREATMENT), load_i64(row, OWN)
+        if treatment == LEAVE:
             continue
-        found = _settle_operands(row, replacement, views, way & COMMUTATIVE)
-        if way & PASS:
+        found = _settle_operands(row, replacement, views, treatment & COMMUTATIVE)
+        if treatment & PASS:
             store_i64(replacement, own, load_i64(row, OPERAND) // views)
-            store_i64(row, WAY, DROPPED)
+            store_i64(row, TREATMENT, DROPPED)
             continue
         same = _find(rows, i, known, mask, found)
-        if same != i and way & STAYS == 0:
+        if same != i and treatment & STAYS == 0:
             store_i64(replacement, own, load_i64(rows + 8 * VALUE_WORDS * same, OWN))
-            store_i64(row, WAY, DROPPED)
+            store_i64(row, TREATMENT, DROPPED)

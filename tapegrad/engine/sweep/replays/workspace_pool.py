@@ -1,4 +1,4 @@
-"""The pool of a way's workspaces, made as they are needed and taken by any thread, without Python.
+"""The pool of a specialization's workspaces, made as they are needed and taken by any thread, without Python.
 
 A slot is taken by a compare-and-swap. Where all are taken a workspace is made for this one call: nobody waits, for the
 one who has a workspace may itself be waiting for a lock that the caller holds. In a forked child slots that threads of
@@ -28,15 +28,15 @@ _SPREAD = 0x9E3779B1
 
 
 @inline_njit
-def make_workspace(way):
+def make_workspace(specialization):
     """Make a workspace of a specialization; 0 when memory is short."""
-    block = malloc(load_i64(way, WORKSPACE_BYTES) + 2 * _LINE)
+    block = malloc(load_i64(specialization, WORKSPACE_BYTES) + 2 * _LINE)
     if block == 0:
         return 0
     workspace = (block + 2 * _LINE - 1) // _LINE * _LINE
-    memcpy(workspace, load_i64(way, IMAGE), 8 * load_i64(way, IMAGE_WORDS))
-    places = load_i64(way, PLACES)
-    for k in range(load_i64(way, PLACE_COUNT)):
+    memcpy(workspace, load_i64(specialization, IMAGE), 8 * load_i64(specialization, IMAGE_WORDS))
+    places = load_i64(specialization, PLACES)
+    for k in range(load_i64(specialization, PLACE_COUNT)):
         word = load_i64(places, k)
         store_i64(workspace, word, load_i64(workspace, word) + workspace)
     store_i64(workspace, _BLOCK, block)
@@ -51,11 +51,11 @@ def free_workspace(workspace):
 
 
 @inline_njit
-def _fill(slot, way):
+def _fill(slot, specialization):
     """Return the workspace of a slot that was taken, made if there is none yet."""
     workspace = load_i64(slot, WORKSPACE)
     if workspace == 0:
-        workspace = make_workspace(way)
+        workspace = make_workspace(specialization)
         if workspace == 0:
             release_store(slot + 8 * LOCK, 0)
             return 0
@@ -65,18 +65,18 @@ def _fill(slot, way):
 
 
 @inline_njit
-def acquire(way):
+def acquire(specialization):
     """Acquire a workspace of a specialization for one call, 0 when memory is short.
 
     Threads begin at different slots.
     """
-    slots, last = load_i64(way, SLOTS), load_i64(way, SLOT_COUNT) - 1
+    slots, last = load_i64(specialization, SLOTS), load_i64(specialization, SLOT_COUNT) - 1
     first = ((stack_words(1) >> _STACK_SHIFT) * _SPREAD) >> _STACK_SHIFT
     for k in range(last + 1):
         slot = slots + SLOT_BYTES * ((first + k) & last)
         if atomic_load(slot + 8 * LOCK) == 0 and compare_and_swap(slot + 8 * LOCK, 0, 1) != 0:
-            return _fill(slot, way)
-    return make_workspace(way)
+            return _fill(slot, specialization)
+    return make_workspace(specialization)
 
 
 @inline_njit

@@ -19,7 +19,7 @@ from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.ops import Op
 from tapegrad.program.fusion.grouping.columns import sum_of_exponentials
 from tapegrad.program.fusion.grouping.extremes import extreme
-from tapegrad.program.fusion.grouping.nests import MAX_SEEDS, WAYS, Nest, nest_of, seeds_of
+from tapegrad.program.fusion.grouping.nests import KINDS, MAX_SEEDS, Nest, nest_of, seeds_of
 from tapegrad.program.fusion.grouping.rows import (
     ADD,
     BYTES,
@@ -34,7 +34,7 @@ from tapegrad.program.fusion.grouping.rows import (
 )
 from tapegrad.program.streams.stream import MADE_UP, InstructionStream
 
-_READ = (0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5, 6)  # places that a kernel of each way does not write
+_READ = (0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5, 6)  # operands that a kernel of each kind does not write
 _Y, _X_DOT = 3, 4
 
 
@@ -59,34 +59,34 @@ def _row(
     described = kernel_table.row(op)
     dtype = kernel_table.DTYPE_NAMES[variant]
     if dtype in BYTES and words[word.COUNT] > 0:
-        known = _known(described, dtype, WAYS[direction], words, nest_of(words))
+        known = _known(described, dtype, KINDS[direction], words, nest_of(words))
         if known is not None:
             return known
     return _opaque(described.name, words, blocks, _READ[direction])
 
 
-def _known(described: Any, dtype: str, way: str, words: list[int], nest: Nest) -> StreamRow | None:
+def _known(described: Any, dtype: str, kind: str, words: list[int], nest: Nest) -> StreamRow | None:
     count, stored = words[word.COUNT], words[word.STORE]
     fused_as = described.fused_as
     if fused_as == EXPONENTIALS and dtype == "f64":
-        return sum_of_exponentials(described.name, way, words, nest)
+        return sum_of_exponentials(described.name, kind, words, nest)
     if fused_as in JOININGS:
-        return extreme(described.name, dtype, way, words, nest)
+        return extreme(described.name, dtype, kind, words, nest)
     if not nest.is_long(words):
         return None
-    if isinstance(described, Op) and is_emitted(described, way):
-        seeds, *steps = seeds_of(way, words)
+    if isinstance(described, Op) and is_emitted(described, kind):
+        seeds, *steps = seeds_of(kind, words)
         primals = duals = nest
         if seeds > MAX_SEEDS:
             primals, duals = nest.within(seeds, (0,) * 4), nest.within(seeds, steps)
             seeds = 1
             if not duals.is_long(words) or _calls_mathematics(described, words):
                 return None
-        accesses = _of_elementwise(described, dtype, way, words, (primals, duals))
+        accesses = _of_elementwise(described, dtype, kind, words, (primals, duals))
         if accesses is not None:
             accesses += tuple(_along_seeds(accesses, seeds, steps))
-            return StreamRow(described.name, dtype, way, count, accesses, stored & 7, seeds, duals.extents)
-    if fused_as == SUM and way != TANGENT:
+            return StreamRow(described.name, dtype, kind, count, accesses, stored & 7, seeds, duals.extents)
+    if fused_as == SUM and kind != TANGENT:
         accesses = _of_sum(dtype, words, nest)
         if accesses is not None:
             return StreamRow(described.name, dtype, SUM, count, accesses, stored & 1, loops=nest.extents)
@@ -100,22 +100,22 @@ def _calls_mathematics(op: Op, words: list[int]) -> bool:
 
 
 def _of_elementwise(
-    op: Op, dtype: str, way: str, words: list[int], nests: tuple[Nest, Nest]
+    op: Op, dtype: str, kind: str, words: list[int], nests: tuple[Nest, Nest]
 ) -> tuple[Access, ...] | None:
     """Return the accesses of a row by the loops around its primals, and around its cotangents or tangents."""
     primals, duals = nests
     wanted = [j for j in op.differentiable_operands if words[word.X_BAR + j]]
     accesses: list[Access | None] = [
         _access(words, primals, j, READ, "b8" if j in op.boolean_operands else dtype)
-        for j in primals_read(op, way, wanted)
+        for j in primals_read(op, kind, wanted)
     ]
-    if way == FORWARD:
+    if kind == FORWARD:
         accesses.append(_access(words, primals, _Y, WRITE, "b8" if op.predicate else dtype))
     else:
-        cotangents = WRITE if way == TANGENT else READ
+        cotangents = WRITE if kind == TANGENT else READ
         accesses.append(_access(words, duals, 4 + _Y, cotangents, dtype))
     for j in wanted:
-        mode = READ if way == TANGENT else WRITE if words[word.STORE] >> j & 1 else ADD
+        mode = READ if kind == TANGENT else WRITE if words[word.STORE] >> j & 1 else ADD
         accesses.append(_access(words, duals, 4 + j, mode, dtype))
     return _all(accesses)
 

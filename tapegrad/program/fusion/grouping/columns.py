@@ -21,16 +21,16 @@ _X, _Y = 0, 3
 _X_BAR, _Y_BAR = 4, 7
 
 
-def sum_of_exponentials(op: str, way: str, words: list[int], nest: Nest) -> StreamRow | None:
+def sum_of_exponentials(op: str, kind: str, words: list[int], nest: Nest) -> StreamRow | None:
     """Return the row of a sum of exponentials whose lines are the steps of an outer loop; `None` for another sum."""
     count, stride = words[word.COUNT], words[word.STRIDE + _X]
-    if way not in (FORWARD, REVERSE) or len(nest.extents) != 1 or not is_long(nest.extents[0]):
+    if kind not in (FORWARD, REVERSE) or len(nest.extents) != 1 or not is_long(nest.extents[0]):
         return None
     (length,), ((x_step,), _, _, (y_step,)) = nest.extents, nest.steps
     item = BYTES["f64"]
     if not x_step == y_step == item or stride < length * item:
         return None
-    if way == REVERSE and not words[word.X_BAR + _X]:
+    if kind == REVERSE and not words[word.X_BAR + _X]:
         return None
 
     def access(place: int, mode: int, step: int) -> Access:
@@ -38,7 +38,7 @@ def sum_of_exponentials(op: str, way: str, words: list[int], nest: Nest) -> Stre
         stop = start + (count - 1) * step + length * item
         return Access(place, mode, Span(start, stop, "f64", length=length, steps=(step,)))
 
-    if way == FORWARD:
+    if kind == FORWARD:
         summed = access(_X, READ, stride), access(_Y, WRITE, 0)
         return StreamRow(op, "f64", EXPONENTIALS, length, summed, loops=(count,))
     stored = words[word.STORE] & 1
@@ -62,7 +62,7 @@ def written_out(rows: Sequence[StreamRow], limit: int) -> list[StreamRow]:
     short = {
         (row.count, *row.loops)
         for row in rows
-        if row.way in (EXPONENTIALS, SHARES, EXTREME, PORTIONS)
+        if row.kind in (EXPONENTIALS, SHARES, EXTREME, PORTIONS)
         and len(row.loops) == 1
         and row.loops[0] <= _MAX_UNROLLED_LINES
         and sizes[row.count, *row.loops] <= limit
@@ -73,12 +73,12 @@ def written_out(rows: Sequence[StreamRow], limit: int) -> list[StreamRow]:
 
 
 def _left(row: StreamRow) -> StreamRow:
-    return dataclasses.replace(row, way="", loops=()) if row.way == EXPONENTIALS else row
+    return dataclasses.replace(row, kind="", loops=()) if row.kind == EXPONENTIALS else row
 
 
 def _written_out(row: StreamRow) -> StreamRow:
     (count,) = row.loops
-    if row.seeds > 1 or (row.way != EXPONENTIALS and any(map(_is_written_again, row.accesses))):
+    if row.seeds > 1 or (row.kind != EXPONENTIALS and any(map(_is_written_again, row.accesses))):
         return row
     if row.count >= SUMS_THRESHOLD and any(a.single and a.mode != READ for a in row.accesses):
         return row  # a loop of its own would be summed in chunks, which is another order

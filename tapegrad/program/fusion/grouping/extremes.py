@@ -22,9 +22,9 @@ _MAX_TIES = {"f64": 1 << 53, "f32": 1 << 24}  # that are counted without roundin
 _X, _TIES, _Y, _X_BAR, _Y_BAR = 0, 1, 3, 4, 7  # places of operands
 
 
-def extreme(op: str, dtype: str, way: str, words: list[int], nest: Nest) -> StreamRow | None:
+def extreme(op: str, dtype: str, kind: str, words: list[int], nest: Nest) -> StreamRow | None:
     """Return the row of an extreme, or of its derivative; `None` if no segment can have it."""
-    if way not in (FORWARD, REVERSE) or (way == REVERSE and not words[word.X_BAR]):
+    if kind not in (FORWARD, REVERSE) or (kind == REVERSE and not words[word.X_BAR]):
         return None
     found = _space(dtype, words, nest)
     if found is None:
@@ -37,7 +37,7 @@ def extreme(op: str, dtype: str, way: str, words: list[int], nest: Nest) -> Stre
         return Access(place, mode, moved)
 
     read = access(_X, READ, words[word.X])
-    if way == FORWARD:
+    if kind == FORWARD:
         return StreamRow(op, dtype, EXTREME, count, (read, access(_Y, ADD, words[word.Y])), loops=loops)
     stored = words[word.STORE] & 1
     shared = access(_X_BAR, WRITE if stored else ADD, words[word.X_BAR])
@@ -93,9 +93,9 @@ def with_ties(rows: Sequence[StreamRow], new: Callable[[int], int]) -> tuple[lis
     numbers: list[int] = []
     for number, row in enumerate(with_pauses(rows)):
         own = [row]
-        if row.way in (EXTREME, PORTIONS) and not row.loops and row.count > LONGEST_ALONE:
-            own = [dataclasses.replace(row, way="")]
-        elif row.way == PORTIONS:
+        if row.kind in (EXTREME, PORTIONS) and not row.loops and row.count > LONGEST_ALONE:
+            own = [dataclasses.replace(row, kind="")]
+        elif row.kind == PORTIONS:
             own = _with_ties(row, new)
         found += own
         numbers += itertools.repeat(number, len(own))
@@ -109,6 +109,6 @@ def _with_ties(row: StreamRow, new: Callable[[int], int]) -> list[StreamRow]:
     counted = (x, y, Access(_X_BAR, ADD, ties))
     shared = (x, Access(_TIES, READ, ties), y, x_bar, y_bar)
     return [
-        dataclasses.replace(row, way=TIES, accesses=counted, stored=0),
+        dataclasses.replace(row, kind=TIES, accesses=counted, stored=0),
         dataclasses.replace(row, accesses=shared),
     ]

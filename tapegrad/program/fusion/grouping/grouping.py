@@ -201,7 +201,7 @@ def _in_order(waiting: dict[int, set[int]]) -> list[int]:
 
 
 def _fits(row: StreamRow) -> bool:
-    return row.way != "" and not row.clears
+    return row.kind != "" and not row.clears
 
 
 def _past_clearing(rows: Sequence[StreamRow], before: list[set[int]]) -> list[set[int]]:

@@ -106,7 +106,7 @@ def _units(
 
 def _alone(row: StreamRow, number: int, is_live: Callable[[int, int], bool]) -> int | BoundSegment:
     """Return a row by itself: that of the stream, or a segment if it is only a part of that one, which counts ties."""
-    if row.way != TIES:
+    if row.kind != TIES:
         return number
     is_short = not row.loops and row.count <= lanes(host())
     return SegmentDraft([row], is_short, is_live, ()).bound()._replace(rows=(number,) * row.copies)
@@ -137,7 +137,7 @@ def _keep_in_order(rows: Sequence[StreamRow], before: list[set[int]]) -> None:
 
 def _as_it_is(row: StreamRow) -> StreamRow:
     """Return a row that clears memory which has been used before, as one that stays where it is."""
-    return dataclasses.replace(row, way="")
+    return dataclasses.replace(row, kind="")
 
 
 def _is_worth_it(row: StreamRow) -> bool:
@@ -145,12 +145,14 @@ def _is_worth_it(row: StreamRow) -> bool:
 
     Its own kernel would move blocks to add a long line of cotangents up, or go through a line that is not adjacent.
     """
-    return (row.way == EXTREME and len(row.loops) > 0) or row.way in (TIES, PORTIONS) or _sums_up(row)
+    return (row.kind == EXTREME and len(row.loops) > 0) or row.kind in (TIES, PORTIONS) or _sums_up(row)
 
 
 def _sums_up(row: StreamRow) -> bool:
     """Return whether a row adds up a long line of cotangents."""
-    return row.way == REVERSE and any(a.single and a.mode != READ for a in row.accesses) and row.count > BLOCK
+    return (
+        row.kind == REVERSE and any(a.single and a.mode != READ for a in row.accesses) and row.count > BLOCK
+    )
 
 
 class _Readers:

@@ -11,7 +11,7 @@ from tapegrad.engine.codegen.segments.vectors import lanes
 from tapegrad.engine.kernels.language import frame as word
 from tapegrad.program.streams.stream import InstructionStream, is_elementwise, pointed_words
 
-WAYS = (FORWARD, REVERSE, TANGENT)  # by the numbers of directions
+KINDS = (FORWARD, REVERSE, TANGENT)  # by the numbers of directions
 _MIN_LONG_LINE = 64  # elements of a line that outer loops always go around
 _FILLED = 0.9  # of the vectors of a shorter one
 MAX_SEEDS = 16  # that a segment takes one by one
@@ -50,15 +50,15 @@ def nest_of(words: list[int]) -> Nest:
     return Nest(extents, tuple(steps))
 
 
-def seeds_of(way: str, words: list[int]) -> Sequence[int]:
+def seeds_of(kind: str, words: list[int]) -> Sequence[int]:
     """Return how many tangents a row computes, and the bytes from one to the next of each operand and of the result."""
-    several = way == TANGENT and words[word.PARAMS]
+    several = kind == TANGENT and words[word.PARAMS]
     return pointed_words(words[word.PARAMS], len(_ALONE)) if several else _ALONE
 
 
 def _several_tangents(stream: InstructionStream) -> np.ndarray:
     """Return which rows compute several tangents."""
-    tangents = (stream.op >= 0) & (stream.direction == WAYS.index(TANGENT))
+    tangents = (stream.op >= 0) & (stream.direction == KINDS.index(TANGENT))
     found: np.ndarray = tangents & (stream.frames[:, word.PARAMS] != 0) & is_elementwise(stream)
     return found
 

@@ -107,7 +107,7 @@ class _Again:
         if (
             isinstance(unit, int)
             or len(unit.rows) < 2
-            or row.way != FORWARD
+            or row.kind != FORWARD
             or not row.loops
             or row.seeds > 1
         ):

@@ -37,7 +37,7 @@ def windows(rows: Sequence[StreamRow], most: int, limit: int) -> list[slice]:
 
 def _kind(row: StreamRow) -> tuple[object, ...]:
     """Return a key of a row that does not depend on its operands."""
-    return row.op, row.dtype, row.way, row.count, len(row.accesses), row.stored, row.seeds, row.loops
+    return row.op, row.dtype, row.kind, row.count, len(row.accesses), row.stored, row.seeds, row.loops
 
 
 def _kinds(rows: Sequence[StreamRow]) -> np.ndarray:

@@ -98,8 +98,8 @@ class StreamRow:
 
     Attributes
     ----------
-    op, dtype, way
-        What a segment calls the row; `way` is empty for rows that no segment can have.
+    op, dtype, kind
+        What a segment calls the row; `kind` is empty for rows that no segment can have.
     count
         Elements of the inner loop; bytes of a row that clears memory.
     accesses
@@ -114,7 +114,7 @@ class StreamRow:
 
     op: str
     dtype: str
-    way: str
+    kind: str
     count: int
     accesses: tuple[Access, ...]
     stored: int = 0
@@ -124,12 +124,12 @@ class StreamRow:
     @property
     def copies(self) -> int:
         """Number of rows of a segment that it becomes."""
-        return 1 if self.way == EXPONENTIALS else self.seeds
+        return 1 if self.kind == EXPONENTIALS else self.seeds
 
     @property
     def clears(self) -> bool:
         """True if the row sets memory to zero."""
-        return self.way == CLEAR
+        return self.kind == CLEAR
 
 
 class DisjointMemory(Protocol):

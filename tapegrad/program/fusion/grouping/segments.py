@@ -121,7 +121,7 @@ class SegmentDraft:
 
     def _follow(self, row: StreamRow) -> None:
         """Find out what is in registers when a row needs it."""
-        begins = row.way in (EXTREME, TIES) and self._along(row) == 0
+        begins = row.kind in (EXTREME, TIES) and self._along(row) == 0
         read = (READ,) if begins else (READ, ADD)
         for access in sorted(row.accesses, key=lambda access: access.mode != READ):
             key = self._whole.get(access.span, access.span)
@@ -204,23 +204,23 @@ class SegmentDraft:
         for access in row.accesses:
             places[access.place] = self._keys[access.span]
         count = number_of[row.count] if row.count > 1 else -1
-        if row.way == EXPONENTIALS:
+        if row.kind == EXPONENTIALS:
             operands = (*places[::PLACES], places[3])
-            return [SegmentRow(row.op, row.dtype, row.way, count, operands, (-1,) * 4, row.stored)]
+            return [SegmentRow(row.op, row.dtype, row.kind, count, operands, (-1,) * 4, row.stored)]
         first, along = places[:4], self._along(row)
         found: list[SegmentRow] = []
         for k in range(0, len(places), PLACES):
             own = [line if line >= 0 else first[j] for j, line in enumerate(places[k : k + 4])]
             a, b, c, d = places[k + 4 : k + PLACES]
-            one = SegmentRow(row.op, row.dtype, row.way, count, tuple(own), (a, b, c, d), row.stored, along)
-            if row.way in (EXTREME, TIES) and found and found[-1].reduced_to == one.reduced_to:
+            one = SegmentRow(row.op, row.dtype, row.kind, count, tuple(own), (a, b, c, d), row.stored, along)
+            if row.kind in (EXTREME, TIES) and found and found[-1].reduced_to == one.reduced_to:
                 one = dataclasses.replace(one, along=GOES_ON)
             found.append(one)
         return found
 
     def _along(self, row: StreamRow) -> int:
         """Return the outer loops whose steps have one result, a bit each."""
-        if row.way not in (EXTREME, TIES):
+        if row.kind not in (EXTREME, TIES):
             return 0
         to = next(access.span for access in row.accesses if access.mode != READ)
         loops = enumerate(zip(to.steps, self._loops, strict=True))

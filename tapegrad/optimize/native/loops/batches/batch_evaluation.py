@@ -1,4 +1,4 @@
-"""Many fits: the model at the trials of all lanes, and which of these have errors or take another way.
+"""Many fits: the model at the trials of all lanes, and which of these have errors or take another branch.
 
 Such a lane is found by itself, and given parameters that are known to be good, so that it does not disturb others.
 """
@@ -15,7 +15,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_i64,
 )
 from tapegrad.engine.sweep.replays.handle_calls import evaluate
-from tapegrad.engine.sweep.replays.handle_fields import WAY
+from tapegrad.engine.sweep.replays.handle_fields import SPECIALIZATION
 from tapegrad.engine.sweep.replays.lanes import MASK, run_block
 from tapegrad.optimize.native.loops.batches.batch_fields import EMPTY, FRESH, NEEDS_SESSION
 from tapegrad.optimize.native.loops.batches.batch_problems import leave_out, lend, load_start
@@ -37,7 +37,7 @@ def _leave_out_masked(batch):
 
 @inline_njit
 def _run_lanes(batch):
-    """Evaluate the lanes, without those that take another way; a status if there is an error in one of the others."""
+    """Evaluate the lanes, without those that take another branch; return a status if one of the others fails."""
     status = run_block(0, batch.workspace)
     while _leave_out_masked(batch) and status != 0:
         status = run_block(0, batch.workspace)
@@ -53,7 +53,7 @@ def _find_errors(batch):
         for j in range(batch.k):
             store_f64(batch.alone, j, load_f64(batch.trial, j * batch.lanes + lane))
         status = evaluate(batch.session)
-        if is_for_python(status) or load_i64(batch.session, WAY) != batch.way:
+        if is_for_python(status) or load_i64(batch.session, SPECIALIZATION) != batch.specialization:
             leave_out(batch, lane)
         elif status != 0:
             store_i64(batch.failed, lane, 1)

@@ -17,8 +17,9 @@ class Batch(NamedTuple):
     session
         Evaluates the model at `trial` to `values`, and its derivatives, for one lane. Where there are several, it is
         asked which of them have errors, at `alone`; 0 until that is needed.
-    workspace, way
-        The same for several lanes: of a program over lanes, 0 where there is one lane; the number of its way.
+    workspace, specialization
+        The same for several lanes: of a program over lanes, 0 where there is one lane; the number of its
+        specialization.
     alone, alone_values, example
         Parameters of one lane, and the model there; parameters at which it is known to have no error.
     rows
@@ -61,7 +62,7 @@ class Batch(NamedTuple):
     lanes: int
     session: int
     workspace: int
-    way: int
+    specialization: int
     alone: int
     alone_values: int
     example: int
@@ -119,7 +120,7 @@ FTOL, XTOL, GTOL, F_SCALE, FIRST_DAMPING = range(5)  # settings
 
 EMPTY, FRESH, GOING = range(3)  # states of a lane
 
-NOT_IN_LANES = -9  # status of a fit that is to be done by itself: it takes another way
+NOT_IN_LANES = -9  # status of a fit that is to be done by itself: it takes another branch
 NEEDS_SESSION = (
     -1
 )  # what the loop returns where some lane has an error, and there is no session to find it with
