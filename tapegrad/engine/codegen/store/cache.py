@@ -201,10 +201,11 @@ class _Cache(NullCache):
         self._function = function
 
     def _file(self) -> Path | None:
-        sources.check(
-            self._function.__code__.co_filename
-        )  # it may have been imported after the digest was taken
-        return _file(self._function.__module__, self._function.__qualname__)
+        # The module may have been imported after the digest was taken. The code of a pair of kernel and dtype lies in
+        # another file.
+        module = self._function.__module__
+        sources.check(getattr(sys.modules.get(module), "__file__", None) or "")
+        return _file(module, self._function.__qualname__)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the function as it was compiled before; where it has to be compiled now, `None`.
