@@ -372,28 +372,8 @@ class CorrelateParams(NamedTuple):
         return f"{self}: shapes {[view.shape for view in views]}"
 
 
-class LuParams(NamedTuple):
-    """Parameters of LU factors: `matrices` matrices of `n` rows and columns."""
-
-    matrices: int
-    n: int
-
-    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
-        return _broken_stack(self, self.matrices * self.n**2, operands[0], *operands, result)
-
-
-class CholeskyParams(NamedTuple):
-    """Parameters of `cholesky`: `matrices` matrices of `n` rows and columns."""
-
-    matrices: int
-    n: int
-
-    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
-        return _broken_stack(self, self.matrices * self.n**2, operands[0], *operands, result)
-
-
 class SquareParams(NamedTuple):
-    """Parameters of functions of matrices: `matrices` matrices of `n` rows and columns."""
+    """Parameters of ops of square matrices: `matrices` matrices of `n` rows and columns."""
 
     matrices: int
     n: int

@@ -239,7 +239,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         batching="locate",
     ),
     # Factors and row exchanges of matrices, as integers; ops that read them have the derivative by the matrices
-    _of_matrices("lu", "systems.lu", (None,), params.LuParams, result="i64"),
+    _of_matrices("lu", "systems.lu", (None,), params.SquareParams, result="i64"),
     # x0: matrices, x1: right sides, x2: the factors of the matrices
     _of_matrices(
         "lu_solve",
@@ -250,7 +250,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         shared_operands=(0, 2),
         of_columns=True,
     ),
-    _of_matrices("lu_triangles", "systems.lu_factor", (("x1", "y"), None), params.LuParams, factor=1),
+    _of_matrices("lu_triangles", "systems.lu_factor", (("x1", "y"), None), params.SquareParams, factor=1),
     # x0: factors, as integers
     Structural(
         "lu_pivots",
@@ -275,13 +275,13 @@ STRUCTURAL: tuple[Structural, ...] = (
         batching="matrices",
         shared_operands=(1,),
     ),
-    _of_matrices("inv", "systems.inverses", (("y",),), params.LuParams),
-    _of_matrices("det", "systems.determinants", (("x0", "x1"), None), params.LuParams, factor=1),
+    _of_matrices("inv", "systems.inverses", (("y",),), params.SquareParams),
+    _of_matrices("det", "systems.determinants", (("x0", "x1"), None), params.SquareParams, factor=1),
     _of_matrices(
         "slogdet",
         "systems.determinants",
         (("x0", "x1"), None),
-        params.LuParams,
+        params.SquareParams,
         factor=1,
         batching="slogdet",
     ),
@@ -294,7 +294,7 @@ STRUCTURAL: tuple[Structural, ...] = (
         shared_operands=(0,),
         of_columns=True,
     ),
-    _of_matrices("cholesky", "systems.cholesky", (("y",),), params.CholeskyParams),
+    _of_matrices("cholesky", "systems.cholesky", (("y",),), params.SquareParams),
     _of_matrices("expm", "spectra.expm", (("x0",),), params.SquareParams),
     _of_matrices("sqrtm", "spectra.sylvester", (("y",),), params.SquareParams),
     _of_matrices(

@@ -11,7 +11,7 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_entries import TapeEntry
 from tapegrad.ops import CODES
-from tapegrad.ops.params import RAISE, ArgsortParams, LocateParams, LuParams, read
+from tapegrad.ops.params import RAISE, ArgsortParams, LocateParams, SquareParams, read
 from tapegrad.program.lanes.by_lane import by_lane
 from tapegrad.program.lanes.widening import Widening
 
@@ -49,7 +49,7 @@ def _columns(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def slogdet(made: Widening, each: TapeEntry) -> None:
     """Widen signs and logarithms, of which all signs come first."""
-    params = read(LuParams, each.params)
+    params = read(SquareParams, each.params)
     if params.matrices > 1 or not made.is_whole(each.result):
         by_lane(made, each)
         return

@@ -41,7 +41,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import NOT_POSITIVE_DEFINITE, OUT_OF_MEMORY
 from tapegrad.engine.kernels.systems.cholesky_back import back_by_blocks, scratch_bytes
-from tapegrad.ops.params import CholeskyParams
+from tapegrad.ops.params import SquareParams
 
 LIBRARY = libraries(("cholesky",), "potrf")
 
@@ -97,7 +97,7 @@ def _factor(loops: int, routines: Lapack, a: Matrix) -> bool:
 @always_inline
 def cholesky_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write the lower factor of each matrix of X[0] to Y."""
-    p, zero, y = load_record(load_i64(frame, PARAMS), CholeskyParams), routines.zero, load_i64(frame, Y)
+    p, zero, y = load_record(load_i64(frame, PARAMS), SquareParams), routines.zero, load_i64(frame, Y)
     bytes_ = p.n * p.n * size_of(zero)
     if p.n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
         return factor_stack(load_i64(frame, X), p.matrices, p.n, y, zero)
@@ -150,7 +150,7 @@ def _subtract_lower(source: int, into: int, n: int, store: int, zero: Any) -> No
 @always_inline
 def cholesky_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the cotangents of the lower triangles to X_BAR[0]."""
-    p, zero, y = load_record(load_i64(frame, PARAMS), CholeskyParams), routines.zero, load_i64(frame, Y)
+    p, zero, y = load_record(load_i64(frame, PARAMS), SquareParams), routines.zero, load_i64(frame, Y)
     y_bar, x_bar, n, bytes_ = load_i64(frame, Y_BAR), load_i64(frame, X_BAR), p.n, p.n * p.n * size_of(zero)
     store, before = load_i64(frame, STORE) & 1, scratch_bytes(zero)
     scratch = malloc(before + (0 if store else bytes_))
@@ -180,7 +180,7 @@ def _halve_diagonal(a: Matrix, zero: Any) -> None:
 @always_inline
 def cholesky_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write ``L tril'(L^-1 x_dot L^-T)`` to Y_BAR, with half of the diagonal in tril'."""
-    p, zero, y = load_record(load_i64(frame, PARAMS), CholeskyParams), routines.zero, load_i64(frame, Y)
+    p, zero, y = load_record(load_i64(frame, PARAMS), SquareParams), routines.zero, load_i64(frame, Y)
     y_dot, x_dot, n, bytes_ = load_i64(frame, Y_BAR), load_i64(frame, X_BAR), p.n, p.n * p.n * size_of(zero)
     address, one = malloc(bytes_ + 8), np.int64(1)
     if address == 0:

@@ -50,7 +50,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
 from tapegrad.engine.kernels.systems.inverses import invert
-from tapegrad.ops.params import LuParams
+from tapegrad.ops.params import SquareParams
 
 LIBRARY = libraries(("det", "slogdet"), "getrf", "getri") | {
     f"slogdet_forward_{dtype}": ("log",) for dtype in ("f64", "f32")
@@ -196,7 +196,7 @@ def _inner(a: Matrix, b: Matrix, zero: Any) -> Any:
 @always_inline
 def det_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write the determinant of each matrix, by its factors X[1], to Y."""
-    p, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y)
+    p, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, Y)
     n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
     if n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
         det_of_stack(factor, n, p.matrices, y, zero)
@@ -244,7 +244,7 @@ def _write_signs_and_logarithms(
 @always_inline
 def slogdet_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write the signs of all determinants, then the logarithms of their sizes, to Y."""
-    p, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y)
+    p, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, Y)
     n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
     size, stride = size_of(zero), factor_bytes(n, zero)
     for first in range(0, p.matrices, _COLUMN):
@@ -260,7 +260,7 @@ def slogdet_forward(frame: int, loops: int, routines: Lapack) -> int:
 @always_inline
 def _reverse(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
     p, x_bar, y_bar = (
-        load_record(load_i64(frame, PARAMS), LuParams),
+        load_record(load_i64(frame, PARAMS), SquareParams),
         load_i64(frame, X_BAR),
         load_i64(frame, Y_BAR),
     )
@@ -289,7 +289,7 @@ def _reverse(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
 @always_inline
 def _tangent(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
     p, x_dot, y_dot = (
-        load_record(load_i64(frame, PARAMS), LuParams),
+        load_record(load_i64(frame, PARAMS), SquareParams),
         load_i64(frame, X_BAR),
         load_i64(frame, Y_BAR),
     )

@@ -38,7 +38,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
 from tapegrad.engine.kernels.systems.lu import factorize, solve
-from tapegrad.ops.params import LuParams
+from tapegrad.ops.params import SquareParams
 
 LIBRARY = libraries(("inv",), "getrf", "getri")
 _BLOCK = 64  # columns that LAPACK works on at once
@@ -67,7 +67,7 @@ def invert(loops: int, routines: Lapack, factor: int, n: int, inverse: int) -> N
 @always_inline
 def inv_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write the inverse of each matrix of X[0] to Y."""
-    p, x, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, X), load_i64(frame, Y)
+    p, x, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero = p.n, routines.zero
     bytes_, status = n * n * size_of(zero), 0
     if n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
@@ -101,7 +101,11 @@ def _between(loops: int, products: Any, y: Matrix, middle: Matrix, scratch: Matr
 
 @always_inline
 def _inv_derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
-    p, y, y_bar = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y), load_i64(frame, Y_BAR)
+    p, y, y_bar = (
+        load_record(load_i64(frame, PARAMS), SquareParams),
+        load_i64(frame, Y),
+        load_i64(frame, Y_BAR),
+    )
     n, zero, x_bar = p.n, routines.zero, load_i64(frame, X_BAR)
     bytes_ = n * n * size_of(zero)
     into, middle = (x_bar, y_bar) if reverse else (y_bar, x_bar)

@@ -46,7 +46,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_i32,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
-from tapegrad.ops.params import LuParams, LuSolveParams
+from tapegrad.ops.params import LuSolveParams, SquareParams
 
 LIBRARY = libraries(("lu", "lu_solve"), "getrf")
 
@@ -184,7 +184,7 @@ def solve(loops: int, routines: Lapack, factor: int, x: Matrix, transpose: int) 
 @always_inline
 def lu_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write the factors of each matrix of X[0], and its row exchanges, to Y."""
-    p, x, y = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, X), load_i64(frame, Y)
+    p, x, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero = p.n, routines.zero
     if n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
         return factor_stack(x, p.matrices, n, y, zero)

@@ -39,7 +39,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, OUT_OF_RANGE, SINGULAR
 from tapegrad.engine.kernels.systems.lu import exchange_pair, exchange_rows
-from tapegrad.ops.params import ExchangeParams, LuParams, PivotParams
+from tapegrad.ops.params import ExchangeParams, PivotParams, SquareParams
 
 LIBRARY = libraries(("lu_triangles",))
 
@@ -50,7 +50,11 @@ LIBRARY = libraries(("lu_triangles",))
 @always_inline
 def lu_triangles_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write both triangles of each matrix, by its factors X[1], to Y."""
-    p, y, factor = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y), load_i64(frame, X + 1)
+    p, y, factor = (
+        load_record(load_i64(frame, PARAMS), SquareParams),
+        load_i64(frame, Y),
+        load_i64(frame, X + 1),
+    )
     n, zero = p.n, routines.zero
     for _ in range(p.matrices):
         copy(by_columns(factor, n, n, zero), by_rows(y, n, n, zero), zero)
@@ -133,7 +137,11 @@ def _tangent_of(
 
 @always_inline
 def _derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
-    p, y, factor = load_record(load_i64(frame, PARAMS), LuParams), load_i64(frame, Y), load_i64(frame, X + 1)
+    p, y, factor = (
+        load_record(load_i64(frame, PARAMS), SquareParams),
+        load_i64(frame, Y),
+        load_i64(frame, X + 1),
+    )
     x_bar, y_bar, n, zero = load_i64(frame, X_BAR), load_i64(frame, Y_BAR), p.n, routines.zero
     bytes_, status = n * n * size_of(zero), 0
     scratch = malloc(4 * bytes_ + 8)

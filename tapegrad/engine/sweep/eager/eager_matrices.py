@@ -19,9 +19,9 @@ from tapegrad.engine.tape.fields.layout import (
 )
 from tapegrad.engine.tape.release import drop_tensor_ref
 from tapegrad.engine.tape.slots import result_slot
+from tapegrad.ops.params import LuSolveParams, SquareParams
 
-_OF_SQUARES = 2  # words of `LuParams` and of the other records of square matrices
-_OF_SYSTEMS = 5  # words of `LuSolveParams`
+_OF_SQUARES, _OF_SYSTEMS = len(SquareParams._fields), len(LuSolveParams._fields)
 _SQUARES_BLOCK, _SYSTEMS_BLOCK = 1 + _OF_SQUARES, 1 + _OF_SYSTEMS
 _MAX_PARAM_FIELDS = 8  # of the parameters of an op with a packed result, and of their number
 

@@ -11,8 +11,9 @@ from tapegrad.engine.tape.fields.layout import E_DTYPES, E_KERNEL, E_MEMORY, E_S
 from tapegrad.engine.tape.release import drop_tensor_ref
 from tapegrad.engine.tape.slots import result_slot
 from tapegrad.engine.tape.views import VIEW_WORDS, describe, describe_like, view_as
+from tapegrad.ops.params import MatmulParams
 
-_PARAMS = 9  # words of `MatmulParams`
+_PARAMS = len(MatmulParams._fields)
 _BLOCK = 1 + _PARAMS
 
 

@@ -20,6 +20,10 @@ from tapegrad.engine.tape.fields.layout import (
 )
 from tapegrad.engine.tape.release import drop_tensor_ref
 from tapegrad.engine.tape.slots import array_copy, result_slot
+from tapegrad.ops.params import GatherParams
+
+_PARAMS = len(GatherParams._fields)
+_BLOCK = 1 + _PARAMS
 
 
 @inline_njit
@@ -36,7 +40,7 @@ def _taken_shape(header, x, numbers, by_rows, shape):
 @inline_njit
 def _gather(header, op, x, numbers, by_rows, recording):
     """Take rows or elements of a contiguous slot: the result with a handle, or an error."""
-    shape, params = stack_words(MAX_NDIM), stack_words(3)
+    shape, params = stack_words(MAX_NDIM), stack_words(_BLOCK)
     ndim = _taken_shape(header, x, numbers, by_rows, shape)
     y = result_slot(header, col.dtype(header, x), ndim, shape, False)
     if y == NONE:
@@ -49,7 +53,7 @@ def _gather(header, op, x, numbers, by_rows, recording):
     length = 1
     for d in range(1, col.ndim(header, x) if by_rows else 0):
         length *= extent(header, x, d)
-    store_i64(params, 0, 2)  # words of `GatherParams`
+    store_i64(params, 0, _PARAMS)
     store_i64(params, 1, extent(header, x, 0) if by_rows else size(header, x))
     store_i64(params, 2, length)
     instruction = Instruction(op, y, x, listed, NONE, 0)

@@ -23,9 +23,9 @@ from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.ops import CODES
 from tapegrad.ops.params import (
     ExchangeParams,
-    LuParams,
     LuSolveParams,
     PivotParams,
+    SquareParams,
     SylvesterParams,
     TriangularParams,
 )
@@ -164,7 +164,7 @@ def lu_factors(x: Tensor, name: str) -> Tensor:
     """Record the LU factors of square matrices in C order, as words."""
     n = x.shape[-1]
     shape = (*x.shape[:-2], factor_words(n, x.dtype))
-    return record("lu", [x], shape, LuParams(count_of(x), n), name, _WORDS)
+    return record("lu", [x], shape, SquareParams(count_of(x), n), name, _WORDS)
 
 
 def pivots(factors: Tensor, n: int, name: str) -> Tensor:

@@ -32,7 +32,7 @@ from tapegrad.frontend.functions.shapes.diagonals import tril, triu
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
 from tapegrad.frontend.recording.shape import broadcast_to, in_c_order, moveaxis, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
-from tapegrad.ops.params import ExchangeParams, LuParams
+from tapegrad.ops.params import ExchangeParams, SquareParams
 
 # The matrix that is read where one is assumed to have a structure, by the operand and by which triangle is read.
 _READ: dict[str, Callable[[Tensor, bool], Tensor]] = {
@@ -274,7 +274,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     """
     x = in_c_order(square(a, "tapegrad.linalg.lu_factor"))
     factors = lu_factors(x, "tapegrad.linalg.lu_factor")
-    params = LuParams(count_of(x), x.shape[-1])
+    params = SquareParams(count_of(x), x.shape[-1])
     lu = record("lu_triangles", [x, factors], x.shape, params, "tapegrad.linalg.lu_factor")
     piv = pivots(factors, x.shape[-1], "tapegrad.linalg.lu_factor")
     return lu, piv if piv._recorded() else piv.data
