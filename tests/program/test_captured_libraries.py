@@ -88,11 +88,27 @@ def view_of_a_chain_map():
     return lambda x: x * sum(view), lambda: held.update(a=3.0)
 
 
-@case
-def pointer():
-    held = ctypes.c_double(2.0)
-    to = ctypes.pointer(held)
-    return lambda x: x * to.contents.value, lambda: setting("value", 3.0)(held)
+def first_made_by(module, expression):
+    """Return a type of ctypes that the code of a module was the first to need."""
+    kind = type("Number", (ctypes.c_double,), {})
+    return kind, eval(expression, {"__name__": module, "ctypes": ctypes, "kind": kind})
+
+
+for module in ("numba.core.typing", "scipy.special", __name__, "__main__"):
+
+    def pointer(module=module):
+        kind, pointers = first_made_by(module, "ctypes.POINTER(kind)")
+        held = kind(2.0)
+        to = pointers(held)
+        return lambda x: x * to.contents.value, lambda: setting("value", 3.0)(held)
+
+    def elements(module=module):
+        kind, arrays = first_made_by(module, "kind * 3")
+        held = arrays(1.0, 2.0, 3.0)
+        return lambda x: x * held[1].value, lambda: held.__setitem__(1, kind(3.0))
+
+    CASES[f"pointer, a type that {module} made"] = pointer
+    CASES[f"array, a type that {module} made"] = elements
 
 
 @case

@@ -1,5 +1,6 @@
 """Origin of code: a library's does not change while a program runs. Its file's folder decides."""
 
+import ctypes
 import functools
 import importlib.util
 import os
@@ -25,6 +26,8 @@ _READ_FIELDS = frozenset({
 })  # fmt: skip
 _MACHINERY = frozenset({"llvmlite", "numba"})  # whose objects have nothing that a program changes
 _IMMUTABLE = frozenset({"jaxlib", "pyarrow"})  # whose arrays do not change
+# Attributes of the types of pointers and arrays that ctypes makes, once for all code in a process.
+_OF_CTYPES = {"__module__", "__doc__", "__dict__", "__weakref__", "_type_", "_length_"}
 
 
 def package_of(cls: type) -> str:
@@ -66,7 +69,13 @@ def is_made_here(value: Any) -> bool:
 
 
 def _module_of(cls: type) -> str:
-    """Return the name of the module of a class; a metaclass may have a descriptor in its place, as Cython's has."""
+    """Return the name of the module of a class.
+
+    The type of a pointer or of an array says whichever module needed it first, though it is one of ctypes. A metaclass
+    may have a descriptor in place of the name, as Cython's has.
+    """
+    if issubclass(cls, ctypes._Pointer | ctypes.Array) and vars(cls).keys() <= _OF_CTYPES:
+        return "ctypes"
     module: Any = cls.__module__
     return module if isinstance(module, str) else ""
 
@@ -114,8 +123,9 @@ def is_library_class(cls: type) -> bool:
     """Return whether a class is defined in a library, or compiled."""
     if is_compiled(cls):
         return True
-    module = sys.modules.get(_module_of(cls))
-    if not isinstance(module, types.ModuleType) or cls.__module__ == "__main__":
+    name = _module_of(cls)
+    module = sys.modules.get(name)
+    if not isinstance(module, types.ModuleType) or name == "__main__":
         return False
     return is_library_module(module) or is_library_file(variables_of(module).get("__file__") or "")
 
