@@ -180,7 +180,7 @@ class Jacobian(DerivativeTransform):
             return function(*selection.substitute(list(leaves)), **kwargs)
 
         trace = Trace(of_leaves, arguments)
-        results = run_once(trace, arguments, functools.partial(self.choose_spec, tuple(arguments.places)))
+        results = run_once(trace, arguments, functools.partial(self.choose_spec, tuple(arguments.positions)))
         return self._to_output(selection, trace, arguments, results)
 
     def choose_spec(self, wrt: tuple[int, ...], trace: Trace) -> ProgramSpec:

@@ -140,7 +140,7 @@ UNRELATED = {
 def test_what_no_code_names_is_not_compared(name):
     replayed = tg.jit(UNRELATED[name]())
     assert replayed(POINT) == 6.0
-    rows = [row for place in replayed.captured.reach.places for row in place.rows]
+    rows = [row for place in replayed.captured.reach.references for row in place.rows]
     assert len(rows) < 25
     assert not any(row[0] in ("entries", "elements") for row in rows)
 

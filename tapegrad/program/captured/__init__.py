@@ -1,6 +1,6 @@
 """Captured state of a recorded function: all that it can reach beside its arguments, compared before each replay.
 
-Read `places`, `walk` and `reachable_state` first.
+Read `references`, `walk` and `reachable_state` first.
 
 In reading order; each imports only those above it:
 
@@ -8,7 +8,7 @@ In reading order; each imports only those above it:
     origin                         origin of code: a library's, or the program's
     hidden                         references of compiled objects
     paths                          paths by which code comes to an object
-    places                         captured references, and their comparisons
+    references                     captured references, and their comparisons
     ambient                        settings of the process that library functions read
     objects                        attributes of objects, and their answers to names
     methods                        special methods, which operators and calls run unnamed

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.program.captured import places
+from tapegrad.program.captured import references
 from tapegrad.program.captured.origin import is_library_file, is_library_module, variables_of
 from tapegrad.program.captured.paths import Owner, Path
 
@@ -73,8 +73,8 @@ _BY_FUNCTION = {
 
 def setting_read_by(function: Any) -> Any:
     """Return what a function or a class of a library reads of the process; `Missing` if that is nothing known."""
-    setting = _BY_FUNCTION.get(id(function), places.Missing)
-    return _setting_of_package(function) if setting is places.Missing else setting
+    setting = _BY_FUNCTION.get(id(function), references.Missing)
+    return _setting_of_package(function) if setting is references.Missing else setting
 
 
 def _setting_of_package(function: Any) -> Any:
@@ -84,7 +84,7 @@ def _setting_of_package(function: Any) -> Any:
         return special.geterr
     if pandas is not None and (function is pandas.get_option or function is pandas.options):
         return _pandas_options
-    return places.Missing
+    return references.Missing
 
 
 def _pandas_options() -> str:
@@ -96,9 +96,9 @@ def is_question(setting: Any) -> bool:
     return callable(setting)
 
 
-def answer(question: Question) -> places.Captured:
-    """Return the place of what a function without arguments says."""
-    return places.called(operator.call, question)
+def answer(question: Question) -> references.Captured:
+    """Return a reference to the answer of a function without arguments."""
+    return references.called(operator.call, question)
 
 
 class LibraryVariables(Owner):
@@ -124,7 +124,7 @@ class LibraryVariables(Owner):
             value = variables[name]
             if isinstance(value, _STATE) or self._module is builtins:
                 reach.bound(variables, name)
-            elif isinstance(value, types.ModuleType) or setting_read_by(value) is not places.Missing:
+            elif isinstance(value, types.ModuleType) or setting_read_by(value) is not references.Missing:
                 reach.see(value, "attribute", name)
         return bool(names)
 

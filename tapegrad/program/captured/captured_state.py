@@ -8,8 +8,8 @@ from typing import Any
 
 from tapegrad.engine.codegen.python_calls.comparisons import Comparisons
 from tapegrad.engine.runtime.short_times import nanoseconds
-from tapegrad.program.captured.places import Captured
 from tapegrad.program.captured.reachable_state import ReachableState
+from tapegrad.program.captured.references import Captured
 
 _MAX_CHEAP_ITEMS = 100  # compared in no more than a microsecond
 
@@ -29,7 +29,7 @@ class CapturedState:
     Attributes
     ----------
     holds
-        Whether every place has the same object as before: asked before every replay.
+        Whether every reference is to the same object as before: asked before every replay.
     """
 
     __slots__ = ("_base", "_comparisons", "_cost", "_owners", "_roots", "holds", "reach")
@@ -39,16 +39,16 @@ class CapturedState:
         self._base = base
         self._cost = -1.0
         self.reach: ReachableState = ReachableState(self._roots, None if base is None else base.reach)
-        places = self.reach.places
-        self._owners: list[Captured] = [place for place in places for _ in place.rows]
-        self._comparisons = Comparisons([row for place in places for row in place.rows])
+        references = self.reach.references
+        self._owners: list[Captured] = [reference for reference in references for _ in reference.rows]
+        self._comparisons = Comparisons([row for reference in references for row in reference.rows])
         self.holds: Callable[[], bool] = self._comparisons.holds
 
     @property
     def cost(self) -> float:
         """Nanoseconds that all comparisons take; measured once, where there are many."""
         if self._cost < 0:
-            many = sum(place.items for place in self.reach.places) > _MAX_CHEAP_ITEMS
+            many = sum(reference.items for reference in self.reach.references) > _MAX_CHEAP_ITEMS
             self._cost = nanoseconds(self.holds) if many else 0.0
         return self._cost
 

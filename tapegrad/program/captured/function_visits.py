@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from tapegrad.errors import name_of
-from tapegrad.program.captured import places
+from tapegrad.program.captured import references
 from tapegrad.program.captured.code import (
     Named,
     asks_for_absence,
@@ -27,7 +27,7 @@ from tapegrad.program.captured.origin import (
     is_numerical,
 )
 from tapegrad.program.captured.paths import Path
-from tapegrad.program.captured.places import Missing
+from tapegrad.program.captured.references import Missing
 
 
 class FunctionVisits(ObjectVisits):
@@ -47,13 +47,13 @@ class FunctionVisits(ObjectVisits):
             self.see(function.__dict__.get(name), "attribute", name)
         if not is_numerical(function.__module__):
             for name, holder in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-                value = places.content(holder)
+                value = references.content(holder)
                 if not isinstance(value, weakref.WeakKeyDictionary):  # a cache, that calls fill
                     self.see(value, "attribute", name)
 
     def _visit_own_function(self, function: types.FunctionType) -> None:
         self.functions.append(function)
-        self.watch(places.body(function))
+        self.watch(references.body(function))
         self.note(function, function.__code__)
         self._learn(named(function.__code__), function.__globals__)
         for name, holder in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -66,8 +66,8 @@ class FunctionVisits(ObjectVisits):
 
     def _visit_cell(self, name: str, holder: Any) -> None:
         if self._first(id(holder), holder):
-            value, path = places.content(holder), Path(None, "closure", name)
-            self.watch(places.cell(holder, value), path)
+            value, path = references.content(holder), Path(None, "closure", name)
+            self.watch(references.cell(holder, value), path)
             self.note(value)
             if name == "__class__" and isinstance(value, type):  # for `super()`, which does not call it
                 self._visit_class_of(value)
@@ -100,7 +100,7 @@ class FunctionVisits(ObjectVisits):
         self.note(partial.func)
         for name in ("func", "args", "keywords"):
             value = getattr(partial, name)
-            self.watch(places.slot(getattr(functools.partial, name), partial, value))
+            self.watch(references.slot(getattr(functools.partial, name), partial, value))
             self.see(value, "attribute", name)
         self._visit_object(partial)
 
@@ -133,8 +133,8 @@ class FunctionVisits(ObjectVisits):
             self.see(owner, "attribute", "__self__")
 
     def _visit_context_variable(self, variable: ContextVar[Any]) -> None:
-        self.watch(place := places.result(variable.get, Unset))
-        self.note(place.rows[0][-1])
+        self.watch(reference := references.result(variable.get, Unset))
+        self.note(reference.rows[0][-1])
         for part in referents(variable):
             self.see(part, "contents", ".get()")
 

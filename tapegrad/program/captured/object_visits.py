@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.foreign import is_pandas, is_xarray
-from tapegrad.program.captured import places
+from tapegrad.program.captured import references
 from tapegrad.program.captured.ambient import LibraryVariables, user_modules
 from tapegrad.program.captured.hidden import (
     LRU_CACHE,
@@ -43,8 +43,8 @@ class ObjectVisits(Walk):
 
     def _visit_sequence(self, container: Any) -> None:
         if type(container) is not tuple and type(container) is not frozenset:
-            self.watch(places.elements(container))
-        parts = tuple(places.base_of(container).__iter__(container))
+            self.watch(references.elements(container))
+        parts = tuple(references.base_of(container).__iter__(container))
         self.note(type(container), len(parts), *parts)
         for number, part in enumerate(parts):
             self.see(part, "item", number)
@@ -59,15 +59,15 @@ class ObjectVisits(Walk):
         if mapping is vars(builtins):
             self._owners.append(LibraryVariables(builtins, self._path))
             return
-        base = places.base_of(mapping)
-        self.watch(places.entries(mapping))
+        base = references.base_of(mapping)
+        self.watch(references.entries(mapping))
         keys, values = tuple(base.keys(mapping)), tuple(base.values(mapping))
         self.note(type(mapping), len(keys), *keys, *values)
         for key, value in zip(keys, values, strict=True):
             self.see(key, "key", key)
             self.see(value, "item", key)
         if isinstance(mapping, defaultdict):
-            self.watch(places.slot(_FACTORY, mapping, mapping.default_factory))
+            self.watch(references.slot(_FACTORY, mapping, mapping.default_factory))
             self.see(mapping.default_factory, "attribute", "default_factory")
         if type(mapping) not in MAPPINGS:
             self._visit_object(mapping)
@@ -76,18 +76,18 @@ class ObjectVisits(Walk):
         self.arrays[id(array)] = array
         self.paths[id(array)] = self._path
         if array.dtype.hasobject:
-            self.watch(places.parts(_flat_list, array))
+            self.watch(references.parts(_flat_list, array))
             for number, part in enumerate(_flat_list(array)):
                 self.see(part, "item", number)
         if type(array) is not np.ndarray:
             self._visit_object(array)
 
     def _visit_buffer(self, value: Any) -> None:
-        self.watch(places.called(_bytes_of, value))
+        self.watch(references.called(_bytes_of, value))
         self.note(_bytes_of(value))
 
     def _visit_reference(self, value: Any) -> None:
-        self.watch(places.called(_Target, value))
+        self.watch(references.called(_Target, value))
         self.see(value(), "contents", "()")
 
     def _visit_module(self, module: types.ModuleType) -> None:
@@ -99,7 +99,7 @@ class ObjectVisits(Walk):
             self._owners.append(LibraryVariables(module, self._path))
             return
         path = self._path
-        self.watch(places.nature(module, None))
+        self.watch(references.nature(module, None))
         self._visit_class_of(type(module))
         self._path = path
         self._own(module, (variables_of(module),))
@@ -123,7 +123,7 @@ class ObjectVisits(Walk):
         if not own or not self._first(("class", cls), cls):
             return
         self._path = Path(None, "class", cls.__qualname__)
-        self.watch(places.ancestors(cls))
+        self.watch(references.ancestors(cls))
         self.note(*cls.__mro__)
         namespaces = tuple(self._namespaces.setdefault(each, vars(each)) for each in own)
         self._own(cls, namespaces)
@@ -154,7 +154,7 @@ class ObjectVisits(Walk):
         own = (attributes,) if isinstance(attributes, dict) else ()
         if by_user or any(own) or isinstance(value, threading.local):
             path = self._path
-            self.watch(places.nature(value, own[0] if own else None))
+            self.watch(references.nature(value, own[0] if own else None))
             self._visit_class_of(cls)
             self._path = path
             self._own(value, own)
@@ -170,7 +170,7 @@ class ObjectVisits(Walk):
         if type(value) is LRU_CACHE:
             self._visit_fixed(value)
         elif has_changing_references(value):
-            self.watch(places.parts(referents, value))
+            self.watch(references.parts(referents, value))
             self.note(*referents(value))
             self._visit_fixed(value)
         self._hear(value)
@@ -187,7 +187,7 @@ class ObjectVisits(Walk):
 
     def _visit_convertible(self, value: Any, package: str) -> None:
         if not is_immutable(package):
-            self.watch(places.converted(value))
+            self.watch(references.converted(value))
             array = np.asarray(value)
             self.tokens.append((array.shape, array.dtype.str, array.tobytes()))
 
@@ -199,9 +199,9 @@ class ObjectVisits(Walk):
 
     def _watch_contents(self, ask: Callable[[Any], Any], value: Any) -> None:
         """Watch what a function says of an object."""
-        place = places.called(ask, value)
-        self.watch(place)
-        self.tokens.append(place.rows[0][-1])
+        reference = references.called(ask, value)
+        self.watch(reference)
+        self.tokens.append(reference.rows[0][-1])
 
 
 class _Target:

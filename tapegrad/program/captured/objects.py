@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tapegrad.foreign import is_sparse
-from tapegrad.program.captured import places
+from tapegrad.program.captured import references
 from tapegrad.program.captured.origin import is_compiled, is_library_class
 from tapegrad.program.captured.paths import Owner, Path
 
@@ -38,18 +38,21 @@ def _defaults(function: types.FunctionType) -> Any:
 
 # For each kind the names by which code asks, and how an answer is compared: as an object, or as a value or sequence.
 _LOCKS = tuple(kind for kind in (type(threading.Lock()), type(threading.RLock())) if hasattr(kind, "locked"))
-_LOCKED = {"locked": (places.called, operator.methodcaller("locked"))}
-_ANSWERS: tuple[tuple[Any, dict[str, tuple[Callable[..., places.Captured], Any]]], ...] = (
+_LOCKED = {"locked": (references.called, operator.methodcaller("locked"))}
+_ANSWERS: tuple[tuple[Any, dict[str, tuple[Callable[..., references.Captured], Any]]], ...] = (
     (
         types.FunctionType,
         {
-            **{name: (places.result, operator.attrgetter(name)) for name in ("__doc__", "__annotations__")},
-            **{name: (places.called, operator.attrgetter(name)) for name in ("__name__", "__qualname__")},
+            **{
+                name: (references.result, operator.attrgetter(name))
+                for name in ("__doc__", "__annotations__")
+            },
+            **{name: (references.called, operator.attrgetter(name)) for name in ("__name__", "__qualname__")},
             # A call that lacks an argument raises it: where code names it, a new default changes what it does.
-            "TypeError": (places.called, _defaults),
+            "TypeError": (references.called, _defaults),
         },
     ),
-    (type, {"__subclasses__": (places.parts, type.__subclasses__)}),
+    (type, {"__subclasses__": (references.parts, type.__subclasses__)}),
     (_LOCKS, _LOCKED),
 )
 
@@ -65,8 +68,8 @@ class Watcher(Protocol):
     def see(self, value: Any, kind: str, key: Any) -> None:
         """Visit a value later, to which a step leads from what is visited now."""
 
-    def watch(self, place: places.Captured, path: Path | None = None) -> None:
-        """Watch a place, by default of what is visited now."""
+    def watch(self, reference: references.Captured, path: Path | None = None) -> None:
+        """Watch a reference, by default one of the value that is visited."""
 
     def bound(self, names: Any, name: Any, kind: str = "attribute") -> Any:
         """Watch what a namespace has under a name, and see it."""
@@ -106,7 +109,7 @@ class Attributes(Owner):
                 if self._is_code():
                     reach.bound_data(namespace)
                 else:
-                    reach.watch(places.parts(dict.keys, namespace), self.path)
+                    reach.watch(references.parts(dict.keys, namespace), self.path)
         names = self._new(self._wanted(reach) - _NEVER)
         there = {name for name in names if name in self._members or any(name in n for n in self._namespaces)}
         absent = self._that_matter(names - there, reach)
@@ -140,8 +143,8 @@ class Attributes(Owner):
         """Watch an attribute wherever it is, and that it does not come to be where it would be found first."""
         member = self._members.get(name)
         if member is not None:
-            value = places.slot_value(member, self._owner)
-            reach.watch(places.slot(member, self._owner, value), self.path.step("attribute", name))
+            value = references.slot_value(member, self._owner)
+            reach.watch(references.slot(member, self._owner, value), self.path.step("attribute", name))
             reach.note(name, value)
             reach.see(value, "attribute", name)
         holding = [k for k, namespace in enumerate(self._namespaces) if name in namespace]
@@ -180,10 +183,10 @@ class Answers(Owner):
         names = self._new(reach.names & self.asks.keys())
         for name in sorted(names):
             make, ask = self.asks[name]
-            place = make(ask, self._owner)
-            reach.watch(place, self.path.step("attribute", name))
-            reach.note(place.rows[0][-1])
-            reach.see(place.rows[0][-1], "attribute", name)
+            reference = make(ask, self._owner)
+            reach.watch(reference, self.path.step("attribute", name))
+            reach.note(reference.rows[0][-1])
+            reach.see(reference.rows[0][-1], "attribute", name)
         return bool(names)
 
 
@@ -195,7 +198,7 @@ def is_holder(value: Any) -> bool:
 def _watch_absence(namespace: Any, missing: set[str], reach: Watcher) -> None:
     """Watch that no new attribute shadows another: by name, or the whole namespace where that is smaller."""
     if len(missing) > len(namespace):
-        reach.watch(places.absence(namespace, frozenset(missing)))
+        reach.watch(references.absence(namespace, frozenset(missing)))
     else:
         for name in sorted(missing):
             reach.bound(namespace, name)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.errors import UnsupportedError, name_of
 from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.program.captured import places
+from tapegrad.program.captured import references
 from tapegrad.program.captured.ambient import answer as ambient_answer
 from tapegrad.program.captured.ambient import is_question, setting_read_by
 from tapegrad.program.captured.code import fields_of
@@ -17,7 +17,7 @@ from tapegrad.program.captured.methods import SpecialMethodCalls
 from tapegrad.program.captured.objects import Answers, Attributes
 from tapegrad.program.captured.origin import is_trusted, reads_fields
 from tapegrad.program.captured.paths import Owner, Path
-from tapegrad.program.captured.places import Captured, Missing
+from tapegrad.program.captured.references import Captured, Missing
 
 MAX_REFERENCES = 100_000
 _PLAIN = frozenset({bool, int, float, complex, str, bytes, range, types.CodeType, type(None), type(...)})
@@ -41,7 +41,7 @@ class Walk:
 
     Attributes
     ----------
-    places
+    references
         What must not change.
     tokens
         What was found, in the order of the walk: equal for two walks that found the same.
@@ -58,7 +58,7 @@ class Walk:
     """
 
     def __init__(self, roots: Iterable[Any], base: "Walk | None" = None) -> None:
-        self.places: list[Captured] = []
+        self.references: list[Captured] = []
         self.tokens: list[Any] = []
         self.arrays: dict[int, np.ndarray] = {} if base is None else dict(base.arrays)
         self.paths: dict[int, Path] = {} if base is None else dict(base.paths)
@@ -95,27 +95,27 @@ class Walk:
     def _see(self, value: Any, path: Path) -> None:
         if type(value) is str and "{" in value:
             self.names.update(fields_of(value))
-        if type(value) in _PLAIN or places.is_dead(value):
+        if type(value) in _PLAIN or references.is_dead(value):
             return
         if not isinstance(value, np.generic | np.dtype) or type(value) is np.void:
             self._waiting.append((value, path))
 
-    def watch(self, place: Captured, path: Path | None = None) -> None:
-        """Watch a place, by default of what is visited now."""
-        if len(self.places) >= MAX_REFERENCES:
+    def watch(self, reference: Captured, path: Path | None = None) -> None:
+        """Watch a reference, by default one of the value that is visited."""
+        if len(self.references) >= MAX_REFERENCES:
             raise UnsupportedError(
                 f"a recorded function sees more than {MAX_REFERENCES} objects beside its arguments, each of which would"
                 " be compared before every replay: pass large tables as arrays, or as arguments"
             )
-        place.path = self._path if path is None else path
-        self.places.append(place)
+        reference.path = self._path if path is None else path
+        self.references.append(reference)
 
     def bound(self, names: Any, name: Any, kind: str = "attribute") -> Any:
         """Watch what a namespace has under a name, and see it."""
         value = names.get(name, Missing)
         if self._first(("entry", id(names), name), names):
             path = self._path.step(kind, name)
-            self.watch(places.entry(names, name, value), path)
+            self.watch(references.entry(names, name, value), path)
             self.note(name, value)
             self._see(value, path)
         return value
@@ -124,7 +124,8 @@ class Walk:
         """Watch all that a namespace has, and see what is neither code nor a module."""
         if self._first(("entries", id(names)), names):
             self.watch(
-                places.entries(names), self._path.step(kind, "globals()" if kind == "global" else "__dict__")
+                references.entries(names),
+                self._path.step(kind, "globals()" if kind == "global" else "__dict__"),
             )
         for name, value in tuple(names.items()):
             # A module's loader leads to all there is
@@ -160,13 +161,13 @@ class Walk:
             return
         if isinstance(setting, tuple):
             if self._first(("setting", id(setting)), setting):
-                self.watch(place := places.result(*setting))
-                self.tokens.append(id(place.rows[0][-1]))
+                self.watch(reference := references.result(*setting))
+                self.tokens.append(id(reference.rows[0][-1]))
         elif not is_question(setting):
             self.see(setting, "contents", "")
         elif self._first(("setting", setting), setting):
-            self.watch(place := ambient_answer(setting))
-            self.tokens.append(place.rows[0][-1])
+            self.watch(reference := ambient_answer(setting))
+            self.tokens.append(reference.rows[0][-1])
 
     def _own(self, owner: Any, namespaces: tuple[Any, ...]) -> None:
         """Look for the attributes of an owner, by the names that code mentions."""
@@ -197,6 +198,6 @@ def _root(root: Any, base: Walk | None) -> Path:
 
 def _token(value: Any) -> Any:
     """Return the token of a value in a walk, of containers that of their type only: their contents follow."""
-    if not places.is_dead(value) and isinstance(value, (*SEQUENCES, *MAPPINGS)):
+    if not references.is_dead(value) and isinstance(value, (*SEQUENCES, *MAPPINGS)):
         return type(value)
-    return places.token(value)
+    return references.token(value)

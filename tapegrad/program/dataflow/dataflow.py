@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.program.captured import places
+from tapegrad.program.captured import references
 from tapegrad.program.captured.hidden import LRU_CACHE, referents
 from tapegrad.program.captured.origin import is_made_here
 from tapegrad.program.dataflow.points_to import (
@@ -70,7 +70,7 @@ class Dataflow:
     given
         What the root may be called with beside what is traced.
     sites
-        For each place in code that recorded operands, the memory that they were in.
+        For each source line that recorded operands, their memory.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class Dataflow:
         code = function.__code__
         self._add_code(code, function.__globals__, None)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            self.put(code, name, lead(places.content(cell)))
+            self.put(code, name, lead(references.content(cell)))
         defaults = function.__defaults__ or ()
         last = code.co_varnames[: code.co_argcount][code.co_argcount - len(defaults) :]
         for name, value in [*zip(last, defaults, strict=True), *(function.__kwdefaults__ or {}).items()]:

@@ -39,7 +39,7 @@ def arrays_used(root: Any, seen: ReachableState, given: Iterable[Any], sites: Si
     given
         What the root may be called with beside what is traced.
     sites
-        For each place in code that recorded operands, the memory that they were in.
+        For each source line that recorded operands, their memory.
     """
     given = tuple(given)
     if not (seen.arrays or seen.opaque or given):

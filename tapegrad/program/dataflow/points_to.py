@@ -14,7 +14,7 @@ from tapegrad.frontend.tensor.static_keys import slot_value
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program.captured.hidden import FIXED, LRU_CACHE, has_changing_references, referents
 from tapegrad.program.captured.origin import is_made_here
-from tapegrad.program.captured.places import Missing, is_dead
+from tapegrad.program.captured.references import Missing, is_dead
 
 _SCALARS = (bool, int, float, complex, str, bytes, type(None), type(...), range, np.generic, np.dtype)
 _SEQUENCES = (list, tuple, deque, set, frozenset)
@@ -34,7 +34,7 @@ class LocalContainer:
     parts
         What may be in it.
     fields
-        What may be in each place of it, where it is a tuple.
+        The values of each item of a tuple.
     """
 
     def __init__(self, size: int = 0) -> None:

@@ -73,7 +73,7 @@ Sites = dict[tuple[types.CodeType, int], set[int]]
 class Guard(NamedTuple):
     """A guard that is not recorded yet.
 
-    Op and dtype code, slot of what is looked at, parameters, what was seen; and the place in the program that asked.
+    Op and dtype code, slot, parameters and bytes of the guarded value, and the source line that asked for it.
     """
 
     code: int
@@ -81,7 +81,7 @@ class Guard(NamedTuple):
     slot: int
     params: Any
     outcome: bytes
-    place: "SourceLine"
+    line: "SourceLine"
 
 
 class SourceLine(NamedTuple):
@@ -127,9 +127,9 @@ class RecordedTape(Recorder):
     fused
         For each program that was made of it, the segments that replays of that run.
     guard_places
-        For each guard the place in the user's program that has asked for what it looks at.
+        For each guard the source line that has asked for its value.
     sites
-        For each place in the user's code at which arrays became operands, the memory that they are in.
+        For each source line at which arrays became operands, their memory.
     """
 
     __slots__ = (
@@ -312,16 +312,16 @@ class RecordedTape(Recorder):
         return slot
 
     def guard(
-        self, code: int, dtype: int, slot: int, params: Any, outcome: bytes, place: SourceLine | None = None
+        self, code: int, dtype: int, slot: int, params: Any, outcome: bytes, line: SourceLine | None = None
     ) -> None:
         """Record that a replay must find the same in a slot; by default for the line that is executed now."""
-        place = _here() if place is None else place
+        line = _here() if line is None else line
         if self._postponed is not None:
             bind_recording.hold(self.header, slot)
-            self._postponed.append(Guard(code, dtype, slot, params, outcome, place))
+            self._postponed.append(Guard(code, dtype, slot, params, outcome, line))
             return
         self.outcomes.append(outcome)
-        self.guard_lines.append(place)
+        self.guard_lines.append(line)
         # The result is nothing but what keeps the instruction alive: its handle is never dropped.
         result = slots.allocate(self.header, B8, (), False)
         words = kernel_table.params_words(code, params)
@@ -339,12 +339,12 @@ class RecordedTape(Recorder):
         finally:
             self._postponed = before
 
-    def guard_bytes(self, dtype: int, slot: int, array: np.ndarray, place: SourceLine | None = None) -> None:
+    def guard_bytes(self, dtype: int, slot: int, array: np.ndarray, line: SourceLine | None = None) -> None:
         """Record that a replay must find the bytes of a contiguous `array` in a slot."""
         expected = array.copy()
         self.expected.append(expected)
         params = GuardParams(expected.nbytes, expected.ctypes.data)
-        self.guard(_GUARD, dtype, slot, params, expected.tobytes(), place)
+        self.guard(_GUARD, dtype, slot, params, expected.tobytes(), line)
 
     def guard_outcome(
         self, name: str, function: Callable[..., Any], operands: list[Tensor], outcome: Any
@@ -353,31 +353,31 @@ class RecordedTape(Recorder):
         held, seen = has_same_outcome(name, function, operands, outcome)
         self.guard(_TRUTH, DTYPE_CODES[held.dtype], held._slot_on(self), TruthGuardParams(1), seen)
 
-    def watch(self, array: np.ndarray, place: SourceLine = _NOWHERE) -> None:
+    def watch(self, array: np.ndarray, line: SourceLine = _NOWHERE) -> None:
         """Guard the contents of an array that are used now, once for all: as an index, or converted by NumPy."""
         if array.size == 0:
             return
         # With gaps: at worst that records anew without need
         low, high = np.lib.array_utils.byte_bounds(array)
-        self._watch_bytes(array, low, high - low, place)
+        self._watch_bytes(array, low, high - low, line)
 
-    def watch_head(self, array: np.ndarray, place: SourceLine = _NOWHERE) -> None:
+    def watch_head(self, array: np.ndarray, line: SourceLine = _NOWHERE) -> None:
         """Guard where an array lies, its shape, its strides and its dtype, which may be set in place."""
         head = id(array) + ARRAY_DATA
-        self._watch_bytes(array, head, 8 * _HEAD_WORDS, place)
+        self._watch_bytes(array, head, 8 * _HEAD_WORDS, line)
         _, ndim, extents, strides = words_at(head, 4).tolist()
         if ndim & 0xFFFFFFFF:
             bytes_ = 8 * (ndim & 0xFFFFFFFF)
-            self._watch_bytes(array, extents, bytes_, place)
-            self._watch_bytes(array, strides, bytes_, place)
+            self._watch_bytes(array, extents, bytes_, line)
+            self._watch_bytes(array, strides, bytes_, line)
 
-    def _watch_bytes(self, owner: np.ndarray, address: int, bytes_: int, place: SourceLine) -> None:
+    def _watch_bytes(self, owner: np.ndarray, address: int, bytes_: int, line: SourceLine) -> None:
         """Guard memory that lives as long as an array."""
         plain = borrowed(owner, address, bytes_)
         known = self._watched.get((address, bytes_))
         if known is None or known != plain.tobytes():
             self._watched[address, bytes_] = plain.tobytes()
-            self.guard_bytes(B8, self._enter_array(plain, 0), plain, place)
+            self.guard_bytes(B8, self._enter_array(plain, 0), plain, line)
 
     def settle(self) -> None:
         """End of the recording: arrays that the function has changed since it used them are replaced by what they were.

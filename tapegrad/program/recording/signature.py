@@ -47,7 +47,7 @@ class Arguments:
         The array leaves, in C order and of a dtype of the engine.
     looks
         For each of these, what it was given as.
-    places
+    positions
         For each leaf, its number among the arrays, or -1.
     leaves
         All leaves as they were given; an argument that is static is one leaf.
@@ -62,7 +62,7 @@ class Arguments:
     key: Any
     arrays: list[np.ndarray]
     looks: list[ArgSpec]
-    places: list[int]
+    positions: list[int]
     leaves: list[Any]
     starts: list[int]
     definition: Any
@@ -71,7 +71,7 @@ class Arguments:
     @property
     def objects(self) -> list[Any]:
         """The leaves that are fixed and may have attributes or parts that change."""
-        fixed = (leaf for leaf, place in zip(self.leaves, self.places, strict=True) if place < 0)
+        fixed = (leaf for leaf, position in zip(self.leaves, self.positions, strict=True) if position < 0)
         return [leaf for leaf in fixed if not isinstance(leaf, bool | int | str | bytes | None)]
 
     @property
@@ -87,22 +87,22 @@ def flatten_args(args: tuple[Any, ...], kwargs: dict[str, Any], static: Static =
     leaves, starts, fixed, definition = _flattened(args, kwargs, static)
     arrays: list[np.ndarray] = []
     looks: list[ArgSpec] = []
-    places: list[int] = []
+    positions: list[int] = []
     key: list[Any] = [definition, *map(_aside_key, asides(definition))]
     reordered = False
     for number, leaf in enumerate(leaves):
         array = None if number in fixed else _as_array(leaf)
         if array is None:
             key.append(("static", static_key(leaf)) if number in fixed else static_key(leaf))
-            places.append(-1)
+            positions.append(-1)
         else:
             look = _look(leaf, array)
             key.append((array.shape, look))
-            places.append(len(arrays))
+            positions.append(len(arrays))
             arrays.append(array)
             looks.append(look)
             reordered |= array is not leaf and isinstance(leaf, np.ndarray) and is_reordered(leaf)
-    return Arguments(tuple(key), arrays, looks, places, leaves, starts, definition, reordered)
+    return Arguments(tuple(key), arrays, looks, positions, leaves, starts, definition, reordered)
 
 
 def _flattened(
@@ -114,9 +114,9 @@ def _flattened(
     fixed: set[int] = set()
     definitions: list[Any] = []
     names = sorted(kwargs)
-    for place, value in [*enumerate(args), *((name, kwargs[name]) for name in names)]:
+    for argument, value in [*enumerate(args), *((name, kwargs[name]) for name in names)]:
         starts.append(len(leaves))
-        if place in static.numbers or place in static.names:
+        if argument in static.numbers or argument in static.names:
             fixed.add(len(leaves))
             leaves.append(value)
             definitions.append(LEAF)

@@ -153,11 +153,11 @@ def _looks_of(arguments: Arguments) -> list[ArgumentReport]:
 
 
 def _look(arguments: Arguments, k: int) -> tuple[str, str]:
-    place = arguments.places[k]
-    if place < 0:
+    position = arguments.positions[k]
+    if position < 0:
         return "", reprlib.repr(arguments.leaves[k])
-    look = arguments.looks[place]
-    return ("", "float") if look.weak else (str(arguments.arrays[place].shape), str(look.dtype))
+    look = arguments.looks[position]
+    return ("", "float") if look.weak else (str(arguments.arrays[position].shape), str(look.dtype))
 
 
 def _differences(before: list[ArgumentReport], now: list[ArgumentReport]) -> list[str]:

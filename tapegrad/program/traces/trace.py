@@ -85,8 +85,8 @@ class Trace(Uncopied):
                 for array, look in zip(arguments.arrays, arguments.looks, strict=True)
             ]
             leaves = [
-                leaf if place < 0 else tensors[place]
-                for leaf, place in zip(arguments.leaves, arguments.places, strict=True)
+                leaf if position < 0 else tensors[position]
+                for leaf, position in zip(arguments.leaves, arguments.positions, strict=True)
             ]
             args, kwargs = unflatten(arguments.definition, leaves)
             results, self._definition = flatten(call(function, args, kwargs))

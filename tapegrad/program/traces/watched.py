@@ -6,10 +6,10 @@ from typing import NamedTuple
 from tapegrad.engine.codegen.python_calls.comparisons import Comparisons
 from tapegrad.engine.runtime.short_times import nanoseconds
 from tapegrad.program.captured.captured_state import CapturedState
-from tapegrad.program.captured.places import Captured
+from tapegrad.program.captured.references import Captured
 from tapegrad.program.traces.listing import Listing, quantity
 
-_MAX_MEASURED = 1_000  # places; the others are taken to cost what these do
+_MAX_MEASURED = 1_000  # references; the others are taken to cost as much
 
 
 class WatchedItem(NamedTuple):
@@ -55,8 +55,8 @@ class Watched(Listing[WatchedItem]):
 def watched_in(name: str, states: Iterable[CapturedState]) -> Watched:
     """Measure the comparisons of some states, and list them."""
     states = list(states)
-    places = [place for state in states for place in state.reach.places]
-    found = sorted(_merged(map(_item, places, _costs(places))), key=lambda item: -item.ns)
+    references = [reference for state in states for reference in state.reach.references]
+    found = sorted(_merged(map(_item, references, _costs(references))), key=lambda item: -item.ns)
     total = sum(nanoseconds(state.holds) for state in states)
     items = sum(item.items for item in found)
     title = f"{name} is compared with {items:,} items before each replay, in {quantity(total)}"
@@ -65,15 +65,15 @@ def watched_in(name: str, states: Iterable[CapturedState]) -> Watched:
     return listing
 
 
-def _costs(places: list[Captured]) -> list[float]:
-    """Return the time that each place takes beside an empty comparison, of which there is one for all of them."""
+def _costs(references: list[Captured]) -> list[float]:
+    """Return the time in ns that each reference adds to an empty comparison, of which there is one for all."""
     nothing = nanoseconds(Comparisons([]).holds)
     measured = [
-        max(0.0, nanoseconds(Comparisons(each.rows).holds) - nothing) for each in places[:_MAX_MEASURED]
+        max(0.0, nanoseconds(Comparisons(each.rows).holds) - nothing) for each in references[:_MAX_MEASURED]
     ]
-    items = sum(place.items for place in places[:_MAX_MEASURED])
+    items = sum(reference.items for reference in references[:_MAX_MEASURED])
     each = sum(measured) / max(items, 1)
-    return [*measured, *(each * place.items for place in places[_MAX_MEASURED:])]
+    return [*measured, *(each * reference.items for reference in references[_MAX_MEASURED:])]
 
 
 def _merged(items: Iterable[WatchedItem]) -> Iterable[WatchedItem]:
@@ -86,5 +86,5 @@ def _merged(items: Iterable[WatchedItem]) -> Iterable[WatchedItem]:
     return found.values()
 
 
-def _item(place: Captured, cost: float) -> WatchedItem:
-    return WatchedItem(place.name, place.kind, place.items, cost)
+def _item(reference: Captured, cost: float) -> WatchedItem:
+    return WatchedItem(reference.name, reference.kind, reference.items, cost)

@@ -74,12 +74,12 @@ class Selection:
         found: list[int] = []
         for number, count in zip(self.numbers, self.counts, strict=True):
             start = arguments.starts[number]
-            places = arguments.places[start : start + count]
-            if len(places) < count or any(place < 0 for place in places):
+            positions = arguments.positions[start : start + count]
+            if len(positions) < count or any(position < 0 for position in positions):
                 raise TypeError(
                     f"cannot differentiate by argument {number}, which is static: {self.args[number]!r}"
                 )
-            found += places
+            found += positions
         return tuple(found)
 
 

@@ -51,7 +51,7 @@ class Reports:
             return watched_in(f"{_title(self)}, which is run at each call,", [])
         members = list(_family(recorder))
         own = [member.captured for member in members if member.captured is not None]
-        states = [max(own, key=lambda state: len(state.reach.places))] if own else []
+        states = [max(own, key=lambda state: len(state.reach.references))] if own else []
         return watched_in(_title(self), [*states, *_of_arguments(recorder)])
 
     def explain(self) -> Recordings:

@@ -85,7 +85,7 @@ class LaneCall:
         for leaf, stack, start in zip(
             self._mapped.leaves, self._mapped.stacks, arguments.starts, strict=False
         ):
-            place = arguments.places[start]
+            place = arguments.positions[start]
             if stack is None and place >= 0:
                 arrays[place] = np.ascontiguousarray(leaf, arrays[place].dtype)
         return known._replace(arguments=replace(arguments, arrays=arrays))
@@ -140,14 +140,14 @@ class LaneCall:
         """
         arguments, mapped = instance.arguments, self._mapped
         found: list[Any] = [None] * len(arguments.arrays)
-        starts = [*arguments.starts, len(arguments.places)]
+        starts = [*arguments.starts, len(arguments.positions)]
         number, first = 0, 0  # of an argument, and of its first leaf
         for k, count in enumerate(mapped.counts):
             stacks = mapped.stacks[first : first + count]
             first += count
             if self._goal.directions and k == mapped.positional - 1:
                 continue
-            places = arguments.places[starts[number] : starts[number + 1]]
+            places = arguments.positions[starts[number] : starts[number + 1]]
             places = places if len(places) == count else [-1] * count
             number += 1
             for place, stack in zip(places, stacks, strict=True):

@@ -86,7 +86,7 @@ def _guarded(recorder: RecordedTape, guards: list[Guard], found: dict[int, Tenso
             recorder.guard(*guard)
         else:
             dtype, slot = DTYPE_CODES[one[0].dtype], one[0]._slot_on(recorder)
-            recorder.guard_bytes(dtype, slot, one[1], guard.place)
+            recorder.guard_bytes(dtype, slot, one[1], guard.line)
     return True
 
 
