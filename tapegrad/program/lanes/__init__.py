@@ -5,10 +5,9 @@ A *lane* is the place of an instance in a block of them.
 In reading order; each imports only those above it:
 
     layout                         positions of lanes in a buffer, and views of them
-    widened_tape                   a tape that is made, not recorded
     widening                       a recording over lanes: its buffers, slots and instructions
-    by_lane                        instructions that run lane by lane
     products                       products of matrices over lanes
+    widened_tape                   a tape that is made, not recorded
     programs                       programs of widened recordings
     job                            a call: the caller's arrays, workspaces, threads
     rows                           ops that take or write rows by number, over lanes

@@ -18,6 +18,7 @@ from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.ops import GUARDS
 from tapegrad.program.lanes.layout import LAST
+from tapegrad.program.lanes.widened_tape import WidenedTape
 from tapegrad.program.lanes.widening import Widened
 from tapegrad.program.programs.gradient import GradientProgram, ReverseJacobianProgram
 from tapegrad.program.programs.jacobian_columns import ColumnsProgram
@@ -97,7 +98,9 @@ class LaneProgram(Program):
     def __init__(self, widened: Widened, spec: ProgramSpec, fusion: str = NEVER) -> None:
         self.widened = widened
         self._lanes = widened.lanes
-        super().__init__(widened.recording, widened.tape, spec, fusion)
+        tape = widened.tape
+        entries = tape.instructions, tape.slots, tape.buffers
+        super().__init__(WidenedTape(widened.recording, *entries, widened.kept), tape, spec, fusion)
         self.mask = self._offset(self._mask)
         self.ports = self._given_ports() + self._result_ports()
         self.port_words = self._words_of_ports()

@@ -20,7 +20,6 @@ from tapegrad.ops.params import (
     SearchParams,
     read,
 )
-from tapegrad.program.lanes.by_lane import by_lane
 from tapegrad.program.lanes.layout import LAST
 from tapegrad.program.lanes.widening import Widening
 
@@ -71,7 +70,7 @@ def sparse(made: Widening, each: TapeEntry) -> None:
     params = read(record, each.params)
     factor, *matrix = each.operands
     if any(map(made.has_lanes, matrix)):
-        by_lane(made, each)
+        made.by_lane(each)
     else:
         _longer(made, each, (factor,), params._replace(width=params.width * made.lanes))
 
@@ -80,7 +79,7 @@ def searchsorted(made: Widening, each: TapeEntry) -> None:
     """Widen places among sorted numbers, which all lanes share or not."""
     numbers, values = each.operands
     if made.has_lanes(numbers):
-        by_lane(made, each)
+        made.by_lane(each)
     else:
         made.emit_stack(each, (numbers, made.stack(values)), read(SearchParams, each.params))
 

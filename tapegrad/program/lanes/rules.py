@@ -14,10 +14,9 @@ from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.ops import Row
 from tapegrad.ops.params import DeterminedParams, EmbedParams, Region, WriteParams, read
 from tapegrad.program.lanes import rows, stacks
-from tapegrad.program.lanes.by_lane import by_lane
 from tapegrad.program.lanes.layout import FIRST, LAST, Layout
 from tapegrad.program.lanes.products import are_stacks, matmul
-from tapegrad.program.lanes.widening import Widened, Widening, depending_on
+from tapegrad.program.lanes.widening import Widened, Widening
 
 Rule = Callable[[Widening, TapeEntry], None]
 
@@ -39,35 +38,31 @@ def widened(
         Whether inputs and outputs may have their lanes in front, where stacks are made of them; otherwise all have
         them last.
     """
+    made = Widening(recording, tape, batched, lanes)
     inputs = [tape.slots[slot].buffer for slot in tape.inputs]
-    varying = depending_on(tape, [buffer for buffer, own in zip(inputs, batched, strict=True) if own])
-    kinds = [FIRST if free and _is_for_stacks(tape, buffer, varying) else LAST for buffer in inputs]
-    made = Widening(recording, tape, batched, lanes, kinds)
+    made.enter_inputs(
+        [FIRST if free and _is_for_stacks(tape, buffer, made.with_lanes) else LAST for buffer in inputs]
+    )
     for i in tape.live:
         if made.concerns(i):
-            widen(made, tape.instructions[i])
+            _rule_of(kernel_table.row(tape.instructions[i].op))(made, tape.instructions[i])
         else:
             made.keep(i)
     return made.finished(free)
 
 
-def _is_for_stacks(tape: TapeView, buffer: int, varying: Set[int]) -> bool:
+def _is_for_stacks(tape: TapeView, buffer: int, batched: Set[int]) -> bool:
     """Return whether a buffer is only an operand of stacks, given the batched ones."""
     readers = tape.readers.get(buffer, ())
-    return bool(readers) and all(_takes_stack(tape, i, j, varying) for i, j in readers)
+    return bool(readers) and all(_takes_stack(tape, i, j, batched) for i, j in readers)
 
 
-def _takes_stack(tape: TapeView, i: int, j: int, varying: Set[int]) -> bool:
+def _takes_stack(tape: TapeView, i: int, j: int, batched: Set[int]) -> bool:
     each = tape.instructions[i]
     if kernel_table.row(each.op).kind == "matmul":
-        return are_stacks(each) and all(buffer in varying for buffer in tape.read[i])
+        return are_stacks(each) and all(buffer in batched for buffer in tape.read[i])
     is_whole = tape.slots[each.operands[j]].view.covers(tape.bytes(tape.read[i][j]))
     return is_whole and _rule_of(kernel_table.row(each.op)) in _OF_STACKS
-
-
-def widen(made: Widening, each: TapeEntry) -> None:
-    """Add an instruction that has lanes."""
-    _rule_of(kernel_table.row(each.op))(made, each)
 
 
 def _rule_of(row: Row) -> Rule:
@@ -164,9 +159,9 @@ _KINDS: dict[str, Rule] = {
     "reduction": _by_geometry(1),
     "scan": _by_geometry(1),
     "matmul": matmul,
-    "opaque": by_lane,
+    "opaque": Widening.by_lane,
     "guard": _guard,
-    "callback": by_lane,
+    "callback": Widening.by_lane,
 }
 _OF_STACKS = (stacks.matrices, stacks.slogdet, stacks.lines, stacks.argsort)
 RULES: dict[str, Rule] = {

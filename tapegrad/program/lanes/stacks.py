@@ -12,7 +12,6 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_entries import TapeEntry
 from tapegrad.ops import CODES
 from tapegrad.ops.params import RAISE, ArgsortParams, LocateParams, SquareParams, read
-from tapegrad.program.lanes.by_lane import by_lane
 from tapegrad.program.lanes.widening import Widening
 
 _LOCATE = CODES["locate"]
@@ -51,7 +50,7 @@ def slogdet(made: Widening, each: TapeEntry) -> None:
     """Widen signs and logarithms, of which all signs come first."""
     params = read(SquareParams, each.params)
     if params.matrices > 1 or not made.is_whole(each.result):
-        by_lane(made, each)
+        made.by_lane(each)
         return
     operands = [made.stack(slot) for slot in each.operands]
     result = made.view(each.result, made.result(each.result))

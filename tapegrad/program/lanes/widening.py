@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_entries import Buffer, Slot, TapeEntry
 from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.engine.tape.fields.layout import B8, EXTERNAL, F32, F64, I64, NONE
@@ -13,7 +14,6 @@ from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
 from tapegrad.ops import CODES, COPY
 from tapegrad.ops.params import words_of
 from tapegrad.program.lanes.layout import FIRST, LAST, SHARED, Layout
-from tapegrad.program.lanes.widened_tape import WidenedTape
 
 # What copies an array, by dtype
 _COPIES = {F64: COPY, F32: COPY, I64: CODES["cast_i64"], B8: CODES["cast_b8"]}
@@ -22,25 +22,33 @@ ShapeChange = Callable[[tuple[int, ...]], tuple[int, ...]]
 
 
 class Widened(NamedTuple):
-    """A recording over lanes.
+    """Recording over lanes.
 
     Attributes
     ----------
-    recording, tape
-        As programs are made of them.
+    recording
+        The recording of one instance.
+    tape
+        Instructions over lanes.
+    kept
+        Memory that the instructions point to.
+    constants
+        Arrays of numbers that rules have added, by buffer.
     by_lane
-        Instructions that run for one lane after another: the bytes from one to the next of each operand, and of the
+        Instructions that run for one lane after another: the bytes from a lane to the next of each operand, and of the
         result.
     lanes
-        How many there are.
+        Number of lanes.
     batched
         For each input whether it has lanes.
     inputs, outputs
-        For each of them where its lanes are: LAST or FIRST.
+        Axis of the lanes of each input and output: LAST or FIRST.
     """
 
-    recording: WidenedTape
+    recording: Any
     tape: TapeView
+    kept: list[np.ndarray]
+    constants: dict[int, np.ndarray]
     by_lane: dict[int, Steps]
     lanes: int
     batched: tuple[bool, ...]
@@ -49,40 +57,31 @@ class Widened(NamedTuple):
 
 
 class Widening:
-    """A recording while it is widened.
+    """Pass that adds a lane axis to a recording, called instruction by instruction.
 
     Parameters
     ----------
     recording, tape
-        The recording of one instance, and what passes have made of it.
+        The recording of one instance, and its instructions after other passes.
     batched
         For each input whether it has lanes.
     lanes
-        How many there are.
-    kinds
-        For each input where its lanes are: LAST or FIRST. By default all are LAST.
+        Number of lanes.
 
     Attributes
     ----------
     tape
-        The recording of one instance.
+        Instructions of one instance.
     lanes
-        How many there are.
-    constants
-        Arrays of numbers that rules have added, by buffer.
+        Number of lanes.
+    with_lanes
+        Batched buffers of the instance.
     """
 
-    def __init__(
-        self,
-        recording: Any,
-        tape: TapeView,
-        batched: Sequence[bool],
-        lanes: int,
-        kinds: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, recording: Any, tape: TapeView, batched: Sequence[bool], lanes: int) -> None:
         self.tape, self.lanes = tape, lanes
         self._recording, self._batched = recording, tuple(batched)
-        self._kinds = tuple(kinds) or (LAST,) * len(tape.inputs)
+        self._kinds: tuple[str, ...] = ()
         self._instructions: list[TapeEntry] = []
         self._slots: dict[int, Slot] = dict(tape.slots)
         self._buffers: dict[int, Buffer] = dict(tape.buffers)
@@ -91,20 +90,24 @@ class Widening:
         self._layouts: dict[int, Layout] = {}  # of buffers that have lanes
         self._versions: dict[tuple[int, str], int] = {}  # buffers in another layout than their own
         self._views: dict[Any, int] = {}
-        self.constants: dict[int, np.ndarray] = {}
+        self._constants: dict[int, np.ndarray] = {}
         self._next_slot, self._next_buffer = 1 + max(tape.slots), 1 + max(tape.buffers)
         self._dtypes = {slot.buffer: slot.dtype for slot in tape.slots.values()}
-        inputs = [tape.slots[slot].buffer for slot in tape.inputs]
-        given = {b: kind for b, kind, lanes in zip(inputs, self._kinds, batched, strict=True) if lanes}
-        self._with_lanes = depending_on(tape, tuple(given))
-        for buffer, kind in given.items():
-            self._set_layout(buffer, kind)
+        given = [tape.slots[slot].buffer for slot, lanes in zip(tape.inputs, batched, strict=True) if lanes]
+        self.with_lanes = depending_on(tape, given)
 
-    # --- what rules ask ----------------------------------------------------------------------------------------------
+    def enter_inputs(self, kinds: Sequence[str]) -> None:
+        """Lay out the batched inputs, before the first instruction: LAST or FIRST for each input."""
+        self._kinds = tuple(kinds)
+        for slot, kind, has_lanes in zip(self.tape.inputs, kinds, self._batched, strict=True):
+            if has_lanes:
+                self._set_layout(self.tape.slots[slot].buffer, kind)
+
+    # --- queries of rules --------------------------------------------------------------------------------------------
 
     def has_lanes(self, slot: int) -> bool:
         """Return whether the elements of a slot are batched."""
-        return self.tape.slots[slot].buffer in self._with_lanes
+        return self.tape.slots[slot].buffer in self.with_lanes
 
     def concerns(self, i: int) -> bool:
         """Return whether instruction `i` is batched."""
@@ -234,6 +237,19 @@ class Widening:
         """Add an instruction that is none of the recording's; its number."""
         return self.emit(TapeEntry(op, result, ()), result, operands, params)
 
+    def by_lane(self, each: TapeEntry) -> None:
+        """Add the instruction itself, for one lane after another. Memory written in place has lanes already."""
+        in_place = kernel_table.row(each.op).in_place
+        operands = [
+            self.first_lane(slot, self.buffer(slot, FIRST))
+            if self.has_lanes(slot) or (in_place and j == 0)
+            else slot
+            for j, slot in enumerate(each.operands)
+        ]
+        target = self.result(each.result, FIRST)
+        self.emit_by_lane(each, self.first_lane(each.result, target), operands)
+        self.copy_back(each.result, target)
+
     def emit_by_lane(self, each: TapeEntry, result: int, operands: Sequence[int]) -> None:
         """Add an instruction that runs lane by lane, given with the slots of the first."""
         number = self.emit(each, result, operands)
@@ -261,7 +277,7 @@ class Widening:
         """Return a slot for an array of constant numbers."""
         number, self._next_buffer = self._next_buffer, self._next_buffer + 1
         self._kept.append(array)
-        self.constants[number] = array
+        self._constants[number] = array
         address = int(array.ctypes.data)
         self._buffers[number] = Buffer(address, 0, array.nbytes, 0, 0, 0, NONE, EXTERNAL, 0)
         self._dtypes[number] = DTYPE_CODES[array.dtype]
@@ -282,11 +298,20 @@ class Widening:
         kinds = tuple(self._output_kind(slot) if free else LAST for slot in self.tape.outputs)
         outputs = tuple(self._port(slot, kind) for slot, kind in zip(self.tape.outputs, kinds, strict=True))
         instructions = tuple(self._instructions)
-        recording = WidenedTape(self._recording, instructions, self._slots, self._buffers, self._kept)
         tape = TapeView(
             instructions, self._slots, self._buffers, inputs, outputs, True, self._next_slot, None
         )
-        return Widened(recording, tape, self._by_lane, self.lanes, self._batched, self._kinds, kinds)
+        return Widened(
+            self._recording,
+            tape,
+            self._kept,
+            self._constants,
+            self._by_lane,
+            self.lanes,
+            self._batched,
+            self._kinds,
+            kinds,
+        )
 
     # --- parts -------------------------------------------------------------------------------------------------------
 

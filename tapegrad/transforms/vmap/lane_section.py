@@ -39,10 +39,8 @@ def as_instructions(function: Callable[..., Any], mapped: Mapped) -> tuple[list[
     section = Section(recorder, {pair[0]._slot: pair[1] for pair in pairs if pair is not None})
     leaves, definition, guards = _instance(recorder, function, *mapped.with_parts(firsts))
     slots = {k: leaf._slot_on(recorder) for k, leaf in enumerate(leaves) if _is_computed(leaf)}
-    ended = section.end([*slots.values(), *(guard.slot for guard in guards)])
-    wanted = [slot for slot in (*slots.values(), *(guard.slot for guard in guards)) if ended.varies(slot)]
     try:
-        found = dict(zip(wanted, ended.over_lanes(wanted, mapped.size), strict=True))
+        found = section.over_lanes([*slots.values(), *(guard.slot for guard in guards)], mapped.size)
     except NoInstruction:
         return None
     if not _guarded(recorder, guards, found):
