@@ -56,9 +56,9 @@ def backward_on_tensors(
 def _targets(
     cotangents: Accumulator, root: int, instructions: list[GraphInstruction], inputs: list[int] | None
 ) -> list[int]:
-    """Return a slot for each buffer that gets a gradient, zero or not: those of live Tensors in the graph.
+    """Return a slot for each buffer that gets a gradient, zero or not: the buffers of live Tensors in the graph.
 
-    With `inputs`, only their buffers, as far as they are in the graph.
+    With `inputs`: their buffers only, and only those in the graph.
     """
     found = {cotangents.geometry(root).buffer: root}
     for each in instructions:

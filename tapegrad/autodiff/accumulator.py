@@ -1,8 +1,8 @@
-"""Accumulate the tangents or cotangents of buffers during a sweep on Tensors.
+"""Sums of tangents or cotangents by buffer, for sweeps on Tensors.
 
-A value is added for a slot, which may be any view of its buffer. Values of the same view are summed at once. Values of
-different views are scattered into one flat buffer only when another view is read. A float stands for that number in
-every element.
+A value is added for a slot, which may be any view of its buffer. Values of the same view are summed at once. Values
+of different views are scattered into one flat buffer only when another view is read. A float is a value that all
+elements share.
 """
 
 import math
@@ -22,7 +22,7 @@ Value = Any  # a Tensor, or a float
 
 
 class _Geometries(dict[int, Geometry]):
-    """The geometries of slots, each read once: a sweep keeps its slots alive."""
+    """Cache of slot geometries: each is read once, for a sweep keeps its slots alive."""
 
     def __init__(self, tape: Tape) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class _Geometries(dict[int, Geometry]):
 
 
 class Accumulator:
-    """The sum of what was added for each buffer of a tape.
+    """Sums of the values added for each buffer of a tape.
 
     Attributes
     ----------

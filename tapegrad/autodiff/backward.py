@@ -66,7 +66,7 @@ def _on_constant() -> RuntimeError:
 
 
 def _run(slot: int, seed: np.ndarray | None, wanted: np.ndarray | None, options: int) -> bool:
-    """Run the compiled reverse sweep, and load missing kernels. Return False if it needs Python meanwhile."""
+    """Run the compiled reverse sweep, and load missing kernels. Return False if the sweep needs Python."""
     arguments = (_HEADER, slot, id_of(seed), options, id_of(wanted))
     status = reverse.reverse_sweep(*arguments, 0)
     while status == E_KERNEL:
@@ -85,7 +85,7 @@ def _run(slot: int, seed: np.ndarray | None, wanted: np.ndarray | None, options:
 
 
 def _options(retain: bool, accumulate: bool) -> int:
-    """Return the options of the compiled sweep, which stops at hooks and at gradients that are Tensors."""
+    """Return the options of the compiled sweep. It stops at hooks and at gradients that are Tensors."""
     options = (KEEP_GRAPH if retain else 0) | (0 if accumulate else OVERWRITE)
     return options | STOP_AT_ATTACHMENTS if attachments and (not accumulate or any_hooks()) else options
 
@@ -305,9 +305,10 @@ def _clear(x: Tensor, keep_memory: bool) -> None:
 
 
 def pull_back(root: Tensor, inputs: list[Tensor], seed: np.ndarray | None = None) -> None:
-    """Do what ``backward(root, seed, inputs=inputs, retain_graph=True)`` does, and nothing for a constant root.
+    """Accumulate like ``backward(root, seed, inputs=inputs, retain_graph=True)``, for transforms.
 
-    It is for transforms. The inputs must have slots; `seed` is an array of the root's shape and dtype in C order.
+    A constant root does nothing. The inputs must have slots; `seed` is an array of the root's shape and dtype in C
+    order.
     """
     if root._tape is not EAGER:
         return
@@ -317,12 +318,12 @@ def pull_back(root: Tensor, inputs: list[Tensor], seed: np.ndarray | None = None
         arguments = (_HEADER, root._slot_on(EAGER), id_of(seed), options, id(wanted), 0)
         if reverse.reverse_sweep(*arguments) in (0, E_CONSTANT):
             return
-    if not root.constant:  # kernels are missing, or Python is called on the way
+    if not root.constant:  # kernels are missing, or the sweep reached a call of Python
         backward(root, seed, inputs=inputs, retain_graph=True)
 
 
 def _collect_stale_gradients(tensor: Tensor) -> None:
-    """Add the gradients of a leaf's former buffers, which it had before writes under ``no_grad``."""
+    """Add the gradients of a leaf's former buffers: those before its writes under ``no_grad``."""
     former = stale_leaf_slots.get(id(tensor))
     if not former:
         return

@@ -1,4 +1,4 @@
-"""Find values that were changed without the tape's knowledge since an instruction computed with them."""
+"""Changed operands: values that were written without the tape's knowledge after an instruction had read them."""
 
 from tapegrad.autodiff.graph_view import GraphInstruction, listed
 from tapegrad.engine.kernel_table import op_name
@@ -46,7 +46,7 @@ def _check(instruction: GraphInstruction) -> None:
 
 
 def _suspected(described: SlotDescription) -> str:
-    """Describe the write that is suspected."""
+    """Describe the write that may have changed the value."""
     owner = EAGER.owners.get(described[D_BUFFER]) if described[D_EXTERNAL] else None
     if owner is None:
         return (

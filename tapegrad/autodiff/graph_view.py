@@ -1,4 +1,4 @@
-"""The part of a tape between some results and some inputs, as Python objects."""
+"""Subgraph of a tape between some results and some inputs, as Python objects."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ FREED_MEANWHILE = (
     "the graph was freed while it was being differentiated: by backward() in another thread, in a hook, or in the vjp"
     " of a custom op; pass retain_graph=True to that one, or compute with detach() and the arrays that are given"
 )
-_INITIAL_ENTRIES = 64  # entries for which there is room at once
+_INITIAL_ENTRIES = 64  # initial capacity, in entries
 
 
 class GraphInstruction(NamedTuple):
@@ -49,10 +49,10 @@ class Geometry(NamedTuple):
     """A slot of a graph: its buffer, and the view of it."""
 
     buffer: int
-    bytes: int  # of the buffer
+    bytes: int  # of the buffer, in elements
     view: View
     differentiable: bool
-    number: float | None = None  # that a constant scalar of the engine's own is
+    number: float | None = None  # value of a constant scalar that the engine owns
 
     @classmethod
     def of(cls, tape: Tape, slot: int) -> "Geometry":
@@ -86,7 +86,7 @@ class Geometry(NamedTuple):
 
     @property
     def flat(self) -> "Geometry":
-        """View of all of the buffer in one dimension."""
+        """View of the whole buffer in one dimension."""
         return self._replace(view=View.in_c_order((self.buffer_size,), self.dtype))
 
 
@@ -97,7 +97,7 @@ def _number(tape: Tape, slot: int) -> float | None:
 
 
 def tensor_on(tape: Tape, slot: int) -> Tensor:
-    """Another Tensor on a slot."""
+    """Return a new Tensor on a slot."""
     bind_recording.hold(tape.header, slot)
     return from_slot(tape, slot)
 
@@ -114,9 +114,9 @@ def id_of(array: np.ndarray | None) -> int:
 
 @contextmanager
 def entries_of(tape: Tape, roots: list[int], wanted: np.ndarray | None) -> Iterator[np.ndarray]:
-    """List the entries of the instructions from the slots `wanted` (`None`: from all leaves) to the slots `roots`.
+    """List the entries of the instructions from the slots `wanted` to the slots `roots`.
 
-    Their slots are held meanwhile.
+    `None` starts from all leaves. The slots of the entries are held meanwhile.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def entries_of(tape: Tape, roots: list[int], wanted: np.ndarray | None) -> Itera
 
 @contextmanager
 def listed(tape: Tape, roots: list[int], wanted: list[int] | None) -> Iterator[list[GraphInstruction]]:
-    """List the same as `entries_of`, as instructions."""
+    """List the instructions of `entries_of`, as objects."""
     with entries_of(tape, roots, slot_numbers(wanted)) as entries:
         yield [_instruction(row) for row in entries.tolist()]
 

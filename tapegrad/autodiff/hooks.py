@@ -1,4 +1,4 @@
-"""Gradient hooks: functions of the user's that a sweep calls with complete cotangents."""
+"""Gradient hooks: users' functions that a sweep calls with complete cotangents."""
 
 import itertools
 from collections.abc import Callable
@@ -36,13 +36,13 @@ def register(tensor: Any, hook: Hook) -> RemovableHook:
 
 
 def hooks_of(slot: int) -> list[tuple[Geometry, Hook]]:
-    """Return the hooks of the buffer of a slot, each with the view that it belongs to."""
+    """Return the hooks of a slot's buffer, each with its view."""
     attachment = attachment_of(slot)
     return [] if attachment is None else list(attachment.hooks.values())
 
 
 def call_hooks(cotangents: Accumulator, slot: int, as_tensors: bool) -> None:
-    """Call the hooks of a buffer whose cotangent is complete, and replace the cotangent by what they return."""
+    """Call the hooks of a buffer whose cotangent is complete, and replace the cotangent by their results."""
     for geometry, hook in hooks_of(slot):
         value = cotangents.of_view(geometry)
         gradient = materialize(0.0 if value is None else value, geometry.shape, geometry.dtype)
@@ -52,7 +52,7 @@ def call_hooks(cotangents: Accumulator, slot: int, as_tensors: bool) -> None:
 
 
 def call_hook(hook: Hook, gradient: Any, geometry: Geometry) -> Tensor | None:
-    """Call a hook. Return what replaces the gradient, or `None` if the gradient stays."""
+    """Call a hook. Return the new gradient, or `None` if the gradient stays."""
     replacement = hook(gradient)
     return None if replacement is None else _checked(hook, replacement, geometry)
 

@@ -1,4 +1,4 @@
-"""Views of a flat buffer as Tensors: read one from the buffer's value, and scatter the values of several into one."""
+"""Regions of a flat buffer as Tensors: read a view from the buffer's value, scatter several views into one value."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def view_region(buffer: Tensor, view: View) -> Tensor:
 
 
 def scatter_regions(tape: Tape, whole: Tensor | None, values: list[tuple[Geometry, Any]]) -> Tensor:
-    """Scatter values to their views in a flat buffer, and return the sum with `whole`, a value for all of it."""
+    """Scatter values to their views in a flat buffer, and return the sum with `whole`, a value of the whole buffer."""
     like = values[0][0].flat
     operands = [] if whole is None else [(like.view, whole)]
     operands += [(geometry.view, materialize(value, (), like.dtype)) for geometry, value in values]

@@ -50,11 +50,11 @@ def backward_in_segments(
 
 
 class _SegmentedSweep:
-    """A reverse sweep over listed instructions, with cotangents of its own until `accumulate_grads`."""
+    """Reverse sweep over listed instructions, with its own cotangents until `accumulate_grads`."""
 
     def __init__(self, root: int, entries: np.ndarray) -> None:
         self._root, self._entries = root, entries
-        self._column = np.zeros(int(EAGER.words[BUFFERS]), np.int64)  # addresses of cotangents, by buffer
+        self._column = np.zeros(int(EAGER.words[BUFFERS]), np.int64)  # address of a cotangent, by buffer
         self._left = np.array([len(entries)], np.int64)
         self._complete: set[int] = set()  # buffers whose hooks have seen their cotangents
 
@@ -74,7 +74,7 @@ class _SegmentedSweep:
             self._complete_leaves()
 
     def accumulate_grads(self, wanted: np.ndarray | None, accumulate: bool) -> None:
-        """Add the cotangents to the gradients of the buffers, or replace those."""
+        """Add the cotangents to the gradients of the buffers, or replace the gradients."""
         entries, column = self._entries, self._column
         reverse_segments.deliver(
             _HEADER, self._root, id(entries), len(entries), id(column), id_of(wanted), not accumulate

@@ -1,4 +1,4 @@
-"""The reverse and the forward sweep on Tensors: every step appends the instructions that its rule is made of."""
+"""Reverse and forward sweeps on Tensors: each step appends the instructions of its derivative rule."""
 
 import itertools
 from contextlib import nullcontext
@@ -24,7 +24,7 @@ from tapegrad.ops import Op
 
 
 def reverse(tape: Tape, seeds: list[tuple[int, Tensor | float]], inputs: list[int]) -> list[Tensor | None]:
-    """Return the cotangents of the slots `inputs` as Tensors on the tape, `None` for one that gets none.
+    """Return the cotangents of the slots `inputs` as Tensors on the tape, `None` for an input without one.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def reverse(tape: Tape, seeds: list[tuple[int, Tensor | float]], inputs: list[in
 def active_buffers(
     cotangents: Accumulator, instructions: list[GraphInstruction], inputs: list[int]
 ) -> set[int]:
-    """Return the buffers that get cotangents: those of the inputs, and of the results of the listed instructions."""
+    """Return the buffers that get cotangents: of the inputs, and of the results of the listed instructions."""
     return {cotangents.geometry(slot).buffer for slot in (*inputs, *(each.result for each in instructions))}
 
 
@@ -103,7 +103,7 @@ def _step_back(
 
 
 def _watched_contributions(step: Step, y_bar: Value, watch: Watch) -> dict[int, Value]:
-    """Do the same as `_contributions`, and report values that are not finite."""
+    """Call `_contributions`, and report values that are not finite."""
     with watch.differentiating(step.tape, step.result):
         contributions = _contributions(step, y_bar)
     for j, value in contributions.items():

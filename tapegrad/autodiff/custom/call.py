@@ -11,12 +11,12 @@ from tapegrad.autodiff.custom.packing import EXACT, ArraySpec, pack, packed_size
 from tapegrad.engine.kernels.control.callback import CELL_WORDS
 from tapegrad.engine.runtime.uncopied import Uncopied
 
-# By the address of their descriptor. The call handles, which are operands of the instructions, keep them alive.
+# By the address of the descriptor; the handles that instructions hold as operands keep the calls alive.
 _calls: "weakref.WeakValueDictionary[int, Call]" = weakref.WeakValueDictionary()
 
 
 class Call(Uncopied):
-    """A custom op at given shapes, dtypes and static arguments. Its instructions share it.
+    """Specialization of a custom op: one set of shapes, dtypes and static arguments, shared by its instructions.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Call(Uncopied):
         self.derived: dict[str, Callable[..., Any]] = {}  # vjp and jvp as functions of Tensors
         _calls[self.address] = self
 
-    # --- the directions, on flat arrays ------------------------------------------------------------------------
+    # --- forward, reverse and tangent, on flat arrays --------------------------------------------------------------
 
     def forward(self, x: np.ndarray, rest: np.ndarray) -> np.ndarray:
         """Return the packed outputs."""
@@ -79,7 +79,7 @@ class Call(Uncopied):
         return self._pack_outputs("jvp", "tangent", result)
 
     def arguments(self, role: str, x: np.ndarray, rest: np.ndarray) -> list[np.ndarray]:
-        """Return the inputs as the function `role` takes them."""
+        """Return the inputs in the form that the function `role` takes."""
         return unpack_inputs(self.functions, role, self.inputs, x, rest)
 
     def other_arrays(self, rest: np.ndarray) -> list[np.ndarray]:
@@ -109,7 +109,7 @@ def unpack_inputs(
     functions: Functions, role: str, inputs: tuple[ArraySpec, ...], x: np.ndarray, rest: np.ndarray
 ) -> list[np.ndarray]:
     """Unpack the float inputs from `x` and the others from `rest`, in the order of `inputs`."""
-    copy = functions.is_compiled(role)  # compiled functions may write to their arguments
+    copy = functions.is_compiled(role)  # copies, because compiled functions may write to their arguments
     if rest.size and float(np.abs(rest).max()) >= EXACT:
         raise ValueError(f"custom op {functions.name!r}: integers must be smaller than 2**53 in size")
     integers = [spec for spec in inputs if spec.dtype.kind != "f"]
@@ -126,7 +126,7 @@ def call_at(descriptor: int) -> Call:
 
 
 class CallHandle(np.ndarray):
-    """The operand by which an instruction keeps its call alive."""
+    """Operand of an instruction that keeps its call alive."""
 
     call: Call
 

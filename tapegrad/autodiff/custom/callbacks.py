@@ -36,18 +36,18 @@ def failure() -> BaseException:
 
 
 class _Frame:
-    """The operands of an instruction that is bound to a frame, as arrays."""
+    """Frame of a custom op: its operands as arrays."""
 
     def __init__(self, words: np.ndarray, call: Call) -> None:
         self.words = words.tolist()
         self._call = call
 
     def copy(self, word: int, size: int) -> np.ndarray:
-        """Return a copy of the array whose address is in a word; zeros if the address is 0."""
+        """Return a copy of the array whose address is in a field; zeros if the address is 0."""
         return _copied(self.words[word], size, self._call.dtype)
 
     def at(self, word: int, size: int) -> np.ndarray:
-        """Return the array whose address is in a word, without a copy."""
+        """Return the array whose address is in a field, without a copy."""
         return words_at(self.words[word], size, self._call.dtype)
 
     @property
@@ -96,7 +96,7 @@ def _callback(execute: Callable[[_Frame, Call], None], direction: int) -> Callab
             call = call_at(descriptor)
             execute(_Frame(words_at(frame, WORDS), call), call)
             njit_calls.compile_once(call, direction)
-        except BaseException as error:  # compiled code cannot propagate it
+        except BaseException as error:  # an exception cannot pass through compiled code
             _failed.error = error
             return CALL_FAILED
         return DONE
@@ -111,7 +111,7 @@ _callbacks = [
 
 
 def reverse(frame: np.ndarray) -> None:
-    """Run the vjp of an instruction that is bound to a frame. Exceptions propagate."""
+    """Run the vjp of a bound instruction. Exceptions propagate."""
     call = call_at(ctypes.c_int64.from_address(int(frame[PARAMS])).value)
     _reverse(_Frame(frame, call), call)
 

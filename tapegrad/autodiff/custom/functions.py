@@ -1,4 +1,4 @@
-"""Call the functions of a custom op on arrays, and check what they return."""
+"""Functions of a custom op: calls on arrays, and checks of their results."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -61,10 +61,10 @@ class Functions:
         return getattr(function, "on_arrays", function)
 
     def is_compiled(self, role: str) -> bool:
-        """Return whether a function is compiled by Numba. Such a function gets copies, for it may write to them."""
+        """Return whether Numba compiles a function. It gets copies then, for it may write to its arguments."""
         return isinstance(self.on_arrays(role), Dispatcher)
 
-    # --- what they return --------------------------------------------------------------------------------------
+    # --- results ---------------------------------------------------------------------------------------------------
 
     def outputs(self, result: Any) -> tuple[list[np.ndarray], bool]:
         """Return the arrays that `forward` returned, and whether it returned a single one."""
@@ -94,7 +94,7 @@ class Functions:
         ]
 
     def cotangents(self, result: Any, inputs: Sequence[ArraySpec]) -> list[np.ndarray | None]:
-        """Return the cotangents of the float inputs, `None` for one that `vjp` left out."""
+        """Return the cotangents of the float inputs; `None` for each that `vjp` left out."""
         values = [result] if len(inputs) == 1 and not isinstance(result, tuple | list) else result
         found: list[np.ndarray | None] = []
         values = self._counted("vjp", "cotangent", values, len(inputs))
@@ -108,7 +108,7 @@ class Functions:
         return found
 
     def as_array(self, role: str, value: Any) -> np.ndarray:
-        """Return what a function returned as an array. A constant Tensor stands for its array."""
+        """Return a result of a function as an array. A constant Tensor becomes its array."""
         if not is_tensor(value):
             refuse_subclass(value, f"custom op {self.name!r}: what {role} returned")
             return np.asarray(value)
@@ -147,7 +147,7 @@ class Functions:
 
 
 class _isolated(ModeChange):
-    """Isolate what a function of the user's computes from the recording or the gradient around it."""
+    """Isolate the body of a user's function from the recording or the gradient around it."""
 
     _arguments = ("tape", "differentiate", "leaves", "outside", "hidden")
 
@@ -162,5 +162,5 @@ class _isolated(ModeChange):
 
 
 def _described(value: Any, array: np.ndarray) -> str:
-    """Describe a value of a wrong type."""
+    """Describe a value of a wrong type for a message."""
     return "None" if value is None else f"{type(value).__name__} of dtype {array.dtype}"

@@ -86,7 +86,7 @@ def _put_number(place: Any, start: Any, shape: Any, value: Any, expected: Any) -
 
 
 class _KernelSource:
-    """The source of a function ``function(frame, descriptor)``, and its globals."""
+    """Source text of a function ``function(frame, descriptor)``, and its globals."""
 
     def __init__(self, call: Call, role: str) -> None:
         self.call = call
@@ -104,7 +104,7 @@ class _KernelSource:
         return name
 
     def pieces(self, word: int, specs: tuple[ArraySpec, ...], zero: str = "zero") -> list[str]:
-        """Unpack the arrays at the address in a word of the frame. Return the names of their variables."""
+        """Unpack the arrays at the address in a field of the frame. Return the names of their variables."""
         found, start = [], 0
         for spec in specs:
             array = f"a{len(self.lines)}"
@@ -153,7 +153,7 @@ class _KernelSource:
     def compiled(self) -> Any:
         """Compile the function as a C callback."""
         text = "\n".join(["def function_of_frame(frame, descriptor):", *self.lines, "    return 0"])
-        namespace = {"__name__": __name__, **self.names}  # the module's name, for messages about compilations
+        namespace = {"__name__": __name__, **self.names}  # module name in Numba's messages about compilations
         exec(text, namespace)
         return compiler.compile_call(namespace["function_of_frame"])
 
@@ -177,7 +177,10 @@ def _tangent(call: Call) -> Any:
 
 
 def _reverse(call: Call) -> Any:
-    """Store to a temporary array first: all results are checked before the first is accumulated."""
+    """Emit the vjp and its stores.
+
+    Results go to a temporary array first: all are checked before the first is accumulated.
+    """
     source = _KernelSource(call, "vjp")
     source.run([source.outputs(Y_BAR), source.outputs(Y), *source.inputs()])
     floats = [k for k, spec in enumerate(call.inputs) if spec.dtype.kind == "f"]
@@ -188,7 +191,7 @@ def _reverse(call: Call) -> Any:
 
 
 def _is_plain(values: Any) -> bool:
-    """Return whether compiled code can have all static arguments as constants."""
+    """Return whether compiled code can hold all static arguments as constants."""
     return all(type(v) in _PLAIN or (type(v) is tuple and v and _is_plain(v)) for v in values)
 
 
@@ -224,4 +227,4 @@ def compile_once(call: Call, direction: int) -> None:
         call.compiled[direction] = compiled = _COMPILE[direction](call)
         call.descriptor[direction] = compiled.address
     except (NumbaError, TypingError):
-        pass  # Python calls the function, and raises a readable error if its result is wrong
+        pass  # fall back to Python, whose error about a wrong result is readable

@@ -1,4 +1,4 @@
-"""Custom ops: functions of the user's, recorded as single instructions."""
+"""Custom ops: users' functions, each recorded as a single instruction."""
 
 import itertools
 from collections import OrderedDict
@@ -69,7 +69,7 @@ class CustomOp:
 
     @property
     def on_arrays(self) -> Callable[..., Any]:
-        """The function that was given as `forward`, which computes with NumPy arrays."""
+        """The NumPy function that was given as `forward`."""
         return self.functions.forward
 
     @property
@@ -208,7 +208,7 @@ class CustomOp:
         return tuple((name, static_key(statics[name])) for name in sorted(statics))
 
     def _handle(self, key: Any, statics: Statics) -> Tensor:
-        """Return the handle of the call for these shapes and static arguments."""
+        """Return the handle of the specialization for these shapes and static arguments."""
         with self._lock:
             handle = self._handles.get(key)
             if handle is None:
@@ -229,7 +229,7 @@ class CustomOp:
     def _append(
         self, tape: Tape, result: Tensor, operands: Operands, handle: Tensor, differentiate: bool
     ) -> None:
-        """Append the instruction, whose result is computed already."""
+        """Append the instruction of a result that is computed already."""
         own = handle.data_or_traced()
         assert isinstance(own, CallHandle)
         call = own.call
@@ -241,7 +241,7 @@ class CustomOp:
 
 
 def _unpack_result(result: Tensor, specs: tuple[ArraySpec, ...], single: bool) -> list[Tensor]:
-    """Return the outputs: the result in its shape, or views of pieces of it."""
+    """Return the outputs: the result in its shape, or views of its pieces."""
     if single:
         tensors = [result if result.shape == specs[0].shape else in_shape(result, specs[0].shape)]
     else:

@@ -1,4 +1,4 @@
-"""The arguments of a custom op as operands of one instruction."""
+"""Operands of a custom op: its arguments, packed for one instruction."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 class Operands:
-    """Float arguments packed in one Tensor, all others in another one of float64.
+    """Packed arguments: the floats in one Tensor, all others in a second one of float64.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ def _operand(value: Any, name: str) -> Any:
         return as_tensor(value, name)
     array = plain(value, name)
     check_dtype(array.dtype, name)
-    dtype = np.dtype(array.dtype.type)  # NumPy's own object, see ArraySpec.of
+    dtype = np.dtype(array.dtype.type)  # compare dtypes by identity, see ArraySpec.of
     return array.view(dtype) if array.dtype == dtype else array
 
 
@@ -92,7 +92,7 @@ def _flat(value: Any, tape: Tape) -> Tensor:
 
 
 def _flat_rest(value: Any, tape: Tape) -> Tensor:
-    """Return integers or booleans as a flat Tensor of float64. A replay casts the values of its own call."""
+    """Return integers or booleans as a flat Tensor of float64. Each replay casts the values of its own call."""
     if not is_tensor(value):
         return _flat(as_float(value, _FLOAT64, tape, False), tape)
     if not tape.recording:

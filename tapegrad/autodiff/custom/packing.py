@@ -1,11 +1,11 @@
-"""Pack several arrays into one flat array, which is what an instruction has as a single operand or result."""
+"""Packed arrays: several arrays in one flat array, the only operand or result that an instruction has room for."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-EXACT = 2**53  # float64 represents every smaller integer
+EXACT = 2**53  # float64 represents all smaller integers
 
 
 class ArraySpec(NamedTuple):
@@ -49,14 +49,14 @@ def unpack(flat: np.ndarray, specs: Sequence[ArraySpec], copy: bool) -> list[np.
 
 
 def pack(arrays: Sequence[np.ndarray | None], specs: Sequence[ArraySpec], dtype: np.dtype[Any]) -> np.ndarray:
-    """Return a new flat array that holds `arrays`, and zeros in place of those that are `None`."""
+    """Return a new flat array that holds `arrays`, with zeros for each `None`."""
     flat = np.zeros(packed_size(specs), dtype)
     pack_into(arrays, specs, flat)
     return flat
 
 
 def pack_into(arrays: Sequence[np.ndarray | None], specs: Sequence[ArraySpec], flat: np.ndarray) -> None:
-    """Write `arrays` to a flat array, which keeps its elements where an array is `None`."""
+    """Write `arrays` to a flat array; the elements of each `None` stay as they are."""
     start = 0
     for array, spec in zip(arrays, specs, strict=True):
         end = start + spec.size

@@ -106,7 +106,7 @@ def _inputs(call: Call, x: Tensor, rest: Tensor) -> list[Any]:
 
 
 def _other_inputs(call: Call, rest: Tensor) -> list[Any]:
-    """Unpack integers and booleans to arrays. Raise if they are traced, for the vjp may compute with them."""
+    """Unpack integers and booleans to arrays. Raise if they are traced: a vjp could compute with them."""
     if not call.others:
         return []
     arrays = call.other_arrays(rest.data_or_traced())
@@ -139,7 +139,7 @@ def _piece(call: Call, what: str, value: Any, spec: ArraySpec) -> Tensor:
     return reshape(tensor, -1)
 
 
-# --- the functions ---------------------------------------------------------------------------------------------
+# --- the vjp and the jvp ---------------------------------------------------------------------------------------
 
 
 def _function(call: Call, role: str) -> Callable[..., Any]:

@@ -1,6 +1,6 @@
-"""The derivatives of decompositions, and of determinants, as expressions on Tensors.
+"""Derivatives of decompositions and determinants, as expressions on Tensors.
 
-The formulas are those of the kernels, and so is what is not determined: there a sweep stops.
+The formulas are those of the kernels. Where the kernels find a derivative undetermined, a sweep raises here too.
 """
 
 import math
@@ -84,7 +84,7 @@ def _qr_forward(step: Step, x_dot: Value) -> Value:
 
 
 def _more_rows(x: Tensor, rows: int) -> Tensor:
-    """Return matrices with rows of zeros below."""
+    """Return matrices with rows of zeros appended."""
     missing = rows - x.shape[-2]
     if missing == 0:
         return x
@@ -103,7 +103,7 @@ def _singular(step: Step, packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _primals(step: Step) -> tuple[Tensor, Tensor, Tensor, Ties]:
-    """Return s, U, V and ties. Further derivatives are those of singular vectors too."""
+    """Return s, U, V and ties. Higher derivatives differentiate the singular vectors too."""
     p = step.params
     packed = step.y if p.vectors else singular_packed(step.x(0), bool(p.full), True, "svd")
     s, u, v = _singular(step, packed)
@@ -113,7 +113,7 @@ def _primals(step: Step) -> tuple[Tensor, Tensor, Tensor, Ties]:
 
 
 def _excess_of_zeros(s_bar: Tensor, of_u: Tensor, of_v: Tensor, ties: Ties) -> Tensor:
-    """Return by how much several zeros are told apart, for each pair of them."""
+    """Return the amount by which zeros are told apart, for each pair of them."""
     pairs = ties.others * ties.zeros * transposed(ties.zeros)
     of_values = absolute(column(s_bar)) - ties.slack * extent_of(column(s_bar))
     of_vectors = [absolute(m - transposed(m)) - ties.slack * extent_of(m) for m in (of_u, of_v)]
@@ -131,7 +131,7 @@ def _inverses(s: Tensor, ties: Ties) -> tuple[Tensor, Tensor]:
 
 
 def _outside(vectors: Tensor, inner: Tensor, bar: Tensor, s: Tensor, ties: Ties) -> Tensor:
-    """Return the part of a cotangent, or a tangent, that lies outside of the vectors' space, divided by s."""
+    """Return the part of a cotangent or tangent outside of the vectors' space, divided by s."""
     rest = bar - matmul(vectors, inner)
     zeros = transposed(ties.zeros)
     with no_grad():
@@ -165,7 +165,7 @@ def _svd_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
 
 
 def _excess_of_moves(m: Tensor, ties: Ties) -> Tensor:
-    """Return by how much equal values move apart or into each other; see `kernels.svd`."""
+    """Return the amount by which equal values separate or mix; see `kernels.svd`."""
     slack, own = ties.slack * extent_of(m), diagonal(m, 0, -2, -1)
     apart = maximum(absolute(m + transposed(m)), absolute(row(own) - column(own)))
     of_zeros = maximum(absolute(m - transposed(m)), absolute(column(own)))
@@ -207,10 +207,10 @@ def _packed_tangent(s_dot: Tensor, u_dot: Tensor, v_dot: Tensor, p: Any) -> Tens
 
 
 def _adjugate(x: Tensor) -> Tensor:
-    """Return the adjugates of matrices, with derivatives of their own also where a matrix is singular.
+    """Return the adjugates of matrices, with derivatives also where a matrix is singular.
 
-    Between bases in which a matrix is diagonal, and which are held fast, the adjugate is written with the Schur
-    complement of all singular values but the smallest one: it divides by those alone, in units of the largest one.
+    Between bases in which a matrix is diagonal, and which are constants here, the adjugate is written with the Schur
+    complement of all singular values but the smallest: it divides by those alone, in units of the largest.
     """
     n = x.shape[-1]
     if n == 1:
@@ -219,7 +219,7 @@ def _adjugate(x: Tensor) -> Tensor:
         fixed = unary(COPY, x)
         u, s, vh = singular_parts(singular_packed(fixed, False, True, "det"), n, n, False)
         sign = expand_dims(det(u) * det(vh), (-1, -2))
-        # Of zeros alone any size will do, and what is not exactly zero then is a rounding of it.
+        # all singular values are 0: any unit will do, and a nonzero remainder is rounding
         size = elementwise.where(s[..., :1] > 0.0, s[..., :1], float(np.finfo(s.dtype).tiny) ** 0.25)
         s = s / size
         values = joining.concatenate([maximum(s[..., :-1], float(np.finfo(s.dtype).eps)), s[..., -1:]], -1)

@@ -1,6 +1,6 @@
-"""The derivatives of eigenvalues and eigenvectors, as expressions on Tensors.
+"""Derivatives of eigenvalues and eigenvectors, as expressions on Tensors.
 
-The formulas are those of the kernels, and so is what is not determined: there a sweep stops.
+The formulas are those of the kernels. Where the kernels find a derivative undetermined, a sweep raises here too.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ from tapegrad.ops import COPY
 
 
 def _eigen(step: Step) -> tuple[Tensor, Tensor, Ties]:
-    """Return eigenvalues, eigenvectors as rows, and ties. Further derivatives are those of eigenvectors too."""
+    """Return eigenvalues, eigenvectors as rows, and ties. Higher derivatives differentiate the eigenvectors too."""
     p = step.params
     packed = step.y if p.vectors else eigen_packed(step.x(0), bool(p.lower), True, "eigh")
     values, rows = part_of(packed, 0, (p.n,)), part_of(packed, p.n, (p.n, p.n))
@@ -83,7 +83,7 @@ def _eigh_forward(step: Step, x_dot: Value) -> Value:
 
 
 def _general(step: Step) -> tuple[Tensor, Tensor, Ties]:
-    """Return eigenvalues, eigenvectors as rows, and ties. Further derivatives are those of eigenvectors too."""
+    """Return eigenvalues, eigenvectors as rows, and ties. Higher derivatives differentiate the eigenvectors too."""
     p = step.params
     packed = step.y if p.vectors else general_packed(step.x(0), True, "eig")
     values, rows = part_of(packed, 0, (p.n,)), part_of(packed, p.n, (p.n, p.n))
@@ -93,14 +93,14 @@ def _general(step: Step) -> tuple[Tensor, Tensor, Ties]:
 
 
 def _excess(values: Tensor, m: Tensor, ties: Ties) -> Tensor:
-    """Return by how much equal eigenvalues are told apart, for each pair of them; see `kernels.eig`."""
+    """Return the amount by which equal eigenvalues are told apart, for each pair; see `kernels.eig`."""
     apart = absolute(row(values) - column(values)) - ties.slack * extent_of(column(values))
     excess: Tensor = ties.others * maximum(apart, absolute(m) - ties.slack * extent_of(m))
     return excess
 
 
 def _of_a_basis(rows: Tensor) -> Tensor:
-    """Return eigenvectors, if they are a basis up to rounding."""
+    """Return eigenvectors, checked to be a basis up to rounding."""
     with no_grad():
         s = svdvals(rows)
         slack = 8 * s.shape[-1] * float(np.finfo(s.dtype).eps)

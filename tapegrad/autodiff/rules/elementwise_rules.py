@@ -30,7 +30,7 @@ def partial(row: Op, operand: int, step: Step) -> Value:
     primals = [step.primal(name) for name in names]
     try:
         value = function(*primals)
-    except ZeroDivisionError:  # raised for plain numbers; elements of Tensors become infinite
+    except ZeroDivisionError:  # plain numbers raise; elements of Tensors become infinite
         value = function(*[materialize(x, (), like.dtype) for x in primals])
     if not is_tensor(value):
         return float(value)
@@ -49,7 +49,10 @@ def _as_function(text: str, dtype: np.dtype[Any]) -> tuple[tuple[str, ...], Call
 
 
 def _function(name: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
-    """Return the function of a name in a text. ``where`` casts plain numbers to the op's dtype, or it would promote."""
+    """Return the function of a name in a text.
+
+    Its ``where`` casts plain numbers to the op's dtype, or it would promote.
+    """
     if name != "where":
         return elementwise.FUNCTIONS[name]
 
@@ -63,7 +66,7 @@ def _function(name: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
 
 
 def masked_product(factor: Value, value: Value) -> Value | None:
-    """Return a partial times a cotangent or a tangent, where zero times anything is zero; `None` for zero."""
+    """Return a partial times a cotangent or tangent, where 0 times anything is 0; `None` if the partial is 0."""
     if isinstance(factor, float):
         factor, value = value, factor
     if not isinstance(value, float):

@@ -1,4 +1,4 @@
-"""The derivatives of linear structural ops, of which the row states a transpose and nothing else.
+"""Derivatives of linear structural ops: their rows give a transpose only.
 
 The tangent of the result is the op itself, applied to the tangents. The cotangents are the transpose, applied to the
 cotangent of the result. Most often the transpose is another op with the same parameters.
@@ -22,7 +22,7 @@ from tapegrad.ops import CODES, COPY, Row
 
 
 def forward(step: Step, dots: list[Value | None]) -> Tensor:
-    """Return the tangent of the result: the op applied to the tangents, with zeros for a missing one."""
+    """Return the tangent of the result: the op applied to the tangents, zeros where there is none."""
     row, like = step.row, step.geometry(step.result)
     operands = [
         step.x(j) if row.reads[j] is None else step.dense(0.0 if x_dot is None else x_dot, j)
@@ -63,7 +63,7 @@ def _record(row: Row, operands: list[Tensor], params: Any, result: Tensor) -> Te
 
 
 def _laid_out(tape: Tape, value: Tensor, place: View) -> Tensor:
-    """Return a value in a slot's memory layout, whose strides parameters may name: itself, or a recorded copy."""
+    """Return a value in a slot's memory layout (parameters may hold its strides): itself, or a recorded copy."""
     if View(0, value.shape, value.data_or_traced().strides, place.dtype).steps == place.steps:
         return value
     if place.contiguous:

@@ -43,7 +43,7 @@ def _total(terms: list[Tensor]) -> Tensor:
 
 
 def _each(factors: Tensor) -> Tensor:
-    """Return a number for each matrix in a shape that multiplies matrices."""
+    """Return one number for each matrix in a shape that broadcasts against matrices."""
     return reshape(factors, (*factors.shape, 1, 1))
 
 
@@ -51,7 +51,7 @@ def _each(factors: Tensor) -> Tensor:
 
 
 def _columns(x: Tensor) -> Tensor:
-    """Return right sides, or solutions, as matrices."""
+    """Return right sides or solutions as matrices."""
     return reshape(x, (*x.shape, 1)) if x.ndim == 1 else x
 
 
@@ -92,7 +92,7 @@ Part = Callable[[Step, Tensor], Tensor]
 def _of_systems(
     solution: Solution, part: Part
 ) -> tuple[Callable[..., dict[int, Value]], Callable[..., Value]]:
-    """Make the rules of systems whose matrices are read in part."""
+    """Make the rules of systems that read a part of their matrices."""
 
     def reverse(step: Step, y_bar: Value) -> dict[int, Value]:
         transpose = step.params.transpose
@@ -126,7 +126,7 @@ def _inv_forward(step: Step, x_dot: Value) -> Value:
 
 
 def _slogdet_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Return the cotangent by the logarithm; the sign has no derivative."""
+    """Return the cotangent through the logarithm; the sign has no derivative."""
     y_bar = step.dense(y_bar, -1)[1]
     return {0: apply(_MASKED_MULTIPLY, transposed(inverse(step.x(0), "slogdet")), _each(y_bar))}
 
@@ -171,7 +171,7 @@ def _exchanged(step: Step, x: Tensor, back: int) -> Tensor:
 
 
 def _left_divided(y: Tensor, x: Tensor, transpose: bool, lower: bool) -> Tensor:
-    """Solve with one of the triangles of LU factors; the lower one has ones on its diagonal."""
+    """Solve with one of the triangles of LU factors; the lower one has a unit diagonal."""
     n = y.shape[-1]
     system = Systems(in_c_order(y), in_c_order(x), count_of(y), n, n, True)
     return triangle_solved(system, transpose, lower, lower, "lu_factor")

@@ -1,4 +1,4 @@
-"""Steps of a sweep on Tensors: the view of an instruction that derivative rules work on."""
+"""Steps of a sweep on Tensors: an instruction as derivative rules see it."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from tapegrad.frontend.tensor.tensor import Tensor, from_slot
 from tapegrad.ops import CODES, COPY
 from tapegrad.ops.params import read
 
-_INITIAL_FIELDS = 32  # parameters for which there is room at once
+_INITIAL_FIELDS = 32  # capacity for parameters, in fields
 
 
 class Step:
@@ -78,7 +78,7 @@ class Step:
         return self._tensor(self.result)
 
     def primal(self, name: str) -> Tensor | float:
-        """Return the primal of a name in a row's text: a Tensor, or a float for a scalar constant."""
+        """Return the primal that a row's text calls `name`: a Tensor, or a float for a scalar constant."""
         if name == "y":
             return self.y
         slot = self.operands[int(name[1])]
@@ -88,7 +88,7 @@ class Step:
     def _tensor(self, slot: int) -> Tensor:
         """Return a Tensor on a slot, or raise if its primal was freed with the graph and then overwritten.
 
-        Of a slot on an earlier version of what was written to in place it is a recorded copy.
+        A slot on a version before an in-place write yields a recorded copy.
         """
         where = earlier_contents.where_primal_is(self.tape.header, slot)
         if where == earlier_contents.GONE:

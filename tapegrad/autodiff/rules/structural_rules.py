@@ -1,6 +1,6 @@
-"""The derivatives of structural ops as expressions on Tensors.
+"""Derivatives of structural ops as expressions on Tensors.
 
-Those of a linear op follow from its row. Those of any other are stated here, beside the op's name.
+Those of a linear op follow from its row. All others are defined here, by the op's name.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ Weights = Callable[[Step], Tensor]
 
 
 class Rules(NamedTuple):
-    """The derivatives of an op that is not linear.
+    """Derivative rules of an op that is not linear.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class Rules(NamedTuple):
 
 
 def products_of_others(x: Tensor) -> Tensor:
-    """Return for each element of a line the product of all others, without a division.
+    """Return, for each element of a line, the product of all others, without a division.
 
-    Neighbours are multiplied up a tree, and the product beside each branch is multiplied down again. So the result and
+    Neighbours are multiplied up a tree, and the product beside each branch is multiplied down again. The result and
     its derivatives of all orders are right where elements are zero.
     """
     n = x.shape[-1]
@@ -94,7 +94,7 @@ def _twice_the_deviations(step: Step) -> Tensor:
 
 
 def _shares_of_exponentials(step: Step) -> Tensor:
-    """Return the share of each element in a sum of exponentials, of which the logarithm is known."""
+    """Return the share of each element in a sum of exponentials, given the logarithm of the sum."""
     x, y = step.x(0), step.y
     where, dtype = elementwise.where, x.dtype
     share = elementwise.FUNCTIONS["exp"](where(x == y, np.zeros((), dtype), x - y))
@@ -113,7 +113,7 @@ def _weighted(weights: Weights) -> Rules:
 
 
 def _zeros_before(x: Tensor) -> Tensor:
-    """Return lines of which each element is the one before."""
+    """Return lines shifted by one element: zero first, then each element's predecessor."""
     zero = from_array(np.zeros((*x.shape[:-1], 1), x.dtype), constant=True)
     return joining.concatenate([zero, x[..., :-1]], -1)
 
@@ -195,7 +195,10 @@ def _matmul_forward(step: Step, a_dot: Value | None, b_dot: Value | None) -> Val
 
 
 def _correlate_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Both cotangents are sums of products again: that of the line with the weights from the other end."""
+    """Return both cotangents, sums of products again.
+
+    The cotangent of the line takes the weights in reverse.
+    """
     p, y_bar = step.params, step.dense(y_bar, -1)
     bars: dict[int, Value] = {}
     if step.asks(0):

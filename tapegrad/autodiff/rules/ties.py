@@ -17,7 +17,7 @@ from tapegrad.frontend.recording.shape import expand_dims, in_c_order, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.ops.params import DeterminedParams
 
-SAME = 1e4  # roundings in cotangents that are taken for equal
+SAME = 1e4  # roundings up to which cotangents count as equal
 _where = elementwise.where
 absolute, maximum, minimum = (elementwise.FUNCTIONS[name] for name in ("absolute", "maximum", "minimum"))
 _greater, _less_equal = (elementwise.FUNCTIONS[name] for name in ("greater", "less_equal"))
@@ -32,7 +32,7 @@ def row(x: Tensor) -> Tensor:
 
 
 def joined(parts: Sequence[Tensor]) -> Tensor:
-    """Return the parts of a packed result in their order, the last one of matrices, as they lie there row by row."""
+    """Return the parts of a packed result in order, the last one of matrices row by row."""
     stack = parts[-1].shape[:-2]
     return joining.concatenate(
         [reshape(each, (*stack, math.prod(each.shape[len(stack) :]))) for each in parts], -1
@@ -44,12 +44,12 @@ def diagonal_matrix(x: Tensor) -> Tensor:
 
 
 def extent_of(x: Tensor) -> Tensor:
-    """Return the largest absolute value of each matrix, in a shape that compares with matrices."""
+    """Return the largest absolute value of each matrix, in a shape that broadcasts against matrices."""
     return largest(absolute(x), (-1, -2), keepdims=True, initial=0.0)
 
 
 def handed_on(values: Tensor, excess: Tensor) -> Tensor:
-    """Return values, if nothing is in excess."""
+    """Return values, and fail if `excess` is not zero."""
     wrong: Any = _greater(excess, 0.0)
     wrong = wrong if is_tensor(wrong) else from_array(np.ascontiguousarray(wrong), constant=True)
     values, wrong = in_c_order(values), in_c_order(wrong)
@@ -59,7 +59,7 @@ def handed_on(values: Tensor, excess: Tensor) -> Tensor:
 
 
 class Ties:
-    """Ties among sorted values: masks and counts of equal ones, without derivatives."""
+    """Ties among sorted values: masks and counts of equal values, without derivatives."""
 
     def __init__(self, values: Tensor, extent: int) -> None:
         self.slack = SAME * float(np.finfo(values.dtype).eps) * values.shape[-1]
@@ -78,7 +78,7 @@ class Ties:
         self.zeros = _where(_less_equal(column(values), self.close), self.one, self.zero)
 
     def shared(self, x: Tensor) -> Tensor:
-        """Return numbers of which those of equal values are their mean."""
+        """Return numbers, each replaced by the mean over its ties."""
         weights = self.tied / reductions.sum(self.tied, -1, keepdims=True)
         return reshape(matmul(weights, column(x)), x.shape)
 
@@ -88,7 +88,7 @@ class Ties:
 
 
 def excess_of_pairs(diagonal_: Tensor, m: Tensor, ties: Ties) -> Tensor:
-    """Return by how much equal values are told apart, for each pair of them; see `kernels.eigh.is_determined`."""
+    """Return the amount by which equal values are told apart, for each pair; see `kernels.eigh.is_determined`."""
     of_values = ties.slack * extent_of(column(diagonal_))
     of_vectors = ties.slack * extent_of(m)
     own = diagonal(m, 0, -2, -1)

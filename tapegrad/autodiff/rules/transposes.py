@@ -1,7 +1,7 @@
-"""Transposes of linear structural ops that are more than another op: each row names its own.
+"""Transposes of linear structural ops that take more than one other op.
 
-A rule returns, for each operand that is asked for, its cotangent from that of the result, in the operand's shape or in
-one that it broadcasts to.
+A rule returns, for each operand that needs one, its cotangent from that of the result, in the operand's shape or in
+one that broadcasts to it.
 """
 
 import math
@@ -44,7 +44,7 @@ def cast_back(step: Step, y_bar: Value) -> dict[int, Value]:
 
 
 def as_it_is(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Transpose an identity: return the cotangent."""
+    """Transpose an identity: return the cotangent itself."""
     return {0: y_bar}
 
 
@@ -83,7 +83,7 @@ def outside_and_inside_of_the_region(step: Step, y_bar: Value) -> dict[int, Valu
 
 
 def outside_and_inside_of_the_rows(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Transpose a write to listed rows. The list is constant in a recording."""
+    """Transpose a write to listed rows. A recording holds the list as a constant."""
     bars: dict[int, Value] = {}
     rows, y_bar = step.x(2).data_or_traced().reshape(-1), step.dense(y_bar, -1)
     lines = step.params.rows, step.params.length

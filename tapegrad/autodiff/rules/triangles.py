@@ -12,8 +12,8 @@ _MASKED_MULTIPLY = CODES["masked_multiply"]
 def half_of_triangle(x: Tensor, lower: bool) -> Tensor:
     """Return one triangle with half of the diagonal.
 
-    With its transpose it adds up to the symmetric matrix that the triangle stands for. Twice that of a symmetric
-    cotangent is the cotangent of the triangle.
+    Adding its transpose gives the symmetric matrix. Twice this part of a symmetric cotangent is the cotangent of the
+    triangle.
     """
     ones = np.ones(x.shape[-2:])
     triangle = np.tril(ones) if lower else np.triu(ones)

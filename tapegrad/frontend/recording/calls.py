@@ -1,4 +1,4 @@
-"""The functions of rows as fast as the operators: the usual operands first, other arguments last."""
+"""Public functions of rows: a fast path for the operands alone, all other arguments behind them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ from tapegrad.ops import CODES
 
 
 def of_one(code: int, with_arguments: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the function ``op(x)``; `with_arguments` is called where more is given than the operand."""
+    """Make the function ``op(x)``; a call with further arguments goes to `with_arguments`."""
 
     def function(x: Any, /, *out: Any, **options: Any) -> Any:
         if out or options:
@@ -41,7 +41,7 @@ def of_one(code: int, with_arguments: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_two(code: int, with_arguments: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the function ``op(x1, x2)``; `with_arguments` is called where more is given than the operands."""
+    """Make the function ``op(x1, x2)``; a call with further arguments goes to `with_arguments`."""
     reflected = binary(code, is_reflected=True)
 
     def function(x1: Any, x2: Any, /, *out: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Arithmetic of the integers that each replay computes, such as indices: instructions on 64-bit integers."""
+"""Arithmetic on integers that each replay computes, such as indices: instructions on 64-bit integers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,14 +21,14 @@ _Operands = list[Any]
 
 
 def is_computed_integer(value: Any, tape: Recorder) -> bool:
-    """Return whether a value is a Tensor of int64 that each replay computes, and that the engine stores as it is."""
+    """Return whether a value is an int64 Tensor that each replay computes, stored by the engine without conversion."""
     if not is_tensor(value) or value._tape is not tape or value.dtype != _INT64 or tape.wraps(value):
         return False
     return bool(value._traced() or value._describe()[D_PRODUCER] != NONE)
 
 
 def record_integers(name: str, values: _Operands, tape: Recorder) -> Tensor | None:
-    """Record an elementwise op of 64-bit integers; None if there is no instruction for it or an operand is no int64."""
+    """Record an elementwise op of 64-bit integers; `None` if it has no such instruction or an operand is not int64."""
     if name in _IN_OTHER_WORDS:
         return _IN_OTHER_WORDS[name](tape, *values)
     if name not in _OF_INTEGERS:
@@ -67,7 +67,7 @@ _IN_OTHER_WORDS: dict[str, Callable[..., Tensor | None]] = {
 
 
 def _as_int64(value: Any, tape: Recorder) -> Tensor | None:
-    """Return an operand as a Tensor of int64; None if that does not hold it."""
+    """Return an operand as a Tensor of int64; `None` if int64 does not hold its dtype."""
     if is_tensor(value):
         if value.dtype == _BOOLEAN:
             return _run(CODES["cast_i64"], [value], "astype", tape)
@@ -82,7 +82,7 @@ def _as_int64(value: Any, tape: Recorder) -> Tensor | None:
 
 
 def _condition(value: Any) -> Tensor | None:
-    """Return a condition as a Tensor of booleans; None for one of numbers."""
+    """Return a condition as a Tensor of booleans; `None` for a condition of numbers."""
     if is_tensor(value):
         return value if value.dtype == _BOOLEAN else None
     array = np.asarray(value)
@@ -90,7 +90,7 @@ def _condition(value: Any) -> Tensor | None:
 
 
 def as_computed_float(value: Any, tape: Recorder) -> Any:
-    """Return an operand of an op that gives floats, converted to float64 in each replay."""
+    """Return an operand of a float-valued op, converted to float64 in each replay."""
     if is_tensor(value) and (value.dtype == _BOOLEAN or is_computed_integer(value, tape)):
         return _run(CODES["cast_f64"], [value], "astype", tape)
     array = np.asarray(value)

@@ -1,4 +1,4 @@
-"""Copies of views that are made at once: the engine makes the views in between, which need no Tensors."""
+"""Copies of views in one call of the engine, without a Tensor for each view in between."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,16 +13,16 @@ from tapegrad.ops import COPY
 
 
 def _own_slot(x: Tensor, mode: Mode) -> int:
-    """Return the slot of an eager Tensor that is not watched; NONE for all others."""
+    """Return the slot of an eager Tensor outside of `detect_anomaly`; NONE for all other values."""
     if mode.observed or x._tape is not mode.tape:
         return NONE
     return x._slot if x._base is None else x._slot_on(mode.tape)
 
 
 def copied_view(x: Tensor, shape: tuple[int, ...], *steps: tuple[Callable[..., int], Any]) -> Tensor | None:
-    """Return a copy, in a shape, of the last of some views, each with its argument a view of the one before.
+    """Return a copy, in a shape, of a chain of views: each with its argument, a view of the one before.
 
-    `None` where the engine makes none: the caller then makes Tensors of the views.
+    `None` where the engine does not make the copy: the caller then makes a Tensor of each view.
     """
     mode = thread.mode
     header, own = mode.tape.header, _own_slot(x, mode)
@@ -48,14 +48,14 @@ def copied_view(x: Tensor, shape: tuple[int, ...], *steps: tuple[Callable[..., i
 def _viewed(header: int, slot: int, view: Callable[..., int], argument: Any) -> int:
     try:
         return view(header, slot, argument)
-    except (TypeError, OverflowError):  # no integers of the engine's
+    except (TypeError, OverflowError):  # not integers of 64 bits
         return NONE
 
 
 def joined_slices(x: Tensor, axis: int, *limits: tuple[int, int]) -> Tensor | None:
-    """Return slices along an axis, one behind the other; `None` where the engine joins none, as for `copied_view`.
+    """Return slices along an axis, concatenated; `None` where the engine does not do it, as in `copied_view`.
 
-    Each has a first and a last limit from 0 on. The axis is not negative.
+    Each slice is a pair of nonnegative limits. The axis is not negative.
     """
     mode = thread.mode
     header, own = mode.tape.header, _own_slot(x, mode)

@@ -1,4 +1,4 @@
-"""The elementwise functions, whose names come from the table of ops, and the operators of a Tensor."""
+"""Elementwise functions, named by the table of ops, and the operators of a Tensor."""
 
 import operator
 from collections.abc import Callable
@@ -50,7 +50,7 @@ _ALIASES = {
 
 
 def _row_of_power(x: Tensor, exponent: Any) -> int | None:
-    """Return the op that a power by this exponent has of its own."""
+    """Return the op that is equal to a power by this exponent, if there is one."""
     kind = type(exponent)
     if (kind is int or kind is float) and (x._slot >= 0 or x.dtype.kind == "f"):
         return _POWERS.get(exponent)
@@ -60,7 +60,7 @@ def _row_of_power(x: Tensor, exponent: Any) -> int | None:
 def _product(x: Tensor, exponent: Any) -> Tensor | None:
     """Record a power as a product, in a tenth of the time and with the same accuracy: two or three roundings.
 
-    Its square overflows or vanishes only where the power does, and signs of zeros and infinities are those of it.
+    The square of a factor overflows or underflows only where the power does, and signs of zeros and infinities agree.
     """
     kind = type(exponent)
     if (kind is not int and kind is not float) or exponent not in (3, 4) or x.dtype.kind != "f":
@@ -122,7 +122,7 @@ def _function(row: Op) -> Callable[..., Any]:
 
 
 def _of_three(row: Op) -> Callable[..., Any]:
-    """Make the function of a row of three operands."""
+    """Make the function of a row with three operands."""
     code = CODES[row.name]
 
     def function(*operands: Any, **options: Any) -> Any:
@@ -136,16 +136,16 @@ def _of_three(row: Op) -> Callable[..., Any]:
 
 
 def _general(row: Op, compute: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the function of a row that takes all arguments of a ufunc.
+    """Make the function of a row with all arguments of a ufunc.
 
-    A row that NumPy has no ufunc for has the rules for dtypes of one that takes and gives floats.
+    A row without a ufunc in NumPy has the dtype rules of a ufunc of floats.
     """
     rules = getattr(np, row.ufunc) if row.ufunc else (np.sqrt, np.hypot)[row.arity - 1]
     return with_arguments(Ufunc(full_name(row), compute, rules))
 
 
 def _predicate(row: Op) -> Callable[..., Any]:
-    """Make a test: NumPy's booleans, or while recording booleans that each replay computes."""
+    """Make a predicate: it returns NumPy's booleans, or while recording booleans that each replay computes."""
     code, arity, test = CODES[row.name], row.arity, getattr(np, row.name)
 
     def predicate(*operands: Any, **options: Any) -> Any:
@@ -160,7 +160,7 @@ def _predicate(row: Op) -> Callable[..., Any]:
 
 
 def _numbers(value: Any, name: str) -> Any:
-    """Return what NumPy computes with in place of an operand that is not a Tensor."""
+    """Return the array or number that NumPy computes with in place of an operand."""
     return in_numbers(value, name) if holds_tensors(value) else value
 
 
@@ -253,7 +253,7 @@ def _clipped(a: Any, low: Any, high: Any) -> Tensor:
         return apply(CODES["clip"], a, low, high)
     if low is None and high is None:
         return apply(POSITIVE, a)
-    if (a.dtype if is_tensor(a) else np.asarray(a).dtype).kind in "biu":  # integers stay integers
+    if (a.dtype if is_tensor(a) else np.asarray(a).dtype).kind in "biu":  # integers remain integers
         return apply(CODES["maximum"], a, low) if high is None else apply(CODES["minimum"], a, high)
     return apply(CODES["clip"], a, -np.inf if low is None else low, np.inf if high is None else high)
 

@@ -1,4 +1,4 @@
-"""The order of elements in memory: results and copies in the order of C, of Fortran, or of their operand."""
+"""Memory order of results and copies: C, Fortran, or that of their operand."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from tapegrad.frontend.tensor.tensor import Tensor
 def in_order(x: Any, order: Any, name: str) -> Any:
     """Return `x` if its elements are in a memory order, otherwise a recorded copy in that order.
 
-    `x` may be an array of what no Tensor has, such as text.
+    `x` may also be an array without a dtype of Tensors, such as text.
     """
     if isinstance(x, np.ndarray):
         return np.asarray(x, order=order)
@@ -26,12 +26,12 @@ def in_order(x: Any, order: Any, name: str) -> Any:
 
 
 def copied_in_order(x: Tensor, order: Any, name: str) -> Tensor:
-    """Return a recorded copy in a memory order, which is C if it is left open."""
+    """Return a recorded copy in a memory order, C by default."""
     return made_in_order(contiguous, x, order, name)
 
 
 def made_in_order(make: Callable[[Tensor], Tensor], x: Tensor, order: Any, name: str) -> Tensor:
-    """Return what an elementwise function makes in C order, in a memory order; 'K' and 'A' are that of `x`."""
+    """Convert the C-ordered result of an elementwise function to a memory order; 'K' and 'A' follow `x`."""
     axes = _axes(x, order, name)
     if axes is None:
         return make(x)
@@ -39,7 +39,7 @@ def made_in_order(make: Callable[[Tensor], Tensor], x: Tensor, order: Any, name:
 
 
 def _axes(x: Tensor, order: Any, name: str) -> list[int] | None:
-    """Return the axes in the order of their steps in memory; `None` for that of C."""
+    """Return the axes by decreasing stride; `None` for C order."""
     if order in (None, "C") or (order in ("K", "A") and is_in_c_order(x)):
         return None
     if order not in ("F", "K", "A"):

@@ -1,4 +1,4 @@
-"""Lists and nested lists with Tensors in them, which are arrays: their parts are copied into one buffer."""
+"""Lists and nested lists of Tensors as arrays: their parts are copied into one buffer."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,11 +24,11 @@ _NUMBERS = (float, int, np.generic)
 
 
 def holds_tensors(value: Any) -> bool:
-    """Return whether a value is a list or a tuple with a Tensor in it, at any depth."""
+    """Return whether a value is a list or a tuple that contains a Tensor, at any depth."""
     if not isinstance(value, _LISTS):
         return False
     nested = False
-    for kind in set(map(type, value)):  # a long list of numbers is looked through at the speed of C
+    for kind in set(map(type, value)):  # check a long list of numbers at the speed of C
         if issubclass(kind, Tensor):
             return True
         nested = nested or issubclass(kind, _LISTS)
@@ -36,13 +36,13 @@ def holds_tensors(value: Any) -> bool:
 
 
 def held_tensor(value: Any) -> Tensor | None:
-    """Return the Tensor in a labelled array of xarray, which an operation of xarray's has put there."""
+    """Return the Tensor inside an xarray object, where an operation of xarray has left one."""
     held = value.data if is_xarray(value) and hasattr(value, "data") else None
     return held if is_tensor(held) else None
 
 
 def stacked(value: Any) -> Tensor | None:
-    """Return nested lists of computed Tensors of one shape, or of numbers, as a Tensor; `None` for all others."""
+    """Return nested lists of numbers, or of computed Tensors of one shape, as a Tensor; `None` for all others."""
     mode = thread.mode
     leaves: list[Any] = []
     lengths = _lengths(value, leaves)
@@ -69,7 +69,7 @@ def stacked(value: Any) -> Tensor | None:
 
 
 def _lengths(value: Any, leaves: list[Any]) -> tuple[int, ...] | None:
-    """Append what nested lists hold to `leaves`; return their lengths, `None` where these differ or are 0."""
+    """Append the leaves of nested lists to `leaves`; return the lengths, `None` where they differ or are 0."""
     if not value or type(value[0]) not in _LISTS:
         leaves += value
         return (len(value),) if value else None
@@ -79,7 +79,7 @@ def _lengths(value: Any, leaves: list[Any]) -> tuple[int, ...] | None:
 
 
 def in_numbers(value: Any, name: str) -> np.ndarray:
-    """Return a list as the array of its current numbers, in the shape and dtype that NumPy finds for it."""
+    """Return a list as the array of its current numbers, in the shape and dtype that NumPy infers."""
     try:
         return np.array(_contents(value))
     except ValueError as error:  # its parts differ in shape
@@ -95,11 +95,11 @@ def _contents(value: Any) -> Any:
 def parts_of_list(value: Any, numbers: np.ndarray, name: str) -> list[Any]:
     """Return the Tensors and arrays in a list, in C order, and the numbers between them as arrays.
 
-    `numbers` is the whole list as `in_numbers` returns it.
+    `numbers` is the whole list as returned by `in_numbers`.
     """
     flat = numbers.reshape(-1)
     parts: list[Any] = []
-    begin = end = 0  # of numbers that no part has yet
+    begin = end = 0  # of the numbers that are not in a part yet
     for leaf in _leaves(value):
         if isinstance(leaf, _NUMBERS):
             end += 1
@@ -120,7 +120,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def joined(parts: list[Tensor], shape: tuple[int, ...], dtype: np.dtype[Any], name: str) -> Tensor:
-    """Copy Tensors one behind the other into a new buffer: consecutive instructions that write it together."""
+    """Concatenate flat Tensors into a new buffer, by consecutive instructions that write it together."""
     tape, differentiate = current()
     operands = tuple([part._slot_on(tape) for part in parts])
     arguments = tape.header, COPY, operands, DTYPE_CODES[dtype], shape, differentiate

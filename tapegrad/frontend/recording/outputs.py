@@ -1,4 +1,4 @@
-"""The arguments `out`, `where` and `casting` of NumPy's functions: a result is written where the caller says."""
+"""Arguments `out`, `where` and `casting` of NumPy's functions: results are written to the caller's arrays."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from tapegrad.frontend.tensor.tensor import is_tensor
 
 
 def deliver(result: Any, out: Any, where: Any = True, casting: Any = "same_kind", *, name: str) -> Any:
-    """Write a result into `out` and return that; without `out` return the result.
+    """Write a result into `out` and return `out`; without `out` return the result.
 
-    A Tensor takes the gradient together with the values: what is computed from `out` afterwards depends on the operands
-    of the result. A plain array takes constants only, and nothing while a function is being recorded, because a replay
-    would not write to it.
+    A Tensor `out` takes the gradient together with the values: values computed from `out` afterwards depend on the
+    operands of the result. A plain array takes constants only, and nothing while a function is being recorded,
+    because a replay would not write to it.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def deliver(result: Any, out: Any, where: Any = True, casting: Any = "same_kind"
 
 
 def deliver_broadcast(result: Any, target: Any, where: Any, casting: Any, *, name: str) -> Any:
-    """Do the same for a result that broadcasts to the shape of `out`, as those of ufuncs do."""
+    """Deliver a result that broadcasts to the shape of `out`, as those of ufuncs do."""
     if where is True:
         if target is None:
             return result
@@ -73,7 +73,7 @@ def deliver_broadcast(result: Any, target: Any, where: Any, casting: Any, *, nam
 
 
 def one_output(out: Any, name: str) -> Any:
-    """Return the one Tensor or array that is given as `out`, alone or in a tuple; None if there is none."""
+    """Return the single Tensor or array that is given as `out`, alone or in a tuple; `None` if there is none."""
     if isinstance(out, tuple):
         if len(out) != 1:
             raise ValueError(f"{name}: 'out' has {len(out)} entries; the function has one result")
@@ -95,7 +95,10 @@ def mask_of(where: Any, name: str) -> Any:
 
 
 def _select(mask: Any, result: Any, otherwise: Any) -> Any:
-    """Return the result where the mask holds. Of booleans logic does it, which is recorded too."""
+    """Return the result where the mask holds.
+
+    Booleans are selected by logical ops, which can be recorded.
+    """
     if result.dtype == bool:
         return (mask & result) | (~mask & (otherwise != 0))
     return select(mask, result, otherwise)
@@ -113,7 +116,7 @@ def _check_fit(shape: tuple[int, ...], dtype: Any, target: Any, casting: Any, na
 
 
 def _constant(result: Any, name: str) -> np.ndarray:
-    """Return a result that a plain array may take."""
+    """Return a result as a constant, for a plain array `out`."""
     if thread.mode.recorder is not None:
         raise UnsupportedError(
             f"{name}: 'out' is a plain array, which a replay would not write to; use the result (for a += t,"

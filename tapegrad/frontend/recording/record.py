@@ -1,4 +1,4 @@
-"""Record an elementwise op: operands of any kind in, a Tensor out."""
+"""Recording of elementwise ops: operands of any kind in, a Tensor out."""
 
 import functools
 from collections.abc import Callable
@@ -40,12 +40,12 @@ _NUMBERS = (float, int)
 _CASTS = (CODES["cast_f64"], CODES["cast_f32"], CODES["cast_i64"], CODES["cast_b8"])  # by dtype code
 _BOOLEAN = np.dtype(np.bool_)
 FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
-OWN = frozenset((Tensor, np.ndarray, float, int, np.float64))  # classes that xarray has nothing to do with
-_MAX_COPIED_ELEMENTS = 4096  # copied in less time than the array itself takes to enter the tape
+OWN = frozenset((Tensor, np.ndarray, float, int, np.float64))  # classes that xarray does not handle
+_MAX_COPIED_ELEMENTS = 4096  # elements that are copied in less time than an array takes to enter the tape
 
 
-# --- operands as they are --------------------------------------------------------------------------------------
-# The engine computes where it can, and refuses what has to be converted, or loaded, first: that is for `apply`.
+# --- operands without conversion -------------------------------------------------------------------------------
+# The engine refuses operands that have to be converted, or loaded, first: they go to `apply`.
 
 
 def unary(code: int, x: Tensor, as_operator: bool = False) -> Tensor:
@@ -66,7 +66,7 @@ def unary(code: int, x: Tensor, as_operator: bool = False) -> Tensor:
 def binary(
     code: int, as_operator: bool = False, is_reflected: bool = False
 ) -> Callable[[Tensor, Any], Tensor]:
-    """Make the function that records ``op(x, other)``, or ``op(other, x)`` if reflected, or such a method."""
+    """Make the operator method that records ``op(x, other)``, or ``op(other, x)`` if reflected."""
 
     def record(x: Tensor, other: Any) -> Tensor:
         mode = thread.mode
@@ -106,10 +106,10 @@ def unary_operator(code: int) -> Callable[[Tensor], Tensor]:
 
 
 def finished(mode: Mode, code: int, slot: int, as_operator: bool, operands: tuple[Any, ...]) -> Tensor:
-    """Finish a call: the engine has refused the operands as they are, or each result is watched.
+    """Finish a call whose operands the engine has refused, or whose result is watched.
 
-    An operator leaves an array of xarray to that, which knows its dimensions. In a recording it makes, of Python
-    numbers alone, another of them.
+    Operators leave arrays of xarray to xarray, which knows their dimensions. In a recording, Python numbers alone
+    give a weak number again.
     """
     if as_operator and slot < 0 and not OWN.issuperset(map(type, operands)) and any(map(is_xarray, operands)):
         return cast_type(Tensor, NotImplemented)
@@ -118,7 +118,7 @@ def finished(mode: Mode, code: int, slot: int, as_operator: bool, operands: tupl
 
 
 def as_plain_number(result: Tensor, operands: tuple[Any, ...]) -> Tensor:
-    """Let what is computed of plain numbers alone, those that a recorded function is given, be one of them."""
+    """Mark a result of plain numbers alone as a plain number: the float arguments of a recorded function are weak."""
     tape = thread.mode.recorder
     if tape is not None and all(type(each) in _NUMBERS or tape.is_weak(each) for each in operands):
         tape.weak.add(result._slot)
@@ -126,7 +126,7 @@ def as_plain_number(result: Tensor, operands: tuple[Any, ...]) -> Tensor:
 
 
 def _watched(mode: Mode, result: Tensor, code: int) -> Tensor:
-    """Check a result if the thread looks for anomalies, and return it."""
+    """Return a result, checked if the thread is in `detect_anomaly`."""
     if mode.anomaly is not None:
         mode.anomaly.recorded(mode.tape, result._slot, kernel_table.op_name(code))
     return result
@@ -178,7 +178,7 @@ def apply(code: int, *operands: Any) -> Tensor:
 
 
 def apply_to_any(code: int, *operands: Any) -> Any:
-    """Record an op as `apply` does; of arrays of xarray it gives one."""
+    """Record an op like `apply`; with operands of xarray the result is an xarray object too."""
     if holds_data_arrays(operands):
         row = kernel_table.row(code)
         if isinstance(row, Op) and row.ufunc is not None:
@@ -187,17 +187,17 @@ def apply_to_any(code: int, *operands: Any) -> Any:
 
 
 def holds_data_arrays(operands: tuple[Any, ...]) -> bool:
-    """Return whether there are arrays of xarray among operands."""
+    """Return whether some operand is an array of xarray."""
     return not OWN.issuperset(map(type, operands)) and any(map(is_data_array, operands))
 
 
 def apply_by_xarray(ufunc: np.ufunc, operands: tuple[Any, ...]) -> Any:
-    """Apply a ufunc to arrays of xarray with Tensors in them: xarray matches dimensions by name, and keeps labels."""
+    """Apply a ufunc to xarray objects that contain Tensors: xarray aligns dimensions by name and keeps labels."""
     return ufunc(*[x.copy(data=_tensor_in(x, ufunc)) if is_data_array(x) else x for x in operands])
 
 
 def _tensor_in(array: Any, ufunc: np.ufunc) -> Tensor:
-    """Return what an array of xarray holds as a Tensor."""
+    """Return the contents of an xarray object as a Tensor."""
     held = held_tensor(array)
     if held is not None:
         return held
@@ -209,7 +209,10 @@ def _tensor_in(array: Any, ufunc: np.ufunc) -> Tensor:
 
 
 def beside_constant(mode: Mode, code: int, own: int, other: Any, is_first: bool) -> int:
-    """Call the engine for an op of a slot and a small array or a NumPy number of its dtype; negative for others."""
+    """Call the engine for an op of a slot and a small constant of its dtype; return a negative value for others.
+
+    The constant is an array or a NumPy number.
+    """
     kind, header = type(other), mode.tape.header
     if mode.observed:
         return NONE
@@ -222,7 +225,7 @@ def beside_constant(mode: Mode, code: int, own: int, other: Any, is_first: bool)
 
 
 def _of_two(mode: Mode, code: int, x1: Any, x2: Any) -> int:
-    """Do the same for a Tensor and another operand, in either order."""
+    """Call the engine for an op of a Tensor and another operand, in either order; negative for other operands."""
     x, other, is_first = (x1, x2, False) if type(x1) is Tensor else (x2, x1, True)
     if type(x) is not Tensor or x._tape is not mode.tape:
         return NONE
@@ -256,7 +259,7 @@ def _of_three(mode: Mode, code: int, *operands: Any) -> int:
 
 
 def constant_slot(header: int, value: Any, dtype: int) -> int:
-    """Return a slot on a copy of a small array, or on a number in a dtype; negative for anything else."""
+    """Return a slot on a copy of a small array or of a number in a dtype; negative for any other value."""
     kind = type(value)
     if kind is float or kind is int:
         return int(slots.number(header, value, dtype))
@@ -275,7 +278,7 @@ def constant_slot(header: int, value: Any, dtype: int) -> int:
 
 @functools.cache
 def promoted(*kinds: Any) -> np.dtype[Any]:
-    """Return the dtype of an op of operands of these dtypes, and of Python numbers, given as ``float`` or ``int``."""
+    """Return the promoted dtype of an op; Python numbers are given as ``float`` or ``int``, and are weak."""
     return np.result_type(*[kind(0) if isinstance(kind, type) else kind for kind in kinds])
 
 
@@ -291,12 +294,12 @@ def _operand(value: Any, row: Op) -> Any:
 
 
 def _is_read(row: Op, operand: int) -> bool:
-    """Return whether some partial reads an operand's primal."""
+    """Return whether any partial reads an operand's primal."""
     return operand in row.keeps_operands
 
 
 def _without_tape(row: Op, values: list[Any]) -> Tensor:
-    """Compute the op of integers and booleans, which are constants: NumPy in integers, the kernel in float64.
+    """Compute an op of integers and booleans, which are constants: by NumPy in integers, or by the kernel in float64.
 
     Of indices that each replay computes it is an instruction.
     """
@@ -308,9 +311,7 @@ def _without_tape(row: Op, values: list[Any]) -> Tensor:
         if result is not None:
             return result
     arrays = [value if type(value) is int else read_now(value) for value in values]
-    if _gives_floats(
-        row
-    ):  # in float64, whatever the integers are, and to the bit as an instruction of them would
+    if _gives_floats(row):  # float64, to give the bits that a recorded instruction gives
         return from_array(compute(row, arrays), constant=True)
     return from_array(_by_numpy(row, arrays), constant=True)
 
@@ -329,15 +330,15 @@ def _by_numpy(row: Op, arrays: list[Any]) -> np.ndarray:
 
 
 def read_now(value: Any) -> np.ndarray:
-    """Return a value as an array that NumPy uses now; a recording guards its contents."""
-    array = np.asarray(value)  # of a Tensor they are guarded there
+    """Return a value as an array for NumPy to read now; a recording guards its contents."""
+    array = np.asarray(value)  # a Tensor's contents are guarded by numpy.asarray
     if isinstance(value, np.ndarray):
         watch_now(array)
     return array
 
 
 def read_within(value: Any) -> None:
-    """Apply `read_now` to every array and every Tensor in a value, and in the lists and tuples in it."""
+    """Apply `read_now` to all arrays and Tensors in a value, inside lists and tuples too."""
     if thread.mode.recorder is None:
         return
     if is_tensor(value) or isinstance(value, np.ndarray):
@@ -350,8 +351,8 @@ def read_within(value: Any) -> None:
 def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> Tensor:
     """Return an operand as a Tensor of a float dtype.
 
-    An array that a reverse rule will read is copied, so that it can be changed afterwards; while recording for replay
-    it is not copied, because each replay reads it.
+    An array that a reverse rule will read is copied, so that the caller may change it afterwards. A recording does
+    not copy it, because each replay reads it anew.
     """
     if is_tensor(value):
         return value if value.dtype == dtype else cast(value, dtype, tape)
@@ -369,7 +370,7 @@ def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> 
 
 
 def small_copy(array: np.ndarray) -> Tensor | None:
-    """Return an eager constant with a copy of a few elements, in C order; None for many."""
+    """Return an eager constant with a C-ordered copy of a small array; `None` for a large one."""
     if array.size > _MAX_COPIED_ELEMENTS:
         return None
     made = copy_of(array, constant=True)
@@ -377,7 +378,7 @@ def small_copy(array: np.ndarray) -> Tensor | None:
 
 
 def list_as_tensor(value: Any, name: str) -> Tensor:
-    """Return a list with Tensors in it as a Tensor, through which gradients flow to its elements."""
+    """Return a list that contains Tensors as a Tensor; gradients flow to its elements."""
     made = stacked(value)
     if made is not None:
         return made
@@ -392,7 +393,7 @@ def list_as_tensor(value: Any, name: str) -> Tensor:
 
 
 def _converted(array: np.ndarray, dtype: np.dtype[Any], tape: Tape) -> Tensor:
-    """Convert an array to another dtype in a recording: at each replay, or guarded where there is no kernel for it."""
+    """Convert an array to another dtype in a recording: at each replay, or guarded if there is no kernel for it."""
     if array.dtype in DTYPE_CODES:
         return cast(from_array(array, constant=True), dtype, tape)
     watch_now(array)
@@ -400,7 +401,7 @@ def _converted(array: np.ndarray, dtype: np.dtype[Any], tape: Tape) -> Tensor:
 
 
 def _can_change(array: np.ndarray) -> bool:
-    """Return whether an array's memory can be written to, if only through another array."""
+    """Return whether an array's memory can be written to, directly or through its base."""
     return array.flags.writeable or not array.flags.owndata
 
 
@@ -414,7 +415,7 @@ def as_boolean(value: Any, tape: Tape) -> Tensor:
 
 
 def _truth(value: Any, tape: Tape) -> Tensor:
-    """Return an array or a number as booleans; copied as in `as_float`, because the reverse rule reads them."""
+    """Return an array or a number as booleans, copied as in `as_float`: the reverse rule reads them."""
     array = np.asarray(value, bool)
     if tape.recording and array is not value:
         read_now(value)
@@ -427,7 +428,7 @@ def _truth(value: Any, tape: Tape) -> Tensor:
 def cast(tensor: Tensor, dtype: np.dtype[Any], tape: Tape) -> Tensor:
     """Convert a Tensor to a dtype; its cotangent is converted back.
 
-    Integers and booleans are converted by NumPy, in a recording by an instruction, or guarded where there is no kernel.
+    NumPy converts integers and booleans; a recording does it by an instruction, or guards them if there is no kernel.
     """
     by_kernel = dtype in DTYPE_CODES and isinstance(tape, Recorder) and _has_kernel(tensor, tape)
     if tensor.dtype.kind != "f" and not by_kernel:
@@ -442,7 +443,7 @@ def cast(tensor: Tensor, dtype: np.dtype[Any], tape: Tape) -> Tensor:
 
 
 def _has_kernel(tensor: Any, tape: Recorder) -> bool:
-    """Return whether the engine stores a Tensor's elements as they are: it widens narrow integers to 64 bits."""
+    """Return whether the engine stores a Tensor's elements without conversion; it widens narrow integers to 64 bits."""
     if tensor._tape is tape:
         return not tape.wraps(tensor)
     return bool(tensor.dtype in DTYPE_CODES)

@@ -1,4 +1,4 @@
-"""Record a structural op: allocate its result, and append the instruction, whose parameters the caller has checked."""
+"""Recording of structural ops: allocate the result, append the instruction. Callers have checked the parameters."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -36,7 +36,7 @@ from tapegrad.ops import CODES, COPY
 
 
 def as_tensor(value: Any, name: str) -> Tensor:
-    """Return an operand of a structural op: a Tensor as it is, a list of Tensors joined, the rest as a constant."""
+    """Return an operand of a structural op: a Tensor itself, a list of Tensors joined, other values as a constant."""
     if is_tensor(value):
         return value
     if type(value) is np.ndarray and value.dtype in FLOATS:
@@ -66,7 +66,7 @@ def record_out(
     name: str,
     differentiate: bool,
 ) -> None:
-    """Run and record an op whose result slot exists already."""
+    """Run and record an op into an existing result slot."""
     a, b, c = (*operands, -1, -1)[:3]
     words = kernel_table.params_words(code, params)
     status = eager.record_out(tape.header, code, result, a, b, c, words, differentiate)
@@ -81,7 +81,7 @@ def record_out(
 def record_new(
     code: int, operands: Sequence[Tensor], shape: tuple[int, ...], params: Any, name: str, dtype: Any = None
 ) -> Tensor:
-    """Run and record an op whose result is new, in C order, and of the first operand's dtype if no other is said."""
+    """Run and record an op with a new result, in C order, of the first operand's dtype by default."""
     mode = thread.mode
     tape = mode.tape
     result = allocate(tape, dtype or operands[0].dtype, shape, name)
@@ -99,14 +99,14 @@ def in_common_dtype(*operands: Tensor) -> list[Tensor]:
     return [x.astype(dtype, copy=False) for x in operands]
 
 
-# --- ops that the engine records in one call: it finds shapes and parameters, and makes the views that are needed -----
+# --- ops recorded in one call of the engine, which finds shapes and parameters and makes the views that it needs ------
 
 _UNFIT = (E_DTYPES, E_SHAPES)
 _LU = CODES["lu"]
 
 
 def _loaded(missing: int, code: int, x: Tensor) -> bool:
-    """Load what the engine lacks for an op of `x`; whether there was something, so that it is to be asked again."""
+    """Load what the engine lacks for an op of `x`. Return whether the call should be repeated."""
     if missing == E_KERNEL:
         for each in (code, COPY):
             kernel_table.load_code(each, DTYPE_CODES[x.dtype], 0)
@@ -116,7 +116,7 @@ def _loaded(missing: int, code: int, x: Tensor) -> bool:
 
 
 def _made(slot: int, operands: list[Tensor], name: str) -> Tensor:
-    """Return the Tensor of a result, checked for anomalies; raise for an error."""
+    """Return the Tensor of a result, checked for anomalies; raise if the status is an error."""
     if slot < 0:
         raise_for(slot, name, [x.shape for x in operands])
     watch(thread.mode.tape, slot, name)
@@ -124,12 +124,12 @@ def _made(slot: int, operands: list[Tensor], name: str) -> Tensor:
 
 
 def _fitting(slot: int, operands: list[Tensor], name: str) -> Tensor | None:
-    """Return the Tensor of a result, or `None` if dtypes, shapes or numbers of rows do not fit; the caller raises."""
+    """Return the Tensor of a result, or `None` if dtypes, shapes or row numbers do not fit; the caller raises then."""
     return None if slot in _UNFIT or slot <= E_STATUS else _made(slot, operands, name)
 
 
 def record_reduction(code: int, x: Tensor, axes: int, keepdims: bool, name: str) -> Tensor:
-    """Run and record a reduction over the axes of a bit mask."""
+    """Run and record a reduction over the axes in a bit mask."""
     mode = thread.mode
     tape = mode.tape
     own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
@@ -142,7 +142,7 @@ def record_reduction(code: int, x: Tensor, axes: int, keepdims: bool, name: str)
 
 
 def record_scan(code: int, x: Tensor, axis: int, name: str) -> Tensor:
-    """Run and record an op that makes a line along an axis of each line of its operand."""
+    """Run and record an op that maps each line along an axis to a line."""
     mode = thread.mode
     tape = mode.tape
     own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
@@ -155,7 +155,7 @@ def record_scan(code: int, x: Tensor, axis: int, name: str) -> Tensor:
 
 
 def record_product(code: int, x1: Tensor, x2: Tensor, name: str) -> Tensor | None:
-    """Run and record the product of two Tensors of matrices; `None` where dtypes or shapes do not fit."""
+    """Run and record the matrix product of two Tensors; `None` if dtypes or shapes do not fit."""
     mode = thread.mode
     tape = mode.tape
     a = x1._slot if x1._tape is tape and x1._base is None else x1._slot_on(tape)
@@ -169,7 +169,7 @@ def record_product(code: int, x1: Tensor, x2: Tensor, name: str) -> Tensor | Non
 
 
 def record_product_of(code: int, x1: Any, x2: Any) -> Tensor | None:
-    """Do the same for a Tensor and a small array of eager code; `None` for all others, and where they do not fit."""
+    """Run and record the product of a Tensor and a small eager array; `None` for others, or if shapes do not fit."""
     mode = thread.mode
     tape, is_first = mode.tape, type(x1) is np.ndarray
     x, array = (x2, x1) if is_first else (x1, x2)
@@ -186,9 +186,9 @@ def record_product_of(code: int, x1: Any, x2: Any) -> Tensor | None:
 
 
 def record_rows(code: int, x: Tensor, numbers: np.ndarray, by_rows: bool, name: str) -> Tensor | None:
-    """Take rows by number, or elements in C order; `None` where there are none of some number.
+    """Take rows by number, or elements in C order; `None` if a number is out of bounds.
 
-    `numbers` is a contiguous int64 array, which is copied.
+    `numbers` is a contiguous int64 array, and is copied.
     """
     mode = thread.mode
     tape = mode.tape
@@ -202,7 +202,7 @@ def record_rows(code: int, x: Tensor, numbers: np.ndarray, by_rows: bool, name: 
 
 
 def record_joined(pieces: list[Tensor], axis: int, is_new: bool, name: str) -> Tensor | None:
-    """Join Tensors along an axis that they have, or that is new; `None` where dtypes or shapes do not fit."""
+    """Join Tensors along an existing or a new axis; `None` if dtypes or shapes do not fit."""
     mode = thread.mode
     tape = mode.tape
     operands = tuple([x._slot if x._tape is tape and x._base is None else x._slot_on(tape) for x in pieces])
@@ -215,7 +215,7 @@ def record_joined(pieces: list[Tensor], axis: int, is_new: bool, name: str) -> T
 
 
 def record_of_squares(code: int, x: Tensor, name: str) -> Tensor | None:
-    """Run and record an op with a square matrix for each; `None` where it is not of square matrices of floats."""
+    """Run and record an op from square matrices to square matrices; `None` for other shapes, and for integers."""
     mode = thread.mode
     tape = mode.tape
     own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
@@ -228,7 +228,7 @@ def record_of_squares(code: int, x: Tensor, name: str) -> Tensor | None:
 
 
 def record_packed(code: int, x: Tensor, packed: tuple[int, ...], name: str) -> Tensor:
-    """Run and record an op with a line of numbers for each matrix: how many, and parameters but for the first."""
+    """Run and record an op that returns `count` packed numbers per matrix; params[0] is the number of matrices."""
     mode = thread.mode
     tape = mode.tape
     own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
@@ -241,7 +241,7 @@ def record_packed(code: int, x: Tensor, packed: tuple[int, ...], name: str) -> T
 
 
 def record_by_factors(code: int, x: Tensor, name: str, several: int = 1) -> Tensor | None:
-    """Run and record an op with numbers for each square matrix, by LU factors; `None` as above."""
+    """Run and record an op by LU factors that returns numbers per square matrix; `None` as in `record_of_squares`."""
     mode = thread.mode
     tape = mode.tape
     own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
@@ -254,7 +254,7 @@ def record_by_factors(code: int, x: Tensor, name: str, several: int = 1) -> Tens
 
 
 def record_solution(code: int, a: Tensor, b: Tensor, name: str) -> Tensor | None:
-    """Run and record the solution of one system, by LU factors; `None` where there are several, or they do not fit."""
+    """Run and record the solution of one system, by LU factors; `None` for stacks, or if shapes do not fit."""
     mode = thread.mode
     tape = mode.tape
     first = a._slot if a._tape is tape and a._base is None else a._slot_on(tape)
@@ -268,11 +268,11 @@ def record_solution(code: int, a: Tensor, b: Tensor, name: str) -> Tensor | None
 
 
 def in_shape(result: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Give a fresh result another shape: not a view of it, but its replacement."""
+    """Replace a fresh result by one of another shape, which is not a view of it."""
     tape = result._tape
     assert tape is not None
     slot = views.view_shape(tape.header, result._slot, shape)
-    if slot < 0:  # no elements, or no floats
+    if slot < 0:  # empty, or not of floats
         array = result.data_or_traced().reshape(shape)
         slot = checked(slots.view_array(tape.header, result._slot, id(array)), "reshape", shape)
     return from_slot(tape, slot)

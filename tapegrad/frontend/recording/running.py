@@ -1,4 +1,4 @@
-"""Call the engine for an elementwise op, and load what it lacks."""
+"""Calls of the engine for elementwise ops: load missing kernels, and call again."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ def run(tape: Tape, code: int, operands: list[int], differentiate: bool) -> int:
 
 
 def copy_earlier(tape: Tape, code: int, slot: int, differentiate: bool) -> int:
-    """Copy, by an op, what a slot was before something was written to its memory in place."""
+    """Copy, by an op, the contents that a slot had before its memory was written to in place."""
     return _loaded(
         lambda: earlier_contents.copy_earlier(tape.header, code, slot, differentiate), tape, code, [slot]
     )

@@ -25,19 +25,19 @@ from tapegrad.ops import COPY
 
 
 def _by_engine(x: Tensor, view: Callable[..., int], *arguments: Any) -> Tensor | None:
-    """Return a view that the engine makes from integers; `None` where it makes none, and NumPy is to be asked."""
+    """Return a view that the engine makes from integers; `None` if it refuses, and NumPy has to be called."""
     tape, own = x._tape, slot_to_view(x)
     if tape is None or own < 0:
         return None
     try:
         slot = view(tape.header, own, *arguments)
-    except (TypeError, OverflowError):  # no integers, or no tuple of them
+    except (TypeError, OverflowError):  # not integers, or not a tuple
         return None
     return view_from_slot(x, slot) if slot >= 0 else None
 
 
 def packed_part(x: Tensor, first: int, rows: int, columns: int = -1) -> Tensor | None:
-    """Return a part of each line: vectors, or matrices that lie column by column; `None` where the engine has none."""
+    """Return a part of each packed line: vectors, or matrices by columns; `None` if the engine refuses."""
     return _by_engine(x, views.view_part, first, rows, columns)
 
 
@@ -64,7 +64,7 @@ def is_in_c_order(x: Tensor) -> bool:
         return bool(x._array.flags.c_contiguous)
     own, tape = slot_to_view(x), x._tape
     if own >= 0 and tape is not None:
-        flat = views.view_shape(tape.header, own, (-1,))  # there is none where a copy would be needed
+        flat = views.view_shape(tape.header, own, (-1,))  # NumPy raises where a copy would be needed
         if flat >= 0:
             slots.drop(tape.header, flat)
             return True
@@ -124,7 +124,7 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
 
 
 def _set_shape(x: Tensor, shape: Any) -> None:
-    """Give a Tensor another shape in place: it takes the slot of a view of itself, whose buffer has the gradient."""
+    """Set the shape of a Tensor in place: it takes the slot of a view of itself. The buffer keeps the gradient."""
     recorder = thread.mode.recorder
     if recorder is not None and not recorder.has_made(x if x._base is None else x._base):
         raise RuntimeError(
@@ -140,7 +140,7 @@ def _set_shape(x: Tensor, shape: Any) -> None:
 
 
 def _take_over(x: Tensor, view: Tensor) -> None:
-    """Let a Tensor have the slot of a view of itself, whose buffer is its own."""
+    """Move a Tensor to the slot of a view of itself, of the same buffer."""
     x._tape, x._array, view._array = view._tape, view._array, x._array
     x._slot, view._slot = view._slot, x._slot
 
@@ -148,7 +148,7 @@ def _take_over(x: Tensor, view: Tensor) -> None:
 def setflags(
     x: Tensor, write: bool | None = None, align: bool | None = None, uic: bool | None = None
 ) -> None:
-    """Set what NumPy knows of the memory, as ``numpy.ndarray.setflags`` does.
+    """Set NumPy's flags of the memory, as ``numpy.ndarray.setflags`` does.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def setflags(
     array = x.data_or_traced()
     array.setflags(write=write, align=align, uic=uic)
     if x._slot >= 0:
-        _take_over(x, view_of(x, array))  # a slot that says it, and views of which say it too
+        _take_over(x, view_of(x, array))  # a read-only slot, whose views are read-only too
 
 
 def ravel(a: Any, order: str = "C") -> Tensor:

@@ -1,6 +1,6 @@
-"""Options of ufuncs: `out`, `where`, `casting`, `order`, `dtype` and `subok`.
+"""Arguments of ufuncs: `out`, `where`, `casting`, `order`, `dtype` and `subok`.
 
-A function is made of a computation on operands alone; the functions of the op table come here only where one of these
+A function is made from a computation on operands alone. Functions of the op table come here only if one of these
 arguments is given.
 """
 
@@ -33,7 +33,7 @@ _KEYWORDS: dict[str, Any] = {
 
 
 class Ufunc(NamedTuple):
-    """A function of operands that broadcast.
+    """Function of operands that broadcast.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Ufunc(NamedTuple):
 
 
 def with_arguments(ufunc: Ufunc) -> Callable[..., Any]:
-    """Make the function that takes all arguments of a ufunc."""
+    """Make the function with all arguments of a ufunc."""
 
     def call(
         *args: Any,
@@ -84,14 +84,14 @@ def with_arguments(ufunc: Ufunc) -> Callable[..., Any]:
 
 
 def _by_columns(results: Any, name: str) -> Any:
-    """Return one result or several in Fortran order; plain booleans as they are."""
+    """Return one result or several in Fortran order; plain booleans unchanged."""
     if isinstance(results, tuple):
         return tuple(_by_columns(each, name) for each in results)
     return in_order(results, "F", name) if is_tensor(results) else np.asfortranarray(results)
 
 
 def signature_of(operands: Sequence[str], results: int = 1) -> inspect.Signature:
-    """Return the signature of a function of operands of these names, and of so many results, as NumPy writes it."""
+    """Return the signature of a function of operands of these names and this number of results, as NumPy writes it."""
     names = [*operands, *(f"out{k + 1}" for k in range(results if results > 1 else 0))]
     positional = [
         _PARAMETER(name, _PARAMETER.POSITIONAL_ONLY, default=None if "out" in name else _PARAMETER.empty)
@@ -105,7 +105,7 @@ def signature_of(operands: Sequence[str], results: int = 1) -> inspect.Signature
 
 
 def _split(ufunc: Ufunc, args: tuple[Any, ...], out: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return the operands, and where each result goes."""
+    """Return the operands, and the `out` of each result."""
     count, results = ufunc.rules.nin, ufunc.rules.nout
     operands, places = args[:count], args[count:]
     if not count <= len(args) <= count + results:
@@ -131,7 +131,7 @@ def _split(ufunc: Ufunc, args: tuple[Any, ...], out: Any) -> tuple[tuple[Any, ..
 
 
 def _converted(ufunc: Ufunc, operands: tuple[Any, ...], dtype: Any, casting: Any) -> tuple[Any, ...]:
-    """Convert operands to the dtypes in which NumPy would compute; raise where `casting` does not allow that."""
+    """Convert operands to the dtypes in which NumPy would compute; raise if `casting` does not allow it."""
     count, results = ufunc.rules.nin, ufunc.rules.nout
     operands = tuple(list_as_tensor(x, ufunc.name) if holds_tensors(x) else x for x in operands)
     kinds = (*map(kind_of, operands), *[None] * results)
@@ -145,7 +145,7 @@ def _converted(ufunc: Ufunc, operands: tuple[Any, ...], dtype: Any, casting: Any
 
 
 def _loop(dtype: Any, count: int, results: int) -> tuple[Any, ...]:
-    """Return the dtypes that are asked for: of the results by `dtype`, or of everything as in ``"dd->d"``."""
+    """Return the requested dtypes: of the results by `dtype`, or of everything as in ``"dd->d"``."""
     if isinstance(dtype, str) and "->" in dtype:
         return tuple(np.dtype(letter) for letter in dtype.replace("->", ""))
     if isinstance(dtype, tuple):
@@ -164,7 +164,7 @@ def kind_of(value: Any) -> Any:
 
 
 def in_one_dtype(name: str, *operands: Any) -> list[Any]:
-    """Return operands as Tensors of the float dtype that they promote to; of integers alone, float64."""
+    """Return operands as Tensors of the float dtype that they promote to; float64 for integers alone."""
     operands = tuple(list_as_tensor(x, name) if holds_tensors(x) else x for x in operands)
     kinds = [kind(0) if isinstance(kind, type) else kind for kind in map(kind_of, operands)]
     dtype = np.result_type(*kinds)

@@ -1,7 +1,7 @@
-"""Operands by which no derivative is known: they must be constants, or nothing may be asked of them.
+"""Operands without a known derivative: constants in eager code, unchecked in a recording.
 
-Eager code is refused at the call. A recording takes them, for it may be differentiated by other arguments; what is
-refused is a program that would need them.
+Eager code is refused at the call. A recording accepts them, for it may be differentiated by other arguments; a
+program that needs the missing derivative is refused.
 """
 
 from collections.abc import Callable
@@ -14,12 +14,12 @@ from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.ops import Op
 from tapegrad.ops.documentation import arguments_of, words_of
 
-# SciPy's functions that are made of rows without a public name.
+# SciPy's names of functions whose rows have no public name.
 _SCIPY = {"zeta": "zeta", "riemann_zeta": "zeta"}
 
 
 def full_name(row: Op) -> str:
-    """Return the full name of a row's function: of NumPy's or SciPy's of the same meaning, if there is one."""
+    """Return the full name of a row's function in NumPy or SciPy, if there is one."""
     if row.ufunc:
         return f"numpy.{row.ufunc}"
     scipy = words_of(row).scipy or _SCIPY.get(row.name)
@@ -27,7 +27,7 @@ def full_name(row: Op) -> str:
 
 
 def refusing(row: Op, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a row's function refuse operands that are not constant and by which no derivative is known."""
+    """Wrap a row's function: refuse operands without a known derivative that are not constant."""
 
     def call(*operands: Any, **options: Any) -> Any:
         for j in row.unknown:
@@ -39,14 +39,14 @@ def refusing(row: Op, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_constant(function: str, argument: str, value: Any) -> None:
-    """Raise if an operand by which no derivative is known is not constant. A recording takes it."""
+    """Raise if an operand without a known derivative is not constant. A recording accepts it."""
     mode = thread.mode
     if mode.differentiate and mode.recorder is None and _depends(value):
         raise _no_derivative(function, argument)
 
 
 def no_derivative(row: Op, operand: int) -> UnsupportedError:
-    """Make the error for an operand by which a derivative is asked for and none is known."""
+    """Make the error for a requested derivative that is not known."""
     return _no_derivative(full_name(row), arguments_of(row)[operand])
 
 
@@ -58,7 +58,7 @@ def _no_derivative(function: str, argument: str) -> UnsupportedError:
 
 
 def _depends(value: Any) -> bool:
-    """Return whether an operand is, or holds, a Tensor that is not constant."""
+    """Return whether an operand is, or contains, a Tensor that is not constant."""
     if isinstance(value, list | tuple):
         return any(map(_depends, value))
     tensor = value if is_tensor(value) else held_tensor(value)

@@ -66,11 +66,11 @@ class Watch:
     Attributes
     ----------
     deriving
-        Where the instruction was recorded whose derivative is being computed; `None` while functions run.
+        Source line of the instruction whose derivative is being computed; `None` while functions run.
     """
 
     def __init__(self) -> None:
-        self._recorded: dict[tuple[int, int], tuple[str, str]] = {}  # name of the op, and where
+        self._recorded: dict[tuple[int, int], tuple[str, str]] = {}  # name of the op, and the source line
         self.deriving: str | None = None
 
     def recorded(self, tape: Any, slot: int, name: str) -> None:
@@ -83,13 +83,13 @@ class Watch:
                 _check(array, f"{name} gave", source)
 
     def _of(self, tape: Any, slot: int) -> tuple[str, str]:
-        """Return the op of the instruction with a result slot, and where it was recorded."""
+        """Return the op of the instruction with a result slot, and its source line."""
         return self._recorded.get((id(tape), _buffer(tape, slot)), ("an op", _BEFORE))
 
     def derived(self, tape: Any, slot: int, value: Any, what: str) -> None:
         """Check a tangent, or the contribution to a cotangent of the instruction with a result slot.
 
-        `what` names which, with ``{}`` for the name of the op.
+        `what` describes it, with ``{}`` for the name of the op.
         """
         array = value.data_or_traced() if is_tensor(value) else np.asarray(value)
         name, source = self._of(tape, slot)
@@ -132,7 +132,7 @@ def _check(array: np.ndarray, what: str, source: str) -> None:
 
 
 def _source() -> str:
-    """Return the line of the program that is being executed: the innermost one outside of this package and NumPy."""
+    """Return the source line that is being executed: the innermost frame outside of this package and NumPy."""
     frame = program_frame()
     if frame is None:
         return "  recorded by tapegrad itself"

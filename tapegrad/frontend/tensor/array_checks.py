@@ -1,4 +1,4 @@
-"""Conversion of users' data to arrays of numbers, and the arrays whose memory the engine can use."""
+"""Conversion of users' data to arrays of numbers, and the test for arrays whose memory the engine can use."""
 
 from typing import Any
 
@@ -38,9 +38,9 @@ def check_dtype(dtype: np.dtype[Any], what: str) -> None:
 
 
 def refuse_subclass(value: Any, what: str) -> None:
-    """Raise for an array of a class with an arithmetic of its own, which would be lost: matrices, masks.
+    """Raise for an array subclass with its own arithmetic (matrices, masked arrays), which would be lost.
 
-    In lists, too, for NumPy would join the contents of their parts.
+    Lists are searched too, for NumPy would join the contents of their parts.
     """
     kind = type(value)
     if kind is np.ndarray or not isinstance(value, np.ndarray | list | tuple):
@@ -58,7 +58,7 @@ def refuse_subclass(value: Any, what: str) -> None:
 
 
 def refuse_lost_parts(value: Any, dtype: Any, what: str) -> None:
-    """Raise for complex numbers that are to be converted to real ones, of which NumPy drops the imaginary parts."""
+    """Raise for complex numbers that are to be converted to real ones: NumPy drops the imaginary parts."""
     if dtype is not None and type(value) not in (float, int) and np.dtype(dtype).kind in "biuf":
         own = np.asarray(value).dtype
         if own.kind == "c":
@@ -66,7 +66,7 @@ def refuse_lost_parts(value: Any, dtype: Any, what: str) -> None:
 
 
 def _refuse_parts(values: Any, what: str) -> None:
-    """Raise for such an array inside of a list; a long list of numbers is looked through at the speed of C."""
+    """Raise for an array subclass inside of a list; a long list of numbers is checked at the speed of C."""
     kinds = [kind for kind in set(map(type, values)) if issubclass(kind, np.ndarray | list | tuple)]
     if any(kind is not np.ndarray for kind in kinds):
         for part in values:
@@ -74,7 +74,7 @@ def _refuse_parts(values: Any, what: str) -> None:
 
 
 def _refuse_masked(value: Any, what: str) -> None:
-    """Raise for a masked array in which something is masked; a recording guards that nothing is."""
+    """Raise for a masked array with masked elements; a recording guards that none is masked."""
     mask = np.ma.getmask(value)
     if np.any(mask):
         raise UnsupportedError(
@@ -134,7 +134,7 @@ def real(value: Any, what: str, dtype: np.dtype[Any] | None = _FLOAT64) -> np.nd
 
 
 def _refuse_objects(value: Any, array: np.ndarray, what: str) -> None:
-    """Raise for what NumPy makes no numbers of, with what to write instead."""
+    """Raise for objects that NumPy does not convert to numbers, with a hint."""
     if is_sparse(value):
         raise UnsupportedError(
             f"{what}: a sparse matrix and a Tensor can be multiplied as matrices, S @ t and t @ S, and nothing else:"
@@ -154,7 +154,7 @@ def _refuse_objects(value: Any, array: np.ndarray, what: str) -> None:
 
 
 def is_plain(array: np.ndarray) -> bool:
-    """Return whether the engine can use the array's memory: it is aligned, and no two elements overlap."""
+    """Return whether the engine can use the array's memory: it is aligned, and its elements do not overlap."""
     if not array.flags.aligned or not array.dtype.isnative:
         return False
     if array.flags.c_contiguous:

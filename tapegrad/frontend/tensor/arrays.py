@@ -23,7 +23,7 @@ from tapegrad.engine.tape.tape import DTYPES, Tape
 
 
 class BufferOwner(Uncopied):
-    """Keeps a block of the engine's memory alive for the NumPy array that shows it."""
+    """Owner of a block of the engine's memory, kept alive by the NumPy array on it."""
 
     __slots__ = ("__array_interface__", "_block")
 
@@ -32,13 +32,13 @@ class BufferOwner(Uncopied):
         self.__array_interface__ = interface
 
     def __del__(self) -> None:
-        block = getattr(self, "_block", None)  # none if it was not made to the end
+        block = getattr(self, "_block", None)  # unset if `__init__` was interrupted
         if block is not None:
             memory.release(block)
 
 
 class _Borrowed(Uncopied):
-    """Keeps a NumPy array alive for another that shows a part of its memory."""
+    """Owner of a NumPy array, kept alive by another array on a part of its memory."""
 
     __slots__ = ("__array_interface__", "_owner")
 
@@ -65,7 +65,7 @@ def show(tape: Tape, slot: int, cotangent: bool) -> np.ndarray | None:
     return _show_by_interface(tape, slot, cotangent)
 
 
-# Entry points by what `hold_to_show` says: ndim and dtype code.
+# Entry points by the result of `hold_to_show`: ndim and dtype code.
 _SHOWN = {
     ndim * DTYPE_COUNT + code: f"show_{name}_{ndim}"
     for ndim in range(3)
@@ -75,14 +75,14 @@ _destructors: list[int] = []
 
 
 def _destructor() -> int:
-    """Address of the function that gives a shown block back."""
+    """Address of the function that releases a block."""
     if not _destructors:
         _destructors.append(compiler.compile_destructor(export.release_exported))
     return _destructors[0]
 
 
 def _show_by_interface(tape: Tape, slot: int, cotangent: bool) -> np.ndarray:
-    """Make an array by NumPy's array interface, on memory that is held for it or that another array owns."""
+    """Make an array by NumPy's array interface, on memory held for it or owned by another array."""
     words = memory.describe(tape.header, slot, cotangent)
     end = D_GEOMETRY + words[D_NDIM]
     shape, strides = words[D_GEOMETRY:end], words[end:]

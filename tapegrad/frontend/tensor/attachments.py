@@ -1,7 +1,7 @@
 """Attachments of buffers of the eager tape: gradients that are Tensors, and hooks.
 
-A buffer with attachments carries a flag, which a new buffer in its place does not have: attachments that have
-outlived their buffer are never taken for those of another.
+A buffer with attachments carries a flag. A new buffer at its index lacks the flag, so that attachments of a released
+buffer are never taken for its own.
 """
 
 from collections.abc import Callable
@@ -58,7 +58,7 @@ class RemovableHook(Uncopied):
 
 
 attachments: dict[int, Attachment] = {}
-_MAX_UNCHECKED = 256  # attachments that are kept without asking whether their buffers still live
+_MAX_UNCHECKED = 256  # attachments that are kept without a check whether their buffers are live
 
 
 def attachment_of(slot: int) -> Attachment | None:
@@ -72,7 +72,7 @@ def ensure_attachment(slot: int) -> Attachment:
     if known is None:
         if len(attachments) >= _MAX_UNCHECKED:
             _forget_outlived()
-        # For Tensors that go
+        # for Tensors that are garbage collected
         make_ready(subgraph.mark_attachment, subgraph.attachment_buffer, subgraph.tensor_refs, slots.is_used)
         subgraph.mark_attachment(_HEADER, slot, 1)
         known = attachments[subgraph.attachment_buffer(_HEADER, slot)] = Attachment()
@@ -80,7 +80,7 @@ def ensure_attachment(slot: int) -> Attachment:
 
 
 def any_hooks() -> bool:
-    """Return whether there is any hook."""
+    """Return whether any hook is registered."""
     return any(attachment.hooks for attachment in attachments.values())
 
 
@@ -90,7 +90,7 @@ def _forget_outlived() -> None:
 
 
 def forget(slot: int) -> Attachment | None:
-    """Drop the attachments of a slot's buffer; return them."""
+    """Remove and return the attachments of a slot's buffer."""
     buffer = subgraph.attachment_buffer(_HEADER, slot)
     if buffer == NONE:
         return None

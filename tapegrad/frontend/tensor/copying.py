@@ -1,7 +1,7 @@
-"""Copies and pickles: of functions made by transforms, and of objects that have none.
+"""Copies and pickles of functions made by transforms.
 
-A replayed function, or a transform, is copied and pickled as the function that it was made of, without its
-recordings. One that a module holds by its name, as a decorated function, is pickled by that name, as functions are.
+A replayed function, or a transform, is copied and pickled as the function that it wraps, without its recordings. A
+decorated function that a module holds by its name is pickled by that name, as functions are.
 """
 
 import sys
@@ -9,16 +9,16 @@ from typing import Any
 
 from tapegrad.errors import name_of
 
-_DEEPEST = 32  # decorators above one another that are looked through
+_DEEPEST = 32  # nested decorators that are unwrapped
 
 
 class OfFunction:
-    """A callable that is made of a function and of settings beside it.
+    """Wrapper of a function, with further settings.
 
     Attributes
     ----------
     function
-        What it was made of.
+        The wrapped function.
     """
 
     function: Any
@@ -33,7 +33,7 @@ class OfFunction:
         if known is not None:
             return known
         inner = reference(self.function, self)
-        if isinstance(inner, tuple):  # the module holds something else by the function's name
+        if isinstance(inner, tuple):  # the module holds another object by the function's name
             return _made_of_layer, (type(self), *inner[1], self.settings)
         return type(self), (self.function, *self.settings)
 
@@ -44,9 +44,9 @@ def described(function: Any) -> str:
 
 
 def reference(value: Any, named: Any) -> Any:
-    """Return what `__reduce__` returns for an object that a module holds under the name of `named`, or inside of that.
+    """Return the `__reduce__` value of an object that a module holds under the name of `named`, or inside of it.
 
-    None if the module holds something else.
+    `None` if the module holds another object.
     """
     layers = _layers(named)
     for depth, layer in enumerate(layers):
@@ -68,7 +68,7 @@ def _layers(named: Any) -> list[Any]:
 
 
 def _layer(value: Any, depth: int) -> Any:
-    """Return the callable that a callable wraps, so many layers down."""
+    """Return the callable that a callable wraps, this number of layers down."""
     for _ in range(depth):
         value = value.__wrapped__
     return value

@@ -1,4 +1,4 @@
-"""The eager tape, to print and to check."""
+"""Inspection of the eager tape: print it, check it."""
 
 from tapegrad.engine.inspection import printing, verify
 from tapegrad.engine.tape.tape import Tape
@@ -8,7 +8,7 @@ Tape.as_text = printing.as_text
 
 
 def tape() -> Tape:
-    """Return the eager tape: what has been computed and can still be differentiated.
+    """Return the eager tape: all computations that can still be differentiated.
 
     Returns
     -------

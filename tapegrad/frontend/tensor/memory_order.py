@@ -1,4 +1,4 @@
-"""The memory orders 'K' and 'A': the order in which they read elements, and where that is not known."""
+"""Memory orders 'K' and 'A': the order in which they read elements, and the cases where it is unknown."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tapegrad.ops import COPY, ROWS
 
 
 def axes_as_they_lie(array: np.ndarray) -> list[int]:
-    """Return the axes of an array, from the one with the longest steps in memory to that with the shortest."""
+    """Return the axes of an array by decreasing stride."""
     return sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
 
 
@@ -28,7 +28,7 @@ def is_reordered(array: np.ndarray) -> bool:
 
 
 def _ascends(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Return whether no axis has shorter steps than one behind it."""
+    """Return whether the strides do not increase from one axis to the next."""
     steps = [abs(stride) for extent, stride in zip(shape, strides, strict=True) if extent > 1]
     return steps == sorted(steps, reverse=True)
 
@@ -45,9 +45,10 @@ def copy_with_strides(array: np.ndarray) -> np.ndarray:
 
 
 def check_order_is_known(x: Tensor, order: str, name: str) -> None:
-    """Raise where the order 'K' or 'A' might read elements of a Tensor in another order than NumPy.
+    """Raise if the order 'K' or 'A' could read elements of a Tensor in another order than NumPy.
 
-    Results are in C order here, and those of NumPy in that of their operands. A recording has its arguments in C order.
+    Results are in C order here, and in the order of their operands in NumPy. A recording has its arguments in C
+    order.
     """
     if order not in ("K", "A") or x._tape is None or sum(extent > 1 for extent in x.shape) < 2:
         return
@@ -63,10 +64,10 @@ def check_order_is_known(x: Tensor, order: str, name: str) -> None:
 
 
 def _op_that_loses_it(x: Tensor, dense: bool) -> str | None:
-    """Return the name of an op that a Tensor is computed by, and whose results NumPy may have in another order.
+    """Return the name of an op in a Tensor's graph whose result NumPy may have in another order.
 
-    Of operands in C order NumPy's elementwise functions make results in C order, too. `dense`: a copy whose operand has
-    gaps counts as well, for 'A' is another order of the two.
+    From operands in C order NumPy's elementwise functions make results in C order, too. `dense`: count a copy of an
+    operand with gaps as well, for 'A' reads the two in different orders.
     """
     tape: Any = x._tape
     ops, operands = tape.column("op"), [tape.column(f"operand{k}") for k in range(3)]

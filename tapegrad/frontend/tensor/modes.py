@@ -71,7 +71,7 @@ class Mode:
 
     def but(self, **changes: Any) -> "Mode":
         """Return a mode with some of the arguments changed."""
-        get = changes.get  # written out: a gradient enters three modes
+        get = changes.get  # without `replace`: a gradient enters three modes
         return Mode(
             get("tape", self.tape),
             get("differentiate", self.differentiate),
@@ -86,13 +86,13 @@ NO_MODE = Mode()
 
 
 class _Thread(threading.local):
-    mode = NO_MODE  # of a thread that has entered none
-    refused: DeferredText | None = None  # why a Tensor was refused last, in the function that is being called
+    mode = NO_MODE  # mode of a thread that has entered none
+    refused: DeferredText | None = None  # the last refusal of a Tensor in the function that is being called
 
 
 thread = _Thread()
-# As long as the modes that are entered, in whatever thread: a call that finds none need not look for its own, which
-# costs 50 ns. An interrupt may leave one too many in it, never one too few; its methods are atomic.
+# One item for each entered mode, of all threads: an empty list spares a call the look-up of its thread's mode (50 ns).
+# An interrupt may leave an item too many, never too few; the list's methods are atomic.
 entered: list[None] = []
 
 
@@ -114,15 +114,15 @@ def restoring(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class ModeChange:
-    """A change of mode for the length of a ``with``. Left out of order, it restores its own arguments only."""
+    """Change of mode for the length of a ``with``. Left out of order, it restores its own arguments only."""
 
-    _arguments: ClassVar[tuple[str, ...]]  # those of `Mode` that it changes
+    _arguments: ClassVar[tuple[str, ...]]  # the arguments of `Mode` that it changes
 
     def __init__(self) -> None:
-        self._entered: list[tuple[Mode, Mode]] = []  # what was before, and what it was changed to
+        self._entered: list[tuple[Mode, Mode]] = []  # the arguments before and after the change
 
     def _change(self, mode: Mode) -> Mode:
-        """Return the mode inside of the ``with``, from the one around it."""
+        """Return the mode inside of the ``with``, from the mode around it."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
@@ -160,10 +160,10 @@ class no_grad(ModeChange, ContextDecorator):
     _arguments = ("differentiate",)
 
     def __reduce__(self) -> Any:
-        return no_grad, ()  # entered or not, a copy is not
+        return no_grad, ()  # entered or not: a copy is not entered
 
     def _recreate_cm(self) -> "no_grad":
-        return no_grad()  # a decorated function may run in several threads at once
+        return no_grad()  # several threads may run a decorated function at once
 
     def _change(self, mode: Mode) -> Mode:
         return mode.but(differentiate=False)
@@ -173,7 +173,7 @@ no_autodiff = no_grad
 
 
 class recording(ModeChange):
-    """Append everything that this thread computes with Tensors to a tape of its own."""
+    """Append all Tensor operations of this thread to another tape."""
 
     _arguments = ("tape", "differentiate")
 
@@ -195,7 +195,7 @@ _UNCHANGED = nullcontext()
 
 
 class differentiating(ModeChange):
-    """Record derivatives on the thread's tape, by `leaves`."""
+    """Record derivatives on the thread's tape, with respect to `leaves`."""
 
     _arguments = ("differentiate", "leaves")
 
@@ -214,7 +214,7 @@ def current() -> tuple[Tape, bool]:
 
 
 def watch_now(array: Any) -> None:
-    """Guard the contents of an array that are used once, if a function is being recorded."""
+    """Guard the contents of an array that are read once, if a function is being recorded."""
     recorder = thread.mode.recorder
     if recorder is not None:
         recorder.watch(array)

@@ -34,13 +34,13 @@ class Recorder(Tape, ABC):
 
     @abstractmethod
     def adopt(self, tensor: Any) -> None:
-        """Take a Tensor that is made from an array while recording."""
+        """Register a Tensor that is made from an array while recording."""
 
     @abstractmethod
     def has_made(self, tensor: Any) -> bool:
         """Return whether a Tensor was made while recording, so that each replay repeats a write to it."""
 
-    # --- integers of other dtypes than the engine's --------------------------------------------------------------
+    # --- integers that the engine widens --------------------------------------------------------------------------
 
     @abstractmethod
     def widened(self, array: np.ndarray) -> np.ndarray:
@@ -48,28 +48,28 @@ class Recorder(Tape, ABC):
 
     @abstractmethod
     def wraps(self, tensor: Any) -> bool:
-        """Return whether the engine has a Tensor's integers modulo 2**64 only."""
+        """Return whether the engine holds a Tensor's integers modulo 2**64 only."""
 
     @abstractmethod
     def ask_memory_order(self, what: str) -> None:
         """Note that results depend on the memory order of arguments; raise if they were not given in C order."""
 
-    # --- what a replay must find again ---------------------------------------------------------------------------
+    # --- guards ---------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def watch(self, array: np.ndarray) -> None:
-        """Guard the contents of an array that are used once."""
+        """Guard the contents of an array that are read once."""
 
     @abstractmethod
     def guard(self, code: int, dtype: int, slot: int, params: np.ndarray, outcome: bytes) -> None:
-        """Record that each replay must find the same value in a slot."""
+        """Guard the value in a slot."""
 
     @abstractmethod
     def guard_bytes(self, dtype: int, slot: int, array: np.ndarray) -> None:
-        """Record that each replay must find the bytes of a contiguous `array` in a slot."""
+        """Guard the bytes of a slot: they must equal those of a contiguous `array`."""
 
     @abstractmethod
     def guard_outcome(
         self, name: str, function: Callable[..., Any], operands: list[Any], outcome: Any
     ) -> None:
-        """Record that a function of arrays, called `name`, must return the same for the operands in each replay."""
+        """Guard a call: the function called `name` must return the same for the operands in each replay."""

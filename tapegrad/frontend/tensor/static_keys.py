@@ -1,7 +1,7 @@
-"""Keys of static values: equal for values that a function cannot tell apart, where `==` says less.
+"""Keys of static values: equal for indistinguishable values only, unlike `==`.
 
-``1 == True``, ``0.0 == -0.0``, ``np.float32(0) == 0``, named tuples equal tuples, and dataclasses leave out what has
-``compare=False``: what is kept for one of such values is wrong for the other.
+``1 == True``, ``0.0 == -0.0``, ``np.float32(0) == 0``, named tuples equal tuples, and dataclasses leave out fields
+with ``compare=False``: a result cached for one of two such values is wrong for the other.
 """
 
 import enum
@@ -27,7 +27,9 @@ def token(value: Any) -> Any:
     """Return a key that indistinguishable values share: type and bits of numbers and text, identity of all else."""
     if type(value) in (float, complex):
         return type(value), np.array(value).tobytes()
-    if issubclass(type(value), np.generic):  # not by isinstance, which asks a weak proxy for what may be gone
+    if issubclass(
+        type(value), np.generic
+    ):  # isinstance fails on a dead weak proxy
         return type(value), value.dtype.str, value.tobytes()
     if type(value) in (bool, int, str, bytes):
         return type(value), value
@@ -35,7 +37,7 @@ def token(value: Any) -> Any:
 
 
 class Same:
-    """An object that is equal to nothing but itself, and is kept alive."""
+    """Wrapper that is equal only to a wrapper of the same object, and keeps it alive."""
 
     __slots__ = ("value",)
 
@@ -50,7 +52,7 @@ class Same:
 
 
 def slot_value(member: Any, owner: Any) -> Any:
-    """Return what is in one of an object's `__slots__`, `Missing` if nothing is."""
+    """Return the value in one of an object's `__slots__`, `Missing` if it is not set."""
     try:
         return member.__get__(owner)
     except AttributeError:
@@ -58,10 +60,10 @@ def slot_value(member: Any, owner: Any) -> Any:
 
 
 def static_key(value: Any, what: str = "an argument of a recorded function") -> Any:
-    """Return a key that two values share only if a function can tell them apart by nothing but their identity.
+    """Return a key that two values share only if a function can tell them apart by identity alone.
 
-    Equal numbers of different types differ, and so do -0.0 and 0.0, a tuple and a named tuple, and objects whose
-    `==` leaves attributes out. Objects without an `==` of their own are the same if they are one object.
+    Equal numbers of different types differ, and so do -0.0 and 0.0, a tuple and a named tuple, and objects whose `==`
+    leaves attributes out. Objects without their own `==` are the same if they are one object.
 
     Raises
     ------
@@ -89,7 +91,7 @@ def _check_hashable(value: Any, what: str) -> None:
 
 
 def _key(value: Any, above: dict[int, int]) -> Any:
-    """Return the key of a value inside those `above`, which it may refer back to."""
+    """Return the key of a value nested in those `above`, to which it may refer."""
     kind = type(value)
     if kind in _EXACT or isinstance(value, np.generic):
         return kind, token(value)
@@ -126,7 +128,7 @@ def _parts(value: Any, above: dict[int, int]) -> Any:
 
 
 def _object(value: Any, state: Any) -> Any:
-    """Return the key of an object of another kind: identity, or attributes, or its repr if it has neither."""
+    """Return the key of any other object: its identity, its attributes, or its repr if it has neither."""
     if type(value).__eq__ is _BY_IDENTITY:
         return Same(value)
     return state if state else (value, repr(value))

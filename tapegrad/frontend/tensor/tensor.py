@@ -1,4 +1,4 @@
-"""The Tensor: a slot on a tape, the memory that NumPy sees, and the Tensor that it is a view of.
+"""The Tensor: a slot on a tape, its memory as a NumPy array, and its base.
 
 A Tensor enters a tape when it is first used there. A view refers to the Tensor that owns the memory, and to the
 number of in-place writes at that time; after another write it takes a new slot on the new contents.
@@ -29,7 +29,7 @@ from tapegrad.frontend.words.call_site import Wording, nothing_to_add, refusal
 if TYPE_CHECKING:
     from tapegrad.frontend.tensor.tensor_methods import TensorMethods
 else:
-    TensorMethods = object  # the methods are bound from the modules above
+    TensorMethods = object  # for methods that are bound by the modules above
 
 _NEW = object.__new__
 _ENTERING = lock()
@@ -51,7 +51,7 @@ stale_leaf_slots: dict[int, list[int]] = {}
 
 @atexit.register
 def _leave_memory_to_the_system() -> None:
-    """Release no Tensors from here on: while Python ends, nothing can be compiled or imported for it."""
+    """Release no Tensors from here on: at interpreter exit nothing can be compiled or imported for it."""
     del Tensor.__del__
     del BufferOwner.__del__
 
@@ -82,17 +82,17 @@ class Tensor(TensorMethods):
     _array: np.ndarray | None
     _base: "Tensor | None"
     _constant: bool
-    _element: bool  # it was read by an index of which NumPy makes a number, if that selects one element; else not set
+    _element: bool  # set if an index selected one element, of which NumPy makes a scalar
     _version: int
 
     __array_priority__ = 1000
-    __pandas_priority__ = 5000  # above that of a DataFrame: its operators leave Tensors to ours
+    __pandas_priority__ = 5000  # above that of a DataFrame, whose operators then defer to ours
     __hash__ = object.__hash__
 
     def __del__(self) -> None:
         try:
             slot = self._slot
-        except AttributeError:  # it was not made to the end
+        except AttributeError:  # unset if `__init__` was interrupted
             return
         if slot >= 0:
             tape: Any = self._tape
@@ -120,7 +120,7 @@ class Tensor(TensorMethods):
             return tape.capture(self)
         if self._tape is not None and self._tape is not EAGER:
             raise TracedValueError(_ENDED)
-        with _ENTERING:  # of two threads that use a Tensor for the first time, one enters it
+        with _ENTERING:  # if two threads use a Tensor for the first time, one of them enters it
             return self._slot if self._tape is tape else self._enter_eager(tape)
 
     def _enter_eager(self, tape: Tape) -> int:
@@ -159,7 +159,7 @@ class Tensor(TensorMethods):
         assert self._tape is not None
         return SlotDescription(self._tape.header, self._slot)
 
-    # --- what NumPy sees ---------------------------------------------------------------------------------------
+    # --- NumPy's view of the Tensor ---------------------------------------------------------------------------------
 
     def data_or_traced(self) -> np.ndarray:
         """Return the primal without recording a guard. While tracing, it is the value of the current run only."""
@@ -209,23 +209,23 @@ class Tensor(TensorMethods):
             self[...] = values
 
     def escaped(self, what: str) -> np.ndarray:
-        """Return the primal for a use as plain numbers; raise where this would lose a gradient."""
+        """Return the primal for use as plain numbers; raise if that would lose a gradient."""
         if self._traced():
             self._refuse(what)
         self.check_escape(what)
         return self.data_or_traced()
 
     def check_escape(self, what: str | Wording, hint: Wording = nothing_to_add) -> None:
-        """Raise if a transform is differentiating the Tensor: to leave the graph would lose its gradient.
+        """Raise if a transform is differentiating the Tensor, which would lose its gradient outside of the graph.
 
-        `what` is asked for; `hint` ends the error's sentence.
+        `what` is the request in the error's sentence, `hint` its end.
         """
         mode = thread.mode
         if (mode.leaves or mode.outside) and mode.differentiate and self._is_differentiated(mode):
             raise _refused(what, _DIFFERENTIATED, hint)
 
     def _is_differentiated(self, mode: Mode) -> bool:
-        """Return whether the Tensor depends on one that a gradient is currently computed by."""
+        """Return whether the Tensor depends on a leaf of a current gradient."""
         tape = self._tape
         if tape is None or self.constant:
             return False
@@ -268,7 +268,7 @@ class Tensor(TensorMethods):
 
     @property
     def base(self) -> "Tensor | None":
-        """The Tensor that owns the memory which this one is a view of; None if it has its own.
+        """The Tensor that owns the memory of this view; None if it owns its memory.
 
         Examples
         --------
@@ -318,7 +318,7 @@ class Tensor(TensorMethods):
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """The steps in memory from an element to the next one along each dimension, in bytes."""
+        """The distances in memory between neighbours along each dimension, in bytes."""
         return self.data_or_traced().strides
 
     @property
@@ -351,7 +351,7 @@ class Tensor(TensorMethods):
 
 
 def _refused(what: str | Wording, why: str, hint: Wording) -> TracedValueError:
-    """Return the error where `what` is asked of a Tensor; the thread remembers it, for libraries may swallow it."""
+    """Return the error for a request of a Tensor's contents; the thread stores it, for libraries may swallow it."""
     error = refusal(
         TracedValueError, lambda site: (what if isinstance(what, str) else what(site)) + why + hint(site)
     )
@@ -360,7 +360,7 @@ def _refused(what: str | Wording, why: str, hint: Wording) -> TracedValueError:
 
 
 def bind_methods(**methods: Any) -> None:
-    """Set methods and properties of the Tensor, for the modules above this one that define them."""
+    """Bind methods and properties that modules above this one define to the Tensor."""
     for name, value in methods.items():
         setattr(Tensor, name, value)
 
@@ -385,7 +385,7 @@ def allocate(tape: Tape, dtype: np.dtype[Any], shape: tuple[int, ...], name: str
 
 
 def copy_of(array: np.ndarray, constant: bool) -> Tensor | None:
-    """Make an eager Tensor with a copy of an array, if that is in C order."""
+    """Make an eager Tensor with a copy of an array in C order; `None` for other orders."""
     slot = slots.copy_array(
         EAGER.header, id(array), DTYPE_CODES[array.dtype], 0 if constant else DIFFERENTIABLE
     )
@@ -394,7 +394,7 @@ def copy_of(array: np.ndarray, constant: bool) -> Tensor | None:
 
 def from_array(array: np.ndarray | np.generic, constant: bool) -> Tensor:
     """Make a Tensor on an array's memory, on no tape yet."""
-    if isinstance(array, np.generic):  # what NumPy returns in place of an array of no dimensions
+    if isinstance(array, np.generic):  # NumPy returns scalars in place of 0-d arrays
         array = np.asarray(array)
     if not is_plain(array):
         watch_now(array)
@@ -413,7 +413,7 @@ def from_array(array: np.ndarray | np.generic, constant: bool) -> Tensor:
 
 
 def slot_to_view(tensor: Tensor) -> int:
-    """Return the slot of a Tensor that the engine can make views of: on the eager tape, or on its own recording's."""
+    """Return the slot of a Tensor that the engine can make views of: on the eager tape, or on its recording's tape."""
     tape = tensor._tape
     if tape is None or (tape is not EAGER and tape is not thread.mode.tape):
         return NONE
@@ -453,7 +453,7 @@ def view_of(tensor: Tensor, array: np.ndarray) -> Tensor:
 
 
 def geometry_of(tensor: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the shape and the strides of a Tensor of floats; those of dimensions of extent 1 mean nothing."""
+    """Return the shape and the strides of a Tensor of floats; strides of dimensions of extent 1 are arbitrary."""
     array = tensor._array
     if array is not None:
         return array.shape, array.strides
