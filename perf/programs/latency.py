@@ -18,7 +18,7 @@ from perf.figures.adbench import lstm_model
 from perf.figures.distributions import Kit
 from perf.timer import Contender, check
 from perf.workloads import WORKLOADS, Answer, Array
-from tapegrad.program.fusion.policy import Waiting
+from tapegrad.program.fusion.policy import PendingFusion
 
 _SECONDS, _LONGEST = 0.5, 120.0
 _AFTER = 20  # replays after the thread has ended
@@ -42,14 +42,14 @@ def _sample(name: str, size: int) -> tuple[Callable[[bool | None], Call], Answer
 def watch_jobs() -> Intervals:
     """From now on, when the thread in the background begins each of its jobs, and when it has ended it."""
     known: Intervals = []
-    fuse = Waiting._try
+    fuse = PendingFusion._try
 
-    def watched(self: Waiting) -> None:
+    def watched(self: PendingFusion) -> None:
         began = perf_counter()
         fuse(self)
         known.append((began, perf_counter()))
 
-    Waiting._try = watched  # type: ignore[method-assign]
+    PendingFusion._try = watched  # type: ignore[method-assign]
     return known
 
 

@@ -368,7 +368,7 @@ def test_a_forked_child_goes_on() -> None:
 def eager_to_fuse(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An empty cache folder, and the third replay pays for compiling."""
     monkeypatch.setattr(cache, "folder", lambda: tmp_path)
-    monkeypatch.setattr(policy, "_COMPILING", 1.0)
+    monkeypatch.setattr(policy, "_COMPILE_NS", 1.0)
     monkeypatch.delenv("TAPEGRAD_FUSE", raising=False)
 
 
@@ -418,7 +418,7 @@ def test_the_background_gives_way_and_nobody_else(monkeypatch: pytest.MonkeyPatc
 def test_somebody_is_asked_whatever_the_transform(transform: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A short way that is due goes all the way to who asks, also where one transform calls another one."""
     asked = []
-    monkeypatch.setattr(policy.Waiting, "ask", lambda self: len(asked) if asked.append(self) else 0)
+    monkeypatch.setattr(policy.PendingFusion, "decide", lambda self: len(asked) if asked.append(self) else 0)
     monkeypatch.setattr(recipes, "may_know", lambda streams: False)
     f = transform(tg.jit(_wave))
     for _ in range(8):
@@ -431,13 +431,13 @@ def test_looks_whether_a_program_is_fused_take_little_time(
     period: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each goes through Python, and may take longer than the replay."""
-    waiting = policy.Waiting([], lambda: None)
+    waiting = policy.PendingFusion([], lambda: None)
     waiting.replays = 10
     clock = iter((1.0, 1.0 + 10 * period))
     monkeypatch.setattr(policy.time, "perf_counter", lambda: next(clock))
     monkeypatch.setattr(policy.worker, "add", lambda job: None)
-    assert waiting.ask() == 10
-    assert waiting.ask() == pytest.approx(max(policy._LOOK_AGAIN / period, 2), rel=1e-2)
+    assert waiting.decide() == 10
+    assert waiting.decide() == pytest.approx(max(policy._POLL_INTERVAL_S / period, 2), rel=1e-2)
 
 
 @pytest.mark.usefixtures("eager_to_fuse")
@@ -498,7 +498,7 @@ print(len(made), program.fused)
 ENDING = """
 import numpy as np, os, tapegrad as tg
 from tapegrad.program.fusion import policy, recipes
-policy._COMPILING = 1.0
+policy._COMPILE_NS = 1.0
 def f(x):
     for k in range(20):
         x = tg.sin(x) * x + np.float64(k)

@@ -148,7 +148,7 @@ def test_the_branches_at_which_calls_from_compiled_code_stop_are_named() -> None
 
 def test_ways_with_results_of_other_shapes_are_refused() -> None:
     with pytest.raises(
-        ValueError, match=r"look different, float64 of shape \(2,\) and float64 of shape \(1,\)"
+        ValueError, match=r"different shapes or dtypes, float64 of shape \(2,\) and float64 of shape \(1,\)"
     ):
         tg.compile(lambda x: x * 2 if x[0] > 0 else x[:1] * 2, *WAYS[:2])
 

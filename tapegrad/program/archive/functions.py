@@ -78,7 +78,7 @@ class StoredFunction:
         specializations = field(header, "ways", list)
         refuse_unless(0 < len(specializations) <= _MAX_SPECIALIZATIONS, f"{len(specializations)} ways")
         inputs, results = (
-            [View.in_c_order(shape, dtype) for shape, dtype in tree.looks]
+            [View.in_c_order(shape, dtype) for shape, dtype in tree.specs]
             for tree in (self.arguments, self.results)
         )
         made = [

@@ -54,7 +54,7 @@ def unpacked_specialization(
     header: dict[str, Any],
     arrays: dict[str, np.ndarray],
     constants: list[np.ndarray],
-    looks: tuple[Sequence[View], Sequence[View]],
+    specs: tuple[Sequence[View], Sequence[View]],
 ) -> Specialization:
     """Rebuild a specialization from a file, for arguments and results of the given specs."""
     unpacked = Unpacked(header, arrays, constants)
@@ -64,7 +64,7 @@ def unpacked_specialization(
         program = make_program(unpacked.recording, optimized(unpacked.tape), spec, fusion)
     except UnsupportedError as error:
         raise DamagedFileError(str(error)) from None
-    inputs, results = looks
+    inputs, results = specs
     order = integers(header.get("order"), 0, len(inputs), "order")
     refuse_unless(
         sorted(order) == list(range(len(inputs))) and len(order) == program.given, "order of arguments"

@@ -80,7 +80,7 @@ class Tree:
 
     Attributes
     ----------
-    looks
+    specs
         Shape and dtype of the engine's of each leaf that is an array or a number.
     """
 
@@ -89,7 +89,7 @@ class Tree:
         self._structure = record.get("structure")
         numbers = _numbers(self._structure, _DEEPEST, what)
         refuse_unless(sorted(numbers) == list(range(len(self._leaves))), f"{what}: leaves {numbers}")
-        self.looks = [(leaf.shape, leaf.engine_dtype) for leaf in self._leaves if leaf.dtype is not None]
+        self.specs = [(leaf.shape, leaf.engine_dtype) for leaf in self._leaves if leaf.dtype is not None]
 
     @property
     def is_tuple(self) -> bool:
@@ -105,7 +105,7 @@ class Tree:
 
     def example(self) -> Any:
         """Return the structure with zeros."""
-        return self.with_arrays([np.zeros(shape, dtype) for shape, dtype in self.looks])
+        return self.with_arrays([np.zeros(shape, dtype) for shape, dtype in self.specs])
 
     def _filled(self, leaves: list[Any]) -> Any:
         return _fill(self._structure, leaves)

@@ -116,7 +116,7 @@ class LibraryVariables(Owner):
         super().__init__(path)
         self._module = module
 
-    def look(self, reach: Any) -> bool:
+    def look_up(self, reach: Any) -> bool:
         """Visit those with names that were met since; return whether there were any."""
         names = self._new(reach.names)
         variables = variables_of(self._module)

@@ -37,7 +37,7 @@ class Methods(Owner):
         self.constructs = self.compares = False
         self._namespace = namespace
 
-    def look(self, reach: Watcher) -> bool:
+    def look_up(self, reach: Watcher) -> bool:
         """Watch those that may be called; whether there are any that were not watched yet."""
         names = self._new({name for name in self._namespace if self._is_called(name)})
         for name in sorted(names):

@@ -101,7 +101,7 @@ class Attributes(Owner):
         self._members = {} if self._is_code() else _members(type(owner))
         self._has_all = False
 
-    def look(self, reach: Watcher) -> bool:
+    def look_up(self, reach: Watcher) -> bool:
         """Watch the attributes with names that were met since; whether there were any."""
         if reach.any_attribute and not self._has_all:
             self._has_all = True
@@ -178,7 +178,7 @@ class Answers(Owner):
         self._owner = owner
         self.asks = next((asks for kinds, asks in _ANSWERS if isinstance(owner, kinds)), {})
 
-    def look(self, reach: Watcher) -> bool:
+    def look_up(self, reach: Watcher) -> bool:
         """Watch the answers to names that were met since; return whether there were any."""
         names = self._new(reach.names & self.asks.keys())
         for name in sorted(names):

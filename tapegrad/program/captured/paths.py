@@ -66,7 +66,7 @@ class Owner:
         self.path = path
         self._looked: set[str] = set()
 
-    def look(self, reach: Any) -> bool:
+    def look_up(self, reach: Any) -> bool:
         """Watch the parts with names that were met since; return whether there were any."""
         raise NotImplementedError
 

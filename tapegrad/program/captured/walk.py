@@ -82,11 +82,13 @@ class Walk:
         while self._waiting or found:
             while self._waiting:
                 self._visit(*self._waiting.popleft())
-            found = any([*map(self._look, self._owners), *map(self._look, self.calls.methods(self.names))])
+            found = any(
+                [*map(self._look_up, self._owners), *map(self._look_up, self.calls.methods(self.names))]
+            )
 
-    def _look(self, owner: Owner) -> bool:
+    def _look_up(self, owner: Owner) -> bool:
         self._path = owner.path
-        return owner.look(self)
+        return owner.look_up(self)
 
     def see(self, value: Any, kind: str, key: Any) -> None:
         """Visit a value later, to which a step leads from what is visited now."""

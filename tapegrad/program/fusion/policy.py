@@ -22,10 +22,10 @@ from tapegrad.program.fusion.grouping.nests import seed_counts
 from tapegrad.program.streams.spec import IF_KNOWN, NEVER, NOW
 from tapegrad.program.streams.stream import InstructionStream
 
-_COMPILING = 2e7  # nanoseconds that a segment takes to compile, or less
-_ROW, _ELEMENT = 6.0, 0.15  # nanoseconds that a row costs, and an element in it, which a segment does not
-_LOOK_AGAIN = 0.05  # seconds between two looks whether a program is fused: each may take longer than a replay
-_SHORTEST = 1e-8  # seconds of a replay
+_COMPILE_NS = 2e7  # an upper bound of the time to compile a segment
+_ROW_NS, _ELEMENT_NS = 6.0, 0.15  # saved by a segment for each row, and for each element of a row
+_POLL_INTERVAL_S = 0.05  # between two checks whether a program is fused: each may take longer than a replay
+_MIN_PERIOD_S = 1e-8  # of a replay
 _MAX_REPLAYS = 1 << 40
 
 
@@ -43,10 +43,10 @@ def saving(stream: InstructionStream) -> float:
     able = (stream.op != NONE) & ((kinds == ELEMENTWISE) | (kinds == BROADCAST_SUM))
     if able.sum() < 2:
         return 0.0
-    return float(_ROW * able.sum() + _ELEMENT * (stream.elements * seed_counts(stream))[able].sum())
+    return float(_ROW_NS * able.sum() + _ELEMENT_NS * (stream.elements * seed_counts(stream))[able].sum())
 
 
-class Waiting:
+class PendingFusion:
     """A program that runs on rows until it pays to fuse it.
 
     Parameters
@@ -59,7 +59,7 @@ class Waiting:
     Attributes
     ----------
     replays
-        After how many replays somebody wants to be asked; 0: never.
+        Replays until the policy is consulted; 0: never.
     """
 
     def __init__(self, streams: Sequence[InstructionStream], fuse: Callable[[], Any]) -> None:
@@ -68,9 +68,9 @@ class Waiting:
         self._over = False
         self._clock = 0.0  # when half of the replays were over
         self._period = 0.0  # seconds from one replay to the next
-        self.replays = min(int(_COMPILING / each) // 2 + 2, _MAX_REPLAYS) if each else 0
+        self.replays = min(int(_COMPILE_NS / each) // 2 + 2, _MAX_REPLAYS) if each else 0
 
-    def ask(self) -> int:
+    def decide(self) -> int:
         """Time replays on the first call, request fusion in the background on later ones.
 
         Returns the replays until the next call, 0 for never.
@@ -83,9 +83,9 @@ class Waiting:
         if not self._clock:
             self._clock = now
             return self.replays  # which is never before the replay that has asked
-        self._period = self._period or max((now - self._clock) / self.replays, _SHORTEST)
+        self._period = self._period or max((now - self._clock) / self.replays, _MIN_PERIOD_S)
         worker.add(self._try)
-        return max(int(_LOOK_AGAIN / self._period), 2)  # nor is this
+        return max(int(_POLL_INTERVAL_S / self._period), 2)  # nor is this
 
     def _try(self) -> None:
         try:

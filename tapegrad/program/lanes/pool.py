@@ -9,7 +9,7 @@ from tapegrad.engine.kernels.language import frame as word
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep.replays.lanes import MAX_LANES
 from tapegrad.engine.tape.fields.view import View
-from tapegrad.program.fusion.policy import Waiting
+from tapegrad.program.fusion.policy import PendingFusion
 from tapegrad.program.lanes import job
 from tapegrad.program.lanes.programs import LaneProgram, lane_program
 from tapegrad.program.lanes.rules import widened
@@ -40,7 +40,7 @@ class LanePrograms(Uncopied):
         self._trace, self._spec, self._batched = trace, spec, tuple(batched)
         self._programs: dict[int, LaneProgram] = {}
         self._free: dict[int, list[job.LaneWorkspace]] = {}
-        self._waiting: dict[int, Waiting] = {}  # programs that may be fused yet
+        self._waiting: dict[int, PendingFusion] = {}  # programs that may be fused yet
         self._left: dict[int, int] = {}  # blocks until one of these is asked
         self._serial = bool(np.isin(trace.tape.columns.op, CALLS).any())
         self._most = self._most_lanes()
@@ -78,7 +78,7 @@ class LanePrograms(Uncopied):
             self._programs[lanes] = program
             if self._trace.fusion == IF_KNOWN and not program.fused:
                 streams = program.forward, program.reverse
-                self._waiting[lanes] = Waiting(streams, functools.partial(self._fuse, lanes))
+                self._waiting[lanes] = PendingFusion(streams, functools.partial(self._fuse, lanes))
                 self._left[lanes] = self._waiting[lanes].replays
         return self._programs[lanes]
 
@@ -99,7 +99,7 @@ class LanePrograms(Uncopied):
             return
         self._left[lanes] = max(self._left[lanes] - blocks, 0)
         if self._left[lanes] == 0:
-            self._left[lanes] = waiting.ask()
+            self._left[lanes] = waiting.decide()
 
     def _take(self, program: LaneProgram) -> job.LaneWorkspace:
         """Return an idle workspace, or a new one."""

@@ -1,4 +1,4 @@
-"""Arguments of a recorded function: which are arrays, which are fixed, and what they must look like."""
+"""Arguments of a recorded function: the arrays, the static values, and their specs."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +45,7 @@ class Arguments:
         What a recording depends on: structure, shapes and dtypes of arrays, values of everything else. Hashable.
     arrays
         The array leaves, in C order and of a dtype of the engine.
-    looks
+    arg_specs
         For each of these, what it was given as.
     positions
         For each leaf, its number among the arrays, or -1.
@@ -61,7 +61,7 @@ class Arguments:
 
     key: Any
     arrays: list[np.ndarray]
-    looks: list[ArgSpec]
+    arg_specs: list[ArgSpec]
     positions: list[int]
     leaves: list[Any]
     starts: list[int]
@@ -86,7 +86,7 @@ def flatten_args(args: tuple[Any, ...], kwargs: dict[str, Any], static: Static =
     """Flatten the arguments of a call. Arrays, NumPy scalars and floats are traced, all else is fixed."""
     leaves, starts, fixed, definition = _flattened(args, kwargs, static)
     arrays: list[np.ndarray] = []
-    looks: list[ArgSpec] = []
+    arg_specs: list[ArgSpec] = []
     positions: list[int] = []
     key: list[Any] = [definition, *map(_aside_key, asides(definition))]
     reordered = False
@@ -96,13 +96,13 @@ def flatten_args(args: tuple[Any, ...], kwargs: dict[str, Any], static: Static =
             key.append(("static", static_key(leaf)) if number in fixed else static_key(leaf))
             positions.append(-1)
         else:
-            look = _look(leaf, array)
-            key.append((array.shape, look))
+            arg_spec = _arg_spec(leaf, array)
+            key.append((array.shape, arg_spec))
             positions.append(len(arrays))
             arrays.append(array)
-            looks.append(look)
+            arg_specs.append(arg_spec)
             reordered |= array is not leaf and isinstance(leaf, np.ndarray) and is_reordered(leaf)
-    return Arguments(tuple(key), arrays, looks, positions, leaves, starts, definition, reordered)
+    return Arguments(tuple(key), arrays, arg_specs, positions, leaves, starts, definition, reordered)
 
 
 def _flattened(
@@ -138,7 +138,7 @@ def _aside_key(aside: Any) -> Any:
     return kind, keys, static_key(attributes), static_key(given.extra)
 
 
-def _look(leaf: Any, array: np.ndarray) -> ArgSpec:
+def _arg_spec(leaf: Any, array: np.ndarray) -> ArgSpec:
     """Return the spec of the argument that an array of the engine's was made of."""
     if not isinstance(leaf, np.ndarray | np.generic):
         return ArgSpec(array.dtype, weak=True)

@@ -12,7 +12,7 @@ from tapegrad.pytree import paths, unflatten
 _FIRST = "first call"
 _STRUCTURE = "another structure of arguments"
 _DROPPED = "an earlier recording was dropped: 256 for a signature, or the memory of jit(f, memory=...), were exceeded"
-_MAX_LOOKS = 32  # earlier signatures that a new one is compared with
+_MAX_REPORTS = 32  # earlier signatures that a new one is compared with
 
 
 class ArgumentReport(NamedTuple):
@@ -23,12 +23,12 @@ class ArgumentReport(NamedTuple):
     dtype: str
 
     @property
-    def look(self) -> str:
+    def form(self) -> str:
         """Shape and dtype, or the value."""
         return f"{self.shape} {self.dtype}".strip()
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.look}"
+        return f"{self.name}: {self.form}"
 
 
 class ExplainedRecording(NamedTuple):
@@ -93,7 +93,7 @@ class RecordingLog:
     def __init__(self) -> None:
         self.count = 0
         self.changed: str | None = None
-        self._looks: deque[list[ArgumentReport]] = deque(maxlen=_MAX_LOOKS)
+        self._reports: deque[list[ArgumentReport]] = deque(maxlen=_MAX_REPORTS)
         self._signatures: set[Any] = set()
 
     def note(self, arguments: Arguments, failed: object) -> tuple[str, str]:
@@ -106,21 +106,21 @@ class RecordingLog:
         failed
             The guard that did not hold in the last recording that was tried; `None` if none was tried.
         """
-        looks = _looks_of(arguments)
-        reason = self.changed or self._reason(arguments.key, looks, failed)
+        reports = _reports_of(arguments)
+        reason = self.changed or self._reason(arguments.key, reports, failed)
         self.count, self.changed = self.count + 1, None
-        self._looks.append(looks)
+        self._reports.append(reports)
         self._signatures.add(arguments.key)
-        return ", ".join(map(str, looks)) or "no arguments", reason
+        return ", ".join(map(str, reports)) or "no arguments", reason
 
-    def _reason(self, key: Any, looks: list[ArgumentReport], failed: object) -> str:
+    def _reason(self, key: Any, reports: list[ArgumentReport], failed: object) -> str:
         if failed is not None:
             return f"guard failed: {failed}"
         if self.count == 0:
             return _FIRST
         if key in self._signatures:
             return _DROPPED
-        return min((_differences(before, looks) for before in reversed(self._looks)), key=len)[0]
+        return min((_differences(before, reports) for before in reversed(self._reports)), key=len)[0]
 
 
 def explained(name: str, found: Iterable[tuple[str, Any]], count: int) -> Recordings:
@@ -143,31 +143,31 @@ def _counted(guards: Iterable[str]) -> str:
     return "; ".join(f"{text} ({n} times)" if n > 1 else text for text, n in Counter(guards).items())
 
 
-def _looks_of(arguments: Arguments) -> list[ArgumentReport]:
+def _reports_of(arguments: Arguments) -> list[ArgumentReport]:
     """Name the leaves of the arguments, and say what they look like."""
     args, kwargs = unflatten(arguments.definition, list(range(len(arguments.leaves))))
     names = [f"argument {k}{path}" for k, arg in enumerate(args) for path in paths(arg)]
     names += [f"{name}{path}" for name in sorted(kwargs) for path in paths(kwargs[name])]
-    looks = [_look(arguments, k) for k in range(len(arguments.leaves))]
-    return [ArgumentReport(name, *look) for name, look in zip(names, looks, strict=True)]
+    reports = [_report(arguments, k) for k in range(len(arguments.leaves))]
+    return [ArgumentReport(name, *report) for name, report in zip(names, reports, strict=True)]
 
 
-def _look(arguments: Arguments, k: int) -> tuple[str, str]:
+def _report(arguments: Arguments, k: int) -> tuple[str, str]:
     position = arguments.positions[k]
     if position < 0:
         return "", reprlib.repr(arguments.leaves[k])
-    look = arguments.looks[position]
-    return ("", "float") if look.weak else (str(arguments.arrays[position].shape), str(look.dtype))
+    spec = arguments.arg_specs[position]
+    return ("", "float") if spec.weak else (str(arguments.arrays[position].shape), str(spec.dtype))
 
 
 def _differences(before: list[ArgumentReport], now: list[ArgumentReport]) -> list[str]:
     """Say in what one signature differs from another one: at first all of it in one line, then in how many leaves."""
-    if [look.name for look in before] != [look.name for look in now]:
+    if [report.name for report in before] != [report.name for report in now]:
         return [_STRUCTURE] * (len(now) + 2)
     found = []
     for old, new in zip(before, now, strict=True):
         if old.shape != new.shape and old.dtype == new.dtype:
             found.append(f"{new.name}: shape {old.shape} -> {new.shape}")
         elif old != new:
-            found.append(f"{new.name}: {old.look} -> {new.look}")
+            found.append(f"{new.name}: {old.form} -> {new.form}")
     return ["; ".join(found) or _STRUCTURE, *found]

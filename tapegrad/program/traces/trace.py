@@ -23,7 +23,7 @@ from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program import passes
 from tapegrad.program.captured.reachable_state import ReachableState
 from tapegrad.program.dataflow.follow import arrays_used
-from tapegrad.program.fusion.policy import Waiting, fusion_of
+from tapegrad.program.fusion.policy import PendingFusion, fusion_of
 from tapegrad.program.passes.layouts import with_layouts
 from tapegrad.program.programs.kinds import make_program
 from tapegrad.program.programs.program import Program
@@ -73,16 +73,16 @@ class Trace(Uncopied):
         self._tape: TapeView | None = None
         self._free: dict[Any, list[Workspace]] = {}
         self._fusion = fusion_of(fuse)
-        self._waiting: dict[Any, Waiting] = {}
-        self._looks = arguments.looks
+        self._waiting: dict[Any, PendingFusion] = {}
+        self._arg_specs = arguments.arg_specs
         self.over_lanes: dict[Any, Any] = {}
         self.told: tuple[str, str] | None = None
         self.number = 0
         self.nanoseconds = 0
         with recording_on(self.recording):
             tensors = [
-                self.recording.add_input(array.copy(), look.dtype, look.weak, look.wraps)
-                for array, look in zip(arguments.arrays, arguments.looks, strict=True)
+                self.recording.add_input(array.copy(), arg_spec.dtype, arg_spec.weak, arg_spec.wraps)
+                for array, arg_spec in zip(arguments.arrays, arguments.arg_specs, strict=True)
             ]
             leaves = [
                 leaf if position < 0 else tensors[position]
@@ -113,7 +113,7 @@ class Trace(Uncopied):
         slot = value._slot_on(self.recording)
         if value.dtype.kind != "f" and slot in self.recording.inputs:
             number = self.recording.inputs.index(slot)
-            return PassthroughOutput(number, self._looks[number].dtype)
+            return PassthroughOutput(number, self._arg_specs[number].dtype)
         if value.dtype not in DTYPE_CODES:
             return ConstantOutput(concrete_array(value, "a result").copy())
         if not self._has_own_buffer(value):
@@ -226,7 +226,7 @@ class Trace(Uncopied):
             self.recording.fused[spec] = known.segments()
             self.bytes += _INSTRUCTION_BYTES * len(self.recording)
             if self._fusion == IF_KNOWN and not known.fused:
-                waiting = Waiting((known.forward, known.reverse), functools.partial(self._fuse, spec))
+                waiting = PendingFusion((known.forward, known.reverse), functools.partial(self._fuse, spec))
                 if waiting.replays:
                     self._waiting[spec] = waiting
         return known
@@ -259,7 +259,7 @@ class Trace(Uncopied):
         """Consult the fusion policy after the replays that the workspace was told."""
         waiting = self._waiting.get(spec)
         if waiting is not None:
-            workspace.left = waiting.ask()
+            workspace.left = waiting.decide()
 
     def workspaces(self, spec: ProgramSpec) -> list[Workspace]:
         """Return the idle workspaces of a program. Taking from the list and putting back is atomic."""

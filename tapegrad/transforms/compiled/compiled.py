@@ -362,12 +362,12 @@ def _handle(transform: Any, specializations: Sequence[tuple[PinnedRecording, lis
     """Return the handle of specializations, whose arguments and results must have the same specs."""
     first, leaves = specializations[0]
     arrays = [*first.arguments.arrays, *first.given]
-    looks = [[(leaf.shape, leaf.dtype) for leaf in each] for _, each in specializations]
-    for other in looks:
-        if other != looks[0]:
+    specs = [[(leaf.shape, leaf.dtype) for leaf in each] for _, each in specializations]
+    for other in specs:
+        if other != specs[0]:
             raise ValueError(
-                f"compile: the examples have results that look different, {_listed(looks[0])} and {_listed(other)}; a"
-                " compiled function returns arrays of one shape and dtype"
+                f"compile: the examples return different shapes or dtypes, {_listed(specs[0])} and {_listed(other)};"
+                " they must agree"
             )
     made = [specialization_of(transform, recorded, each) for recorded, each in specializations]
     inputs = [View.in_c_order(arrays[k].shape, arrays[k].dtype) for k in _places(made[0].order)]
@@ -402,8 +402,8 @@ def _described(view: View) -> str:
     return f"{view.dtype} {view.shape}"
 
 
-def _listed(looks: list[Any]) -> str:
-    return ", ".join(f"{dtype} of shape {shape}" for shape, dtype in looks) or "nothing"
+def _listed(specs: list[Any]) -> str:
+    return ", ".join(f"{dtype} of shape {shape}" for shape, dtype in specs) or "nothing"
 
 
 @hides_frames
@@ -434,7 +434,7 @@ def compile(function: Callable[..., Any], *examples: Any, fuse: bool | None = No
     TypeError
         When an example has another number of arguments than the function.
     ValueError
-        Without an example, or when results of several examples look different.
+        Without an example, or when several examples return different shapes or dtypes.
 
     See Also
     --------

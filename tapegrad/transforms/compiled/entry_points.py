@@ -85,9 +85,9 @@ def _is_in_order(specialization: Specialization, views: Sequence[View], sources:
     """Return whether the bindings are exactly the arguments, then the results."""
     given, bindings = specialization.program.given, specialization.program.bindings
     places = [(source.binding, source.offset) for source in sources]
-    looks = [(view.shape, view.dtype) for view in views]
+    specs = [(view.shape, view.dtype) for view in views]
     return (
         specialization.order == list(range(given))
         and places == [(k, 0) for k in range(given, len(bindings))]
-        and looks == [(binding.shape, binding.dtype) for binding in bindings[given:]]
+        and specs == [(binding.shape, binding.dtype) for binding in bindings[given:]]
     )

@@ -60,11 +60,11 @@ class PinnedRecordings:
         self.open = True
 
     def check(self, arguments: Arguments, given: Sequence[np.ndarray]) -> None:
-        """Refuse arguments that look different from those of the first example."""
+        """Refuse arguments of other specs than the first example's."""
         if not self.specializations:
             return
         first = self.specializations[0]
-        check_look(self.name, (first.arguments, first.given), (arguments, given))
+        check_specs(self.name, (first.arguments, first.given), (arguments, given))
 
     def replay(
         self, arguments: Arguments, check: Any, given: Sequence[np.ndarray], by: Any
@@ -150,12 +150,12 @@ def _call_while_open(
     return function(*args, **kwargs)
 
 
-def check_look(
+def check_specs(
     name: str,
     example: tuple[Arguments, Sequence[np.ndarray]],
     call: tuple[Arguments, Sequence[np.ndarray]],
 ) -> None:
-    """Refuse the arguments of a call that look different from those of an example."""
+    """Refuse the arguments of a call whose specs are not an example's."""
     expected, found = _described(*example), _described(*call)
     if expected != found:
         raise TypeError(
@@ -180,7 +180,8 @@ def _described(arguments: Arguments, given: Sequence[np.ndarray]) -> tuple[Any, 
     """Describe arguments without the contents of arrays, with their shapes and dtypes."""
     rest = [part for part in arguments.key if not _is_array(part)]
     arrays = [
-        (look.dtype, array.shape) for look, array in zip(arguments.looks, arguments.arrays, strict=True)
+        (arg_spec.dtype, array.shape)
+        for arg_spec, array in zip(arguments.arg_specs, arguments.arrays, strict=True)
     ]
     return rest, [*arrays, *((array.dtype, array.shape) for array in given)]
 

@@ -11,7 +11,7 @@ from tapegrad.program.archive.functions import StoredFunction
 from tapegrad.program.programs.handle import Source, Specialization
 from tapegrad.program.programs.workspace import Workspace
 from tapegrad.program.recording.signature import Arguments, flatten_args, has_tensor
-from tapegrad.transforms.compiled.frozen import check_look, no_specialization
+from tapegrad.transforms.compiled.frozen import check_specs, no_specialization
 from tapegrad.transforms.jit import error_of
 
 
@@ -49,7 +49,7 @@ class Stored:
             )
         arguments = flatten_args(args, kwargs)
         if arguments.key != self._expected.key:
-            check_look(self._title, (self._expected, ()), (arguments, ()))
+            check_specs(self._title, (self._expected, ()), (arguments, ()))
         for specialization, free in zip(self.handle.specializations, self.workspaces, strict=True):
             run = _run(specialization, free, arguments.arrays)
             if run is not None:

@@ -61,7 +61,7 @@ def form_of(
         )
         for row in with_pauses(rows)
     ]
-    return tuple(named), tuple(places.looks), tuple(frozenset(numbers) for numbers in before)
+    return tuple(named), tuple(places.extents), tuple(frozenset(numbers) for numbers in before)
 
 
 class _Places:
@@ -69,7 +69,7 @@ class _Places:
 
     Attributes
     ----------
-    looks
+    extents
         What each of them is like, and how it overlaps those before.
     """
 
@@ -77,7 +77,7 @@ class _Places:
         self._blocks = blocks
         self._numbers: dict[Span, int] = {}
         self._near: dict[int, list[Span]] = {}  # by block
-        self.looks: list[tuple[object, ...]] = []
+        self.extents: list[tuple[object, ...]] = []
 
     def number(self, span: Span) -> int:
         known = self._numbers.get(span)
@@ -90,7 +90,7 @@ class _Places:
             if other.start < span.stop and span.start < other.stop
         )
         near.append(span)
-        self.looks.append((span.stop - span.start, *span[2:], overlaps))
+        self.extents.append((span.stop - span.start, *span[2:], overlaps))
         self._numbers[span] = found = len(self._numbers)
         return found
 
