@@ -1,4 +1,4 @@
-"""What tapegrad must reach, measured beside its peers: ``python -m perf``.
+"""Benchmarks: the targets of tapegrad, measured beside its peers: ``python -m perf``.
 
 ============ ==================================================================================
 workloads    the functions that are differentiated, as data, each with an independent answer

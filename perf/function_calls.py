@@ -1,4 +1,4 @@
-"""How each function of the namespace is called to be measured. They are found there, so that none is forgotten.
+"""Calls of each function of the namespace to be measured. They are found there, so that none is forgotten.
 
 A function is called with one vector, two vectors, a matrix or two, whichever gives a gradient first. `CALLS` says it
 for those that need more, or whose result would be much larger than their operands.
@@ -44,7 +44,7 @@ class Call:
     domains: tuple[tuple[float, float], ...] = ()
 
     def arrays(self, n: int) -> list[Array]:
-        """The operands with about `n` elements each; the same numbers every time."""
+        """Return the operands with about `n` elements each; the same numbers every time."""
         rng = np.random.default_rng(n)
         domains = self.domains or ((0.1, 0.9),) * len(self.shapes)
         return [
@@ -53,7 +53,7 @@ class Call:
         ]
 
     def first(self, xp: Any, *arrays: Any) -> Any:
-        """The result; of several the first that has elements."""
+        """Return the result; of several the first that has elements."""
         result = self.function(xp, *arrays)
         return result[0] if isinstance(result, list | tuple) else result
 
@@ -63,7 +63,7 @@ def _call(shapes: str, function: Callable[..., Any]) -> Call:
 
 
 def _written(write: Callable[..., Any]) -> Call:
-    """A function that writes into its first argument: here into a copy of `x`, from another array."""
+    """Make a function that writes into its first argument: here into a copy of `x`, from another array."""
 
     def call(xp: Any, x: Any, y: Any) -> Any:
         target = x * 1.0
@@ -188,7 +188,7 @@ def named(name: str, xp: Any, *arrays: Any) -> Any:
 
 
 def differentiates(library: Any, call: Call) -> bool:
-    """Whether a gradient flows back through a call."""
+    """Return whether a gradient flows back through a call."""
     xs = [library.tensor(x) for x in call.arrays(10)]
     try:
         result = call.first(library, *xs)
@@ -201,7 +201,7 @@ def differentiates(library: Any, call: Call) -> bool:
 
 
 def _tried(library: Any, name: str, domains: tuple[tuple[float, float], ...]) -> Iterator[Call]:
-    """The ways to call a function, those that are said before those that are tried."""
+    """Return the calls of a function, those that are given before those that are tried."""
     if name in CALLS:
         yield CALLS[name]
         return
@@ -212,7 +212,7 @@ def _tried(library: Any, name: str, domains: tuple[tuple[float, float], ...]) ->
 
 
 def functions() -> dict[str, Any]:
-    """The functions of the namespace by name, each once under the name of NumPy's that it has itself."""
+    """Return the functions of the namespace by name, each once under the name of NumPy's that it has itself."""
     protocols = import_module("tapegrad.frontend.numpy_face.numpy_protocols")
     found: dict[str, Any] = {**protocols.FUNCTIONS}
     found |= {f"linalg.{name}": function for name, function in protocols.LINALG.items()}
@@ -225,7 +225,7 @@ def functions() -> dict[str, Any]:
 
 @cache
 def calls() -> dict[str, Call]:
-    """Every function that differentiates, and how it is called."""
+    """Return every function that differentiates, and its call."""
     library = tapegrad()
     rows = {row.name: row.domains for row in import_module("tapegrad.ops").ELEMENTWISE}
     found = dict(OPERATORS)

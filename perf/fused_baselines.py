@@ -12,7 +12,7 @@ _compile = numba.njit(error_model="numpy", fastmath={"reassoc", "contract", "nsz
 
 @_compile
 def rosenbrock(x: Array) -> Answer:
-    """Every element gathers from both its links, so that the loop vectorises."""
+    """Compute the chained Rosenbrock; every element gathers from both its links, so that the loop vectorises."""
     n = x.size
     gradient = np.empty(n)
     bend, slack = x[1] - x[0] * x[0], 1 - x[0]
@@ -28,7 +28,7 @@ def rosenbrock(x: Array) -> Answer:
 
 @_compile
 def sine_chain(x: Array) -> Answer:
-    """Each element runs through the whole chain in registers."""
+    """Compute the chain of sines; each element runs through the whole chain in registers."""
     gradient = np.empty(x.size)
     value = 0.0
     for i in range(x.size):
@@ -44,7 +44,7 @@ def sine_chain(x: Array) -> Answer:
 
 @_compile
 def rosenbrock_product(x: Array, v: Array) -> Array:
-    """Every element gathers from the bands of the Hessian."""
+    """Compute a product with the Hessian; every element gathers from its bands."""
     n = x.size
     product = np.empty(n)
     product[0] = (1200 * x[0] * x[0] - 400 * x[1] + 2) * v[0] - 400 * x[0] * v[1]
@@ -57,7 +57,7 @@ def rosenbrock_product(x: Array, v: Array) -> Array:
 
 @_compile
 def gauss_jacobian(b: Array, t: Array) -> Array:
-    """A row at a time, three exponentials for each."""
+    """Compute the Jacobian of Gauss1 a row at a time, three exponentials for each."""
     rows = np.empty((t.size, 8))
     for i in range(t.size):
         decay = np.exp(-b[1] * t[i])

@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""Machine and versions of a measurement."""
 
 import os
 import platform
@@ -11,7 +11,7 @@ PACKAGES = ("tapegrad", "numpy", "numba", "scipy", "torch", "jax", "jaxlib", "au
 
 
 def _processor() -> str:
-    """The model's name."""
+    """Return the processor's model name."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

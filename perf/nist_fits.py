@@ -20,7 +20,7 @@ class Evaluation:
     b: Array
 
     def reference(self) -> Array:
-        """The answer by NumPy alone; a Jacobian by complex steps, which are exact to the last digits [1]_.
+        """Return the answer by NumPy alone; a Jacobian by complex steps, which are exact to the last digits [1]_.
 
         References
         ----------
@@ -37,7 +37,7 @@ class Evaluation:
 
 @dataclass
 class Fits:
-    """What is known of the fits.
+    """Evaluations of the fits.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ def _fit(problem: Any, start: Array, fits: Fits) -> None:
 
 
 def _timed(function: Any, problem: Any, kind: int, fits: Fits) -> Any:
-    """The function, with every call timed and listed."""
+    """Return the function, with every call timed and listed."""
     evaluations, seconds = fits.evaluations, fits.seconds
 
     def call(b: Array) -> Array:

@@ -1,4 +1,4 @@
-"""How far a long figure is: one line on stderr that changes, or, where that is no terminal, a line now and then."""
+"""Progress of a long figure: one line on stderr that changes, or, where that is no terminal, a line now and then."""
 
 import sys
 from collections.abc import Collection, Iterator
@@ -8,7 +8,7 @@ _CLEAR = "\r\x1b[K"
 
 
 def progress(names: Collection[str]) -> Iterator[str]:
-    """The names one after the other, each shown when its turn comes."""
+    """Yield the names one after the other, each shown when its turn comes."""
     terminal = sys.stderr.isatty()
     for done, name in enumerate(names):
         text = f"    {done} of {len(names)}: {name}"

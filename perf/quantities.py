@@ -2,7 +2,7 @@
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """A number with its unit, to three digits; seconds are scaled."""
+    """Format a number with its unit, to three digits; seconds are scaled."""
     if value is None:
         return "-"
     if unit == "s":

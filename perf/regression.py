@@ -27,7 +27,7 @@ def _jacobian(b: Array, t: Array) -> Answer:
 
 @functools.cache
 def gauss1() -> Workload:
-    """The workload, at NIST's first starting point; the data come with tapegrad."""
+    """Return the workload, at NIST's first starting point; the data come with tapegrad."""
     problem = importlib.import_module("tapegrad.examples.nist").load("Gauss1")
     start, data = np.array(problem.starts[0]), (np.array(problem.x), np.array(problem.response))
     return Workload(
@@ -36,5 +36,5 @@ def gauss1() -> Workload:
 
 
 def residuals(b: Array) -> Answer:
-    """The residuals themselves, by NumPy."""
+    """Return the residuals themselves, by NumPy."""
     return (gauss1().over(np)(b),)

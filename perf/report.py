@@ -14,14 +14,14 @@ _TIMING_HEAD = ("median", "quartiles", "contender")
 
 @dataclass
 class Report:
-    """Every figure of a run with what it found, or why it failed."""
+    """Report of every figure of a run: its outcome, or why it failed."""
 
     machine: dict[str, Any]
     outcomes: list[tuple[Figure, Outcome]] = field(default_factory=list)
     failures: list[tuple[Figure, str]] = field(default_factory=list)
 
     def text(self) -> str:
-        """For the terminal."""
+        """Format the report for the terminal."""
         parts = [_machine(self.machine)]
         for figure, outcome in self.outcomes:
             parts.append(figure_text(figure, outcome))
@@ -29,7 +29,7 @@ class Report:
         return "\n\n".join([*parts, self.summary()])
 
     def markdown(self) -> str:
-        """The same for a page: first all targets, then the timings of each figure."""
+        """Format the report for a page: first all targets, then the timings of each figure."""
         rows = [
             (figure.title, target.what, *_target(target)[:3])
             for figure, outcome in self.outcomes
@@ -63,14 +63,14 @@ class Report:
         return {"machine": self.machine, "figures": figures, "failures": failures}
 
     def summary(self) -> str:
-        """One line: how many targets are reached."""
+        """Return one line: how many targets are reached."""
         verdicts = [target.verdict for _, outcome in self.outcomes for target in outcome.targets]
         counts = [f"{verdicts.count(kind)} {kind}" for kind in ("reached", "missed", "not measured")]
         return f"{len(verdicts)} targets: {', '.join(counts)}; {len(self.failures)} figures failed"
 
 
 def figure_text(figure: Figure, outcome: Outcome) -> str:
-    """One figure for the terminal."""
+    """Format one figure for the terminal."""
     parts = [figure.title]
     if outcome.targets:
         parts.append(_columns(_TARGET_HEAD, [_target(target) for target in outcome.targets]))
@@ -107,5 +107,5 @@ def _columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _pipes(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Format a Markdown table."""
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))

@@ -6,12 +6,12 @@ from perf.workloads import Answer, Array
 
 
 def direction(x: Array) -> Array:
-    """The vector that the Hessian at `x` is multiplied with; the same numbers every time."""
+    """Return the vector that the Hessian at `x` is multiplied with; the same numbers every time."""
     return np.random.default_rng(x.size + 1).uniform(-1, 1, x.size)
 
 
 def _bands(x: Array) -> tuple[Array, Array]:
-    """The diagonal and the one beside it."""
+    """Return the diagonal and the one beside it."""
     diagonal = np.zeros_like(x)
     diagonal[:-1] = 1200 * x[:-1] ** 2 - 400 * x[1:] + 2
     diagonal[1:] += 200
@@ -19,7 +19,7 @@ def _bands(x: Array) -> tuple[Array, Array]:
 
 
 def rosenbrock_product(x: Array) -> Answer:
-    """The product with `direction`."""
+    """Return the product with `direction`."""
     v = direction(x)
     diagonal, beside = _bands(x)
     product = diagonal * v
@@ -29,6 +29,6 @@ def rosenbrock_product(x: Array) -> Answer:
 
 
 def rosenbrock_hessian(x: Array) -> Answer:
-    """The dense matrix."""
+    """Return the dense matrix."""
     diagonal, beside = _bands(x)
     return (np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1),)

@@ -1,4 +1,4 @@
-"""One timer for all contenders.
+"""Timer of all contenders.
 
 The contenders of a race take turns in short batches, in a new random order each round, so that whatever else
 the machine does hits all of them alike. Every answer is checked against the reference before any is timed.
@@ -45,7 +45,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Budget:
-    """How long is measured: seconds for each batch and each contender, and the bounds on the rounds."""
+    """Budget of a measurement: seconds for each batch and each contender, and the bounds on the rounds."""
 
     batch: float = 0.005
     contender: float = 1.0

@@ -57,7 +57,7 @@ def _uniform(low: float, high: float) -> Callable[[int], Array]:
 
 
 def rosenbrock(xp: Any, x: Any) -> Any:
-    """The chained Rosenbrock function."""
+    """Compute the chained Rosenbrock function."""
     return xp.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 
 
@@ -89,7 +89,7 @@ def _sine_chain_reference(x: Array) -> Answer:
 
 
 def arithmetic(instructions: int) -> Workload:
-    """A chain of multiplications, additions and subtractions, `instructions` long, then one sum.
+    """Return a chain of multiplications, additions and subtractions, `instructions` long, then one sum.
 
     Three steps make ``y * x + x - y``, which contracts for x in (0, 1), so any length stays in range. Each
     instruction reads the one before it and nothing is computed twice: none can be dropped, folded or shared.

@@ -93,7 +93,7 @@ def _sigmoid(xp: Any, z: Any) -> Any:
 
 
 def lstm(kit: Kit, p: Any, state: Any, text: Any) -> Any:
-    """The mean log-probability of a text, with its sign changed."""
+    """Return the mean log-probability of a text, with its sign changed."""
     xp, b = kit.xp, UNITS
     layers = xp.reshape(p[: 8 * LAYERS * b], (LAYERS, 2, 4, b))
     first, factor, bias = xp.reshape(p[8 * LAYERS * b :], (3, b))
@@ -118,7 +118,10 @@ def _pairs(text: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def lstm_model(characters: int) -> Model:
-    """The answer is by the complex step: Squire and Trapp (1998), "Using complex variables to estimate derivatives"."""
+    """Make the LSTM.
+
+    Its answer is by the complex step: Squire and Trapp (1998), "Using complex variables to estimate derivatives".
+    """
     rng = np.random.default_rng(0)
     p = rng.normal(size=8 * LAYERS * UNITS + 3 * UNITS)
     data = rng.normal(size=(2, LAYERS, UNITS)), rng.integers(0, 2, (characters, UNITS)).astype(float)

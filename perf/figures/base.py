@@ -8,7 +8,7 @@ from perf.timer import QUICK, Budget, Timing
 
 @dataclass(frozen=True)
 class Settings:
-    """What holds for a whole run."""
+    """Settings of a whole run."""
 
     quick: bool = False
     without: frozenset[str] = frozenset()  # packages to leave out
@@ -41,7 +41,7 @@ class Target:
 
 
 def times_faster(subject: str, rivals: Iterable[tuple[str, float]], timings: list[Timing]) -> list[Target]:
-    """That `subject` is faster than each rival by so many times.
+    """Return the targets that `subject` is faster than each rival by so many times.
 
     A rival is named by how its contenders begin; of several, the fastest counts.
     """
@@ -56,7 +56,7 @@ def times_faster(subject: str, rivals: Iterable[tuple[str, float]], timings: lis
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a figure found: targets, the timings behind them, and remarks."""
+    """Outcome of a figure: targets, the timings behind them, and remarks."""
 
     targets: list[Target]
     timings: list[Timing] = field(default_factory=list)
@@ -67,7 +67,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Figure:
-    """One thing that is measured."""
+    """Figure: one measurement."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""What a compiled function costs from functions of Numba's: no Python between the calls."""
+"""Cost of a compiled function called from functions of Numba's: no Python between the calls."""
 
 from dataclasses import replace
 from functools import partial
@@ -34,13 +34,13 @@ def _repeat_by_hand(x: Array, calls: int) -> Any:
 
 
 def _each(timing: Timing) -> Timing:
-    """The time of one call, from that of a loop."""
+    """Return the time of one call, from that of a loop."""
     low, median, high = (seconds / CALLS for seconds in (timing.low, timing.median, timing.high))
     return replace(timing, low=low, median=median, high=high)
 
 
 def contenders(size: int) -> tuple[list[Contender], Answer]:
-    """The loops, and the answer of each."""
+    """Return the loops, and the answer of each."""
     library, workload = tapegrad(), WORKLOADS["rosenbrock"]
     x = workload.build(size)
     made = [

@@ -16,7 +16,7 @@ JAX, AUTOGRAD = "JAX jit", "HIPS autograd"
 
 @dataclass(frozen=True)
 class Unit:
-    """What the time of a derivative is counted in: another peer's answer to another question."""
+    """Unit of the time of a derivative: another peer's answer to another question."""
 
     name: str
     peers: Mapping[str, Peer]
@@ -50,7 +50,7 @@ class Comparison:
         return Outcome(self.targets(timings), timings, notes)
 
     def targets(self, timings: list[Timing]) -> list[Target]:
-        """The verdicts that follow from the medians."""
+        """Return the verdicts that follow from the medians."""
         found = [] if self.unit is None else [_ratio(self.subject, self.unit, timings)]
         return found + times_faster(self.subject, self.faster, timings)
 

@@ -37,7 +37,7 @@ class Model(NamedTuple):
 
 
 class Kit(NamedTuple):
-    """What the models are written in: a namespace, and functions whose places differ between libraries."""
+    """Kit of a model: a namespace, and functions that libraries keep in different modules."""
 
     xp: Any
     normal: Function  # normal(x, loc, scale), the logarithm of a density
@@ -50,7 +50,7 @@ class Kit(NamedTuple):
 
 
 def _weibull_in(xp: Any) -> Function:
-    """The logarithm of Weibull's density, as users write it where there is none."""
+    """Return the logarithm of Weibull's density, as users write it where there is none."""
 
     def density(x: Any, shape: Any, scale: Any) -> Any:
         z = x / scale
@@ -60,7 +60,7 @@ def _weibull_in(xp: Any) -> Function:
 
 
 def _tapegrad(model: Model) -> Function:
-    """What it compiles, it compiles before it is timed, as the others do."""
+    """Compile the model before it is timed, as the others do."""
     library = tapegrad()
     kit = Kit(
         library, library.stats.norm.logpdf, library.logsumexp,
@@ -204,7 +204,7 @@ def _measure_regression(settings: Settings) -> Outcome:
 
 
 def process(kit: Kit, p: Any, distances: Any, eye: Any, y: Any) -> Any:
-    """The log-likelihood without its constant: logarithms of variance, length and noise."""
+    """Return the log-likelihood without its constant: logarithms of variance, length and noise."""
     xp = kit.xp
     kernel = xp.exp(p[0] - 0.5 * distances * xp.exp(-2.0 * p[1])) + xp.exp(p[2]) * eye
     factor = xp.linalg.cholesky(kernel)
@@ -213,7 +213,7 @@ def process(kit: Kit, p: Any, distances: Any, eye: Any, y: Any) -> Any:
 
 
 def process_model(points: int) -> tuple[Model, Contender]:
-    """The model, and LAPACK's part of it: a factor, a solution, an inverse."""
+    """Return the model, and LAPACK's part of it: a factor, a solution, an inverse."""
     from scipy.linalg import lapack  # noqa: PLC0415  slow to import
 
     x, p = np.linspace(0.0, 3.0, points), np.array([0.0, 0.0, -2.0])

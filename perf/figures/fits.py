@@ -17,7 +17,7 @@ CERTIFIED = 6  # digits that all fits must have
 
 
 def _pass(peer: Peer, evaluations: list[Evaluation], scales: list[float]) -> Contender:
-    """A contender that repeats all `evaluations`, in their order."""
+    """Make a contender that repeats all `evaluations`, in their order."""
     problems = {each.problem.name: each.problem for each in evaluations}
     functions = {name: peer.prepare(problem) for name, problem in problems.items()}
     steps = [(functions[each.problem.name][each.kind], each.b) for each in evaluations]
@@ -29,12 +29,12 @@ def _pass(peer: Peer, evaluations: list[Evaluation], scales: list[float]) -> Con
 
 
 def _scaled(results: Any, scales: list[float]) -> Answer:
-    """All results end to end, each in units of its own largest element."""
+    """Return all results end to end, each in units of its own largest element."""
     return (np.concatenate([np.ravel(each) / scale for each, scale in zip(results, scales, strict=True)]),)
 
 
 def _sample(evaluations: list[Evaluation], every: int) -> tuple[list[Evaluation], list[Array]]:
-    """Every so many of the evaluations with their answers, except those that overflow."""
+    """Return every so many of the evaluations with their answers, except those that overflow."""
     with np.errstate(all="ignore"):
         pairs = [(each, each.reference()) for each in evaluations[::every]]
     kept = [(each, answer) for each, answer in pairs if np.isfinite(answer).all()]

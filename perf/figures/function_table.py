@@ -1,4 +1,4 @@
-"""What the times of all functions say: one table, their means beside torch's, and what costs more than it should.
+"""Table of the times of all functions, their means beside torch's, and the functions that cost too much.
 
 A time is the lower quartile of its rounds: whatever else the machine does only adds to one.
 """
@@ -53,7 +53,7 @@ Key = tuple[str, int, str]  # function, elements, direction
 
 
 def name_of(key: Key, contender: str) -> str:
-    """The name of a timing."""
+    """Return the name of a timing."""
     function, n, direction = key
     return f"{function}, {n:,}, {direction}, {contender}"
 
@@ -68,14 +68,14 @@ def times(timings: list[Timing]) -> dict[Key, Times]:
 
 
 def _of_torch(measured: Times, contender: str = "eager") -> float | None:
-    """A contender's time by torch's, if both were measured."""
+    """Return a contender's time divided by torch's, if both were measured."""
     if {contender, "torch"} <= measured.keys():
         return measured[contender] / measured["torch"]
     return None
 
 
 def table(timings: list[Timing]) -> list[tuple[str, ...]]:
-    """A row for each function and direction, sorted by name; last how often torch's time the eager one is."""
+    """Return a row for each function and direction, sorted by name; last how often torch's time the eager one is."""
     found = times(timings)
     heads = [f"{n:.0e}".replace("e+0", "e") + f": {kind}" for n in SIZES for kind in CONTENDERS]
     rows: list[tuple[str, ...]] = [("function", "direction", *heads, "eager by torch at 1e6")]
@@ -88,7 +88,7 @@ def table(timings: list[Timing]) -> list[tuple[str, ...]]:
 
 
 def means(timings: list[Timing]) -> list[str]:
-    """For each size and direction the geometric means of what a function takes by what torch takes for it."""
+    """Return, for each size and direction, the geometric means of a function's time divided by torch's."""
     found, lines = times(timings), []
     for n in SIZES:
         for direction in DIRECTIONS:
@@ -106,7 +106,7 @@ def _mean(measured: list[Times], contender: str) -> Iterator[str]:
 
 
 def slower(timings: list[Timing]) -> list[str]:
-    """A line for each function that is slower than torch's at the largest size: why, or that nobody has said it."""
+    """Return a line for each function that is slower than torch's at the largest size, with the reason if known."""
     ratios = [
         (_of_torch(each) or 0.0, name, direction)
         for (name, n, direction), each in times(timings).items()
@@ -120,7 +120,7 @@ def slower(timings: list[Timing]) -> list[str]:
 
 
 def targets(timings: list[Timing]) -> list[Target]:
-    """How many functions cost more than they should: in Python at the smallest size, beside torch at the largest."""
+    """Count the functions that cost too much: in Python at the smallest size, beside torch at the largest."""
     found = times(timings)
     addition = found.get(("add", SIZES[0], "forward"), {}).get("eager")
     costly = [

@@ -1,4 +1,4 @@
-"""Every function that differentiates, forwards and with its gradient, eager and replayed, beside torch and MyGrad."""
+"""Differentiable functions, forwards and with their gradients, eager and replayed, beside torch and MyGrad."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from perf.workloads import Answer, Array
 
 
 def value_of(call: Call, arrays: list[Array]) -> Answer | None:
-    """What NumPy gives; `None` where it has no such function."""
+    """Return NumPy's value; `None` where it has no such function."""
     try:
         return vector([call.first(np, *arrays)])
     except (AttributeError, TypeError, ValueError):
@@ -25,7 +25,7 @@ def value_of(call: Call, arrays: list[Array]) -> Answer | None:
 def _entered(
     name: str, call: Call, arrays: list[Array], backward: bool, without: frozenset[str]
 ) -> tuple[list[Contender], Answer | None, list[str]]:
-    """The contenders that give the right answer, with it, and notes on those that do not.
+    """Return the contenders that give the right answer, with it, and notes on those that do not.
 
     The answer is NumPy's. A gradient, and what NumPy does not have, must be the same of all that have it. A peer that
     has no such function, or another of that name, is left out.
@@ -50,7 +50,7 @@ def _entered(
 def times(
     call: Call, name: str, n: int, settings: Settings, budget: Budget
 ) -> tuple[list[Timing], list[str]]:
-    """The timings of a function at a size, forwards and then with the gradient."""
+    """Return the timings of a function at a size, forwards and then with the gradient."""
     arrays, timings, notes = call.arrays(n), [], []
     for direction in ("forward", "gradient"):
         contenders, answer, said = _entered(name, call, arrays, direction == "gradient", settings.without)
@@ -62,7 +62,7 @@ def times(
 
 
 def measure(settings: Settings) -> Outcome:
-    """Every function at every size."""
+    """Measure every function at every size."""
     if "tapegrad" in settings.without:
         raise Unavailable("tapegrad is left out")
     budget = Budget(0.001, 0.004, (3, 5)) if settings.quick else Budget(0.003, 0.06, (5, 15))

@@ -1,4 +1,4 @@
-"""What fusion gives: rows and segments of one function, beside a hand-written loop and NumPy's function alone."""
+"""Gain of fusion: rows and segments of one function, beside a hand-written loop and NumPy's function alone."""
 
 from dataclasses import replace
 from functools import partial
@@ -35,7 +35,7 @@ def _ours(workload: Any, x: Array) -> list[Contender]:
 def contenders(
     name: str, size: int, without: frozenset[str]
 ) -> tuple[list[Contender], list[Answer], list[str]]:
-    """Who takes part, what each has to find, and who could not come."""
+    """Return the contenders, their answers, and those that are missing."""
     workload = WORKLOADS[name]
     x = workload.build(size)
     answer = workload.reference(x)
@@ -46,7 +46,7 @@ def contenders(
 
 
 def targets(timings: list[Timing], name: str, size: int) -> list[Target]:
-    """How our segments compare."""
+    """Return the targets of our segments."""
     medians = {timing.name: timing.median for timing in timings}
     sample = f"{name}, n = {size:,}"
 

@@ -31,7 +31,7 @@ def kepler(xp: Any, x: Any) -> Any:
 
 
 def exponential(xp: Any, p: Any) -> Any:
-    """The sum of squares of an exponential with an offset, at fifty points."""
+    """Return the sum of squares of an exponential with an offset, at fifty points."""
     return xp.sum((p[0] * xp.exp(-p[1] * POINTS) + p[2] - OBSERVED) ** 2)
 
 
@@ -45,7 +45,7 @@ CASES: dict[str, tuple[Callable[..., Any], int, int, float, float | None]] = {
 
 
 def inputs(count: int, size: int) -> Array:
-    """The instances; the same numbers every time."""
+    """Return the instances; the same numbers every time."""
     return np.random.default_rng(size).uniform(0.1, 0.9, (count, size))
 
 

@@ -1,4 +1,4 @@
-"""What replays by rows take longer while a thread in the background fuses their program."""
+"""Latency of replays by rows while a thread in the background fuses their program."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ QUICK = SAMPLES[:1]
 
 
 def _measure(cores: int, settings: Settings) -> Outcome:
-    """Each sample in processes of its own."""
+    """Measure each sample in processes of its own."""
     outcome = Outcome([])
     with tempfile.TemporaryDirectory(prefix="tapegrad-") as folder:
         for name, size in QUICK if settings.quick else SAMPLES:
@@ -36,7 +36,7 @@ def _measure(cores: int, settings: Settings) -> Outcome:
 
 
 def _process(name: str, size: int, cores: int, folder: str) -> dict[str, Any]:
-    """What a process finds whose cache folder has what rows need, and no segments: these it has to compile."""
+    """Run a process whose cache folder has what rows need, and no segments: these it has to compile."""
     shutil.copytree(f"{folder.rpartition('/')[0]}/rows", folder)
     return run("latency", name, size, cores, TAPEGRAD_CACHE_DIR=folder, TAPEGRAD_FUSE="")[0]
 

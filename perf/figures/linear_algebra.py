@@ -45,7 +45,7 @@ ROUTINES: dict[str, Routine] = {
 
 
 def matrix(n: int, symmetric: bool) -> Array:
-    """A matrix that is far from singular; the same numbers every time."""
+    """Return a matrix that is far from singular; the same numbers every time."""
     a = np.random.default_rng(n).standard_normal((n, n))
     return a @ a.T + n * np.eye(n) if symmetric else a
 
@@ -55,7 +55,7 @@ def _array(result: Any) -> Answer:
 
 
 def _entries(routine: Routine, n: int) -> tuple[list[Contender], list[Answer]]:
-    """The function in a replay, its value and gradient, and LAPACK."""
+    """Return the function in a replay, its value and gradient, and LAPACK."""
     from scipy.linalg import lapack  # noqa: PLC0415  slow to import
 
     library, a = tapegrad(), matrix(n, routine.symmetric)
@@ -88,7 +88,7 @@ def _need(settings: Settings) -> None:
 
 
 def targets(timings: list[Timing]) -> list[Target]:
-    """How many times as long as LAPACK each may take."""
+    """Return how many times as long as LAPACK each may take."""
     medians = {timing.name: timing.median for timing in timings}
     return [
         Target(f"times LAPACK's: {name}", median / medians[f"{name.split(',')[0]}, LAPACK"], limit, "x")

@@ -1,4 +1,4 @@
-"""What an element of each function of mathematics costs, by our kernel and by NumPy's or SciPy's loop."""
+"""Cost of an element of each function of mathematics, by our kernel and by NumPy's or SciPy's loop."""
 
 import ctypes
 from collections.abc import Callable

@@ -21,7 +21,7 @@ def tape_bytes(settings: Settings) -> Outcome:
 
 
 def growth(settings: Settings) -> Outcome:
-    """The most that resident memory grows in a long loop, after its first passes."""
+    """Measure how much resident memory grows in a long loop, after its first passes."""
     targets, notes = [], []
     for kind, passes in (
         ("forward", settings.fewer(1_000_000, 50_000)),
@@ -34,7 +34,7 @@ def growth(settings: Settings) -> Outcome:
 
 
 def long_chain(settings: Settings) -> Outcome:
-    """A chain far deeper than Python's stack, recorded and swept back; its gradient is known."""
+    """Measure a chain far deeper than Python's stack, recorded and swept back; its gradient is known."""
     targets, notes = [], []
     length = settings.fewer(1_000_000, 100_000)
     for kind in ("eager", "replay"):

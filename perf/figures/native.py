@@ -20,7 +20,7 @@ class WrongFit(AssertionError):
 
 
 def _cpu(call: Callable[[], Any], rounds: int) -> tuple[float, Any]:
-    """The least CPU time of some rounds, and what the last one returned."""
+    """Return the least CPU time of some rounds, and the last result."""
     least, found = float("inf"), None
     for _ in range(rounds):
         begun = time.process_time()
@@ -33,7 +33,7 @@ def _cpu(call: Callable[[], Any], rounds: int) -> tuple[float, Any]:
 
 
 def _regressions(settings: Settings) -> Outcome:
-    """The 54 fits by compiled code and by SciPy, of functions that are recorded already."""
+    """Measure the 54 fits by compiled code and by SciPy, of functions that are recorded already."""
     problems = [nist.load(name) for name in nist.names()]
     fits = [
         (problem, tg.optimize.residuals(problem.residuals, start), start)
@@ -60,7 +60,7 @@ def _regressions(settings: Settings) -> Outcome:
 
 
 def _led_back(steps: str) -> int:
-    """From how many of three starts for each problem, drawn around the certified values, a fit leads back to these."""
+    """Count the starts, of three for each problem around the certified values, from which a fit returns to these."""
     draws, found = np.random.default_rng(0), 0
     for problem in map(nist.load, nist.names()):
         residuals = tg.optimize.residuals(problem.residuals, problem.certified)
@@ -120,7 +120,7 @@ def _check_fits(fits: Any, problem: tuple[Any, Any, Array, Array]) -> float:
 def _beside_jax(
     problem: tuple[Any, Any, Array, Array], fits: Any, tol: float, settings: Settings
 ) -> list[str]:
-    """How many thousands of fits a second JAX does of the same algorithm, in the best of two ways."""
+    """Measure how many thousands of fits a second JAX does of the same algorithm, by the better of two programs."""
     if "jax" in settings.without:
         return ["JAX: left out on request"]
     model, t, data, starts = problem

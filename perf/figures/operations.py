@@ -1,4 +1,4 @@
-"""What one operation costs in Python, on ten elements and in each mode that a thread can be in."""
+"""Cost of one operation in Python, on ten elements and in each mode that a thread can be in."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ def _read(result: Any) -> Answer:
 
 
 def _timings(library: Any, x: Any, where: str, settings: Settings) -> list[Timing]:
-    """Every operation on a Tensor, in the mode that the thread is in."""
+    """Time every operation on a Tensor, in the mode that the thread is in."""
     contenders = [
         Contender(f"{name}, {where}", partial(operation, library, x), _read)
         for name, (_, operation) in OPERATIONS.items()
@@ -74,7 +74,7 @@ def _while_differentiating(library: Any, settings: Settings) -> list[Timing]:
 
 
 def measure(settings: Settings) -> Outcome:
-    """Every operation in every mode."""
+    """Measure every operation in every mode."""
     if "tapegrad" in settings.without:
         raise Unavailable("tapegrad is left out")
     library = tapegrad()
@@ -91,7 +91,7 @@ def measure(settings: Settings) -> Outcome:
 
 
 def targets(timings: list[Timing]) -> list[Target]:
-    """For each operation, the median in the mode in which it costs most."""
+    """Return, for each operation, the median in the mode in which it costs most."""
     found = []
     for name, (limit, _) in OPERATIONS.items():
         worst = max(timing.median for timing in timings if timing.name.startswith(f"{name}, "))

@@ -14,7 +14,7 @@ EAGERS = (EAGER, TORCH, "torch eager, one thread", "HIPS autograd", MYGRAD)
 
 @dataclass(frozen=True)
 class Race:
-    """What `subject` must reach: `within` so many seconds, and `faster` than each peer by so many times."""
+    """Targets of `subject`: `within` so many seconds, and `faster` than each peer by so many times."""
 
     subject: str
     workload: str
@@ -31,7 +31,7 @@ class Race:
         return Outcome(self.targets(timings), timings, notes)
 
     def targets(self, timings: list[Timing]) -> list[Target]:
-        """The verdicts that follow from the medians."""
+        """Return the verdicts that follow from the medians."""
         found = []
         if self.within is not None:
             own = next((timing.median for timing in timings if timing.name == self.subject), None)

@@ -1,4 +1,4 @@
-"""What one more instruction costs in a replay."""
+"""Cost of one more instruction in a replay."""
 
 from functools import partial
 
@@ -28,7 +28,7 @@ def slope(timings: list[Timing]) -> tuple[float, float]:
 
 
 def measure(settings: Settings) -> Outcome:
-    """A line through the time of a call over the length of its tape, for each width."""
+    """Fit a line to the time of a call over the length of its tape, for each width."""
     if "tapegrad" in settings.without:
         raise Unavailable("tapegrad is left out")
     entries = [_enter(length, width) for width in WIDTHS for length in LENGTHS]

@@ -1,4 +1,4 @@
-"""From the start of a new process to the first derivative of Rosenbrock."""
+"""Time from the start of a new process to the first derivative of Rosenbrock."""
 
 import tempfile
 from dataclasses import dataclass

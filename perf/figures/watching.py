@@ -1,4 +1,4 @@
-"""What a replay takes longer because it compares what its function sees beside its arguments."""
+"""Cost of comparing captured state before a replay."""
 
 import sys
 import types
@@ -22,7 +22,7 @@ _UNRELATED, _ITEM = 0.1e-6, 10e-9
 
 
 class Model:
-    """What has the Rosenbrock function as a method, and other attributes beside."""
+    """Model with the Rosenbrock function as a method, and other attributes."""
 
     parts: Any
     converted: Any
@@ -42,7 +42,7 @@ class Model:
 
 
 class Converted:
-    """What NumPy converts: an object of an installed package, which stands for those of torch and others."""
+    """Object of an installed package that NumPy converts; it stands for those of torch and others."""
 
     def __init__(self, array: Array) -> None:
         self._array = array
@@ -71,7 +71,7 @@ def _compiled() -> Any:
 
 
 def _of_functions() -> Callable[..., Any]:
-    """The function behind a chain of helpers, in a module of its own."""
+    """Return the function behind a chain of helpers, in a module of its own."""
     names: dict[str, Any] = {"rosenbrock": partial(rosenbrock, tapegrad()), "f0": lambda x: x}
     for k in range(1, _LINKS):
         names[f"k{k}"] = 1.0
@@ -82,7 +82,7 @@ def _of_functions() -> Callable[..., Any]:
 
 
 def _of_classes() -> Callable[..., Any]:
-    """A method at the end of a line of classes, each with methods of its own."""
+    """Return a method at the end of a line of classes, each with methods of its own."""
     cls: type = Model
     for k in range(12):
         cls = type(f"Model{k}", (cls,), {f"method_{j}": lambda self: self for j in range(10)})
@@ -91,7 +91,7 @@ def _of_classes() -> Callable[..., Any]:
 
 
 def _unrelated() -> dict[str, Callable[..., Any]]:
-    """What no code of the function names."""
+    """Return objects that no code of the function names."""
     objects = [_Cell(k) for k in range(100)]
     return {
         "an object": Model().loss,
@@ -103,7 +103,7 @@ def _unrelated() -> dict[str, Callable[..., Any]]:
 
 
 def _related() -> dict[str, tuple[int, Callable[..., Any]]]:
-    """What the function names, and of how many items that consists."""
+    """Return objects that the function names, and of how many items they consist."""
     numbers = [1.0, *map(float, range(1, ITEMS))]
     return {
         f"a tuple of {ITEMS:,} floats": (ITEMS, Model(parts=tuple(numbers)).loss_of_parts),
@@ -120,7 +120,7 @@ def _contender(name: str, function: Callable[..., Any]) -> Contender:
 
 
 def measure(settings: Settings) -> Outcome:
-    """How much longer a gradient takes than that of a function that sees nothing."""
+    """Measure how much longer a gradient takes than that of a function without captured state."""
     if "tapegrad" in settings.without:
         raise Unavailable("tapegrad is left out")
     unrelated, related = _unrelated(), _related()

@@ -1,4 +1,4 @@
-"""How each library gives a derivative of a workload, as its users would write it: one table a derivative.
+"""Peers: the derivative of a workload by each library, as its users would write it: one table a derivative.
 
 A peer that is not installed, or has nothing for a workload, is left out with a note.
 """

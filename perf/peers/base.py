@@ -1,4 +1,4 @@
-"""What a peer is, and what all adapters share."""
+"""Base of peers and of their adapters."""
 
 import importlib
 import warnings
@@ -29,7 +29,7 @@ class Peer:
     largest: int | None = None  # sizes beyond take minutes to set up
 
     def enter(self, workload: Workload, x: Array) -> Contender:
-        """This peer on `workload` at `x`; raises `Unavailable`."""
+        """Return this peer's contender on `workload` at `x`; raise `Unavailable`."""
         if self.largest is not None and x.size > self.largest:
             raise Unavailable(f"left out beyond {self.largest} elements")
         return Contender(self.name, *self.prepare(workload, x))
@@ -47,7 +47,7 @@ def enter(
     without: Collection[str] = (),
     names: Iterable[str] | None = None,
 ) -> tuple[list[Contender], list[str]]:
-    """The contenders on `workload` at `x`, and a note on each peer that is left out.
+    """Return the contenders on `workload` at `x`, and a note on each peer that is left out.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def load(name: str) -> Any:
 
 
 def tapegrad() -> Any:
-    """The library itself; that it is missing is an error, not a note."""
+    """Import the library itself; that it is missing is an error, not a note."""
     try:
         module = importlib.import_module("tapegrad")
     except ImportError as error:
@@ -103,13 +103,13 @@ def jax() -> Any:
 
 
 def recorded(workload: Workload) -> Any:
-    """A workload by tapegrad, whose segments are compiled before anything is timed, as the others' code is."""
+    """Record a workload by tapegrad, whose segments are compiled before anything is timed, as the others' code is."""
     library = tapegrad()
     return library.jit(workload.over(library), fuse=True)
 
 
 def one(result: Any) -> Answer:
-    """The answer that is a single array."""
+    """Return the answer that is a single array."""
     return (np.asarray(result),)
 
 
@@ -127,7 +127,7 @@ def jax_numpy(make: Callable[[Any], Callable[[Any], Any]]) -> Callable[..., tupl
 
 
 def jax_device(make: Callable[[Any], Callable[[Any], Any]]) -> Callable[..., tuple[Any, ...]]:
-    """The same on arrays that are there already, and left there."""
+    """Return a contender on arrays that are on JAX's device already, and left there."""
 
     def prepare(workload: Workload, x: Array, *more: Array) -> tuple[Any, ...]:
         function, wait = _jitted(make, workload), jax().block_until_ready

@@ -18,7 +18,7 @@ _EPS = 2.220446049250313e-16
 
 
 class Stopping(NamedTuple):
-    """When a fit ends: relative change of the cost, and evaluations at most."""
+    """Stopping criteria of a fit: relative change of the cost, and evaluations at most."""
 
     ftol: float
     most: int
@@ -27,7 +27,7 @@ class Stopping(NamedTuple):
 def in_blocks(
     model: Any, t: Any, data: Array, starts: Array, stopping: Stopping, block: int
 ) -> Callable[[], Array]:
-    """A function that does all fits, so many at a time, and returns their parameters."""
+    """Return a function that does all fits, so many at a time, and returns their parameters."""
     library, xp = jax(), load("jax.numpy")
     fit = library.vmap(_fit(library, xp, model, t, starts.shape[1], stopping))
     shape = len(data) // block, block
@@ -37,7 +37,7 @@ def in_blocks(
 
 
 def _fit(library: Any, xp: Any, model: Any, t: Any, k: int, stopping: Stopping) -> Callable[[Any, Any], Any]:
-    """One fit, of a row of data from a start."""
+    """Fit a row of data from a start."""
     other = FunctionType(model.__code__, {"np": xp})
     pairs = [(i, j) for i in range(k) for j in range(i + 1)]
 

@@ -1,4 +1,4 @@
-"""How each library calls a function, forwards and with its gradient, as its users would write it.
+"""Calls of a function by each library, forwards and with its gradient, as its users would write it.
 
 Everybody is asked for the same: forwards the result with its graph recorded; for the gradient the same, then ones as
 the cotangent of the result, and from them the gradients of all operands, in memory that nobody else writes to. A
@@ -111,5 +111,5 @@ PACKAGES = {"eager": "tapegrad", "replay": "tapegrad", "torch": "torch", "MyGrad
 
 
 def caller(kind: str, library: Any, call: Call, arrays: list[Array], backward: bool) -> Contender:
-    """The contender of a kind, of which `PACKAGES` has the names; `library` is tapegrad."""
+    """Return the contender of a kind, of which `PACKAGES` has the names; `library` is tapegrad."""
     return Contender(kind, *_MAKERS[kind](library, call, arrays, backward))

@@ -18,7 +18,7 @@ def _tapegrad(problem: Any) -> Functions:
 
 
 def _residuals(problem: Any, namespace: Any) -> Callable[[Any], Any]:
-    """The problem's residuals with another NumPy: its models use no other name of their module."""
+    """Return the problem's residuals with another NumPy: its models use no other name of their module."""
     model = FunctionType(problem.model.__code__, {"np": namespace})
     return lambda b: model(b, problem.x) - problem.response
 

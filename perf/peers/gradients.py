@@ -16,7 +16,7 @@ def _tapegrad_replay(workload: Workload, x: Array) -> tuple[Any, ...]:
 
 
 def _eager(library: Callable[[], Any], workload: Workload, x0: Array) -> tuple[Any, ...]:
-    """A Tensor made of the input, the function, and `backward`: the same calls in tapegrad and in MyGrad."""
+    """Make a Tensor of the input, call the function and `backward`: the same calls in tapegrad and in MyGrad."""
     tensor, function = library().tensor, workload.over(library())
 
     def call() -> Any:
@@ -73,7 +73,7 @@ def _jax_device(workload: Workload, x: Array) -> tuple[Any, ...]:
 
 
 def _pytensor(workload: Workload, x0: Array) -> tuple[Any, ...]:
-    """By Numba, which compiles what PyTensor has fused; an input that is not copied."""
+    """Compile by Numba what PyTensor has fused; the input is not copied."""
     library, tensor = load("pytensor"), load("pytensor.tensor")
     x = tensor.vector("x")
     value = workload.over(tensor)(x)

@@ -20,7 +20,7 @@ def _unrecorded(workload: Workload, x: Array) -> tuple[Any, ...]:
 
 
 def _eager(workload: Workload, x0: Array) -> tuple[Any, ...]:
-    """A second `backward` through the gradient of the first."""
+    """Run a second `backward` through the gradient of the first."""
     library = tapegrad()
     tensor, function, v = library.tensor, workload.over(library), direction(x0)
 
@@ -36,7 +36,7 @@ def _eager(workload: Workload, x0: Array) -> tuple[Any, ...]:
 
 
 def _torch(workload: Workload, x0: Array) -> tuple[Any, ...]:
-    """A second sweep through the gradient of the first."""
+    """Run a second sweep through the gradient of the first."""
     torch = load("torch")
     function, differentiate = workload.over(torch), torch.autograd.grad
     x, v = torch.tensor(x0, requires_grad=True), torch.tensor(direction(x0))
@@ -49,7 +49,7 @@ def _torch(workload: Workload, x0: Array) -> tuple[Any, ...]:
 
 
 def _torch_func(workload: Workload, x0: Array) -> tuple[Any, ...]:
-    """The tangent of the gradient."""
+    """Return the tangent of the gradient."""
     torch = load("torch")
     gradient = load("torch.func").grad(workload.over(torch))
     x, v, push = torch.tensor(x0), torch.tensor(direction(x0)), torch.func.jvp

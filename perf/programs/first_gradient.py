@@ -14,7 +14,7 @@ import tapegrad  # noqa: E402
 
 
 def f(x: tapegrad.Tensor) -> tapegrad.Tensor:
-    """The chained Rosenbrock function, here again so that nothing but the library is imported."""
+    """Compute the chained Rosenbrock function, here again so that nothing but the library is imported."""
     return tapegrad.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 
 

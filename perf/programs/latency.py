@@ -28,7 +28,7 @@ Intervals = list[tuple[float, float]]
 
 
 def _sample(name: str, size: int) -> tuple[Callable[[bool | None], Call], Answer]:
-    """What makes a call for each `fuse`, and what it has to give."""
+    """Return a function that makes a call for each `fuse`, and the expected answer."""
     if name == "lstm":
         model = lstm_model(size)
         function: Callable[..., Any] = partial(model.function, Kit(tapegrad, *[cast(Any, None)] * 4))
@@ -40,7 +40,7 @@ def _sample(name: str, size: int) -> tuple[Callable[[bool | None], Call], Answer
 
 
 def watch_jobs() -> Intervals:
-    """From now on, when the thread in the background begins each of its jobs, and when it has ended it."""
+    """Record from now on when the thread in the background begins and ends each of its jobs."""
     known: Intervals = []
     fuse = PendingFusion._try
 
@@ -54,7 +54,7 @@ def watch_jobs() -> Intervals:
 
 
 def timed(call: Call, is_over: Callable[[], Any]) -> Array:
-    """When each call begins, and when the last one has ended, until something is over."""
+    """Record when each call begins, and when the last one has ended, until something is over."""
     times = [perf_counter()]
     end = times[0] + _LONGEST
     while not is_over() and times[-1] < end:

@@ -22,7 +22,7 @@ def chain(x: Any, count: int) -> Any:
 
 
 def expected(count: int) -> float:
-    """The derivative at `X0`."""
+    """Return the derivative at `X0`."""
     x, slope = X0, 1.0
     for _ in range(count // 2):
         x, slope = math.sin(x) * SCALE, slope * math.cos(x) * SCALE

@@ -18,7 +18,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], Any], int]] = {
 
 
 def record(step: Callable[[Any], Any], leaf: Any, count: int) -> Any:
-    """The end of a chain of `count` steps."""
+    """Return the end of a chain of `count` steps."""
     x = leaf
     for _ in range(count):
         x = step(x)
