@@ -1,15 +1,15 @@
 """Compiled loops: modules that import numba, llvmlite, numpy and math only, and are called by address.
 
-Read `language` first: what all kernels are written in.
+Read `language` first: all kernels use it.
 
 In reading order; each imports only those above it:
 
-    language                       what kernels are written in: frames, raw memory, inlining, LAPACK and matrix products
-    control                        kernels that may stop a sweep, or leave it: guards, checked copies, custom ops
+    language                       the base of kernels: frames, raw memory, inlining, LAPACK and matrix products
+    control                        kernels that may stop a sweep or call Python: guards, checked copies, custom ops
     indexing                       kernels of indices: rows by number, regions of buffers, sparse matrices
     lanes                          stacks of small matrices: one matrix in each lane of a vector register
     lines                          kernels along lines: reductions, scans, orders and conversions of elements
-    systems                        kernels of linear systems: factors of matrices, what they solve
+    systems                        kernels of linear systems: factors of matrices and solutions
     spectra                        kernels of eigenvalues and singular values
 
 They import one another only.

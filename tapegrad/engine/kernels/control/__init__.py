@@ -3,6 +3,6 @@
 In reading order; each imports only those above it:
 
     callback                       custom ops
-    checked_copy                   values with a condition
+    checked_copy                   copies that fail if a flag is set
     guard                          guards
 """

@@ -1,9 +1,9 @@
-"""A user's own op: its kernels hand the frame on to a function by address.
+"""Kernels of users' ops: they call a function by its address in a descriptor.
 
-A descriptor, whose address is a parameter of the op, is what the instructions of one op with operands of certain
-shapes have in common: for each direction the address of a compiled function, 0 where there is none, then for each
-direction the address of one that asks Python. Both have the signature of a kernel, with the descriptor in place of the
-table of loops. A compiled function that fails says no more than that: then Python is asked, which knows why.
+The instructions of an op share a descriptor for each set of operand shapes; its address is a parameter. For each
+direction it holds the address of a compiled function, or 0, then for each direction the address of a function that
+calls Python. Both have the signature of a kernel, with the descriptor in place of the table of loops. If the compiled
+function fails, the function in Python is called, which raises the error.
 """
 
 from tapegrad.engine.kernels.language.frame import PARAMS
@@ -15,7 +15,7 @@ from tapegrad.ops.params import CustomParams
 FORWARD, REVERSE, TANGENT = range(3)
 DIRECTIONS = 3
 CELL_WORDS = 2 * DIRECTIONS
-DONE = 0x0DD5  # what a function that asks Python returns; anything where Python was stopped before it could say so
+DONE = 0x0DD5  # returned by a function that has called Python; any other value if Python was stopped before
 
 
 @always_inline
@@ -34,10 +34,10 @@ def custom_forward(frame: int, loops: int) -> int:
 
 
 def custom_reverse(frame: int, loops: int) -> int:
-    """Accumulate to X_BAR[0] what the vjp makes of Y_BAR, X[0], X[2] and Y."""
+    """Accumulate to X_BAR[0] the vjp of Y_BAR, X[0], X[2] and Y."""
     return _call(frame, REVERSE)
 
 
 def custom_tangent(frame: int, loops: int) -> int:
-    """Write to Y_BAR what the jvp makes of X_BAR[0], X[0], X[2] and Y."""
+    """Write to Y_BAR the jvp of X_BAR[0], X[0], X[2] and Y."""
     return _call(frame, TANGENT)

@@ -34,7 +34,7 @@ def determined_reverse(frame: int, loops: int, zero: Any) -> int:
     p = load_record(load_i64(frame, PARAMS), DeterminedParams)
     x_bar, y_bar, store = load_i64(frame, X_BAR), load_i64(frame, Y_BAR), load_i64(frame, STORE) & 1
     for k in range(p.size):
-        place = k * size_of(zero)
-        before = zero if store else load_at(x_bar, place, zero)
-        store_at(x_bar, place, before + load_at(y_bar, place, zero), zero)
+        offset = k * size_of(zero)
+        before = zero if store else load_at(x_bar, offset, zero)
+        store_at(x_bar, offset, before + load_at(y_bar, offset, zero), zero)
     return 0

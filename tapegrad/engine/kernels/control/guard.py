@@ -1,4 +1,4 @@
-"""Guards: a replayed tape holds only as long as these see what was seen when it was recorded."""
+"""Guards: kernels that fail with GUARD_FAILED if a value differs from the recorded one, which ends the replay."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tapegrad.ops.params import GuardParams, TruthGuardParams
 
 
 def guard_forward(frame: int, loops: int) -> int:
-    """Hold X[0] against the expected bytes."""
+    """Compare X[0] with the expected bytes."""
     expected = load_record(load_i64(frame, PARAMS), GuardParams)
     same = memcmp(load_i64(frame, X), expected.address, expected.bytes) == 0
     return 0 if same else GUARD_FAILED
@@ -18,7 +18,7 @@ def guard_forward(frame: int, loops: int) -> int:
 
 @always_inline
 def truth_guard_forward(frame: int, loops: int, zero: Any) -> int:
-    """Hold the truth of the element at X[0] against the expected one; nan is true, as in Python."""
+    """Compare the truth of the element at X[0] with the expected one; nan is true, as in Python."""
     truth = load_at(load_i64(frame, X), 0, zero) != 0
     expected = load_record(load_i64(frame, PARAMS), TruthGuardParams).truth != 0
     return 0 if truth == expected else GUARD_FAILED

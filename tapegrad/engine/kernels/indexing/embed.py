@@ -1,9 +1,8 @@
-"""Regions laid into a buffer of zeros: the adjoint of taking views of a buffer.
+"""Scatter of operands to regions of a buffer of zeros: the adjoint of taking views of a buffer.
 
-The result at Y is the sum of up to three operands, each in its own region. Regions may overlap one another, and a
-stride of 0 lays all elements of a dimension on one: everything is added. An operand whose address is 0 contributes
-nothing, and neither does one at Y itself, which is what stands for an absent one where a kernel writes in place. A
-region is empty only where its operand is.
+The result at Y is the sum of up to three operands, each in its own region. Elements add up where regions overlap, or
+where a stride of 0 maps several to one. An operand is absent if its address is 0, or Y in a kernel that writes in
+place. A region is empty only if its operand is.
 """
 
 from typing import Any
@@ -32,7 +31,7 @@ _TOTAL, _REGIONS = word(EmbedParams, "total"), word(EmbedParams, "regions")
 
 @always_inline
 def _count(params: int) -> int:
-    """Return the number of operands, which comes before their regions."""
+    """Return the number of operands, which is stored before their regions."""
     return load_i64(params, _REGIONS)
 
 
@@ -49,7 +48,7 @@ def _next(region: int) -> int:
 
 @always_inline
 def _both_adjacent(region: int, size: int) -> bool:
-    """Return whether region and operand are one block each."""
+    """Return whether region and operand are both contiguous."""
     ndim, extents = load_i64(region, NDIM), region + 8 * EXTENTS
     return in_c_order(ndim, extents, region_strides(region), size) and in_c_order(
         ndim, extents, value_strides_of(region), size
@@ -64,10 +63,10 @@ def _block_elements(region: int) -> int:
 
 @noinline
 def _begin(params: int, y: int, x: int, total: int, size: int) -> bool:
-    """Fill the result with the first operand and zeros if that is one block, else with zeros; whether it was."""
+    """Fill the result with zeros, and with the first operand if it is contiguous; return whether it was."""
     operand = _first(params)
     bytes_ = _block_elements(operand) * size
-    if x == 0 or bytes_ == 0 or not _both_adjacent(operand, size):  # an empty region may lie anywhere
+    if x == 0 or bytes_ == 0 or not _both_adjacent(operand, size):  # an empty region may have any offset
         memset(y, 0, total)
         return False
     offset = load_i64(operand, OFFSET)
@@ -105,7 +104,7 @@ def embed_forward(frame: int, loops: int, zero: Any) -> int:
 
 @noinline
 def _is_summed(region: int) -> bool:
-    """Return whether several elements of the region are one element of the operand."""
+    """Return whether several elements of the region map to one element of the operand."""
     strides = value_strides_of(region)
     summed = False
     for d in range(load_i64(region, NDIM)):

@@ -1,6 +1,6 @@
-"""Rows by a list of indexes: reading them, and writing them into a copy of a buffer.
+"""Kernels of rows by a list of row numbers: gather, scatter_add and scatter_write.
 
-Indexes are contiguous int64. One out of range is a status, found before anything is written.
+Row numbers are contiguous int64. If one is out of range, the kernel returns a status before it writes.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ from tapegrad.ops.params import GatherParams, ScatterAddParams, ScatterWritePara
 
 @always_inline
 def _row(indexes: int, i: int, rows: int) -> int:
-    """Return the row that entry `i` of the list names; negative ones count from the end."""
+    """Return the row number in entry `i` of the list; negative ones count from the end."""
     k = load_i64(indexes, i)
     return k + rows if k < 0 else k
 
@@ -45,7 +45,7 @@ def _all_in_range(indexes: int, count: int, rows: int) -> bool:
 
 @noinline
 def _copy_row(target: int, source: int, source_step: int, count: int, zero: Any) -> None:
-    """Copy elements `source_step` bytes apart to adjacent ones."""
+    """Copy elements `source_step` bytes apart to adjacent memory."""
     if source_step == size_of(zero) and count > 1:
         memcpy(target, source, count * source_step)
     else:
@@ -55,7 +55,7 @@ def _copy_row(target: int, source: int, source_step: int, count: int, zero: Any)
 
 @noinline
 def _add_row(target: int, target_step: int, source: int, count: int, zero: Any) -> None:
-    """Add adjacent elements to ones `target_step` bytes apart."""
+    """Add adjacent elements to elements `target_step` bytes apart."""
     for j in range(count):
         value = load_at(target, j * target_step, zero) + load_at(source, j * size_of(zero), zero)
         store_at(target, j * target_step, value, zero)
@@ -86,7 +86,7 @@ def _gather(frame: int, zero: Any) -> int:
 
 @always_inline
 def _add_rows(frame: int, params: Any, to_named: bool, clear: bool, zero: Any) -> int:
-    """Add rows of Y_BAR to rows of X_BAR[0]: to those that the list names, or else those of Y_BAR that it names."""
+    """Add rows of Y_BAR to rows of X_BAR[0], of which the list numbers either the targets or the sources."""
     count, x_bar, y_bar = load_i64(frame, COUNT), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
     indexes, length, size = load_i64(frame, X + 1), params.length, size_of(zero)
     if not _all_in_range(indexes, count, params.rows):
@@ -107,17 +107,17 @@ def _gather_reverse(frame: int, zero: Any) -> int:
 
 @always_inline
 def gather_forward(frame: int, loops: int, bits: Any) -> int:
-    """Copy the rows of X[0] that the list at X[1] names to the contiguous rows of Y."""
+    """Copy the rows of X[0] listed at X[1] to the contiguous rows of Y."""
     return _gather(frame, bits)
 
 
 @always_inline
 def gather_reverse(frame: int, loops: int, zero: Any) -> int:
-    """Add the rows of Y_BAR to the rows of X_BAR[0] that the list at X[1] names; repeated rows add up."""
+    """Add the rows of Y_BAR to the rows of X_BAR[0] listed at X[1]; repeated rows add up."""
     return _gather_reverse(frame, zero)
 
 
-# scatter_add: the derivative of gather, with the same parameters. The result begins as zeros.
+# scatter_add: the transpose of gather, added to zeros
 
 
 @always_inline
@@ -132,7 +132,7 @@ def _with_bars(frame: int, x_bar: int, y_bar: int) -> int:
 
 @always_inline
 def scatter_add_forward(frame: int, loops: int, zero: Any) -> int:
-    """Add the rows of X[0] to the rows of Y, zeros before, that the list at X[1] names."""
+    """Add the rows of X[0] to the rows of a Y of zeros listed at X[1]."""
     y, params = load_i64(frame, Y), load_record(load_i64(frame, PARAMS), ScatterAddParams)
     memset(y, 0, params.rows * params.length * size_of(zero))
     return _gather_reverse(_with_bars(frame, y, load_i64(frame, X)), zero)
@@ -140,18 +140,18 @@ def scatter_add_forward(frame: int, loops: int, zero: Any) -> int:
 
 @always_inline
 def scatter_add_reverse(frame: int, loops: int, zero: Any) -> int:
-    """Accumulate the rows of Y_BAR that the list at X[1] names to X_BAR[0]."""
+    """Accumulate the rows of Y_BAR listed at X[1] to X_BAR[0]."""
     store = load_i64(frame, STORE) & 1 != 0
     return _add_rows(frame, load_record(load_i64(frame, PARAMS), ScatterAddParams), False, store, zero)
 
 
-# scatter_write: the old buffer at X[0], values at X[1], the list at X[2]. Values lie in the order of the list,
-# contiguous, or are one element (stride 0). The last write to a row counts.
+# scatter_write: X[0] is the old buffer, X[1] the values, X[2] the list. Values are contiguous, in the order of the
+# list, or a single element (stride 0). Of several values for one row the last is kept.
 
 
 @always_inline
 def _own_values(values: int, size: int, first: int, last: int) -> int:
-    """Copy `values` if they lie within first..last, the buffer that is about to be written; else return 0."""
+    """Copy `values` if they overlap first..last, the buffer to be written; else return 0."""
     if values < first or values >= last:
         return 0
     copy = malloc(size)
@@ -181,7 +181,7 @@ def _scatter_write(frame: int, zero: Any) -> int:
 
 @always_inline
 def scatter_write_forward(frame: int, loops: int, bits: Any) -> int:
-    """Copy the buffer X[0] to Y (unless they are the same) and write the values X[1] to rows of it."""
+    """Copy the buffer X[0] to Y, unless they share memory, and write the values X[1] to rows of Y."""
     return _scatter_write(frame, bits)
 
 
@@ -192,7 +192,7 @@ def _old_cotangent(frame: int, params: Any, zero: Any) -> int:
     indexes, store = load_i64(frame, X + 2), load_i64(frame, STORE) & 1
     size, length = size_of(zero), params.length
     total = params.rows * length
-    aside = calloc(count * length + 1, size)  # zeros, which is what a stored cotangent has there
+    aside = calloc(count * length + 1, size)  # zeros: the cotangent of these rows if it is written
     if aside == 0:
         return OUT_OF_MEMORY
     if store:
@@ -211,11 +211,11 @@ def _old_cotangent(frame: int, params: Any, zero: Any) -> int:
 
 @always_inline
 def _values_cotangent(frame: int, params: Any, zero: Any) -> int:
-    """Accumulate the written rows of Y_BAR to X_BAR[1], for each row to the value that was written last."""
+    """Accumulate the written rows of Y_BAR to X_BAR[1], each to the last value written to it."""
     count, values_bar, y_bar = load_i64(frame, COUNT), load_i64(frame, X_BAR + 1), load_i64(frame, Y_BAR)
     indexes, store = load_i64(frame, X + 2), load_i64(frame, STORE) & 2
     length, value_stride = params.length, params.value_stride
-    last = malloc(8 * params.rows + 8)  # of each row that is written the last entry of the list that names it
+    last = malloc(8 * params.rows + 8)  # for each written row its last entry in the list
     if last == 0:
         return OUT_OF_MEMORY
     for i in range(count):
@@ -233,9 +233,9 @@ def _values_cotangent(frame: int, params: Any, zero: Any) -> int:
 
 @always_inline
 def _move_within(frame: int, params: Any, zero: Any) -> int:
-    """Move the cotangent in its own memory: the contributions of the rows go to the values, which may lie in there.
+    """Update a cotangent in place: add the rows to the cotangents of the values, which may overlap it, and clear them.
 
-    The last entry takes its row first, so that an earlier one for the same row finds zeros.
+    Entries are processed from the last, so that an earlier entry for the same row finds zeros.
     """
     count, values_bar, y_bar = load_i64(frame, COUNT), load_i64(frame, X_BAR + 1), load_i64(frame, Y_BAR)
     size, length, stride = size_of(zero), params.length, params.value_stride
@@ -257,9 +257,9 @@ def _move_within(frame: int, params: Any, zero: Any) -> int:
 
 @always_inline
 def scatter_write_reverse(frame: int, loops: int, zero: Any) -> int:
-    """Accumulate Y_BAR to X_BAR[0] outside of the rows written, and those rows to X_BAR[1].
+    """Accumulate Y_BAR to X_BAR[0] except for the written rows, and these rows to X_BAR[1].
 
-    If both are the same memory, only those rows are touched.
+    If Y_BAR and X_BAR[0] share memory, only these rows are touched.
     """
     params, indexes = load_record(load_i64(frame, PARAMS), ScatterWriteParams), load_i64(frame, X + 2)
     if not _all_in_range(indexes, load_i64(frame, COUNT), params.rows):

@@ -1,7 +1,7 @@
-"""In-place writes: a strided region of a contiguous buffer, written into a copy of it.
+"""Kernels of in-place writes to a strided region of a contiguous buffer.
 
-The old buffer is at X[0], the value at X[1], the new buffer at Y; strides of the value may be 0. A region, given by
-the address of its words, is walked in rows along its last dimension.
+X[0] is the old buffer, X[1] the value, Y the new buffer; strides of the value may be 0. A region is given by the
+address of its fields, and processed in rows along its last dimension.
 """
 
 from typing import Any
@@ -25,8 +25,8 @@ from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
 from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, WriteParams, word
 
 _TOTAL, _REGION = word(WriteParams, "total"), word(WriteParams, "region")
-# In place of the address of strides: elements in order, without gaps. It is not a plain 0, since Numba would
-# compile a function anew for each combination of literal arguments.
+# Given as the address of strides of contiguous elements. It is no literal 0, as Numba would compile a function anew for
+# each combination of literal arguments.
 _PACKED = np.int64(0)
 
 
@@ -42,14 +42,14 @@ def shape(region: int) -> Any:
 
 @always_inline
 def _step(region: int, strides: int, size: int) -> int:
-    """Bytes between neighbours in a row."""
+    """Return the bytes between neighbours in a row."""
     ndim = load_i64(region, NDIM)
     return size if strides == _PACKED or ndim == 0 else load_i64(strides, ndim - 1)
 
 
 @always_inline
 def first_row(region: int) -> int:
-    """Return an index of rows that points at the first."""
+    """Return an index of rows, at the first row."""
     index = stack_words(MAX_NDIM)
     begin_index(index, load_i64(region, NDIM) - 1)
     return index
@@ -57,13 +57,13 @@ def first_row(region: int) -> int:
 
 @always_inline
 def next_row(region: int, index: int) -> int:
-    """Go on to the next row; which dimension that is, see `next_index`."""
+    """Advance to the next row; return the dimension that was incremented, as `next_index` does."""
     return next_index(index, region + 8 * EXTENTS, load_i64(region, NDIM) - 1)
 
 
 @always_inline
 def row_step(region: int, strides: int, d: int, packed: int) -> int:
-    """Bytes to the row that `next_row` went on to; `packed` are the bytes of a row without gaps."""
+    """Return the bytes to the row that `next_row` advanced to; a row without gaps has `packed` bytes."""
     if strides == _PACKED:
         return packed
     return step_to_next(region + 8 * EXTENTS, strides, d, load_i64(region, NDIM) - 1)
@@ -91,7 +91,7 @@ def copy_region(
 
 @always_inline
 def add_line(target: int, source: int, count: int, zero: Any) -> None:
-    """Add adjacent elements to adjacent ones."""
+    """Add `count` adjacent elements to others."""
     for i in range(count):
         value = load_at(target, i * size_of(zero), zero) + load_at(source, i * size_of(zero), zero)
         store_at(target, i * size_of(zero), value, zero)
@@ -101,13 +101,13 @@ def add_line(target: int, source: int, count: int, zero: Any) -> None:
 def add_region(
     region: int, target: int, target_strides: int, source: int, source_strides: int, zero: Any
 ) -> None:
-    """Add the source to the target; a row of the source is summed first where the target is one element."""
+    """Add the source to the target; the sum of a source row if its target is a single element."""
     rows, length = shape(region)
     packed = length * size_of(zero)
     target_step = _step(region, target_strides, size_of(zero))
     source_step = _step(region, source_strides, size_of(zero))
     row = first_row(region)
-    for _ in range(rows if length > 0 else 0):  # a target without elements has no element to add nothing to
+    for _ in range(rows if length > 0 else 0):  # an empty row has no target to load
         if target_step == 0:
             total = np.float64(load_at(target, 0, zero))
             for j in range(length):
@@ -144,7 +144,7 @@ def _write(frame: int, zero: Any) -> int:
     own = 0
     if y != x:
         memcpy(y, x, total)
-    elif value >= y and value < y + total:  # of the buffer itself: read all of it before the first write
+    elif value >= y and value < y + total:  # it overlaps the buffer: read all of it before the first write
         rows, length = shape(region)
         own = malloc(rows * length * size_of(zero) + 1)
         if own == 0:
@@ -158,7 +158,7 @@ def _write(frame: int, zero: Any) -> int:
 
 @always_inline
 def write_forward(frame: int, loops: int, bits: Any) -> int:
-    """Copy the buffer X[0] to Y (unless they are the same) and write the value X[1] to the region."""
+    """Copy the buffer X[0] to Y, unless they share memory, and write the value X[1] to the region."""
     return _write(frame, bits)
 
 
@@ -174,7 +174,7 @@ def _clear_region(region: int, target: int, strides: int, zero: Any) -> None:
 
 @always_inline
 def _packed_region(region: int, source: int, zero: Any) -> int:
-    """Copy a region into new memory; 0 if there is none."""
+    """Copy a region to new memory; return its address, or 0 if there is no memory."""
     rows, length = shape(region)
     packed = malloc(rows * length * size_of(zero) + 1)
     if packed != 0:
@@ -184,7 +184,7 @@ def _packed_region(region: int, source: int, zero: Any) -> int:
 
 @always_inline
 def _move_within(frame: int, zero: Any) -> int:
-    """Move the cotangent in its own memory: the region's contribution goes to the value, which may lie in there."""
+    """Update a cotangent in place: add the region to the value's cotangent, which may overlap it, and clear it."""
     x_bar, value_bar = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1)
     params, strides = load_i64(frame, PARAMS), region_strides(load_i64(frame, PARAMS) + 8 * _REGION)
     total, region = load_i64(params, _TOTAL) * size_of(zero), params + 8 * _REGION
@@ -206,7 +206,7 @@ def _move_within(frame: int, zero: Any) -> int:
 
 @always_inline
 def _add_outside(x_bar: int, y_bar: int, total: int, region: int, zero: Any) -> int:
-    """Add a cotangent to another one but for a region, which is put aside meanwhile."""
+    """Add a cotangent to another except for a region, which is saved and restored."""
     target, strides = x_bar + load_i64(region, OFFSET), region_strides(region)
     packed = _packed_region(region, target, zero)
     if packed == 0:
@@ -219,9 +219,9 @@ def _add_outside(x_bar: int, y_bar: int, total: int, region: int, zero: Any) -> 
 
 @always_inline
 def write_reverse(frame: int, loops: int, zero: Any) -> int:
-    """Accumulate Y_BAR to X_BAR[0] outside of the region, and the region of it to X_BAR[1].
+    """Accumulate Y_BAR to X_BAR[0] except for the region, and the region to X_BAR[1].
 
-    If both are the same memory, only the region is touched.
+    If Y_BAR and X_BAR[0] share memory, only the region is touched.
     """
     x_bar, value_bar, y_bar = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), load_i64(frame, Y_BAR)
     params, store = load_i64(frame, PARAMS), load_i64(frame, STORE)

@@ -1,10 +1,9 @@
-"""A sparse matrix in rows, or its transpose, times a vector or the rows of a matrix.
+"""Products of a sparse matrix, or its transpose, with a vector or a matrix.
 
-The matrix is given as SciPy's CSR format has it: its entries, and for each of them a column; row i has those from
-start i to start i + 1. The starts, and behind them the columns, are one list of int64. A list that no matrix has is a
-status, found before anything is written.
+The matrix is in SciPy's CSR format: entries, the column of each entry, and the start of each row among the entries. The
+starts, then the columns, are one list of int64. If the list is invalid, the kernel returns a status before it writes.
 
-A zero times inf is nan, as in SciPy and in BLAS.
+Zero times inf is nan, as in SciPy and BLAS.
 """
 
 from typing import Any, NamedTuple
@@ -26,7 +25,7 @@ from tapegrad.ops.params import CsrMatmulParams, CsrTransposedMatmulParams
 
 
 class Csr(NamedTuple):
-    """A sparse matrix in memory, and how many elements a row of what it is multiplied by has."""
+    """Sparse matrix in memory, and the number of elements in a row of the other factor."""
 
     entries: int
     starts: int
@@ -45,7 +44,7 @@ def _matrix(frame: int, params: Any) -> Csr:
 
 @noinline
 def _is_whole(a: Csr, words: int) -> bool:
-    """Return whether the starts rise from zero to the number of entries, and every entry is in an existing column."""
+    """Return whether the starts ascend from zero to the number of entries, and all columns exist."""
     entries = words - a.row_count - 1
     if load_i64(a.starts, 0) != 0 or load_i64(a.starts, a.row_count) != entries:
         return False
@@ -60,7 +59,7 @@ def _is_whole(a: Csr, words: int) -> bool:
 
 @always_inline
 def _add_multiple(target: int, factor: Any, source: int, count: int, zero: Any) -> None:
-    """Add a multiple of adjacent elements to others."""
+    """Add a multiple of `count` adjacent elements to others."""
     for j in range(count):
         offset = j * size_of(zero)
         store_at(target, offset, load_at(target, offset, zero) + factor * load_at(source, offset, zero), zero)
@@ -68,7 +67,7 @@ def _add_multiple(target: int, factor: Any, source: int, count: int, zero: Any) 
 
 @noinline
 def _multiply(a: Csr, x: int, y: int, store: int, zero: Any) -> None:
-    """Y = A @ X, added to Y unless `store`."""
+    """Add (store: write) A @ X to Y."""
     size = size_of(zero)
     row = a.width * size
     if store:
@@ -88,7 +87,7 @@ def _multiply(a: Csr, x: int, y: int, store: int, zero: Any) -> None:
 
 @noinline
 def _multiply_transposed(a: Csr, x: int, y: int, store: int, zero: Any) -> None:
-    """Y = A.T @ X, added to Y unless `store`."""
+    """Add (store: write) A.T @ X to Y."""
     size = size_of(zero)
     row = a.width * size
     if store:
@@ -143,9 +142,6 @@ def csr_matmul_forward(frame: int, loops: int, zero: Any) -> int:
 def csr_matmul_reverse(frame: int, loops: int, zero: Any) -> int:
     """Add (STORE: write) the product of the transposed matrix and Y_BAR to X_BAR[0]."""
     return _reverse(frame, load_record(load_i64(frame, PARAMS), CsrMatmulParams), False, zero)
-
-
-# The transpose, with the same matrix and parameters.
 
 
 @always_inline

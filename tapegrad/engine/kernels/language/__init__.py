@@ -1,18 +1,18 @@
-"""The language of kernels: frames, raw memory, inlining, LAPACK and matrix products.
+"""Language of kernels: frames, raw memory, inlining, LAPACK and matrix products.
 
 In reading order; each imports only those above it:
 
     frame                          the frame: the struct that a kernel reads
     library                        numbers of library loops, which kernels call by address
-    linking                        machine code of functions, and its linking
-    inlining                       compilation of kernels: what is inlined
+    linking                        linking of compiled functions
+    inlining                       compilation flags: inlined and separate functions
     llvm_types                     types for intrinsics
     library_calls                  calls of the emitter's loops, as a Numba intrinsic
     raw_memory                     loads, stores and calls by address
     matmul                         matrix products
     lapack                         LAPACK's routines, copies and triangles, which kernels of matrices share
     dtypes                         constants of dtypes, and entry points made of a kernel and a dtype
-    odometer                       a walk over the elements of strided arrays
+    odometer                       iteration over the elements of strided arrays
     segment_frame                  the frame of a segment
     status                         statuses that a kernel returns; 0 is success
     strided                        order and bounds of strided arrays

@@ -1,7 +1,7 @@
-"""Dtypes of kernels: the constants that stand for them, and entry points made of a kernel and such a constant.
+"""Dtypes of kernels: constants that represent a dtype, and entry points made of a kernel and a constant.
 
-A kernel of several dtypes is written once, as ``kernel(frame, loops, constant)``. The name of its last argument says
-which constant of the dtype it is: a key of `CONSTANTS`.
+A kernel of several dtypes is written once, as ``kernel(frame, loops, constant)``. The name of its last argument
+is a key of `CONSTANTS`, which holds the constant of each dtype.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ class Keys(NamedTuple):
 _ZEROS = {"f64": np.float64(0), "f32": np.float32(0), "i64": np.int64(0), "b8": np.uint8(0)}
 CONSTANTS: dict[str, dict[str, Any]] = {
     "zero": _ZEROS,
-    # of the integers of the dtype's size: copies do not care what the bits mean
+    # of an integer of the dtype's size: a copy depends on the bits alone
     "bits": _ZEROS | {"f64": np.int64(0), "f32": np.int32(0)},
     "float_bits": {
         "f64": FloatBits(0x7FFFFFFFFFFFFFFF, 0x7FF0000000000000, np.int64(0), np.float64(0)),

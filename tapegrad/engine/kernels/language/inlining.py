@@ -17,7 +17,7 @@ _NOINLINE_OPTIONS: dict[str, Any] = {
 always_inline = numba.njit(error_model="numpy", inline="always")
 # A function of its own, compiled once for each combination of argument types.
 noinline = numba.njit(**_NOINLINE_OPTIONS)
-# The same, where sums may also be reordered, so that they are taken in lanes. Nothing is assumed of nan and inf.
+# `noinline` with sums that may be reordered, so that they are vectorised. nan and inf are treated exactly.
 noinline_reordered = numba.njit(fastmath={"reassoc", "contract"}, **_NOINLINE_OPTIONS)
-# A loop over elements for callers that are plain otherwise: it is vectorised, as they are not.
+# A loop over elements called by plain functions: it is vectorised, they are not.
 noinline_loop = numba.njit(**{**_NOINLINE_OPTIONS, "pipeline_class": LoopPartCompiler})

@@ -22,7 +22,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_at,
 )
 
-MAX_SMALL_ROWS = 12  # rows of matrices that are not given to LAPACK
+MAX_SMALL_ROWS = 12  # larger matrices are passed to LAPACK
 _TILE = 16
 _LETTERS = {"f64": "d", "f32": "s"}
 UPPER, LOWER = np.uint8(ord("U")), np.uint8(ord("L"))
@@ -35,7 +35,7 @@ VECTORS, NO_VECTORS = np.uint8(ord("V")), np.uint8(ord("N"))
 
 
 class Lapack(NamedTuple):
-    """The routines for one dtype, by their entries in the table of loops, and two numbers."""
+    """Routines for one dtype, by their entries in the table of loops, and the numbers one and zero."""
 
     trsm: int
     trsv: int
@@ -74,7 +74,7 @@ def library(op: str, *routines: str) -> dict[str, tuple[str, ...]]:
 
 
 def libraries(ops: Iterable[str], *routines: str) -> dict[str, tuple[str, ...]]:
-    """Return the same for several ops."""
+    """Return the library functions of several ops, all with the same routines."""
     return {kernel: names for op in ops for kernel, names in library(op, *routines).items()}
 
 
@@ -160,14 +160,14 @@ def write_identity(a: Matrix, zero: Any) -> None:
 
 @noinline
 def clear(a: Matrix, zero: Any) -> None:
-    """Put zeros into a matrix whose rows are contiguous."""
+    """Fill a matrix with contiguous rows with zeros."""
     for i in range(a.rows):
         memset(a.address + i * a.row_stride, np.int32(0), a.columns * size_of(zero))
 
 
 @noinline
 def clear_triangle(a: Matrix, lower: int, zero: Any) -> None:
-    """Put zeros on one side of the diagonal: below for `lower`, otherwise above."""
+    """Fill one side of the diagonal with zeros: below if `lower`, else above."""
     for i in range(a.rows):
         for j in range(0 if lower else i + 1, min(i, a.columns) if lower else a.columns):
             put(a, i, j, zero, zero)
@@ -178,7 +178,7 @@ def clear_triangle(a: Matrix, lower: int, zero: Any) -> None:
 
 @noinline
 def read_symmetric(a: Matrix, lower: int, into: Matrix, zero: Any) -> None:
-    """Write the symmetric matrix that one triangle of `a` stands for."""
+    """Write the symmetric matrix given by one triangle of `a`."""
     for i in range(a.rows):
         for j in range(i + 1):
             value = at(a, i, j, zero) if lower else at(a, j, i, zero)
@@ -188,7 +188,7 @@ def read_symmetric(a: Matrix, lower: int, into: Matrix, zero: Any) -> None:
 
 @noinline
 def add_to_triangle(source: Matrix, into: Matrix, lower: int, store: int, zero: Any) -> None:
-    """Add (store: write) the cotangent of a symmetric matrix to the triangle that was read, which stands for both."""
+    """Add (store: write) the cotangent of a symmetric matrix to the triangle that was read, both triangles summed."""
     for i in range(source.rows):
         for j in range(source.rows):
             value = zero
@@ -200,18 +200,18 @@ def add_to_triangle(source: Matrix, into: Matrix, lower: int, store: int, zero: 
             put(into, i, j, value if store else at(into, i, j, zero) + value, zero)
 
 
-# --- LU factors, with row exchanges behind the triangles -------------------------------------------------------
+# --- LU factors, with row exchanges after the triangles --------------------------------------------------------
 
 
 @always_inline
 def triangle_bytes(n: int, zero: Any) -> int:
-    """Bytes of the triangles, in whole words; the row exchanges come behind them."""
+    """Return the bytes of the triangles, a multiple of 8; the row exchanges follow them."""
     return (n * n * size_of(zero) + 7) // 8 * 8
 
 
 @always_inline
 def factor_bytes(n: int, zero: Any) -> int:
-    """Bytes of the factors of a matrix."""
+    """Return the bytes of the factors of a matrix."""
     return triangle_bytes(n, zero) + (4 * n + 7) // 8 * 8
 
 
@@ -244,7 +244,7 @@ def _substitute_few(t: Matrix, x: Matrix, lower: int, unit: int, zero: Any) -> N
 
 @noinline
 def substitute(loops: int, routines: Lapack, t: Matrix, x: Matrix, lower: int, unit: int) -> None:
-    """Solve T X = B in place, for a triangle and right sides of which rows or columns are contiguous."""
+    """Solve T X = B in place, for a triangle and right sides with contiguous rows or columns."""
     size, n = size_of(routines.zero), t.rows
     if n <= MAX_SMALL_ROWS:
         _substitute_few(t, x, lower, unit, routines.zero)

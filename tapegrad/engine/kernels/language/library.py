@@ -1,16 +1,16 @@
 """Numbers of the library loops and functions that kernels call by address through the table `loops`.
 
-An entry is two words: the function and the data that it is given. Elementwise entries are NumPy's and
-SciPy's own inner loops, which are several times faster than the C library's functions in a compiled
-loop. Entries of BLAS and LAPACK, and loops of the emitter, are plain functions; their second word is 0.
+An entry is two addresses: a function, and its data. Elementwise entries are the inner loops of NumPy and SciPy, which
+are several times faster than the C library's functions in a compiled loop. Entries of BLAS and LAPACK, and loops of the
+emitter, are plain functions; their second address is 0.
 """
 
-# NumPy's functions by name. A function that a text of the table calls stands here, among SciPy's, or in the emitter's
-# mathematics.
+# NumPy's functions by name. A function that a formula of the table calls is listed here, among SciPy's, or in the
+# emitter's mathematics.
 _UNARY = ("spacing",)
 _BINARY = ("logaddexp2", "remainder", "fmod", "floor_divide", "nextafter")
 
-# SciPy's functions by the names that texts use, with their names in `scipy.special._ufuncs`.
+# SciPy's functions: names in formulas, and names in `scipy.special._ufuncs`
 _SCIPY_UNARY = {
     "lgamma": "gammaln", "digamma": "psi", "riemann_zeta": "_riemann_zeta",
     **{name: name for name in (
@@ -30,13 +30,13 @@ _SCIPY_BINARY = {
 _SCIPY_TERNARY = {name: name for name in ("betainc", "betaincc", "betaincinv", "betainccinv")}
 SCIPY: dict[str, str] = {**_SCIPY_UNARY, **_SCIPY_BINARY, **_SCIPY_TERNARY}
 
-# Library name -> signature of the loop, "d" standing for the element type of the kernel.
+# Signature of the loop by library name; "d" is the element type of the kernel
 SIGNATURES: dict[str, str] = {
     **dict.fromkeys((*_UNARY, *_SCIPY_UNARY), "d->d"),
     **dict.fromkeys((*_BINARY, *_SCIPY_BINARY), "dd->d"),
     **dict.fromkeys(_SCIPY_TERNARY, "ddd->d"),
 }
-# Loops of the emitter that kernels written by hand call; `codegen.rows.adjacent_loops` says what they do.
+# Loops of the emitter that kernels written by hand call (see `codegen.rows.adjacent_loops`)
 LOOPS: tuple[str, ...] = ("log", "log1p", "add_exponentials", "write_shares")
 BLAS: tuple[str, ...] = (
     "dgemm", "sgemm", "ddot", "sdot", "dgemv", "sgemv", "dtrsm", "strsm", "dtrsv", "strsv",
@@ -47,18 +47,17 @@ LAPACK: tuple[str, ...] = (
 )  # fmt: skip
 
 _NAMES = (*SIGNATURES, *LOOPS, *BLAS, *LAPACK)
-SIZE: int = 2 * len(
-    _NAMES
-)  # entries: of a loop of NumPy's or SciPy's one for each element type, of others the first
+# Entries: loops of NumPy and SciPy have one for each element type, other functions use the first
+SIZE: int = 2 * len(_NAMES)
 
 
 def entry(name: str, dtype: str = "d") -> int:
-    """Return the number of library loop `name` for "d" (float64) or "f" (float32); NumPy and SciPy alone have both.
+    """Return the number of library loop `name` for "d" (float64) or "f" (float32); only NumPy's and SciPy's have both.
 
     Raises
     ------
     LookupError
-        If there is no such function; the message says where to enter it.
+        If no function has this name. The message names the file to add it to.
     """
     if name not in _NAMES:
         raise LookupError(

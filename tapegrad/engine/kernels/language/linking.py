@@ -1,8 +1,9 @@
-"""Linking of compiled functions: their parts are joined, then optimised once.
+"""Linking of compiled functions: parts are joined to a whole, which is optimised once.
 
-Numba optimises every function together with all that it calls, and makes machine code of it, also where only compiled
-code calls it: what lies at the bottom of a chain of ten calls is optimised ten times. Here such a function, a part,
-stays nearly as it is until the function that Python or a kernel's address calls, a whole, is linked of all its parts.
+Numba optimises each function together with its callees and makes machine code of it, even if only compiled code calls
+it: the last function in a chain of ten calls is optimised ten times. Here a *part*, a function that only compiled code
+calls, is hardly optimised. A *whole*, a function called from Python or by its address, is linked of all its parts, then
+optimised.
 """
 
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from numba.core.compiler_machinery import PassManager
 
 
 class _Environments:
-    """The code generator as a part's library shows it, which puts environments off until there is machine code."""
+    """Code generator of a part: defers environments until there is machine code."""
 
     def __init__(self, codegen: Any, environments: dict[str, Any]) -> None:
         self._codegen, self._environments = codegen, environments
@@ -28,17 +29,17 @@ class _Environments:
         return getattr(self._codegen, name)
 
     def set_env(self, env_name: str, env: Any) -> None:
-        """Remember the Python objects that a function refers to."""
+        """Record the Python objects that a function refers to."""
         self._environments[env_name] = env
 
 
 class _Library(JITCodeLibrary):
-    """A library whose functions are only made simpler when they come in, each by itself.
+    """Library that simplifies each function when it is added, and optimises none across calls.
 
     Attributes
     ----------
     shared
-        The names of functions with machine code of their own that it calls.
+        Names of its callees that have machine code of their own.
     """
 
     shared: tuple[str, ...] = ()
@@ -55,7 +56,7 @@ class _Library(JITCodeLibrary):
 
 
 class _Part(_Library):
-    """The library of a function that only compiled code calls."""
+    """Library of a part."""
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)
@@ -67,11 +68,11 @@ class _Part(_Library):
         return _Environments(self._codegen, self.environments)
 
     def finalize(self) -> None:
-        """Leave everything as it is."""
+        """Do nothing: a part is optimised in its whole."""
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Give no address: there is none."""
+        """Return no address: a part has none."""
         self._ensure_finalized()
         return 0
 
@@ -88,10 +89,10 @@ class _Part(_Library):
 
 
 class _LoopPart(_Part):
-    """The library of a part that is worth optimising in full, whatever it becomes a part of."""
+    """Library of a part with a loop over elements, which is optimised in full even if its whole is not."""
 
     def finalize(self) -> None:
-        """Link and optimise; there is no machine code."""
+        """Link and optimise, without machine code."""
         for library in _with_parts(self._linking_libraries, set()):
             self._final_module.link_in(_module(library), preserve=True)
         self._linking_libraries.clear()
@@ -104,7 +105,7 @@ def _module(library: Any) -> Any:
 
 
 def _with_parts(libraries: list[Any], seen: set[Any]) -> Iterator[Any]:
-    """Libraries, and those that parts among them call, each once."""
+    """Return libraries and those of their parts, each once."""
     for library in libraries:
         if library not in seen:
             seen.add(library)
@@ -114,7 +115,7 @@ def _with_parts(libraries: list[Any], seen: set[Any]) -> Iterator[Any]:
 
 
 class _Whole(_Library):
-    """The library of a function that is called from outside: linked of all its parts, and optimised once."""
+    """Library of a whole: linked of all its parts, and optimised once."""
 
     def finalize(self) -> None:
         """Link, optimise, and make machine code."""
@@ -126,24 +127,24 @@ class _Whole(_Library):
         self._set_environments([library for library in libraries if isinstance(library, _Part)])
 
     def _set_environments(self, parts: list[_Part]) -> None:
-        """Set what the parts would have set, had they been functions of their own."""
+        """Set the environments of the parts, which their own libraries have deferred."""
         there = {variable.name for variable in self._final_module.global_variables}
         for part in parts:
             for name in part.environments.keys() & there:
                 self._codegen.set_env(name, part.environments[name])
 
     def _get_module_for_linking(self) -> Any:
-        """Return the module that is kept beside the machine code: its names alone, for nothing is ever linked to it."""
+        """Return the module to keep beside the machine code: declarations only, as no other function links to it."""
         defined = [function for function in self._final_module.functions if not function.is_declaration]
         names = [f'define void @"{function.name}"() {{ ret void }}' for function in defined]
         return binding.parse_assembly("\n".join(names))
 
 
 class _PlainWhole(_Whole):
-    """The same without what makes long loops faster: here they are over dimensions and operands.
+    """Library of a whole without long loops: passes for these are left out.
 
-    It takes half the time, and what it makes is as fast. LLVM would put each part that is called once where it is
-    called, and needs far more time for a large function than for several small ones: large parts are not inlined.
+    It compiles in half the time to code of the same speed. LLVM would inline each part with one call, and takes far
+    longer for a large function than for several small ones: large parts are not inlined.
     """
 
     def _optimize_final_module(self) -> None:
@@ -158,12 +159,12 @@ class _PlainWhole(_Whole):
 
 
 class _LibraryCompiler(Compiler):
-    """Numba's compiler, with a library of another kind."""
+    """Numba's compiler, with a library of this module."""
 
     library: type[JITCodeLibrary]
 
     def define_pipelines(self) -> Any:
-        """Give the function its library before anything is put into one."""
+        """Set the library of the function before code is added to it."""
         if self.state.library is None:
             self.state.library = self.empty_library(
                 self.state.targetctx.codegen(), self.state.func_id.func_qualname
@@ -172,32 +173,32 @@ class _LibraryCompiler(Compiler):
 
     @classmethod
     def empty_library(cls, codegen: Any, name: str) -> JITCodeLibrary:
-        """Create a library for a function of this name, whose machine code can be kept."""
+        """Create a library for a function of this name; its machine code can be cached."""
         library = cls.library(codegen, name)
         library.enable_object_caching()
         return library
 
 
 class PartCompiler(_LibraryCompiler):
-    """Compiles a function that only compiled code calls."""
+    """Compiler of a part."""
 
     library = _Part
 
 
 class LoopPartCompiler(_LibraryCompiler):
-    """Compiles a loop over elements that only compiled code calls."""
+    """Compiler of a part with a loop over elements."""
 
     library = _LoopPart
 
 
 class WholeCompiler(_LibraryCompiler):
-    """Compiles a function that is called from outside."""
+    """Compiler of a whole."""
 
     library = _Whole
 
 
 class _PlainCompiler(_LibraryCompiler):
-    """Goes through the passes that plain functions of numbers need: no closures, no arrays, nothing to be inlined."""
+    """Compiler of plain functions: numbers only, without closures, arrays or calls that Numba inlines."""
 
     passes = (
         untyped.TranslateByteCode,
@@ -213,7 +214,7 @@ class _PlainCompiler(_LibraryCompiler):
     )
 
     def define_pipelines(self) -> Any:
-        """Take these passes in place of all."""
+        """Return the passes that plain functions need."""
         super().define_pipelines()
         manager = PassManager("plain")
         for pass_ in self.passes:
@@ -223,19 +224,19 @@ class _PlainCompiler(_LibraryCompiler):
 
 
 class PlainPartCompiler(_PlainCompiler):
-    """Compiles a plain function that only compiled code calls."""
+    """Compiler of a plain part."""
 
     library = _Part
 
 
 class SharedPartCompiler(PlainPartCompiler):
-    """Compiles a plain function that many functions from outside call: it has machine code of its own.
+    """Compiler of a plain function with many wholes as callers: it has machine code of its own.
 
-    Where one of those is compiled by Numba, it is a part like any other.
+    In a caller that Numba compiles it is an ordinary part.
     """
 
 
 class PlainWholeCompiler(_PlainCompiler):
-    """Compiles a plain function that is called from outside."""
+    """Compiler of a plain whole."""
 
     library = _PlainWhole

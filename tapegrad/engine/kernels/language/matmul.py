@@ -1,9 +1,9 @@
 """Matrix products: ``Y = X0 @ X1``, its two cotangents and its tangent.
 
-A matrix that BLAS can address, rows or columns contiguous, goes to it where it lies, transposed or not. Small products,
-and matrices that BLAS cannot address, are multiplied here.
+Matrices with contiguous rows or columns are passed to BLAS in place, transposed or not. Small products, and matrices
+that BLAS cannot address, are multiplied here.
 
-A zero in the cotangent meets inf and nan as BLAS does: their product is nan.
+The product of a zero cotangent with inf or nan is nan, as in BLAS.
 """
 
 from typing import Any, NamedTuple
@@ -24,10 +24,10 @@ from tapegrad.engine.kernels.language.raw_memory import (
 from tapegrad.ops.params import MatmulParams
 
 _MAX_INLINE_PRODUCTS = 32  # multiplications up to which a call of BLAS costs more than the product
-_LARGEST = 2**31 - 1  # BLAS counts in 32-bit integers
+_LARGEST = 2**31 - 1  # sizes of BLAS are 32-bit integers
 _PLAIN, _TRANSPOSED = np.uint8(ord("N")), np.uint8(ord("T"))
 
-# The library functions that each kernel calls.
+# Library functions that each kernel calls
 LIBRARY = {
     "matmul_forward_f64": ("dgemm", "dgemv"),
     "matmul_reverse_f64": ("dgemm", "dgemv"),
@@ -39,7 +39,7 @@ LIBRARY = {
 
 
 class Matrix(NamedTuple):
-    """A matrix in memory; strides in bytes."""
+    """Matrix in memory; strides in bytes."""
 
     address: int
     rows: int
@@ -68,7 +68,7 @@ def transposed(a: Matrix) -> Matrix:
 
 @noinline
 def _leading(a: Matrix, size: int) -> int:
-    """BLAS's leading dimension of a matrix whose columns are contiguous; 0 if they are not."""
+    """Return the leading dimension of a matrix with contiguous columns, else 0."""
     if (a.rows > 1 and a.row_stride != size) or a.rows > _LARGEST or a.columns > _LARGEST:
         return 0
     if a.columns <= 1:
@@ -79,7 +79,7 @@ def _leading(a: Matrix, size: int) -> int:
 
 @noinline
 def _layout(a: Matrix, size: int) -> Any:
-    """BLAS's transposition letter and leading dimension of a matrix; dimension 0 where it has none."""
+    """Return transposition letter and leading dimension of a matrix; dimension 0 if BLAS cannot address it."""
     leading = _leading(a, size)
     if leading != 0:
         return _PLAIN, leading
@@ -88,7 +88,7 @@ def _layout(a: Matrix, size: int) -> Any:
 
 @always_inline
 def _increment(count: int, stride: int, size: int) -> int:
-    """BLAS's increment of a vector; 0 if BLAS cannot address it."""
+    """Return BLAS's increment of a vector; 0 if BLAS cannot address it."""
     if count <= 1:
         return 1
     increment = stride // size
@@ -97,7 +97,7 @@ def _increment(count: int, stride: int, size: int) -> int:
 
 @always_inline
 def _multiply(a: Matrix, b: Matrix, c: Matrix, store: int, zero: Any) -> None:
-    """C = A @ B, added to C unless `store`, for any strides."""
+    """Add (store: write) A @ B to C, for any strides."""
     for i in range(c.rows):
         for j in range(c.columns):
             total = zero
@@ -111,7 +111,7 @@ def _multiply(a: Matrix, b: Matrix, c: Matrix, store: int, zero: Any) -> None:
 
 @always_inline
 def _gemv(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, beta: Any) -> bool:
-    """C = A @ B + beta * C for a column B by BLAS; whether it can address all of them."""
+    """Compute C = A @ B + beta * C for a column B by BLAS; return whether BLAS can address all three."""
     one, size = routines.one, size_of(beta)
     letter, leading = _layout(a, size)
     b_increment, c_increment = _increment(b.rows, b.row_stride, size), _increment(c.rows, c.row_stride, size)
@@ -128,7 +128,7 @@ def _gemv(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, beta:
 
 @always_inline
 def _gemm(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, beta: Any) -> bool:
-    """C = A @ B + beta * C by BLAS; whether it can address all of them."""
+    """Compute C = A @ B + beta * C by BLAS; return whether BLAS can address all three."""
     one, size = routines.one, size_of(beta)
     (letter_a, leading_a), (letter_b, leading_b) = _layout(a, size), _layout(b, size)
     leading_c = _leading(c, size)
@@ -145,7 +145,7 @@ def _gemm(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, beta:
 
 @noinline
 def product(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, store: int) -> None:
-    """C = A @ B, added to C unless `store`, in the way that is fastest for the size."""
+    """Add (store: write) A @ B to C, by the fastest method for the size."""
     zero, done = routines.zero, False
     if c.rows * c.columns * a.columns > _MAX_INLINE_PRODUCTS:
         if c.columns != 1 and (c.rows == 1 or _leading(c, size_of(zero)) == 0):
@@ -193,7 +193,7 @@ def matmul_tangent(frame: int, loops: int, products: Routines) -> int:
     params, store = load_i64(frame, PARAMS), np.int64(1)
     a, b, c_dot = _matrices(params, load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y_BAR))
     a_dot, b_dot, _ = _matrices(params, load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), np.int64(0))
-    if a_dot.address == 0 and b_dot.address == 0:  # zeros: a product along no elements
+    if a_dot.address == 0 and b_dot.address == 0:  # zeros: a product over an empty axis
         a_dot = Matrix(a_dot.address, a_dot.rows, 0, a_dot.row_stride, a_dot.column_stride)
     if a_dot.address != 0 or b_dot.address == 0:
         product(loops, products, a_dot, b, c_dot, store)

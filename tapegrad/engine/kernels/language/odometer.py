@@ -1,4 +1,4 @@
-"""A walk over the elements of an n-dimensional region in C order: an index of one word a dimension, which counts on."""
+"""Iteration over the elements of an n-dimensional region in C order, by an index of one integer a dimension."""
 
 from tapegrad.engine.kernels.language.inlining import noinline
 from tapegrad.engine.kernels.language.raw_memory import load_i64, store_i64
@@ -13,7 +13,7 @@ def begin_index(index: int, ndim: int) -> None:
 
 @noinline
 def next_index(index: int, extents: int, ndim: int) -> int:
-    """Go on to the next element; the dimension that is one further, or -1: it was the last, the index begins again."""
+    """Advance the index; return the dimension that was incremented, or -1 after the last element (the index is 0)."""
     for d in range(ndim - 1, -1, -1):
         k = load_i64(index, d) + 1
         if k < load_i64(extents, d):
@@ -25,7 +25,7 @@ def next_index(index: int, extents: int, ndim: int) -> int:
 
 @noinline
 def step_to_next(extents: int, strides: int, d: int, ndim: int) -> int:
-    """Bytes to the next element, where `next_index` returned `d`; from the last one, those back to the first."""
+    """Return the bytes to the next element after `next_index` returned `d`; for -1 those back to the first element."""
     step = load_i64(strides, d) if d >= 0 else 0
     for inner in range(d + 1, ndim):
         step -= (load_i64(extents, inner) - 1) * load_i64(strides, inner)

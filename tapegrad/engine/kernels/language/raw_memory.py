@@ -15,7 +15,7 @@ from tapegrad.engine.kernels.language.llvm_types import f32, f64, i8, i32, i64
 
 
 def _pointer(builder, address, element, index):
-    """Pointer to element `index` of the array of `element` that starts at `address`."""
+    """Emit a pointer to element `index` of the array of `element` at `address`."""
     base = builder.inttoptr(address, element.as_pointer())
     return builder.gep(base, [index])
 
@@ -88,7 +88,7 @@ def call_kernel(typingctx, kernel, frame, loops):
 
 @intrinsic
 def stack_words(typingctx, count):
-    """Address of `count` (a literal) 64-bit words on the stack of the calling function."""
+    """Return the address of `count` (a literal) 64-bit integers on the stack of the caller."""
     if not isinstance(count, types.IntegerLiteral):
         return None
     size = count.literal_value
@@ -102,42 +102,42 @@ def stack_words(typingctx, count):
     return types.int64(count), codegen
 
 
-# The allocator, under names of our own: the C library's, unless `engine.guard_pages` puts another one in its place.
+# The allocator under names of this package: the C library's, unless `engine.guard_pages` replaces it
 ALLOCATOR = ("malloc", "calloc", "realloc", "free")
 
 
 def bind_allocator(addresses):
-    """Let the allocator's names stand for functions at these addresses, in all code that is loaded from now on."""
+    """Bind the allocator's names to functions at these addresses, in all code that is loaded afterwards."""
     for name, address in zip(ALLOCATOR, addresses, strict=True):
         binding.add_symbol(f"tapegrad_{name}", address)
 
 
-cpu_target.target_context.codegen()  # Numba's engine, with which the process's own names become known
+cpu_target.target_context.codegen()  # Numba's engine, which makes the symbols of the process known to LLVM
 bind_allocator(map(binding.address_of_symbol, ALLOCATOR))
 malloc = types.ExternalFunction("tapegrad_malloc", types.int64(types.int64))
 calloc = types.ExternalFunction("tapegrad_calloc", types.int64(types.int64, types.int64))
 realloc = types.ExternalFunction("tapegrad_realloc", types.int64(types.int64, types.int64))
 free = types.ExternalFunction("tapegrad_free", types.void(types.int64))
 
-# The C library's block moves. Numba resolves the names in the running process.
+# Block copies of the C library; Numba resolves the names in the running process
 memcpy = types.ExternalFunction("memcpy", types.int64(types.int64, types.int64, types.int64))
 memmove = types.ExternalFunction("memmove", types.int64(types.int64, types.int64, types.int64))
 memset = types.ExternalFunction("memset", types.int64(types.int64, types.int32, types.int64))
 memcmp = types.ExternalFunction("memcmp", types.int32(types.int64, types.int64, types.int64))
 
 
-# Access by byte offset, where one source serves several element types: `zero` is any value of that type.
+# Access by byte offset, for any element type: `zero` is a value of that type
 
 
 def _offset_pointer(context, builder, address, offset, element):
-    """Pointer to an element of Numba type `element`, `offset` bytes after `address`."""
+    """Emit a pointer to an element of Numba type `element`, `offset` bytes after `address`."""
     base = builder.inttoptr(address, i8.as_pointer())
     return builder.bitcast(builder.gep(base, [offset]), context.get_value_type(element).as_pointer())
 
 
 @intrinsic
 def load_at(typingctx, address, offset, zero):
-    """Load the element of the type of `zero` that lies `offset` bytes after `address`."""
+    """Load the element of the type of `zero` at `offset` bytes after `address`."""
 
     def codegen(context, builder, signature, args):
         return builder.load(_offset_pointer(context, builder, args[0], args[1], zero))
@@ -147,7 +147,7 @@ def load_at(typingctx, address, offset, zero):
 
 @intrinsic
 def store_at(typingctx, address, offset, value, zero):
-    """Store `value`, converted to the type of `zero`, `offset` bytes after `address`."""
+    """Store `value`, converted to the type of `zero`, at `offset` bytes after `address`."""
 
     def codegen(context, builder, signature, args):
         element = context.cast(builder, args[2], value, zero)
@@ -159,7 +159,7 @@ def store_at(typingctx, address, offset, value, zero):
 
 @intrinsic
 def size_of(typingctx, zero):
-    """Bytes of an element of the type of `zero`, a constant in compiled code."""
+    """Return the bytes of an element of the type of `zero`, a constant in compiled code."""
 
     def codegen(context, builder, signature, args):
         return i64(zero.bitwidth // 8)

@@ -1,18 +1,18 @@
-"""The frame of a segment, by numbers that `word_of` leads to words.
+"""Frame of a segment: its fields by numbers, which `word_of` maps to indices.
 
 ======  ======  ==========================================================================================
 number  name    meaning
 ======  ======  ==========================================================================================
-0       TURNS   how many elements there are, or steps of the first outer loop if parts are of that
-1, 2    START,  the part of them that is gone through; of elements from a multiple of 256 to another one or the end
+0       TURNS   number of elements, or of steps of the first outer loop if chunks are ranges of these steps
+1, 2    START,  the range to process; a range of elements begins and ends at a multiple of 256 or at the last element
         STOP
-3       SHARED  address of what threads that share the segment have to know (`engine.sweep.threading.segment_chunks`)
-4, ...  COUNTS  the counts, behind them the addresses of the lines, and behind these, for each outer loop, its extent
-                and the bytes that each address moves at a step of it
+3       SHARED  address of the state of threads that share the segment (`engine.sweep.threading.segment_chunks`)
+4, ...  COUNTS  the counts, then the addresses of the lines, then for each outer loop its extent and the bytes that
+                each address moves at a step of it
 ======  ======  ==========================================================================================
 
-The function inside the outer loops is given a frame without them. Behind the addresses that has the number of the step
-that each loop is at, where a row has to know which is the first.
+The function inside the outer loops gets a frame without them. After the addresses it has the current step of each loop,
+if a row depends on whether the step is the first.
 """
 
 from tapegrad.engine.kernels.language.frame import OUTER

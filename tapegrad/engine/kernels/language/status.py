@@ -1,17 +1,17 @@
-"""The statuses that a kernel returns; 0 is success, and any other ends the sweep."""
+"""Statuses that a kernel returns: 0 is success, any other ends the sweep."""
 
-GUARD_FAILED = 1  # what a guard sees is not what it saw when the program was recorded
+GUARD_FAILED = 1  # a guarded value differs from the recorded one
 OUT_OF_RANGE = 2  # an index names a row that does not exist
 OUT_OF_MEMORY = 3
 CALL_FAILED = 4  # a function of the user's raised
-SINGULAR = 5  # of a matrix, or the derivative of a function of it
+SINGULAR = 5  # a matrix, or the derivative of a function of it
 NOT_POSITIVE_DEFINITE = 6
 NOT_CONVERGED = 7  # an iteration of LAPACK's
 NOT_DIFFERENTIABLE = 8  # repeated eigenvalues or singular values, of a function that is not smooth there
-NO_REAL_RESULT = 9  # of a function of matrices, whose result is complex
+NO_REAL_RESULT = 9  # the result of a function of matrices is complex
 NOT_FINITE = 10  # nan or inf in a matrix
 
-# Of a compiled function that is called by its handle.
-HANDLE_FREED = 11  # nobody has kept the compiled function
+# Statuses of a compiled function that is called by its handle
+HANDLE_FREED = 11  # the compiled function was freed
 NOT_FINITE_RESULT = 12  # a value or a derivative is nan or infinite
 OTHER_SIZE = 13  # an array is not of the size that the function was compiled for

@@ -1,6 +1,6 @@
-"""Arrays in memory, given by addresses of their extents and strides: their order, and the bytes that they reach.
+"""Order and bounds of strided arrays, given by the addresses of their extents and strides.
 
-`engine.tape.fields.view.View` says the same in Python.
+`engine.tape.fields.view.View` has the same functions in Python.
 """
 
 from tapegrad.engine.kernels.language.inlining import noinline
@@ -23,7 +23,7 @@ def in_c_order(ndim: int, extents: int, strides: int, item: int) -> bool:
 
 @noinline
 def reach(ndim: int, extents: int, strides: int) -> tuple[int, int]:
-    """Bytes from the first element to the one with the lowest address, and to the one with the highest."""
+    """Return the bytes from the first element to the lowest address of an element, and to the highest."""
     below, above = 0, 0
     for d in range(ndim):
         step = load_i64(strides, d) * (load_i64(extents, d) - 1)

@@ -2,18 +2,18 @@
 
 In reading order; each imports only those above it:
 
-    accumulate                     plain sums of short stretches of lines, of which other kernels make sums
-    cast                           conversions
+    accumulate                     plain sums of blocks of a line, for other kernels
+    cast                           conversions of dtype
     correlate                      sums of products along a line
-    cross                          products of vectors in space
-    deviations                     variances
-    fill                           clearing
+    cross                          cross products of vectors
+    deviations                     sums of squared deviations from the mean
+    fill                           clearing of memory
     integers                       integer arithmetic
-    logsumexp                      sums of exponentials
+    logsumexp                      logarithms of sums of exponentials
     prod                           the product of a line
     recurrence                     linear recurrences along a line
-    reduce                         reductions of a line
+    reduce                         largest and smallest elements
     scan                           running sums along a line
-    search                         where numbers belong
+    search                         bisection in sorted lines
     sorting                        the order of a line
 """

@@ -1,4 +1,4 @@
-"""Plain sums of short stretches of lines, of which other kernels make sums."""
+"""Plain sums of blocks of a line, which other kernels combine."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ import numpy as np
 from tapegrad.engine.kernels.language.inlining import noinline_reordered
 from tapegrad.engine.kernels.language.raw_memory import load_at, size_of
 
-# Elements whose sum is taken at once, by every kernel: the order of additions is part of the result.
+# Elements of a block; the same in all kernels, as the order of additions determines the bits of the result
 BLOCK = 256
 
 
 @noinline_reordered
 def block_sum(address: int, stride: int, first: int, last: int, zero: Any) -> Any:
-    """Plain sum of the elements first..last-1, in float64."""
+    """Return the plain sum of the elements first..last-1, in float64."""
     total = 0.0
     if stride == size_of(zero):  # with the stride a constant, the loop is vectorised
         for i in range(first, last):

@@ -17,7 +17,7 @@ def _convert(x: int, x_stride: int, y: int, y_stride: int, count: int, x_zero: A
 
 @always_inline
 def _cast(frame: int, x_zero: Any, y_zero: Any) -> int:
-    """Write the operand, whose type `x_zero` has, to the result, whose type `y_zero` has."""
+    """Convert the operand, of the type of `x_zero`, to the result, of the type of `y_zero`."""
     count, x, y = load_i64(frame, COUNT), load_i64(frame, X), load_i64(frame, Y)
     x_stride, y_stride = load_i64(frame, STRIDE), load_i64(frame, Y_STRIDE)
     if x_stride == size_of(x_zero) and y_stride == size_of(y_zero):
@@ -46,7 +46,7 @@ def _sum(address: int, stride: int, count: int, zero: Any) -> Any:
 
 @always_inline
 def _cast_reverse(frame: int, x_zero: Any, y_zero: Any) -> int:
-    """Add or write the result's cotangent, of the type of `y_zero`, to the operand's, of that of `x_zero`."""
+    """Add (STORE: write) the result's cotangent, of the type of `y_zero`, to the operand's, of the type of `x_zero`."""
     count, x_bar, y_bar = load_i64(frame, COUNT), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
     x_stride, y_stride = load_i64(frame, STRIDE), load_i64(frame, Y_STRIDE)
     store = load_i64(frame, STORE) & 1
@@ -88,7 +88,7 @@ def cast_to_f32_reverse(frame: int, loops: int, zero: Any) -> int:
 
 @always_inline
 def cast_to_i64_forward(frame: int, loops: int, zero: Any) -> int:
-    """Write the line X[0], floats without their fractions, to the int64 line Y."""
+    """Write the line X[0], floats truncated, to the int64 line Y."""
     return _cast(frame, zero, np.int64(0))
 
 

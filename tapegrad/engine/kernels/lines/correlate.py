@@ -1,7 +1,6 @@
-"""Sums of products along a line: ``y[i] = sum(w[k] * x[i + k + offset])``, where x is zero outside of itself.
+"""Sums of products along a line: ``y[i] = sum(w[k] * x[i + k + offset])``, where x is zero outside its elements.
 
-Both derivatives are of the same form. The sum of each element is taken in the order of the weights, in blocks that
-stay in the nearest cache.
+Both derivatives have the same form. Each sum is taken in the order of the weights, in blocks that stay in the L1 cache.
 """
 
 from typing import Any, NamedTuple
@@ -25,7 +24,7 @@ _BLOCK = 512
 
 
 class CorrelationLines(NamedTuple):
-    """A line that is summed into, a line that is read, weights, and how long these are."""
+    """Addresses and lengths of the sums, of the line to read, and of the weights."""
 
     into: int
     read: int
@@ -46,7 +45,7 @@ def _add_products(into: int, read: int, weight: Any, count: int) -> None:
 
 @noinline
 def _add_masked_products(into: int, read: int, weight: Any, count: int) -> None:
-    """Add products to a line; zero times anything is zero."""
+    """Add the products of a line and a weight to the sums; zero times anything is zero."""
     if weight == 0:
         return
     if weight - weight == 0:
@@ -118,7 +117,7 @@ def correlate_forward(frame: int, loops: int, zero: Any) -> int:
 
 @always_inline
 def _weights_cotangent(frame: int, params: Any, zero: Any) -> int:
-    """Add to the cotangent of the weights, from behind if they were read so."""
+    """Add to the cotangent of the weights, in reverse order if they are flipped."""
     bar, y_bar, size = load_i64(frame, X_BAR + 1), load_i64(frame, Y_BAR), size_of(zero)
     sums = calloc(params.taps + 1, size)
     if sums == 0:

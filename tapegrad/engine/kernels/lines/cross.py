@@ -1,7 +1,7 @@
-"""The cross product of two vectors of three components.
+"""Cross product of two vectors of three components.
 
-It is linear in each of them, so the derivatives are cross products again: that of ``a`` is ``b x y_bar``, and that of
-``b`` is ``y_bar x a``.
+The product is bilinear, so the cotangents are cross products: that of ``a`` is ``b x y_bar``, that of ``b`` is
+``y_bar x a``.
 """
 
 from typing import Any
@@ -38,7 +38,7 @@ def _product(a: Any, b: Any, masked: bool, zero: Any) -> Any:
 
 @noinline
 def _put(address: int, stride: int, vector: Any, store: Any, zero: Any) -> None:
-    """Write a vector (`store`), or add it to what is there."""
+    """Add (store: write) a vector."""
     for k in range(3):
         before = zero if store else load_at(address, k * stride, zero)
         store_at(address, k * stride, before + vector[k], zero)

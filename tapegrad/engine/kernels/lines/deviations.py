@@ -1,7 +1,7 @@
-"""The sum of the squared deviations of a line from its mean, which is a variance times the number of elements.
+"""Sum of the squared deviations of a line from its mean: the variance times the number of elements.
 
-The line is read twice, once for the mean and once for the deviations, and relative to its first element: what is the
-same in all of them costs no digits, and the deviations of a constant are exactly zero.
+The line is read twice, for the mean and for the deviations, relative to its first element: a common offset costs no
+digits, and the deviations of a constant line are exactly zero.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, 
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, store_at
 
-_BLOCK = 512  # elements whose sum is taken before it is added to that of the others
+_BLOCK = 512  # elements of a partial sum
 
 
 @always_inline
@@ -22,7 +22,7 @@ def _power(value: float, squared: bool) -> float:
 
 @noinline
 def _block_sum(x: int, stride: int, count: int, centre: Any, squared: bool, zero: Any) -> float:
-    """Sum of the distances of some elements from a pair of numbers, or of their squares: four sums side by side."""
+    """Return the sum of the distances of elements from a pair of numbers, or of their squares; four partial sums."""
     first, shift = centre
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     whole = count - count % 4
@@ -46,14 +46,14 @@ def _line_sum(x: int, stride: int, count: int, centre: Any, squared: bool, zero:
 
 @always_inline
 def _centre(x: int, stride: int, count: int, zero: Any) -> Any:
-    """Return the mean of a line that is not empty as its first element and the difference to it."""
+    """Return the mean of a line that is not empty, as its first element and the difference."""
     first = np.float64(load_at(x, 0, zero))
     return first, _line_sum(x, stride, count, (first, 0.0), False, zero) / count
 
 
 @always_inline
 def deviations_forward(frame: int, loops: int, zero: Any) -> int:
-    """Write the sum of the squared deviations from the mean, 0 of an empty line."""
+    """Write the sum of the squared deviations from the mean; 0 for an empty line."""
     x, stride, count = load_i64(frame, X), load_i64(frame, STRIDE), load_i64(frame, COUNT)
     total = 0.0
     if count > 0:

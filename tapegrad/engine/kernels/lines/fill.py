@@ -1,4 +1,4 @@
-"""Clear memory between the instructions of a replay."""
+"""Clearing of memory between the instructions of a replay."""
 
 from tapegrad.engine.kernels.language.frame import COUNT, Y_BAR
 from tapegrad.engine.kernels.language.raw_memory import load_i64, memset

@@ -1,4 +1,4 @@
-"""Arithmetic and comparisons of 64-bit integers along a line: those of indices that a replay computes.
+"""Arithmetic and comparisons of 64-bit integers along a line, for indices that a replay computes.
 
 Sums and products are modulo 2**64, and a division by 0 gives 0, as in NumPy.
 """
@@ -42,7 +42,7 @@ def _multiply(a: int, b: int) -> int:
 
 @always_inline
 def _floor_divide(a: int, b: int) -> int:
-    """Divide and round down; by 0 return 0, and by -1 the negative, both of which the processor traps."""
+    """Divide and round down. Division by 0 gives 0, by -1 the negative; both would trap in the processor."""
     if b == 0:
         return 0
     return -a if b == -1 else a // b
@@ -139,7 +139,7 @@ def not_equal_forward_i64(frame: int, loops: int) -> int:
 
 
 def where_forward_i64(frame: int, loops: int) -> int:
-    """Write X[1] where X[0], a boolean, holds, and X[2] elsewhere, to Y."""
+    """Write X[1] where the boolean X[0] is true, else X[2], to Y."""
     condition, condition_stride = load_i64(frame, X), load_i64(frame, STRIDE)
     x, x_stride = load_i64(frame, X + 1), load_i64(frame, STRIDE + 1)
     z, z_stride = load_i64(frame, X + 2), load_i64(frame, STRIDE + 2)

@@ -1,10 +1,10 @@
-"""The logarithm of the sum of the exponentials of a line.
+"""Logarithm of the sum of the exponentials of a line.
 
-It is the largest element plus ``log1p`` of the sum of the others' exponentials relative to it, which neither overflows
-nor loses digits where the result is near zero. The derivative by an element is its share, ``exp(x - y)``.
+It is the largest element plus ``log1p`` of the sum of the other exponentials relative to it, which neither overflows
+nor loses digits near a result of zero. The derivative by an element is its share, ``exp(x - y)``.
 
-Elements are taken row by row, so that each step goes through many of them: of several short lines each is a column; a
-long line is cut into rows, whose columns are joined in the end.
+Elements are processed in rows of many columns: several short lines are columns; a long line is cut into rows, whose
+columns are combined at the end.
 """
 
 import math
@@ -37,17 +37,17 @@ LIBRARY: dict[str, tuple[str, ...]] = {
     )
     for dtype in ("f64", "f32")
 }
-_COLUMNS = 256  # most of them, and so elements whose exponentials are taken at once, in float64
-_SCRATCH = 4 * _COLUMNS  # words
-_MAX_COLUMN_ELEMENTS = 64  # of a line that can be a column; it is summed in the order of a row
-_MIN_LINES = 4  # lines that are not worth it
-_FIRST, _ITEM = np.int64(0), np.int64(8)  # a plain number would have the sum of a block compiled once more
+_COLUMNS = 256  # largest number of columns, and so of exponentials computed by one call, in float64
+_SCRATCH = 4 * _COLUMNS  # 64-bit integers
+_MAX_COLUMN_ELEMENTS = 64  # longer lines are cut into rows; columns are summed in the order of a row
+_MIN_LINES = 4  # fewer lines are no columns: the calls would cost more than they save
+_FIRST, _ITEM = np.int64(0), np.int64(8)  # a literal would compile the sum of a block once more
 
 
 class _Panel(NamedTuple):
-    """Rows of elements: the offset of the first one, steps in bytes, and how many columns the last row has.
+    """Rows of elements: the offset of the first, steps in bytes, and the number of columns of the last row.
 
-    `y` and `y_step` are the results' offset and step; the step is 0 where the columns are one line.
+    `y` and `y_step` are offset and step of the results; the step is 0 if the columns are one line.
     """
 
     x: int
@@ -83,7 +83,7 @@ def _lines(frame: int) -> Any:
 
 @noinline
 def _panel(frame: int, k: int) -> Any:
-    """Panel number `k` of a frame; one without columns is behind the last."""
+    """Return panel `k` of a frame; it has no columns if `k` is past the last."""
     count, stride = load_i64(frame, COUNT), load_i64(frame, STRIDE)
     lines, step, y_step = _lines(frame)
     if _are_columns(frame):
@@ -98,13 +98,13 @@ def _panel(frame: int, k: int) -> Any:
 
 @always_inline
 def _width(panel: Any, a: int) -> int:
-    """Return the columns of row `a`."""
+    """Return the number of columns of row `a`."""
     return panel.last if a == panel.rows - 1 else panel.columns
 
 
 @noinline
 def _fetch(row: int, x: int, step: int, n: int, zero: Any) -> None:
-    """Copy a row of elements to where they are adjacent."""
+    """Copy the elements of a row to adjacent memory."""
     if step == size_of(zero):
         for i in range(n):
             store_f64(row, i, np.float64(load_at(x, i * size_of(zero), zero)))
@@ -115,7 +115,7 @@ def _fetch(row: int, x: int, step: int, n: int, zero: Any) -> None:
 
 @always_inline
 def _adjacent(row: int, x: int, step: int, n: int, zero: Any) -> int:
-    """Return the address of a row as adjacent float64: its own, or that of a copy."""
+    """Return the address of a row as adjacent float64, of a copy if need be."""
     if size_of(zero) == 8 and step == 8:
         return x
     _fetch(row, x, step, n, zero)
@@ -149,12 +149,12 @@ def _write(totals: int, y: int, panel: Any, zero: Any) -> None:
             store_at(y, i * panel.y_step, load_f64(totals, i), zero)
 
 
-# --- forwards --------------------------------------------------------------------------------------------------
+# --- forward ---------------------------------------------------------------------------------------------------
 
 
 @noinline
 def _keep_largest(row: int, largest: int, n: int) -> None:
-    """Keep for each column the larger element; nan stays."""
+    """Update the largest element of each column; nan stays."""
     for i in range(n):
         value, best = load_f64(row, i), load_f64(largest, i)
         store_f64(largest, i, value if (not value <= best) & (best == best) else best)
@@ -193,7 +193,7 @@ def _write_panel(x: int, y: int, panel: Any, loops: int, zero: Any) -> None:
         store_f64(totals, 0, _joined(totals, n))
         store_f64(ties, 0, _joined(ties, n))
         n = 1
-    for i in range(n):  # the largest element itself is left out
+    for i in range(n):  # without the largest element
         store_f64(totals, i, load_f64(totals, i) + (load_f64(ties, i) - 1.0))
     call_loop(loops, _LOG1P, n, (totals, totals))
     for i in range(n):
@@ -203,7 +203,7 @@ def _write_panel(x: int, y: int, panel: Any, loops: int, zero: Any) -> None:
 
 @always_inline
 def logsumexp_forward(frame: int, loops: int, zero: Any) -> int:
-    """Write the logarithm of the sum of the exponentials, -inf of an empty line."""
+    """Write the logarithm of the sum of the exponentials; -inf for an empty line."""
     x, y, k = load_i64(frame, X), load_i64(frame, Y), 0
     panel = _panel(frame, k)
     while panel.columns > 0:
@@ -231,7 +231,7 @@ def _put_at(row: int, x_bar: int, step: int, n: int, store: int, zero: Any) -> N
 
 @noinline
 def _put(row: int, x_bar: int, step: int, n: int, store: int, zero: Any) -> None:
-    """Add a row to cotangents, or write it there."""
+    """Add (store: write) a row to cotangents."""
     if step == size_of(zero):
         _put_at(row, x_bar, size_of(zero), n, store, zero)
     else:

@@ -1,8 +1,8 @@
-"""The product of a line.
+"""Product of a line.
 
-The partial by an element is the product of all others: prod / element where neither zeros nor overflow nor
-underflow are met on the way, else the product of all before it and all after it, each held as mantissa and
-exponent so that a detour beyond the range of the floats does no harm.
+The partial by an element is the product of all others. It is prod / element if no partial product is zero, overflows or
+underflows; else the product of the elements before and those after, each as mantissa and exponent, so that no
+intermediate leaves the range of floats.
 """
 
 import math
@@ -26,13 +26,13 @@ from tapegrad.engine.kernels.language.raw_memory import (
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
 
 _SMALLEST, _LARGEST = 2.0**-1022, 2.0**1023
-_BLOCK, _TAME = 256, 8.0  # the product of so many elements, none larger, and of their reciprocals is in range
-_FARTHEST = 5000  # exponents beyond these give zero or inf, whatever the mantissa
+_BLOCK, _TAME = 256, 8.0  # 256 factors in 1/8..8 have a product in range, and so have their reciprocals
+_FARTHEST = 5000  # a larger exponent gives zero or inf, with any mantissa
 
 
 @noinline_reordered
 def _tame_product(x: int, zero: Any) -> Any:
-    """Product of a block of adjacent elements, in lanes, and whether the product of any of them is normal."""
+    """Return the product of a block of adjacent elements, and whether the product of any subset is normal."""
     product = 1.0
     tame: Any = True
     for i in range(_BLOCK):
@@ -44,7 +44,7 @@ def _tame_product(x: int, zero: Any) -> Any:
 
 @noinline
 def _prod(x: int, stride: int, count: int, zero: Any) -> Any:
-    """Product of a line in float64, and whether it and all products on the way are normal numbers."""
+    """Return the product of a line in float64, and whether it and all partial products are normal numbers."""
     product, i = 1.0, 0
     normal: Any = True
     while i < count:
@@ -64,7 +64,7 @@ def _prod(x: int, stride: int, count: int, zero: Any) -> Any:
 
 @always_inline
 def prod_reduce_forward(frame: int, loops: int, zero: Any) -> int:
-    """Write the product of the line, 1 if it is empty."""
+    """Write the product of the line; 1 if it is empty."""
     product, _ = _prod(load_i64(frame, X), load_i64(frame, STRIDE), load_i64(frame, COUNT), zero)
     store_at(load_i64(frame, Y), 0, product, zero)
     return 0
@@ -72,7 +72,7 @@ def prod_reduce_forward(frame: int, loops: int, zero: Any) -> int:
 
 @always_inline
 def _scaled_product(mantissa: float, exponent: int, factor: float) -> Any:
-    """Product of ``mantissa * 2**exponent`` and `factor`, in the same form."""
+    """Return the product of ``mantissa * 2**exponent`` and `factor` as mantissa and exponent."""
     factor, shift = math.frexp(factor)
     mantissa, carry = math.frexp(mantissa * factor)
     return mantissa, exponent + shift + carry
@@ -135,7 +135,7 @@ def prod_reduce_reverse(frame: int, loops: int, zero: Any) -> int:
     y_bar = np.float64(load_at(load_i64(frame, Y_BAR), 0, zero))
     if count == 0:
         return 0
-    if store and (stride == 0 or y_bar == 0):  # from here on the cotangents are added to
+    if store and (stride == 0 or y_bar == 0):  # the loops below add to the cotangents
         store = 0
         for i in range(count):
             store_at(x_bar, i * stride, zero, zero)

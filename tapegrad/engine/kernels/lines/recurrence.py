@@ -1,7 +1,7 @@
-"""Linear recurrences along a line: each result is the one before times a factor, plus a term.
+"""Linear recurrences along a line: ``y[i] = a[i] * y[i - 1] + b[i]``, from ``y[0] = b[0]`` on.
 
-``y[i] = a[i] * y[i - 1] + b[i]``, from ``y[0] = b[0]`` on; the first factor is not read. The derivatives are linear
-recurrences again, so that none of them divides: they are right where factors are zero.
+The first factor is not read. The derivatives are linear recurrences without a division: they are right where factors
+are zero.
 """
 
 from typing import Any
@@ -32,7 +32,7 @@ def recurrence_forward(frame: int, loops: int, zero: Any) -> int:
         if i > 0:
             factor = np.float64(load_at(a, i * a_stride, zero))
             product = _times(factor, before) if masked else factor * before
-            term = product + term if term != 0 else product  # which keeps the sign of a zero
+            term = product + term if term != 0 else product  # keeps the sign of a zero
         store_at(y, i * y_stride, term, zero)
         before = term
     return 0
@@ -40,7 +40,7 @@ def recurrence_forward(frame: int, loops: int, zero: Any) -> int:
 
 @always_inline
 def _add_at(x_bar: int, offset: int, value: float, store: int, zero: Any) -> None:
-    """Add to, or write, an element of a cotangent that is wanted."""
+    """Add (store: write) to an element of a cotangent, unless it is not wanted (address 0)."""
     if x_bar != 0:
         before = zero if store else load_at(x_bar, offset, zero)
         store_at(x_bar, offset, before + value, zero)
@@ -48,7 +48,7 @@ def _add_at(x_bar: int, offset: int, value: float, store: int, zero: Any) -> Non
 
 @always_inline
 def recurrence_reverse(frame: int, loops: int, zero: Any) -> int:
-    """Accumulate to the cotangents of factors and terms."""
+    """Accumulate to the cotangents X_BAR of factors and terms."""
     a, a_bar, a_stride = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, STRIDE)
     b_bar, b_stride = load_i64(frame, X_BAR + 1), load_i64(frame, STRIDE + 1)
     y, y_bar, y_stride = load_i64(frame, Y), load_i64(frame, Y_BAR), load_i64(frame, Y_STRIDE)
@@ -68,7 +68,7 @@ def recurrence_reverse(frame: int, loops: int, zero: Any) -> int:
 
 @always_inline
 def recurrence_tangent(frame: int, loops: int, zero: Any) -> int:
-    """Write the tangent of the line Y to Y_BAR, from those of factors and terms."""
+    """Write the tangent of the line Y to Y_BAR, from the tangents X_BAR of factors and terms."""
     a, a_dot, a_stride = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, STRIDE)
     b_dot, b_stride = load_i64(frame, X_BAR + 1), load_i64(frame, STRIDE + 1)
     y, y_dot, y_stride = load_i64(frame, Y), load_i64(frame, Y_BAR), load_i64(frame, Y_STRIDE)

@@ -13,9 +13,8 @@ from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, 
 from tapegrad.engine.kernels.language.inlining import always_inline
 from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, size_of, stack_words, store_at
 
-# Largest and smallest element. They are found on the bits of the floats, taken as integers of the same order:
-# integer comparison is vectorised without any assumption on nan, and a nan shows as an element beyond inf or
-# -inf.
+# Extremes are found on the bits of the floats as integers of the same order: integer comparisons are vectorised
+# without an assumption on nan, and a nan is an element beyond inf or -inf.
 
 
 @always_inline
@@ -26,7 +25,7 @@ def _sortable(bits: int, magnitude: int) -> int:
 
 @always_inline
 def _extremes(address: int, stride: int, count: int, magnitude: int, word: Any) -> Any:
-    """Smallest and largest element of a line that is not empty, as sortable integers."""
+    """Return the smallest and the largest element of a line that is not empty, as sortable integers."""
     smallest = _sortable(np.int64(load_at(address, 0, word)), magnitude)
     largest = smallest
     for i in range(1, count):
@@ -38,7 +37,7 @@ def _extremes(address: int, stride: int, count: int, magnitude: int, word: Any) 
 
 @always_inline
 def _extreme(frame: int, want_max: bool, float_bits: FloatBits) -> int:
-    """Write the largest or smallest element, or nan."""
+    """Write the largest or the smallest element; nan if there is one."""
     magnitude, infinity, word, zero = float_bits
     count, x, stride = load_i64(frame, COUNT), load_i64(frame, X), load_i64(frame, STRIDE)
     y = load_i64(frame, Y)
@@ -72,7 +71,7 @@ def _count_ties(x: int, stride: int, count: int, y: Any, zero: Any) -> Any:
 
 @always_inline
 def _portion(y_bar: Any, ties: int, zero: Any) -> Any:
-    """Return the share of a cotangent for one of so many ties, rounded to the dtype that contributions are added in."""
+    """Return the share of a cotangent for each of several ties, rounded to the dtype of the cotangents."""
     cell = stack_words(1)
     store_at(cell, 0, np.float64(y_bar) / ties, zero)
     return load_at(cell, 0, zero)
@@ -80,7 +79,7 @@ def _portion(y_bar: Any, ties: int, zero: Any) -> Any:
 
 @always_inline
 def _share(x: int, x_bar: int, stride: int, count: int, y: Any, share: Any, store: int, zero: Any) -> None:
-    """Add or write `share` where an element attains the extreme `y`, and zero elsewhere."""
+    """Add (store: write) `share` to elements that attain the extreme `y`, zero to the others."""
     for i in range(count):
         part = share if _attains(load_at(x, i * stride, zero), y) else zero
         before = zero if store else load_at(x_bar, i * stride, zero)
@@ -108,7 +107,7 @@ def _extreme_reverse(frame: int, zero: Any) -> int:
 
 @always_inline
 def _shared(x: int, x_dot: int, stride: int, count: int, y: Any, zero: Any) -> float:
-    """Mean of the tangents of the elements that attain the extreme `y`."""
+    """Return the mean of the tangents of the elements that attain the extreme `y`."""
     total, ties = 0.0, 0
     for i in range(count):
         attains = _attains(load_at(x, i * stride, zero), y)
@@ -152,7 +151,7 @@ def max_reduce_reverse(frame: int, loops: int, zero: Any) -> int:
 
 @always_inline
 def min_reduce_reverse(frame: int, loops: int, zero: Any) -> int:
-    """Do as `max_reduce_reverse`, which does not depend on which extreme Y is."""
+    """Call `max_reduce_reverse`, which serves both extremes."""
     return _extreme_reverse(frame, zero)
 
 
@@ -164,5 +163,5 @@ def max_reduce_tangent(frame: int, loops: int, zero: Any) -> int:
 
 @always_inline
 def min_reduce_tangent(frame: int, loops: int, zero: Any) -> int:
-    """Do as `max_reduce_tangent`, which does not depend on which extreme Y is."""
+    """Call `max_reduce_tangent`, which serves both extremes."""
     return _extreme_tangent(frame, zero)

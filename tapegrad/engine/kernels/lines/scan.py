@@ -14,7 +14,7 @@ def cumsum_forward(frame: int, loops: int, zero: Any) -> int:
     """Write the running sum of the line X[0] to the line Y."""
     x, x_stride = load_i64(frame, X), load_i64(frame, STRIDE)
     y, y_stride = load_i64(frame, Y), load_i64(frame, Y_STRIDE)
-    total = -0.0  # to which -0.0 is added as to nothing: NumPy begins with the first element
+    total = -0.0  # the identity of addition, as 0.0 would lose the sign of a first -0.0
     for i in range(load_i64(frame, COUNT)):
         total += np.float64(load_at(x, i * x_stride, zero))
         store_at(y, i * y_stride, total, zero)
@@ -27,7 +27,7 @@ def cumsum_reverse(frame: int, loops: int, zero: Any) -> int:
     x_bar, x_stride = load_i64(frame, X_BAR), load_i64(frame, STRIDE)
     y_bar, y_stride = load_i64(frame, Y_BAR), load_i64(frame, Y_STRIDE)
     count, store = load_i64(frame, COUNT), load_i64(frame, STORE) & 1
-    if store and x_stride == 0 and count > 0:  # one element takes all the sums
+    if store and x_stride == 0 and count > 0:  # a single element gets all sums
         store_at(x_bar, 0, zero, zero)
         store = 0
     total = 0.0

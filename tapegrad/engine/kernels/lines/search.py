@@ -1,4 +1,4 @@
-"""Bisection: where numbers belong among sorted ones. nan come last, and equal one another."""
+"""Bisection in sorted lines. nan come last, and equal one another."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def _place(numbers: int, size: int, value: Any, right: int) -> int:
 
 @always_inline
 def searchsorted_forward(frame: int, loops: int, zero: Any) -> int:
-    """Write to Y where the elements of X[1] belong among those of X[0], which are sorted."""
+    """Write to Y the position of each element of X[1] in the sorted X[0]."""
     numbers, values, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
     size, right = load_record(load_i64(frame, PARAMS), SearchParams)
     for i in range(load_i64(frame, COUNT)):

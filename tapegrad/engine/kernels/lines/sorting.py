@@ -1,7 +1,6 @@
-"""The order of lines: which element comes first, second, and so on, and which one is the largest or the smallest.
+"""Sorting of lines: positions of the elements in ascending order, and of the largest or the smallest.
 
-Floats are compared as 64-bit integers of the same order: nan behind everything else, -0.0 equal to 0.0. Elements that
-are equal keep their order.
+Floats are compared as 64-bit integers of the same order: nan come last, -0.0 equals 0.0. The sorts are stable.
 """
 
 import math
@@ -27,17 +26,17 @@ from tapegrad.engine.kernels.language.raw_memory import (
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
 from tapegrad.ops.params import ArgextremeParams, ArgsortParams
 
-_RUN = 16  # elements that are sorted by insertion
-_MIN_RADIX_KEYS = 64  # elements from which on keys are sorted byte by byte
+_RUN = 16  # elements of a run that is sorted by insertion
+_MIN_RADIX_KEYS = 64  # smallest number of elements for a radix sort
 _BYTES, _VALUES = 8, 256  # of a key; of a byte
 _COUNTS = 8 * _BYTES * _VALUES  # bytes of memory for a count of each value of each byte
-_LAST = 0x7FFFFFFFFFFFFFFF  # behind every number
+_LAST = 0x7FFFFFFFFFFFFFFF  # key of nan
 _MAGNITUDE = 0x7FFFFFFFFFFFFFFF
 
 
 @noinline
 def _fill_keys(keys: int, line: int, count: int, zero: Any) -> None:
-    """Write the elements of a line as integers of the same order."""
+    """Write the keys of a line: integers of the same order."""
     for i in range(count):
         value = np.float64(load_at(line, i * size_of(zero), zero)) + 0.0  # no -0.0
         store_f64(keys, i, value)
@@ -60,7 +59,7 @@ def _sort_run(keys: int, places: int, start: int, end: int) -> None:
 
 @noinline
 def _merge(keys: int, places: int, to_keys: int, to_places: int, start: int, middle: int, end: int) -> None:
-    """Merge two neighbouring sorted runs into the same part of other memory."""
+    """Merge two adjacent sorted runs to the same offset of other memory."""
     i, j, k = start, middle, start
     while i < middle and j < end:
         left, right = load_i64(keys, i), load_i64(keys, j)
@@ -77,7 +76,7 @@ def _merge(keys: int, places: int, to_keys: int, to_places: int, start: int, mid
 
 @noinline
 def _merge_sort(keys: int, places: int, spare: int, count: int) -> int:
-    """Sort keys, and places with them. Returns where the places are: as given, or in the second half of `spare`."""
+    """Sort keys and their positions; return the address of the positions: as given, or the second half of `spare`."""
     for start in range(0, count, _RUN):
         _sort_run(keys, places, start, min(start + _RUN, count))
     other_keys, other_places, width = spare, spare + 8 * count, _RUN
@@ -93,14 +92,14 @@ def _merge_sort(keys: int, places: int, spare: int, count: int) -> int:
 
 @always_inline
 def _byte(key: int, number: int) -> int:
-    """Return a byte of a key in the order of the keys: the highest one has the sign."""
+    """Return a byte of a key, in the order of the keys: the highest byte holds the sign."""
     value = (key >> (8 * number)) & (_VALUES - 1)
     return value ^ (_VALUES // 2) if number == _BYTES - 1 else value
 
 
 @noinline
 def _count_bytes(keys: int, count: int, counts: int) -> None:
-    """Count how often each byte of the keys has each value."""
+    """Count the values of each byte of the keys."""
     memset(counts, 0, _COUNTS)
     for i in range(count):
         key = load_i64(keys, i)
@@ -111,7 +110,7 @@ def _count_bytes(keys: int, count: int, counts: int) -> None:
 
 @noinline
 def _starts_of_values(counts: int) -> None:
-    """Turn counts of values into the places where their keys begin."""
+    """Replace the counts of values by the offsets of their keys: a running sum."""
     total = 0
     for value in range(_VALUES):
         own = load_i64(counts, value)
@@ -121,12 +120,12 @@ def _starts_of_values(counts: int) -> None:
 
 @noinline
 def _radix_sort(keys: int, places: int, spare: int, count: int, counts: int) -> int:
-    """Do the same as `_merge_sort`, by one byte of the keys after another from the lowest on."""
+    """Sort as `_merge_sort` does, by the bytes of the keys from the lowest on."""
     _count_bytes(keys, count, counts)
     other_keys, other_places = spare, spare + 8 * count
     for number in range(_BYTES):
         own = counts + 8 * _VALUES * number
-        if load_i64(own, _byte(load_i64(keys, 0), number)) == count:  # the same in all keys
+        if load_i64(own, _byte(load_i64(keys, 0), number)) == count:  # equal in all keys
             continue
         _starts_of_values(own)
         for i in range(count):
