@@ -303,6 +303,31 @@ def test_arithmetic_of_float32_is_that_of_float32(monkeypatch: pytest.MonkeyPatc
     assert numbers[2] == numbers[0] * numbers[1]
 
 
+class _Typed(NamedTuple):
+    is_used: bool
+    zero: Any
+
+
+@always_inline
+def _size(table: _Typed) -> int:
+    return 0 if table.is_used else size_of(table.zero)
+
+
+def _entry_of(table: _Typed) -> Any:
+    def entry(frame: int, loops: int) -> int:
+        return _size(table)
+
+    entry.__qualname__ = f"entry_{table.zero.dtype}"
+    return entry
+
+
+def test_equal_tables_of_other_types_are_told_apart() -> None:
+    for zero in (np.float64(0), np.float32(0), np.int64(0), np.uint8(0)):
+        call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+        address = compile_kernel(_entry_of(_Typed(False, zero)))
+        assert call(address)(0, 0) == zero.itemsize
+
+
 def test_most_kernels_are_translated() -> None:
     """The rest takes parts of floating-point numbers, or powers, which are left to Numba."""
     places = {kernel_table._place(name) for name in kernel_table.kernels()} - {None}

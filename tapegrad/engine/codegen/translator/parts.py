@@ -91,7 +91,7 @@ def part(function: Any, kinds: tuple[Any, ...], how: CompileOptions = _AS_IT_IS)
     NotPlainError
         If the function, or one that it calls, says something that is not translated.
     """
-    key = (function, kinds)
+    key = (function, kinds, _types_in(kinds))
     if how.is_shared and any(isinstance(kind, Constant) for kind in kinds):
         how = how._replace(is_shared=False)  # tables have no name that another process knows
     if key not in _parts:
@@ -105,6 +105,11 @@ def part(function: Any, kinds: tuple[Any, ...], how: CompileOptions = _AS_IT_IS)
         finally:
             _begun.discard(key)
     return _parts[key]
+
+
+def _types_in(value: Any) -> Any:
+    """Return the types of all items of nested tuples: zeros of float64 and float32 are equal, their code is not."""
+    return tuple(map(_types_in, value)) if isinstance(value, tuple) else type(value)
 
 
 def _spelled(kinds: tuple[Any, ...]) -> str:
