@@ -1,8 +1,7 @@
-"""Ways out of the graph: plain numbers and arrays, copies, and other dtypes.
+"""Conversion of Tensors to plain numbers and arrays, to copies and to other dtypes.
 
-In eager code they are allowed where they are explicit. While a function is being recorded, a value that depends on
-its arguments either raises or becomes a guard: a replay with another value stops there, and that branch is recorded
-too.
+Eager code allows it where it is explicit. While a function is being recorded, a value that depends on its arguments
+either raises or becomes a guard: a replay with another value stops there, and that branch is recorded too.
 """
 
 import functools
@@ -51,7 +50,9 @@ def guarded_array(tensor: Any) -> np.ndarray:
     """Return the contents of a recorded Tensor, guarded byte for byte."""
     array: np.ndarray = tensor.data_or_traced()
     if array.dtype not in DTYPE_CODES and tensor._base is not None:
-        guarded_array(tensor._base)  # more than is used, which at worst records anew without need
+        guarded_array(
+            tensor._base
+        )  # stricter than needed for unused bytes: at worst an unnecessary new recording
         return array.copy()
     if not array.flags.c_contiguous:
         tensor = contiguous(tensor)
@@ -75,7 +76,7 @@ def concrete_array(tensor: Any, what: str, hint: Wording = nothing_to_add) -> np
 
 
 def _looked_at(tensor: Any) -> np.ndarray:
-    """Return the contents for a branch, which takes nothing else from them; guarded while recording."""
+    """Return the contents for a branch that depends on nothing else in them; guarded while recording."""
     if tensor._recorded():
         return guarded_array(tensor)
     array: np.ndarray = tensor.data_or_traced()
@@ -131,7 +132,7 @@ def _complex(x: Tensor) -> complex:
 
 
 def _number(x: Tensor) -> float:
-    """Return the only element, with a warning at the line that called if a gradient could flow back from it."""
+    """Return the only element; warn at the call site if a gradient could flow back from it."""
     _one_element(x, "float()")
     number = float(concrete_array(x, "float()", hint_for_number).item())
     mode = thread.mode
@@ -219,7 +220,7 @@ def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray
 
 
 def _leaving(x: Tensor, hint: Wording = nothing_to_add) -> np.ndarray:
-    """Return the contents for a use as a plain array; raise where it would lose a gradient."""
+    """Return the contents for use as a plain array; raise if that would lose a gradient."""
     if x.dtype.kind == "f" and (x._traced() or (current()[1] and not x.constant)):
         _refuse_array(x, hint)
     return _looked_at(x)
@@ -237,7 +238,7 @@ def _dlpack_device(x: Tensor) -> Any:
 
 
 def _refuse_array(x: Tensor, hint: Wording) -> NoReturn:
-    """Raise where NumPy, or a function of its, asks for a Tensor as a plain array."""
+    """Raise if NumPy, or one of its functions, asks for a Tensor as a plain array."""
     if x._traced():
         x._refuse(asked_array, hint)
     x.check_escape(asked_array, hint)
@@ -260,7 +261,7 @@ def _reduce(x: Tensor) -> Any:
 
 
 def _numba_type(x: Tensor) -> object:
-    """Refuse, when Numba asks for the type of an argument."""
+    """Refuse the request of Numba for the type of an argument."""
     raise UnsupportedError(
         "an @njit function f takes no Tensor t, for Numba compiles it for arrays: call tapegrad.jit(f)(t), which"
         " records the Python function that f was made of, or f(t.data), through which no gradient flows"
@@ -276,7 +277,7 @@ def _copy(x: Tensor) -> Tensor:
 
 
 def _deepcopy(x: Tensor, memo: dict[int, Any]) -> Tensor:
-    """Copy a Tensor for `copy.deepcopy`, which enters what this returns in its memo."""
+    """Copy a Tensor for `copy.deepcopy`, which enters the returned value in its memo."""
     return _copy(x)
 
 
@@ -379,14 +380,14 @@ def astype(
 
 @functools.cache
 def _supported(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a dtype to convert to in the machine's byte order; raise if it is not supported."""
+    """Return a target dtype in the machine's byte order; raise if it is not supported."""
     target = dtype.newbyteorder("=")
     check_dtype(target, "astype")
     return target
 
 
 def _converted(x: Tensor, target: np.dtype[Any]) -> Tensor:
-    """Convert the elements to another dtype than their own."""
+    """Convert the elements to a dtype that is not their own."""
     own: np.dtype[Any] = x.dtype
     tape = current()[0]
     if target.kind == "f" or own.kind != "f":

@@ -19,7 +19,7 @@ from tapegrad.frontend.words.numpy_docs import describe
 from tapegrad.ops import COPY
 
 _FLOAT64 = np.dtype(np.float64)
-_NUMERIC = "biufc"  # kinds of dtypes; arrays of all others, such as objects and text, stay NumPy's
+_NUMERIC = "biufc"  # kinds of dtypes of Tensors; other arrays, such as objects and text, remain NumPy's
 
 
 def _check_constant(constant: Any, dtype: np.dtype[Any]) -> None:
@@ -40,7 +40,7 @@ def _checked(array: np.ndarray, constant: bool | None) -> Tensor:
 
 
 def _unless_plain(array: np.ndarray, constant: bool | None) -> Any:
-    """Make a Tensor of an array; one of objects, text, dates or records is NumPy's."""
+    """Make a Tensor of an array; arrays of objects, text, dates or records are returned as they are."""
     return array if array.dtype.kind not in _NUMERIC and constant is None else _checked(array, constant)
 
 
@@ -95,7 +95,7 @@ def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: 
         joined = _of_list(data, dtype, constant)
         if not joined.constant or constant or thread.mode.recorder is not None:
             return joined
-        data = joined  # a list of constants makes a leaf, as one of numbers does
+        data = joined  # a list of constants makes a leaf, as a list of numbers does
     source = data.data if is_tensor(data) else data
     refuse_subclass(source, "tensor")
     refuse_lost_parts(source, dtype, "tensor")
@@ -107,7 +107,7 @@ def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: 
 
 
 def _of_list(value: Any, dtype: Any, constant: bool | None) -> Tensor:
-    """Return a list with Tensors in it as a Tensor in their graph."""
+    """Return a list that contains Tensors as a Tensor in their graph."""
     x = list_as_tensor(value, "array")
     x = x if dtype is None else x.astype(dtype, copy=False)
     _check_constant(constant, x.dtype)
@@ -273,7 +273,7 @@ def array(
 
 
 def finished(value: Any, constant: bool | None) -> Tensor:
-    """Return what a creation function has made as a Tensor that is a constant as asked for."""
+    """Return the result of a creation function as a Tensor, constant if requested."""
     made: Tensor = asarray(value, constant=constant) if is_tensor(value) else _unless_plain(value, constant)
     return made
 
@@ -299,20 +299,20 @@ def _maker_like(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def example(a: Any) -> Any:
-    """Return an array of a Tensor's shape and dtype; its contents are not used."""
+    """Return an array of a Tensor's shape and dtype, with arbitrary contents."""
     if holds_tensors(a):
         return in_numbers(a, "a creation function")
     return a.data_or_traced() if is_tensor(a) else plain(a, "a creation function")
 
 
 def _described(make: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a function the name, the arguments and the description of NumPy's."""
+    """Copy name, signature and docstring from NumPy's function."""
     describe(named(make, function), function.__name__)
     return make
 
 
 def named(make: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a function the name of NumPy's, and its arguments and `constant`."""
+    """Set the name of NumPy's function, and its signature with `constant`."""
     make.__name__ = make.__qualname__ = function.__name__
     known = _signature(function)
     if known is not None:
@@ -325,7 +325,7 @@ def named(make: Callable[..., Any], function: Callable[..., Any]) -> Callable[..
 def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
     try:
         return inspect.signature(function)
-    except ValueError:  # NumPy before 2.4 does not say it of what is written in C
+    except ValueError:  # NumPy before 2.4 has no signature of functions written in C
         return None
 
 
@@ -344,9 +344,9 @@ FUNCTIONS = _LIKE
 def _new(
     cls: type[Tensor], data: Any, dtype: Any = None, *, constant: bool | None = None, copy: bool = True
 ) -> Tensor:
-    """Make a Tensor by calling its class. `from_slot` and `from_array` use ``object.__new__``."""
+    """Make a Tensor by a call of its class. `from_slot` and `from_array` use ``object.__new__``."""
     return tensor(data, dtype, constant=constant, copy=copy)
 
 
-_new.__qualname__ = Tensor.__qualname__  # what a TypeError about the arguments calls it
+_new.__qualname__ = Tensor.__qualname__  # the name in a TypeError about the arguments
 bind_methods(__new__=_new)

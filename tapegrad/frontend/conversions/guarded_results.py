@@ -1,7 +1,7 @@
-"""Results of plain NumPy on recorded values: guarded by the result, not by the values.
+"""Guarded calls: plain NumPy on recorded values, guarded by the result instead of the values.
 
-A replay computes the result again and stops where it differs; the branch that the function takes then is recorded
-too. So other data are replayed as long as the result stays the same.
+A replay computes the result again and stops if it differs; the branch that the function takes then is recorded too.
+Other data are replayed as long as the result stays the same.
 """
 
 from collections.abc import Callable
@@ -30,20 +30,20 @@ def is_computed(value: Any) -> bool:
 
 
 def at_once(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function of NumPy's with the current values of Tensors."""
+    """Call a NumPy function with the current values of Tensors."""
     values = [_now(value) for value in args]
     return function(*values, **{name: _now(value) for name, value in kwargs.items()})
 
 
 class _Float:
-    """Stands for a recorded float Tensor among the arguments of a call."""
+    """Placeholder of a recorded float Tensor among the arguments of a call."""
 
     def __init__(self, number: int) -> None:
         self.number = number
 
 
 def look(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function of NumPy's with the values of Tensors, with no gradient; while recording, guard its result."""
+    """Call a NumPy function with the values of Tensors, without a gradient; while recording, guard its result."""
     recorder = thread.mode.recorder
     if recorder is None:
         return at_once(function, args, kwargs)
@@ -70,19 +70,19 @@ def look(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def mapped(change: Callable[[Any], Any], value: Any) -> Any:
-    """Apply a function to a value, or to each one in a list or a tuple."""
+    """Apply a function to a value, or to each item of a list or a tuple."""
     if type(value) in (list, tuple):
         return type(value)([mapped(change, each) for each in value])
     return change(value)
 
 
 def contents(value: Any) -> Any:
-    """Return the array of a Tensor, which is guarded or refused as `numpy.asarray` of it; any other value as it is."""
+    """Return the array of a Tensor, guarded or refused like `numpy.asarray` of it; other values unchanged."""
     return np.asarray(value) if is_tensor(value) else value
 
 
 def _now(value: Any) -> Any:
-    """Return the current values of a Tensor, or of those in a list or a tuple."""
+    """Return the current values of a Tensor, or of Tensors in a list or a tuple."""
     if is_tensor(value):
         return value.data_or_traced()
     return mapped(_now, value) if type(value) in (list, tuple) else value

@@ -30,7 +30,7 @@ from tapegrad.ops import CODES, COPY
 from tapegrad.ops.params import GatherParams, ScatterAddParams
 
 _GATHER, _SCATTER_ADD = CODES["gather"], CODES["scatter_add"]
-# Ops whose results NumPy has as arrays even of no dimensions: copies, and new versions of what was written to.
+# Ops whose results are arrays in NumPy even without dimensions: copies, and new versions after a write.
 _ARRAYS = {COPY, CODES["write"], CODES["scatter_write"]}
 
 
@@ -65,7 +65,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
 def rows_now(x: Tensor, key: Any) -> Tensor | None:
     """Compute ``x[key]`` eagerly for an advanced key of arrays and plain integers; `None` for other keys.
 
-    Of one array of row numbers or booleans the rows are taken, of several parts the elements.
+    One array of row numbers or booleans takes rows, several parts take elements.
     """
     if type(key) is list:
         key = np.asarray(key)
@@ -91,14 +91,14 @@ def rows_now(x: Tensor, key: Any) -> Tensor | None:
 
 
 def _gather_elements(x: Tensor, numbers: np.ndarray) -> Tensor:
-    """Gather elements by their numbers in C order, which exist."""
+    """Gather elements by their numbers in C order, all in bounds."""
     if thread.mode.recorder is None:
         return elements_now(x, numbers)
     return gather(in_c_order(x), numbers, numbers.shape, 1)
 
 
 def elements_now(x: Tensor, numbers: np.ndarray) -> Tensor:
-    """Gather elements of floats eagerly by their numbers in C order, which exist: a contiguous array of int64."""
+    """Gather float elements eagerly by their numbers in C order: a contiguous int64 array, all in bounds."""
     taken = record_rows(_GATHER, x, numbers, False, "getitem")
     return gather(in_c_order(x), numbers, numbers.shape, 1) if taken is None else taken
 
@@ -111,7 +111,7 @@ def gather(x: Tensor, rows: Any, shape: tuple[int, ...], length: int) -> Tensor:
 
 
 def scatter_add(x: Tensor, rows: np.ndarray, shape: tuple[int, ...]) -> Tensor:
-    """Return zeros of a shape to whose rows those of `x` are added, each to the one that is listed for it."""
+    """Return zeros of a shape with the rows of `x` added, each to the listed row."""
     index = from_array(np.ascontiguousarray(rows, np.int64), constant=True)
     params = ScatterAddParams(shape[0], math.prod(shape[1:]))
     return record_new(_SCATTER_ADD, [in_c_order(x), index], shape, params, "scatter_add")
@@ -158,7 +158,7 @@ def _iterate(x: Tensor) -> Iterator[Tensor]:
 
 
 def _in_place(operate: Callable[[Any, Any], Any]) -> Any:
-    """Make an in-place operator: the result of the other one is written back, but to what NumPy has as a number."""
+    """Make an in-place operator: write back the result of the binary one, unless NumPy has a scalar there."""
 
     def update(x: Tensor, other: Any) -> Tensor:
         result: Tensor = operate(x, other)
@@ -168,9 +168,10 @@ def _in_place(operate: Callable[[Any, Any], Any]) -> Any:
 
 
 def _is_number(x: Tensor) -> bool:
-    """Return whether NumPy has a scalar in place of a Tensor of no dimensions: an element, or what was computed.
+    """Return whether NumPy has a scalar in place of a 0-d Tensor: an indexed element, or a computed value.
 
-    Scalars do not change: ``a = x[0]; a += v`` leaves `x` as it is. What was created, copied or written to is an array.
+    Scalars are immutable: ``a = x[0]; a += v`` leaves `x` unchanged. Created, copied or written 0-d values are
+    arrays.
     """
     tape = x._tape
     if x._base is not None or tape is None or x._slot < 0:

@@ -1,4 +1,4 @@
-"""Keys of an index as NumPy reads them: which parts are basic, and which elements an advanced key selects."""
+"""Index keys by NumPy's rules: basic parts, and the elements that an advanced key selects."""
 
 import functools
 import math
@@ -16,9 +16,9 @@ from tapegrad.frontend.tensor.tensor import is_tensor
 
 _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
 _BOOLEANS = (bool, np.bool_)
-# Types of parts of a key that NumPy takes as they are.
+# Types of key parts that NumPy takes without conversion.
 _PLAIN = {np.ndarray, slice, int, type(None), type(...)}
-_MAX_LISTED_ELEMENTS = 4096  # numbered one by one, faster than a shorter description takes
+_MAX_LISTED_ELEMENTS = 4096  # elements up to which listing all numbers is faster than a compact description
 
 
 def is_basic(part: Any) -> bool:
@@ -28,10 +28,10 @@ def is_basic(part: Any) -> bool:
 
 
 def parts_of(key: Any) -> tuple[tuple[Any, ...], bool]:
-    """Return the parts of a key, index arrays as arrays, and whether all are basic. A tuple inside a key is an array.
+    """Return the parts of a key, index arrays as arrays, and whether all are basic.
 
-    A recording guards the contents of the parts, because it fixes the elements that they select. A part that NumPy
-    refuses is left as it is, for NumPy to raise its own error.
+    A tuple inside a key is an array. A recording guards the contents of the parts, because it fixes the selected
+    elements. Parts that NumPy refuses are left unchanged: NumPy raises its own error.
     """
     parts = key if isinstance(key, tuple) else (key,)
     basic = all(map(is_basic, parts))
@@ -66,18 +66,18 @@ def _whole_number(part: Any) -> int | None:
 
 
 def _index_array(part: Any) -> Any:
-    """Return an array-like as an array of integers or booleans; anything else as it is."""
+    """Return an array-like as an array of integers or booleans; any other part unchanged."""
     read_within(part)
     array = np.asarray(part)
     if array is not part and not isinstance(part, list | tuple | range):
-        read_now(array)  # it may lie on memory of the object's that changes
+        read_now(array)  # copied, because the memory may belong to an object that changes it
     if array.size == 0:
-        return array.astype(np.intp)  # [] names no element
+        return array.astype(np.intp)  # [] selects no element
     return array if array.dtype.kind in "biu" else part
 
 
 def key_words(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a basic key as the engine takes it, four words a part; raise `TypeError` if it is none."""
+    """Return a basic key in the engine's format, four fields a part; raise `TypeError` for other keys."""
     words: list[Any] = []
     for part in key:
         kind = type(part)
@@ -97,7 +97,7 @@ def key_words(key: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _limits(part: slice) -> tuple[Any, Any, int]:
-    """Return first, end and step of a slice; where it leaves them open, what lies beyond the array."""
+    """Return first, end and step of a slice; open limits become integers beyond the array."""
     step = 1 if part.step is None else operator.index(part.step)
     start = (0 if step > 0 else END) if part.start is None else part.start
     stop = (END if step > 0 else -END) if part.stop is None else part.stop
@@ -114,8 +114,8 @@ def view_key(parts: tuple[Any, ...]) -> tuple[Any, ...]:
 def element_numbers(shape: tuple[int, ...], key: tuple[Any, ...]) -> np.ndarray:
     """Return the number, in C order, of each element that `key` selects from an array of `shape`.
 
-    The coordinate along each axis is indexed with the key itself, through a broadcast that costs no memory, so that
-    every rule of NumPy's advanced indexing holds here, and so do its errors.
+    The coordinate along each axis is indexed with the key itself, through a broadcast without memory of its own. So
+    all rules and errors of NumPy's advanced indexing apply.
     """
     if math.prod(shape) <= _MAX_LISTED_ELEMENTS:
         return np.array(_all_numbers(shape)[key], np.int64, order="C")
@@ -131,15 +131,15 @@ def element_numbers(shape: tuple[int, ...], key: tuple[Any, ...]) -> np.ndarray:
 
 
 def names_elements(key: Any) -> bool:
-    """Return whether a key is a tuple of arrays and of parts that NumPy takes as they are."""
+    """Return whether a key is a tuple of arrays and of parts that NumPy takes without conversion."""
     kinds = set(map(type, key)) if type(key) is tuple else set()
     return np.ndarray in kinds and kinds <= _PLAIN
 
 
 def listed_numbers(shape: tuple[int, ...], key: Any) -> np.ndarray | None:
-    """Return numbers of elements that an advanced key of eager code lists; of a vector they may lie outside.
+    """Return the element numbers that an advanced eager key lists; for a vector they may be out of bounds.
 
-    `None` for keys that are to be looked at more closely.
+    `None` for keys that need a full analysis.
     """
     if type(key) is list and set(map(type, key)) == {int}:
         key = np.array(key)
@@ -159,7 +159,7 @@ def _all_numbers(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def numbers_in_memory(array: np.ndarray, key: tuple[Any, ...]) -> np.ndarray:
-    """Return for each element that `key` selects how many elements of memory it lies behind the first of `array`."""
+    """Return, for each element that `key` selects, its distance in memory from the first of `array`, in elements."""
     if len(key) == 1 and array.ndim == 1 and _lists_elements(key[0], len(array)):
         (listed,) = key
         numbers = np.where(listed < 0, listed + len(array), listed)
@@ -172,14 +172,14 @@ def numbers_in_memory(array: np.ndarray, key: tuple[Any, ...]) -> np.ndarray:
 
 
 def _lists_elements(part: Any, extent: int) -> bool:
-    """Return whether a part of a key is an array of numbers of elements that exist."""
+    """Return whether a part of a key is an array of element numbers, all in bounds."""
     if not isinstance(part, np.ndarray) or part.dtype.kind != "i" or part.size == 0:
         return False
     return bool(part.min() >= -extent and part.max() < extent)
 
 
 def slot_of_key(header: int, own: int, key: Any) -> int:
-    """Return a slot for what a basic key selects of a slot; negative for other keys, and for what NumPy refuses."""
+    """Return a slot on the selection of a basic key; negative for other keys, and for keys that NumPy refuses."""
     kind = type(key)
     try:
         if kind is int:
@@ -192,6 +192,6 @@ def slot_of_key(header: int, own: int, key: Any) -> int:
             return NONE
         else:
             slot = views.view_key(header, own, key_words(key if kind is tuple else (key,)))
-    except (TypeError, OverflowError):  # no plain integers
+    except (TypeError, OverflowError):  # not plain integers
         return NONE
     return slot

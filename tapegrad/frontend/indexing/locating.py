@@ -1,4 +1,4 @@
-"""Indices that each replay computes: the numbers of the elements that they name, whose bounds each one checks."""
+"""Indices that each replay computes: element numbers, with a check of bounds in each replay."""
 
 import math
 from typing import Any
@@ -82,22 +82,22 @@ def numbers_of_key(shape: tuple[int, ...], key: Any) -> Tensor:
 
 
 def _axis_of(k: int, parts: tuple[Any, ...], ndim: int) -> int:
-    """Return the axis that a part of a key is for."""
+    """Return the axis that a part of a key indexes."""
     before = [part is Ellipsis for part in parts[:k]]
     return ndim - sum(map(_axes_of, parts[k:])) if any(before) else sum(map(_axes_of, parts[:k]))
 
 
 def _axes_of(part: Any) -> int:
-    """Return how many axes a part of a key is for; an ellipsis aside."""
+    """Return the number of axes that a part of a key indexes; the ellipsis excluded."""
     if isinstance(part, np.ndarray) and part.dtype == bool:
         return part.ndim
     return 0 if part is None else 1
 
 
 def _columns_behind(k: int, axis: int, key: tuple[Any, ...], shape: tuple[int, ...]) -> int:
-    """Return how many dimensions of the result of an index come behind those of part `k` of the key.
+    """Return how many dimensions of an index's result follow those of part `k` of the key.
 
-    NumPy itself is asked which entry of the part leads to each element.
+    NumPy tells, by the entry of the part that leads to each element.
     """
     part = key[k]
     entries = np.arange(part.size).reshape(part.shape)
@@ -112,7 +112,7 @@ def _columns_behind(k: int, axis: int, key: tuple[Any, ...], shape: tuple[int, .
 
 
 def _leads(entries: np.ndarray, found: np.ndarray) -> bool:
-    """Return whether entries, broadcast, are those that were found."""
+    """Return whether entries, broadcast, equal those that were found."""
     try:
         return bool(np.array_equal(np.broadcast_to(entries, found.shape), found))
     except ValueError:

@@ -1,4 +1,4 @@
-"""In-place writes: they make a new version of the memory, and what was recorded from the old one stays right."""
+"""In-place writes: each makes a new version of the memory, and recorded instructions keep reading the old one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,7 @@ from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor, stale
 from tapegrad.ops import CODES
 
 _WRITE, _SCATTER = CODES["write"], CODES["scatter_write"]
-_SLOT = (1 << 32) - 1  # the bits of what a write returns that are the slot
+_SLOT = (1 << 32) - 1  # bits of a write's return value that hold the slot
 
 
 def setitem(x: Tensor, key: Any, value: Any) -> None:
@@ -41,17 +41,17 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
         _write(x, key, value)
 
 
-# --- what the engine writes as it is -----------------------------------------------------------------------------
+# --- writes by the engine alone ----------------------------------------------------------------------------------
 
 
 def _write_at_once(x: Tensor, key: Any, value: Any) -> bool:
-    """Write a Tensor or a number, where key and value are of the kinds that the engine takes; whether it has."""
+    """Write a Tensor or a number by the engine. Return whether it takes this key and value."""
     mode = thread.mode
     tape, base, array = mode.tape, x._base, x._array
     if base is None:
         base = x
     elif array is None:
-        array = base._array  # whether a view of the engine's may be written to, the engine knows
+        array = base._array  # the engine checks whether its own views are writeable
     if mode.observed or base._tape is not tape or not (array is None or array.flags.writeable):
         return False
     header, kind, slot = tape.header, type(value), NONE
@@ -61,11 +61,11 @@ def _write_at_once(x: Tensor, key: Any, value: Any) -> bool:
         slot = value._slot_on(tape)
     elif kind is not float and kind is not int and kind is not np.float64:
         return False
-    own = x._slot  # only now: the value may be the view itself, which has just taken a new slot
+    own = x._slot  # read after the value's slot: the value may be `x` itself, which has just taken a new slot
     target = slot_of_key(header, own, key) if own >= 0 else NONE
     if target < 0:
         return False
-    before = base._slot  # another thread may give the base a new one at any time
+    before = base._slot  # another thread may give the base a new slot at any time
     if slot >= 0:
         written = writes.write(header, _WRITE, before, target, slot, mode.differentiate)
     else:
@@ -79,9 +79,9 @@ def _write_at_once(x: Tensor, key: Any, value: Any) -> bool:
 
 
 def _write_elements_at_once(x: Tensor, key: Any, value: Any) -> bool:
-    """Write a number, or a Tensor with one for each, to listed elements; whether key and value are of these kinds.
+    """Write a number, or a Tensor of as many elements, to listed elements. Return whether the engine takes them.
 
-    The engine refuses numbers that are none of an element, among them those that count from the end.
+    The engine refuses numbers out of bounds, negative ones among them.
     """
     mode = thread.mode
     tape, header = mode.tape, mode.tape.header
@@ -111,7 +111,7 @@ def _write_elements_at_once(x: Tensor, key: Any, value: Any) -> bool:
 def _slot_of_elements(
     header: int, tape: Tape, value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> int:
-    """Return a slot with one element for all, or with one for each, and a handle on it; negative for other values."""
+    """Return a slot with one element for all, or one for each, and a handle on it; negative for other values."""
     if dtype.kind != "f":
         return NONE
     if type(value) is not Tensor:
@@ -145,7 +145,7 @@ def _write(x: Tensor, key: Any, value: Any) -> None:
         return
     base._slot_on(tape)
     status = _write_region(base, selected, written, differentiate) if basic else E_SHAPES
-    if status == E_SHAPES:  # of a view too, if it shows an element twice
+    if status == E_SHAPES:  # also for a view, if it shows an element twice
         numbers = numbers_in_memory(array, parts) if basic else selected
         status = _write_elements(base, array, numbers, written, differentiate)
     if status == E_KEPT:
@@ -166,7 +166,7 @@ def _check_repeatable(base: Tensor, tape: Any, differentiate: bool) -> None:
         )
 
 
-# --- what is written -------------------------------------------------------------------------------------------
+# --- written values --------------------------------------------------------------------------------------------
 
 
 def _value(value: Any, shape: tuple[int, ...], base: Tensor, tape: Any) -> Tensor:
@@ -209,7 +209,7 @@ def _constant_value(value: Any, dtype: np.dtype[Any], tape: Any) -> Tensor:
         return from_array(value, constant=True)
     read_within(value)
     array = np.empty(np.shape(value), dtype)
-    array[...] = value  # by NumPy's rules, and with its errors
+    array[...] = value  # cast by NumPy's rules, and with its errors
     return from_array(array, constant=True)
 
 
@@ -217,9 +217,9 @@ def _constant_value(value: Any, dtype: np.dtype[Any], tape: Any) -> Tensor:
 
 
 def _become(base: Tensor, written: int, stays_leaf: bool = False) -> None:
-    """Let a Tensor be the new version that the engine has made of it.
+    """Move a Tensor to the new version that the engine has made of it.
 
-    With `stays_leaf` graphs from before send their gradients to the old slot.
+    With `stays_leaf`, earlier graphs send their gradients to the old slot.
     """
     tape = base._tape
     assert tape is not None
@@ -234,10 +234,7 @@ def _become(base: Tensor, written: int, stays_leaf: bool = False) -> None:
 
 
 def _recorded(base: Tensor, code: int, write: Callable[[int], int]) -> int:
-    """Call the engine for a write to the base's slot, by the kernel of an op.
-
-    0, or E_SHAPES or E_KEPT with nothing done.
-    """
+    """Write to the base's slot by an op's kernel. Return 0, or E_SHAPES or E_KEPT if nothing is written."""
     before = base._slot
     written = write(before)
     if written == E_KERNEL:
@@ -293,17 +290,17 @@ def _write_elements(
 
 
 def _in_buffer(base: Tensor, array: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Numbers of elements in the buffer of `base`, from those in memory counted from the first element of `array`."""
+    """Return numbers of elements in the buffer of `base`, from those in memory relative to the start of `array`."""
     assert base._tape is not None
     offset = checked(slots.offset_in(base._tape.header, base._slot, id(array)), "setitem", array.shape)
     return np.ascontiguousarray(numbers.reshape(-1) + offset // array.itemsize)
 
 
-# --- writes that no derivative flows through ---------------------------------------------------------------------
+# --- writes without a derivative ---------------------------------------------------------------------------------
 
 
 def _write_constant(base: Tensor, array: np.ndarray, key: tuple[Any, ...], value: Any) -> None:
-    """Write integers or booleans by NumPy's rules. If a reverse sweep reads the old ones, it keeps them."""
+    """Write integers or booleans by NumPy's rules. A version that a reverse sweep reads is kept."""
     if is_tensor(value):
         truths = base.dtype.kind == "b" and value.dtype.kind == "f"
         value = read_now(as_boolean(value, EAGER) if truths else value)
@@ -315,7 +312,7 @@ def _write_constant(base: Tensor, array: np.ndarray, key: tuple[Any, ...], value
 
 
 def _write_undifferentiated(base: Tensor, array: np.ndarray, key: tuple[Any, ...], value: np.ndarray) -> None:
-    """Write without a derivative: the Tensor keeps its place in the graph, earlier instructions the old contents."""
+    """Write without a derivative: the Tensor keeps its position in the graph, earlier instructions the old contents."""
     leaf = base._describe()[memory.D_PRODUCER] < 0
     _write_in_new_version(base, array, key, value, not leaf, leaf and not base.constant)
 
@@ -330,8 +327,8 @@ def _write_in_new_version(
 ) -> None:
     """Let NumPy write in the memory of a new version.
 
-    Where a gradient `passes`, it flows to the old contents as if nothing had been written; with `stays_leaf` graphs
-    from before send theirs to the old slot.
+    With `passes`, the gradient flows to the old contents as if nothing had been written; with `stays_leaf`, earlier
+    graphs send theirs to the old slot.
     """
     tape = base._tape
     assert tape is not None

@@ -1,7 +1,7 @@
-"""Coverage of the public functions of NumPy and `scipy.special`: three kinds, by what each does with a Tensor.
+"""Coverage of NumPy's and `scipy.special`'s public functions: three kinds, by the result for a Tensor.
 
-A function that NumPy dispatches is refused if the protocols know none for it. The others are called with Tensors: they
-may ask for plain arrays, which is refused, or give results with or without a gradient.
+A function that NumPy dispatches is refused if the protocols have no implementation. The others are called with
+Tensors: they may ask for plain arrays, which is refused, or give results with or without a gradient.
 """
 
 import contextlib
@@ -28,14 +28,14 @@ from tapegrad.frontend.words.scipys_functions import remedy
 DIFFERENTIATES, CONSTANT, REFUSED = KINDS = ("differentiates", "constant", "refused")
 MODULES = ("numpy", "numpy.linalg", "numpy.fft", "scipy.special")
 _DISPATCHED = (np.ufunc, type(np.sum))
-# Of settings, types and plain integers: they take no arrays, and are not called to find that out.
+# Functions of settings, types and plain integers: they take no arrays, and are not called.
 NOT_CALLED = {
     *("base_repr", "binary_repr", "format_float_positional", "format_float_scientific", "mintypecode"),
     *("errstate", "geterr", "seterr", "geterrcall", "seterrcall", "getbufsize", "setbufsize"),
     *("get_printoptions", "set_printoptions", "printoptions"),
     *("get_include", "info", "show_config", "show_runtime", "test"),
 }
-# What is called in place of a function that takes a Tensor in another way than as its first arguments.
+# Calls of functions whose first arguments are not Tensors.
 _CALLED: dict[str, Any] = {
     "bmat": lambda function: lambda x: function([[x]]),
     "fromfunction": lambda function: lambda x: function(lambda i: x * i, (2,)),
@@ -69,7 +69,7 @@ def kind_of(name: str, function: Any) -> str:
 
 
 def _gives_constants(function: Callable[..., Any]) -> bool:
-    """Return whether a function takes Tensors alone, and never returns, or writes into, one that is not constant."""
+    """Return whether a function takes Tensors alone, and neither returns nor writes to one that is not constant."""
     tried = [(xs, _result(function, xs)) for xs in trials() if len(xs) <= operands_of(function)]
     given = [xs for xs, result in tried if not isinstance(result, Exception)]
     return any(all(map(is_tensor, xs)) for xs in given) and not any(
@@ -78,17 +78,17 @@ def _gives_constants(function: Callable[..., Any]) -> bool:
 
 
 def operands_of(function: Any) -> int:
-    """Return how many arguments of a function may be operands: a ufunc has its outputs behind them."""
+    """Return how many arguments of a function may be operands: those before the outputs of a ufunc."""
     return int(function.nin) if isinstance(function, np.ufunc) else 5
 
 
 def called(name: str, function: Any) -> Any:
-    """Return what takes a Tensor as its first argument for a public function of that name."""
+    """Return the function of that name, or a call of it, that takes a Tensor as its first argument."""
     return _CALLED[name](function) if name in _CALLED else function
 
 
 def _kind_of_results(function: Callable[..., Any]) -> str:
-    """Return the kind of a function by what it does when it is called with Tensors."""
+    """Return the kind of a function by calls with Tensors."""
     for arguments in trials():
         result = _result(function, arguments)
         if isinstance(result, UnsupportedError | LostGradientWarning):
@@ -99,14 +99,14 @@ def _kind_of_results(function: Callable[..., Any]) -> str:
 
 
 def depends(result: Any) -> bool:
-    """Return whether a Tensor that is not constant is, or is in, a result."""
+    """Return whether a result is, or contains, a Tensor that is not constant."""
     if isinstance(result, list | tuple):
         return any(map(depends, result))
     return is_tensor(result) and not result.constant
 
 
 def trials() -> Iterator[tuple[Any, ...]]:
-    """Return what functions are called with: Tensors alone, and behind numbers, as functions of an order take them."""
+    """Return the arguments for trial calls: Tensors alone, and Tensors after numbers (orders)."""
     number, vector = (_leaf(value) for value in (0.5, [0.5, 0.75]))
     for count, (x, before) in itertools.product(range(5), ((number, 2), (vector, 2), ([number, 1.0], 1))):
         yield (x,) * (count + 1)
@@ -119,7 +119,7 @@ def _leaf(value: Any) -> Tensor:
 
 
 def _result(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Return what a call gives, or the error that it raises."""
+    """Return the result of a call, or the error that it raises."""
     with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", LostGradientWarning)
@@ -130,7 +130,7 @@ def _result(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 
 
 def note_on(full: str) -> str:
-    """Return what to write instead of a function that is refused, or why it is; empty if there is nothing to say."""
+    """Return the replacement for a refused function, or the reason; empty if neither is known."""
     module, _, name = full.rpartition(".")
     function = getattr(importlib.import_module(module), name)
     if isinstance(function, type) and issubclass(function, np.generic):

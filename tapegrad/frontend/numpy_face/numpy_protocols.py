@@ -154,7 +154,7 @@ CREATION: dict[str, Any] = {
     **copies.CREATION,
     **array_api.CREATION,
 }
-# What gives plain results, or results that do not depend on the elements.
+# Functions with plain results, or with results that do not depend on the elements.
 CONSTANTS = {
     *(function for name, function in predicates.FUNCTIONS.items() if name != "where"),
     *predicates.UFUNCS.values(),
@@ -166,10 +166,10 @@ CONSTANTS = {
     predicates.matrix_rank,
     einsum.einsum_path,
 }
-# What takes no other Tensors than constants, and what takes none and says why.
+# Functions that take constant Tensors only, or none and raise.
 CONSTANTS_ONLY = set(numpy_reexports.TO_FILES.values())
 REFUSING = CONSTANTS_ONLY | {sorting.sort_complex}
-# Names of functions of this library that take Tensors where NumPy's of the same name may not.
+# Functions of this library that take a Tensor as an argument for which NumPy's take a plain value.
 TAKING_TENSORS = FUNCTIONS.keys() | (CREATION.keys() - creation.MADE.keys() - array_api.CREATION.keys())
 NAMESAKES.update(TAKING_TENSORS, (f"linalg.{name}" for name in LINALG), ("c_", "r_"))
 _UFUNCS: dict[Any, Any] = {
@@ -195,13 +195,13 @@ _FUNCTIONS: dict[Any, Any] = {
 
 
 def _unsupported(name: str) -> UnsupportedError:
-    """Return the error of a function that is not supported, or of the program's that calls it."""
+    """Return the error for an unsupported function, or for the user's function that calls it."""
     return refusal(UnsupportedError, partial(unsupported, name))
 
 
 def _array_ufunc(x: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **arguments: Any) -> Any:
     if not OWN.issuperset(map(type, inputs)) and any(map(is_xarray, inputs)):
-        return NotImplemented  # xarray calls the ufunc again with what is in its arrays, and keeps the labels
+        return NotImplemented  # xarray calls the ufunc again on the arrays inside, and keeps the labels
     known = _UFUNCS.get(ufunc) or _of_scipy(ufunc)
     if method == "__call__" and known is not None:
         return known(*inputs, **arguments)
@@ -220,7 +220,7 @@ def _array_function(
 
 
 def implementation(function: Any) -> Any:
-    """Return what is called in place of a function that NumPy dispatches; None if it is not supported."""
+    """Return the implementation of a function that NumPy dispatches; None if it is not supported."""
     if isinstance(function, np.ufunc):
         return _UFUNCS.get(function) or _of_scipy(function)
     return _FUNCTIONS.get(function)
@@ -228,7 +228,7 @@ def implementation(function: Any) -> Any:
 
 def _of_scipy(ufunc: np.ufunc) -> Any:
     """Return tapegrad's function for a ufunc of `scipy.special`; None if there is none."""
-    home = sys.modules.get("scipy.special._ufuncs")  # under SCIPY_ARRAY_API, they are nowhere else
+    home = sys.modules.get("scipy.special._ufuncs")  # wrapped under SCIPY_ARRAY_API; the ufuncs are only here
     return _SCIPY.get(ufunc.__name__) if getattr(home, ufunc.__name__, None) is ufunc else None
 
 
@@ -236,7 +236,7 @@ _SCIPY = {
     **{row.name: elementwise.FUNCTIONS[row.name] for row in ELEMENTWISE if row.public},
     **special.FUNCTIONS,
     "_lambertw": special.lambertw,
-    "_zeta": elementwise.FUNCTIONS["zeta"],  # these two are what functions of SciPy's call
+    "_zeta": elementwise.FUNCTIONS["zeta"],  # functions of SciPy call these two
     "_riemann_zeta": elementwise.FUNCTIONS["riemann_zeta"],
 }
 
@@ -248,7 +248,7 @@ def _names(function: Any) -> frozenset[str]:
 
 @functools.cache
 def _refusal(function: Any, count: int, names: tuple[str, ...]) -> str:
-    """Return the refusal of a call with so many positional arguments, and these named ones; empty for a right one."""
+    """Return why a call with this number of positional arguments and these keywords is refused; empty if it is not."""
     try:
         inspect.signature(function).bind(*[None] * count, **dict.fromkeys(names))
     except TypeError as error:
@@ -257,7 +257,7 @@ def _refusal(function: Any, count: int, names: tuple[str, ...]) -> str:
 
 
 def _call(called: Any, function: Any, args: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
-    """Call tapegrad's function with the arguments of NumPy's; raise for those that it does not have."""
+    """Call tapegrad's function with NumPy's arguments; raise for those that it does not have."""
     if arguments:
         known = _names(function)
         arguments = {

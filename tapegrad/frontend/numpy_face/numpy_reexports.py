@@ -1,8 +1,8 @@
-"""Names of NumPy that have no gradient: types, settings, indices, files and modules.
+"""Names of NumPy without a gradient: types, settings, indices, files and modules.
 
-Code that is written for NumPy finds them under another import. The functions among them that NumPy dispatches are asked
-for Tensors by its protocol: `OF_INTEGERS` and `TO_FILES` say what they do then. Those in `_OF_PLAIN_ARRAYS`, and the
-functions of the modules, compute with plain arrays and refuse all other Tensors than constants.
+Code written for NumPy finds them here under another import. NumPy dispatches some of them: `OF_INTEGERS` and
+`TO_FILES` give their results for Tensors. Functions in `_OF_PLAIN_ARRAYS`, and those of the modules, compute with
+plain arrays and refuse all Tensors but constants.
 """
 
 import functools
@@ -44,7 +44,7 @@ _FROM_FILES = (
     "fromstring",
     "genfromtxt",
     "loadtxt",
-)  # `load` reads compiled functions, too
+)  # without `load`: that of this package also reads compiled functions
 _OF_PLAIN_ARRAYS = (
     "asmatrix", "bmat", "busday_count", "busday_offset", "busdaycalendar", "datetime_as_string", "datetime_data",
     "frompyfunc", "i0", "is_busday", "isnat", "nested_iters", "packbits", "polydiv", "unpackbits",
@@ -59,7 +59,7 @@ OWN: dict[str, Any] = {name: getattr(np, name) for name in NAMES}
 
 
 def _of_constants(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function of NumPy's that takes what is constant; any other Tensor says what to write instead."""
+    """Wrap a NumPy function that takes constants; any other Tensor raises with a hint."""
 
     @functools.wraps(function)
     def of_constants(*args: Any, **kwargs: Any) -> Any:

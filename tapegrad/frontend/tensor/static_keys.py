@@ -27,9 +27,7 @@ def token(value: Any) -> Any:
     """Return a key that indistinguishable values share: type and bits of numbers and text, identity of all else."""
     if type(value) in (float, complex):
         return type(value), np.array(value).tobytes()
-    if issubclass(
-        type(value), np.generic
-    ):  # isinstance fails on a dead weak proxy
+    if issubclass(type(value), np.generic):  # isinstance fails on a dead weak proxy
         return type(value), value.dtype.str, value.tobytes()
     if type(value) in (bool, int, str, bytes):
         return type(value), value

@@ -1,4 +1,4 @@
-"""Types of what the functions of the frontend take and return, said without the class of Tensors."""
+"""Argument and result types of the frontend's functions, written without the class of Tensors."""
 
 from collections.abc import Iterator
 from types import EllipsisType
@@ -11,14 +11,14 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class TensorLike(Protocol):
-    """A Tensor, by what nothing else has."""
+    """Protocol of a Tensor: an attribute that no other class has."""
 
     @property
     def constant(self) -> bool: ...
 
 
 class NestedSequence(Protocol[T_co]):
-    """A list or a tuple. A string is none, because it contains nothing but strings, and neither is a dict."""
+    """Protocol of a list or a tuple, but not of a string (its items are strings) or a dict."""
 
     def __len__(self) -> int: ...
 
@@ -29,16 +29,16 @@ class NestedSequence(Protocol[T_co]):
     def index(self, value: Any, /) -> int: ...
 
 
-# What is computed with: Tensors, arrays, real numbers, and nested sequences of them.
+# Operands: Tensors, arrays, real numbers, and nested sequences of them.
 ArrayLike = Union[float, np.number[Any], np.bool_, np.ndarray, TensorLike, NestedSequence["ArrayLike"]]  # noqa: UP007
-# What tests return beside Tensors, which they return while a function is being recorded.
+# Results of predicates: plain booleans, or Tensors while a function is being recorded.
 Booleans = np.bool_ | npt.NDArray[np.bool_]
 Indices = np.intp | npt.NDArray[np.intp]
-# Where a result is written.
+# Destinations of results.
 Out = TensorLike | np.ndarray | tuple[TensorLike | np.ndarray | None, ...] | None
 Axis = int | tuple[int, ...] | None
 DType = npt.DTypeLike | None
 Shape = SupportsIndex | NestedSequence[SupportsIndex]
-# What a Tensor is indexed with.
+# Index keys.
 _Part = SupportsIndex | np.bool_ | slice | EllipsisType | None | np.ndarray | TensorLike | NestedSequence[Any]
 Key = _Part | tuple[_Part, ...]

@@ -1,8 +1,7 @@
-"""Call sites, for messages: which function of NumPy's or SciPy's the program called where a Tensor is refused.
+"""Call sites, for messages: the NumPy or SciPy function that the program called where a Tensor is refused.
 
-The function is found by the names in the program's bytecode that the call begins with, for one that is written in C has
-no frame. Where it is called in another way, it is found by the names of the functions between the program and this
-library.
+The function is found by the names in the program's bytecode at the start of the call expression, for functions
+written in C have no frame. Other calls are found by the names of the frames between the program and this library.
 """
 
 import builtins
@@ -25,7 +24,7 @@ E = TypeVar("E", bound=Exception)
 
 _PACKAGE = Path(__file__).parents[2]
 _OURS = str(_PACKAGE) + os.sep
-# Modules through which a Tensor is asked for its contents, whoever asks.
+# Modules that ask for a Tensor's contents on behalf of any caller.
 _REFUSING = frozenset(
     str(_PACKAGE / "frontend" / folder / f"{name}.py")
     for folder, name in (("words", "call_site"), ("conversions", "conversion"), ("tensor", "tensor"))
@@ -34,13 +33,13 @@ _LIBRARIES = ("numpy", "scipy")
 _WRITES = ("STORE_SUBSCR", "STORE_SLICE")  # a[i] = t
 # Instructions that prepare a call, and compute nothing.
 _BESIDE = ("PUSH_NULL", "PRECALL", "KW_NAMES", "CACHE", "NOP")
-_DEPTH = 8  # frames of a library between the one that asks for an array and the one that the user has called
+_DEPTH = 8  # frames of a library between the request for an array and the function that the user called
 
 
 class CallSite:
-    """The call of the program's that is being run, as it stands when this is made.
+    """Call site of the program, as it stands when this is created.
 
-    To make one costs microseconds; to ask it, which disassembles the caller, may cost milliseconds.
+    To create it costs microseconds; to query it, which disassembles the caller, may cost milliseconds.
 
     Attributes
     ----------
@@ -68,9 +67,9 @@ class CallSite:
             frame = frame.f_back
 
     def function_name(self, through_others: bool = False) -> str:
-        """Return the full name of the function that the program called; empty if that is not NumPy's or SciPy's.
+        """Return the full name of the function that the program called; empty if it is not NumPy's or SciPy's.
 
-        With `through_others` only if it is one that calls others in Python.
+        With `through_others`: only if it is a function that calls others in Python.
         """
         if self._frame is None or (through_others and not self._inner):
             return ""
@@ -80,7 +79,7 @@ class CallSite:
 
     @functools.cached_property
     def function(self) -> Any:
-        """The called function's name as written; None if that is no name with dots, such as ``np.linalg.norm``."""
+        """The called function's name as written, such as ``np.linalg.norm``; None if it is not a dotted name."""
         if self._frame is None or self.is_element_write:
             return None
         begin = _begin(self._done[-1])
@@ -103,7 +102,7 @@ class CallSite:
 
     @functools.cached_property
     def _done(self) -> list[dis.Instruction]:
-        """The instructions of the program's function up to the one that it is at."""
+        """The instructions of the program's function up to the current one."""
         if self._frame is None:
             return []
         return [each for each in dis.get_instructions(self._frame.f_code) if each.offset <= self._at]
@@ -113,7 +112,7 @@ Wording = Callable[[CallSite], str]  # a part of a message
 
 
 def refusal(kind: type[E], text: Wording) -> E:
-    """Return an error about the call that is being run, whose text is made when it is printed."""
+    """Return an error about the current call, whose text is made when it is printed."""
     site = CallSite()
     return kind(DeferredText(lambda: text(site)))
 
@@ -125,7 +124,7 @@ def nothing_to_add(site: CallSite) -> str:
 
 @functools.cache
 def _library_roots(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the folders of libraries that are imported, with a separator at the end."""
+    """Return the folders of imported libraries, each with a separator at the end."""
     files = (sys.modules[name].__file__ for name in names)
     return tuple(str(Path(file).parent) + os.sep for file in files if file is not None)
 
@@ -135,7 +134,7 @@ def _module(frame: types.FrameType) -> str:
 
 
 def _begin(instruction: dis.Instruction) -> tuple[int, int] | None:
-    """Return where the expression that an instruction computes begins in the source."""
+    """Return the start of an instruction's expression in the source."""
     at = instruction.positions
     return None if at is None or at.lineno is None or at.col_offset is None else (at.lineno, at.col_offset)
 
@@ -148,7 +147,7 @@ def _variable(name: str, frame: types.FrameType) -> Any:
 
 
 def _name_in(libraries: tuple[str, ...], called: Any) -> str:
-    """Return the full name of a function, of an object such as ``np.r_``, or of its class, if the libraries have it."""
+    """Return the full name of a function, of an object such as ``np.r_``, or of its class, if a library has it."""
     if called is None:
         return ""
     name = full_name(type(called) if isinstance(called, np.vectorize) else called)
@@ -156,7 +155,7 @@ def _name_in(libraries: tuple[str, ...], called: Any) -> str:
 
 
 def _name_of_frame(frame: types.FrameType) -> str:
-    """Return the full name of the public function or class that a frame belongs to; empty if it is not public."""
+    """Return the full name of the public function or class of a frame; empty if it is not public."""
     own = frame.f_code.co_qualname.partition(".")[0]
     parts = frame.f_globals.get("__name__", "").split(".")
     for count in range(1, len(parts) + 1):

@@ -1,4 +1,4 @@
-"""Docstrings of functions that do almost the same: one is written out, the others are derived from it."""
+"""Docstrings of similar functions: one is written out, the others are derived from it."""
 
 import inspect
 import re
@@ -50,6 +50,6 @@ def like(model: Any, /, *words: tuple[str, str], **sections: str) -> Callable[[_
 
 
 def renamed(function: _Function, name: str) -> _Function:
-    """Return a function that was made by another one, under the name that users call it by."""
+    """Return a generated function under its public name."""
     function.__name__ = function.__qualname__ = name
     return function

@@ -12,12 +12,16 @@ import numpy as np
 
 P = ParamSpec("P")
 R = TypeVar("R")
-# With a separator at the end: a package called `tapegrad_models` is the user's.
+# ends with a separator, because `tapegrad_models` is a user's package
 _INNER = tuple(str(folder) + os.sep for folder in (Path(__file__).parents[2], Path(np.__file__).parent))
 
 _PACKAGE = _INNER[0]
-_EXAMPLES = _PACKAGE + "examples" + os.sep  # programs like the user's
-_LIBRARIES = ("numpy", "scipy", "numba")  # that call functions of ours, and are called by them
+_EXAMPLES = _PACKAGE + "examples" + os.sep  # files of this package that count as user programs
+_LIBRARIES = (
+    "numpy",
+    "scipy",
+    "numba",
+)  # libraries that call functions of this package, and are called by them
 _SHOWS_ALL = os.environ.get("TAPEGRAD_FULL_TRACEBACK", "0") not in ("", "0")
 
 
@@ -42,7 +46,7 @@ def program_level() -> int:
 
 
 def hides_frames(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a public function whose errors show the frames of the user's program alone."""
+    """Decorate a public function: tracebacks of its errors show only frames of the user's program."""
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -56,7 +60,7 @@ def hides_frames(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def hide_frames(error: BaseException) -> None:
-    """Take the frames of this package out of an error's traceback, and those of libraries between two of them.
+    """Remove the frames of this package from an error's traceback, and library frames between two of them.
 
     The environment variable ``TAPEGRAD_FULL_TRACEBACK=1`` keeps them.
     """
@@ -87,7 +91,7 @@ def _kind(frame: types.FrameType) -> str:
 
 
 def _is_own(before: list[str], since: list[str]) -> bool:
-    """Return whether a frame is this package's, or a library's that it called and that called it."""
+    """Return whether a frame belongs to this package, or to a library between two frames of this package."""
     caller = next((kind for kind in reversed(before) if kind != "library"), "own")
     called = next((kind for kind in since if kind != "library"), "user")
     return since[0] == "own" or caller == called == "own"

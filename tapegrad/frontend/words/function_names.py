@@ -1,4 +1,4 @@
-"""Full names of NumPy's and SciPy's functions, for messages: with the module where a user finds them."""
+"""Full names of NumPy's and SciPy's functions, for messages, with the module that users import them from."""
 
 import sys
 from typing import Any
@@ -9,10 +9,10 @@ _HOMES = ("numpy", "numpy.strings", "scipy.special", "scipy.special._ufuncs")
 
 
 def full_name(function: Any) -> str:
-    """Return a function's module and name; for a ufunc that has several names, all of them."""
+    """Return a function's module and name; for a ufunc with several names, all of them."""
     if isinstance(function, np.ufunc):
         return _name_by_identity(function) or function.__name__
-    owner = getattr(function, "__objclass__", None)  # of a method
+    owner = getattr(function, "__objclass__", None)  # a method has no module of its own
     if owner is not None:
         return f"{full_name(owner)}.{function.__name__}"
     if not hasattr(function, "__name__"):
@@ -35,7 +35,7 @@ def _attribute(module: str, name: str) -> Any:
 
 
 def _name_by_identity(function: Any) -> str:
-    """Return the name of an object that does not know its module: look for it where such objects are."""
+    """Return the name of an object without a module attribute: search the modules that hold such objects."""
     for home in _HOMES:
         module = sys.modules.get(home)
         names = sorted(name for name, value in vars(module).items() if value is function) if module else []

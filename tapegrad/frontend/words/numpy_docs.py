@@ -1,4 +1,4 @@
-"""Docstrings of the functions that are made from NumPy's at run time: their words and examples, by name."""
+"""Docstrings of functions that are made from NumPy's at run time: summaries and examples, by name."""
 
 import inspect
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class NumpyDoc(NamedTuple):
-    """A summary, and an example: an expression and what Python prints for it."""
+    """Summary, and an example: an expression and the output of Python for it."""
 
     summary: str
     expression: str
@@ -247,7 +247,7 @@ _CONSTANT = "\nconstant : bool, optional\n    If True, no gradient flows into th
 
 
 def describe(function: Callable[..., Any], name: str, home: str = "numpy") -> None:
-    """Give a function the docstring of its name, which a module of NumPy has."""
+    """Set the docstring of a function by its name in a module of NumPy."""
     full = f"{home}.{name}"
     table, returns = next((table, returns) for table, returns in _RETURNS if name in table)
     makes = table is CREATION and not name.endswith("_like")
@@ -270,9 +270,9 @@ def _section(title: str, text: str) -> str:
 
 
 def _parameters(function: Callable[..., Any]) -> str:
-    """Return the names of the arguments that are NumPy's."""
+    """Return the names of NumPy's arguments."""
     try:
         known = inspect.signature(function).parameters.values()
-    except ValueError:  # NumPy before 2.4 does not say it of what is written in C
+    except ValueError:  # NumPy before 2.4 has no signature of functions written in C
         return "*args, **kwargs"
     return ", ".join(_STARS.get(p.kind, "") + p.name for p in known if p.name != "constant")

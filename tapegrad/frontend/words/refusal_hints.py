@@ -1,6 +1,6 @@
-"""Hints of refusals: what to write where a Tensor is asked for as plain numbers.
+"""Refusal hints: the code to write in place of a Tensor that is asked for as plain numbers.
 
-SciPy's sparse matrices ask before they leave a product to the other operand. Where the answer is an object, and not an
+SciPy's sparse matrices ask before they leave a product to the other operand. If the answer is an object, and not an
 array of numbers, they do leave it: Python then calls ``t.__rmatmul__``.
 """
 
@@ -15,7 +15,7 @@ from tapegrad.frontend.words.function_names import full_name
 from tapegrad.frontend.words.scipys_functions import remedy
 
 _PRODUCTS = frozenset(("_matmul_dispatch", "_mul_dispatch"))
-# By the beginning of a module's name; the first that fits.
+# By the prefix of a module's name; the first match counts.
 _INSTEAD = {
     "scipy.sparse.linalg": (
         "; a function of scipy.sparse.linalg, or a LinearOperator, can be made a custom op: its vjp uses the transpose"
@@ -35,7 +35,7 @@ _OF_WRITES = (
     ". An array of NumPy's holds no gradient: for a[i] = t make it by tapegrad.zeros, zeros_like or empty"
 )
 _WRITING = (np.ndarray.fill, np.ndarray.put, np.ndarray.__setitem__)
-# Names of tapegrad's functions, as far as they take Tensors where NumPy's of the same name may not.
+# tapegrad functions that take a Tensor as an argument for which NumPy's take a plain value.
 NAMESAKES: set[str] = set()
 
 
@@ -46,31 +46,31 @@ def is_sparse_product(asker: types.FrameType) -> bool:
 
 
 def boxed(value: Any) -> np.ndarray:
-    """Return an array of no dimensions with an object in it: what NumPy makes of what is no array."""
+    """Return a 0-d array that contains an object, as NumPy makes of values that are not arrays."""
     box = np.empty((), object)
     box[()] = value
     return box
 
 
 def asked_array(site: CallSite) -> str:
-    """Return what asks for a Tensor as an array, the subject of a sentence."""
+    """Return the subject of a sentence: the function or library that asks for an array."""
     name = site.function_name()
     return f"{name}()" if name else "a plain array"
 
 
 def hint_for_array(site: CallSite) -> str:
-    """Return what to write where a plain array is asked for, the end of a sentence."""
+    """Return the hint where a plain array is asked for, the end of a sentence."""
     if site.is_ours:
         return ". No derivative is known by this argument"
     name = site.function_name()
     known = (
         remedy(name) or hint_for_library(site) or _of_library(name)
-    )  # a decorator may stand in another module
+    )  # a decorator may be defined in another module
     return known or hint_for_number(site) or (_as_op(name) if name else _OF_LISTS)
 
 
 def hint_for_number(site: CallSite) -> str:
-    """Return what to write where the program needs a plain number, or an array: nothing if that cannot be told."""
+    """Return the hint where the program needs a plain number, or an array: empty if it is not known which."""
     called = site.function
     if site.is_element_write or any(called is method for method in _WRITING):
         return _OF_WRITES
@@ -89,15 +89,15 @@ def hint_for_number(site: CallSite) -> str:
 
 
 def hint_for_library(site: CallSite) -> str:
-    """Return what to write instead, the end of a sentence, where a library that we know asks; otherwise nothing.
+    """Return the hint for a known library that asks for an array, the end of a sentence; empty for others.
 
-    Where one has called another, it is the outer one that the program knows of.
+    If a library has called another, the outer one counts: the program calls it.
     """
     return next(filter(None, map(_of_library, reversed(site.modules))), "")
 
 
 def unsupported(name: str, site: CallSite) -> str:
-    """Return the sentences on a function that there is none for, or on the one of the program's that calls it."""
+    """Return the sentences on an unsupported function, or on the user's function that calls it."""
     outer = site.function_name(through_others=True)
     inner = f", because it calls {name}" if outer else ""
     called = outer or name
@@ -111,8 +111,8 @@ def _of_library(name: str) -> str:
 
 
 def _as_op(name: str) -> str:
-    """Return how a function becomes an op, with the three lines to write."""
-    own = name.partition(" ")[0]  # a ufunc has several names
+    """Return the sentence on custom ops, with the three lines to write."""
+    own = name.partition(" ")[0]  # a ufunc may have several names
     short = own.rpartition(".")[2]
     return (
         ". To differentiate through it, make it an op that knows its derivative:\n\n"

@@ -1,4 +1,4 @@
-"""Replacements of SciPy's functions, which convert Tensors to arrays before a protocol can be asked."""
+"""Replacements of SciPy functions that convert Tensors to arrays before any protocol applies."""
 
 import sys
 
@@ -8,8 +8,8 @@ _FACES = {
     "scipy.stats": "tapegrad.stats",
 }
 _DISTANCE = "scipy.spatial.distance"
-# Expressions of the arguments that SciPy's functions have, with what names in them stand for. Behind the last comma
-# of some: for what they are.
+# Replacements as expressions in the arguments of SciPy's functions. Other names are defined behind ``with``; the text
+# behind a final comma says what the expression computes.
 EXPRESSIONS = {
     **{f"{_DISTANCE}.{name}": f"tapegrad.linalg.{name}" for name in ("cdist", "pdist")},
     f"{_DISTANCE}.directed_hausdorff": "tapegrad.max(tapegrad.min(tapegrad.linalg.cdist(u, v), 1))",
@@ -70,7 +70,7 @@ CONSTANTS = frozenset((
 
 
 def remedy(name: str) -> str:
-    """Return what to write in place of a function of SciPy's, the end of a sentence; empty if that is not known."""
+    """Return the replacement of a SciPy function, the end of a sentence; empty if none is known."""
     if name in CONSTANTS:
         return f"; its result has no derivative: write {name}(t.data)"
     module, _, short = name.rpartition(".")

@@ -1,4 +1,4 @@
-"""Docstrings of the ufuncs that are made of others."""
+"""Docstrings of ufuncs that are composed of others."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from tapegrad.ops.documentation import argument_names, parameters_of
 
 
 class UfuncDoc(NamedTuple):
-    """A summary, what is said of the derivatives, the lines of an example, and the results where not one Tensor."""
+    """Summary, note on the derivatives, lines of an example, and the results if they are not one Tensor."""
 
     summary: str
     notes: str
@@ -23,7 +23,7 @@ _BITS = "tg.tensor([5, 6])"
 
 
 def _bits(summary: str, call: str, printed: str) -> UfuncDoc:
-    """Return the texts of a function of integers."""
+    """Return the docstring parts of a function of integers."""
     returns = (
         "numpy.ndarray of int or bool\n    While a function is being recorded, the result of booleans is a Tensor; that"
         " of integers is guarded."
@@ -119,7 +119,7 @@ _RETURNS = "Tensor\n    Has the shape that the operands broadcast to. A constant
 
 
 def describe(function: Callable[..., Any], name: str) -> None:
-    """Give a function the docstring of its name."""
+    """Set the docstring of a function by its name."""
     words, ufunc = WORDS[name], getattr(np, name)
     sections = (
         words.summary,

@@ -1,4 +1,4 @@
-"""Functions of integers, of their bits, and of booleans, through which no gradient flows; the operators of these."""
+"""Functions and operators of integers, bits and booleans, without a gradient."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +15,7 @@ from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
 from tapegrad.frontend.words.ufunc_docs import describe
 
-# Logic as arithmetic on 0 and 1, which is replayed.
+# Logic as arithmetic on 0 and 1, which can be replayed.
 _LOGIC: dict[Any, Callable[..., Any]] = {
     np.invert: lambda x: ELEMENTWISE["equal"](x, 0.0),
     np.bitwise_and: lambda x, y: ELEMENTWISE["not_equal"](x * y, 0.0),
@@ -34,7 +34,7 @@ _ALIASES = {
 
 
 def _compute(ufunc: np.ufunc, *operands: Any) -> Any:
-    """Apply a ufunc by NumPy; while recording, integers are guarded, and booleans are computed by each replay."""
+    """Apply a ufunc by NumPy; while recording, integers are guarded, and each replay computes booleans."""
     name = f"numpy.{ufunc.__name__}"
     values = [in_numbers(value, name) if holds_tensors(value) else value for value in operands]
     kinds = [_kind(value) for value in values]

@@ -1,4 +1,4 @@
-"""Ufuncs made of others: quotients and remainders, parts of a number, its bits and other units."""
+"""Ufuncs composed of others: quotients and remainders, parts of a number, its bits, and units."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -36,13 +36,13 @@ def _divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
 
 
 def _modf(x: Any) -> tuple[Any, Any]:
-    """Return what is behind the point, which an infinite number has nothing of, and the whole part."""
+    """Return the fractional part, which is 0 for infinities, and the integral part."""
     x = _floats(x, "modf")
     return select(_isinf(x), _copysign(0.0, x), _fmod(x, 1.0)), _trunc(x)
 
 
 def _frexp(x: Any) -> tuple[Any, Any]:
-    """Return the number by a power of two, which is between 0.5 and 1, and the exponent of that."""
+    """Return the mantissa, in [0.5, 1), and the exponent of 2."""
     x = _floats(x, "frexp")
     if not is_computed(x):
         exponent = look(lambda values: np.frexp(values)[1], x)
@@ -68,14 +68,14 @@ def _ldexp(x1: Any, x2: Any) -> Any:
 
 
 def _scaled(x: Tensor, exponent: Any) -> Any:
-    """Multiply by a power of two, which may be too large or too small for a float."""
+    """Multiply by a power of two that may overflow or underflow in the dtype."""
     for factor in _factors(exponent, x.dtype):
         x = _multiply(x, factor)
     return x
 
 
 def _factors(exponent: Any, dtype: np.dtype[Any]) -> Iterator[Any]:
-    """Powers of two that are numbers of the dtype, and whose product is the one that is asked for."""
+    """Return powers of two that are numbers of the dtype, and whose product is the requested one."""
     most, steps = (1000, 3) if dtype == np.float64 else (120, 4)
     if is_computed(exponent):
         rest = exponent.astype(dtype)
@@ -116,7 +116,7 @@ def _radians(x: Any) -> Any:
 
 
 def _times_ratio(x: Tensor, a: float, b: float) -> Any:
-    """Multiply by a ratio that is rounded to the dtype, as NumPy's loops have it."""
+    """Multiply by a ratio rounded to the dtype, as NumPy's loops do."""
     kind = x.dtype.type
     return _multiply(x, float(kind(a) / kind(b)))
 

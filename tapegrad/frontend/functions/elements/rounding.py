@@ -1,4 +1,4 @@
-"""Rounding to decimals and to integers, and what stands for numbers that are not finite."""
+"""Rounding to decimals and to integers, and replacement of numbers that are not finite."""
 
 import operator
 from typing import Any
@@ -152,12 +152,12 @@ def _round_method(a: Tensor, decimals: Any = 0, out: Any = None) -> Any:
 
 
 def _rounded(x: Tensor, ndigits: Any = None) -> Any:
-    """``round(x)``: an int for a single number, as Python has it, and a Tensor for an array or with digits."""
+    """Return ``round(x)``: an int for a single number, as in Python; a Tensor for an array or with digits."""
     return int(_rint(x)) if ndigits is None and x.ndim == 0 else round(x, ndigits or 0)
 
 
 def _whole(name: str) -> Any:
-    """Make the method behind a function of the module `math` that returns an int."""
+    """Make the method that a rounding function of the module `math` calls; it returns an int."""
     to_whole = ELEMENTWISE[name]
 
     def method(x: Tensor) -> int:

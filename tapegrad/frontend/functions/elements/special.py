@@ -1,4 +1,4 @@
-"""Special functions by SciPy's names: those of the op table, and what is made of them."""
+"""Special functions by SciPy's names: those of the op table, and compositions of them."""
 
 import math
 from collections.abc import Callable
@@ -90,7 +90,7 @@ def polygamma(n: Any, x: Any) -> Any:
 
 
 def _factor(n: int) -> float:
-    """``(-1)**(n+1) * n!`` as a float."""
+    """Return ``(-1)**(n+1) * n!`` as a float."""
     size = math.gamma(n + 1.0) if n < 171 else math.inf
     return size if n % 2 else -size
 
@@ -133,7 +133,7 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
 
 
 def _of_integer_order(name: str) -> Callable[..., Tensor]:
-    """Make the Bessel function `kn` or `yn` from that of real order."""
+    """Make the Bessel function `kn` or `yn` from the one of real order."""
     of_real_order = ELEMENTWISE[f"{name[0]}v"]
 
     def bessel(n: Any, x: Any) -> Tensor:
@@ -245,7 +245,7 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Tensor:
 
 
 def _whole(name: str, n: Any) -> Any:
-    """Return orders as floats; raise for those that are not whole numbers, or no constants."""
+    """Return orders as floats; raise if they are not integers, or not constant."""
     check_constant(f"scipy.special.{name}", "n", n)
     order = as_tensor(n, f"scipy.special.{name}").data
     if not np.array_equal(order, np.trunc(order)):
@@ -357,5 +357,5 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "yn": yn,
     "zeta": zeta,
 }
-# Functions whose home is `tapegrad.special`; the others have names in `tapegrad`, too.
+# Functions that are public in `tapegrad.special` only; the others are public in `tapegrad`, too.
 OWN = (*_ROWS.values(), comb, expn, kn, lambertw, multigammaln, polygamma, yn, zeta)

@@ -1,8 +1,8 @@
-"""The methods of ufuncs with two operands: reduce, accumulate, reduceat, outer and at.
+"""Methods of binary ufuncs: reduce, accumulate, reduceat, outer and at.
 
 Sums, products and extremes are instructions of their own. Any other function is applied to halves of the axis, or to
-all earlier partial results at once, if it is associative, and element by element if not. Of equal elements in a
-maximum made that way each comparison shares its derivative equally, as ``maximum(x, y)`` does.
+all earlier partial results at once, if it is associative, and element by element if not. Each comparison of a maximum
+computed so splits the derivative of a tie equally, as ``maximum(x, y)`` does.
 """
 
 import functools
@@ -42,7 +42,7 @@ _ASSOCIATIVE = {
 
 
 class Method(NamedTuple):
-    """A method of a ufunc.
+    """Method of a ufunc.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Method(NamedTuple):
 
 
 def call(ufunc: np.ufunc, function: Callable[..., Any], method: str, *inputs: Any, **arguments: Any) -> Any:
-    """Call a method of a ufunc, for which `function` stands."""
+    """Call a method of the ufunc that corresponds to `function`."""
     own = Method(ufunc, function, f"numpy.{ufunc.__name__}.{method}")
     if method != "at" and ufunc.nin != 2:
         raise ValueError(f"{own.name}: only functions of two operands have this method")
@@ -68,7 +68,7 @@ def call(ufunc: np.ufunc, function: Callable[..., Any], method: str, *inputs: An
 
 
 def with_methods(ufunc: np.ufunc, function: Callable[..., Any]) -> None:
-    """Give a function the methods of the ufunc that it stands for, and what NumPy says of its operands."""
+    """Give a function the methods of its ufunc, and NumPy's facts about its operands."""
     vars(function).update({name: getattr(ufunc, name) for name in ("nin", "nout", "nargs", "identity")})
     for method in _METHODS:
         vars(function)[method] = functools.partial(call, ufunc, function, method)
@@ -80,12 +80,12 @@ def _operand(own: Method, array: Any, dtype: Any) -> Tensor:
 
 
 def _is_constant(own: Method, x: Tensor) -> bool:
-    """Return whether the result has no gradient whatever the values: that of integers, and of tests."""
+    """Return whether the result has no gradient for any values: for integers, and for predicates."""
     return x.dtype.kind != "f" or own.ufunc.resolve_dtypes((x.dtype, x.dtype, None))[-1].kind != "f"
 
 
 def _by_numpy(own: Method, x: Tensor, *inputs: Any, **arguments: Any) -> Any:
-    """Compute what has no gradient; while recording it is guarded."""
+    """Compute a result without gradient; a recording guards it."""
     return look(getattr(own.ufunc, own.name.rpartition(".")[2]), x, *inputs, **arguments)
 
 
@@ -120,9 +120,9 @@ def _axes(x: Tensor, axis: Any) -> tuple[int, ...]:
 
 
 def _folded(own: Method, x: Tensor, axis: Any, initial: Any = _ABSENT, where: Any = True) -> Any:
-    """Apply the function between the elements along axes."""
+    """Fold the elements along axes with the function."""
     axes = _axes(x, axis)
-    own.ufunc.reduce(np.ones((1,) * x.ndim), axes, initial=1.0)  # NumPy's error for several axes in no order
+    own.ufunc.reduce(np.ones((1,) * x.ndim), axes, initial=1.0)  # NumPy's error for several axes
     start = own.ufunc.identity if initial is _ABSENT else initial
     if 0 in [x.shape[k] for k in axes]:
         return from_array(own.ufunc.reduce(np.empty(x.shape, x.dtype), axes, initial=initial), constant=True)
@@ -196,7 +196,7 @@ def _reduceat(
 ) -> Any:
     x = _operand(own, array, dtype)
     along, starts = normalize_axis_index(axis, x.ndim), read_now(indices)
-    own.ufunc.reduceat(np.ones(x.shape[along]), starts)  # NumPy's error for indices that there are not
+    own.ufunc.reduceat(np.ones(x.shape[along]), starts)  # NumPy's error for indices out of bounds
     if _is_constant(own, x):
         return deliver(_by_numpy(own, x, starts, along, dtype), out, name=own.name)
     rows = moveaxis(x, along, 0)
@@ -228,7 +228,7 @@ def _outer(own: Method, first: Any, second: Any, **arguments: Any) -> Any:
 
 
 def _at(own: Method, target: Any, indices: Any, *operands: Any) -> None:
-    """Apply the function in place at some elements, again for each time that one is named."""
+    """Apply the function in place at listed elements, repeatedly for repeated ones."""
     parts, _ = parts_of(indices)
     if not is_tensor(target) or target.dtype.kind != "f":
         _at_constants(own, target, parts, operands)
@@ -249,7 +249,7 @@ def _at(own: Method, target: Any, indices: Any, *operands: Any) -> None:
 
 
 def _at_constants(own: Method, target: Any, parts: tuple[Any, ...], operands: tuple[Any, ...]) -> None:
-    """Do the same for integers, and for a plain array."""
+    """Apply the function at elements of integers, or of a plain array."""
     array = target.data_or_traced().copy() if is_tensor(target) else target
     for operand in operands:
         if is_tensor(operand) and not operand.constant:
@@ -262,7 +262,7 @@ def _at_constants(own: Method, target: Any, parts: tuple[Any, ...], operands: tu
 
 
 def _turns(numbers: np.ndarray) -> list[np.ndarray]:
-    """Positions in a list of numbers, such that none is named twice in one turn."""
+    """Return positions in a list of numbers, in groups without repeated numbers."""
     order = np.argsort(numbers, kind="stable")
     ranked = numbers[order]
     first = np.searchsorted(ranked, ranked)

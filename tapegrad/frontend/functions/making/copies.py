@@ -1,4 +1,4 @@
-"""Arrays in a form that is asked for: copies, memory orders, finite elements."""
+"""Arrays in a requested form: copies, memory orders, finite elements."""
 
 import itertools
 from collections.abc import Callable, Iterable
@@ -184,7 +184,7 @@ def _make_contiguous(name: str, memory_order: str) -> Callable[..., Tensor]:
     """Make `ascontiguousarray` or `asfortranarray`."""
 
     def in_one_piece(a: Any, dtype: Any = None, *, like: Any = None, constant: bool | None = None) -> Tensor:
-        """Return the elements in one piece of memory, in C order.
+        """Return the elements contiguous in memory, in C order.
 
         Parameters
         ----------

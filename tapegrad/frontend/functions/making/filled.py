@@ -1,4 +1,4 @@
-"""Tensors that are filled with a value or by a function; the gradient flows to Tensors that it is computed from."""
+"""Tensors filled with a value or by a function; gradients flow to the Tensors that the value depends on."""
 
 from collections.abc import Callable
 from typing import Any
@@ -120,13 +120,13 @@ def full_like(
 
 
 def _check_value(value: Any, dtype: Any, name: str) -> None:
-    """Raise for a value of which NumPy would take a part, without its mask or its imaginary part."""
+    """Raise for a value that NumPy would convert in part: without its mask or its imaginary part."""
     refuse_subclass(value, name)
     refuse_lost_parts(value, dtype, name)
 
 
 def _spread(value: Tensor, shape: Any, dtype: Any, order: Any, name: str) -> Tensor:
-    """Return copies of a value in a shape."""
+    """Return a value broadcast to a shape, copied."""
     value = value if dtype is None else value.astype(dtype, copy=False)
     made: Tensor = in_order(contiguous(broadcast_to(value, shape)), order, name)
     return made

@@ -1,4 +1,4 @@
-"""``r_[...]`` and ``c_[...]``: join what stands between the brackets, as rows or as columns."""
+"""``r_[...]`` and ``c_[...]``: join the entries between the brackets, as rows or as columns."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.tensor import Tensor
 
-_NUMBERS = (int, float)  # they take the dtype of the others
+_NUMBERS = (int, float)  # weak: they take the dtype of the others
 
 
 class Concatenator:
@@ -47,7 +47,7 @@ class Concatenator:
         )
 
     def _directed(self, directive: str) -> "Concatenator":
-        """Return another one, as the numbers of a directive say."""
+        """Return a concatenator with the numbers of a directive."""
         try:
             words = [int(word) for word in directive.split(",")]
         except ValueError:
@@ -57,13 +57,13 @@ class Concatenator:
         return Concatenator(self._name, *words, *(self._axis, self._ndmin, self._start)[len(words) :])
 
     def _piece(self, entry: Any) -> Tensor:
-        """Return an entry with its dimensions in their place; a range as a vector."""
+        """Return an entry with its dimensions in position; a range as a vector."""
         if isinstance(entry, str):
             raise ValueError(f"{self._name}: a directive, {entry!r}, must be the first entry")
         return self._placed(as_tensor(np.r_[entry] if isinstance(entry, slice) else entry, self._name))
 
     def _placed(self, x: Tensor) -> Tensor:
-        """Add dimensions of extent 1 around those of an entry, as many as are missing."""
+        """Add the missing dimensions of extent 1 around those of an entry."""
         missing = self._ndmin - x.ndim
         if missing <= 0:
             return x

@@ -1,4 +1,4 @@
-"""Ranges of numbers, whose ends may be Tensors: the gradient flows to them."""
+"""Ranges of numbers with Tensors as ends; gradients flow to the ends."""
 
 import operator
 from typing import Any
@@ -22,7 +22,7 @@ _power, _log10, _sign, _ceil, _floor = (
 
 
 def _depends(*values: Any) -> bool:
-    """Return whether one of the values is, or holds, a Tensor of floats."""
+    """Return whether a value is, or contains, a Tensor of floats."""
     return any((is_tensor(v) and v.dtype.kind == "f") or holds_tensors(v) for v in values)
 
 
@@ -88,12 +88,12 @@ named(linspace, np.linspace)
 
 
 def _end(value: Any, name: str) -> Any:
-    """Return an end: a Python number, which takes the dtype of the other end, as it is."""
+    """Return an end; a Python number unchanged, for it takes the dtype of the other end."""
     return value if type(value) in (int, float) else as_tensor(value, name)
 
 
 def _spaced(start: Any, stop: Any, num: int, endpoint: bool) -> tuple[Tensor, Any]:
-    """Return the numbers, along the first axis, and their step; computed as NumPy does."""
+    """Return the numbers, along the first axis, and their step; rounded as NumPy rounds."""
     count = operator.index(num)
     if count < 0:
         raise ValueError(f"linspace: the number of samples is to be 0 or more, not {count}")
@@ -222,7 +222,7 @@ def geomspace(
 
 
 def _geometric(first: Tensor, last: Tensor, num: int, endpoint: bool) -> Tensor:
-    """Return the numbers along the first axis, between ends that are taken as they are."""
+    """Return the numbers along the first axis, with the ends exactly as given."""
     if bool(first == 0) if first.ndim == 0 else bool((first == 0).any()):
         raise ValueError("geomspace: a geometric sequence cannot begin at zero")
     sign = _sign(first)

@@ -1,4 +1,4 @@
-"""Sliding windows: a view that shows elements more than once."""
+"""Sliding windows: a view that repeats elements."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Systems of equations whose matrices are given by their bands, as `scipy.linalg` lays them out."""
+"""Linear systems with banded matrices, given by their bands as in `scipy.linalg`."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def _bands(ab: Any, name: str) -> Tensor:
 
 
 def _triangle(ab: Any, lower: bool, name: str) -> Tensor:
-    """Return the triangles that the bands on one side of the diagonal make."""
+    """Return the triangular matrices made of the bands on one side of the diagonal."""
     bands = _bands(ab, name)
     beside = bands.shape[-2] - 1
     return _full(bands, beside, 0) if lower else _full(bands, 0, beside)

@@ -84,7 +84,7 @@ def cov(
 
 
 def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Tensor:
-    """Return the observations, a row for each variable."""
+    """Return the observations, with a row for each variable."""
     x = operand(m, "cov")
     others = None if y is None else operand(y, "cov")
     for name, each in (("m", x), ("y", others)):
@@ -129,7 +129,7 @@ def _check_weights(name: str, weights: np.ndarray, count: int) -> None:
 
 
 def _divisor(weights: np.ndarray | None, aweights: Any, lost: float, count: int) -> float:
-    """Return what a sum of products is divided by."""
+    """Return the divisor of the sums of products."""
     total = float(count if weights is None else np.sum(weights))
     if weights is not None and aweights is not None and lost != 0:
         lost *= float(np.sum(weights * read_now(aweights))) / total

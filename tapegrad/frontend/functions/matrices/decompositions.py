@@ -50,7 +50,7 @@ def part_of(packed: Tensor, first: int, shape: tuple[int, ...]) -> Tensor:
 
 
 def columns_of(packed: Tensor, first: int, rows: int, columns: int) -> Tensor:
-    """Return the same as matrices that lie there column by column."""
+    """Return a part of each line as a matrix stored by columns."""
     if (made := packed_part(packed, first, rows, columns)) is not None:
         return made
     array = packed.data_or_traced()
@@ -59,7 +59,7 @@ def columns_of(packed: Tensor, first: int, rows: int, columns: int) -> Tensor:
 
 
 def by_lower_triangle(a: Any, name: str) -> Tensor:
-    """Return the symmetric matrices that the lower triangles of an operand stand for."""
+    """Return the symmetric matrices given by the lower triangles of an operand."""
     x = square(a, name)
     symmetric: Tensor = where(np.tri(x.shape[-1], dtype=bool), x, transposed(x))
     return symmetric
@@ -69,7 +69,7 @@ def by_lower_triangle(a: Any, name: str) -> Tensor:
 
 
 def eigen_packed(x: Tensor, lower: bool, vectors: bool, name: str) -> Tensor:
-    """Record eigenvalues and eigenvectors, which are rows there."""
+    """Record eigenvalues and eigenvectors, packed with the eigenvectors as rows."""
     n = x.shape[-1]
     return record_packed(_EIGH, x, (n + n * n, n, int(lower), int(vectors)), name)
 
@@ -179,7 +179,7 @@ def eigvalsh(a: Any, UPLO: Literal["L", "U"] = "L") -> Tensor:  # noqa: N803  Nu
 def completed(vectors: Tensor, others: Tensor) -> Tensor:
     """Return vectors that complete an orthonormal basis, as a function of the first ones, from their own values.
 
-    They are what is left of these values outside of the space of the first ones, and orthonormal to third order.
+    They are projected out of the space of the first ones, and orthonormal to third order.
     """
     constant = others.detach()
     inside = matmul(swapaxes(vectors, -1, -2), constant)
@@ -188,7 +188,7 @@ def completed(vectors: Tensor, others: Tensor) -> Tensor:
 
 
 def _complete(columns: Tensor, k: int) -> Tensor:
-    """Return an orthonormal basis of which the first k vectors have derivatives."""
+    """Return an orthonormal basis whose first k vectors have derivatives."""
     if columns.constant or columns.shape[-1] == k:
         return columns
     thin = columns[..., :k]
@@ -259,7 +259,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 
 def singular_packed(x: Tensor, full: bool, vectors: bool, name: str) -> Tensor:
-    """Record singular values, U and V^T, both column by column."""
+    """Record singular values, U and V^T, both stored by columns."""
     m, n = x.shape[-2:]
     k = min(m, n)
     left, right = (m, n) if full else (k, k)
@@ -267,7 +267,7 @@ def singular_packed(x: Tensor, full: bool, vectors: bool, name: str) -> Tensor:
 
 
 def singular_parts(packed: Tensor, m: int, n: int, full: bool) -> SVDResult:
-    """Return the parts of that result."""
+    """Return the parts of a result of `singular_packed`."""
     k = min(m, n)
     left, right = (m, n) if full else (k, k)
     u, v = columns_of(packed, k, m, left), columns_of(packed, k + m * left, right, n)

@@ -1,4 +1,4 @@
-"""Distances between vectors, of all pairs of two sets or of one."""
+"""Distances between vectors: all pairs of two sets, or of one."""
 
 import functools
 from collections.abc import Callable
@@ -22,14 +22,14 @@ from tapegrad.frontend.recording.shape import expand_dims
 from tapegrad.frontend.tensor.tensor import Tensor
 
 _absolute, _sqrt = ELEMENTWISE["absolute"], ELEMENTWISE["sqrt"]
-# Metrics of SciPy's that count elements: constant almost everywhere.
+# SciPy's metrics that count elements: constant almost everywhere.
 _COUNTS = (
     "dice", "hamming", "jaccard", "matching", "rogerstanimoto", "russellrao", "sokalmichener", "sokalsneath", "yule",
 )  # fmt: skip
 
 
 def _weighted(terms: Tensor, w: Any) -> Tensor:
-    """Sum along the last axis; plain sums for no weights."""
+    """Sum along the last axis, with weights if they are given."""
     return sum(terms if w is None else terms * as_tensor(w, "tapegrad.linalg.cdist"), -1)
 
 
@@ -68,7 +68,7 @@ def _chebyshev(u: Tensor, v: Tensor) -> Tensor:
 
 
 def _canberra(u: Tensor, v: Tensor, w: Any = None) -> Tensor:
-    """Elements that are both 0 count nothing."""
+    """Compute the Canberra distance; a pair of zeros contributes 0."""
     sizes = _absolute(u) + _absolute(v)
     return _weighted(select(sizes == 0, 0.0, _absolute(u - v) / sizes), w)
 
@@ -78,7 +78,7 @@ def _braycurtis(u: Tensor, v: Tensor, w: Any = None) -> Tensor:
 
 
 def _cosine(u: Tensor, v: Tensor) -> Tensor:
-    """Half of the square of the distance on the unit sphere: ``1 - cos`` loses the digits of small angles."""
+    """Compute half of the square of the distance on the unit sphere: ``1 - cos`` loses the digits of small angles."""
     return 0.5 * _sqeuclidean(*(x / norm(x, axis=-1, keepdims=True) for x in (u, v)))
 
 
@@ -112,7 +112,7 @@ _METRICS: dict[str, Callable[..., Tensor]] = {
 
 
 def _metric(metric: Any, points: Callable[[], Tensor], options: dict[str, Any], name: str) -> Any:
-    """Return the function of two vectors along the last axis; `points` are what scales are estimated of."""
+    """Return the function of two vectors along the last axis; its scales are estimated from `points`."""
     if metric in _COUNTS:
         raise UnsupportedError(
             f"{name}: the metric {metric!r} counts elements, and has no derivative: write"

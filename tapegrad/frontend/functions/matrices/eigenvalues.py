@@ -18,7 +18,7 @@ class EigResult(NamedTuple):
 
 
 def general_packed(x: Tensor, vectors: bool, name: str) -> Tensor:
-    """Record eigenvalues and eigenvectors, which are rows there."""
+    """Record eigenvalues and eigenvectors, packed with the eigenvectors as rows."""
     x, n = in_c_order(x), x.shape[-1]
     stack = x.shape[:-2]
     return record("eig", [x], (*stack, n + n * n), EigParams(math.prod(stack), n, int(vectors)), name)

@@ -1,4 +1,4 @@
-"""Shared code of functions of matrices: checks of their operands, the order in memory, and their instructions."""
+"""Shared code of functions of matrices: checks of their operands, memory order, instructions."""
 
 import functools
 import math
@@ -38,7 +38,7 @@ _TWO = functools.partial(record_by_factors, several=2)
 def record(
     op: str, operands: list[Tensor], shape: Shape, params: Any, name: str, dtype: Any = None
 ) -> Tensor:
-    """Record an op of matrices. All operands are in C order, and so is the result."""
+    """Record an op of matrices. All operands, and the result, are in C order."""
     return record_new(CODES[op], operands, shape, params, name, dtype)
 
 
@@ -64,7 +64,7 @@ def square(a: Any, name: str) -> Tensor:
 
 
 def turned(x: Tensor) -> tuple[Tensor, bool]:
-    """Return matrices in C order, and whether they are the transposed ones: those of ``a.T`` lie there as `a`."""
+    """Return matrices in C order, and whether they are transposed: the memory of ``a.T`` is that of `a`."""
     flags = x.data_or_traced().flags
     if flags.c_contiguous:
         return x, False
@@ -78,7 +78,7 @@ def transposed(x: Tensor) -> Tensor:
 
 
 def with_stack(x: Tensor, stack: Shape) -> Tensor:
-    """Return matrices with leading dimensions that their own broadcast to."""
+    """Return matrices with the leading dimensions that their own broadcast to."""
     return x if x.shape[:-2] == stack else broadcast_to(x, (*stack, *x.shape[-2:]))
 
 
@@ -91,7 +91,7 @@ def count_of(x: Tensor) -> int:
 
 
 class Systems(NamedTuple):
-    """Matrices and right sides that fit each other.
+    """Linear systems: matrices and right sides of matching shapes.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Systems(NamedTuple):
 
 
 def systems(a: Tensor, b: Tensor, name: str) -> Systems:
-    """Return systems of equations; a right side of one dimension is a vector, any other one a stack of matrices."""
+    """Return linear systems; a right side with one dimension is a vector, any other one a stack of matrices."""
     n = a.shape[-1]
     if b.ndim == 0 or b.shape[-2:][0] != n:
         raise ValueError(f"{name}: the matrix has shape {a.shape}, and the right side {b.shape}")
@@ -125,7 +125,7 @@ def systems(a: Tensor, b: Tensor, name: str) -> Systems:
 
 
 def prepared(a: Any, b: Any, name: str) -> tuple[Systems, Tensor, bool]:
-    """Return systems in C order, their right side as it was given, and whether the matrices lie there transposed."""
+    """Return systems in C order, their right side as given, and whether the matrices are stored transposed."""
     matrix, side = in_common_dtype(square(a, name), as_tensor(b, name))
     system = systems(matrix, side, name)
     own, is_turned = turned(system.a)
@@ -147,7 +147,7 @@ def _stacked(a: Tensor, b: Tensor, name: str) -> tuple[Tensor, Tensor, bool]:
 
 
 def like_vectors(solutions: Tensor, b: Tensor) -> Tensor:
-    """Return solutions for a right side: without the dimension that a vector does not have."""
+    """Return solutions in the shape of a right side: a vector without the added dimension."""
     return reshape(solutions, solutions.shape[:-1]) if b.ndim == 1 != solutions.ndim else solutions
 
 
@@ -155,20 +155,20 @@ def like_vectors(solutions: Tensor, b: Tensor) -> Tensor:
 
 
 def factor_words(n: int, dtype: Any) -> int:
-    """Return how many words the LU factors of a matrix take, with the row exchanges behind them."""
+    """Return the size of the LU factors of a matrix and its row exchanges, in 64-bit fields."""
     itemsize: int = np.dtype(dtype).itemsize
     return (n * n * itemsize + 7) // 8 + (4 * n + 7) // 8
 
 
 def lu_factors(x: Tensor, name: str) -> Tensor:
-    """Record the LU factors of square matrices in C order, as words."""
+    """Record the LU factors of square matrices in C order, as 64-bit fields."""
     n = x.shape[-1]
     shape = (*x.shape[:-2], factor_words(n, x.dtype))
     return record("lu", [x], shape, SquareParams(count_of(x), n), name, _WORDS)
 
 
 def pivots(factors: Tensor, n: int, name: str) -> Tensor:
-    """Record the rows that each row was exchanged with, as integers."""
+    """Record the row that each row was exchanged with, as integers."""
     words, stack = factors.shape[-1], factors.shape[:-1]
     return record("lu_pivots", [factors], (*stack, n), PivotParams(math.prod(stack), n, words), name, _WORDS)
 
@@ -185,48 +185,48 @@ def inverse(a: Any, name: str) -> Tensor:
 
 
 def solved(system: Systems, factors: Tensor, transpose: bool, name: str) -> Tensor:
-    """Record the solutions of systems in C order, by the factors of their matrices, or for the transposed matrices."""
+    """Record the solutions of systems in C order, by the factors of their matrices or of the transposes."""
     a, b, count, n, k, each = system
     params = LuSolveParams(count, n, k, int(transpose), int(each))
     return record("lu_solve", [a, b, factors], b.shape, params, name)
 
 
 def solved_at_once(a: Any, b: Tensor, name: str) -> Tensor | None:
-    """Record the solution of one system by a call of the engine; `None` for what that does not take."""
+    """Record the solution of one system by a call of the engine; `None` if the engine refuses."""
     if type(a) is not Tensor or a._tape is not thread.mode.tape:
         return None
     return record_solution(CODES["lu_solve"], a, b, name)
 
 
 def triangle_solved(system: Systems, transpose: bool, lower: bool, unit: bool, name: str) -> Tensor:
-    """Record the solutions of systems in C order with triangles, or for the transposed triangles."""
+    """Record the solutions of triangular systems in C order, or of the transposed ones."""
     a, b, count, n, k, each = system
     params = TriangularParams(count, n, k, int(transpose), int(each), int(lower), int(unit))
     return record("solve_triangular", [a, b], b.shape, params, name)
 
 
 def lower_factor(a: Any, name: str) -> Tensor:
-    """Record the lower Cholesky factors of matrices, of which the lower triangle is read."""
+    """Record the lower Cholesky factors of matrices, given by their lower triangles."""
     return of_squares("cholesky", a, name)
 
 
 def of_squares(op: str, a: Any, name: str) -> Tensor:
-    """Record a function of square matrices that has a square matrix for each."""
+    """Record a function from square matrices to square matrices."""
     return _at_once(record_of_squares, op, a, name)
 
 
 def number_of_squares(op: str, a: Any, name: str) -> Tensor:
-    """Record a function of square matrices that has a number for each, by LU factors."""
+    """Record a function of square matrices with one number for each, by LU factors."""
     return _at_once(record_by_factors, op, a, name)
 
 
 def two_numbers_of_squares(op: str, a: Any, name: str) -> Tensor:
-    """Record one that has two, the first ones of all matrices before the second ones."""
+    """Record a function of square matrices with two numbers for each: all first numbers, then all second ones."""
     return _at_once(_TWO, op, a, name)
 
 
 def _at_once(recorded: Callable[[int, Tensor, str], Tensor | None], op: str, a: Any, name: str) -> Tensor:
-    """Record a function by a call of the engine; what that does not take is converted first, or refused."""
+    """Record a function by a call of the engine; convert an operand that it refuses first, or raise."""
     result = recorded(CODES[op], a, name) if type(a) is Tensor and a._tape is thread.mode.tape else None
     if result is None:
         result = recorded(CODES[op], square(a, name), name)

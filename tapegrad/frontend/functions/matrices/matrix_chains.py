@@ -70,7 +70,7 @@ def _check_chain(shapes: list[tuple[int, ...]], name: str) -> None:
 
 @functools.lru_cache(256)
 def _best_splits(extents: tuple[int, ...]) -> Splits:
-    """Return where to split the chain from one matrix to another one, at least cost."""
+    """Return the best split of each part of the chain: the one of least cost."""
     count = len(extents) - 1
     cost = [[0] * count for _ in range(count)]
     split = [[0] * count for _ in range(count)]
@@ -131,7 +131,7 @@ def matrix_power(a: Any, n: int) -> Tensor:
 
 
 def _power(x: Tensor, exponent: int) -> Tensor:
-    """Multiply the squares that the bits of the exponent stand for."""
+    """Multiply the squarings of the matrix selected by the bits of the exponent."""
     if exponent == 1:
         return x
     half = _power(x, exponent // 2)

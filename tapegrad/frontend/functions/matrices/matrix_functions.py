@@ -17,11 +17,11 @@ from tapegrad.frontend.recording.shape import expand_dims, reshape, swapaxes
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like, renamed
 
-_MAX_DIRECT_ROWS = 10  # rows for which SciPy solves discrete Lyapunov equations directly
+_MAX_DIRECT_ROWS = 10  # largest number of rows for which SciPy solves discrete Lyapunov equations directly
 # The Gauss-Legendre quadrature that is the Pade approximant of degree 8 of ``log(1 + x)``
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
-_NEAR = 0.25  # norms of x for which that is exact in float64
-_MAX_ROOTS = 40  # square roots after which a matrix is taken for singular
+_NEAR = 0.25  # largest norm of x for which that is exact in float64
+_MAX_ROOTS = 40  # square roots after which a matrix counts as singular
 
 
 def expm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
@@ -145,7 +145,7 @@ def logm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
 
 
 def _even_and_odd(A: Any, sign: float, name: str) -> tuple[Tensor, Tensor]:  # noqa: N803  SciPy's name
-    """Return cosines and sines for the sign -1, and hyperbolic ones for 1: blocks of one exponential."""
+    """Return cosines and sines for the sign -1, hyperbolic ones for 1: blocks of one exponential."""
     a = square(A, name)
     n, zero = a.shape[-1], np.zeros(a.shape, a.dtype)
     rows = [concatenate(row, -1) for row in ([zero, sign * a], [a, zero])]
@@ -154,7 +154,7 @@ def _even_and_odd(A: Any, sign: float, name: str) -> tuple[Tensor, Tensor]:  # n
 
 
 def _of_sines(name: str, sign: float, part: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Any], Tensor]:
-    """Make a function of cosines and sines, or of hyperbolic ones."""
+    """Make a function of cosines and sines, trigonometric or hyperbolic."""
 
     def function(A: Any) -> Tensor:  # noqa: N803  SciPy's name
         """Compute the cosines of matrices.
@@ -331,7 +331,7 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Tensor
 
 
 def _directly(a: Tensor, q: Tensor) -> Tensor:
-    """Solve for all elements of X in C order."""
+    """Solve a linear system for all elements of X in C order."""
     n = a.shape[-1]
     first = reshape(a, (*a.shape[:-2], n, 1, n, 1))
     second = reshape(a, (*a.shape[:-2], 1, n, 1, n))

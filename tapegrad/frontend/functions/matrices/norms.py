@@ -152,7 +152,7 @@ def _of_vectors(x: Tensor, ord: Any, axis: Any, keepdims: bool, name: str) -> Te
 
 
 def _extreme(sizes: Tensor, ord: float, axis: Any, keepdims: bool) -> Tensor:
-    """Return the largest for a positive `ord`, which is 0 if there are none, or the smallest."""
+    """Return the maximum (0 if empty) for a positive `ord`, otherwise the minimum."""
     if ord < 0:
         return extremes.min(sizes, axis, keepdims=keepdims)
     return extremes.max(sizes, axis, keepdims=keepdims, initial=None if sizes.size else 0.0)

@@ -1,4 +1,4 @@
-"""Matrices made of others: blocks on a diagonal, and constant diagonals; systems of equations with those."""
+"""Structured matrices: block diagonals and constant diagonals, and linear systems with them."""
 
 from typing import Any
 

@@ -34,7 +34,7 @@ from tapegrad.frontend.recording.shape import broadcast_to, in_c_order, moveaxis
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.ops.params import ExchangeParams, SquareParams
 
-# The matrix that is read where one is assumed to have a structure, by the operand and by which triangle is read.
+# The matrix that is read under an assumed structure, by the operand and the triangle that is given.
 _READ: dict[str, Callable[[Tensor, bool], Tensor]] = {
     **dict.fromkeys(("gen", "general", "banded"), lambda a, lower: a),
     **dict.fromkeys(

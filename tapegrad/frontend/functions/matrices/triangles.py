@@ -1,4 +1,4 @@
-"""Cholesky factors, and systems of linear equations with triangles."""
+"""Cholesky factors, and triangular linear systems."""
 
 from typing import Any, NamedTuple
 
@@ -63,7 +63,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
 
 
 def _factor(a: Any, lower: bool, name: str) -> Tensor:
-    """Return the lower factors, for which the lower triangle is read, or the upper ones."""
+    """Return the lower factors, from the lower triangle, or the upper ones."""
     return lower_factor(a, name) if lower else transposed(lower_factor(transposed(square(a, name)), name))
 
 
@@ -120,7 +120,7 @@ def solve_triangular(
 
 
 class Triangle(NamedTuple):
-    """Options for reading a triangle: transposed, the lower one, and without the diagonal."""
+    """Options for reading a triangle: transposed, lower, with a unit diagonal."""
 
     transpose: bool
     lower: bool

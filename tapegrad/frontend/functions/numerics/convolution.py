@@ -1,4 +1,4 @@
-"""Convolution and correlation of two lines: one instruction that sums products, in every mode and derivative."""
+"""Convolution and correlation of two lines: one instruction that sums products, in each mode and derivative."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def _lines(a: Any, v: Any, name: str) -> tuple[Tensor, Tensor]:
 
 
 def _mode(mode: Any, name: str) -> str:
-    """Return a mode by its name, for which NumPy also takes a number."""
+    """Return a mode by its name; NumPy also takes a number."""
     known = _MODES[mode] if isinstance(mode, int | np.integer) and 0 <= mode < len(_MODES) else mode
     if known not in _MODES:
         raise ValueError(f"{name}: mode must be 'valid', 'same' or 'full', not {mode!r}")

@@ -76,7 +76,7 @@ def _said(**arguments: Any) -> dict[str, Any]:
 
 
 def _beside(x: Tensor, given: Any, axis: int) -> list[Tensor]:
-    """Return what is put beside an operand: a number as one element of each line; nothing if it is not given."""
+    """Return the array before or after an operand: a number as one element of each line; nothing if it is `None`."""
     if given is None:
         return []
     piece = operand(given, "diff")
@@ -123,7 +123,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
 
 
 def _converted(name: str, given: Any, x: Tensor) -> list[Tensor]:
-    """Return what is put beside differences, flat and in their dtype; nothing if it is not given."""
+    """Return the elements before or after differences, flat and in their dtype; nothing if not given."""
     if given is None:
         return []
     piece = operand(given, "ediff1d")
@@ -165,7 +165,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
 
 
 def _areas(y: Tensor, x: Any, dx: Any, axis: int, name: str) -> tuple[Tensor, int]:
-    """Return the areas of the trapezoids, and the axis as a number that is not negative."""
+    """Return the areas of the trapezoids, and the axis as a nonnegative number."""
     axis = normalize_axis_index(axis, y.ndim)
     before, after = _neighbours(y, axis)
     if x is None and type(dx) is float and dx == 1.0:

@@ -1,4 +1,4 @@
-"""Counts: of elements that are not zero, of elements in bins, of integers; sums of weights by integers."""
+"""Counts: of nonzero elements, of elements in bins, of integers; sums of weights by integer."""
 
 import functools
 import inspect
@@ -45,7 +45,7 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     if not (is_recording() and is_computed(a) and a.dtype.kind in "fb"):
         return look(np.count_nonzero, a, axis, keepdims=keepdims)
     with no_grad():
-        ones = select(a, np.ones(()), np.zeros(()))  # float64, which counts exactly
+        ones = select(a, np.ones(()), np.zeros(()))  # float64 is exact for these counts
         return cast(sum(ones, axis, keepdims=keepdims), np.dtype(np.int64), current()[0])
 
 
@@ -81,7 +81,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     if not is_tensor(weights):
         return look(np.bincount, x, weights, minlength)
     numbers = read_now(x)
-    count = len(np.bincount(numbers, weights.data_or_traced(), minlength))  # and NumPy's errors
+    count = len(np.bincount(numbers, weights.data_or_traced(), minlength))  # raises NumPy's errors too
     return scatter_add(weights.astype(np.float64, copy=False), numbers, (count,))
 
 
@@ -138,7 +138,7 @@ def _refuse_weights(name: str, weights: Any) -> None:
 
 
 def _of_counts(name: str) -> Callable[..., Any]:
-    """Wrap a function of NumPy's that counts in bins; while recording it is guarded by its result."""
+    """Wrap a NumPy function that counts in bins; a recording guards its result."""
     function: Callable[..., Any] = getattr(np, name)
 
     @functools.wraps(function)

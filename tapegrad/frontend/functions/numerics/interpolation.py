@@ -81,19 +81,19 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 def _end(line: Any, at: int) -> Any:
-    """Return the first or the last element; of an array as a number, which is recorded faster."""
+    """Return the first or the last element; of an array as a number, which is faster to record."""
     return line[at] if is_tensor(line) else float(line[at])
 
 
 def _replaced(condition: Any, value: Any, result: Any) -> Any:
-    """Return a result with a value in place of the elements where a condition holds; eagerly it may hold nowhere."""
+    """Return a result with its elements replaced where a condition holds; skipped if it holds nowhere in eager code."""
     if not is_tensor(condition) and not condition.any():
         return result
     return where(condition, value, result)
 
 
 def _double(value: Any) -> Any:
-    """Return an operand in float64: an array where it is a constant of eager code, otherwise a Tensor."""
+    """Return an operand in float64: as an array if it is an eager constant, otherwise as a Tensor."""
     if is_tensor(value) or is_recording() or holds_tensors(value):
         return as_tensor(value, "numpy.interp").astype(np.float64, copy=False)
     array = plain(value, "numpy.interp")
@@ -101,9 +101,9 @@ def _double(value: Any) -> Any:
     return array.astype(np.float64, copy=False)
 
 
-@np.errstate(all="ignore")  # of arrays: nothing comes of equal abscissas
+@np.errstate(all="ignore")  # division by zero between equal abscissas: that quotient is not used
 def _inside(x: Any, xp: Any, fp: Any) -> Any:
-    """Interpolate between the two points beside each element; outside, on the line through the nearest two."""
+    """Interpolate between the two nearest points; outside, on the line through the nearest two."""
     above = _above(searchsorted(xp, x, "right"), xp.size)
     below = above - 1
     (x0, x1), (f0, f1) = ((line[below], line[above]) for line in (xp, fp))
@@ -111,24 +111,24 @@ def _inside(x: Any, xp: Any, fp: Any) -> Any:
     result = slope * (x - x0) + f0
     if not _has_nan(result):
         return result
-    result = where(_isnan(result), slope * (x - x1) + f1, result)  # beside an ordinate that is infinite
+    result = where(_isnan(result), slope * (x - x1) + f1, result)  # next to an infinite ordinate
     return where(_equal(x, x0) | (_equal(f0, f1) & _equal(x, x)), f0, result)
 
 
 def _has_nan(values: Any) -> bool:
-    """Return whether there is a NaN; a recording guards the answer."""
+    """Return whether there is a NaN; a recording guards the result."""
     if is_recording():
         return bool(some(_isnan(values)))
     return bool(np.isnan(values.data_or_traced() if is_tensor(values) else values).any())
 
 
 def _above(index: Any, size: int) -> Any:
-    """Return the index of the point above, of those that have one below."""
+    """Return the index of the upper neighbour, at least 1."""
     return clip(index, 1, size - 1) if is_tensor(index) else np.minimum(np.maximum(index, 1), size - 1)
 
 
 def _over_a_period(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
-    """Return everything within one period, in order, with a point of the next period on either side."""
+    """Return everything in one period, sorted, with a point of the next period on either side."""
     period = abs(period)
     if period == 0:
         raise ValueError("numpy.interp: the period must not be 0")

@@ -1,4 +1,4 @@
-"""Functions of the user's applied to lines, to elements, and to the parts where conditions hold."""
+"""Users' functions applied to lines, to elements, and to parts where conditions hold."""
 
 import functools
 import itertools
@@ -167,7 +167,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Te
 
 
 def _conditions(condlist: Any, x: Tensor) -> list[np.ndarray]:
-    """Return the conditions as they hold now, which a recording guards; a single one may stand alone."""
+    """Return the conditions as booleans, which a recording guards; a single one may be given without a list."""
     several = isinstance(condlist, list | tuple) or np.ndim(condlist) > 0
     alone = not several or (x.ndim > 0 and np.ndim(condlist[0]) == 0)
     conditions = []
@@ -190,7 +190,7 @@ def _is_mask(condition: Any, shape: tuple[int, ...]) -> bool:
 
 
 def _piece(function: Any, points: Tensor, args: tuple[Any, ...], kw: dict[str, Any]) -> Tensor:
-    """Return the values of a function at some points, in their dtype and in one dimension."""
+    """Return the values of a function at some points, in their dtype, flattened."""
     value = function(points, *args, **kw) if callable(function) else function
     values = as_tensor(value, "numpy.piecewise")
     if points.dtype.kind != "f" and values.dtype.kind == "f" and not values.constant:
@@ -262,7 +262,7 @@ def vectorize(
 def _of_each_element(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], left_out: Any, otypes: Any
 ) -> Any:
-    """Call a function with the elements of its arguments, but for those that are left out."""
+    """Call a function with the elements of its arguments, except for the excluded ones."""
     varied: dict[Any, Tensor] = {
         key: as_tensor(value, "numpy.vectorize")
         for key, value in itertools.chain(enumerate(args), kwargs.items())

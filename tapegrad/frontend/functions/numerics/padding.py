@@ -1,6 +1,6 @@
-"""Margins: `pad` puts them around an array, `trim_zeros` takes those of zeros away.
+"""Margins: `pad` adds them to an array, `trim_zeros` removes margins of zeros.
 
-One axis after the other gets its margins, so that the later ones lie along the earlier margins too, as in NumPy.
+The axes get their margins one after another, so that later margins include the earlier ones, as in NumPy.
 """
 
 import functools
@@ -25,9 +25,14 @@ from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.shape import broadcast_to, contiguous
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 
-_BY_POSITION = ("edge", "reflect", "symmetric", "wrap")  # each element of a margin is one of the array
-_MAX_CACHED_ROWS = 4096  # rows of a result whose numbers are kept
-_ARGUMENTS: dict[str, tuple[str, Any]] = {  # the one that a mode has, and its default
+_BY_POSITION = (
+    "edge",
+    "reflect",
+    "symmetric",
+    "wrap",
+)  # modes whose margins consist of elements of the array
+_MAX_CACHED_ROWS = 4096  # rows of a result up to which their numbers are cached
+_ARGUMENTS: dict[str, tuple[str, Any]] = {  # the argument of each mode, and its default
     "constant": ("constant_values", 0),
     "linear_ramp": ("end_values", 0),
     "reflect": ("reflect_type", "even"),
@@ -115,7 +120,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Te
 
 
 def _argument_of(mode: Any, given: dict[str, Any]) -> Any:
-    """Return the argument that a mode has, None if it has none."""
+    """Return the argument of a mode, None if it has none."""
     if callable(mode) or mode == "median":
         raise UnsupportedError(
             f"numpy.pad: mode={mode!r} of Tensors is not supported; join the margins with concatenate()"
@@ -137,7 +142,7 @@ def _is_zero(value: Any) -> bool:
 
 
 def _margins(width: Any, ndim: int) -> list[tuple[int, int]]:
-    """Return the widths before and behind each axis."""
+    """Return the widths before and after each axis."""
     pair = width if type(width) is tuple and len(width) == 2 else (width, width)
     if _is_pair(pair):
         return [pair] * ndim
@@ -157,7 +162,7 @@ def _margins(width: Any, ndim: int) -> list[tuple[int, int]]:
 
 
 def _is_pair(widths: Any) -> bool:
-    """Return whether an argument is the widths of two margins, as plain integers."""
+    """Return whether an argument is a pair of widths, as plain integers."""
     if type(widths) is not tuple or len(widths) != 2:
         return False
     before, after = widths
@@ -196,7 +201,7 @@ def _pairs(argument: Any, x: Tensor, mode: str) -> Any:
 
 
 def _of_integers(x: Tensor, margins: list[tuple[int, int]], mode: Any, kwargs: dict[str, Any]) -> Tensor:
-    """Pad integers or booleans by NumPy, which rounds what it computes from them."""
+    """Pad integers or booleans by NumPy, which rounds statistics of them."""
     said = {name: _number(value, name) for name, value in kwargs.items()}
     if mode in ("constant", "empty"):
         whole = np.pad(np.zeros(x.shape, x.dtype), margins, mode, **said)
@@ -205,7 +210,7 @@ def _of_integers(x: Tensor, margins: list[tuple[int, int]], mode: Any, kwargs: d
 
 
 def _inside(shape: tuple[int, ...], margins: list[tuple[int, int]]) -> Any:
-    """Key of what is between the margins."""
+    """Return the key of the region between the margins."""
     return (
         *[slice(before, before + extent) for (before, _), extent in zip(margins, shape, strict=True)],
         ...,
@@ -256,7 +261,7 @@ def _ramp(ends: Any, x: Tensor, axis: int, widths: tuple[int, int]) -> Tensor:
 
 
 def _statistic(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Make the margins that hold a statistic of the elements next to them."""
+    """Make the margins that contain a statistic of the elements next to them."""
 
     def extended(lengths: Any, x: Tensor, axis: int, widths: tuple[int, int]) -> Tensor:
         sides = []
@@ -287,10 +292,10 @@ def _spread(value: Tensor, x: Tensor, axis: int, width: int) -> Tensor:
 
 
 def _reflected(shared: int, x: Tensor, axis: int, widths: tuple[int, int]) -> Tensor:
-    """Point reflections at the edges, again and again; `shared` is 1 if the edge itself is reflected, too.
+    """Return odd reflections at the edges, repeated; `shared` is 1 if the edge itself is reflected too.
 
-    What is behind an edge e goes on as 2e minus what is before it. So it repeats itself, but for a trend: after each
-    period it has grown by twice the difference of the edges.
+    Beyond an edge e the margin is 2e minus the elements before it. It is periodic up to a trend: it grows by twice
+    the difference of the edges in each period.
     """
     extent = x.shape[axis]
     if extent == 1 and not shared:
@@ -312,7 +317,7 @@ def _reflected(shared: int, x: Tensor, axis: int, widths: tuple[int, int]) -> Te
     return concatenate([sides[0], x, sides[1]], axis)
 
 
-# --- away again --------------------------------------------------------------------------------------------------
+# --- removal -----------------------------------------------------------------------------------------------------
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Tensor:

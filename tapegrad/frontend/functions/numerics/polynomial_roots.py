@@ -68,7 +68,7 @@ def roots(p: Any) -> Tensor:
 
 
 def _nonzero(line: np.ndarray) -> list[int]:
-    """Return where coefficients are not zero."""
+    """Return the indices of nonzero coefficients."""
     places: list[int] = np.flatnonzero(line).tolist()
     return places
 

@@ -1,4 +1,4 @@
-"""Polynomials by their coefficients, the highest power first, as NumPy's functions of the older interface take them."""
+"""Polynomials by their coefficients, the highest power first, as in NumPy's legacy interface."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from tapegrad.frontend.tensor.array_checks import plain
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 from tapegrad.frontend.words.derived_docs import like
 
-# Dtypes that a Python number stands for beside float64.
+# Dtypes, beside float64, whose constants Python numbers represent.
 _EXACT = frozenset((np.dtype(np.float64), np.dtype(np.int64)))
 
 
@@ -26,7 +26,7 @@ def _operand(a: Any, name: str) -> Tensor:
 
 
 def coefficients_of(p: Any, name: str) -> Tensor:
-    """Return coefficients as a line; one number is a polynomial of degree 0."""
+    """Return coefficients as a line; a single number is a polynomial of degree 0."""
     x = _operand(p, name)
     if x.ndim > 1:
         raise ValueError(f"{name}: coefficients of shape {x.shape} are not in one dimension")
@@ -63,7 +63,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:  # noqa: 
     count = line.size if N is None else int(N)
     if line.dtype.kind != "f":
         return as_tensor(np.vander(np.asarray(line), count, increasing), "numpy.vander")
-    if line.dtype != np.float64:  # which NumPy makes of float32, too
+    if line.dtype != np.float64:  # NumPy promotes float32 too
         line = line.astype(np.float64)
     powers: list[Any] = [np.ones(line.shape, line.dtype), line][:count]
     while len(powers) < count:
@@ -115,7 +115,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 def _numbers(p: Any) -> list[Any] | None:
-    """Return coefficients that are constants of eager code as Python numbers, which are recorded fast."""
+    """Return coefficients that are eager constants as Python numbers, which are fast to record."""
     if is_tensor(p) or is_recording() or isinstance(p, np.poly1d) or holds_tensors(p):
         return None
     array = plain(p, "numpy.polyval")
@@ -124,7 +124,7 @@ def _numbers(p: Any) -> list[Any] | None:
 
 
 def _aligned(a1: Any, a2: Any, name: str) -> tuple[Tensor, Tensor]:
-    """Return the coefficients of two polynomials, of the shorter one with zeros in front."""
+    """Return the coefficients of two polynomials, the shorter one padded with zeros in front."""
     short, long = (coefficients_of(each, name) for each in (a1, a2))
     missing = long.size - short.size
     if missing == 0:
@@ -195,7 +195,7 @@ def polymul(a1: Any, a2: Any) -> Tensor:
 
 
 def _trimmed(p: Any, name: str) -> Tensor:
-    """Return coefficients without zeros in front; one zero if there is nothing else."""
+    """Return coefficients without leading zeros; at least one."""
     line = coefficients_of(p, name)
     while line.size > 1 and bool(line[0] == 0):
         line = line[1:]

@@ -90,14 +90,14 @@ def _steps(given: Any, extent: int, axis: int) -> Any:
 
 
 class _SampledLine(NamedTuple):
-    """Values, the axis along which they are differentiated, and the steps along it: a number, or one for each."""
+    """Values, the axis of differentiation, and the steps along it: one number, or an array."""
 
     values: Tensor
     axis: int
     steps: Any
 
     def part(self, start: int | None, stop: int | None) -> Any:
-        """Return a stretch along the axis."""
+        """Return a slice along the axis."""
         part = slice(start, stop)
         return getitem(self.values, (*(slice(None),) * self.axis, part) if self.axis else part)
 
@@ -106,7 +106,7 @@ class _SampledLine(NamedTuple):
         return not is_tensor(self.steps) or self.steps.ndim == 0
 
     def step(self, start: int | None, stop: int | None) -> Any:
-        """Return the steps of a stretch, to compute with its values."""
+        """Return the steps of a slice, in a shape that broadcasts against its values."""
         if self.is_uniform():
             return self.steps
         behind = self.values.ndim - 1 - self.axis
@@ -204,7 +204,7 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
 
 
 def _jumps(steps: Any, discont: float | None, period: float) -> Any:
-    """Return what is added from one element to the next: by NumPy of arrays, in a recording of Tensors."""
+    """Return the corrections of the steps, multiples of the period."""
     half = period / 2
     within = np.mod(steps + half, period) - half
     within = np.where((within == -half) & (steps > 0), half, within)

@@ -1,4 +1,4 @@
-"""The different elements, by the functions of the array API, whose results have names."""
+"""Set functions of the array API: different elements, in results with named fields."""
 
 from typing import Any, NamedTuple
 

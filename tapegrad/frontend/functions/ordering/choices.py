@@ -1,4 +1,4 @@
-"""Build an array from several ones, by numbers or by conditions that say for each element from which."""
+"""Choices: arrays built from several others, by index or by condition for each element."""
 
 import math
 from typing import Any
@@ -77,12 +77,12 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
 
 def _common_dtype(choices: list[Any], name: str) -> np.dtype[Any]:
-    """Return the dtype that choices promote to; Python's numbers are weak."""
+    """Return the dtype that choices promote to; Python numbers are weak."""
     return promoted(*(kind_of(as_tensor(each, name) if holds_tensors(each) else each) for each in choices))
 
 
 def _chosen(numbers: np.ndarray, choices: list[np.ndarray]) -> np.ndarray:
-    """Compute ``numpy.choose`` for any count of choices, of which that takes only so many."""
+    """Compute ``numpy.choose`` for any number of choices; NumPy's own takes a limited number."""
     rows = np.empty(numbers.shape, np.int64)
     for k, choice in enumerate(choices):
         np.copyto(rows, choice, where=numbers == k)

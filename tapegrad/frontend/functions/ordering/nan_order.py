@@ -1,4 +1,4 @@
-"""Extremes, their positions, medians and quantiles that leave out each nan."""
+"""Extremes, their positions, medians and quantiles that ignore NaNs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ _WARNS = "RuntimeWarning\n    If there is nothing but nan along the axes."
 
 
 def _extreme(plain: Callable[..., Tensor], neutral: float) -> Callable[..., Tensor]:
-    """Make the version of `max` or `min` that leaves out each nan."""
+    """Make the version of `max` or `min` that ignores NaNs."""
     name = f"nan{plain.__name__}"
 
     def extreme(
@@ -50,7 +50,7 @@ def _extreme(plain: Callable[..., Tensor], neutral: float) -> Callable[..., Tens
 def _of_numbers(
     extreme: Callable[..., Tensor], x: Tensor, neutral: float, axis: Axis, keepdims: bool
 ) -> Tensor:
-    """Return an extreme of the numbers, and nan where there is nothing else."""
+    """Return an extreme of the elements that are not NaN; NaN if there are none."""
     numbers = numbers_now(x, axis, keepdims)
     if numbers is not None:
         return extreme(*numbers, None, keepdims)
@@ -80,7 +80,7 @@ nanmin = like(
 
 
 def _position(plain: Any, neutral: float) -> Callable[..., Any]:
-    """Make the version of `argmax` or `argmin` that leaves out each nan."""
+    """Make the version of `argmax` or `argmin` that ignores NaNs."""
     name = f"nan{plain.__name__}"
     eager = getattr(np, name)
 
@@ -88,7 +88,7 @@ def _position(plain: Any, neutral: float) -> Callable[..., Any]:
         if is_recorded(a) and is_float(a):
             with no_grad():
                 counts = reductions.how_many(~_isnan(a), a, axis, False, name)
-                if extremes.min(counts, initial=1.0) == 0:  # guarded
+                if extremes.min(counts, initial=1.0) == 0:  # a recording guards it
                     raise ValueError("All-NaN slice encountered")
                 result = recorded_argextreme(plain, without_nan(a, neutral), axis, keepdims)
         else:
@@ -112,7 +112,7 @@ nanargmin = like(
 
 
 def _quantiles(x: Tensor, wanted: quantiles.QuantileQuery) -> Tensor:
-    """Return quantiles of the numbers, and nan where there are none."""
+    """Return quantiles of the elements that are not NaN; NaN if there are none."""
     numbers = numbers_now(x, wanted.axis, wanted.keepdims) if wanted.weights is None else None
     if numbers is None:
         return quantiles.quantiles_or_nan(x, wanted)

@@ -1,4 +1,4 @@
-"""Write elements in place: by index, by condition, and all at once. The target takes the gradient with the values."""
+"""In-place writes: by index, by condition, and of all elements. The target takes the gradient with the values."""
 
 import math
 from typing import Any
@@ -20,7 +20,7 @@ _nonzero = PREDICATES["nonzero"]
 
 
 def _target(a: Any, name: str) -> Tensor:
-    """Return what is written to; raise for an array, which cannot hold a gradient."""
+    """Return the target of a write; raise for an array, which cannot hold a gradient."""
     if is_tensor(a):
         return a
     raise TypeError(
@@ -30,7 +30,7 @@ def _target(a: Any, name: str) -> Tensor:
 
 
 def _repeated(values: Tensor, count: int) -> Tensor:
-    """Return the elements again and again, or only the first ones, so that there are `count`."""
+    """Return `count` elements: cycle through them, or take the first ones."""
     if values.size in (1, count):
         return ravel(values)
     return pick(values, np.arange(count, dtype=np.int64) % values.size, (count,))

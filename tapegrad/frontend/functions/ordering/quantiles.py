@@ -1,4 +1,4 @@
-"""Medians, percentiles and quantiles: elements of sorted lines, and what is between two of them."""
+"""Medians, percentiles and quantiles: interpolation between elements of sorted lines."""
 
 import math
 import warnings
@@ -34,16 +34,16 @@ from tapegrad.frontend.words.derived_docs import like, renamed
 _isnan = ELEMENTWISE["isnan"]
 
 
-# --- places in a sorted line -----------------------------------------------------------------------------------
+# --- positions in a sorted line --------------------------------------------------------------------------------
 
 
 def _between(alpha: float, beta: float) -> Callable[[Any, Any], Any]:
-    """Make a rule by Hyndman and Fan, "Sample quantiles in statistical packages" (1996)."""
+    """Make a continuous rule by Hyndman and Fan, "Sample quantiles in statistical packages" (1996)."""
     return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
 
 
 def _stepped(n: Any, q: Any) -> Any:
-    """Half of the way at a step of the empirical distribution, otherwise the next element."""
+    """Return the position between two elements at a step of the empirical distribution, otherwise the next element."""
     place = n * q - 1
     return np.floor(place) + np.where(place % 1 == 0, 0.5, 1.0)
 
@@ -54,8 +54,8 @@ def _nearest_even(n: Any, q: Any) -> Any:
     return np.maximum(np.floor(place) + ~down, 0)
 
 
-MEDIAN = "the mean of the two in the middle"  # which is no method that a user can ask for
-# Where the quantile `q` of a sorted line of `n` elements is; what is between two elements is interpolated.
+MEDIAN = "the mean of the two in the middle"  # not a method that a user can request
+# Positions of the quantile `q` in a sorted line of `n` elements, fractional between two elements.
 _PLACES: dict[str, Callable[[Any, Any], Any]] = {
     "inverted_cdf": lambda n, q: np.maximum(np.ceil(n * q - 1), 0),
     "averaged_inverted_cdf": _stepped,
@@ -76,11 +76,11 @@ _DISCRETE = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest"
 
 
 class QuantileQuery(NamedTuple):
-    """Request for quantiles: the arguments that the functions here share."""
+    """Request for quantiles: the arguments that the functions of this file share."""
 
     name: str
     q: np.ndarray
-    weak: bool  # whether `q` is a Python number, which takes the dtype of what it meets
+    weak: bool  # True if `q` is a Python number, whose dtype is weak
     axis: Axis
     method: str = "linear"
     keepdims: bool = False
@@ -94,7 +94,7 @@ class QuantileQuery(NamedTuple):
 
 
 def asked(name: str, q: Any, x: Tensor, percent: bool, **arguments: Any) -> QuantileQuery:
-    """Return what is asked for, with quantiles from 0 to 1."""
+    """Return a request with quantiles in [0, 1]."""
     weak, method = type(q) in (int, float), arguments["method"]
     fractions = np.asarray(q, x.dtype) if weak else read_now(q)
     if percent:
@@ -113,7 +113,7 @@ def asked(name: str, q: Any, x: Tensor, percent: bool, **arguments: Any) -> Quan
 
 
 def quantiles_or_nan(x: Tensor, wanted: QuantileQuery) -> Tensor:
-    """Return quantiles of the lines along axes, nan of lines without elements."""
+    """Return quantiles of the lines along axes, NaN for lines without elements."""
     if 0 not in x.shape:
         return quantiles_of(x, wanted)
     axes = axes_of(wanted.axis, x.ndim)
@@ -127,7 +127,7 @@ def quantiles_or_nan(x: Tensor, wanted: QuantileQuery) -> Tensor:
 
 
 def quantiles_of(x: Tensor, wanted: QuantileQuery) -> Tensor:
-    """Return quantiles of the lines along axes: the axes of `q` come first."""
+    """Return quantiles of the lines along axes; the axes of `q` come first."""
     shape = x.shape
     axes = axes_of(wanted.axis, len(shape))
     if 0 in shape and math.prod([shape[k] for k in axes]) == 0:
@@ -145,13 +145,13 @@ def quantiles_of(x: Tensor, wanted: QuantileQuery) -> Tensor:
 
 
 def _within(places: np.ndarray, last: Any) -> np.ndarray:
-    """Return places that are nowhere before the first element or behind the last."""
+    """Return positions clipped to those of the elements."""
     limited: np.ndarray = np.minimum(np.maximum(places, 0), last)
     return limited
 
 
 def _of_all(lines: Tensor, wanted: QuantileQuery) -> Tensor:
-    """Return quantiles of lines, and nan for lines that have one."""
+    """Return quantiles of lines, NaN for lines with a NaN."""
     ordered = in_order(lines)
     count = ordered.shape[-1]
     if wanted.q.ndim:
@@ -167,7 +167,7 @@ def _of_all(lines: Tensor, wanted: QuantileQuery) -> Tensor:
 
 
 def _one(ordered: Ordered, below: int, part: Any, wanted: QuantileQuery) -> Tensor:
-    """Return what is between two neighbours of each sorted line, at a part of the way."""
+    """Interpolate between two neighbours of each sorted line."""
     if part == 0 and (wanted.weak or wanted.picks):
         return ordered.alone(below)
     low = ordered.element(below)
@@ -177,13 +177,13 @@ def _one(ordered: Ordered, below: int, part: Any, wanted: QuantileQuery) -> Tens
 
 
 def _between_two(low: Tensor, high: Tensor, part: Any, wanted: QuantileQuery) -> Tensor:
-    """Return what is a part of the way from one Tensor to another one; the mean of two infinities is infinite."""
+    """Interpolate between two Tensors at a fraction; the mean of two infinities is infinite."""
     result: Tensor = (low + high) / 2.0 if wanted.method == MEDIAN else low + (high - low) * part
     return result
 
 
 def _interpolated(ordered: Ordered, places: np.ndarray, wanted: QuantileQuery) -> Tensor:
-    """Return what is at places in sorted lines: a row for each quantile, a column for each line."""
+    """Return sorted lines interpolated at positions: a row for each quantile, a column for each line."""
     count = ordered.shape[-1]
     below = np.floor(places)
     parts, shape = places - below, (*wanted.q.shape, *ordered.shape[:-1])
@@ -203,7 +203,7 @@ def _interpolated(ordered: Ordered, places: np.ndarray, wanted: QuantileQuery) -
 
 
 def _of_numbers(lines: Tensor, wanted: QuantileQuery) -> Tensor:
-    """Return quantiles of the numbers in each line; how many there are is guarded by a recording."""
+    """Return quantiles of the numbers in each line; a recording guards their count."""
     counts = np.atleast_1d(look(_how_many_numbers, lines)).reshape(-1)
     if np.any(counts == 0):
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
@@ -218,7 +218,7 @@ def _how_many_numbers(lines: np.ndarray) -> np.ndarray:
 
 
 def _weighted(x: Tensor, lines: Tensor, axes: tuple[int, ...], wanted: QuantileQuery) -> Tensor:
-    """Return elements of each line by the sums of their weights; the positions are guarded by a recording."""
+    """Return elements of each line by the cumulative weights; a recording guards the positions."""
     if wanted.method != "inverted_cdf":
         raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {wanted.method}.")
     given = None if wanted.axis is None else normalize_axis_tuple(wanted.axis, x.ndim)
@@ -249,7 +249,7 @@ def _weighted_line(line: np.ndarray, weights: np.ndarray, q: np.ndarray, skips_n
     if not (np.isfinite(cdf[-1]) and cdf[-1] > 0):
         raise ValueError("Weights included NaN, inf or were all zero.")
     cdf = (cdf / cdf[-1]).astype(q.dtype if q.dtype.kind == "f" else np.float64)
-    cdf[cdf == 0] = -1  # so that the quantile 0 is the first element that counts
+    cdf[cdf == 0] = -1  # the quantile 0 is the first element with a weight
     return order[np.minimum(np.searchsorted(cdf, q, side="left"), len(order) - 1)]
 
 
@@ -259,7 +259,7 @@ def _weighted_line(line: np.ndarray, weights: np.ndarray, q: np.ndarray, skips_n
 def make_median(
     name: str, compute: Callable[[Tensor, QuantileQuery], Tensor], skips_nan: bool = False
 ) -> Callable[..., Tensor]:
-    """Make `median`, or the version that leaves out each nan."""
+    """Make `median`, or the version that ignores NaNs."""
     full = f"numpy.{name}"
 
     def median(
@@ -305,7 +305,7 @@ def make_median(
         x = floating(a, name)
         half = np.asarray(0.5, x.dtype)
         wanted = QuantileQuery(full, half, True, axis, MEDIAN, keepdims, skips_nan=skips_nan)
-        result = compute(x, wanted) + 0.0  # a mean is never -0.0
+        result = compute(x, wanted) + 0.0  # 0.0, for a mean is never -0.0
         return result if out is None else deliver(result, out, name=full)
 
     return renamed(median, name)
@@ -314,7 +314,7 @@ def make_median(
 def make_quantile(
     name: str, compute: Callable[[Tensor, QuantileQuery], Tensor], percent: bool, skips_nan: bool = False
 ) -> Callable[..., Tensor]:
-    """Make `percentile`, `quantile`, or the version of one that leaves out each nan."""
+    """Make `percentile`, `quantile`, or their versions that ignore NaNs."""
     full, plain = f"numpy.{name}", getattr(np, name)
 
     def quantile(

@@ -61,7 +61,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 
 
 def places(numbers: Tensor, values: Tensor, right: bool) -> Tensor:
-    """Find by an instruction where values belong among sorted numbers; behind equal ones if `right`."""
+    """Find insertion positions among sorted numbers by an instruction; behind equal ones if `right`."""
     dtype = np.result_type(numbers.dtype, values.dtype)
     if dtype.kind != "f":
         dtype = _INT64

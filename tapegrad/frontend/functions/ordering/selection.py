@@ -1,4 +1,4 @@
-"""Select elements by index and by condition."""
+"""Selection of elements by index and by condition."""
 
 import math
 from typing import Any
@@ -20,7 +20,7 @@ _nonzero = PREDICATES["nonzero"]
 
 
 def whole_numbers(indices: Any, name: str) -> Any:
-    """Return indices as an array of integers, whose contents a recording guards, or a Tensor that replays compute."""
+    """Return indices as an array of integers, which a recording guards, or as a Tensor that replays compute."""
     if is_computed_index(indices):
         return indices
     if type(indices) is np.ndarray and indices.dtype == np.int64:
@@ -28,7 +28,7 @@ def whole_numbers(indices: Any, name: str) -> Any:
     array = read_now(indices) if is_tensor(indices) else np.asarray(indices)
     if array is indices:
         read_now(array)
-    if array.size == 0 and array.dtype == np.float64:  # of an empty list
+    if array.size == 0 and array.dtype == np.float64:  # an empty list
         return array.astype(np.int64)
     if not np.can_cast(array.dtype, np.int64, "same_kind"):
         raise TypeError(f"{name}: indices must be integers, not {array.dtype}")
@@ -36,7 +36,7 @@ def whole_numbers(indices: Any, name: str) -> Any:
 
 
 def along(indices: np.ndarray, extent: int, mode: str, axis: int | None, name: str) -> Any:
-    """Return indices along an axis from 0 on, by NumPy's `mode` for those that are out of range."""
+    """Return indices along an axis, made nonnegative by NumPy's `mode` for indices out of bounds."""
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"{name}: mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
     if indices.size == 0:
@@ -104,7 +104,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
 
 
 def _take(x: Tensor, indices: Any, axis: int, mode: str, name: str) -> Tensor:
-    """Gather rows of all elements behind the axis, for each element before it."""
+    """Gather slices along the axis, for each index of the axes before it."""
     shape, extent = x.shape, x.shape[axis]
     before, length = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     now = indices.data_or_traced() if is_tensor(indices) else indices
@@ -156,7 +156,7 @@ def lines_key(shape: tuple[int, ...], indices: Any, axis: int, name: str) -> tup
     try:
         array = whole_numbers(indices, name)
     except TypeError as error:
-        raise IndexError(str(error)) from None  # which NumPy raises here
+        raise IndexError(str(error)) from None  # NumPy raises here
     if array.ndim != len(shape):
         raise ValueError(f"{name}: indices of shape {array.shape} for an array of shape {shape}")
     lines = [_line(extent, len(shape) - 1 - d) for d, extent in enumerate(shape)]
@@ -164,7 +164,7 @@ def lines_key(shape: tuple[int, ...], indices: Any, axis: int, name: str) -> tup
 
 
 def _line(extent: int, behind: int) -> np.ndarray:
-    """Return all indices along an axis that has some dimensions behind it."""
+    """Return all indices along an axis followed by some dimensions."""
     return np.arange(extent).reshape((extent,) + (1,) * behind)
 
 

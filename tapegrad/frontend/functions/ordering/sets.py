@@ -1,6 +1,6 @@
-"""Sets of elements. What stays keeps its gradient: of equal elements the first one stands for all.
+"""Sets of elements; of equal elements, the first keeps the gradient.
 
-NumPy finds which elements stay; they are taken by number.
+NumPy finds the elements to keep; they are taken by number.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from tapegrad.frontend.tensor.tensor import Tensor
 
 
 def _kept(function: Callable[..., np.ndarray], name: str, *arrays: Any) -> Tensor:
-    """Return the elements, of all arrays in one line, whose numbers a function of these lines returns."""
+    """Return the elements of several arrays selected by a function of the flat arrays, which returns numbers."""
     lines = [ravel(as_tensor(each, name)) for each in arrays]
     numbers = look(function, *lines)
     together = lines[0] if len(lines) == 1 else concatenate(lines)
@@ -26,7 +26,7 @@ def _kept(function: Callable[..., np.ndarray], name: str, *arrays: Any) -> Tenso
 
 
 def _firsts(array: np.ndarray) -> np.ndarray:
-    """Return the number of the first of each of the different elements, in ascending order of these."""
+    """Return the number of the first of each of the different elements, in their ascending order."""
     return np.unique(array, return_index=True)[1]
 
 

@@ -1,7 +1,6 @@
-"""Lines in ascending order, of which a few elements are wanted.
+"""Order statistics: a few elements of lines in ascending order.
 
-In a recording each replay sorts all of them. In eager code it is known where the elements stand, and only what is asked
-for is gathered.
+In a recording each replay sorts all of them. Eager code sorts once, and gathers only the requested elements.
 """
 
 from typing import Protocol
@@ -33,19 +32,19 @@ class Ordered(Protocol):
         """Return an element of each line."""
 
     def alone(self, k: int) -> Tensor:
-        """Return an element of each line, which keeps nothing else in memory."""
+        """Return a copy of an element of each line, which keeps no other memory alive."""
 
     def elements(self, numbers: np.ndarray, shape: tuple[int, ...]) -> Tensor:
-        """Return elements by their numbers among those of all the lines."""
+        """Return elements by their numbers among those of all lines."""
 
 
 def in_order(lines: Tensor) -> Ordered:
-    """Return the lines along the last axis of a Tensor in ascending order, each nan last."""
+    """Return the lines along the last axis of a Tensor in ascending order, NaNs last."""
     return _Recorded(lines) if is_recording() else _Now(lines)
 
 
 class _Recorded:
-    """Lines that are sorted by instructions."""
+    """Lines sorted by instructions."""
 
     has_no_nan = False
 
@@ -64,7 +63,7 @@ class _Recorded:
 
 
 class _Now:
-    """Lines whose order is known."""
+    """Lines sorted eagerly: their order is known."""
 
     def __init__(self, lines: Tensor) -> None:
         values = lines.data_or_traced()

@@ -1,8 +1,8 @@
-"""The order of elements: sorting, and the positions of extremes, which every replay finds anew.
+"""Sorting, and the positions of extremes, computed by each replay.
 
-Positions are plain integers in eager code, and while a function is being recorded Tensors of integers, which index
-others. Elements that are equal keep their order, whichever algorithm is asked for, so that a replay finds the same
-positions as eager code; a gradient goes to the element that stood at the position.
+Positions are plain integers in eager code, and Tensors of integers while a function is being recorded. All sorts are
+stable, whatever `kind` is, so that a replay finds the same positions as eager code; a gradient goes to the element
+that stood at the position.
 """
 
 import math
@@ -32,7 +32,7 @@ _POSITIONS = (
     "While a function is being recorded, a Tensor of integers that each replay computes. No gradient flows through\n"
     "    positions; the elements that they pick have one."
 )
-_MAX_NUMPY_ELEMENTS = 512  # elements that NumPy orders before the engine has been asked
+_MAX_NUMPY_ELEMENTS = 512  # elements up to which NumPy sorts faster than a call of the engine takes
 
 
 # --- instructions ----------------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def sorted_lines(lines: Tensor) -> Tensor:
 
 
 def order_now(lines: Tensor) -> np.ndarray:
-    """Return the numbers, in C order of all elements, that sort each line along the last axis, for eager code."""
+    """Return the numbers, in C order of all elements, that sort each line along the last axis; eager code only."""
     values = lines.data_or_traced()
     if values.size > _MAX_NUMPY_ELEMENTS:
         return order_of_lines(in_c_order(lines), numbered_through=True).data_or_traced()
@@ -71,12 +71,12 @@ def _extreme_of_lines(lines: Tensor, shape: tuple[int, ...], sign: int, name: st
 
 
 def is_recorded(a: Any) -> bool:
-    """Return whether positions in `a` are found anew by each replay: in floats and booleans that it computes."""
+    """Return whether each replay computes the positions in `a`: of floats and booleans that it computes."""
     return is_recording() and is_computed(a) and a.dtype.kind in "fb"
 
 
 def _are_recorded_integers(a: Any) -> bool:
-    """Return whether each replay computes int64, such as the positions that `argsort` finds."""
+    """Return whether each replay computes int64, such as the positions of `argsort`."""
     return is_recording() and is_computed(a) and a.dtype == _INDEX
 
 
@@ -239,7 +239,7 @@ def partition(
 
 
 def _check_kth(x: Tensor, kth: Any, axis: int | None, kind: Any, order: Any) -> None:
-    """Raise NumPy's errors, for lines of as many elements."""
+    """Raise NumPy's errors for a `kth` in lines of this length."""
     count = x.size if axis is None else x.shape[normalize_axis_index(axis, x.ndim)]
     np.partition(np.zeros(count, bool), kth, kind=kind, order=order)
 
@@ -376,9 +376,11 @@ argmin = like(
 
 
 def recorded_argextreme(function: Any, x: Tensor, axis: int | None, keepdims: bool) -> Tensor:
-    """Return the positions that ``numpy.argmax`` or ``numpy.argmin`` finds, in a Tensor that each replay computes."""
+    """Return the positions of ``numpy.argmax`` or ``numpy.argmin``, in a Tensor that each replay computes."""
     shape = x.shape
-    found = np.shape(function(np.empty(shape, np.bool_), axis, keepdims=keepdims))  # and NumPy's errors
+    found = np.shape(
+        function(np.empty(shape, np.bool_), axis, keepdims=keepdims)
+    )  # raises NumPy's errors too
     lines = lines_along(x, axes_of(axis, len(shape)), shape)
     return _extreme_of_lines(lines, found, 1 if function is np.argmax else -1, function.__name__)
 

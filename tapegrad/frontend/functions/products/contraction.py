@@ -1,7 +1,7 @@
-"""Plans for sums of products by subscripts: views, sums, multiplications and matrix products, one after the other.
+"""Contraction plans of sums of products by subscripts: views, sums, multiplications and matrix products.
 
-Operands are contracted in pairs. Each is made a stack of matrices by views, and by a copy only where its memory does
-not allow a view, so that the work is done by BLAS. A plan depends on the subscripts and shapes alone, and is kept.
+Operands are contracted in pairs. Each becomes a stack of matrices by views, and by a copy only if its memory does not
+allow a view, so that BLAS does the work. A plan depends on the subscripts and shapes alone, and is cached.
 """
 
 import functools
@@ -23,7 +23,7 @@ Path = tuple[tuple[int, ...], ...]
 
 
 class ContractionStep(NamedTuple):
-    """A function of one value and an argument, or of two values, by their numbers."""
+    """Function of one value and an argument, or of two values, by their numbers."""
 
     function: Callable[[Any, Any], Any]
     number: int
@@ -32,7 +32,7 @@ class ContractionStep(NamedTuple):
 
 
 class Term(NamedTuple):
-    """A factor: the number of its value, and the labels and extents of its dimensions."""
+    """Factor: the number of its value, and the labels and extents of its dimensions."""
 
     number: int
     labels: Labels
@@ -53,7 +53,7 @@ def run(steps: Iterable[ContractionStep], values: list[Any]) -> Any:
 
 @functools.lru_cache(512)
 def plan(text: str, shapes: tuple[Shape, ...], optimize: Any) -> tuple[ContractionStep, ...]:
-    """Return the steps from operands of these shapes to the result; none if that is the operand as it is."""
+    """Return the steps from operands of these shapes to the result; none if the result is the operand."""
     subscripts = parse(text, tuple(map(len, shapes)))
     check_extents(subscripts, shapes)
     return _Planner(subscripts, shapes).steps_to_result(optimize)
@@ -70,17 +70,17 @@ def plan_of_axes(shapes: tuple[Shape, Shape], own: Shape, others: Shape) -> tupl
 
 
 def _on_diagonal(x: Tensor, numbers: tuple[list[int], list[int]]) -> Tensor:
-    """Return a view in which each label, given as a number, stands once."""
+    """Return a view in which each label, given as a number, occurs once."""
     return view_of(x, np.einsum(x.data_or_traced(), *numbers))
 
 
 class _Planner:
-    """Turns subscripts and shapes into steps."""
+    """Builder of the steps for given subscripts and shapes."""
 
     def __init__(self, subscripts: Subscripts, shapes: tuple[Shape, ...]) -> None:
         self.result = subscripts.result
         self.steps: list[ContractionStep] = []
-        self.count = len(shapes)  # of values
+        self.count = len(shapes)  # number of values so far
         terms = [
             self.on_diagonal(Term(number, labels, shape))
             for number, (labels, shape) in enumerate(zip(subscripts.operands, shapes, strict=True))
@@ -90,7 +90,7 @@ class _Planner:
         ]
 
     def steps_to_result(self, optimize: Any) -> tuple[ContractionStep, ...]:
-        """Contract the terms along a path, and put the dimensions in order."""
+        """Contract the terms along a path, and transpose the result's dimensions."""
         terms = self.terms
         for place in _path(terms, self.result, optimize):
             chosen = [terms.pop(k) for k in sorted(place, reverse=True)][::-1]
@@ -99,7 +99,7 @@ class _Planner:
         return tuple(self.steps)
 
     def wanted(self, terms: Iterable[Term]) -> set[Label]:
-        """Return the labels that some terms or the result have."""
+        """Return the labels of some terms and of the result."""
         return set(self.result).union(*(term.labels for term in terms))
 
     # --- steps -----------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class _Planner:
         return number if shape == before else self.step(reshape, number, shape)
 
     def on_diagonal(self, term: Term) -> Term:
-        """Return a term in which each label stands once, as its diagonal."""
+        """Return a term without repeated labels: its diagonal."""
         once = tuple(dict.fromkeys(term.labels))
         if once == term.labels:
             return term
@@ -124,12 +124,12 @@ class _Planner:
         return Term(self.step(_on_diagonal, term.number, numbers), once, shape)
 
     def summed(self, term: Term, wanted: set[Label]) -> Term:
-        """Sum a term over the labels that are not wanted."""
+        """Sum a term over the labels outside of `wanted`."""
         axes = tuple(k for k, label in enumerate(term.labels) if label not in wanted)
         return self.without(term, axes, total, axes) if axes else term
 
     def without_ones(self, term: Term, other: Term) -> Term:
-        """Drop dimensions of extent 1 of a term that broadcast with another one of the other term."""
+        """Drop dimensions of extent 1 that broadcast against those of the other term."""
         extents = other.extents
         axes = tuple(k for k, e in enumerate(term.shape) if e == 1 and extents.get(term.labels[k], 1) != 1)
         shape = tuple(e for k, e in enumerate(term.shape) if k not in axes)
@@ -151,14 +151,14 @@ class _Planner:
     # --- products --------------------------------------------------------------------------------------------------
 
     def joined(self, terms: list[Term], wanted: set[Label]) -> Term:
-        """Several terms, contracted one after the other."""
+        """Contract several terms in sequence."""
         left = terms[0]
         for k, right in enumerate(terms[1:], 1):
             left = self.contracted(left, right, wanted.union(*(t.labels for t in terms[k + 1 :])))
         return left
 
     def contracted(self, a: Term, b: Term, wanted: set[Label]) -> Term:
-        """Contract two terms: their product, summed over the labels that are not wanted."""
+        """Contract two terms: their product, summed over the labels outside of `wanted`."""
         a, b = self.without_ones(a, b), self.without_ones(b, a)
         a, b = self.summed(a, wanted.union(b.labels)), self.summed(b, wanted.union(a.labels))
         own, others = (
@@ -187,15 +187,15 @@ class _Planner:
         return Term(number, labels, tuple(extents[label] for label in labels))
 
     def spread(self, term: Term, labels: Labels) -> int:
-        """Add a dimension of extent 1 to a term for each label that it lacks."""
+        """Add a dimension of extent 1 for each label that a term lacks."""
         own = self.arranged(term, [label for label in labels if label in term.labels])
         extents = term.extents
         return self.reshaped(own.number, own.shape, tuple(extents.get(label, 1) for label in labels))
 
     def grouped(self, term: Term, stacked: list[Label], rows: list[Label], columns: list[Label]) -> Term:
-        """Reshape a term to a stack of matrices: the labels of the rows become one dimension, and those of the columns.
+        """Reshape a term to a stack of matrices: the labels of rows become one dimension, those of columns another.
 
-        Without a stack, no rows or no columns make it a vector.
+        Without a stack, a term without rows or columns becomes a vector.
         """
         extents = term.extents
         own = self.arranged(term, [*stacked, *rows, *columns])
@@ -205,13 +205,13 @@ class _Planner:
         return Term(self.reshaped(own.number, own.shape, shape), (), shape)
 
     def as_in_result(self, labels: Iterable[Label]) -> list[Label]:
-        """Labels in the order of the result, and those that it lacks behind."""
+        """Return the labels in the order of the result, followed by those not in it."""
         result = self.result
         return sorted(labels, key=lambda label: result.index(label) if label in result else len(result))
 
 
 def _path(terms: list[Term], result: Labels, optimize: Any) -> Path:
-    """Return the places of the operands that are contracted one after the other, in the form of `einsum_path`."""
+    """Return the positions of the operands in each contraction, in the form of `einsum_path`."""
     if len(terms) < 3:
         return ((0, 1),)[: len(terms) - 1]
     if isinstance(optimize, tuple) and optimize[:1] == ("einsum_path",):

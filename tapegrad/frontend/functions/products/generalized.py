@@ -51,7 +51,7 @@ _ARGUMENTS = """\
 
 
 class _Core(NamedTuple):
-    """A product of the last dimensions of two operands: how many these are, and those of the result."""
+    """Core dimensions of a product: numbers of its two operands and of its result."""
 
     name: str
     product: Callable[[Any, Any], Tensor]
@@ -60,7 +60,7 @@ class _Core(NamedTuple):
 
 
 def _public(core: _Core) -> Callable[..., Any]:
-    """Make the function that takes all arguments."""
+    """Make the function with all arguments of a generalized ufunc."""
 
     def multiply(x1: Any, x2: Any, /, out: Any = None, **arguments: Any) -> Any:
         if out is None and not arguments:
@@ -104,7 +104,7 @@ def _cast(x: Tensor, dtype: Any, casting: Any, name: str) -> Tensor:
 def _places(
     core: _Core, ndims: tuple[int, int], said: dict[str, Any], name: str
 ) -> Sequence[tuple[int, ...]]:
-    """Return the axes that hold the vectors or matrices of both operands and of the result; () for the last."""
+    """Return the axes of the vectors or matrices in both operands and in the result; () for the last."""
     axes, axis, keepdims = said["axes"], said["axis"], bool(said["keepdims"])
     if (axis is not None or keepdims) and core.result + core.operands[0] * core.operands[1] != 1:
         what = "axis" if axis is not None else "keepdims"
@@ -123,7 +123,7 @@ def _places(
 def _checked_places(
     axes: Any, counts: tuple[int, ...], may_omit: bool, name: str
 ) -> Sequence[tuple[int, ...]]:
-    """Return the entries of an argument `axes`, which are to name so many axes each."""
+    """Return the entries of an argument `axes`, checked to have these numbers of axes."""
     if not isinstance(axes, list) or len(axes) != 3 - (may_omit and len(axes) == 2):
         raise ValueError(
             f"{name}: 'axes' is a list with an entry for each operand and the result, not {axes!r}"
@@ -140,7 +140,7 @@ def _to_the_end(x: Tensor, axes: Sequence[int]) -> Tensor:
 
 
 def _vector_operands(x1: Any, x2: Any, name: str, ndims: tuple[int, int]) -> tuple[Tensor, Tensor]:
-    """Return operands that have the dimensions of their vectors or matrices, whose extents agree."""
+    """Return operands that have the core dimensions, of matching extents."""
     x, y = as_tensor(x1, name), as_tensor(x2, name)
     if x.ndim < ndims[0] or y.ndim < ndims[1]:
         raise ValueError(f"{name}: operands of shapes {x.shape} and {y.shape} have too few dimensions")

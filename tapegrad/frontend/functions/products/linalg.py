@@ -65,7 +65,7 @@ def matmul(x1: Any, x2: Any, /) -> Tensor:
     a = x1 if type(x1) is Tensor else as_tensor(x1, "matmul")
     b = x2 if type(x2) is Tensor else as_tensor(x2, "matmul")
     tape = thread.mode.tape
-    if a._tape is tape and b._tape is tape:  # most often they have one dtype, too
+    if a._tape is tape and b._tape is tape:  # most often the operands have one dtype, too
         product = record_product(_MATMUL, a, b, "matmul")
         if product is not None:
             return product
@@ -73,7 +73,7 @@ def matmul(x1: Any, x2: Any, /) -> Tensor:
 
 
 def _converted(a: Tensor, b: Tensor) -> Tensor:
-    """Return the product of operands of any dtypes; raise where the shapes do not fit."""
+    """Return the product of operands of any dtypes; raise if the shapes do not match."""
     _check_shapes(a.shape, b.shape)
     if a.dtype.kind != "f" and b.dtype.kind != "f":
         return from_array(np.matmul(np.asarray(a), np.asarray(b)), constant=True)

@@ -1,4 +1,4 @@
-"""Functions that `numpy.linalg` has with other arguments than `numpy`: of the last axes, as the array API has them."""
+"""Functions of `numpy.linalg` that differ from those of `numpy`: they work on the last axes, as in the array API."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Products of vectors and arrays that are sums of products: inner, outer and tensor products."""
+"""Inner, outer and tensor products of vectors and arrays."""
 
 import functools
 from typing import Any
@@ -198,7 +198,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
 
 
 def _pairs(axes: Any, ndim: int) -> tuple[Axes, Axes]:
-    """Return the axes of the first and of the second operand that an argument `axes` names."""
+    """Return the axes of both operands that an argument `axes` names."""
     if hasattr(axes, "__index__"):
         count = int(axes)
         return tuple(range(ndim - count, ndim)), tuple(range(count))
@@ -211,7 +211,7 @@ def _several(axes: Any) -> Axes:
 
 
 def _contracted(x: Tensor, y: Tensor, x_axes: Axes, y_axes: Axes, name: str) -> Tensor:
-    """Sum over pairs of axes: one product of the operands seen as matrices."""
+    """Sum over pairs of axes: one product of the operands as matrices."""
     x_shape, y_shape = x.shape, y.shape
     if [x_shape[k] for k in x_axes] != [y_shape[k] for k in y_axes]:
         raise ValueError(f"{name}: axes {x_axes} of {x_shape} and {y_axes} of {y_shape} differ in extent")
@@ -222,7 +222,7 @@ def _contracted(x: Tensor, y: Tensor, x_axes: Axes, y_axes: Axes, name: str) -> 
 
 
 def _product_of_one_element(x: Tensor, y: Tensor, pairs: int) -> Tensor:
-    """Return the product of arrays of one element, from which pairs of axes go; it may be -0.0, as NumPy's."""
+    """Return the product of arrays of one element, without the paired axes; it may be -0.0, as in NumPy."""
     return reshape(x * y, (1,) * (x.ndim + y.ndim - 2 * pairs))
 
 
@@ -252,7 +252,7 @@ def kron(a: Any, b: Any) -> Tensor:
 
 @functools.lru_cache(256)
 def _shapes_of_kron(shape: Axes, other: Axes) -> tuple[Axes, Axes, Axes]:
-    """Return the shapes of the factors, in which each dimension has one of its own, and that of the product."""
+    """Return the shapes of the factors, with separate dimensions, and that of the product."""
     ndim = max(len(shape), len(other))
     own, others = ((1,) * (ndim - len(each)) + each for each in (shape, other))
     left = tuple(e for extent in own for e in (extent, 1))

@@ -1,7 +1,7 @@
-"""Products of sparse matrices of SciPy, which are constants, with Tensors.
+"""Products of constant sparse matrices of SciPy with Tensors.
 
-A matrix in CSR format, or in CSC format, which is CSR of its transpose, is used where it lies: a replay reads its
-entries anew. Its pattern is guarded. Other formats are converted, at each recording anew.
+A matrix in CSR format, or in CSC format, which is CSR of its transpose, is used in its own memory: each replay reads
+its entries. Its pattern is guarded. Other formats are converted at each recording.
 """
 
 import math
@@ -73,18 +73,18 @@ def _record(matrix: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def _op(compressed: Any, width: int) -> tuple[int, Any]:
-    """Return op code and parameters: a matrix that is compressed by columns is the transpose of one by rows."""
+    """Return op code and parameters: a matrix in CSC format is the transpose of one in CSR format."""
     count = len(compressed.indptr) - 1
     if compressed.format == "csc":
         return _CSR_TRANSPOSED_MATMUL, CsrTransposedMatmulParams(count, compressed.shape[0], width)
     return _CSR_MATMUL, CsrMatmulParams(count, compressed.shape[-1], width)
 
 
-# --- what SciPy keeps of a matrix --------------------------------------------------------------------------------
+# --- SciPy's arrays of a matrix ----------------------------------------------------------------------------------
 
 
 def _compressed(matrix: Any) -> Any:
-    """Return a matrix compressed by rows or by columns, as it is if it is so already."""
+    """Return a matrix in CSR or CSC format, converted if it is in another format."""
     if matrix.format in ("csr", "csc"):
         return matrix
     _watch(matrix)
@@ -92,7 +92,7 @@ def _compressed(matrix: Any) -> Any:
 
 
 def _entries(compressed: Any) -> np.ndarray:
-    """Return the entries, where they lie if the engine can read them there."""
+    """Return the entries, in their own memory if the engine can read them there."""
     data: np.ndarray = compressed.data
     count = int(compressed.indptr[-1])
     if not data.flags.c_contiguous:
@@ -102,7 +102,7 @@ def _entries(compressed: Any) -> np.ndarray:
 
 
 def _lists(compressed: Any) -> np.ndarray:
-    """Return where the rows (or columns) start among the entries, and behind that the columns of these (or rows)."""
+    """Return the start of each row (or column) among the entries, followed by the columns (or rows) of the entries."""
     starts, indices = compressed.indptr, compressed.indices
     watch_now(starts)
     watch_now(indices)
@@ -110,7 +110,7 @@ def _lists(compressed: Any) -> np.ndarray:
 
 
 def _watch(matrix: Any) -> None:
-    """Guard all that a matrix consists of, in a recording that uses it now."""
+    """Guard all arrays of a matrix, in a recording that reads it now."""
     if thread.mode.recorder is None:
         return
     if matrix.format in ("dok", "lil"):

@@ -1,14 +1,14 @@
-"""The subscripts of `einsum`: from text, or from lists of numbers, to labels of dimensions."""
+"""Subscripts of `einsum`: conversion of text, or of lists of numbers, to labels of dimensions."""
 
 import functools
 import string
 from collections import Counter
 from typing import Any, NamedTuple
 
-# A letter, or for a dimension that an ellipsis stands for its number from the last, which is negative.
+# A letter; a dimension under an ellipsis has a negative number, counted from the last.
 Label = str | int
 Labels = tuple[Label, ...]
-_LETTERS = string.ascii_uppercase + string.ascii_lowercase  # those of numbers in lists, in this order
+_LETTERS = string.ascii_uppercase + string.ascii_lowercase  # labels for numbers in lists, in this order
 _ELLIPSIS = "..."
 
 
@@ -51,7 +51,7 @@ def _letter(number: Any) -> str:
 
 @functools.lru_cache(1024)
 def parse(text: str, dimensions: tuple[int, ...]) -> Subscripts:
-    """Return the labels that a text gives to operands of so many dimensions.
+    """Return the labels that a text gives to operands with these numbers of dimensions.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def _check_letters(letters: str, text: str) -> None:
 
 
 def _result(output: str, broadcast: Labels, counts: Counter[Label], text: str) -> Labels:
-    """Return the labels of a result that is written out."""
+    """Return the labels of an explicit result."""
     before, ellipsis, behind = output.partition(_ELLIPSIS)
     letters = before + behind
     _check_letters(letters, text)
@@ -113,7 +113,7 @@ def _result(output: str, broadcast: Labels, counts: Counter[Label], text: str) -
 
 
 def check_extents(subscripts: Subscripts, shapes: tuple[tuple[int, ...], ...]) -> None:
-    """Raise if dimensions with the same label differ in extent. Those of different operands may be 1."""
+    """Raise if dimensions with the same label differ in extent; across operands, 1 broadcasts."""
     extents: dict[Label, int] = {}
     for labels, shape in zip(subscripts.operands, shapes, strict=True):
         own = dict(zip(labels, shape, strict=True))

@@ -1,4 +1,4 @@
-"""Products of vectors in space, and sums along diagonals."""
+"""Cross products of vectors, and sums along diagonals."""
 
 from typing import Any
 
@@ -90,15 +90,15 @@ def _of_three(x: Tensor, y: Tensor) -> Tensor:
 
 
 def product_in_space(x: Tensor, y: Tensor, *, masked: bool = False) -> Tensor:
-    """Return the cross product along the last axis, which has three components; of one shape and dtype.
+    """Return the cross product along the last axis, of extent 3; the operands have one shape and dtype.
 
-    If `masked`, zero times anything is zero, as it is for derivatives.
+    If `masked`, 0 times anything is 0, as in derivatives.
     """
     return record_new(_CROSS, [x, y], x.shape, CrossParams(int(masked)), "cross")
 
 
 def _of_integers(x: Tensor, y: Tensor) -> Tensor:
-    """Multiply components one and two places further on, round and round."""
+    """Multiply components one and two positions further on, cyclically."""
     x, y = (concatenate([t, t[..., :2]], -1) for t in (x, y))
     return x[..., 1:4] * y[..., 2:5] - x[..., 2:5] * y[..., 1:4]
 

@@ -76,7 +76,7 @@ def _weighted(x: Tensor, factors: Tensor, axis: Axis, keepdims: bool, return_sig
         none = _equal(factors, 0)
         centre = largest_finite(select(none, -np.inf, x), axis)
     powers = _exp(x - centre)
-    powers = select(none & ~_isfinite(powers), 0.0, powers)  # what does not count may be infinite
+    powers = select(none & ~_isfinite(powers), 0.0, powers)  # masked elements may be infinite
     total = sum(factors * powers, axis, keepdims=keepdims)
     result = _log(_absolute(total) if return_sign else total) + reshape(centre, total.shape)
     if not return_sign:

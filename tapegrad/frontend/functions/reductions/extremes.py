@@ -1,4 +1,4 @@
-"""The largest and the smallest elements along axes."""
+"""Maxima and minima along axes."""
 
 import math
 from collections.abc import Callable
@@ -55,10 +55,7 @@ def _of_floats(kind: _Extreme, x: Tensor, axis: Axis, keepdims: bool, initial: A
 
 
 def largest_finite(x: Tensor, axis: Axis) -> Tensor:
-    """Return the largest elements along axes, 0 where they are not finite, for sums that are taken relative to them.
-
-    No gradient flows into it.
-    """
+    """Return the maxima along axes, 0 if not finite, as references for sums. No gradient flows into them."""
     with no_grad():
         found = by_lines(_LARGEST.code, "max", x, axis, keepdims=True)
         return select(_isfinite(found), found, 0.0)

@@ -1,4 +1,4 @@
-"""Shared code of reductions and scans: axes, the elements that count, lines along axes, integers."""
+"""Shared code of reductions and scans: axes, masks, lines along axes, integers."""
 
 import builtins
 import math
@@ -16,17 +16,17 @@ from tapegrad.frontend.recording.shape import moveaxis, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.frontend.words.array_like import Axis
 
-_ALL = -1  # the mask of all axes
+_ALL = -1  # bit mask of all axes
 _not_equal = ELEMENTWISE["not_equal"]
 
 
 def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """Return the axes that an argument `axis` names, sorted; raise NumPy's errors for those that do not exist."""
+    """Return the axes that an argument `axis` names, sorted; raise NumPy's errors for axes out of bounds."""
     if axis is None:
         return tuple(range(ndim))
     if type(axis) is int and -ndim <= axis < ndim:
         return (axis % ndim,)
-    if ndim == 0 and axis in (0, -1):  # as NumPy has it: a number is a line of one element
+    if ndim == 0 and axis in (0, -1):  # as in NumPy, a number is a line of one element
         return ()
     if isinstance(axis, list | bool):
         raise TypeError(f"axis must be an integer or a tuple of integers, not {axis!r}")
@@ -34,7 +34,7 @@ def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
 
 
 def mask_of_axes(axis: Axis, x: Tensor) -> int:
-    """Return the same as a mask of bits."""
+    """Return the axes that an argument `axis` names as a bit mask."""
     if axis is None:
         return _ALL
     ndim = x.ndim
@@ -44,7 +44,7 @@ def mask_of_axes(axis: Axis, x: Tensor) -> int:
 
 
 def count_along(axis: Axis, shape: tuple[int, ...]) -> int:
-    """Return how many elements are reduced to one."""
+    """Return the number of elements that are reduced to one."""
     if axis is None:
         return math.prod(shape)
     return math.prod([shape[k] for k in axes_of(axis, len(shape))])
@@ -62,13 +62,13 @@ def is_float(x: Tensor) -> bool:
 
 
 def operand(a: Any, name: str, dtype: Any = None) -> Tensor:
-    """Return an operand as a Tensor, in the dtype that is asked for."""
+    """Return an operand as a Tensor, in the requested dtype."""
     x = a if isinstance(a, Tensor) else as_tensor(a, name)
     return x if dtype is None else x.astype(dtype, copy=False)
 
 
 def floating(a: Any, name: str, dtype: Any = None) -> Tensor:
-    """Return an operand of a function whose result is a float: integers and booleans are computed with in float64."""
+    """Return an operand of a float-valued function: integers and booleans become float64."""
     if dtype is not None and np.dtype(dtype).kind != "f":
         raise TypeError(f"numpy.{name}: 'dtype' must be of floats, not {np.dtype(dtype)}")
     x = operand(a, name, dtype)
@@ -76,12 +76,12 @@ def floating(a: Any, name: str, dtype: Any = None) -> Tensor:
 
 
 def beginning(initial: Any, dtype: np.dtype[Any], name: str) -> Any:
-    """Return the argument `initial` of a reduction so that its result has a dtype, which NumPy converts it to."""
+    """Return the argument `initial` of a reduction, converted so that NumPy gives the result's dtype."""
     return initial if type(initial) in (int, float) else operand(initial, name, dtype)
 
 
 def counted(x: Tensor, where: Any, neutral: Any, name: str) -> Tensor:
-    """Return `x` with a neutral value in place of the elements that do not count."""
+    """Return `x` with a neutral value in place of the elements outside of the mask."""
     if where is True:
         return x
     mask = mask_of(where, name)
@@ -91,15 +91,15 @@ def counted(x: Tensor, where: Any, neutral: Any, name: str) -> Tensor:
 
 
 def constant(function: Any, *operands: Any, **arguments: Any) -> Tensor:
-    """Call a function of NumPy's on integers or booleans; its result is a constant."""
+    """Call a NumPy function on integers or booleans; its result is a constant."""
     said = {name: contents(value) for name, value in arguments.items() if value is not None}
-    if said.get("where") is True:  # NumPy's default, with which it needs nothing to begin with
+    if said.get("where") is True:  # NumPy's default: no initial value
         del said["where"]
     return from_array(np.asarray(function(*map(contents, operands), **said)), constant=True)
 
 
 def is_without_zero(x: Tensor) -> bool:
-    """Return whether it is known that no element is zero; while recording it is not."""
+    """Return whether all elements are known to be nonzero; False while recording."""
     if is_recording():
         return False
     values = x.data_or_traced()
@@ -107,17 +107,17 @@ def is_without_zero(x: Tensor) -> bool:
 
 
 def root_of_sum(total: Tensor, root: Tensor) -> Tensor:
-    """Return a root of sums of what is not negative, with derivatives 0 of all orders where such a sum is 0."""
+    """Return a root of sums of nonnegative terms, with derivatives of all orders 0 where a sum is 0."""
     return root if is_without_zero(total) else select(_not_equal(total, 0.0), root, 0.0)
 
 
 def by_lines(code: int, name: str, x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
-    """Reduce along axes by an op that goes line by line."""
+    """Reduce along axes by an op of lines."""
     return record_reduction(code, x, mask_of_axes(axis, x), keepdims, name)
 
 
 def lines_along(x: Tensor, axes: tuple[int, ...], shape: tuple[int, ...]) -> Tensor:
-    """Return the elements with some axes, which are sorted, joined to one behind the others; `shape` is that of `x`."""
+    """Return the elements with some sorted axes of `shape`, that of `x`, joined into one last axis."""
     if axes == (len(shape) - 1,):
         return x
     if len(axes) == len(shape):

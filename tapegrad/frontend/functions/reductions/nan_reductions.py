@@ -1,7 +1,6 @@
-"""Sums, means, variances and scans that leave out each nan.
+"""Sums, means, variances and scans that ignore NaNs.
 
-A nan that is left out has no gradient. A warning that NumPy gives where nothing is left is given in eager code only:
-a replay runs no Python.
+A NaN has no gradient. Eager code warns, as NumPy does, if no element remains: a replay runs no Python.
 """
 
 import warnings
@@ -25,15 +24,15 @@ _isnan = ELEMENTWISE["isnan"]
 
 
 def without_nan(x: Tensor, neutral: float) -> Tensor:
-    """Return `x` with a neutral value in place of each nan."""
+    """Return `x` with a neutral value in place of each NaN."""
     return select(_isnan(x), neutral, x) if is_float(x) else x
 
 
 def numbers_now(x: Tensor, axis: Axis, keepdims: bool) -> tuple[Tensor, Axis] | None:
-    """Return, in eager code, an operand without nan and an axis that give the same: `x`, or its numbers alone.
+    """Return an operand without NaNs and an axis that give the same result, in eager code: `x`, or its numbers alone.
 
-    `None` where there are none, or other numbers in each line along an axis; and in a recording, whose instructions are
-    to be right wherever a nan is.
+    `None` if there are none, or different counts in the lines along an axis; and in a recording, whose instructions
+    must be right for NaNs at any position.
     """
     if thread.mode.recorder is not None or not is_float(x):
         return None
@@ -49,19 +48,19 @@ def numbers_now(x: Tensor, axis: Axis, keepdims: bool) -> tuple[Tensor, Axis] | 
 
 
 def _numbers(x: Tensor, where: Any, name: str) -> Any:
-    """Return where the elements are that count and are not nan."""
+    """Return the mask of elements that count and are not NaN."""
     found = ~_isnan(x)
     return found if where is True else found & mask_of(where, name)
 
 
 def warn_where(conditions: Any, message: str) -> None:
-    """Warn as NumPy does, in eager code."""
+    """Warn in eager code, as NumPy does."""
     if thread.mode.recorder is None and np.count_nonzero(conditions):
         warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
 def _total(plain: Callable[..., Tensor], neutral: float) -> Callable[..., Tensor]:
-    """Make the version of `sum` or `prod` that takes a neutral element for each nan."""
+    """Make the version of `sum` or `prod` that takes a neutral element for each NaN."""
     name = f"nan{plain.__name__}"
 
     def total(
@@ -158,7 +157,7 @@ nanstd = like(
 
 
 def _scan(plain: Callable[..., Tensor], neutral: float) -> Callable[..., Tensor]:
-    """Make the version of `cumsum` or `cumprod` that takes a neutral element for each nan."""
+    """Make the version of `cumsum` or `cumprod` that takes a neutral element for each NaN."""
     name = f"nan{plain.__name__}"
 
     def scan(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Tensor:

@@ -1,7 +1,7 @@
-"""Functions whose results are booleans and indices, through which no gradient flows.
+"""Functions whose results are booleans and indices, without a gradient.
 
-In eager code NumPy computes them. While a function is being recorded, a test that can be computed from the values is
-an instruction, whose result is a Tensor of booleans; a result that becomes a plain number, index or text is a guard.
+NumPy computes them in eager code. While a function is being recorded, a predicate of the values is an instruction,
+whose result is a Tensor of booleans; a result that becomes a plain number, index or text is guarded.
 """
 
 import functools
@@ -31,7 +31,7 @@ _isnan, _isfinite, _absolute = (ELEMENTWISE[name] for name in ("isnan", "isfinit
 
 
 def _is_recorded(*values: Any) -> bool:
-    """Return whether one of the values is a Tensor that each replay computes."""
+    """Return whether any value is a Tensor that each replay computes."""
     return is_recording() and bool([value for value in values if is_computed(value)])
 
 
@@ -43,20 +43,20 @@ def _refuse_out(name: str, out: Any) -> None:
 
 
 def truths(x: Any) -> Any:
-    """Return where a recorded Tensor is not zero, as a Tensor of booleans that each replay computes."""
+    """Return the mask of nonzero elements of a recorded Tensor, as a Tensor that each replay computes."""
     if not is_tensor(x):
         return np.asarray(x, bool)
     return x if x.dtype == bool else apply(CODES["not_equal"], x, 0.0)
 
 
 def _check(function: Any, a: Any, axis: Axis, keepdims: bool, where: Any) -> None:
-    """Call NumPy's function, for the errors that it raises."""
+    """Call NumPy's function for its errors."""
     a, where = (value.data_or_traced() if is_tensor(value) else value for value in (a, where))
     function(a, axis, keepdims=keepdims, where=where)
 
 
 def _count(x: Any, axis: Axis, keepdims: bool) -> Any:
-    """Count the elements that are true, as a float Tensor."""
+    """Count the true elements, as a float Tensor."""
     return total(select(x, 1.0, 0.0), axis, keepdims=keepdims)
 
 
@@ -112,7 +112,7 @@ def all(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, *, w
 
 
 def _of_truths(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function of NumPy's that depends only on which elements are true."""
+    """Wrap a NumPy function that depends only on which elements are true."""
 
     @functools.wraps(function)
     def positions(a: Any) -> Any:
@@ -125,7 +125,7 @@ def _of_truths(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _in_order(mask: Any) -> Any:
-    """Return a recorded mask that is contiguous in C order."""
+    """Return a recorded mask in C order."""
     return mask if mask.data_or_traced().flags.c_contiguous else _equal(select(mask, 1.0, 0.0), 1.0)
 
 
@@ -306,7 +306,7 @@ def _infinite(name: str, infinity: float) -> Callable[..., Any]:
 
 
 def _of_values(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function that NumPy computes; while recording it is guarded by its result."""
+    """Wrap a NumPy function; a recording guards its result."""
 
     @functools.wraps(function)
     def of_values(*args: Any, **kwargs: Any) -> Any:
@@ -316,7 +316,7 @@ def _of_values(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_integers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function of integers and booleans; of floats its result would carry a gradient, so they raise."""
+    """Wrap a function of integers and booleans; it raises for floats, whose result would carry a gradient."""
 
     @functools.wraps(function)
     def of_integers(*args: Any, **kwargs: Any) -> Any:
@@ -332,7 +332,7 @@ def of_integers(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_structure(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function of NumPy's that depends on shapes, dtypes and memory only."""
+    """Wrap a NumPy function that depends on shapes, dtypes and memory only."""
 
     @functools.wraps(function)
     def of_structure(*args: Any, **kwargs: Any) -> Any:
@@ -365,7 +365,7 @@ _OF_VALUES = (
     "isin",
     "min_scalar_type", "array2string", "array_repr", "array_str",
 )  # fmt: skip
-# What is known of a Tensor without a look at its elements: the same in every replay.
+# Functions that do not read the elements: their results are the same in every replay.
 _OF_STRUCTURE = (
     "shape", "ndim", "size", "result_type", "can_cast", "common_type", "iscomplexobj", "isrealobj", "iscomplex",
     "isreal", "shares_memory", "may_share_memory", "diag_indices_from", "tril_indices_from", "triu_indices_from",

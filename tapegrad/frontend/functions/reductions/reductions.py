@@ -129,7 +129,7 @@ def mean(
 
 
 def how_many(where: Any, x: Tensor, axis: Axis, keepdims: bool, name: str) -> Any:
-    """Return the number of the elements that a mask selects, in the dtype of `x`; in eager code no Tensor."""
+    """Return the number of the elements that a mask selects, in the dtype of `x`; not a Tensor in eager code."""
     mask = mask_of(where, name)
     if thread.mode.recorder is not None:
         return sum(select(mask, np.ones(x.shape, x.dtype), 0.0), axis, None, None, keepdims)

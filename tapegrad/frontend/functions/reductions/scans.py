@@ -1,4 +1,4 @@
-"""Running sums and products along an axis, and linear recurrences, of which they are made."""
+"""Cumulative sums and products along an axis, and the linear recurrences that compute them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ _CUMSUM, _RECURRENCE = CODES["cumsum"], CODES["recurrence"]
 def linear_recurrence(factors: Tensor, terms: Tensor, *, masked: bool = False) -> Tensor:
     """Return ``y[i] = factors[i] * y[i - 1] + terms[i]`` along the last axis, where ``y[0] = terms[0]``.
 
-    Both are of one shape and dtype. If `masked`, zero times anything is zero, as it is for derivatives.
+    The operands have one shape and dtype. If `masked`, 0 times anything is 0, as in derivatives.
     """
     return record_new(_RECURRENCE, [factors, terms], terms.shape, RecurrenceParams(int(masked)), "recurrence")
 
@@ -106,7 +106,7 @@ def _cumprod(x: Tensor, axis: int) -> Tensor:
 
 
 def _cumulative(function: Any, neutral: float) -> Callable[..., Tensor]:
-    """Make the array API's version of `cumsum` or `cumprod`, which may begin with a neutral element."""
+    """Make the array API's version of `cumsum` or `cumprod`, with the option of an initial neutral element."""
     name = function.__name__.replace("cum", "cumulative_")
 
     def cumulative(

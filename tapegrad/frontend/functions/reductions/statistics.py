@@ -35,7 +35,7 @@ _sqrt, _square, _isfinite = (ELEMENTWISE[name] for name in ("sqrt", "square", "i
 
 
 class Spread(NamedTuple):
-    """Options of a variance: arguments that `var`, `std` and their nan-versions share."""
+    """Options of a variance: arguments that `var`, `std` and their NaN versions share."""
 
     name: str
     axis: Axis
@@ -43,11 +43,11 @@ class Spread(NamedTuple):
     freedom: Any  # degrees of freedom that are lost
     where: Any = True
     mean: Any = None
-    divisor_of_none: float = 0.0  # what divides where no degrees of freedom are left
+    divisor_of_none: float = 0.0  # divisor where no degrees of freedom remain
 
 
 def degrees_of_freedom(ddof: Any, correction: Any) -> Any:
-    """Return the one of two names of an argument that is given."""
+    """Return whichever of two names of an argument is given."""
     if correction is None:
         return ddof
     if ddof != 0:
@@ -68,7 +68,7 @@ def variance(x: Tensor, spread: Spread) -> Tensor:
 
 
 def _variance_of_some(x: Tensor, spread: Spread) -> Tensor:
-    """Return the variance of elements that are chosen, or about a mean that is given."""
+    """Return the variance of selected elements, or about a given mean."""
     name, axis = spread.name, spread.axis
     mask = as_boolean(True if spread.where is True else mask_of(spread.where, name), current()[0])
     deviations = _deviations(x, mask, axis, name) if spread.mean is None else x - spread.mean
@@ -94,7 +94,7 @@ def _deviations(x: Tensor, mask: Any, axis: Axis, name: str) -> Tensor:
 
 
 def _centre(x: Tensor, mask: Tensor, axis: Axis) -> Any:
-    """Return the largest of the elements that a mask selects, 0 where it is not finite; no gradient flows into it."""
+    """Return the maximum of the elements that a mask selects, 0 if not finite; no gradient flows into it."""
     if thread.mode.recorder is None:
         found = np.max(x.data_or_traced(), axis, None, True, -np.inf, mask.data_or_traced())
         return np.where(np.isfinite(found), found, 0.0)
@@ -108,7 +108,7 @@ def _warn_of_none(stacklevel: int = 4) -> None:
 def make_spread(
     name: str, variance: Callable[[Tensor, Spread], Tensor], of_none: float = 0.0, is_root: bool = False
 ) -> Callable[..., Tensor]:
-    """Make `var`, `std`, or the version of one that leaves out each nan."""
+    """Make `var`, `std`, or their versions that ignore NaNs."""
     full = f"numpy.{name}"
 
     def spread(  # noqa: PLR0913  as many as NumPy's
@@ -247,7 +247,7 @@ def _full(number: float, like: Tensor) -> Tensor:
 
 
 def weights_along(weights: Tensor, axis: Axis, shape: tuple[int, ...]) -> Tensor:
-    """Return weights that are given along axes so that they broadcast to a shape."""
+    """Return weights that are given along axes in a shape that broadcasts."""
     if weights.shape == shape:
         return weights
     if axis is None:

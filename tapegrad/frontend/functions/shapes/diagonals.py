@@ -13,7 +13,7 @@ from tapegrad.frontend.recording.shape import ravel
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, view_of
 from tapegrad.frontend.words.derived_docs import like
 
-_MAX_CACHED_ELEMENTS = 4096  # elements of a triangle that is kept
+_MAX_CACHED_ELEMENTS = 4096  # elements up to which the mask of a triangle is cached
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:

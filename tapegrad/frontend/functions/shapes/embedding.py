@@ -1,4 +1,4 @@
-"""Lay a Tensor into a region of zeros or of other constants: diagonals, margins."""
+"""Embedding: a Tensor in a region of zeros or of other constants (diagonals, margins)."""
 
 import functools
 import math
@@ -21,7 +21,8 @@ _EMBED = CODES["embed"]
 def among_zeros(x: Tensor, shape: tuple[int, ...], first: int, steps: tuple[int, ...], name: str) -> Tensor:
     """Return zeros of a shape with `x` in a region of them.
 
-    In C order the region begins at number `first`; `steps` leads from it to the next one along each axis of `x`.
+    In C order the region begins at number `first`; `steps` leads from an element of it to the next along each axis of
+    `x`.
     """
     dtype, (extents, strides) = x.dtype, geometry_of(x)
     params = _in_one_region(shape, dtype.itemsize, first, steps, extents, strides)
@@ -38,14 +39,14 @@ def _in_one_region(
     extents: tuple[int, ...],
     strides: tuple[int, ...],
 ) -> EmbedParams:
-    """Parameters for an operand of these extents and strides; `first` and `steps` count elements of `item` bytes."""
-    begin = 0 if 0 in extents else first * item  # the kernel fills up with zeros from the region's end
+    """Return the parameters for an operand; `first` and `steps` count elements of `item` bytes."""
+    begin = 0 if 0 in extents else first * item  # the kernel writes zeros from the region's end on
     region = Region(begin, extents, tuple([step * item for step in steps]), strides)
     return EmbedParams(math.prod(shape), (region,))
 
 
 def among_integers(x: Tensor, whole: np.ndarray, key: Any) -> Tensor:
-    """Return an array with integers or booleans written to a part of it: now, or while recording by each replay."""
+    """Return an array with integers or booleans written to a part of it: now, or by each replay."""
     if thread.mode.recorder is None or not x._traced() or x.dtype not in DTYPE_CODES:
         whole[key] = read_now(x)
         return from_array(whole, constant=True)

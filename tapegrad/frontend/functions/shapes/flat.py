@@ -1,4 +1,4 @@
-"""Flat iteration in C order, to read and to write (``t.flat``), and NumPy's functions for other views of memory."""
+"""Flat iteration in C order, to read and to write (``t.flat``), and NumPy's methods for other views of memory."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
 
 
 class FlatElements:
-    """Elements of a Tensor in C order: the value of its property `flat`.
+    """Flat elements of a Tensor in C order: the value of its property `flat`.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class FlatElements:
         return contiguous(getitem(ravel(self.base), key))
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
-        """Write values, again and again until all that are selected are written, as NumPy does."""
+        """Write values to the selected elements; the values are repeated as needed, as in NumPy."""
         x = self.base
         numbers = np.arange(x.size)[key]
         given = as_tensor(value, "flat")

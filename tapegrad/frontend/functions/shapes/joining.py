@@ -1,4 +1,4 @@
-"""Join Tensors: each piece is copied into its part of the result, and its cotangent is that part of the result's."""
+"""Concatenation of Tensors: each piece is copied to its part of the result, and its cotangent is read from there."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -69,7 +69,7 @@ def concatenated(pieces: list[Tensor], axis: int | None) -> Tensor:
 
 
 def pieces_of(arrays: Any, name: str) -> list[Tensor]:
-    """Return what is to be joined: the Tensors of a sequence, or the rows of an array."""
+    """Return the pieces to join: the Tensors of a sequence, or the rows of an array."""
     if not (isinstance(arrays, _SEQUENCES)):
         raise TypeError(
             f"{name}: what is to be joined must be in a list or a tuple, not in a {type(arrays).__name__}"
@@ -81,7 +81,7 @@ def pieces_of(arrays: Any, name: str) -> list[Tensor]:
 
 
 def _pieces(arrays: Any, out: Any, dtype: Any, casting: Any, name: str) -> list[Tensor]:
-    """Return the pieces in the dtype that is asked for."""
+    """Return the pieces in the requested dtype."""
     if out is not None and dtype is not None:
         raise TypeError(f"{name}: give 'out' or 'dtype', not both")
     pieces = pieces_of(arrays, name)
@@ -89,7 +89,7 @@ def _pieces(arrays: Any, out: Any, dtype: Any, casting: Any, name: str) -> list[
 
 
 def _join(pieces: list[Tensor], axis: int, is_new: bool, function: Any) -> Tensor:
-    """Join Tensors along an axis that they have, or that is new; `function` is NumPy's, which joins integers."""
+    """Join Tensors along an existing or a new axis; `function` is NumPy's, which joins integers."""
     tape, name = thread.mode.tape, function.__name__
     if not [x for x in pieces if x._tape is not tape]:  # most often they have one dtype, too
         joined = record_joined(pieces, axis, is_new, name)

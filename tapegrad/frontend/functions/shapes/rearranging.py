@@ -1,4 +1,4 @@
-"""Elements put in and left out: NumPy rearranges their numbers, and one instruction takes them."""
+"""Inserted and deleted elements: NumPy rearranges element numbers, and one instruction gathers them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,13 +16,13 @@ from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 
 
 def _rearranged(x: Tensor, arrange: Callable[[np.ndarray], np.ndarray]) -> Tensor:
-    """Return elements in the order in which `arrange` puts their numbers."""
+    """Return elements in the order of their numbers after `arrange`."""
     numbers = arrange(np.arange(x.size, dtype=np.int64).reshape(x.shape))
     return pick(x, numbers, numbers.shape)
 
 
 def _index(obj: Any) -> Any:
-    """Return an index as NumPy reads it, now; a recording guards its contents."""
+    """Return an index as NumPy reads it now; a recording guards its contents."""
     if is_tensor(obj):
         return read_now(obj)
     read_within(obj)
@@ -60,7 +60,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
 
 
 def _without_one(x: Tensor, row: int, axis: int | None) -> Tensor | None:
-    """Join what is before and behind a row of an eager Tensor; `None` for others, and where there is no such row."""
+    """Join the rows before and after a row of an eager Tensor; `None` for others, or if the row does not exist."""
     shape = x.shape
     place = 0 if axis is None and len(shape) == 1 else axis
     if place is None or not 0 <= place < len(shape) or not -shape[place] <= row < shape[place]:
@@ -111,7 +111,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
 
 
 def _with_more(x: Tensor, place: int, given: Tensor) -> Tensor | None:
-    """Join what is before and behind a place of a vector with values between; `None` for others, and no such place."""
+    """Join values between the two parts of an eager vector; `None` for other operands, or an index out of bounds."""
     shape = x.shape
     if len(shape) != 1 or given.ndim > 1 or not -shape[0] <= place <= shape[0]:
         return None

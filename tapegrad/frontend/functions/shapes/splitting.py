@@ -1,4 +1,4 @@
-"""Split Tensors into views of their parts."""
+"""Splitting of Tensors into views of their parts."""
 
 import operator
 from itertools import pairwise
@@ -15,7 +15,7 @@ from tapegrad.frontend.words.derived_docs import like
 
 
 def _parts(name: str, a: Any, sections: Any, axis: int, equal: bool) -> list[Tensor]:
-    """Split along an axis: into so many parts, or at the given positions."""
+    """Split along an axis: into a number of parts, or at the given positions."""
     x = a if isinstance(a, Tensor) else as_tensor(a, name)
     axis = normalize_axis_index(axis, x.ndim)
     ends = _ends(sections, x.shape[axis], equal, name)
@@ -24,7 +24,7 @@ def _parts(name: str, a: Any, sections: Any, axis: int, equal: bool) -> list[Ten
 
 
 def _ends(sections: Any, extent: int, equal: bool, name: str) -> list[int]:
-    """Return where the parts begin and end."""
+    """Return the start and the end of each part."""
     places = np.asarray(concrete_array(sections, f"sections of {name}") if is_tensor(sections) else sections)
     if places.ndim:
         return [0, *[operator.index(place) for place in places.tolist()], extent]

@@ -1,4 +1,4 @@
-"""Joining after dimensions are added: horizontal and vertical stacks, columns, blocks."""
+"""Stacks: joins after dimensions are added (horizontal, vertical, columns, blocks)."""
 
 from typing import Any
 
@@ -76,7 +76,7 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Tensor
 
 
 def _are_alike_vectors(pieces: list[Tensor]) -> bool:
-    """Return whether a single join along a new axis puts the pieces together."""
+    """Return whether one join along a new axis stacks the pieces: they are vectors of one shape."""
     shape = pieces[0].shape
     return len(shape) == 1 and all(x.shape == shape for x in pieces)
 
@@ -195,7 +195,7 @@ def block(arrays: Any) -> Tensor:
 
 
 def _depth(arrays: Any, index: str = "arrays") -> int:
-    """Return how deeply lists are nested."""
+    """Return the nesting depth of lists."""
     if isinstance(arrays, tuple):
         raise TypeError(f"numpy.block: {index} is a tuple; only lists can be used to arrange blocks")
     if not isinstance(arrays, list):

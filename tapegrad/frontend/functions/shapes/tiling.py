@@ -1,4 +1,4 @@
-"""Elements again and again, or further along: tile, repeat, roll, grids of coordinates."""
+"""Repeated and rolled elements: tile, repeat, roll, grids of coordinates."""
 
 import math
 from typing import Any
@@ -18,13 +18,13 @@ from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array, is
 
 
 def _copied(x: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Return a copy of a view, which may show elements several times, in another shape."""
+    """Return a copy of a view, which may repeat elements, in another shape."""
     copy = contiguous(x)
     return in_shape(copy, shape) if copy._tape is not None else reshape(copy, shape)
 
 
 def _numbers(value: Any, name: str, what: str) -> tuple[int, ...]:
-    """Convert an argument that counts to plain integers; a recording guards it."""
+    """Convert counts to plain integers; a recording guards them."""
     if type(value) is int:
         return (value,)
     array = np.asarray(concrete_array(value, f"{what} of {name}") if is_tensor(value) else value)
@@ -33,7 +33,7 @@ def _numbers(value: Any, name: str, what: str) -> tuple[int, ...]:
     return tuple(array.reshape(-1).tolist())
 
 
-# --- again and again ---------------------------------------------------------------------------------------------
+# --- repetition --------------------------------------------------------------------------------------------------
 
 
 def tile(A: Any, reps: Any) -> Tensor:  # noqa: N803  NumPy's name
@@ -64,7 +64,7 @@ def tile(A: Any, reps: Any) -> Tensor:  # noqa: N803  NumPy's name
     counts = (1,) * (len(shape) - len(counts)) + counts
     lead = len(counts) - len(shape)
     shape = (1,) * lead + shape
-    new: list[int] = []  # places of the axes that repetitions have for themselves
+    new: list[int] = []  # positions of the inserted axes of repetitions
     spread: list[int] = []
     for axis, (count, extent) in enumerate(zip(counts, shape, strict=True)):
         if axis >= lead and (count == 1 or extent == 1):
@@ -107,7 +107,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     """
     x = as_tensor(a, "numpy.repeat")
     shape = x.shape
-    if axis is None or not shape:  # what has no dimensions has one here, as in NumPy
+    if axis is None or not shape:  # a number has one dimension here, as in NumPy
         x, axis = (x if len(shape) == 1 else ravel(x)), 0 if axis is None else axis
         shape = (math.prod(shape),)
     axis = normalize_axis_index(axis, len(shape))
@@ -161,7 +161,7 @@ def resize(a: Any, new_shape: Any) -> Tensor:
     return reshape(concatenate([rows, x[:rest]]), shape) if rest else reshape(rows, shape)
 
 
-# --- further along -----------------------------------------------------------------------------------------------
+# --- rolling ----------------------------------------------------------------------------------------------------
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
@@ -206,7 +206,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
 
 
 def _rolled(x: Tensor, shift: int, axis: int) -> Tensor:
-    """Join the end of an axis and what is before it."""
+    """Join the end of an axis and the part before it."""
     extent = x.shape[axis]
     count = shift % extent if extent else 0
     if count == 0:
@@ -255,7 +255,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     vectors = [as_tensor(x, "numpy.meshgrid") for x in xi]
     ndim, sizes = len(vectors), [x.size for x in vectors]
     places = [1, 0, *range(2, ndim)] if indexing == "xy" and ndim > 1 else list(range(ndim))
-    extents = tuple([sizes[place] for place in places])  # to interchange two of them undoes itself
+    extents = tuple([sizes[place] for place in places])  # an exchange of two dimensions is its own inverse
     results = []
     for place, x, size in zip(places, vectors, sizes, strict=True):
         line = (*(1,) * place, size, *(1,) * (ndim - place - 1))

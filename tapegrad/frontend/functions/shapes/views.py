@@ -1,4 +1,4 @@
-"""Views in another order or with other dimensions: elements reversed and turned, axes moved, dimensions added."""
+"""Views with elements reversed or rotated, axes moved, or dimensions added."""
 
 from collections.abc import Callable
 from typing import Any
@@ -192,23 +192,23 @@ def matrix_transpose(x: Any, /) -> Tensor:
 
 
 def _of_each(raised: Callable[[Tensor], Tensor], arrays: tuple[Any, ...], name: str) -> Any:
-    """Raise each input to some number of dimensions; of a single one return the result alone."""
+    """Expand the inputs to a number of dimensions; return the result alone for a single input."""
     results = [raised(as_tensor(each, name)) for each in arrays]
     return results[0] if len(results) == 1 else tuple(results)
 
 
 def with_one_dimension(x: Tensor) -> Tensor:
-    """`atleast_1d` of a Tensor."""
+    """Return `atleast_1d` of a Tensor."""
     return x if x.ndim > 0 else reshape(x, 1)
 
 
 def with_two_dimensions(x: Tensor) -> Tensor:
-    """`atleast_2d` of a Tensor."""
+    """Return `atleast_2d` of a Tensor."""
     return x if x.ndim > 1 else expand_dims(x, 0) if x.ndim == 1 else expand_dims(x, (0, 1))
 
 
 def with_three_dimensions(x: Tensor) -> Tensor:
-    """`atleast_3d` of a Tensor."""
+    """Return `atleast_3d` of a Tensor."""
     return x if x.ndim > 2 else expand_dims(x, ((0, 1, 2), (0, 2), 2)[x.ndim])
 
 
