@@ -12,7 +12,7 @@ from tapegrad.autodiff.graph_view import tensor_on
 from tapegrad.frontend.tensor.modes import EAGER, differentiating, eager_mode, restoring
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.program.recording.calling import aux_arrays, call, check_scalar, one_array, value_and_aux
-from tapegrad.program.recording.signature import Arguments, has_tensor, numpy_scalar
+from tapegrad.program.recording.signature import has_tensor, numpy_scalar
 from tapegrad.program.streams.spec import FORWARD, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.traces.trace import Trace
 from tapegrad.transforms.base import DerivativeTransform, Transform
@@ -173,7 +173,7 @@ class ValueAndGrad(DerivativeTransform):
             value, aux = value_and_aux(self.name, trace.result(arguments.arrays, results), self._has_aux)
             return self._to_output(_constant(self.name, value), aux), selection.zeros()
         if self._has_aux:
-            return _with_aux(selection, trace, arguments, results)
+            return value_and_gradient(selection, trace, arguments.arrays, results, has_aux=True)
         value, *gradients = results
         if not kwargs and value.ndim == 0:
             self._keep(gradient_path(function, trace, spec, args, self._argnums))
@@ -211,11 +211,13 @@ class ValueAndGrad(DerivativeTransform):
         return (value, aux) if self._has_aux else value
 
 
-def _with_aux(selection: Selection, trace: Trace, arguments: Arguments, results: list[Any]) -> Any:
-    """Return what a replay computed: ``((value, aux), gradient)``."""
+def value_and_gradient(
+    selection: Selection, trace: Trace, inputs: list[Any], results: list[Any], has_aux: bool
+) -> tuple[Any, Any]:
+    """Return the results of a replay as ``(value, gradient)``; with `has_aux`, ``((value, aux), gradient)``."""
     count = len(results) - len(selection.leaves)  # of outputs, before the derivatives
-    pair = trace.result(arguments.arrays, results[:count])
-    return pair, selection.unflatten_results([numpy_scalar(g) for g in results[count:]])
+    value = trace.result(inputs, results[:count]) if has_aux else results[0]
+    return value, selection.unflatten_results([numpy_scalar(g) for g in results[count:]])
 
 
 class Grad(UnlessNested, AlternatingCalls, Transform):

@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.program.recording.calling import one_array, value_and_aux
-from tapegrad.program.recording.signature import Arguments, flatten_args, has_tensor, numpy_scalar
+from tapegrad.program.recording.signature import flatten_args, has_tensor, numpy_scalar
 from tapegrad.program.streams.spec import FORWARD, JACFWD, JACREV, ProgramSpec
 from tapegrad.program.traces.trace import Trace
 from tapegrad.transforms.base import DerivativeTransform
@@ -169,7 +169,7 @@ class Jacobian(DerivativeTransform):
         trace, results = function.run(arguments, choose)
         if not kwargs and not self._has_aux and trace.only_output >= 0:
             self._keep(result_path(function, trace, choose(trace), args, self._argnums))
-        return self._to_output(selection, trace, arguments, results)
+        return self.to_output(selection, trace, arguments.arrays, results)
 
     def _eager(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Record the function with these arguments, and replay that trace once."""
@@ -181,7 +181,7 @@ class Jacobian(DerivativeTransform):
 
         trace = Trace(of_leaves, arguments)
         results = run_once(trace, arguments, functools.partial(self.choose_spec, tuple(arguments.positions)))
-        return self._to_output(selection, trace, arguments, results)
+        return self.to_output(selection, trace, arguments.arrays, results)
 
     def choose_spec(self, wrt: tuple[int, ...], trace: Trace) -> ProgramSpec:
         """Choose columns (forward) or rows (reverse), whichever are fewer. Forward sweeps are cheaper for as many."""
@@ -197,12 +197,12 @@ class Jacobian(DerivativeTransform):
         """Return the number of the output that is differentiated, -1 if the value depends on no float argument."""
         return trace.value_output if self._has_aux else trace.only_output
 
-    def _to_output(self, selection: Selection, trace: Trace, arguments: Arguments, results: list[Any]) -> Any:
+    def to_output(self, selection: Selection, trace: Trace, inputs: list[Any], results: list[Any]) -> Any:
         """Return the Jacobians of a replay; zeros if the value depends on no float argument."""
         if self.output(trace) < 0:
-            value, aux = value_and_aux("jacobian", trace.result(arguments.arrays, results), self._has_aux)
+            value, aux = value_and_aux("jacobian", trace.result(inputs, results), self._has_aux)
             found = selection.zeros(one_array("jacobian", value).shape)
             return (found, aux) if self._has_aux else found
         count = len(results) - len(selection.leaves)  # of outputs, before the derivatives
         found = selection.unflatten_results([numpy_scalar(array) for array in results[count:]])
-        return (found, trace.result(arguments.arrays, results[:count])[1]) if self._has_aux else found
+        return (found, trace.result(inputs, results[:count])[1]) if self._has_aux else found

@@ -108,19 +108,17 @@ class LaneCall:
 
     def _given(self, instance: Instance, stacks: list[Any], pending: np.ndarray) -> list[np.ndarray]:
         """Return the arrays for the program: inputs, batched ones for all pending instances, and directions."""
-        count, wrt = self._mapped.size, instance.spec.wrt
+        inputs = instance.arguments.arrays
+        arrays, every = [*inputs, *instance.given], [*stacks, *self._directions()]
+        repeated_inputs = {*instance.spec.wrt, *range(len(inputs), len(arrays))}
         found = []
-        for k, (stack, array) in enumerate(zip(stacks, instance.arguments.arrays, strict=True)):
-            if stack is None:
-                found.append(np.broadcast_to(array, (len(pending), *array.shape)) if k in wrt else array)
-            else:
-                found.append(_chosen(stack, array, pending, count))
-        directions = self._directions()
-        for stack, array in zip(directions, instance.given, strict=bool(directions)):
-            if stack is None:
+        for k, (stack, array) in enumerate(zip(every, arrays, strict=True)):
+            if stack is not None:
+                found.append(_chosen(stack, array, pending, self._mapped.size))
+            elif k in repeated_inputs:
                 found.append(np.broadcast_to(array, (len(pending), *array.shape)))
             else:
-                found.append(_chosen(stack, array, pending, count))
+                found.append(array)
         return found
 
     def _directions(self) -> list[Any]:
@@ -226,9 +224,7 @@ class _Collected:
     def _filled(self, room: Any, leaf: Any, pending: np.ndarray, done: np.ndarray) -> Any:
         """Return all instances' results with those that are done."""
         if not isinstance(room, np.ndarray) or not isinstance(leaf, np.ndarray):
-            if room is leaf or (
-                type(room) is type(leaf) and not isinstance(room, np.ndarray) and room == leaf
-            ):
+            if room is leaf or (type(room) is type(leaf) and room == leaf):
                 return room
             raise ValueError(f"vmap: some instances return {room!r}, others {leaf!r}")
         if room.shape[1:] != leaf.shape[1:]:

@@ -1,11 +1,10 @@
-"""Goals of `vmap`: the program that computes a function or a transform, and how its results are put together.
+"""Goals of `vmap`: the program that computes a function or a transform, and the structure of its results.
 
-A goal is asked for one instance, which it computes by a replay. That says by which recording and which program all
-instances like it are computed, and which of the results goes where.
+A goal computes one instance by a replay. The recording and the program of the replay then compute all instances that
+take the same branches.
 """
 
 import functools
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from tapegrad.program.streams.spec import FORWARD, JVP, VALUE_AND_GRAD, ProgramS
 from tapegrad.program.traces.trace import Trace
 from tapegrad.transforms.base import Transform, replayable
 from tapegrad.transforms.calling.argnums import select
-from tapegrad.transforms.grad import Grad, ValueAndGrad, choose_spec
+from tapegrad.transforms.grad import Grad, ValueAndGrad, choose_spec, value_and_gradient
 from tapegrad.transforms.hessian import HessianProduct
 from tapegrad.transforms.jacobian import Jacobian
 from tapegrad.transforms.jit import Jit, keep_gradients
@@ -28,23 +27,23 @@ _FORWARD = ProgramSpec(FORWARD)
 
 
 class Unsuited(Exception):
-    """Instances so large that programs over lanes would need more memory than those of one."""
+    """Raised for instances so large that programs over lanes would need more memory than those of one."""
 
 
 class OutputSlot:
-    """Stands for an array in the structure of results: for a result of a program, or for an input that is one.
+    """Placeholder of an array in the structure of results: of a result of a program, or of an input that is returned.
 
     Attributes
     ----------
     number
-        Which of them it is.
+        Number of the result or of the input.
     is_input
         Whether it is an input.
     dtype
-        Of an input, the dtype that it has among the results.
+        Of an input, its dtype among the results.
     """
 
-    ndim = 1  # for those who ask whether it is a number
+    ndim = 1  # so that `numpy_scalar` returns the placeholder
 
     def __init__(self, number: int, is_input: bool = False, dtype: Any = None) -> None:
         self.number, self.is_input, self.dtype = number, is_input, dtype
@@ -68,7 +67,7 @@ class Instance(NamedTuple):
     results
         Arrays of the results, as the program gives them.
     value
-        What the function returns, with places instead of arrays.
+        Result of the function, with output slots instead of arrays.
     """
 
     arguments: Arguments
@@ -79,127 +78,101 @@ class Instance(NamedTuple):
     value: Any
 
 
-class Goal(ABC):
+class Goal(NamedTuple):
     """Goal of a batch: the quantities that are computed of each instance.
 
     Attributes
     ----------
-    directions
-        Whether the last argument is one, and no argument of the function's.
     recorded
         The function that is replayed.
+    instance
+        Computes one instance, given its arguments and keyword arguments; returns `None` if no program of this goal
+        does.
+    directions
+        Whether the last argument is a direction, and no argument of the function.
     """
 
-    directions = False
     recorded: Jit[..., Any]
-
-    @abstractmethod
-    def instance(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Instance | None:
-        """Compute one instance; `None` if no program of this goal does."""
-
-
-class _Results(Goal):
-    """Results of a recorded function."""
-
-    def __init__(self, function: Jit[..., Any]) -> None:
-        self.recorded = function
-
-    def instance(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Instance:
-        arguments = self.recorded.arguments(args, kwargs)
-        trace, results = self.recorded.run(arguments, _FORWARD, keep_gradients)
-        value = trace.result(*_places(arguments, results))
-        return Instance(arguments, (), trace, _FORWARD, results, value)
-
-
-class _Gradients(Goal):
-    """Value and gradient, or the gradient alone."""
-
-    def __init__(self, transform: ValueAndGrad | Grad, function: Jit[..., Any]) -> None:
-        self._settings, self.recorded = transform.settings, function
-        self._alone = isinstance(transform, Grad)
-
-    def instance(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Instance | None:
-        argnums, has_aux = self._settings
-        arguments, selection = self.recorded.arguments(args, kwargs), select(args, argnums)
-        spec = ProgramSpec(VALUE_AND_GRAD, selection.inputs(arguments), values=has_aux)
-        trace, results = self.recorded.run(arguments, functools.partial(choose_spec, spec))
-        if choose_spec(spec, trace) is not spec:
-            return None
-        inputs, places = _places(arguments, results)
-        count = len(results) - len(selection.leaves)
-        gradient = selection.unflatten_results(places[count:])
-        value = trace.result(inputs, places[:count]) if has_aux else places[0]
-        if self._alone:
-            found: Any = (gradient, value[1]) if has_aux else gradient
-        else:
-            found = value, gradient
-        return Instance(arguments, (), trace, spec, results, found)
-
-
-class _Jacobians(Goal):
-    """Jacobians."""
-
-    def __init__(self, transform: Jacobian, function: Jit[..., Any]) -> None:
-        self._transform, self.recorded = transform, function
-
-    def instance(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Instance | None:
-        argnums, _, has_aux = self._transform.settings
-        arguments, selection = self.recorded.arguments(args, kwargs), select(args, argnums)
-        choose = functools.partial(self._transform.choose_spec, selection.inputs(arguments))
-        trace, results = self.recorded.run(arguments, choose)
-        if self._transform.output(trace) < 0:
-            return None
-        spec = choose(trace)
-        program = trace.program(spec)
-        if isinstance(program, ForwardJacobianProgram) and program.chunk:
-            raise Unsuited
-        inputs, places = _places(arguments, results)
-        count = len(results) - len(selection.leaves)
-        found = selection.unflatten_results(places[count:])
-        if has_aux:
-            found = found, trace.result(inputs, places[:count])[1]
-        return Instance(arguments, (), trace, spec, results, found)
-
-
-class _HessianProducts(Goal):
-    """The Hessian times a direction."""
-
-    directions = True
-
-    def __init__(self, transform: HessianProduct, gradient: Jit[..., Any]) -> None:
-        self._settings, self.recorded = transform.settings, gradient
-
-    def instance(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Instance:
-        selection = select(args[:-1], *self._settings)
-        given = directions(selection, args[-1], "hvp")
-        arguments = self.recorded.arguments(selection.args, kwargs)
-        spec = ProgramSpec(JVP, selection.inputs(arguments))
-        trace, results = self.recorded.run(arguments, spec, check_forward_rules, given=given)
-        value = trace.tangents(*_places(arguments, results))
-        return Instance(arguments, given, trace, spec, results, value)
-
-
-def _places(arguments: Arguments, results: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Places that stand for the inputs and the results of a program."""
-    inputs = [OutputSlot(k, is_input=True) for k in range(len(arguments.arrays))]
-    return inputs, [OutputSlot(k) for k in range(len(results))]
+    instance: Callable[[tuple[Any, ...], dict[str, Any]], Instance | None]
+    directions: bool = False
 
 
 def goals_of(function: Callable[..., Any], recorded: Jit[..., Any] | None = None) -> list[Goal]:
     """Return the goals that compute a function, the cheapest first; the last one records the function itself."""
     replayed = replayable(function.function) if isinstance(function, Transform) else None
     found = [] if replayed is None else _of_transform(function, replayed)
-    return [*found, _Results(recorded or replayable(function) or Jit(function))]
+    whole = recorded or replayable(function) or Jit(function)
+    return [*found, Goal(whole, functools.partial(_results, whole))]
 
 
 def _of_transform(function: Any, replayed: Jit[..., Any]) -> list[Goal]:
     """Return the goals that compute a transform of a recorded function by a program made for it."""
     if isinstance(function, ValueAndGrad | Grad):
-        return [_Gradients(function, replayed)]
+        return [Goal(replayed, functools.partial(_gradients, function, replayed))]
     if isinstance(function, Jacobian):
-        return [_Jacobians(function, replayed)]
+        return [Goal(replayed, functools.partial(_jacobians, function, replayed))]
     if isinstance(function, HessianProduct):
         gradient = replayable(Grad(function.function, *function.settings))
         assert gradient is not None
-        return [_HessianProducts(function, gradient)]
+        return [Goal(gradient, functools.partial(_hessian_products, function, gradient), directions=True)]
     return []
+
+
+def _results(recorded: Jit[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Instance:
+    """Compute the results of a recorded function."""
+    arguments = recorded.arguments(args, kwargs)
+    trace, results = recorded.run(arguments, _FORWARD, keep_gradients)
+    return Instance(arguments, (), trace, _FORWARD, results, trace.result(*_slots(arguments, results)))
+
+
+def _gradients(
+    transform: ValueAndGrad | Grad, recorded: Jit[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Instance | None:
+    """Compute value and gradient, or the gradient alone."""
+    argnums, has_aux = transform.settings
+    arguments, selection = recorded.arguments(args, kwargs), select(args, argnums)
+    spec = ProgramSpec(VALUE_AND_GRAD, selection.inputs(arguments), values=has_aux)
+    trace, results = recorded.run(arguments, functools.partial(choose_spec, spec))
+    if choose_spec(spec, trace) is not spec:
+        return None
+    value, gradient = value_and_gradient(selection, trace, *_slots(arguments, results), has_aux)
+    found: Any = value, gradient
+    if isinstance(transform, Grad):
+        found = (gradient, value[1]) if has_aux else gradient
+    return Instance(arguments, (), trace, spec, results, found)
+
+
+def _jacobians(
+    transform: Jacobian, recorded: Jit[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Instance | None:
+    """Compute Jacobians."""
+    arguments, selection = recorded.arguments(args, kwargs), select(args, transform.settings[0])
+    choose = functools.partial(transform.choose_spec, selection.inputs(arguments))
+    trace, results = recorded.run(arguments, choose)
+    if transform.output(trace) < 0:
+        return None
+    spec = choose(trace)
+    program = trace.program(spec)
+    if isinstance(program, ForwardJacobianProgram) and program.chunk:
+        raise Unsuited
+    found = transform.to_output(selection, trace, *_slots(arguments, results))
+    return Instance(arguments, (), trace, spec, results, found)
+
+
+def _hessian_products(
+    transform: HessianProduct, recorded: Jit[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Instance:
+    """Compute the Hessian times a direction."""
+    selection = select(args[:-1], *transform.settings)
+    given = directions(selection, args[-1], "hvp")
+    arguments = recorded.arguments(selection.args, kwargs)
+    spec = ProgramSpec(JVP, selection.inputs(arguments))
+    trace, results = recorded.run(arguments, spec, check_forward_rules, given=given)
+    found = trace.tangents(*_slots(arguments, results))
+    return Instance(arguments, given, trace, spec, results, found)
+
+
+def _slots(arguments: Arguments, results: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Return output slots that stand for the inputs and the results of a program."""
+    inputs = [OutputSlot(k, is_input=True) for k in range(len(arguments.arrays))]
+    return inputs, [OutputSlot(k) for k in range(len(results))]
