@@ -2,14 +2,14 @@
 
 In reading order; each imports only those above it:
 
-    lanes                          numbers of several small matrices side by side in a register
-    lane_blocks                    copies of matrices into lanes and back
-    cholesky_lanes                 cholesky factors of stacks of small matrices, as many at once as there are lanes
+    lanes                          vectors with one number of each of several matrices
+    lane_blocks                    copies between stacks of matrices and blocks of lanes
+    cholesky_lanes                 Cholesky factors of stacks of small matrices
     lu_lanes                       LU factors, solutions and inverses of stacks of small matrices
     determinants_lanes             determinants of stacks of small matrices from LU factors
-    qr_lanes                       QR factors of stacks of small matrices, as many at once as there are lanes
+    qr_lanes                       QR factors of stacks of small matrices
     svd_lanes                      singular value decompositions of stacks of small matrices
-    transpose                      matrices with rows and columns exchanged
-    tridiagonal_lanes              symmetric matrices reduced to tridiagonal ones by reflections
+    transpose                      transposition of matrices in registers
+    tridiagonal_lanes              reduction of symmetric matrices to tridiagonal form
     eigh_lanes                     eigenvalues and eigenvectors of small symmetric matrices
 """

@@ -20,9 +20,9 @@ from tapegrad.engine.kernels.language.status import NOT_POSITIVE_DEFINITE, OUT_O
 
 @noinline
 def _factorize(block: int, n: int, zero: Any) -> bool:
-    """Replace the lower triangles of a block by the factors; whether all of the matrices are positive definite.
+    """Replace the lower triangles of a block by the factors; return whether all matrices are positive definite.
 
-    The operations are those that `cholesky` does for one small matrix, in the same order. NaN is let through.
+    Operations and their order are those of `cholesky` for one small matrix. NaN pass.
     """
     none, positive = spread(0, zero), True
     for j in range(n):
@@ -45,7 +45,7 @@ def _factorize(block: int, n: int, zero: Any) -> bool:
 
 @noinline
 def factor_stack(x: int, matrices: int, n: int, y: int, zero: Any) -> int:
-    """Write the lower factors of matrices; a status."""
+    """Write the lower factors of matrices; return a status."""
     block, most, bytes_ = malloc(n * n * LANE_BYTES), lane_count(zero), n * n * size_of(zero)
     if block == 0:
         return OUT_OF_MEMORY

@@ -23,7 +23,7 @@ from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import MAX_SMALL_ROWS, factor_bytes, triangle_bytes
 from tapegrad.engine.kernels.language.raw_memory import size_of, stack_words
 
-LEAST_PRODUCT, MOST_PRODUCT = 2.0**-1000, 2.0**1000  # of pivots, whose size is exact
+LEAST_PRODUCT, MOST_PRODUCT = 2.0**-1000, 2.0**1000  # bounds of partial products of pivots
 _ROWS = MAX_SMALL_ROWS * LANE_BYTES // 8
 
 
@@ -46,7 +46,7 @@ def _of_lanes(factor: int, n: int, last: int, zero: Any) -> tuple[Any, Any]:
 
 @noinline
 def det_of_stack(factor: int, n: int, matrices: int, y: int, zero: Any) -> None:
-    """Write the determinants of matrices by their factors."""
+    """Write the determinants of matrices from their factors."""
     most, size = lane_count(zero), size_of(zero)
     for first in range(0, matrices, most):
         last = min(most, matrices - first) - 1
@@ -57,7 +57,7 @@ def det_of_stack(factor: int, n: int, matrices: int, y: int, zero: Any) -> None:
 
 @always_inline
 def signs_and_products(factor: int, n: int, last: int, y: int, products: int, zero: Any) -> bool:
-    """Write signs and sizes of as many determinants as there are lanes; whether they are products of pivots."""
+    """Write sign and absolute value of a determinant for each lane; return whether no product leaves its bounds."""
     value, extreme = _of_lanes(factor, n, last, zero)
     scatter(y, size_of(zero), last, with_signs_of(spread(1, zero), value))
     store_lanes(products, 0, sizes(value))

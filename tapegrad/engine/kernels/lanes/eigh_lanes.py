@@ -1,9 +1,9 @@
 """Eigenvalues and eigenvectors of small symmetric matrices, as many at once as there are lanes.
 
-A tridiagonal matrix, which `tridiagonal_lanes` makes, is made diagonal by implicit QL or QR steps with Wilkinson's
-shift (Parlett 1998, "The symmetric eigenvalue problem", chapter 8). Steps and choices are those of LAPACK's `dsyevd`
-for few rows, so that vectors have the signs that it gives them. Each lane is at a place of its own: numbers that it is
-not to change are kept by a choice. QR steps are QL steps of the mirrored matrix.
+The tridiagonal matrices of `tridiagonal_lanes` are made diagonal by implicit QL or QR steps with Wilkinson's shift
+(Parlett 1998, "The symmetric eigenvalue problem", chapter 8). Steps and choices are those of LAPACK's `dsyevd` for few
+rows, so that vectors have the same signs. Each lane is at an index of its own: `where` keeps the numbers that it must
+not change. QR steps are QL steps of the mirrored matrix.
 """
 
 from typing import Any
@@ -38,7 +38,7 @@ from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.raw_memory import size_of
 
 MAX_ROWS = 8
-_STEPS = 30  # for each eigenvalue
+_STEPS = 30  # limit for each eigenvalue
 _START, _FIRST, _END, _MIRRORED, _SPLIT = range(STATES)
 
 
@@ -53,7 +53,7 @@ def _inside(first: Any, i: int, end: Any, zero: Any) -> Any:
 
 @noinline
 def _picked(block: int, begin: int, count: int, place: Any, otherwise: Any, zero: Any) -> Any:
-    """Return the number at each lane's own index if the block has it, else `otherwise`."""
+    """Return the number at the index of each lane if the index is in range, else `otherwise`."""
     found = otherwise
     for i in range(count):
         found = where(equal(place, spread(i, zero)), lanes_at(block, begin + i, zero), found)
@@ -62,7 +62,7 @@ def _picked(block: int, begin: int, count: int, place: Any, otherwise: Any, zero
 
 @noinline
 def _mirror(block: int, n: int, vectors: int, mask: Any, zero: Any) -> None:
-    """Put the ends of matrices in each other's place, in the lanes where there is a 1."""
+    """Mirror matrices, exchanging their ends, in lanes with a 1."""
     none = spread(0, zero)
     for i in range(n // 2):
         other = n - 1 - i
@@ -75,7 +75,7 @@ def _mirror(block: int, n: int, vectors: int, mask: Any, zero: Any) -> None:
 
 @noinline
 def _begin_parts(block: int, n: int, vectors: int, rounding: Any, zero: Any) -> None:
-    """Go on to the next part of each lane, if there is one, with its smaller end first."""
+    """Begin the next unreduced part of each lane, if there is one, with its smaller end first."""
     none, one, states = spread(0, zero), spread(1, zero), at_states(n)
     start, mirrored = lanes_at(block, states + _START, zero), lanes_at(block, states + _MIRRORED, zero)
     first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _END, zero)
@@ -115,7 +115,7 @@ def _is_small(block: int, n: int, i: int, rounding: Any, zero: Any) -> Any:
 
 @noinline
 def _split(block: int, n: int, rounding: Any, zero: Any) -> None:
-    """Go on behind what is done, and write the end of what hangs together there."""
+    """Advance past finished eigenvalues, and write the end of the unreduced part that begins there."""
     none, one, states = spread(0, zero), spread(1, zero), at_states(n)
     first, end = lanes_at(block, states + _FIRST, zero), lanes_at(block, states + _END, zero)
     for i in range(n):
@@ -162,7 +162,7 @@ def _two_by_two(a: Any, b: Any, c: Any, zero: Any) -> tuple[Any, Any, Any, Any]:
 
 @noinline
 def _finish_pairs(block: int, n: int, vectors: int, zero: Any) -> None:
-    """Make pairs that hang together with nothing else diagonal, in one turn."""
+    """Diagonalize isolated pairs by one rotation."""
     none, one, states = spread(0, zero), spread(1, zero), at_states(n)
     first, mirrored = (
         lanes_at(block, states + _FIRST, zero),
@@ -190,7 +190,7 @@ def _finish_pairs(block: int, n: int, vectors: int, zero: Any) -> None:
 
 @always_inline
 def _shifted(block: int, n: int, first: Any, end: Any, zero: Any) -> Any:
-    """Return the start of a step: the last number of the diagonal, less Wilkinson's shift of the first two."""
+    """Return the start of a step: the last diagonal element minus Wilkinson's shift of the first two."""
     none, one = spread(0, zero), spread(1, zero)
     p = _picked(block, at_diagonal(n), n, first, none, zero)
     following = _picked(block, at_diagonal(n), n, first + one, none, zero)
@@ -234,7 +234,7 @@ def _step(block: int, n: int, vectors: int, zero: Any) -> None:
 
 @noinline
 def _diagonalize(block: int, n: int, vectors: int, zero: Any) -> bool:
-    """Make the tridiagonal matrices diagonal, and turn the vectors that are asked for; whether that is done."""
+    """Make the tridiagonal matrices diagonal, and rotate the vectors if wanted; return whether it converged."""
     none, states = spread(0, zero), at_states(n)
     rounding = spread(2.0**-53 if size_of(zero) == 8 else 2.0**-24, zero)
     for state in range(STATES):
@@ -257,7 +257,7 @@ def _diagonalize(block: int, n: int, vectors: int, zero: Any) -> bool:
 
 @noinline
 def _sort(block: int, n: int, vectors: int, zero: Any) -> None:
-    """Put eigenvalues into ascending order, with their vectors."""
+    """Sort eigenvalues in ascending order, with their vectors."""
     for i in range(n):
         for j in range(i + 1, n):
             a, b = lanes_at(block, at_diagonal(n) + i, zero), lanes_at(block, at_diagonal(n) + j, zero)
@@ -268,7 +268,7 @@ def _sort(block: int, n: int, vectors: int, zero: Any) -> None:
 
 @noinline
 def decompose_block(block: int, x: int, y: int, last: int, p: Any, zero: Any) -> bool:
-    """Write eigenvalues and, where `p` says so, as rows, eigenvectors of a block; False if it is LAPACK's to do."""
+    """Write eigenvalues and, if wanted, eigenvectors as rows of a block; return False to leave it to LAPACK."""
     n, stride = p.n, (p.n + p.n * p.n) * size_of(zero)
     gather_symmetric(x, n, p.lower, last, block, zero)
     if not is_ordinary(block, n * n, zero):

@@ -29,8 +29,8 @@ from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.llvm_types import i32, i64
 from tapegrad.engine.kernels.language.raw_memory import size_of, stack_words
 
-_SQUARE = LANE_BYTES * LANE_BYTES // 32  # words of as many numbers as there are lanes of each matrix, at most
-# Sizes of numbers whose squares, and roundings of them, are neither 0 nor infinite.
+_SQUARE = LANE_BYTES * LANE_BYTES // 32  # 64-bit integers of a square of lanes by lanes numbers, at most
+# Bounds of numbers whose squares, and roundings of these, are neither 0 nor infinite
 _LEAST_SIZE, _MOST_SIZE = 1e-130, 1e130
 _LEAST_SINGLE, _MOST_SINGLE = 1e-10, 1e15
 
@@ -38,7 +38,7 @@ _LEAST_SINGLE, _MOST_SINGLE = 1e-10, 1e15
 
 
 def _turned(builder: Any, rows: list[Any]) -> list[Any]:
-    """Transpose a square of numbers: exchange its blocks, from single numbers to halves."""
+    """Transpose a square of numbers by exchanges of blocks, from single numbers to halves."""
     count, distance = len(rows), 1
     while distance < count:
         for i in range(count):
@@ -57,7 +57,7 @@ def _turned(builder: Any, rows: list[Any]) -> list[Any]:
 
 @intrinsic
 def gather_square(typingctx, address, stride, last, block, zero):
-    """Copy as many numbers of each matrix as there are lanes, side by side there, into a block."""
+    """Copy as many adjacent numbers of each matrix as there are lanes to a block."""
     lanes = Lanes(zero)
 
     def codegen(context, builder, signature, args):
@@ -76,7 +76,7 @@ def gather_square(typingctx, address, stride, last, block, zero):
 
 @intrinsic
 def scatter_square(typingctx, block, address, stride, last, zero):
-    """Copy as many numbers of a block as there are lanes to where they lie side by side for each matrix."""
+    """Copy as many numbers of a block as there are lanes to adjacent memory of each matrix."""
     lanes = Lanes(zero)
 
     def codegen(context, builder, signature, args):
@@ -99,7 +99,7 @@ def scatter_square(typingctx, block, address, stride, last, zero):
 
 @noinline
 def gather(source: int, count: int, stride: int, last: int, block: int, zero: Any) -> None:
-    """Copy numbers of each matrix that lie side by side into a block."""
+    """Copy adjacent numbers of each matrix to a block."""
     most, size = lane_count(zero), size_of(zero)
     whole = count // most * most
     for e in range(0, whole, most):
@@ -110,7 +110,7 @@ def gather(source: int, count: int, stride: int, last: int, block: int, zero: An
 
 @noinline
 def gather_transposed(source: int, m: int, n: int, stride: int, last: int, block: int, zero: Any) -> None:
-    """Copy matrices in C order into a block, column by column."""
+    """Copy matrices in C order to a block, column by column."""
     most, size, square = lane_count(zero), size_of(zero), stack_words(_SQUARE)
     whole, i, j = m * n // most * most, 0, 0
     for e in range(0, whole, most):
@@ -125,7 +125,7 @@ def gather_transposed(source: int, m: int, n: int, stride: int, last: int, block
 
 @noinline
 def scatter_all(block: int, count: int, into: int, stride: int, last: int, zero: Any) -> None:
-    """Copy numbers of a block to where they lie side by side for each matrix."""
+    """Copy numbers of a block to adjacent memory of each matrix."""
     most, size = lane_count(zero), size_of(zero)
     whole = count // most * most
     for e in range(0, whole, most):
@@ -136,7 +136,7 @@ def scatter_all(block: int, count: int, into: int, stride: int, last: int, zero:
 
 @noinline
 def scatter_transposed(block: int, m: int, n: int, into: int, stride: int, last: int, zero: Any) -> None:
-    """Copy matrices of a block, column by column there, to matrices in C order."""
+    """Copy the matrices of a block, which has them column by column, to matrices in C order."""
     for i in range(m):
         for j in range(n):
             scatter(into + (i * n + j) * size_of(zero), stride, last, lanes_at(block, i + m * j, zero))
@@ -165,7 +165,7 @@ def is_ordinary(block: int, count: int, zero: Any) -> bool:
 
 @always_inline
 def turn(block: int, one: int, other: int, count: int, c: Any, s: Any, zero: Any) -> None:
-    """Turn vectors into each other."""
+    """Rotate two vectors in their plane."""
     for r in range(count):
         x, y = lanes_at(block, one + r, zero), lanes_at(block, other + r, zero)
         put_lanes(block, one + r, c * x - s * y)
@@ -174,7 +174,7 @@ def turn(block: int, one: int, other: int, count: int, c: Any, s: Any, zero: Any
 
 @always_inline
 def exchange(block: int, one: int, other: int, count: int, a: Any, b: Any, zero: Any) -> None:
-    """Exchange vectors where a is less than b."""
+    """Exchange two vectors in lanes where a is less than b."""
     for r in range(count):
         x, y = lanes_at(block, one + r, zero), lanes_at(block, other + r, zero)
         put_lanes(block, one + r, where(less(a, b), y, x))
@@ -183,9 +183,9 @@ def exchange(block: int, one: int, other: int, count: int, a: Any, b: Any, zero:
 
 @always_inline
 def make_reflection(block: int, first: int, count: int, zero: Any) -> tuple[Any, Any]:
-    """Write the vector of the reflection that takes a vector to the first axis, but for its first number, which is 1.
+    """Write the vector of the reflection of a vector onto the first axis, without its first number, which is 1.
 
-    What is left of the vector is returned, its first number, and the factor of the reflection.
+    Return the first number of the reflected vector, and the factor of the reflection.
     """
     none, one, head, rest = spread(0, zero), spread(1, zero), lanes_at(block, first, zero), spread(0, zero)
     for r in range(1, count):

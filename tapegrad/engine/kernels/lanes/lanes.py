@@ -1,10 +1,10 @@
-"""Lanes: one number of each of several matrices side by side in a vector register.
+"""Lanes: vectors with one number of each of several small matrices.
 
-A stack of small matrices is worked on by blocks of as many matrices as there are lanes. What a kernel does to numbers
-of one matrix is done to all of them at once, and the same in each: a choice is `where` a mask holds, never a branch. A
-block at the end of a stack that is not full has its last matrix in several lanes.
+A stack is processed in blocks of as many matrices as a vector has lanes. An operation on numbers of one matrix is the
+same in all lanes: a choice is `where` a mask holds, never a branch. If the last block is not full, its last matrix
+fills several lanes.
 
-Numbers of a block lie in a scratch, `LANE_BYTES` for those that are side by side.
+Numbers of a block lie in scratch memory, `LANE_BYTES` bytes for a vector.
 """
 
 import operator
@@ -19,12 +19,12 @@ from tapegrad.engine.kernels.language.inlining import always_inline
 from tapegrad.engine.kernels.language.llvm_types import f32, f64, i8, i32, i64
 from tapegrad.engine.kernels.language.raw_memory import size_of
 
-LANE_BYTES = 64  # of a vector register
-MIN_LANE_MATRICES = 4  # matrices of a stack that are not worked on one by one
+LANE_BYTES = 64  # bytes of a vector register
+MIN_LANE_MATRICES = 4  # matrices of smaller stacks are processed one by one
 
 
 class Lanes(types.Type):
-    """Numba's type of numbers side by side."""
+    """Numba type of a vector with a number in each lane."""
 
     def __init__(self, element: Any) -> None:
         super().__init__(f"Lanes({element})")
@@ -43,7 +43,7 @@ class _LanesModel(models.PrimitiveModel):
 
 
 def _define_operator(function: Any, instruction: str, kind: type) -> None:
-    """Let an operator on two values of a kind be an instruction of LLVM."""
+    """Define an operator on two vectors or masks by an instruction of LLVM."""
 
     @type_callable(function)
     def _typed(context: Any) -> Any:
@@ -64,7 +64,7 @@ for _function, _instruction in (
 
 
 def _function_of(name: str, operands: int) -> Any:
-    """Make an intrinsic of one of LLVM's functions of vectors."""
+    """Make an intrinsic of a function of LLVM on vectors."""
 
     def typed(*kinds: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -103,7 +103,7 @@ def spread(typingctx, value, zero):
 
 
 class Mask(types.Type):
-    """Numba's type of what holds in some lanes: in those whose integers, as wide as the numbers, are negative."""
+    """Numba type of a mask: an integer in each lane, as wide as the numbers, negative where the mask holds."""
 
     def __init__(self, bits: int) -> None:
         super().__init__(f"Mask({bits})")
@@ -146,8 +146,8 @@ equal = _comparison("==")
 def below(typingctx, a, b):
     """Return the mask of ``a < b`` for finite numbers: the sign of their difference.
 
-    Masks of this kind are cheap to combine. Without AVX-512, bits of comparisons that are combined are first packed
-    and then unpacked again.
+    Such masks are cheap to combine. Without AVX-512, comparisons that are combined would be packed to bits and
+    unpacked.
     """
     mask = Mask(a.element.bitwidth)
 
@@ -178,7 +178,7 @@ def unless(typingctx, mask):
 
 
 def _settled(builder: Any, value: Any) -> Any:
-    """Freeze a value: an instruction that LLVM's optimiser does not look through."""
+    """Freeze a value, by an instruction that LLVM's optimiser does not see through."""
     instruction = ir.Instruction(builder.block, value.type, "freeze", [value])
     builder._insert(instruction)
     return instruction
@@ -188,8 +188,8 @@ def _settled(builder: Any, value: Any) -> Any:
 def where(typingctx, mask, x, y):
     """Select x in lanes where the mask holds, else y.
 
-    Neither may be seen to be what lies in memory: LLVM makes a choice between that and another value, stored there
-    again, a store under a mask, for which some processors without AVX-512 need dozens of cycles.
+    The operands are frozen: LLVM would turn a select between a loaded value and another one, stored to the same
+    address, into a masked store, which takes dozens of cycles on some processors without AVX-512.
     """
 
     def codegen(context, builder, signature, args):
@@ -219,7 +219,7 @@ def pointer_to(builder: Any, address: Any, offset: Any, kind: Any) -> Any:
 
 
 def places_of(builder: Any, lanes: Lanes, stride: Any, last: Any) -> list[Any]:
-    """Return the offset of each lane's matrix; lanes behind the last matrix get that of the last one."""
+    """Return the offset of the matrix of each lane; lanes past the last matrix get that of the last one."""
     numbers = [i64(lane) for lane in range(lanes.count)]
     inside = [builder.icmp_signed("<", number, last) for number in numbers]
     return [
@@ -258,7 +258,7 @@ def scatter(typingctx, address, stride, last, value):
 
 @intrinsic
 def load_lanes(typingctx, address, offset, zero):
-    """Numbers that lie side by side, `offset` bytes after an address."""
+    """Load a vector at `offset` bytes after an address."""
     lanes = Lanes(zero)
 
     def codegen(context, builder, signature, args):
@@ -270,7 +270,7 @@ def load_lanes(typingctx, address, offset, zero):
 
 @intrinsic
 def store_lanes(typingctx, address, offset, value):
-    """Write them."""
+    """Store a vector at `offset` bytes after an address."""
 
     def codegen(context, builder, signature, args):
         place = pointer_to(builder, args[0], args[1], value.vector)
@@ -282,17 +282,17 @@ def store_lanes(typingctx, address, offset, value):
 
 @always_inline
 def lanes_at(block: int, index: int, zero: Any) -> Any:
-    """Numbers of a block."""
+    """Load a vector of a block."""
     return load_lanes(block, index * LANE_BYTES, zero)
 
 
 @always_inline
 def put_lanes(block: int, index: int, value: Any) -> None:
-    """Set numbers of a block."""
+    """Store a vector of a block."""
     store_lanes(block, index * LANE_BYTES, value)
 
 
 @always_inline
 def lane_count(zero: Any) -> int:
-    """Matrices of a block."""
+    """Return the number of matrices of a block."""
     return LANE_BYTES // size_of(zero)

@@ -1,7 +1,7 @@
 """LU factors, solutions and inverses of stacks of small matrices, as many at once as there are lanes.
 
-The operations are those that `lu` does for one small matrix, in the same order. A block has the elements of the
-matrices column by column, behind them the rows that were exchanged, and a column to solve for.
+Operations and their order are those of `lu` for one small matrix. A block has the elements of the matrices column by
+column, then the rows that were exchanged, and a column to solve for.
 """
 
 from typing import Any
@@ -41,7 +41,7 @@ from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
 
 @noinline
 def gather_exchanges(source: int, n: int, stride: int, last: int, rows: int, zero: Any) -> None:
-    """Write the rows that rows are exchanged with, from LAPACK's numbers, which count from 1."""
+    """Write the row exchanges of a block from LAPACK's row numbers, which count from 1."""
     count = lane_count(zero)
     for lane in range(count):
         exchanges = source + min(lane, last) * stride
@@ -51,7 +51,7 @@ def gather_exchanges(source: int, n: int, stride: int, last: int, rows: int, zer
 
 @noinline
 def scatter_exchanges(rows: int, n: int, into: int, stride: int, last: int, zero: Any) -> None:
-    """Write LAPACK's numbers of them."""
+    """Write the row exchanges of a block as LAPACK's row numbers."""
     count = lane_count(zero)
     for lane in range(last + 1):
         for i in range(n):
@@ -64,7 +64,7 @@ def scatter_exchanges(rows: int, n: int, into: int, stride: int, last: int, zero
 
 @always_inline
 def _pivot_rows(block: int, n: int, k: int, zero: Any) -> Any:
-    """Return the rows that have the largest elements of column k from row k on."""
+    """Return the row of the largest element of column k from row k on, in each lane."""
     found, largest = spread(k, zero), sizes(lanes_at(block, k + n * k, zero))
     for i in range(k + 1, n):
         value = sizes(lanes_at(block, i + n * k, zero))
@@ -75,7 +75,7 @@ def _pivot_rows(block: int, n: int, k: int, zero: Any) -> Any:
 
 @always_inline
 def _exchange(block: int, n: int, k: int, found: Any, first: int, columns: int, zero: Any) -> None:
-    """Exchange row k of columns, from the first one on, with the rows that were found."""
+    """Exchange row k with the pivot row of each lane, in all columns from the first one given."""
     for i in range(k + 1, n):
         here = equal(found, spread(i, zero))
         for j in range(columns):
@@ -103,7 +103,7 @@ def _factorize(block: int, n: int, zero: Any) -> None:
                 put_lanes(block, i + n * j, value)
 
 
-# A function for each number of rows: loops of one whose branches have them as constants are not written out.
+# One function for each number of rows: in a single function with a branch for each, loops would not be unrolled.
 
 
 @noinline
@@ -211,7 +211,7 @@ def _new_block(n: int) -> int:
 
 @noinline
 def factor_stack(x: int, matrices: int, n: int, y: int, zero: Any) -> int:
-    """Write the factors of matrices, and their row exchanges; a status."""
+    """Write the factors of matrices and their row exchanges; return a status."""
     block, most, size = _new_block(n), lane_count(zero), size_of(zero)
     if block == 0:
         return OUT_OF_MEMORY
@@ -244,7 +244,7 @@ def _solve_columns(block: int, n: int, b: int, y: int, k: int, last: int, zero: 
 
 @noinline
 def solve_stack(p: Any, factors: int, b: int, y: int, zero: Any) -> int:
-    """Write the solutions of systems by the factors of their matrices; a status."""
+    """Write the solutions of systems by the factors of their matrices; return a status."""
     n, block, most = p.n, _new_block(p.n), lane_count(zero)
     if block == 0:
         return OUT_OF_MEMORY
@@ -279,7 +279,7 @@ def _invert_block(block: int, n: int, y: int, last: int, zero: Any) -> None:
 
 @noinline
 def invert_stack(x: int, matrices: int, n: int, y: int, zero: Any) -> int:
-    """Write the inverses of matrices; a status."""
+    """Write the inverses of matrices; return a status."""
     block, most, bytes_ = _new_block(n), lane_count(zero), n * n * size_of(zero)
     if block == 0:
         return OUT_OF_MEMORY

@@ -1,7 +1,7 @@
 """QR factors of stacks of small matrices, as many at once as there are lanes: LAPACK's reflections, signs included.
 
-A block has the elements of the matrices column by column, with room for a complete Q, and behind them the factors tau
-of the reflections.
+A block has the elements of the matrices column by column, with room for a complete Q, then the factors tau of the
+reflections.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ from tapegrad.engine.kernels.language.raw_memory import size_of
 
 @noinline
 def _reflect(block: int, m: int, i: int, columns: int, taus: int, zero: Any) -> None:
-    """Apply the i-th reflection to the columns behind it. Its vector is 1 and what is below the diagonal."""
+    """Apply reflection i to the columns after it. Its vector is 1, then the elements below the diagonal."""
     tau = lanes_at(block, taus + i, zero)
     for j in range(i + 1, columns):
         total = lanes_at(block, i + m * j, zero)
@@ -44,7 +44,7 @@ def _factorize(block: int, m: int, n: int, taus: int, zero: Any) -> None:
 
 @noinline
 def _write_q(block: int, m: int, k: int, full: int, taus: int, zero: Any) -> None:
-    """Replace the vectors of k reflections, and what is above them, by the orthonormal factor."""
+    """Replace the vectors of k reflections, and the triangle above them, by the orthonormal factor."""
     none, one = spread(0, zero), spread(1, zero)
     for j in range(k, full):
         for row in range(m):
@@ -62,7 +62,7 @@ def _write_q(block: int, m: int, k: int, full: int, taus: int, zero: Any) -> Non
 
 @noinline
 def _scatter_r(block: int, p: Any, y: int, stride: int, last: int, zero: Any) -> None:
-    """Write R, which has zeros below its diagonal."""
+    """Write R, with zeros below its diagonal."""
     none, k = spread(0, zero), min(p.m, p.n)
     for j in range(p.n):
         for i in range(p.full):
@@ -72,13 +72,13 @@ def _scatter_r(block: int, p: Any, y: int, stride: int, last: int, zero: Any) ->
 
 @always_inline
 def block_bytes(p: Any) -> int:
-    """Bytes of a block."""
+    """Return the bytes of a block."""
     return (p.m * max(p.n, p.full) + min(p.m, p.n)) * LANE_BYTES
 
 
 @noinline
 def factor_block(block: int, x: int, y: int, last: int, p: Any, zero: Any) -> bool:
-    """Write Q and R of a block of matrices; False, and nothing is done, if their numbers are too large or small."""
+    """Write Q and R of a block of matrices; return False, writing nothing, if numbers are too large or small."""
     m, n, full, size = p.m, p.n, p.full, size_of(zero)
     k, taus, stride = min(m, n), m * max(n, full), full * (m + n) * size
     gather_transposed(x, m, n, m * n * size, last, block, zero)

@@ -1,9 +1,10 @@
 """Singular value decompositions of stacks of small matrices, as many at once as there are lanes.
 
-Columns are turned into each other until all of them are orthogonal: then their lengths are the singular values
-(one-sided Jacobi; Demmel and Veselic 1992, "Jacobi's method is more accurate than QR"). Of a wide matrix the rows are.
+One-sided Jacobi: pairs of columns (rows of a wide matrix) are rotated until all are orthogonal; their lengths are the
+singular values (Demmel and Veselic 1992, "Jacobi's method is more accurate than QR").
 
-A block has the columns, which become the vectors of the longer side, then those of the shorter one, and the values.
+A block has the columns, which become the vectors of the longer side, then the vectors of the shorter one, then the
+values.
 """
 
 from typing import Any
@@ -44,14 +45,14 @@ def _eps(zero: Any) -> float:
 
 @always_inline
 def block_bytes(m: int, n: int) -> int:
-    """Bytes of a block."""
+    """Return the bytes of a block."""
     k = min(m, n)
     return (max(m, n) * k + k * k + k) * LANE_BYTES
 
 
 @noinline
 def _inner(block: int, one: int, other: int, count: int, zero: Any) -> Any:
-    """Products of vectors."""
+    """Return the inner product of two vectors."""
     total = spread(0, zero)
     for r in range(count):
         total = total + lanes_at(block, one + r, zero) * lanes_at(block, other + r, zero)
@@ -60,7 +61,7 @@ def _inner(block: int, one: int, other: int, count: int, zero: Any) -> Any:
 
 @noinline
 def _make_orthogonal(block: int, rows: int, k: int, i: int, j: int, zero: Any) -> bool:
-    """Turn two columns into each other so that they are orthogonal; False if they were."""
+    """Rotate two columns so that they are orthogonal; return False if they were."""
     none, one = spread(0, zero), spread(1, zero)
     first, second = (
         _inner(block, rows * i, rows * i, rows, zero),
@@ -83,7 +84,7 @@ def _make_orthogonal(block: int, rows: int, k: int, i: int, j: int, zero: Any) -
 
 @noinline
 def _sweep(block: int, rows: int, k: int, zero: Any) -> bool:
-    """Go through all pairs of columns once; whether all of them were orthogonal."""
+    """Rotate all pairs of columns once; return whether all were orthogonal."""
     done = True
     for i in range(k):
         for j in range(i + 1, k):
@@ -94,7 +95,7 @@ def _sweep(block: int, rows: int, k: int, zero: Any) -> bool:
 
 @noinline
 def _sort(block: int, rows: int, k: int, zero: Any) -> None:
-    """Write the lengths of the columns, and put them into descending order."""
+    """Write the lengths of the columns, and sort them in descending order."""
     vectors, values = rows * k, rows * k + k * k
     for j in range(k):
         put_lanes(block, values + j, roots(_inner(block, rows * j, rows * j, rows, zero)))
@@ -108,7 +109,7 @@ def _sort(block: int, rows: int, k: int, zero: Any) -> None:
 
 @noinline
 def _divide(block: int, rows: int, k: int, zero: Any) -> bool:
-    """Divide the columns by their lengths; False if one of them is a zero, up to rounding."""
+    """Divide the columns by their lengths; return False if a length is zero up to rounding."""
     values = rows * k + k * k
     close = spread(rows * _eps(zero), zero) * lanes_at(block, values, zero)
     if anywhere(at_most(lanes_at(block, values + k - 1, zero), close)):
@@ -122,9 +123,9 @@ def _divide(block: int, rows: int, k: int, zero: Any) -> bool:
 
 @noinline
 def decompose_block(block: int, x: int, y: int, last: int, p: Any, zero: Any) -> bool:
-    """Write singular values and vectors of a block of matrices; False if it is LAPACK's to do.
+    """Write singular values and vectors of a block of matrices; return False to leave it to LAPACK.
 
-    It is if there are numbers that are too large or small, or a matrix is not of full rank.
+    The block is left to LAPACK if numbers are too large or small, or a matrix does not have full rank.
     """
     m, n, size, k, rows = p.m, p.n, size_of(zero), min(p.m, p.n), max(p.m, p.n)
     stride, of_result, vectors = m * n * size, (k + m * k + n * k) * size, rows * k

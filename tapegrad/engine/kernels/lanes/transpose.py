@@ -17,7 +17,7 @@ def _shuffled(builder, one, other, places):
 
 
 def _exchanged(builder, rows, distance):
-    """Return rows after one stage: blocks of `distance` elements change places between rows that are so far apart."""
+    """Return rows after one stage: rows `distance` apart exchange blocks of `distance` elements."""
     width = len(rows)
     found = list(rows)
     low = [k if k & distance == 0 else width + k - distance for k in range(width)]
@@ -77,7 +77,7 @@ def _squares(
     width: int,
     zero: Any,
 ) -> None:
-    """Transpose a matrix of at least `width` rows and columns. The last squares may begin inside of the ones before."""
+    """Transpose a matrix of at least `width` rows and columns. The last squares may overlap those before."""
     size: Any = size_of(zero)
     i: Any = np.int64(0)
     while i < rows:
@@ -108,7 +108,7 @@ def transpose(
 ) -> None:
     """Transpose a matrix of elements of the type of `zero`; its rows are `source_step` bytes apart.
 
-    Those of the result are `target_step` bytes apart.
+    Rows of the result are `target_step` bytes apart.
     """
     least = min(rows, columns)
     if least >= 8:

@@ -1,6 +1,6 @@
-"""Symmetric matrices reduced to tridiagonal ones by reflections, as many at once as there are lanes.
+"""Reduction of symmetric matrices to tridiagonal form by reflections, as many at once as there are lanes.
 
-A block has, column by column, the matrix and the vectors, then the diagonal and what is beside it, the factors of the
+A block has, column by column, the matrix and the vectors, then the diagonal and the off-diagonal, the factors of the
 reflections, a vector, and the state of the lanes, which `eigh_lanes` uses.
 """
 
@@ -16,11 +16,11 @@ STATES = 5
 
 @always_inline
 def block_bytes(n: int) -> int:
-    """Bytes of a block."""
+    """Return the bytes of a block."""
     return (2 * n * n + 4 * n + STATES) * LANE_BYTES
 
 
-# --- where the parts of a block begin --------------------------------------------------------------------------
+# --- offsets of the parts of a block ---------------------------------------------------------------------------
 
 
 @always_inline
@@ -53,7 +53,7 @@ def at_states(n: int) -> int:
 
 @noinline
 def gather_symmetric(x: int, n: int, lower: int, last: int, block: int, zero: Any) -> None:
-    """Copy a triangle to both sides; the upper one as the lower one from the other end."""
+    """Copy a triangle to both sides; an upper triangle is mirrored to a lower one."""
     for i in range(n):
         for j in range(i + 1):
             place = i * n + j if lower else (n - 1 - i) * n + n - 1 - j
@@ -64,7 +64,7 @@ def gather_symmetric(x: int, n: int, lower: int, last: int, block: int, zero: An
 
 @noinline
 def _reflect_both_sides(block: int, n: int, i: int, zero: Any) -> None:
-    """Apply the reflections of column i to rows and columns behind it."""
+    """Apply the reflections of column i to the rows and columns after it."""
     along, v, w = spread(0, zero), n * i, at_taus(n) + n
     tau = lanes_at(block, at_taus(n) + i, zero)
     for r in range(i + 1, n):
@@ -111,7 +111,7 @@ def _reverse(block: int, first: int, count: int, zero: Any) -> None:
 
 @noinline
 def tridiagonalize(block: int, n: int, lower: int, vectors: int, zero: Any) -> None:
-    """Write the tridiagonal matrices and, with vectors, the bases in which they are that."""
+    """Write the tridiagonal matrices and, if vectors are wanted, the products of the reflections."""
     for i in range(n - 1):
         column = n * i + i + 1
         length, tau = make_reflection(block, column, n - i - 1, zero)

@@ -3,11 +3,11 @@
 In reading order; each imports only those above it:
 
     eigh                           eigenvalues and eigenvectors of symmetric matrices
-    eig                            eigenvalues and eigenvectors of square matrices, as long as they are real
-    expm                           exponentials
-    singular                       A singular value decomposition by LAPACK, and where its parts lie
+    eig                            real eigenvalues and eigenvectors of square matrices
+    expm                           exponentials of matrices
+    singular                       singular value decomposition by LAPACK, and the layout of its result
     pinv                           pseudo-inverses, by singular values
-    svd_ties                       singular values that are equal, or zero
+    svd_ties                       equal and zero singular values: whether derivatives are determined
     svd                            singular value decompositions
     sylvester                      matrix equations and square roots
 """

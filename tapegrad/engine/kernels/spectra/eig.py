@@ -1,13 +1,13 @@
-"""Eigenvalues and eigenvectors of square matrices, as long as they are real.
+"""Real eigenvalues and eigenvectors of square matrices.
 
-The result is, for each matrix, its eigenvalues w and behind them its eigenvectors of length 1, a row each. With F of
-``1 / (w_j - w_i)`` beside its diagonal, and 0 on it, the cotangent is ``V^-T G V^T``. G is
-``F * (V^T V_bar - V^T V S)``, where S has the diagonal of ``V^T V_bar``, and w_bar on its diagonal (Giles 2008;
-Boeddeker et al. 2017, "On the computation of complex-valued gradients").
+The result is, for each matrix, its eigenvalues w, then its eigenvectors of length 1, a row each. The cotangent is
+``V^-T G V^T``. G has w_bar on its diagonal and is ``F * (V^T V_bar - V^T V S)`` elsewhere, where F is
+``1 / (w_j - w_i)``, and S is the diagonal of ``V^T V_bar`` (Giles 2008; Boeddeker et al. 2017, "On the computation of
+complex-valued gradients").
 
-Equal eigenvalues share their cotangent equally if only eigenvalues are asked for. Otherwise they have to be out of the
-function, as far as the cotangents tell; if they are not, or if there is no basis of eigenvectors, the status is
-NOT_DIFFERENTIABLE.
+If only eigenvalues are used, equal ones share their cotangent equally. Otherwise the function must not depend on the
+basis of their eigenvectors, as far as the cotangents tell. If it does, or if there is no basis of eigenvectors, the
+status is NOT_DIFFERENTIABLE.
 """
 
 from typing import Any
@@ -55,8 +55,8 @@ from tapegrad.engine.kernels.systems.lu import factorize, solve
 from tapegrad.ops.params import EigParams
 
 LIBRARY = libraries(("eig",), "geev", "getrf")
-_WORK = 34  # rows of work, for blocks of 32 columns
-_SAME = 1e4  # roundings in cotangents that are taken for equal
+_WORK = 34  # rows of workspace, for blocks of 32 columns
+_SAME = 1e4  # roundings by which equal cotangents may differ
 
 
 @always_inline
@@ -117,12 +117,12 @@ def eig_forward(frame: int, loops: int, routines: Lapack) -> int:
     return status
 
 
-# --- what both derivatives share -------------------------------------------------------------------------------
+# --- shared by both derivatives --------------------------------------------------------------------------------
 
 
 @noinline
 def _factor(loops: int, routines: Lapack, rows: Matrix, factor: int) -> bool:
-    """Write the factors of the matrix that has the eigenvectors as columns; whether they are a basis."""
+    """Write the LU factors of the matrix of eigenvectors; return whether they are a basis."""
     zero, n = routines.zero, rows.rows
     t = by_columns(factor, n, n, zero)
     copy(transposed(rows), t, zero)
@@ -142,7 +142,7 @@ def _closest(w: Matrix, zero: Any) -> float:
 
 @noinline
 def _share(values: Matrix, w: Matrix, into: Matrix, close: float, zero: Any) -> None:
-    """Write for each eigenvalue the mean of the numbers of all that equal it."""
+    """Replace the number of each eigenvalue by the mean over all equal ones."""
     for i in range(w.rows):
         total, count = 0.0, 0
         for j in range(w.rows):
@@ -168,7 +168,7 @@ def _are_alike(values: Matrix, m: Matrix, w: Matrix, close: float, zero: Any) ->
 
 @noinline
 def _divide_by_gaps(m: Matrix, w: Matrix, close: float, zero: Any) -> None:
-    """Divide what is beside the diagonal by ``w_j - w_i``; 0 for equal eigenvalues."""
+    """Divide the off-diagonal elements by ``w_j - w_i``; 0 for equal eigenvalues."""
     for i in range(w.rows):
         for j in range(w.rows):
             gap = at(w, j, 0, zero) - at(w, i, 0, zero)
@@ -181,7 +181,7 @@ def _divide_by_gaps(m: Matrix, w: Matrix, close: float, zero: Any) -> None:
 
 @noinline
 def _without_lengths(m: Matrix, gram: Matrix, zero: Any) -> None:
-    """Subtract from each column of M that of the Gram matrix, times its element of the diagonal."""
+    """Subtract from each column of M that of the Gram matrix times its diagonal element."""
     for j in range(m.columns):
         factor = at(m, j, j, zero)
         for i in range(m.rows):
@@ -190,7 +190,7 @@ def _without_lengths(m: Matrix, gram: Matrix, zero: Any) -> None:
 
 @noinline
 def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, into: Matrix, scratch: int, p: Any) -> bool:
-    """Add the cotangent of one matrix; whether it is determined. The scratch has room for three matrices."""
+    """Add the cotangent of one matrix; return whether it is determined. The scratch holds three matrices."""
     n, zero, size, products = p.n, routines.zero, size_of(routines.zero), routines.products
     w, rows, write = by_rows(y, n, 1, zero), by_rows(y + n * size, n, n, zero), np.int64(1)
     w_bar, rows_bar = by_rows(y_bar, n, 1, zero), by_rows(y_bar + n * size, n, n, zero)
@@ -234,7 +234,7 @@ def _keep_lengths(rows: Matrix, rows_dot: Matrix, zero: Any) -> None:
 def _tangent_of(
     loops: int, routines: Lapack, y: int, y_dot: int, x_dot: Matrix, scratch: int, p: Any
 ) -> bool:
-    """Write the tangent of one matrix; whether it is determined. The scratch is that of `_cotangent`."""
+    """Write the tangent of one matrix; return whether it is determined. The scratch is that of `_cotangent`."""
     n, zero, size, products = p.n, routines.zero, size_of(routines.zero), routines.products
     w, rows, write = by_rows(y, n, 1, zero), by_rows(y + n * size, n, n, zero), np.int64(1)
     w_dot, rows_dot = by_rows(y_dot, n, 1, zero), by_rows(y_dot + n * size, n, n, zero)

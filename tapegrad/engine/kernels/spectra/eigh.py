@@ -1,12 +1,11 @@
 """Eigenvalues and eigenvectors of symmetric matrices.
 
-The result is, for each matrix, its eigenvalues w and behind them its eigenvectors, a row each. With ``M = V^T V_bar``
-the cotangent is ``V G V^T``, where G has w_bar on its diagonal and ``(M - M^T) / (2 (w_j - w_i))`` elsewhere (Giles
-2008). Each element of the triangle that is read stands for its mirror image too, and has the sum of both cotangents.
+The result is, for each matrix, its eigenvalues w, then its eigenvectors, a row each. With ``M = V^T V_bar`` the
+cotangent is ``V G V^T``, where G has w_bar on its diagonal and ``(M - M^T) / (2 (w_j - w_i))`` elsewhere (Giles 2008).
+Each element of the triangle that is read also represents its mirror image, and gets the sum of both cotangents.
 
-Equal eigenvalues have no eigenvectors of their own. If only eigenvalues are asked for, they share their cotangent
-equally. Otherwise a pair of them has to be out of the function: it must not matter which basis of their space was
-found, as far as the cotangents tell; if it does, the status is NOT_DIFFERENTIABLE.
+If only eigenvalues are used, equal ones share their cotangent equally. Otherwise the function must not depend on the
+basis of their eigenspace, as far as the cotangents tell. If it does, the status is NOT_DIFFERENTIABLE.
 """
 
 from typing import Any
@@ -51,7 +50,7 @@ from tapegrad.ops.params import EighParams
 LIBRARY = libraries(("eigh",), "syevd")
 _EPS, _SINGLE_EPS = 2.0**-52, 2.0**-23
 _FEWEST = 4  # rows of matrices of which one alone is not given to LAPACK
-_SAME = 1e4  # roundings in cotangents that are taken for equal
+_SAME = 1e4  # roundings by which equal cotangents may differ
 
 
 @always_inline
@@ -82,7 +81,7 @@ def _result_bytes(n: int, zero: Any) -> int:
 def _decompose_each(
     loops: int, routines: Lapack, x: int, y: int, matrices: int, work: int, words: int, p: Any
 ) -> int:
-    """Write eigenvalues and eigenvectors of matrices one by one; a status. What is asked for is `p.vectors`."""
+    """Write eigenvalues and, if `p.vectors`, eigenvectors of matrices one by one; return a status."""
     n, zero, size, info, order = p.n, routines.zero, size_of(routines.zero), info_word(), np.int32(p.n)
     uplo, integers = LOWER if p.lower else UPPER, work + words * size
     job = VECTORS if p.vectors else NO_VECTORS
@@ -115,7 +114,7 @@ def _decompose_each(
 
 @always_inline
 def _wanted(frame: int) -> Any:
-    """Return the parameters, where `vectors` says whether they will be read, by derivatives of eigenvalues as well."""
+    """Return the parameters with `vectors` set if eigenvectors are read, also by derivatives of eigenvalues."""
     p = load_record(load_i64(frame, PARAMS), EighParams)
     vectors = 0 if load_i64(frame, STORE) & VALUE else 1
     return EighParams(p.matrices, p.n, p.lower, p.vectors | vectors)
@@ -156,7 +155,7 @@ def _closest(w: Matrix, zero: Any) -> float:
 
 @noinline
 def end_of_tie(w: Matrix, first: int, close: float, zero: Any) -> int:
-    """Return the end of the run of eigenvalues, each equal to the one before, that begins at `first`; they ascend."""
+    """Return the end of the run of equal eigenvalues that begins at `first`; eigenvalues ascend."""
     end = first + 1
     while end < w.rows and abs(at(w, end, 0, zero) - at(w, end - 1, 0, zero)) <= close:
         end += 1
@@ -165,7 +164,7 @@ def end_of_tie(w: Matrix, first: int, close: float, zero: Any) -> int:
 
 @noinline
 def share(diagonal: Matrix, w: Matrix, close: float, zero: Any) -> None:
-    """Replace the elements of a diagonal that belong to equal eigenvalues by their mean."""
+    """Replace diagonal elements of equal eigenvalues by their mean."""
     first = 0
     while first < w.rows:
         end, total = end_of_tie(w, first, close, zero), 0.0
@@ -178,7 +177,7 @@ def share(diagonal: Matrix, w: Matrix, close: float, zero: Any) -> None:
 
 @noinline
 def is_determined(g: Matrix, m: Matrix, w: Matrix, close: float, zero: Any) -> bool:
-    """Return whether equal eigenvalues have equal cotangents in G's diagonal, and their vectors do not matter."""
+    """Return whether equal eigenvalues have equal cotangents, and the function does not depend on their basis."""
     slack = _SAME * eps_of(zero) * w.rows
     of_values, of_vectors = 0.0, slack * largest(m, zero)
     for i in range(w.rows):
@@ -202,7 +201,7 @@ def is_determined(g: Matrix, m: Matrix, w: Matrix, close: float, zero: Any) -> b
 
 @noinline
 def _inner_cotangent(m: Matrix, g: Matrix, w: Matrix, close: float, zero: Any) -> None:
-    """Write what is beside the diagonal of G."""
+    """Write the off-diagonal elements of G."""
     for i in range(w.rows):
         for j in range(i):
             gap = at(w, j, 0, zero) - at(w, i, 0, zero)
@@ -215,7 +214,7 @@ def _inner_cotangent(m: Matrix, g: Matrix, w: Matrix, close: float, zero: Any) -
 
 @noinline
 def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, scratch: int, p: Any) -> bool:
-    """Write the cotangent of one matrix behind `scratch`'s first matrix; whether it is determined."""
+    """Write the cotangent of one matrix after the first matrix of `scratch`; return whether it is determined."""
     n, zero, size, products = p.n, routines.zero, size_of(routines.zero), routines.products
     w, rows = by_rows(y, n, 1, zero), by_rows(y + n * size, n, n, zero)
     rows_bar, write = by_rows(y_bar + n * size, n, n, zero), np.int64(1)
@@ -261,7 +260,7 @@ def eigh_reverse(frame: int, loops: int, routines: Lapack) -> int:
 
 @noinline
 def _is_one_number(m: Matrix, w: Matrix, close: float, zero: Any) -> bool:
-    """Return whether equal eigenvalues move alike, and their vectors not into each other."""
+    """Return whether equal eigenvalues have equal tangents, and their eigenvectors do not mix."""
     slack = _SAME * eps_of(zero) * w.rows * largest(m, zero)
     for i in range(w.rows):
         for j in range(i + 1, w.rows):
@@ -276,7 +275,7 @@ def _is_one_number(m: Matrix, w: Matrix, close: float, zero: Any) -> bool:
 def _tangent_of(
     loops: int, routines: Lapack, y: int, x_dot: Matrix, y_dot: int, scratch: int, p: Any
 ) -> bool:
-    """Write the tangent of one matrix; whether it is determined."""
+    """Write the tangent of one matrix; return whether it is determined."""
     n, zero, size, products, write = (
         p.n,
         routines.zero,

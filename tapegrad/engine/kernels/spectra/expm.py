@@ -1,7 +1,7 @@
 """Exponentials of matrices by scaling, squaring and the Pade approximant of degree 13 (Higham 2005).
 
-Derivatives are blocks of an exponential: ``expm([[A, E], [0, A]])`` has ``expm(A)`` on its diagonal and beside it the
-derivative along E (Najfeld and Havel 1995), and the cotangent is the same for the transposed matrix.
+Derivatives are blocks of an exponential: ``expm([[A, E], [0, A]])`` has ``expm(A)`` on its diagonal, and off it the
+derivative along E (Najfeld and Havel 1995). The cotangent is the derivative of ``expm(A^T)`` along y_bar.
 """
 
 from typing import Any
@@ -36,7 +36,7 @@ _COEFFICIENTS = (
     10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
 )  # fmt: skip
 _RADIUS = 5.371920351148152  # the largest norm for which the approximant is accurate
-_SQUARES = 8  # matrices that are needed at a time
+_SQUARES = 8  # matrices of workspace
 
 
 @noinline
@@ -105,7 +105,7 @@ def _approximant(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: in
 
 @noinline
 def _exponential(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: int) -> None:
-    """Write the exponential of a matrix, which is scaled, to Y. Both are in C order."""
+    """Write the exponential of a matrix, which is scaled in place, to Y. Both are in C order."""
     zero, norm, squarings = routines.zero, _norm(a, routines.zero), 0
     if norm > _RADIUS and norm < np.inf:
         squarings = int(np.ceil(np.log2(norm / _RADIUS)))
@@ -154,7 +154,7 @@ def _derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
         memset(a.address, np.int32(0), 4 * bytes_)
         copy(own, part(a, 0, 0, n, n), zero)
         copy(own, part(a, n, n, n, n), zero)
-        # The derivative is linear in the direction: a large one is scaled, so that it does not ask for squarings.
+        # The derivative is linear in the direction: a large one is scaled, so that it needs no squarings.
         size = largest(by_rows(along, n, n, zero), zero)
         factor = size if size > 1.0 and size < np.inf else 1.0
         copy(by_rows(along, n, n, zero), part(a, 0, n, n, n), zero)

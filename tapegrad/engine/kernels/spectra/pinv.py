@@ -1,6 +1,6 @@
 """Pseudo-inverses, by singular values.
 
-While the rank stays the same, ``P_dot = -P A_dot P + P P^T A_dot^T (I - A P) + (I - P A) A_dot^T P^T P`` (Golub and
+At constant rank, ``P_dot = -P A_dot P + P P^T A_dot^T (I - A P) + (I - P A) A_dot^T P^T P`` (Golub and
 Pereyra 1973). Both derivatives are sums of products.
 """
 
@@ -49,7 +49,7 @@ LIBRARY = libraries(("pinv",), "gesdd")
 
 @noinline
 def _divide(vectors: Matrix, values: int, cutoff: Any, zero: Any) -> None:
-    """Divide columns by singular values, and put zeros for those up to the cutoff."""
+    """Divide columns by singular values; columns of singular values up to the cutoff become zeros."""
     limit = cutoff * load_at(values, 0, zero)
     for j in range(vectors.columns):
         value = load_at(values, j * size_of(zero), zero)
@@ -108,7 +108,7 @@ def _cotangent(
 ) -> None:
     """Add ``-P^T P_bar P^T + (I - (A P)^T) P_bar^T P P^T + P^T P P_bar^T (I - (P A)^T)``.
 
-    The scratch has room for a matrix and two squares.
+    The scratch holds a matrix and two squares.
     """
     zero, products, write, more = routines.zero, routines.products, np.int64(1), np.int64(0)
     m, n = a.rows, a.columns

@@ -1,4 +1,4 @@
-"""A singular value decomposition by LAPACK, and where its parts lie.
+"""Singular value decomposition by LAPACK, and the layout of its result.
 
 The result is, for each matrix, its singular values, then U column by column, then V^T column by column.
 """
@@ -18,24 +18,24 @@ from tapegrad.engine.kernels.language.raw_memory import (
     stack_words,
 )
 
-_UNBLOCKED = 32  # rows that LAPACK goes through one by one
+_UNBLOCKED = 32  # rows up to which LAPACK uses unblocked code
 
 
 @always_inline
 def left_count(p: Any) -> int:
-    """Columns of U."""
+    """Return the number of columns of U."""
     return p.m if p.full else min(p.m, p.n)
 
 
 @always_inline
 def right_count(p: Any) -> int:
-    """Rows of V^T."""
+    """Return the number of rows of V^T."""
     return p.n if p.full else min(p.m, p.n)
 
 
 @always_inline
 def result_bytes(p: Any, zero: Any) -> int:
-    """Bytes of the result for a matrix."""
+    """Return the bytes of the result for a matrix."""
     return (min(p.m, p.n) + p.m * left_count(p) + p.n * right_count(p)) * size_of(zero)
 
 
@@ -57,7 +57,7 @@ def right_vectors(address: int, p: Any, zero: Any) -> Matrix:
 def decompose(
     loops: int, routines: Lapack, a: int, y: int, work: int, words: int, integers: int, p: Any
 ) -> int:
-    """Decompose a matrix in Fortran's order, which is lost, or for -1 words ask how many are needed; LAPACK's info."""
+    """Decompose a matrix in Fortran order in place; return LAPACK's info. For -1 `words`, query the workspace."""
     m, n, k, size, info = np.int32(p.m), np.int32(p.n), min(p.m, p.n), size_of(routines.zero), info_word()
     u = y + k * size
     v = u + p.m * left_count(p) * size
@@ -73,7 +73,7 @@ def decompose(
 
 @noinline
 def work_words(loops: int, routines: Lapack, x: int, y: int, p: Any) -> int:
-    """Numbers that LAPACK needs room for. For small matrices it is not asked, as that takes as long as the work."""
+    """Return the numbers in LAPACK's workspace, by a formula for small matrices: a query is as slow as the work."""
     least, most, answer = min(p.m, p.n), max(p.m, p.n), stack_words(1)
     if most <= _UNBLOCKED:
         return 4 * least * least + 7 * least + most

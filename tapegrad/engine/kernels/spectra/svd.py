@@ -1,14 +1,14 @@
 """Singular value decompositions.
 
 The result is, for each matrix, its singular values s, then U column by column, then V^T column by column. With
-``a = J - J^T`` of ``J = U^T U_bar``, and b the same of V, the cotangent is ``U G V^T``. G has s_bar on its diagonal and
-``(a + b) / (2 (s_j - s_i)) + (a - b) / (2 (s_j + s_i))`` elsewhere. Where U or V are not square, the parts outside of
-their spaces come to it, divided by s (Giles 2008; Seeger et al. 2017; Townsend 2016). Further columns of complete
-factors have no cotangents here.
+``a = J - J^T`` for ``J = U^T U_bar``, and b likewise for V, the cotangent is ``U G V^T``. G has s_bar on its diagonal
+and ``(a + b) / (2 (s_j - s_i)) + (a - b) / (2 (s_j + s_i))`` elsewhere. If U or V is not square, the parts outside its
+space, divided by s, are added (Giles 2008; Seeger et al. 2017; Townsend 2016). Further columns of complete factors have
+no cotangents here.
 
-Equal singular values share their cotangent equally if only singular values are asked for, and a zero has none, as the
-size of a number. Otherwise equal ones have to be out of the function, as in `eigh`, and so have vectors of zeros where
-there is a division by them; if they are not, the status is NOT_DIFFERENTIABLE.
+If only singular values are used, equal ones share their cotangent equally, and zeros have none, as in ``abs(0)``.
+Otherwise the function must not depend on the basis of vectors of equal values, as in `eigh`, nor on vectors of zeros
+that the derivative divides by. If it does, the status is NOT_DIFFERENTIABLE.
 """
 
 from typing import Any
@@ -70,7 +70,7 @@ def _values(address: int, p: Any, zero: Any) -> Matrix:
 def _decompose_each(
     loops: int, routines: Lapack, x: int, y: int, matrices: int, a: int, words: int, p: Any
 ) -> int:
-    """Decompose matrices one by one, with room for one and for work; a status."""
+    """Decompose matrices one by one; return a status. The scratch holds a matrix and the workspace."""
     zero = routines.zero
     work = a + p.m * p.n * size_of(zero)
     for _ in range(matrices):
@@ -125,7 +125,7 @@ def _sum(a: Matrix, b: Matrix, into: Matrix, zero: Any) -> None:
 
 @noinline
 def _inner_cotangent(j_: Matrix, k_: Matrix, g: Matrix, s: Matrix, close: float, zero: Any) -> None:
-    """Write what is beside the diagonal of G."""
+    """Write the off-diagonal elements of G."""
     for i in range(s.rows):
         for j in range(s.rows):
             if i != j:
@@ -149,9 +149,9 @@ def _outside(
     close: float,
     into: Matrix,
 ) -> bool:
-    """Write the part of values that lies outside of the vectors' space, divided by s; whether there is one of each.
+    """Write the part of values outside the space of the vectors, divided by s.
 
-    `inner` is what lies in their space.
+    Return whether its columns for zero singular values are zero. `inner` holds the coordinates of the part inside.
     """
     zero = products.zero
     product(loops, products, vectors, inner, into, np.int64(1))
@@ -169,7 +169,7 @@ def _outside(
 
 @noinline
 def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, into: Matrix, scratch: int, p: Any) -> bool:
-    """Add the cotangent of one matrix; whether it is determined. The scratch has room for three squares and a side."""
+    """Add the cotangent of one matrix; return whether it is determined. The scratch holds three squares and a side."""
     zero, size, products, write, more = (
         routines.zero,
         size_of(routines.zero),
@@ -261,7 +261,7 @@ def _inner_tangents(m: Matrix, s: Matrix, of_u: Matrix, of_v: Matrix, close: flo
 def _tangent_of(
     loops: int, routines: Lapack, y: int, x_dot: Matrix, y_dot: int, scratch: int, p: Any
 ) -> bool:
-    """Write the tangent of one matrix; whether it is determined. The scratch has room for three squares and a side."""
+    """Write the tangent of one matrix; return whether it is determined. The scratch holds three squares and a side."""
     zero, size, products, write = routines.zero, size_of(routines.zero), routines.products, np.int64(1)
     k = min(p.m, p.n)
     s, u, v = _values(y, p, zero), left_vectors(y, p, zero), right_vectors(y, p, zero)

@@ -1,4 +1,4 @@
-"""Singular values that are equal, or zero: whether derivatives are determined there."""
+"""Equal and zero singular values: whether derivatives are determined."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def closest(s: Matrix, p: Any, zero: Any) -> float:
 
 @noinline
 def clear_zeros(diagonal: Matrix, s: Matrix, close: float, zero: Any) -> None:
-    """Put zeros where singular values are zero."""
+    """Set the elements of zero singular values to zero."""
     for i in range(s.rows):
         if at(s, i, 0, zero) <= close:
             put(diagonal, i, i, zero, zero)
@@ -24,7 +24,7 @@ def clear_zeros(diagonal: Matrix, s: Matrix, close: float, zero: Any) -> None:
 
 @noinline
 def are_zero(columns: Matrix, s: Matrix, close: float, slack: float, zero: Any) -> bool:
-    """Return whether the columns that belong to singular values of zero are zero."""
+    """Return whether the columns of zero singular values are zero."""
     for j in range(s.rows):
         if at(s, j, 0, zero) <= close:
             for i in range(columns.rows):
@@ -35,7 +35,7 @@ def are_zero(columns: Matrix, s: Matrix, close: float, slack: float, zero: Any) 
 
 @noinline
 def zeros_are_out(j_: Matrix, k_: Matrix, g: Matrix, s: Matrix, close: float, zero: Any) -> bool:
-    """Return whether the function depends neither on several singular values of zero, nor on their vectors."""
+    """Return whether the function depends neither on several zero singular values, nor on their vectors."""
     slack = 1e4 * s.rows * eps_of(zero)
     of_values, of_vectors = slack * largest(g, zero), slack * max(largest(j_, zero), largest(k_, zero))
     for j in range(s.rows - 1, 0, -1):
@@ -52,7 +52,7 @@ def zeros_are_out(j_: Matrix, k_: Matrix, g: Matrix, s: Matrix, close: float, ze
 
 @noinline
 def ties_stay(m: Matrix, s: Matrix, close: float, zero: Any) -> bool:
-    """Return whether equal singular values move alike, zeros not at all, and their vectors not into each other."""
+    """Return whether equal singular values have equal tangents, zeros have none, and their vectors do not mix."""
     slack = 1e4 * s.rows * eps_of(zero) * largest(m, zero)
     for i in range(s.rows):
         for j in range(i + 1, s.rows):

@@ -51,13 +51,13 @@ LIBRARY = libraries(("sylvester", "sqrtm"), "gees", "trsyl")
 
 @always_inline
 def _schur_bytes(n: int, zero: Any) -> int:
-    """Bytes of the triangle, the vectors behind it, and what the routine works with."""
+    """Return the bytes of the triangle, the vectors after it, and the workspace of the routine."""
     return (2 * n * n + 10 * n + 8) * size_of(zero) + 16
 
 
 @noinline
 def _schur(loops: int, routines: Lapack, a: Matrix, scratch: int) -> int:
-    """Write the real Schur factors of a matrix, in Fortran's order: the triangle, then the vectors; a status."""
+    """Write the real Schur factors of a matrix in Fortran order, triangle, then vectors; return a status."""
     n, zero, size, order, info = a.rows, routines.zero, size_of(routines.zero), np.int32(a.rows), info_word()
     vectors = scratch + n * n * size
     values = vectors + n * n * size
@@ -75,7 +75,7 @@ def _schur(loops: int, routines: Lapack, a: Matrix, scratch: int) -> int:
 
 @noinline
 def _solve_triangles(loops: int, routines: Lapack, a: int, b: int, x: Matrix, transpose: int) -> int:
-    """Solve the equation with triangles in place, X in Fortran's order; a status."""
+    """Solve the equation with triangles in place, X in Fortran order; return a status."""
     zero, info, scale = routines.zero, info_word(), stack_words(1)
     letter = TRANSPOSED if transpose else PLAIN
     m, n = np.int32(x.rows), np.int32(x.columns)
@@ -96,7 +96,7 @@ def _solve_triangles(loops: int, routines: Lapack, a: int, b: int, x: Matrix, tr
 def _solve(
     loops: int, routines: Lapack, a: int, b: int, q: Matrix, x: Matrix, scratch: int, transpose: int
 ) -> int:
-    """Solve the equation, or that of the transposed matrices, by the Schur factors of both; a status."""
+    """Solve the equation, or that of the transposed matrices, by the Schur factors of both; return a status."""
     m, n, zero, products, write = q.rows, q.columns, routines.zero, routines.products, np.int64(1)
     size = size_of(zero)
     u, v = by_columns(a + m * m * size, m, m, zero), by_columns(b + n * n * size, n, n, zero)
@@ -119,7 +119,7 @@ def _work_bytes(m: int, n: int, zero: Any) -> int:
 
 @always_inline
 def _sylvester(frame: int, loops: int, routines: Lapack, direction: int) -> int:
-    """Solve each equation: forwards (0), backwards (1), or for the tangent (2)."""
+    """Solve each equation for a direction: forward (0), reverse (1) or tangent (2)."""
     p, zero = load_record(load_i64(frame, PARAMS), SylvesterParams), routines.zero
     m, n, size, products, write, more = p.m, p.n, size_of(zero), routines.products, np.int64(1), np.int64(0)
     a, b, q, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, X + 2), load_i64(frame, Y)
@@ -201,7 +201,7 @@ def sylvester_tangent(frame: int, loops: int, routines: Lapack) -> int:
 
 @noinline
 def _root_of_block(t: Matrix, r: Matrix, close: float, zero: Any) -> bool:
-    """Write the square root of a number, or of two conjugate ones as two rows; whether it is real."""
+    """Write the square root of a real block, or of a 2x2 block of a conjugate pair; return whether it is real."""
     if t.rows == 1:
         value = at(t, 0, 0, zero)
         if abs(value) <= close:
@@ -221,7 +221,7 @@ def _root_of_block(t: Matrix, r: Matrix, close: float, zero: Any) -> bool:
 
 @noinline
 def _column_of_root(loops: int, routines: Lapack, t: Matrix, r: Matrix, j: int, width: int) -> int:
-    """Write what lies above a block on the diagonal of the root of a triangle: a Sylvester equation; a status."""
+    """Write the part of the root above a diagonal block, by a Sylvester equation; return a status."""
     zero, size, info, scale = routines.zero, size_of(routines.zero), info_word(), stack_words(1)
     copy(part(t, 0, j, j, width), part(r, 0, j, j, width), zero)
     block, into, leading = (
@@ -241,7 +241,7 @@ def _column_of_root(loops: int, routines: Lapack, t: Matrix, r: Matrix, j: int, 
 
 @noinline
 def _root_of_triangle(loops: int, routines: Lapack, t: Matrix, r: Matrix) -> int:
-    """Write the square root of a Schur factor, block by block (Bjorck and Hammarling 1983, Higham 1987); a status."""
+    """Write the square root of a Schur factor by blocks (Bjorck and Hammarling 1983, Higham 1987); return a status."""
     zero, n, j = routines.zero, t.rows, 0
     close = n * eps_of(zero) * largest(t, zero)
     memset(r.address, np.int32(0), n * n * size_of(zero))

@@ -1,7 +1,7 @@
-"""Cholesky factors, ``A = L L^T``, of which the lower triangle of A is read.
+"""Cholesky factors, ``A = L L^T``; only the lower triangle of A is read.
 
-The reverse sweep goes through the factorisation backwards (`cholesky_back`; Smith 1995). The cotangent is that of the
-lower triangle, whose elements stand for those above the diagonal too, where it is zero.
+The reverse sweep runs the factorisation backwards (`cholesky_back`; Smith 1995). The cotangent is that of the lower
+triangle, whose elements also represent those above the diagonal; it is zero there.
 """
 
 from typing import Any
@@ -51,7 +51,7 @@ LIBRARY = libraries(("cholesky",), "potrf")
 
 @always_inline
 def _factor_fixed(a: int, n: int, zero: Any) -> bool:
-    """`_factor` for few rows, written out for each of these `n` where they are a constant."""
+    """Factor a matrix of few rows; inlined with a constant `n`, so that the loops are unrolled."""
     size, positive = size_of(zero), True
     for j in range(n):
         pivot = load_at(a, (n * j + j) * size, zero)
@@ -73,7 +73,7 @@ def _factor_fixed(a: int, n: int, zero: Any) -> bool:
 
 @noinline
 def _factor_few(a: int, n: int, zero: Any) -> bool:
-    """Replace the lower triangle by the factor; whether the matrix is positive definite. NaN is let through."""
+    """Replace the lower triangle by the factor; return whether the matrix is positive definite. NaN pass."""
     if n == 2:
         return _factor_fixed(a, 2, zero)
     if n == 3:
@@ -85,7 +85,7 @@ def _factor_few(a: int, n: int, zero: Any) -> bool:
 
 @noinline
 def _factor(loops: int, routines: Lapack, a: Matrix) -> bool:
-    """Factor a matrix of any size and clear the other triangle; LAPACK sees the lower triangle as the upper one."""
+    """Factor a matrix of any size and clear the other triangle; LAPACK reads the lower triangle as the upper one."""
     if a.rows <= MAX_SMALL_ROWS:
         return _factor_few(a.address, a.rows, routines.zero)
     order, info = np.int32(a.rows), info_word()
@@ -122,7 +122,7 @@ def _copy_lower(source: int, into: int, n: int, zero: Any) -> None:
 
 @noinline
 def _subtract(source: int, into: int, count: int, store: int, zero: Any) -> None:
-    """Subtract numbers, or write them with the other sign."""
+    """Subtract numbers, or write their negatives."""
     most, size = lane_count(zero), size_of(zero)
     whole = count // most
     for k in range(whole):
@@ -135,7 +135,7 @@ def _subtract(source: int, into: int, count: int, store: int, zero: Any) -> None
 
 @always_inline
 def _subtract_lower(source: int, into: int, n: int, store: int, zero: Any) -> None:
-    """Subtract the lower triangle with half of the diagonal, or write that with the other sign, and zeros above."""
+    """Subtract the lower triangle with half of the diagonal, or write its negative with zeros above."""
     size, row = size_of(zero), n * size_of(zero)
     for i in range(n):
         _subtract(source, into, i, store, zero)

@@ -1,7 +1,8 @@
-"""The sweep back through a Cholesky factorisation: by blocks of columns, the last one first, in one matrix.
+"""Reverse sweep of a Cholesky factorisation, in place, by blocks of columns from the last one.
 
-What a wide block gives to the rows below it takes products with its inverse, which is made of those of narrow blocks.
-In narrow blocks columns are gone through one by one (Murray 2016, "Differentiation of the Cholesky decomposition").
+Contributions of a wide block to the rows below it are products with its inverse, which is built of the inverses of
+narrow blocks. Narrow blocks are processed column by column (Murray 2016, "Differentiation of the Cholesky
+decomposition").
 """
 
 from typing import Any
@@ -15,19 +16,19 @@ from tapegrad.engine.kernels.language.lapack import at, by_rows, clear, part, pu
 from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.language.raw_memory import load_at, memcpy, size_of, store_at
 
-_NARROW = 16  # columns that are gone through one by one: whole lanes
-_WIDE = 32  # columns that are finished below the diagonal at once: two, four, ... narrow blocks
+_NARROW = 16  # columns of a narrow block: whole vector registers
+_WIDE = 32  # columns of a wide block: 2**k narrow blocks
 
 
 @always_inline
 def scratch_bytes(zero: Any) -> int:
-    """Bytes of an inverse of a wide block, and behind it of two narrow blocks or a quarter of a wide one."""
+    """Return the bytes of the inverse of a wide block, then of two narrow blocks or a quarter of a wide one."""
     return (_WIDE * _WIDE + max(2 * _NARROW * _NARROW, _WIDE * _WIDE // 4)) * size_of(zero)
 
 
 @always_inline
 def _inverse_in(scratch: int, width: int, zero: Any) -> Matrix:
-    """Invert a block; its rows have the length of a wide one, so that they consist of whole lanes."""
+    """Invert a block; its rows have the length of those of a wide block: whole vector registers."""
     return part(by_rows(scratch, _WIDE, _WIDE, zero), np.int64(0), np.int64(0), width, width)
 
 
@@ -38,7 +39,7 @@ def _narrow_in(scratch: int, number: int, zero: Any) -> int:
 
 @always_inline
 def _add_multiple(factor: Any, source: int, into: int, pieces: int, zero: Any) -> None:
-    """Add a multiple of lanes to others."""
+    """Add a multiple of a row of whole registers to another row."""
     factors = spread(factor, zero)
     for piece in range(pieces):
         put_lanes(into, piece, lanes_at(into, piece, zero) + factors * lanes_at(source, piece, zero))
@@ -46,7 +47,7 @@ def _add_multiple(factor: Any, source: int, into: int, pieces: int, zero: Any) -
 
 @noinline
 def _write_narrow_inverse(t: Matrix, into: Matrix, zero: Any) -> None:
-    """Write the inverse of a lower triangle with the other sign, row by row."""
+    """Write the negative inverse of a lower triangle, row by row."""
     row, pieces = into.row_stride, _NARROW // lane_count(zero)
     for i in range(t.rows):
         own, pivots = into.address + i * row, spread(at(t, i, i, zero), zero)
@@ -61,7 +62,7 @@ def _write_narrow_inverse(t: Matrix, into: Matrix, zero: Any) -> None:
 
 @noinline
 def _write_inverses(t: Matrix, inverse: Matrix, zero: Any) -> None:
-    """Invert each narrow block of a wide one's diagonal."""
+    """Invert each narrow block on the diagonal of a wide block."""
     for i in range(0, t.rows, _NARROW):
         width = min(_NARROW, t.rows - i)
         _write_narrow_inverse(part(t, i, i, width, width), part(inverse, i, i, width, width), zero)
@@ -69,7 +70,7 @@ def _write_inverses(t: Matrix, inverse: Matrix, zero: Any) -> None:
 
 @noinline
 def _join_inverses(loops: int, products: Any, t: Matrix, inverse: Matrix, scratch: int) -> None:
-    """Make the inverse of a wide block of those of its narrow ones: of each two of them, of each two of these, ..."""
+    """Combine the inverses of narrow blocks to that of a wide block: by pairs, by pairs of pairs, ..."""
     zero, n, size, store = products.zero, t.rows, np.int64(_NARROW), np.int64(1)
     while size < n:
         for i in range(0, n - size, 2 * size):
@@ -84,16 +85,16 @@ def _join_inverses(loops: int, products: Any, t: Matrix, inverse: Matrix, scratc
 
 @always_inline
 def _rows_in(a: Matrix, scratch: int, zero: Any) -> None:
-    """Copy a matrix to rows that have the length of a narrow block."""
+    """Copy a matrix to rows of the length of a narrow block."""
     for i in range(a.rows):
         memcpy(scratch + i * _NARROW * size_of(zero), a.address + i * a.row_stride, a.columns * size_of(zero))
 
 
 @noinline
 def _go_back(factor: Matrix, bar: Matrix, scratch: int, zero: Any) -> None:
-    """`back_by_blocks` for a narrow block, column by column from the last one.
+    """Run `back_by_blocks` on a narrow block, column by column from the last one.
 
-    Copies are worked on in whole lanes. What that writes behind the columns that are still to come is never read.
+    Copies are processed in whole registers. The numbers written after the remaining columns are never read.
     """
     n, row = factor.rows, _NARROW * size_of(zero)
     own, own_bar = _narrow_in(scratch, 0, zero), _narrow_in(scratch, 1, zero)
@@ -121,7 +122,7 @@ def _go_back(factor: Matrix, bar: Matrix, scratch: int, zero: Any) -> None:
 def _finish_rows_below(
     loops: int, products: Any, factor: Matrix, bar: Matrix, inverse: Matrix, first: int, end: int
 ) -> None:
-    """Go backwards through some columns below their block of the diagonal, and add to that what they give to it."""
+    """Reverse some columns below their diagonal block, and add their contributions to the block."""
     width, below = end - first, factor.rows - end
     under, beside = part(bar, end, first, below, width), part(bar, first, end, width, below)
     product(loops, products, transposed(inverse), transposed(under), beside, np.int64(1))
@@ -134,7 +135,7 @@ def _finish_rows_below(
 def _add_to_columns(
     loops: int, products: Any, factor: Matrix, bar: Matrix, first: int, end: int, before: int
 ) -> None:
-    """Add what finished columns give to as many before them."""
+    """Add the contributions of finished columns to as many columns before them."""
     n, width, start, add = factor.rows, end - first, first - before, np.int64(0)
     own, left = part(bar, first, first, width, n - first), part(factor, first, start, n - first, before)
     product(loops, products, own, left, part(bar, first, start, width, before), add)
@@ -146,10 +147,10 @@ def _add_to_columns(
 def _pass_on(
     loops: int, products: Any, factor: Matrix, bar: Matrix, first: int, done: int, width: int
 ) -> None:
-    """Add what finished blocks give to those before them, of which the next one is to have everything after that.
+    """Add the contributions of finished blocks to earlier blocks; those to the next block are complete afterwards.
 
-    These are products of matrices, the faster the larger: each block gives to the next one at once, each two to the
-    next two, each four to the next four, and so on.
+    Contributions are matrix products, the faster the larger: those of one block to the next one are added at once,
+    those of two blocks to the next two, of four to the next four, and so on.
     """
     due = width * (done & -done)
     if first > 0:
@@ -160,7 +161,7 @@ def _pass_on(
 def _back_by_narrow_blocks(
     loops: int, products: Any, factor: Matrix, bar: Matrix, inverse: Matrix, scratch: int
 ) -> None:
-    """`back_by_blocks` for a wide block, given the inverses of its narrow ones."""
+    """Run `back_by_blocks` on a wide block, given the inverses of its narrow blocks."""
     end, done = factor.rows, 0
     while end > 0:
         first = (end - 1) // _NARROW * _NARROW
@@ -177,9 +178,9 @@ def _back_by_narrow_blocks(
 
 @noinline
 def back_by_blocks(loops: int, products: Any, factor: Matrix, bar: Matrix, scratch: int) -> None:
-    """Overwrite the cotangent of the factor, in the lower triangle, with ``-(S + S.T)``, S being that of the matrix's.
+    """Overwrite the cotangent of the factor, in the lower triangle, with ``-(S + S.T)``; S is the matrix's cotangent.
 
-    Blocks of columns are gone through from the last one.
+    Blocks of columns are processed from the last one.
     """
     end, done, zero = factor.rows, 0, products.zero
     while end > 0:

@@ -1,8 +1,8 @@
-"""Determinants, and their logarithms, from LU factors.
+"""Determinants and their logarithms, by LU factors.
 
-The cotangent of a determinant is a multiple of the adjugate, which is there for singular matrices as well: a zero
-pivot is replaced by a tiny one, of which the inverse and the determinant are reciprocal, so that it cancels in their
-product (Stewart 1998, "On the adjugate matrix").
+The cotangent of a determinant is a multiple of the adjugate, which exists for singular matrices too: a zero pivot is
+replaced by a tiny one, which cancels in the product of inverse and determinant (Stewart 1998, "On the adjugate
+matrix").
 """
 
 from typing import Any
@@ -55,7 +55,7 @@ from tapegrad.ops.params import SquareParams
 LIBRARY = libraries(("det", "slogdet"), "getrf", "getri") | {
     f"slogdet_forward_{dtype}": ("log",) for dtype in ("f64", "f32")
 }
-_LOG, _COLUMN = entry("log"), 256  # determinants whose logarithms are taken at once
+_LOG, _COLUMN = entry("log"), 256  # determinants whose logarithms one call computes
 _SCRATCH = 2 * _COLUMN
 _EPS, _SINGLE_EPS = 2.0**-52, 2.0**-23
 _UP, _DOWN, _LARGEST = 2.0**256, 2.0**-256, (2.0 - 2.0**-52) * 2.0**1023
@@ -63,7 +63,7 @@ _UP, _DOWN, _LARGEST = 2.0**256, 2.0**-256, (2.0 - 2.0**-52) * 2.0**1023
 
 @noinline
 def _sign(t: Matrix, exchanges: int, zero: Any) -> Any:
-    """Return the sign of a determinant, 0 for a singular matrix."""
+    """Return the sign of a determinant; 0 for a singular matrix."""
     sign = 1.0
     for i in range(t.rows):
         pivot = at(t, i, i, zero)
@@ -88,9 +88,10 @@ def _det(t: Matrix, exchanges: int, zero: Any) -> Any:
 
 @noinline
 def _product_of_pivots(t: Matrix, zero: Any) -> tuple[float, float]:
-    """Return a mantissa and a term whose sum with the mantissa's logarithm is that of the determinant's size.
+    """Return a term and a factor: the logarithm of the absolute determinant is term + log(factor).
 
-    They are the logarithm of products of pivots that would not have an exact size, and the product of the others.
+    The term sums the logarithms of partial products of pivots near overflow or underflow; the factor is the product of
+    the other pivots.
     """
     total, product = 0.0, 1.0
     for i in range(t.rows):
@@ -133,7 +134,7 @@ def _brought_near_one(value: float, steps: int) -> tuple[float, int]:
 
 @noinline
 def _det_in_steps(t: Matrix, exchanges: int, zero: Any) -> tuple[float, int]:
-    """Return a determinant that may be beyond floats, as a number near one and steps of 2**256."""
+    """Return a determinant that may exceed the range of floats, as a number near one and steps of 2**256."""
     value, steps = 1.0, 0
     for i in range(t.rows):
         pivot, steps = _brought_near_one(np.float64(at(t, i, i, zero)), steps)
@@ -145,7 +146,7 @@ def _det_in_steps(t: Matrix, exchanges: int, zero: Any) -> tuple[float, int]:
 
 @noinline
 def _scale(a: Matrix, value: float, steps: int, zero: Any) -> None:
-    """Multiply a matrix by a number that may be beyond floats, unless the products are."""
+    """Multiply a matrix by a number given in steps of 2**256; products outside the range become inf or 0."""
     if steps > 0:
         value *= _UP
         steps -= 1
@@ -159,9 +160,9 @@ def _scale(a: Matrix, value: float, steps: int, zero: Any) -> None:
 
 @noinline
 def _write_inverse(loops: int, routines: Lapack, factor: int, n: int, scratch: int, logarithm: bool) -> None:
-    """Write an inverse in Fortran's order behind a copy of the factors; or the adjugate, if it is not for a logarithm.
+    """Write the inverse (for a logarithm) or the adjugate, in Fortran order, after a copy of the factors.
 
-    The adjugate is the inverse times the determinant, both of the matrix without zero pivots.
+    The adjugate is the inverse times the determinant, both of the matrix with zero pivots replaced.
     """
     zero, inverse = routines.zero, scratch + factor_bytes(n, routines.zero)
     t = by_columns(scratch, n, n, zero)
@@ -210,7 +211,7 @@ def det_forward(frame: int, loops: int, routines: Lapack) -> int:
 
 @noinline
 def _write_signs(factor: int, n: int, count: int, y: int, totals: int, products: int, zero: Any) -> None:
-    """Write the signs of some determinants, and what `_product_of_pivots` says of each."""
+    """Write the signs of some determinants, and the results of `_product_of_pivots`."""
     for i in range(count):
         t, exchanges = by_columns(factor, n, n, zero), factor + triangle_bytes(n, zero)
         store_at(y, i * size_of(zero), _sign(t, exchanges, zero), zero)
@@ -224,7 +225,7 @@ def _write_signs(factor: int, n: int, count: int, y: int, totals: int, products:
 def _write_signs_and_logarithms(
     loops: int, factor: int, n: int, count: int, y: int, apart: int, zero: Any
 ) -> None:
-    """Write what is asked for of some determinants; the logarithms so many bytes behind the signs."""
+    """Write signs and logarithms of some determinants; a logarithm is `apart` bytes after its sign."""
     totals, size = stack_words(_SCRATCH), size_of(zero)
     products, in_lanes = (
         totals + 8 * _COLUMN,
@@ -243,7 +244,7 @@ def _write_signs_and_logarithms(
 
 @always_inline
 def slogdet_forward(frame: int, loops: int, routines: Lapack) -> int:
-    """Write the signs of all determinants, then the logarithms of their sizes, to Y."""
+    """Write the signs of all determinants, then the logarithms of their absolute values, to Y."""
     p, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, Y)
     n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
     size, stride = size_of(zero), factor_bytes(n, zero)

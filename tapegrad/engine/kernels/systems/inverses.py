@@ -41,12 +41,12 @@ from tapegrad.engine.kernels.systems.lu import factorize, solve
 from tapegrad.ops.params import SquareParams
 
 LIBRARY = libraries(("inv",), "getrf", "getri")
-_BLOCK = 64  # columns that LAPACK works on at once
+_BLOCK = 64  # columns of a block of LAPACK
 
 
 @noinline
 def invert(loops: int, routines: Lapack, factor: int, n: int, inverse: int) -> None:
-    """Write the inverse, in Fortran's order, of a matrix by its factors, which are lost."""
+    """Write the inverse, in Fortran order, of a matrix by its factors, which are overwritten."""
     zero, order, info = routines.zero, np.int32(n), info_word()
     exchanges, bytes_ = factor + triangle_bytes(n, zero), n * n * size_of(zero)
     if n <= MAX_SMALL_ROWS:

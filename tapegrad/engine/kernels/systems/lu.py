@@ -1,8 +1,8 @@
 """LU factors with row exchanges, and solutions of linear systems by them.
 
-Factors are words that have no derivative. They are made once, and every instruction that stands on them is
-differentiated by the matrix itself: its cotangents are solutions with the same factors (Giles 2008, "Collected matrix
-derivative results for forward and reverse mode algorithmic differentiation").
+Factors are integers without a derivative, computed once. Instructions that read them are differentiated by the matrix:
+the cotangents are solutions with the same factors (Giles 2008, "Collected matrix derivative results for forward and
+reverse mode algorithmic differentiation").
 """
 
 from typing import Any
@@ -65,7 +65,7 @@ def exchange_pair(a: Matrix, i: int, other: int, zero: Any) -> None:
 
 @always_inline
 def _factor_fixed(a: int, exchanges: int, n: int, zero: Any) -> None:
-    """`factorize` for few rows, written out for each of these `n` where they are a constant."""
+    """Factor a matrix of few rows; inlined with a constant `n`, so that the loops are unrolled."""
     size = size_of(zero)
     for k in range(n):
         found, largest = k, abs(load_at(a, (k + n * k) * size, zero))
@@ -103,7 +103,7 @@ def _factor_few(a: int, n: int, exchanges: int, zero: Any) -> None:
 
 @noinline
 def factorize(loops: int, routines: Lapack, a: int, n: int, exchanges: int) -> None:
-    """Replace a matrix in Fortran's order by its triangles. Pivots of a singular matrix are zero."""
+    """Replace a matrix in Fortran order by its triangles. Pivots of a singular matrix are zero."""
     if n <= MAX_SMALL_ROWS:
         _factor_few(a, n, exchanges, routines.zero)
         return
@@ -120,7 +120,7 @@ def exchange_rows(x: Matrix, exchanges: int, backwards: bool, zero: Any) -> None
 
 @always_inline
 def _solve_fixed(factor: int, exchanges: int, x: int, n: int, zero: Any) -> None:
-    """`solve` for one column of few rows, written out for each of these `n` where they are a constant."""
+    """Solve for one column of few rows; inlined with a constant `n`, so that the loops are unrolled."""
     size = size_of(zero)
     for i in range(n):
         other = load_i32(exchanges, i) - 1
@@ -183,7 +183,7 @@ def solve(loops: int, routines: Lapack, factor: int, x: Matrix, transpose: int) 
 
 @always_inline
 def lu_forward(frame: int, loops: int, routines: Lapack) -> int:
-    """Write the factors of each matrix of X[0], and its row exchanges, to Y."""
+    """Write the factors and row exchanges of each matrix of X[0] to Y."""
     p, x, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero = p.n, routines.zero
     if n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:

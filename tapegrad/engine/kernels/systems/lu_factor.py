@@ -1,4 +1,4 @@
-"""LU factors as matrices, with derivatives of their own, and row exchanges.
+"""LU factors as differentiable matrices, and row exchanges.
 
 ``A = P L U`` has ``A_bar = P L^-T (tril(L^T L_bar, -1) + triu(U_bar U^T)) U^-T``, and with
 ``G = L^-1 P^T A_dot U^-1`` the tangents ``L tril(G, -1)`` and ``triu(G) U`` (Walter and Lehmann 2010).
@@ -73,7 +73,7 @@ def _lower(a: Matrix, into: Matrix, zero: Any) -> None:
 
 @noinline
 def _strictly_lower(a: Matrix, into: Matrix, zero: Any) -> None:
-    """Write what is below the diagonal, and zeros."""
+    """Write the part below the diagonal, and zeros."""
     for i in range(a.rows):
         for j in range(a.columns):
             put(into, i, j, at(a, i, j, zero) if j < i else zero, zero)
@@ -81,7 +81,7 @@ def _strictly_lower(a: Matrix, into: Matrix, zero: Any) -> None:
 
 @noinline
 def _merge(lower: Matrix, upper: Matrix, into: Matrix, zero: Any) -> None:
-    """Write what is below the diagonal of one matrix, and the rest of another one."""
+    """Write the part below the diagonal of one matrix, and the rest of another."""
     for i in range(into.rows):
         for j in range(into.columns):
             put(into, i, j, at(lower, i, j, zero) if j < i else at(upper, i, j, zero), zero)
@@ -183,7 +183,7 @@ def lu_triangles_tangent(frame: int, loops: int, routines: Lapack) -> int:
 
 
 def lu_pivots_forward_i64(frame: int, loops: int) -> int:
-    """Write the rows that each row was exchanged with, by the factors X[0], to Y."""
+    """Write for each row the row it was exchanged with, from the factors X[0], to Y."""
     p, factor, y = load_record(load_i64(frame, PARAMS), PivotParams), load_i64(frame, X), load_i64(frame, Y)
     triangles, bytes_ = 8 * (p.words - (p.n + 1) // 2), 8 * p.words
     for i in range(p.matrices):
@@ -194,7 +194,7 @@ def lu_pivots_forward_i64(frame: int, loops: int) -> int:
 
 @noinline
 def _exchange_all(x: Matrix, rows: int, back: int, zero: Any) -> bool:
-    """Exchange rows in order, or back; whether there are such rows."""
+    """Exchange rows in order, or undo it; return whether all rows exist."""
     for step in range(x.rows):
         i = x.rows - 1 - step if back else step
         other = load_i64(rows, i)
@@ -218,7 +218,7 @@ def _exchange(source: int, into: int, rows: int, p: Any, back: int, zero: Any) -
 
 @always_inline
 def exchange_rows_forward(frame: int, loops: int, zero: Any) -> int:
-    """Write X[0] with its rows exchanged, as X[1] says, to Y."""
+    """Write X[0] with its rows exchanged by the list X[1] to Y."""
     p = load_record(load_i64(frame, PARAMS), ExchangeParams)
     return _exchange(load_i64(frame, X), load_i64(frame, Y), load_i64(frame, X + 1), p, p.back, zero)
 

@@ -1,8 +1,8 @@
 """QR factors.
 
-The result is, for each matrix, Q and behind it R, both column by column. Cotangents (Walter and Lehmann 2018; Roberts
-and Roberts 2020 for wide matrices): with ``M = R R_bar^T - Q_bar^T Q``, of which the lower triangle is taken for a
-symmetric matrix, ``A_bar = (Q_bar + Q M) R^-T``. Further columns of a complete Q have none here.
+The result is, for each matrix, Q, then R, both column by column. Cotangents (Walter and Lehmann 2018; Roberts and
+Roberts 2020 for wide matrices): ``A_bar = (Q_bar + Q M) R^-T``, where M is the symmetric matrix with the lower triangle
+of ``R R_bar^T - Q_bar^T Q``. Further columns of a complete Q have no cotangents here.
 """
 
 from typing import Any
@@ -46,7 +46,7 @@ from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
 from tapegrad.ops.params import QrParams
 
 LIBRARY = libraries(("qr",), "geqrf", "orgqr")
-_BLOCK = 64  # columns that LAPACK works on at once
+_BLOCK = 64  # columns of a block of LAPACK
 
 
 # --- forward ---------------------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ _BLOCK = 64  # columns that LAPACK works on at once
 
 @noinline
 def _factor(loops: int, routines: Lapack, x: int, y: int, scratch: int, p: Any) -> None:
-    """Write Q, of `full` columns, and R of one matrix. The scratch has room for it, square if it is tall, and work."""
+    """Write Q, of `full` columns, and R of one matrix. The scratch holds the matrix, square if it is tall, and work."""
     m, n, full, zero, size, info = p.m, p.n, p.full, routines.zero, size_of(routines.zero), info_word()
     k, wide = min(m, n), max(m, n)
     tau, work, words = scratch + m * wide * size, scratch + (m * wide + k) * size, np.int32(_BLOCK * wide)
@@ -123,7 +123,7 @@ def _copy_lower_up(a: Matrix, zero: Any) -> None:
 def _inner_cotangent(
     loops: int, routines: Lapack, q_bar: Matrix, q: Matrix, r: Matrix, r_bar: Matrix, inner: Matrix
 ) -> None:
-    """Write M, of which blocks below the diagonal are computed. R is a triangle: so much of its rows is zero."""
+    """Write M from blocks below its diagonal; products skip the zeros of the triangle R."""
     k, zero, products = r.rows, routines.zero, routines.products
     for first in range(0, k, _BLOCK):
         width, below = min(_BLOCK, k - first), k - first
@@ -189,7 +189,7 @@ def qr_reverse(frame: int, loops: int, routines: Lapack) -> int:
 
 @noinline
 def _split(a: Matrix, zero: Any) -> None:
-    """Replace ``S = Q^T A_dot R^-1`` by ``Q^T Q_dot``: its lower triangle less what that is above, transposed."""
+    """Replace ``S = Q^T A_dot R^-1`` by ``Q^T Q_dot``: its strict lower triangle minus the transpose of that."""
     for i in range(a.rows):
         put(a, i, i, zero, zero)
         for j in range(i):

@@ -1,7 +1,7 @@
-"""Solutions of linear systems with triangles, and their derivatives.
+"""Solutions of triangular systems, and their derivatives.
 
-``T X = B`` has the cotangents ``B_bar = T^-T X_bar`` and ``T_bar = -B_bar X^T``, of which the triangle counts (Giles
-2008).
+``T X = B`` has the cotangents ``B_bar = T^-T X_bar`` and ``T_bar = -B_bar X^T``, restricted to the triangle
+(Giles 2008).
 """
 
 from typing import Any
@@ -49,7 +49,7 @@ def _solve(loops: int, routines: Lapack, triangle: int, x: Matrix, p: Any, trans
 
 @noinline
 def _add_triangle(source: Matrix, into: Matrix, p: Any, store: int, zero: Any) -> None:
-    """Add the triangle of a matrix to another one; to write it means zeros elsewhere."""
+    """Add (store: write) the triangle of a matrix; writing fills the rest with zeros."""
     for i in range(p.n):
         first, end = (0, i + 1 - p.unit) if p.lower else (i + p.unit, p.n)
         if store:
