@@ -8,10 +8,11 @@ In reading order; each imports only those above it:
     arguments                      checked arguments
     blocks                         words for compiled code
     loops                          the loops of the optimisers, compiled: machines of states
+    fit_settings                   settings of fits, checked
     recorded                       the specializations of a function; calls of it at fixed addresses
     lane_models                    the model over lanes
     models                         the model as a function of one vector, kept for the next call
-    sharing                        problems shared among threads, with progress
+    sharing                        problems shared among threads or the workers of an executor, with progress
     descent                        minimisations, one or many: settings in, SciPy's result out
     many_fits                      many fits of one model
     curves                         `curve_fit`: its arguments checked, its fits done

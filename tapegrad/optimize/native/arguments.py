@@ -8,6 +8,7 @@ import numpy as np
 from tapegrad.frontend.tensor.array_checks import real
 
 TOLERANCE = 1e-8
+UNBOUNDED = (-np.inf, np.inf)
 
 
 def checked_bounds(bounds: Any, size: int, who: str) -> tuple[np.ndarray, np.ndarray]:

@@ -12,20 +12,12 @@ from numpy.linalg import LinAlgError
 from tapegrad.errors import name_of
 from tapegrad.frontend.tensor.array_checks import real, refuse_subclass
 from tapegrad.optimize.curve_plots import Shown
-from tapegrad.optimize.executors import WorkerBlocks, blocks_of, packed
-from tapegrad.optimize.native.arguments import (
-    TOLERANCE,
-    check_feasible,
-    checked_bounds,
-    checked_choice,
-    checked_positive,
-    checked_tolerances,
-    refuse,
-)
-from tapegrad.optimize.native.loops.losses import LOSSES
-from tapegrad.optimize.native.many_fits import FIRST_DAMPING, Found, Task, fit_all
+from tapegrad.optimize.executors import packed
+from tapegrad.optimize.native.arguments import UNBOUNDED, checked_bounds, refuse
+from tapegrad.optimize.native.fit_settings import FitSettings
+from tapegrad.optimize.native.many_fits import FitResults, Task, fit_all
 from tapegrad.optimize.native.models import of_vector, record
-from tapegrad.optimize.native.sharing import checked_threads, reporter
+from tapegrad.optimize.native.sharing import checked_threads, run_elsewhere
 from tapegrad.pytree import flatten
 from tapegrad.transforms.jit import Jit
 
@@ -40,7 +32,7 @@ def fit(
     sigma: Any,
     absolute_sigma: bool,
     options: dict[str, Any],
-) -> tuple[Found, Shown, bool]:
+) -> tuple[FitResults, Shown, bool]:
     """Fit a model to many sets of data, or to one row: the results, what they are drawn of, and whether it is one."""
     data, mask = _data(y, options.pop("mask", None))
     starts = _starts(model, p0, options)
@@ -65,7 +57,7 @@ def fit(
     progress, executor = options.pop("progress", None), options.pop("executor", None)
     weights = _weights(data.shape, sigma, mask)
     task = _task(data, starts, weights, absolute_sigma, options)
-    found = Found(count, size)
+    found = FitResults(count, size)
     fused = True if count >= _MIN_COMPILED_FITS else None
     predict = of_vector(model, t, size, fused)
     if count and executor is not None:
@@ -99,7 +91,7 @@ def _starts(model: Callable[..., Any], p0: Any, options: dict[str, Any]) -> np.n
     )
     if size < 1 or inspect.Parameter.VAR_POSITIONAL in kinds:
         raise ValueError(f"curve_fit: {name_of(model)} does not say how many parameters it has; give P0")
-    lower, upper = checked_bounds(options.get("bounds", (-np.inf, np.inf)), size, "curve_fit")
+    lower, upper = checked_bounds(options.get("bounds", UNBOUNDED), size, "curve_fit")
     with np.errstate(invalid="ignore"):  # inf - inf
         choices = [(lower + upper) / 2, lower + 1, upper - 1]
     low, high = np.isfinite(lower), np.isfinite(upper)
@@ -134,30 +126,16 @@ def _check_finite(data: np.ndarray, mask: Any) -> None:
         )
 
 
-def _fit_elsewhere(executor: Any, common: bytes, task: Task, found: Found, progress: Any) -> None:
+def _fit_elsewhere(executor: Any, common: bytes, task: Task, found: FitResults, progress: Any) -> None:
     """Fit everything in blocks, by the workers of an executor."""
-    blocks, report = blocks_of(len(task.data)), reporter(progress)
-    by_fit = task.weights is not None and task.weights.ndim > 1
-    parts = [
-        task._replace(
-            data=task.data[block],
-            starts=task.starts[block],
-            weights=task.weights[block] if by_fit and task.weights is not None else task.weights,
-        )
-        for block in blocks
-    ]
-    solved = WorkerBlocks(executor, _fit_block, "curve_fit").solve(
-        [(common, part) for part in parts],
-        lambda done: report(min(done * blocks[0].stop, len(task.data)), len(task.data)),
+    run_elsewhere(
+        executor, _fit_block, "curve_fit", lambda block: (common, task.part(block)), found, progress
     )
-    for block, values in zip(blocks, solved, strict=True):
-        for name, value in values.items():
-            getattr(found, name)[block] = value
 
 
 def _fit_block(common: bytes, task: Task) -> dict[str, np.ndarray]:
     """Fit a block, in a worker."""
-    found = Found(*task.starts.shape)
+    found = FitResults(*task.starts.shape)
     predict, shape = _model_of(common)
     try:
         recorded = record(predict, task.starts, shape)
@@ -208,16 +186,10 @@ def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 def _task(
     data: np.ndarray, starts: np.ndarray, weights: np.ndarray | None, absolute: bool, options: dict[str, Any]
 ) -> Task:
-    """Return what is to be fitted."""
-    take, size = options.pop, starts.shape[1]
-    lower, upper = checked_bounds(take("bounds", (-np.inf, np.inf)), size, "curve_fit")
-    check_feasible(starts, lower, upper, "curve_fit")
-    tolerances = [take(name, TOLERANCE) for name in ("ftol", "xtol", "gtol")]
-    scale = checked_positive(take("f_scale", 1.0), "f_scale", "curve_fit")
-    numbers = np.array([*checked_tolerances(tolerances, "curve_fit"), scale, FIRST_DAMPING])
-    loss = LOSSES[checked_choice(take("loss", "linear"), LOSSES, "loss", "curve_fit")]
-    most = take("max_nfev", take("maxfev", None))
-    most = 100 * size if most is None else int(checked_positive(most, "max_nfev", "curve_fit"))
+    """Return the fits as a task, their settings checked."""
+    if "maxfev" in options:  # SciPy's name
+        options.setdefault("max_nfev", options.pop("maxfev"))
+    settings = FitSettings(starts, options, "curve_fit")
     refuse(options, "curve_fit")
     rows = data.reshape(len(data), int(np.prod(data.shape[1:])))
-    return Task(rows, starts, weights, lower, upper, numbers, loss, absolute, most)
+    return Task(rows, starts, weights, absolute, settings)

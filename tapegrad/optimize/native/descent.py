@@ -9,13 +9,13 @@ from numpy.linalg import LinAlgError
 from scipy.optimize import OptimizeResult
 
 from tapegrad.frontend.tensor.array_checks import real
-from tapegrad.optimize.executors import WorkerBlocks, blocks_of, packed
+from tapegrad.optimize.executors import packed
 from tapegrad.optimize.native.arguments import check_feasible, checked_bounds, checked_positive, refuse
 from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.loops.descents import descent_fields as word
 from tapegrad.optimize.native.loops.descents import newton, quasi_newton
 from tapegrad.optimize.native.recorded import GRADIENT, PRODUCT, Recorded, Session, example_of
-from tapegrad.optimize.native.sharing import checked_threads, reporter, run_shared
+from tapegrad.optimize.native.sharing import Results, checked_threads, run_elsewhere, run_shared
 from tapegrad.optimize.objective import Objective
 from tapegrad.transforms.base import replayable
 from tapegrad.transforms.grad import Grad
@@ -92,7 +92,7 @@ def _bounds(bounds: Any, size: int, who: str) -> tuple[np.ndarray, np.ndarray]:
     return checked_bounds((lower, upper), size, who)
 
 
-class Outcomes:
+class DescentResults(Results):
     """Results of minimisations, by number."""
 
     def __init__(self, count: int, size: int) -> None:
@@ -115,7 +115,7 @@ class _Worker:
         settings: DescentSettings,
         recorded: tuple[Recorded, ...],
         starts: np.ndarray,
-        outcomes: Outcomes,
+        outcomes: DescentResults,
     ) -> None:
         size: int = starts.shape[1]
         memory = settings.memory
@@ -179,7 +179,9 @@ class _Worker:
             session.close()
 
 
-def descend(target: Any, method: str, starts: np.ndarray, args: Any, options: dict[str, Any]) -> Outcomes:
+def descend(
+    target: Any, method: str, starts: np.ndarray, args: Any, options: dict[str, Any]
+) -> DescentResults:
     """Minimise an objective from all of the starts."""
     given = dict(options)
     take = given.pop
@@ -192,7 +194,7 @@ def descend(target: Any, method: str, starts: np.ndarray, args: Any, options: di
     if not starts.shape[1]:
         raise ValueError(f"{settings.who}: x0 has no elements")
     check_feasible(starts, settings.lower, settings.upper, settings.who)
-    outcomes = Outcomes(*starts.shape)
+    outcomes = DescentResults(*starts.shape)
     problem = _Problem(target, args, settings)
     if executor is not None:
         _descend_elsewhere(executor, problem, starts, outcomes, progress)
@@ -210,7 +212,7 @@ class _Problem(NamedTuple):
 
 
 def _descend_here(
-    problem: _Problem, starts: np.ndarray, outcomes: Outcomes, threads: int, progress: Any
+    problem: _Problem, starts: np.ndarray, outcomes: DescentResults, threads: int, progress: Any
 ) -> None:
     """Minimise by threads of this process."""
     target, args, settings = problem
@@ -224,23 +226,18 @@ def _descend_here(
 
 
 def _descend_elsewhere(
-    executor: Any, problem: _Problem, starts: np.ndarray, outcomes: Outcomes, progress: Any
+    executor: Any, problem: _Problem, starts: np.ndarray, outcomes: DescentResults, progress: Any
 ) -> None:
     """Minimise in blocks, by the workers of an executor."""
     content = packed(tuple(problem), "minimize")
-    blocks, report = blocks_of(len(starts)), reporter(progress)
-    solved = WorkerBlocks(executor, _descend_block, "minimize").solve(
-        [(content, starts[block]) for block in blocks],
-        lambda done: report(min(done * blocks[0].stop, len(starts)), len(starts)),
+    run_elsewhere(
+        executor, _descend_block, "minimize", lambda block: (content, starts[block]), outcomes, progress
     )
-    for block, values in zip(blocks, solved, strict=True):
-        for name, value in values.items():
-            getattr(outcomes, name)[block] = value
 
 
 def _descend_block(content: bytes, starts: np.ndarray) -> dict[str, np.ndarray]:
     """Minimise from a block of starts, in a worker."""
-    outcomes = Outcomes(*starts.shape)
+    outcomes = DescentResults(*starts.shape)
     try:
         _descend_here(_problem_of(content), starts, outcomes, 1, None)
     except LinAlgError:  # at every start of this block; there are others

@@ -5,15 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.optimize.native.blocks import Block, Shape
+from tapegrad.optimize.native.fit_settings import FitSettings
 from tapegrad.optimize.native.lane_models import LaneModel, lanes_for, program_of
 from tapegrad.optimize.native.loops.batches import batch as compiled
 from tapegrad.optimize.native.loops.batches import batch_fields as word
-from tapegrad.optimize.native.loops.fit_fields import NOT_FINITE
+from tapegrad.optimize.native.loops.fit_fields import MAX_NFEV, NOT_FINITE
 from tapegrad.optimize.native.recorded import Recorded, Session
-from tapegrad.optimize.native.sharing import run_shared
+from tapegrad.optimize.native.sharing import Results, run_shared
 from tapegrad.program.lanes.programs import LaneProgram
-
-FIRST_DAMPING = 1e-3
 
 
 class Task(NamedTuple):
@@ -22,29 +21,30 @@ class Task(NamedTuple):
     Attributes
     ----------
     data, starts
-        A row for each fit: its points, and where its parameters begin.
+        A row for each fit: its points, and its starting parameters.
     weights
-        By fit and point, or by point where they are the same for all; `None` where all are one.
-    lower, upper
-        Bounds.
-    numbers
-        Tolerances, the scale of the loss, and the first damping.
-    loss, absolute, most
-        Number of the loss; whether weights are absolute; evaluations of each fit at most.
+        By fit and point, or by point if they are equal for all; `None` where all are one.
+    absolute
+        Whether weights are absolute.
+    settings
+        Bounds, tolerances, loss and limit of evaluations.
     """
 
     data: np.ndarray
     starts: np.ndarray
     weights: np.ndarray | None
-    lower: np.ndarray
-    upper: np.ndarray
-    numbers: np.ndarray
-    loss: int
     absolute: bool
-    most: int
+    settings: FitSettings
+
+    def part(self, numbers: Any) -> "Task":
+        """Return some of the fits."""
+        weights = self.weights
+        if weights is not None and weights.ndim > 1:
+            weights = weights[numbers]
+        return self._replace(data=self.data[numbers], starts=self.starts[numbers], weights=weights)
 
 
-class Found:
+class FitResults(Results):
     """Results by fit."""
 
     def __init__(self, count: int, size: int) -> None:
@@ -88,7 +88,7 @@ class FittingWorker:
     """
 
     def __init__(
-        self, recorded: Recorded, task: Task, found: Found, program: LaneProgram | None = None
+        self, recorded: Recorded, task: Task, found: FitResults, program: LaneProgram | None = None
     ) -> None:
         n, k = task.data.shape[1], task.starts.shape[1]
         lanes = program.widened.lanes if program is not None else 1
@@ -150,31 +150,31 @@ def _numbers(task: Task, lanes: int) -> dict[str, int]:
         "n": task.data.shape[1],
         "k": task.starts.shape[1],
         "lanes": lanes,
-        "loss": task.loss,
+        "loss": task.settings.loss,
         "absolute": int(task.absolute),
-        "bounded": int(np.isfinite(task.lower).any() or np.isfinite(task.upper).any()),
+        "bounded": int(task.settings.bounded),
     }
 
 
-def _arrays(task: Task, found: Found, lanes: int) -> dict[str, np.ndarray]:
+def _arrays(task: Task, found: FitResults, lanes: int) -> dict[str, np.ndarray]:
     """Return the arrays that are not made in one memory."""
-    counts = np.zeros(word.SWEEPS + 1, np.int64)
-    counts[word.MAX_NFEV] = task.most
+    counts = np.zeros(word.PROPOSED + 1, np.int64)
+    counts[MAX_NFEV] = task.settings.most
     by_lane = ("states", "problems", "evaluations", "points", "failed", "outcomes")
     return {
         **vars(found),
         **{name: np.zeros(lanes, np.int64) for name in by_lane},
         "column_words": np.zeros(task.starts.shape[1], np.int64),
         "counts": counts,
-        "settings": task.numbers.copy(),
-        "lower": task.lower,
-        "upper": task.upper,
+        "settings": task.settings.numbers,
+        "lower": task.settings.lower,
+        "upper": task.settings.upper,
         "all_data": task.data,
         "all_starts": task.starts,
     }
 
 
-def fit_all(recorded: Recorded, task: Task, found: Found, threads: int, progress: Any) -> None:
+def fit_all(recorded: Recorded, task: Task, found: FitResults, threads: int, progress: Any) -> None:
     """Fit everything: in lanes where there are enough fits, and one by one what cannot be fitted there."""
     count, points = task.data.shape
     lanes = lanes_for(recorded.program, points, count // threads) if recorded.has_columns else 1
@@ -182,11 +182,7 @@ def fit_all(recorded: Recorded, task: Task, found: Found, threads: int, progress
     run_shared(count, threads, lambda: FittingWorker(recorded, task, found, program), progress)
     left = np.flatnonzero(found.out_status == word.NOT_IN_LANES)
     if len(left):
-        weights = task.weights
-        if weights is not None and weights.ndim > 1:
-            weights = weights[left]
-        part = task._replace(data=task.data[left], starts=task.starts[left], weights=weights)
-        rest = Found(len(left), task.starts.shape[1])
+        part = task.part(left)
+        rest = FitResults(len(left), task.starts.shape[1])
         run_shared(len(left), threads, lambda: FittingWorker(recorded, part, rest))
-        for name, values in vars(rest).items():
-            getattr(found, name)[left] = values
+        found.enter(left, vars(rest))

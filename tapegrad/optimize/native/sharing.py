@@ -8,7 +8,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from typing import Any, Protocol
 
+import numpy as np
+
 from tapegrad.engine.threads import allowed
+from tapegrad.optimize.executors import WorkerBlocks, blocks_of
 
 _CHUNKS = 16  # for each thread, at least
 _MAX_CHUNK = 4096  # problems in a chunk
@@ -70,6 +73,46 @@ def run_shared(count: int, threads: int, make: Callable[[], Worker], progress: A
         else:
             _work_together(workers, chunks, tell)
     report(count, count)
+
+
+class Results:
+    """Results of problems: arrays by name, with a row for each problem."""
+
+    def enter(self, numbers: Any, values: dict[str, np.ndarray]) -> None:
+        """Enter the results of some of the problems."""
+        for name, value in values.items():
+            getattr(self, name)[numbers] = value
+
+
+def run_elsewhere(
+    executor: Any,
+    work: Callable[..., dict[str, np.ndarray]],
+    who: str,
+    arguments: Callable[[slice], tuple[Any, ...]],
+    results: Results,
+    progress: Any,
+) -> None:
+    """Solve problems in blocks by the workers of an executor.
+
+    Parameters
+    ----------
+    executor, work, who
+        As for `WorkerBlocks`; `work` returns the results of a block by name.
+    arguments
+        Returns the arguments of `work` for a block.
+    results
+        `Results` that are filled in.
+    progress
+        As for `run_shared`.
+    """
+    count = len(next(iter(vars(results).values())))
+    blocks, report = blocks_of(count), reporter(progress)
+    solved = WorkerBlocks(executor, work, who).solve(
+        [arguments(block) for block in blocks],
+        lambda done: report(min(done * blocks[0].stop, count), count),
+    )
+    for block, values in zip(blocks, solved, strict=True):
+        results.enter(block, values)
 
 
 def _work_together(workers: list[Worker], chunks: "_Chunks", tell: Callable[[], Any]) -> None:

@@ -7,19 +7,11 @@ from scipy.optimize import OptimizeResult
 
 from tapegrad.errors import name_of
 from tapegrad.frontend.tensor.array_checks import real
-from tapegrad.optimize.native.arguments import (
-    TOLERANCE,
-    check_feasible,
-    checked_bounds,
-    checked_choice,
-    checked_positive,
-    checked_tolerances,
-    refuse,
-)
+from tapegrad.optimize.native.arguments import UNBOUNDED, checked_choice, refuse
 from tapegrad.optimize.native.blocks import Block, Shape
+from tapegrad.optimize.native.fit_settings import FitSettings
 from tapegrad.optimize.native.loops import fit_fields as word
 from tapegrad.optimize.native.loops.fits import levenberg
-from tapegrad.optimize.native.loops.losses import LOSSES
 from tapegrad.optimize.native.recorded import Recorded, Session
 
 _WHO = 'least_squares(method="native")'
@@ -36,41 +28,25 @@ _STEPS = ("plain", "geodesic")
 _SOLVERS = ("qr", "normal")
 
 
-class FitSettings:
-    """Checked settings of a fit.
+class SingleFitSettings(FitSettings):
+    """Checked settings of a single fit.
 
     Attributes
     ----------
-    lower, upper
-        Bounds.
-    numbers
-        Tolerances and the scale of the loss, as compiled code has them.
     scale
         One over the scales of the parameters; `None` where the Jacobian gives them.
-    most
-        Evaluations at most.
+    geodesic, normal
+        Whether steps are bent, and whether normal equations replace the QR decomposition.
     """
 
     def __init__(self, x0: np.ndarray, options: dict[str, Any]) -> None:
-        take, size = options.pop, len(x0)
-        bounds = take("bounds", None)
-        self.bounded = bounds is not None
-        if self.bounded:
-            self.lower, self.upper = checked_bounds(bounds, size, _WHO)
-            check_feasible(x0, self.lower, self.upper, _WHO)
-            self.bounded = bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
-        else:
-            self.lower, self.upper = np.full(size, -np.inf), np.full(size, np.inf)
-        tolerances = [take(name, TOLERANCE) for name in ("ftol", "xtol", "gtol")]
-        self.numbers = np.zeros(word.PREDICTED + 1)
-        self.numbers[word.FTOL : word.GTOL + 1] = checked_tolerances(tolerances, _WHO)
-        self.numbers[word.F_SCALE] = checked_positive(take("f_scale", 1.0), "f_scale", _WHO)
-        self.loss = LOSSES[checked_choice(take("loss", "linear"), LOSSES, "loss", _WHO)]
+        if options.get("bounds") is None:
+            options["bounds"] = UNBOUNDED
+        super().__init__(x0, options, _WHO)
+        take = options.pop
         self.geodesic = checked_choice(take("steps", "plain"), _STEPS, "steps", _WHO) == "geodesic"
         self.normal = checked_choice(take("solver", "qr"), _SOLVERS, "solver", _WHO) == "normal"
-        self.scale = _checked_scale(take("x_scale", None), size)
-        most = take("max_nfev", None)
-        self.most = 100 * size if most is None else int(checked_positive(most, "max_nfev", _WHO))
+        self.scale = _checked_scale(take("x_scale", None), len(x0))
         if self.geodesic and (self.bounded or self.loss):
             raise ValueError(
                 f"{_WHO}: geodesic steps take neither bounds nor a robust loss; take steps='plain'"
@@ -87,7 +63,7 @@ def _checked_scale(x_scale: Any, size: int) -> np.ndarray | None:
     return np.broadcast_to(1 / scale, (size,)).copy()
 
 
-def _block(n: int, x0: np.ndarray, settings: FitSettings) -> Block:
+def _block(n: int, x0: np.ndarray, settings: SingleFitSettings) -> Block:
     k = len(x0)
     by_parameter = ("x", "gradient", "step", "norms", "right", "damped_right", "row", "scratch")
     shapes: dict[str, Shape] = {
@@ -135,7 +111,7 @@ def fit(target: Any, x0: np.ndarray, args: Any, kwargs: Any, options: dict[str, 
     """Fit the residuals of a vector, and return a `scipy.optimize.OptimizeResult`."""
     if not x0.size:
         raise ValueError(f"{_WHO}: x0 has no elements")
-    settings = FitSettings(x0, options)
+    settings = SingleFitSettings(x0, options)
     recorded = Recorded(target.replayed, x0, args, kwargs)
     block = _block(recorded.size, x0, settings)
     _run(recorded, block)
@@ -146,7 +122,7 @@ def fit(target: Any, x0: np.ndarray, args: Any, kwargs: Any, options: dict[str, 
     return _result(block, residuals, settings)
 
 
-def _result(block: Block, residuals: np.ndarray, settings: FitSettings) -> Any:
+def _result(block: Block, residuals: np.ndarray, settings: SingleFitSettings) -> Any:
     counts, numbers, x = block["counts"], block["settings"], block["x"]
     status = int(counts[word.STATUS])
     return OptimizeResult(

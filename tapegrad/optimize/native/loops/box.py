@@ -13,30 +13,33 @@ from tapegrad.engine.kernels.language.raw_memory import load_f64, store_f64, sto
 
 
 @inline_njit
-def is_held(x, gradient, lower, upper, j):
-    """Return whether a parameter is at a bound, and the cost falls outwards."""
-    value, slope = load_f64(x, j), load_f64(gradient, j)
+def is_held(x, gradient, lower, upper, j, stride):
+    """Return whether a parameter is at a bound, and the cost falls outwards.
+
+    `x` and `gradient` hold a number every `stride` elements: the lanes of a batch lie side by side.
+    """
+    value, slope = load_f64(x, j * stride), load_f64(gradient, j * stride)
     return (value <= load_f64(lower, j) and slope > 0.0) or (value >= load_f64(upper, j) and slope < 0.0)
 
 
 @inline_njit
 def list_free(x, gradient, lower, upper, free, k):
-    """List the parameters that are not held; how many there are."""
+    """List the parameters that are not held; return their number."""
     count = 0
     for j in range(k):
-        if not is_held(x, gradient, lower, upper, j):
+        if not is_held(x, gradient, lower, upper, j, 1):
             store_i64(free, count, j)
             count += 1
     return count
 
 
 @inline_njit
-def steepness(x, gradient, lower, upper, k):
+def steepness(x, gradient, lower, upper, k, stride):
     """Return the largest slope by a parameter that is not held."""
     found = 0.0
     for j in range(k):
-        if not is_held(x, gradient, lower, upper, j):
-            found = max(found, abs(load_f64(gradient, j)))
+        if not is_held(x, gradient, lower, upper, j, stride):
+            found = max(found, abs(load_f64(gradient, j * stride)))
     return found
 
 

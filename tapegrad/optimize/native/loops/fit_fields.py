@@ -77,8 +77,10 @@ class FitFields(NamedTuple):
     bounded: int
 
 
-PHASE, STATUS, NFEV, NJEV, MAX_NFEV, FACTORED = range(6)  # counts
-COST, RADIUS, DAMPING, FTOL, XTOL, GTOL, F_SCALE, OPTIMALITY, PREDICTED = range(9)  # settings
+MAX_NFEV, PHASE, STATUS, NFEV, NJEV, FACTORED = range(6)  # counts; batches have the first one, too
+FTOL, XTOL, GTOL, F_SCALE, COST, RADIUS, DAMPING, OPTIMALITY, PREDICTED = range(
+    9
+)  # settings; batches: to F_SCALE
 
 STARTING, TRYING, PROPOSED, FINISHED = range(4)  # phases
 

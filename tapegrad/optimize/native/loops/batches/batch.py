@@ -14,27 +14,31 @@ from tapegrad.optimize.native.loops.batches.batch_fields import (
     DRAIN,
     EMPTY,
     END,
-    FIRST_DAMPING,
     FRESH,
-    FTOL,
     GOING,
-    GTOL,
-    MAX_NFEV,
     NEXT,
     PROPOSED,
-    SWEEPS,
-    XTOL,
     Batch,
 )
 from tapegrad.optimize.native.loops.batches.batch_problems import finish, refill
-from tapegrad.optimize.native.loops.batches.batch_steps import is_held, propose
+from tapegrad.optimize.native.loops.batches.batch_steps import propose
 from tapegrad.optimize.native.loops.batches.batch_sums import is_finite
 from tapegrad.optimize.native.loops.batches.lanes import take_where
+from tapegrad.optimize.native.loops.box import steepness
 from tapegrad.optimize.native.loops.evaluation import count
-from tapegrad.optimize.native.loops.fit_fields import BY_GTOL, GOES_ON, MOST_EVALUATIONS, NOT_FINITE
+from tapegrad.optimize.native.loops.fit_fields import (
+    BY_GTOL,
+    FTOL,
+    GOES_ON,
+    GTOL,
+    MAX_NFEV,
+    MOST_EVALUATIONS,
+    NOT_FINITE,
+    XTOL,
+)
 from tapegrad.optimize.native.loops.stopping import reason_to_stop
 
-_LEAST_DAMPING, _MOST_DAMPING = 1e-12, 1e16
+_FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-12, 1e16
 
 
 @inline_njit
@@ -52,12 +56,8 @@ def _accept(batch):
 
 @inline_njit
 def _steepness(batch, lane):
-    """Return the largest slope by a parameter that no bound holds."""
-    found = 0.0
-    for j in range(batch.k):
-        if not is_held(batch, j, lane):
-            found = max(found, abs(load_f64(batch.gradient, j * batch.lanes + lane)))
-    return found
+    x, gradient = batch.x + 8 * lane, batch.gradient + 8 * lane
+    return steepness(x, gradient, batch.lower, batch.upper, batch.k, batch.lanes)
 
 
 @inline_njit
@@ -99,7 +99,7 @@ def _begin(batch, lane):
         return NOT_FINITE
     store_f64(batch.accepted, lane, 1.0)
     store_i64(batch.states, lane, GOING)
-    store_f64(batch.damping, lane, load_f64(batch.settings, FIRST_DAMPING))
+    store_f64(batch.damping, lane, _FIRST_DAMPING)
     return GOES_ON
 
 
@@ -161,7 +161,6 @@ def _sweep(batch):
     status = evaluate_trials(batch)
     if status != 0:
         return status
-    count(batch.counts, SWEEPS)
     store_i64(batch.counts, PROPOSED, 0)
     _assess_all(batch)
     return 0

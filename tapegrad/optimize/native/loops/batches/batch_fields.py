@@ -52,7 +52,7 @@ class Batch(NamedTuple):
     out_x, out_covariance, out_cost, out_status, out_evaluations
         The results by problem.
     counts, settings
-        Integers and numbers, by the constants of this module.
+        Integers and numbers, by the constants of this module and of `fit_fields`.
     loss, absolute, bounded, weights_step
         Options; bytes from the weights of a problem to those of the next.
     """
@@ -115,12 +115,9 @@ class Batch(NamedTuple):
     weights_step: int
 
 
-NEXT, END, ACTIVE, MAX_NFEV, DRAIN, PROPOSED, SWEEPS = range(7)  # counts
-FTOL, XTOL, GTOL, F_SCALE, FIRST_DAMPING = range(5)  # settings
+NEXT, END, ACTIVE, DRAIN, PROPOSED = range(1, 6)  # counts, after MAX_NFEV
 
 EMPTY, FRESH, GOING = range(3)  # states of a lane
 
 NOT_IN_LANES = -9  # status of a fit that is to be done by itself: it takes another branch
-NEEDS_SESSION = (
-    -1
-)  # what the loop returns where some lane has an error, and there is no session to find it with
+NEEDS_SESSION = -1  # status of the loop if a lane has an error and there is no session to find it with

@@ -4,26 +4,19 @@ from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.raw_memory import load_f64, load_i64, memcpy, store_f64
 from tapegrad.optimize.native.loops.batches.batch_fields import GOING
 from tapegrad.optimize.native.loops.batches.lanes import damp, decompose, raise_to, solve
-
-
-@inline_njit
-def is_held(batch, j, lane):
-    """Return whether a parameter is at a bound, and the cost falls outwards."""
-    at = j * batch.lanes + lane
-    value, slope = load_f64(batch.x, at), load_f64(batch.gradient, at)
-    below = value <= load_f64(batch.lower, j) and slope > 0.0
-    return below or (value >= load_f64(batch.upper, j) and slope < 0.0)
+from tapegrad.optimize.native.loops.box import is_held
 
 
 @inline_njit
 def _hold(batch, lane):
     """Remove the parameters at an active bound from a lane's linear system: unit row and column, zero step."""
+    x, gradient = batch.x + 8 * lane, batch.gradient + 8 * lane
     for j in range(batch.k):
-        if is_held(batch, j, lane):
+        if is_held(x, gradient, batch.lower, batch.upper, j, batch.lanes):
             for c in range(batch.k):
                 low, high = min(j, c), max(j, c)
-                place = (high * (high + 1) // 2 + low) * batch.lanes + lane
-                store_f64(batch.factor, place, 1.0 if j == c else 0.0)
+                at = (high * (high + 1) // 2 + low) * batch.lanes + lane
+                store_f64(batch.factor, at, 1.0 if j == c else 0.0)
             store_f64(batch.step, j * batch.lanes + lane, 0.0)
 
 

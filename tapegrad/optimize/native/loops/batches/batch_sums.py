@@ -6,7 +6,6 @@ from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.inlining import noinline_loop
 from tapegrad.engine.kernels.language.raw_memory import load_f64, load_i64, store_f64, store_i64
 from tapegrad.engine.sweep.replays.handle_calls import column
-from tapegrad.optimize.native.loops.batches.batch_fields import F_SCALE
 from tapegrad.optimize.native.loops.batches.lanes import (
     add_masked_products,
     add_products,
@@ -16,6 +15,7 @@ from tapegrad.optimize.native.loops.batches.lanes import (
     clear,
 )
 from tapegrad.optimize.native.loops.evaluation import take_column
+from tapegrad.optimize.native.loops.fit_fields import F_SCALE
 from tapegrad.optimize.native.loops.losses import LINEAR, rho
 from tapegrad.optimize.native.loops.vectors import dot
 

@@ -90,7 +90,7 @@ def _begin(run):
     store_i64(run.counts, PHASE, TURNING)
     if not is_finite(run):
         finish(run, NOT_FINITE)
-    elif steepness(run.x, run.gradient, run.lower, run.upper, run.k) <= load_f64(run.settings, GTOL):
+    elif steepness(run.x, run.gradient, run.lower, run.upper, run.k, 1) <= load_f64(run.settings, GTOL):
         finish(run, BY_GTOL)
 
 
@@ -108,7 +108,7 @@ def finish_if_converged(run, before):
     """End a minimisation whose value was `before` an accepted step, where tolerances or limits say so."""
     value = load_f64(run.settings, VALUE)
     size = max(abs(value), abs(before), 1.0)
-    if steepness(run.x, run.gradient, run.lower, run.upper, run.k) <= load_f64(run.settings, GTOL):
+    if steepness(run.x, run.gradient, run.lower, run.upper, run.k, 1) <= load_f64(run.settings, GTOL):
         finish(run, BY_GTOL)
     elif before - value <= load_f64(run.settings, FTOL) * size:
         finish(run, BY_FTOL)

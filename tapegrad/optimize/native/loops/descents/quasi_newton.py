@@ -59,7 +59,7 @@ def _hold(run):
     """Take the parameters that are held at bounds out of the direction."""
     if run.bounded != 0:
         for j in range(run.k):
-            if is_held(run.x, run.gradient, run.lower, run.upper, j):
+            if is_held(run.x, run.gradient, run.lower, run.upper, j, 1):
                 store_f64(run.direction, j, 0.0)
 
 

@@ -92,12 +92,12 @@ def _take_derivatives(fit):
 def _finish(fit, status):
     store_i64(fit.counts, STATUS, status)
     store_i64(fit.counts, PHASE, FINISHED)
-    store_f64(fit.settings, OPTIMALITY, steepness(fit.x, fit.gradient, fit.lower, fit.upper, fit.k))
+    store_f64(fit.settings, OPTIMALITY, steepness(fit.x, fit.gradient, fit.lower, fit.upper, fit.k, 1))
 
 
 @inline_njit
 def _finish_if_flat(fit):
-    if steepness(fit.x, fit.gradient, fit.lower, fit.upper, fit.k) < load_f64(fit.settings, GTOL):
+    if steepness(fit.x, fit.gradient, fit.lower, fit.upper, fit.k, 1) < load_f64(fit.settings, GTOL):
         _finish(fit, BY_GTOL)
 
 
