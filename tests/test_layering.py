@@ -264,6 +264,31 @@ def test_kernels_import_numerical_libraries_only() -> None:
     assert not {module: names for module, names in others.items() if names}
 
 
+NUMBAS_OWN = "tapegrad.engine.kernels.language.numba_internals"
+
+
+def test_private_names_of_numba_stand_in_one_file() -> None:
+    found = {m: {name for name in imports(m) if re.match(r"numba\.(core|np)\b", name)} for m in FILES}
+    assert not {module: names for module, names in found.items() if names and module != NUMBAS_OWN}
+
+
+def test_the_translator_leans_on_ten_private_names_at_most() -> None:
+    """The docstring lists them first; the file imports no other name than the docstring explains."""
+    tree = ast.parse(FILES[NUMBAS_OWN].read_text())
+    text = ast.get_docstring(tree) or ""
+    listed = re.findall(r"^    (\w+(?:, \w+)*)(?:  | ?$)", text, re.MULTILINE)
+    groups = [names.split(", ") for names in listed]
+    of_translator = text.partition("Numba's compiler with passes")[0]
+    assert 0 < len(re.findall(r"^    \w+  ", of_translator, re.MULTILINE)) <= 10
+    imported = {
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    assert {name for group in groups for name in group} == imported
+
+
 def test_tape_and_sweep_are_compiled_code() -> None:
     others = {
         m: {name.partition(".")[0] for name in imports(m) - own(m)} - NUMERICAL - sys.stdlib_module_names

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 
 import numba
-import numba.np.ufunc.parallel as numba_threads
 from llvmlite.binding import address_of_symbol
 
+from tapegrad.engine.kernels.language.numba_internals import numba_threads
 from tapegrad.engine.runtime.processors import processors
 from tapegrad.engine.sweep.threading import pool
 

@@ -10,9 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
-from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload_method
-from numba.np.numpy_support import as_dtype
 
 from tapegrad.engine.kernels.language.raw_memory import (
     call_kernel,
@@ -77,7 +75,7 @@ def _raise(status: int) -> None:
 def _check_count(typ: CompiledType, given: tuple[Any, ...]) -> None:
     arrays = sum(ndim > 0 for _, ndim in typ.results)
     if len(given) not in (len(typ.inputs), len(typ.inputs) + arrays):
-        raise TypingError(
+        raise numba.errors.TypingError(
             f"a compiled function of {len(typ.inputs)} inputs and {arrays} results that are arrays takes"
             f" {len(typ.inputs)} arguments, or {len(typ.inputs) + arrays} with arrays for the results, but got"
             f" {len(given)}: {typ}"
@@ -87,11 +85,11 @@ def _check_count(typ: CompiledType, given: tuple[Any, ...]) -> None:
 def _check_array(what: str, given: Any, kind: _Kind) -> None:
     dtype, ndim = kind
     if not isinstance(given, types.Array) or given.dtype != dtype or given.ndim != ndim:
-        raise TypingError(
+        raise numba.errors.TypingError(
             f"{what} of a compiled function is a {dtype} array of {ndim} dimensions, not {given}"
         )
     if given.layout != "C" or not given.aligned:
-        raise TypingError(
+        raise numba.errors.TypingError(
             f"{what} of a compiled function must be C-contiguous for Numba, but is {given}; np.ascontiguousarray makes"
             " such an array, and row x[i] of one is one"
         )
@@ -108,7 +106,9 @@ def _check_result(number: int, given: Any, kind: _Kind) -> None:
         return
     _check_array(f"result {number}", given, kind)
     if not given.mutable:
-        raise TypingError(f"the array for result {number} of a compiled function is read-only: {given}")
+        raise numba.errors.TypingError(
+            f"the array for result {number} of a compiled function is read-only: {given}"
+        )
 
 
 # --- the call -----------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class _Text:
 
     def _zero(self, k: int) -> str:
         """Name of a number of the dtype of an argument, as it lies in memory."""
-        dtype = as_dtype(self._kinds[k][0])
+        dtype = np.dtype(self._kinds[k][0].name)
         self._names[f"zero{k}"] = np.uint8(0) if dtype == np.bool_ else dtype.type(0)
         return f"zero{k}"
 
@@ -196,7 +196,7 @@ class _Text:
     def _add_new(self, k: int) -> str:
         start, (dtype, ndim) = self._starts[k], self._kinds[k]
         extents = ", ".join(f"load(extents, {start + d})" for d in range(ndim))
-        self._names[f"dtype{k}"] = as_dtype(dtype)
+        self._names[f"dtype{k}"] = np.dtype(dtype.name)
         self._lines += [f"r{k} = np.empty(({extents},), dtype{k})", f"store(words, {k}, r{k}.ctypes.data)"]
         return f"r{k}"
 

@@ -8,10 +8,9 @@ from typing import Any
 
 from llvmlite import ir
 from numba import from_dtype, types
-from numba.core import cgutils
-from numba.core.imputils import lower_constant
 from numba.extending import NativeValue, lower_builtin, models, register_model, unbox
 
+from tapegrad.engine.kernels.language.numba_internals import lower_constant
 from tapegrad.engine.sweep.replays.handle_fields import VERSION
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.transforms.compiled.compiled import Compiled
@@ -54,13 +53,17 @@ class CompiledModel(models.PrimitiveModel):  # type: ignore[misc]  # the same
         super().__init__(dmm, fe_type, ir.IntType(64))
 
 
+def _is_not_null(builder: Any, pointer: Any) -> Any:
+    return builder.icmp_unsigned("!=", pointer, pointer.type(None))
+
+
 @unbox(CompiledType)
 def unbox_compiled(typ: Any, obj: Any, c: Any) -> Any:
     """Take the address; the caller holds the object as long as the call lasts."""
     word = c.pyapi.object_getattr_string(obj, "address")
     address = c.pyapi.long_as_longlong(word)
     c.pyapi.decref(word)
-    return NativeValue(address, is_error=cgutils.is_not_null(c.builder, c.pyapi.err_occurred()))
+    return NativeValue(address, is_error=_is_not_null(c.builder, c.pyapi.err_occurred()))
 
 
 @lower_constant(CompiledType)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
+from numba.extending import is_jitted
 
 from tapegrad.autodiff.custom.packing import ArraySpec
 from tapegrad.errors import NoForwardModeError, UnsupportedError
@@ -62,7 +62,7 @@ class Functions:
 
     def is_compiled(self, role: str) -> bool:
         """Return whether Numba compiles a function. It gets copies then, for it may write to its arguments."""
-        return isinstance(self.on_arrays(role), Dispatcher)
+        return bool(is_jitted(self.on_arrays(role)))
 
     # --- results ---------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core.errors import NumbaError, TypingError
 from numba.extending import intrinsic, overload
 
 from tapegrad.autodiff.custom.call import Call
@@ -226,5 +225,5 @@ def compile_once(call: Call, direction: int) -> None:
     try:
         call.compiled[direction] = compiled = _COMPILE[direction](call)
         call.descriptor[direction] = compiled.address
-    except (NumbaError, TypingError):
+    except (numba.errors.NumbaError, numba.errors.TypingError):
         pass  # fall back to Python, whose error about a wrong result is readable

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
+from numba.extending import is_jitted
 
 from tapegrad.frontend.tensor.static_keys import slot_value
 from tapegrad.frontend.tensor.tensor import is_tensor
@@ -120,7 +120,7 @@ def inside(value: Any) -> Iterator[Any]:
         yield from _contents(value)
     elif is_made_here(value):
         yield getattr(value, "function", None)
-    elif isinstance(value, Dispatcher):  # the rest is Numba's, all that it has ever compiled
+    elif is_jitted(value):  # the rest is Numba's, all that it has ever compiled
         yield value.py_func
     elif (
         not isinstance(value, types.ModuleType | type | types.FunctionType) and type(value) is not np.ndarray

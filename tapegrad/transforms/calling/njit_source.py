@@ -17,7 +17,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core.dispatcher import Dispatcher
+from numba.extending import is_jitted
 
 from tapegrad.frontend.functions.elements.special import FUNCTIONS as SPECIAL
 from tapegrad.frontend.numpy_face.numpy_protocols import CREATION, FUNCTIONS, LINALG
@@ -34,10 +34,10 @@ _LIBRARIES = ("numpy", "numba", "scipy", "tapegrad", "math", "builtins")
 _known: "weakref.WeakKeyDictionary[Any, Callable[..., Any]]" = weakref.WeakKeyDictionary()
 
 
-def python_of(function: Callable[..., Any]) -> Callable[..., Any]:
+def python_of(function: Any) -> Callable[..., Any]:
     """Return the Python function of an ``@njit`` function, and any other function unchanged."""
-    if not isinstance(function, Dispatcher):
-        return function
+    if not is_jitted(function):
+        return function  # type: ignore[no-any-return]
     found = _known.get(function)
     if found is None:
         found = _known[function] = _made_of(function.py_func)
@@ -98,7 +98,7 @@ class _Source:
 
     def _replaced(self, value: Any, names: frozenset[str]) -> Any:
         """Return the stand-in for a value that a function reaches, and that has these names."""
-        if isinstance(value, Dispatcher):
+        if is_jitted(value):
             return self.function(value.py_func)
         if isinstance(value, types.ModuleType):
             return self._module(value, names)

@@ -22,12 +22,9 @@ from typing import Any
 
 import llvmlite.binding
 import numba
-from numba.core.caching import NullCache
-from numba.core.compiler import CompileResult
-from numba.core.registry import cpu_target
-from numba.core.runtime import rtsys
 
 from tapegrad.engine.codegen.store import cache_files
+from tapegrad.engine.kernels.language.numba_internals import CompileResult, cpu_target, rtsys
 from tapegrad.engine.runtime import messages, sources, thread_stack
 from tapegrad.engine.runtime.switches import TRANSLATES
 from tapegrad.engine.runtime.whole_files import distrust
@@ -194,7 +191,7 @@ def _python_and_processor() -> str:
     return f"{python}.{_processor()}"
 
 
-class _Cache(NullCache):
+class _Cache:
     """The cache of one function, as Numba calls it: it gives `None`, or keeps nothing, whatever goes wrong."""
 
     def __init__(self, function: Callable[..., Any]) -> None:

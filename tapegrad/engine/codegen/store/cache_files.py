@@ -6,8 +6,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-from numba.core.serialize import dumps
-
+from tapegrad.engine.kernels.language.numba_internals import dumps
 from tapegrad.engine.runtime.whole_files import OWNER_ONLY, read_trusted, write_whole
 
 _HEAD = b"tapegrad: compiled code, format 1\n"

@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core.dispatcher import Dispatcher
-from numba.core.extending import _Intrinsic
-from numba.core.registry import cpu_target
+from numba.extending import is_jitted
 
 from tapegrad.engine.codegen.translator import values
 from tapegrad.engine.codegen.translator.expressions import ExpressionTranslator
@@ -31,6 +29,8 @@ from tapegrad.engine.codegen.translator.values import (
     kind_of,
     materialized,
 )
+from tapegrad.engine.kernels.language.numba_internals import cpu_target
+from tapegrad.engine.kernels.language.raw_memory import load_i64
 
 _CONVERSIONS: dict[Any, Any] = {
     int: types.int64,
@@ -78,14 +78,14 @@ class CallTranslator(ExpressionTranslator):
         return self._call(function.object, given, named)
 
     def _call(self, function: Any, given: list[Any], named: dict[str, Any]) -> Any:
-        if isinstance(function, Dispatcher):
+        if is_jitted(function):
             return self._call_part(function, given, named)
         if isinstance(function, type) and hasattr(function, "_fields"):
             items = [*given, *(named[name] for name in function._fields[len(given) :])]
             return Record(function, tuple(items))
         if named:
             raise NotPlainError("arguments by name")
-        if isinstance(function, _Intrinsic):
+        if isinstance(function, type(load_i64)):
             return self._call_intrinsic(function, given)
         if isinstance(function, types.ExternalFunction):
             return self._call_external(function, given)
@@ -129,7 +129,7 @@ class CallTranslator(ExpressionTranslator):
 
         Tables and functions stay known.
         """
-        if isinstance(value, Constant) and isinstance(value.object, tuple | Dispatcher):
+        if isinstance(value, Constant) and (isinstance(value.object, tuple) or is_jitted(value.object)):
             return value
         value = materialized(value)
         return cast(self.builder, value, I64) if kind_of(value) == I1 else value

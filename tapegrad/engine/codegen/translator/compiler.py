@@ -10,14 +10,13 @@ from typing import Any
 
 import numba
 from numba import types
-from numba.core.ccallback import CFunc
-from numba.core.compiler_lock import global_compiler_lock
 
 from tapegrad.engine.codegen.python_calls.fast_calls import WrapperKind, expected, fast_call
 from tapegrad.engine.codegen.store.announcer import announcer
 from tapegrad.engine.codegen.store.cache import cache_of
 from tapegrad.engine.codegen.translator.whole import DirectCompiler, DirectKernelCompiler
 from tapegrad.engine.kernels.language.linking import PlainPartCompiler, PlainWholeCompiler, SharedPartCompiler
+from tapegrad.engine.kernels.language.numba_internals import CFunc, global_compiler_lock
 from tapegrad.engine.runtime import thread_stack
 
 # Held while something is compiled or taken from the cache: Numba locks its compiler, not the way to its cache.

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core.registry import cpu_target
+
+from tapegrad.engine.kernels.language.numba_internals import cpu_target
 
 I64, I32, U8, I1 = (ir.IntType(bits) for bits in (64, 32, 8, 1))
 F64, F32 = ir.DoubleType(), ir.FloatType()

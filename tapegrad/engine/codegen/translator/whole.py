@@ -1,27 +1,31 @@
 """Plain functions that are called from outside: the text of all parts, and the entry wrapper for callers."""
 
 import functools
+import itertools
 from typing import Any, NamedTuple
 
 import numba
 from llvmlite import binding, ir
 from numba import types
-from numba.core.bytecode import FunctionIdentity
-from numba.core.compiler import compile_result
-from numba.core.funcdesc import PythonFunctionDescriptor
-from numba.core.lowering import Environment
-from numba.core.registry import cpu_target
-from numba.core.typing import signature
 
 from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.codegen.translator import values
 from tapegrad.engine.codegen.translator.parts import FunctionIR, Text, part, text_of
 from tapegrad.engine.codegen.translator.values import I1, I32, I64, NotPlainError
 from tapegrad.engine.kernels.language.linking import LoopPartCompiler, PlainWholeCompiler, WholeCompiler
+from tapegrad.engine.kernels.language.numba_internals import (
+    CompileResult,
+    Environment,
+    PythonFunctionDescriptor,
+    cpu_target,
+)
 from tapegrad.engine.runtime import messages
 from tapegrad.engine.runtime.switches import TRANSLATES
 
 _RESULTS: dict[Any, Any] = {I64: types.int64, I1: types.boolean, None: types.none}
+
+
+_numbers = itertools.count(1)  # of functions of one name: part of their symbols
 
 
 class Translated(NamedTuple):
@@ -191,8 +195,7 @@ class _Direct:
         return super().compile_extra(func) if found is None else found  # type: ignore[misc]
 
     def _translate(self: Any, func: Any) -> Any:
-        identity = FunctionIdentity.from_function(func)
-        found = translated(func, self.state.args, identity.unique_id, self.state.return_type)
+        found = translated(func, self.state.args, next(_numbers), self.state.return_type)
         if found is None:
             return None
         described = found.described
@@ -200,16 +203,17 @@ class _Direct:
         library = self.empty_library(target.codegen(), func.__qualname__)
         _fill(library, found.module, found.text)
         environment = Environment.from_fndesc(described)  # no Python objects
-        return compile_result(
-            typing_context=self.state.typingctx,
-            target_context=target,
-            entry_point=target.get_executable(library, described, environment),
-            library=library,
-            signature=signature(described.restype, *self.state.args),
-            objectmode=False,
-            fndesc=described,
-            environment=environment,
-        )
+        given = dict.fromkeys(CompileResult._fields) | {
+            "typing_context": self.state.typingctx,
+            "target_context": target,
+            "entry_point": target.get_executable(library, described, environment),
+            "library": library,
+            "signature": described.restype(*self.state.args),
+            "objectmode": False,
+            "fndesc": described,
+            "environment": environment,
+        }
+        return CompileResult(**given)
 
 
 class DirectCompiler(_Direct, PlainWholeCompiler):

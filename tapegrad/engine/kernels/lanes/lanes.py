@@ -12,11 +12,10 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
 from tapegrad.engine.kernels.language.inlining import always_inline
-from tapegrad.engine.kernels.language.llvm_types import f32, f64, i8, i32, i64
+from tapegrad.engine.kernels.language.llvm_types import declared, f32, f64, i8, i32, i64
 from tapegrad.engine.kernels.language.raw_memory import size_of
 
 LANE_BYTES = 64  # bytes of a vector register
@@ -71,7 +70,7 @@ def _function_of(name: str, operands: int) -> Any:
             vector = kinds[0].vector
             kind = ir.FunctionType(vector, [vector] * operands)
             whole = f"llvm.{name}.v{kinds[0].count}f{kinds[0].element.bitwidth}"
-            return builder.call(cgutils.get_or_insert_function(builder.module, kind, whole), args)
+            return builder.call(declared(builder.module, kind, whole), args)
 
         return kinds[0](*kinds), codegen
 

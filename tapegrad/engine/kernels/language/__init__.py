@@ -3,11 +3,11 @@
 In reading order; each imports only those above it:
 
     frame                          the frame: the struct that a kernel reads
+    numba_internals                the private names of Numba that the package leans on
+    llvm_types                     LLVM's types, and instructions for intrinsics
     library                        numbers of library loops, which kernels call by address
     linking                        linking of compiled functions
     inlining                       compilation flags: inlined and separate functions
-    llvm_types                     types for intrinsics
-    library_calls                  calls of the emitter's loops, as a Numba intrinsic
     raw_memory                     loads, stores and calls by address
     matmul                         matrix products
     lapack                         LAPACK's routines, copies and triangles, which kernels of matrices share

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import binding
-from numba.core import typed_passes as typed
-from numba.core import untyped_passes as untyped
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
-from numba.core.compiler_machinery import PassManager
+
+from tapegrad.engine.kernels.language.numba_internals import Compiler, JITCodeLibrary, PassManager
+from tapegrad.engine.kernels.language.numba_internals import typed_passes as typed
+from tapegrad.engine.kernels.language.numba_internals import untyped_passes as untyped
 
 # --- libraries ---------------------------------------------------------------------------------------------------
 

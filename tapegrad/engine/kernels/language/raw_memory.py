@@ -7,11 +7,10 @@ computed by integer arithmetic on one side of the conversion only.
 
 from llvmlite import binding, ir
 from numba import types
-from numba.core import cgutils
-from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-from tapegrad.engine.kernels.language.llvm_types import f32, f64, i8, i32, i64
+from tapegrad.engine.kernels.language.llvm_types import f32, f64, i8, i32, i64, unpacked
+from tapegrad.engine.kernels.language.numba_internals import cpu_target
 
 
 def _pointer(builder, address, element, index):
@@ -168,6 +167,20 @@ def size_of(typingctx, zero):
 
 
 @intrinsic
+def call_loop(typingctx, loops, entry, n, lines):
+    """Run a loop of the emitter, entry `entry` of the table `loops`, over `n` elements of lines, each an address."""
+
+    def codegen(context, builder, signature, args):
+        table, number, count, packed = args
+        place = _pointer(builder, table, i64, builder.shl(number, i64(1)))
+        function = ir.FunctionType(ir.VoidType(), [i64] * (1 + len(lines))).as_pointer()
+        builder.call(builder.inttoptr(builder.load(place), function), [count, *unpacked(builder, packed)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64, lines), codegen
+
+
+@intrinsic
 def call_by_reference(typingctx, loops, entry, arguments):
     """Call entry `entry` of the table `loops` as Fortran does: every argument is a pointer.
 
@@ -178,7 +191,7 @@ def call_by_reference(typingctx, loops, entry, arguments):
     def codegen(context, builder, signature, args):
         function = builder.load(_pointer(builder, args[0], i64, builder.shl(args[1], i64(1))))
         passed = []
-        for value, kind in zip(cgutils.unpack_tuple(builder, args[2]), arguments, strict=True):
+        for value, kind in zip(unpacked(builder, args[2]), arguments, strict=True):
             if kind == types.int64:
                 passed.append(value)
             else:

@@ -15,8 +15,8 @@ import numpy as np
 from tapegrad.engine.kernels.language.frame import COUNT, OUTER, STORE, STRIDE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.library import entry
-from tapegrad.engine.kernels.language.library_calls import call_loop
 from tapegrad.engine.kernels.language.raw_memory import (
+    call_loop,
     load_at,
     load_f64,
     load_i64,

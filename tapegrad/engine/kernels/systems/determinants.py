@@ -31,9 +31,9 @@ from tapegrad.engine.kernels.language.lapack import (
     triangle_bytes,
 )
 from tapegrad.engine.kernels.language.library import entry
-from tapegrad.engine.kernels.language.library_calls import call_loop
 from tapegrad.engine.kernels.language.matmul import Matrix, transposed
 from tapegrad.engine.kernels.language.raw_memory import (
+    call_loop,
     free,
     load_at,
     load_f64,

@@ -6,12 +6,11 @@ dimensions up to two; `tapegrad.frontend.tensor.arrays.show` takes the array int
 """
 
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array, populate_array
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit, register
-from tapegrad.engine.kernels.language.llvm_types import i64
+from tapegrad.engine.kernels.language.llvm_types import i8, i64
+from tapegrad.engine.kernels.language.numba_internals import make_array, populate_array
 from tapegrad.engine.kernels.language.raw_memory import load_i64
 from tapegrad.engine.tape.append import is_freed
 from tapegrad.engine.tape.blocks import release_block, retain
@@ -31,7 +30,7 @@ def _array_maker(element, ndim):
     def make(typingctx, block, address, geometry, destructor):
         def codegen(context, builder, signature, args):
             block_, address_, geometry_, destructor_ = args
-            void = cgutils.voidptr_t
+            void = i8.as_pointer()
             owner = context.nrt.meminfo_alloc_dtor(builder, i64(8), builder.inttoptr(destructor_, void))
             note = context.nrt.meminfo_data(builder, owner)
             builder.store(block_, builder.bitcast(note, i64.as_pointer()))

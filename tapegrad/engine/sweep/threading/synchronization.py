@@ -10,11 +10,10 @@ import time
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
-from tapegrad.engine.kernels.language.llvm_types import i32, i64
+from tapegrad.engine.kernels.language.llvm_types import declared, i32, i64
 from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_words
 
 _ORDER = "seq_cst"  # a sleeper and the one who wakes it each write one word and then read the other's
@@ -96,7 +95,7 @@ def relax(typingctx):
             name, *hints = _RELAX[platform.machine()]
             passed = [i32(hint) for hint in hints]
             kind = ir.FunctionType(ir.VoidType(), [i32] * len(hints))
-            builder.call(cgutils.get_or_insert_function(builder.module, kind, name), passed)
+            builder.call(declared(builder.module, kind, str(name)), passed)
         return context.get_dummy_value()
 
     return types.void(), codegen

@@ -1,0 +1,62 @@
+"""Private names of Numba that the package leans on: every one of them, and what it is for.
+
+Any version may change them: `pyproject.toml` bounds Numba, and the tests run with the oldest and the newest that it
+allows. With ``TAPEGRAD_TRANSLATE=0`` plain `numba.njit` compiles the same functions without the translator.
+
+The translator, which makes machine code of functions without Numba's passes:
+
+    cpu_target                 Numba's target: its code generator, and the lowering of intrinsics
+    JITCodeLibrary             base of our libraries: modules of functions, and their machine code
+    PythonFunctionDescriptor   the names of a function in machine code
+    Environment                the Python objects of a function; ours have none, and callers want one all the same
+    CompileResult              a compiled function as dispatchers keep it, and as the cache restores it
+    CFunc                      a function with an address of C, whose cache and compiler can be ours
+    rtsys                      Numba's runtime, which functions that return arrays need when they are restored
+    dumps                      the pickling of compiled functions for the cache
+    global_compiler_lock       the compiler's lock, held across a fork
+
+Numba's compiler with passes of our choice, by the hooks of `CompilerBase` that its manual describes:
+
+    Compiler, PassManager, typed_passes, untyped_passes
+
+The rest:
+
+    make_array, populate_array  arrays on memory of the engine, made in compiled code
+    lower_constant              compiled functions as global variables of `@njit` functions
+    numba_threads               whether ``numba.set_num_threads`` has set a limit
+"""
+
+import numba.np.ufunc.parallel as numba_threads
+from numba.core import typed_passes, untyped_passes
+from numba.core.ccallback import CFunc
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, CompileResult
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import PassManager
+from numba.core.funcdesc import PythonFunctionDescriptor
+from numba.core.imputils import lower_constant
+from numba.core.lowering import Environment
+from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
+from numba.np.arrayobj import make_array, populate_array
+
+__all__ = [
+    "CFunc",
+    "CompileResult",
+    "Compiler",
+    "Environment",
+    "JITCodeLibrary",
+    "PassManager",
+    "PythonFunctionDescriptor",
+    "cpu_target",
+    "dumps",
+    "global_compiler_lock",
+    "lower_constant",
+    "make_array",
+    "numba_threads",
+    "populate_array",
+    "rtsys",
+    "typed_passes",
+    "untyped_passes",
+]
