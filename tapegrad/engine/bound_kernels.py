@@ -54,7 +54,7 @@ def _load(op: int, dtype: int, direction: int, pattern: int) -> tuple[int, int]:
 
 @functools.cache
 def _element_bytes() -> np.ndarray:
-    """Bytes of an element by op, dtype and role: three operands, the result. 0 where there is none."""
+    """Return the bytes of an element by op, dtype and role: three operands, the result. 0 where there is none."""
     table = np.zeros((len(ROWS), len(DTYPE_NAMES), 4), np.int64)
     for code, row in enumerate(ROWS):
         if isinstance(row, Op) and row.kind == "elementwise":

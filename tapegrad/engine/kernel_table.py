@@ -180,7 +180,7 @@ def load(name: KernelName) -> int:
 
 
 def _address(name: KernelName) -> int:
-    """Address of a kernel, made or taken from the cache."""
+    """Return the address of a kernel, made or taken from the cache."""
     row, place = _ROWS[name.op], _place(name)
     if isinstance(row, Op):
         return emitter.address(row, name.dtype, name.direction)
@@ -209,7 +209,7 @@ def engine() -> dict[str, Callable[[], Any]]:
 
 @functools.cache
 def address_of(function: Callable[..., Any]) -> int:
-    """Address of a kernel that belongs to no op."""
+    """Return the address of a kernel that belongs to no op."""
     with compiler.compiling:
         return int(compiler.compile_kernel(function))
 
@@ -243,7 +243,7 @@ def load_driver() -> None:
 
 @functools.cache
 def _thread() -> int:
-    """Address of what the pool's threads run."""
+    """Return the address of the function that the pool's threads run."""
     return compiler.compile_thread(help_out)
 
 
@@ -264,7 +264,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def op_name(code: int) -> str:
-    """Name of an op by its code."""
+    """Return the name of an op by its code."""
     return _NAMES[code]
 
 

@@ -71,7 +71,7 @@ def start(function: int) -> tuple[int, int]:
 
 
 def _aligned(size: int) -> int:
-    """Address of so many zero bytes at the start of a cache line."""
+    """Return the address of so many zero bytes at the start of a cache line."""
     address = _allocate(1, size + _CACHE_LINE)
     if not address:
         raise MemoryError("no memory for the pool of threads")

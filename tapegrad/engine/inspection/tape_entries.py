@@ -127,7 +127,7 @@ class TapeEntries(Sequence[TapeEntry]):
 
     @classmethod
     def of(cls, instructions: Sequence[TapeEntry]) -> "TapeEntries":
-        """Instructions that may be objects, as columns."""
+        """Return the instructions that may be objects, as columns."""
         if isinstance(instructions, TapeEntries):
             return instructions
         lines, pool = [], list[int]()
@@ -186,7 +186,7 @@ class Slots(Mapping[int, Slot]):
 
     @classmethod
     def of(cls, slots: Mapping[int, Slot]) -> "Slots":
-        """Slots that may be objects, as columns."""
+        """Return the slots that may be objects, as columns."""
         if isinstance(slots, Slots):
             return slots
         lines, pool = [], list[int]()
@@ -237,7 +237,7 @@ class Buffers(Mapping[int, Buffer]):
 
     @classmethod
     def of(cls, buffers: Mapping[int, Buffer]) -> "Buffers":
-        """Buffers that may be objects, as columns."""
+        """Return the buffers that may be objects, as columns."""
         if isinstance(buffers, Buffers):
             return buffers
         lines = [(number, *buffer) for number, buffer in sorted(buffers.items())]

@@ -114,7 +114,7 @@ class TapeView:
         return found
 
     def bytes(self, buffer: int) -> int:
-        """Size of a buffer."""
+        """Return the size of a buffer."""
         return int(self.columns.bytes[buffer])
 
     @lazy

@@ -65,7 +65,7 @@ def _side_by_side(
 
 
 def numbered(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Numbers from 0 on for lines of several columns, equal where the lines are."""
+    """Assign numbers from 0 on to lines of several columns, equal ones to equal lines."""
     found: np.ndarray | None = None
     for column in columns:
         if len(column) and (column == column[0]).all():
@@ -76,7 +76,7 @@ def numbered(columns: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _ranks(column: np.ndarray) -> np.ndarray:
-    """Numbers from 0 on for values, in their order."""
+    """Assign numbers from 0 on to values, in their order."""
     low, high = int(column.min(initial=0)), int(column.max(initial=0))
     found: np.ndarray
     if high - low > 4 * len(column):

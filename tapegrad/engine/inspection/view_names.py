@@ -22,7 +22,7 @@ def describe_view(base: View, view: View) -> str:
 
 
 def _starts(base: View, offset: int) -> list[int] | None:
-    """Coordinates of the element of `base` at a byte offset."""
+    """Return the coordinates of the element of `base` at a byte offset."""
     starts = [0] * len(base.shape)
     left = offset - base.offset
     for d in sorted(range(len(starts)), key=lambda d: -abs(base.strides[d])):
@@ -91,7 +91,7 @@ def _order(base: View, view: View) -> list[int] | None:
 
 
 def _packed(view: View) -> list[tuple[int, int]]:
-    """Extents and strides with neighbours merged that are walked through as one dimension."""
+    """Return extents and strides, with adjacent dimensions merged if one loop covers both."""
     loops: list[tuple[int, int]] = []
     for extent, stride in zip(view.shape, view.strides, strict=True):
         if extent == 1:

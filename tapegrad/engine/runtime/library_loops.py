@@ -28,7 +28,7 @@ class LibraryError(ImportError):
 
 
 def table() -> int:
-    """Address of the table ``[function, data]`` by entry; entries that were not ensured are 0."""
+    """Return the address of the table ``[function, data]`` by entry; entries that were not ensured are 0."""
     return int(_table.ctypes.data)
 
 

@@ -48,7 +48,7 @@ def differentiable(header, slot):
 
 @inline_njit
 def saved(header, instruction):
-    """Primals that the reverse rule reads: bits 0-2 the operands, bit 3 the result."""
+    """Return the primals that the reverse rule reads: bits 0-2 the operands, bit 3 the result."""
     row = load_i64(header, OP_TABLE) + 8 * OP_WORDS * instruction.op
     mask = 0
     if differentiable(header, instruction.a):

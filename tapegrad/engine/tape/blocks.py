@@ -64,7 +64,7 @@ def new_zero_block(bytes_):
 
 @inline_njit
 def block_bytes(data):
-    """Size of a block."""
+    """Return the size of a block."""
     return load_i64(data - 16, 1)
 
 

@@ -80,7 +80,7 @@ def _table(header):
 
 @inline_njit
 def entry_of(header, result):
-    """Address of the entry of the instruction that writes a slot."""
+    """Return the address of the entry of the instruction that writes a slot."""
     return _table(header) + 8 * (1 + READS * col.buffer(header, result))
 
 

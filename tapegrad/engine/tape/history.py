@@ -34,7 +34,7 @@ from tapegrad.engine.tape.fields import columns as col
 from tapegrad.engine.tape.fields.geometry import item_size, size
 from tapegrad.engine.tape.fields.layout import HISTORIES, MAX_NDIM, NONE
 
-# Words of a history.
+# Fields of a history.
 (
     _USERS,  # buffers that lie in it
     _NEWEST,  # the buffer that has the memory; NONE once the history has ended
@@ -50,7 +50,7 @@ from tapegrad.engine.tape.fields.layout import HISTORIES, MAX_NDIM, NONE
 ) = range(11)
 _WORDS = 11
 
-# Words of a record; then follow extents and strides of a region or the numbers of elements, then the old contents.
+# Fields of a record; then follow extents and strides of a region or the numbers of elements, then the old contents.
 (
     _BUFFER,  # which lies in the history with the contents before the write, NONE if there is none
     _ITEM,  # bytes of an element
@@ -130,7 +130,7 @@ def _new_record(history, words, elements, item):
 
 @inline_njit
 def log_region(header, history, slot):
-    """Put the elements of a slot into a record; whether there was memory."""
+    """Put the elements of a slot into a record; return whether there was memory."""
     ndim, item, elements = col.ndim(header, slot), item_size(col.dtype(header, slot)), size(header, slot)
     record = _new_record(history, 2 * ndim, elements, item)
     if record == 0:
@@ -145,7 +145,7 @@ def log_region(header, history, slot):
 
 @inline_njit
 def log_elements(history, numbers, elements, item):
-    """Put the elements with these numbers into a record; whether there was memory."""
+    """Put the elements with these numbers into a record; return whether there was memory."""
     record = _new_record(history, elements, elements, item)
     if record == 0:
         return False
@@ -230,7 +230,7 @@ def _go_to(history, version):
 
 @inline_njit
 def _copy_memory(history):
-    """Let the base be a copy of the memory as it is now; whether there is the memory, and was memory for it."""
+    """Let the base be a copy of the memory as it is now; return whether there is the memory, and was memory for it."""
     base, memory, bytes_ = load_i64(history, _BASE), load_i64(history, _MEMORY), load_i64(history, _BYTES)
     if memory == 0:
         return False
@@ -299,7 +299,7 @@ def drop_if_empty(header, history):
 
 @inline_njit
 def _leave(header, buffer):
-    """Take a buffer out of its history; whether another one lies in it."""
+    """Take a buffer out of its history; return whether another one lies in it."""
     history, version = col.history(header, buffer), col.version(header, buffer)
     col.set_history(header, buffer, 0)
     if version < load_i64(history, _COUNT):
@@ -347,7 +347,7 @@ def end_history_with(header, history, block):
 
 @inline_njit
 def give_own_contents(header, buffer):
-    """Give a buffer that lies in a history memory of its own; whether there was any."""
+    """Give a buffer that lies in a history memory of its own; return whether there was any."""
     history, contents = col.history(header, buffer), contents_of(header, buffer)
     own = new_block(col.bytes(header, buffer)) if contents != 0 else 0
     if own == 0:

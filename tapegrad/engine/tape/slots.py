@@ -295,7 +295,7 @@ def drop(header, slot):
 
 @entry_point()
 def dtype_of(header, slot):
-    """Code of a slot's dtype."""
+    """Return the code of a slot's dtype."""
     return col.dtype(header, slot)
 
 

@@ -96,7 +96,7 @@ def _is_most(header, buffer, bytes_):
 
 @inline_njit
 def _put_into_record(header, history, target, numbers, count):
-    """Put the place of `target`, or the elements with these numbers, into a record; whether there was memory."""
+    """Put the place of `target`, or the elements with these numbers, into a record; return whether there was memory."""
     if numbers == 0:
         return log_region(header, history, target)
     return log_elements(history, numbers, count, item_size(col.dtype(header, target)))
@@ -104,7 +104,7 @@ def _put_into_record(header, history, target, numbers, count):
 
 @inline_njit
 def _log(header, buffer, target, numbers, count):
-    """Put what will be overwritten into a record of the history of a buffer's memory; whether there was room."""
+    """Put what will be overwritten into a record of the history of a buffer's memory; return whether there was room."""
     if col.history(header, buffer) != 0:
         limit_history(header, col.history(header, buffer))
     history = col.history(header, buffer)

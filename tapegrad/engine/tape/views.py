@@ -110,7 +110,7 @@ def _first(start, n, step):
 
 @inline_njit
 def _describe_slice(seen, d, part, n, by):
-    """Let dimension `d` be a slice of `n` rows `by` bytes apart; the bytes to its first row."""
+    """Let dimension `d` be a slice of `n` rows `by` bytes apart; return the bytes to its first row."""
     step = max(load_i64(part, 3), -END)
     start, stop = _first(load_i64(part, 1), n, step), _first(load_i64(part, 2), n, step)
     span = stop - start if step > 0 else start - stop
@@ -298,7 +298,7 @@ def view_reversed(header, slot):
 
 @entry_point(tuples=("axes",))
 def view_permuted(header, slot, axes):
-    """Dimension `k` is dimension ``axes[k]`` of the slot."""
+    """Permute the dimensions: dimension `k` is dimension ``axes[k]`` of the slot."""
     ndim, seen = col.ndim(header, slot), stack_words(VIEW_WORDS)
     if col.dtype(header, slot) > F32:
         return E_DTYPES
@@ -340,7 +340,7 @@ def view_moved(header, slot, source, destination):
 
 @entry_point(tuples=("axes",))
 def view_expanded(header, slot, axes):
-    """Dimensions of extent 1 inserted, at positions in the view."""
+    """Insert dimensions of extent 1 at positions of the view."""
     ndim, seen = col.ndim(header, slot) + load_i64(axes, -1), stack_words(VIEW_WORDS)
     if col.dtype(header, slot) > F32:
         return E_DTYPES
@@ -359,7 +359,7 @@ def view_expanded(header, slot, axes):
 
 @entry_point(tuples=("axes",))
 def view_squeezed(header, slot, axes, every):
-    """Dimensions of extent 1 removed: `every` one, or those that are named."""
+    """Remove dimensions of extent 1: `every` one, or the named ones."""
     ndim, seen = col.ndim(header, slot), stack_words(VIEW_WORDS)
     if col.dtype(header, slot) > F32:
         return E_DTYPES

@@ -55,7 +55,7 @@ def _broken_region(region: Region) -> str:
 
 
 def factors_are_computed(t: TapeView, i: int) -> str:
-    """Row exchanges are no constants, which `engine.inspection.verify` takes on trust."""
+    """Check that no row exchanges are constants, which `engine.inspection.verify` takes on trust."""
     instruction = t.instructions[i]
     if instruction.op not in FACTORS:
         return ""
@@ -65,7 +65,7 @@ def factors_are_computed(t: TapeView, i: int) -> str:
 
 
 def arguments_are_whole_and_only_read(t: TapeView) -> str:
-    """Arguments lie on buffers of their own, which they cover and nothing writes."""
+    """Check that each argument covers a buffer of its own, which nothing writes."""
     buffers = [t.slots[s].buffer for s in t.inputs]
     if len(set(buffers)) != len(buffers):
         return "two arguments lie on one buffer"
@@ -93,7 +93,7 @@ def _is_whole(t: TapeView, slot: Slot) -> bool:
 
 
 def elements_lie_on_their_boundaries(t: TapeView, s: int) -> str:
-    """Elements begin at multiples of their size."""
+    """Check that elements begin at multiples of their size."""
     view = t.slots[s].view
     steps = np.array([view.offset, *view.steps], np.int64) if view.size else np.zeros(1, np.int64)
     return f"elements of {view.itemsize} bytes at {steps}" if (steps % view.itemsize).any() else ""

@@ -117,7 +117,7 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _texts(constant: object) -> Iterator[str]:
-    """Text in a constant that may be the name of an attribute, or of several with dots between."""
+    """Return the text in a constant that may be the name of an attribute, or of several with dots between."""
     if isinstance(constant, str):
         yield from (part for part in constant.split(".") if part.isidentifier())
         yield from fields_of(constant)

@@ -38,7 +38,7 @@ class Methods(Owner):
         self._namespace = namespace
 
     def look_up(self, reach: Watcher) -> bool:
-        """Watch those that may be called; whether there are any that were not watched yet."""
+        """Watch those that may be called; return whether there are any that were not watched yet."""
         names = self._new({name for name in self._namespace if self._is_called(name)})
         for name in sorted(names):
             if isinstance(self._namespace[name], _METHODS):

@@ -102,7 +102,7 @@ class Attributes(Owner):
         self._has_all = False
 
     def look_up(self, reach: Watcher) -> bool:
-        """Watch the attributes with names that were met since; whether there were any."""
+        """Watch the attributes with names that were met since; return whether there were any."""
         if reach.any_attribute and not self._has_all:
             self._has_all = True
             for namespace in self._namespaces:

@@ -221,7 +221,7 @@ class Dataflow:
             self.use(self._results.get(code, {}).values())
 
     def consume(self, code: types.CodeType, offset: int, *values: PointsTo) -> None:
-        """Values go to an operator or a call, which may have recorded them as operands."""
+        """Mark values as used by an operator or a call, unless it has recorded them as operands."""
         self.use(joined(values).values(), self._sites.get((code, offset), ()))
 
     def elements(self, value: PointsTo) -> PointsTo:
@@ -290,7 +290,7 @@ class Dataflow:
         return self._call_known(code, offset, function, args)
 
     def _bind(self, code: types.CodeType, args: list[PointsTo], names: int) -> PointsTo:
-        """Arguments become parameters: those given by name, and what is left over, may be any of them."""
+        """Bind arguments to parameters: those given by name, and the surplus, may be any of them."""
         own = parameters(code)
         for k, value in enumerate(args):
             positional = k < len(args) - names and k < code.co_argcount

@@ -50,7 +50,7 @@ _READ = (
 
 @functools.cache
 def _sources() -> bytes:
-    """Digest of all that decides how a program is fused, but for the program."""
+    """Return a digest of the sources and settings on which fusion depends, apart from the program."""
     package = Path(__file__).parents[2]
     folders = (Path(__file__).parent, package / "ops")
     state = hashlib.sha256(objects.digest(host()).encode())
@@ -84,7 +84,7 @@ def key_of(streams: Sequence[InstructionStream], others: Sequence[int] | np.ndar
 
 
 def _outline(streams: Sequence[InstructionStream]) -> str:
-    """Name of a file that is there if a program of the same ops in the same order has a recipe."""
+    """Return the name of a marker file: it exists if a program of the same sequence of ops has a recipe."""
     state = hashlib.sha256(_sources())
     for stream in streams:
         state.update(stream.op.astype(np.int16).tobytes())

@@ -148,7 +148,7 @@ class ShownSegment:
 
 
 def _ranges(numbers: Iterable[int]) -> str:
-    """Numbers in order, those that follow one another as ranges."""
+    """Return sorted numbers as text, consecutive ones as ranges."""
     ordered = sorted(numbers)
     starts = [ordered[0], *(b for a, b in pairwise(ordered) if b != a + 1)]
     stops = [*(a for a, b in pairwise(ordered) if b != a + 1), ordered[-1]]
@@ -213,7 +213,7 @@ class _LineNames:
         return self._bound.words[word_of(COUNTS + line.count)]
 
     def _name_results(self, row: SegmentRow, number: int, direction: int, step: str) -> None:
-        """Name what a row's instruction results in, and the derivatives of that, in a step of its loop."""
+        """Name the result of a row's instruction, and its derivatives, in one step of its loop."""
         if number < 0:
             return
         if row.kind in (SUM, FORWARD, EXPONENTIALS, EXTREME) and direction == RUN_FORWARD:

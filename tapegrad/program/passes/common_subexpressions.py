@@ -40,7 +40,7 @@ def eliminate_common_subexpressions(tape: TapeView) -> TapeView:
 
 
 def _share_scalars(tape: TapeView, replacement: np.ndarray) -> None:
-    """Constant scalars that the tape owns are the same where their bytes are."""
+    """Check that constant scalars of the tape with the same bytes are the same."""
     columns, lines = tape.columns, Buffers.of(tape.buffers).lines
     number, primal, bytes_, flags, content = lines[:, [0, 1, 3, 8, 9]].T
     owned = (primal != 0) & (flags & (EXTERNAL | DIFFERENTIABLE) == 0) & (bytes_ <= 8)

@@ -73,7 +73,7 @@ def _written_bounds(tape: TapeView, i: int) -> Bounds:
 
 
 def _joined(one: Bounds, other: Bounds) -> Bounds:
-    """Bounds around both; empty ones lie nowhere."""
+    """Return the bounds around both; empty ones lie nowhere."""
     if one[0] == one[1] or other[0] == other[1]:
         return other if one[0] == one[1] else one
     return min(one[0], other[0]), max(one[1], other[1])

@@ -25,7 +25,7 @@ def cost(kind: int, views: Sequence[View]) -> float:
 
 
 def _aligned(view: View, ndim: int) -> list[int]:
-    """Strides in a shape of so many dimensions; 0 where elements are repeated."""
+    """Return the strides in a shape of so many dimensions; 0 where elements are repeated."""
     return [0] * (ndim - view.ndim) + list(view.steps)
 
 

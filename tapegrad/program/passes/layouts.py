@@ -204,7 +204,7 @@ class _Chosen:
         self._views = self._kept(self._views)
 
     def _joined(self) -> list[tuple[set[int], list[int]]]:
-        """Buffers that meet in instructions, and these."""
+        """Return these buffers, and all that share an instruction with one of them."""
         groups: list[tuple[set[int], list[int]]] = []
         for i in self._users:
             buffers = {self._tape.slots[slot].buffer for slot in self._slots(i)} & self.layouts.keys()

@@ -41,7 +41,7 @@ class LiveSelection(NamedTuple):
 
 
 def live_instructions(tape: TapeView, outputs: Numbers) -> np.ndarray:
-    """Instructions that the buffers `outputs`, or a guard, depend on, in order. The others are dead code."""
+    """Return the instructions that the buffers `outputs`, or a guard, depend on, in order. The others are dead code."""
     rows, needed = _rows(tape), _marks(tape, outputs)
     passes.select(rows.ctypes.data, len(rows), needed.ctypes.data, 0, 0)
     return np.flatnonzero(rows[:, passes.LIVE])
@@ -83,7 +83,7 @@ def _rows(tape: TapeView) -> np.ndarray:
 
 
 def _marks(tape: TapeView, buffers: Numbers) -> np.ndarray:
-    """Buffers as marks by number."""
+    """Return an array of marks, 1 for each of the buffers."""
     marks = np.zeros(len(tape.columns.bytes), np.int64)
     marks[np.asarray(buffers, np.int64)] = 1
     return marks

@@ -14,7 +14,7 @@ def ranges_of(first: int, count: int) -> SeedRanges:
 
 
 def union(sets: Sequence[SeedRanges]) -> SeedRanges:
-    """Seeds that are in any of the sets."""
+    """Return the union of sets of seeds."""
     merged: list[tuple[int, int]] = []
     for first, last in sorted(each for ranges in sets for each in ranges):
         if merged and first <= merged[-1][1]:

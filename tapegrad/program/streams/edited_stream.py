@@ -55,12 +55,12 @@ class EditedStream:
         self.add(-1, words, kernel)
 
     def parameters(self, values: list[int]) -> int:
-        """Address of parameters."""
+        """Return the address of parameters."""
         self._kept.append(np.array(values, np.int64))
         return int(self._kept[-1].ctypes.data)
 
     def zeros(self, bytes_: int) -> int:
-        """Address of zeros, for operands without a tangent."""
+        """Return the address of zeros, for operands without a tangent."""
         if bytes_ not in self._zeros:
             self._zeros[bytes_] = self.parameters([0] * (bytes_ // 8 + 1))
         return self._zeros[bytes_]

@@ -148,6 +148,6 @@ def assign_fenced_offsets(bytes_: np.ndarray) -> tuple[np.ndarray, int, list[int
 
 
 def rounded(bytes_: np.ndarray, unit: int = _ALIGNMENT) -> np.ndarray:
-    """Sizes rounded up to multiples of a unit, at least one."""
+    """Return the sizes rounded up to multiples of a unit, at least one."""
     found: np.ndarray = -(-np.maximum(bytes_, 1) // unit) * unit
     return found

@@ -121,7 +121,7 @@ class InstructionStream:
 
 
 def _keys(names: np.ndarray) -> dict[int, tuple[int, int, int]]:
-    """Kernels by name, as `kernel_table.load_code` takes them."""
+    """Return the kernels by name, as `kernel_table.load_code` takes them."""
     found = {}
     for name in np.flatnonzero(np.bincount(names)).tolist():
         code, direction = divmod(name, _DIRECTIONS)
@@ -144,7 +144,7 @@ def empty_stream() -> InstructionStream:
 
 
 def fills(addresses: Sequence[int] | np.ndarray, bytes_: Sequence[int] | np.ndarray) -> InstructionStream:
-    """Rows that set memory to zero."""
+    """Return the rows that set memory to zero."""
     frames = np.zeros((len(addresses), word.WORDS), np.int64)
     frames[:, word.COUNT], frames[:, word.Y_BAR] = bytes_, addresses
     stream = InstructionStream(frames)

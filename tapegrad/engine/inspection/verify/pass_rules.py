@@ -11,7 +11,7 @@ from tapegrad.ops import GUARDS
 
 
 def only_operands_change(before: TapeView, after: TapeView) -> str:
-    """Instructions keep their number, op, result and parameters; a dead one stays dead."""
+    """Check that instructions keep their number, op, result and parameters, and that dead ones stay dead."""
     if len(before.instructions) != len(after.instructions):
         return f"{len(before.instructions)} instructions have become {len(after.instructions)}"
     for i, (old, new) in enumerate(zip(before.instructions, after.instructions, strict=True)):
@@ -34,7 +34,7 @@ def guards_stay(before: TapeView, after: TapeView) -> str:
 
 
 def buffers_stay(before: TapeView, after: TapeView) -> str:
-    """Buffers are what they were; a pass makes none and changes none."""
+    """Check that a pass has neither made nor changed a buffer."""
     changed = [
         b for b in {**before.buffers, **after.buffers} if before.buffers.get(b) != after.buffers.get(b)
     ]
@@ -59,7 +59,7 @@ def slots_move_to_buffers_alike(before: TapeView, after: TapeView) -> str:
 
 
 def inputs_and_outputs_stay(before: TapeView, after: TapeView) -> str:
-    """Arguments and results are on the slots and buffers that they were on."""
+    """Check that arguments and results keep their slots and buffers."""
     for name, old, new in (
         ("inputs", before.inputs, after.inputs),
         ("outputs", before.outputs, after.outputs),

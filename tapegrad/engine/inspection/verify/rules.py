@@ -87,7 +87,7 @@ def arity_matches_the_row(t: TapeView, i: int) -> str:
 
 
 def slots_are_live(t: TapeView, i: int) -> str:
-    """Operands and result are slots that are in use."""
+    """Check that operands and result are slots in use."""
     for s in (*t.instructions[i].operands, t.instructions[i].result):
         if s not in t.slots:
             return f"slot {s} is free" if 0 <= s < t.slot_count else f"slot {s} of {t.slot_count}"
@@ -129,7 +129,7 @@ def kernel_has_the_dtype(t: TapeView, i: int) -> str:
 
 
 def operands_have_the_dtypes_of_the_row(t: TapeView, i: int) -> str:
-    """Operands have the kernel's dtype, conditions are booleans, and row numbers are int64."""
+    """Check that operands have the kernel's dtype, conditions are booleans, and row numbers are int64."""
     row, own = _row(t, i), _dtype_name(variant(t, i))
     for j, operand in enumerate(t.operands(i)):
         dtype, expected = _dtype_name(operand.dtype), row.operand_dtypes[j] or own
@@ -152,7 +152,7 @@ def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
 
 
 def shapes_fit(t: TapeView, i: int) -> str:
-    """Operands broadcast to the result, which a sum and a reduction see in their operand's shape."""
+    """Check that operands broadcast to the result, which sums and reductions see in their operand's shape."""
     kind = _row(t, i).kind
     result, shapes = t.result(i), [operand.shape for operand in t.operands(i)]
     if kind == "matmul" and _broadcast([shape[:-2] for shape in shapes]) != result.shape[:-2]:
@@ -171,7 +171,7 @@ def shapes_fit(t: TapeView, i: int) -> str:
 
 
 def parameters_fit(t: TapeView, i: int) -> str:
-    """Parameters are there where the op has some, and what they describe lies inside the buffers."""
+    """Check that an op with parameters has them, and that they describe elements inside the buffers."""
     instruction = t.instructions[i]
     record = _row(t, i).params
     if record is None:
@@ -186,7 +186,7 @@ def parameters_fit(t: TapeView, i: int) -> str:
 
 
 def factors_come_from_their_matrices(t: TapeView, i: int) -> str:
-    """Row exchanges, which kernels trust, are what has factored matrices of the same kind, or a constant."""
+    """Check that row exchanges, which kernels trust, are constant or come from a factorization of such matrices."""
     instruction = t.instructions[i]
     if instruction.op not in FACTORS:
         return ""
@@ -255,7 +255,7 @@ def only_floats_have_derivatives(t: TapeView, b: int) -> str:
 
 
 def users_are_counted(t: TapeView, b: int) -> str:
-    """Users are Tensors and operands; the references to the slots are these and the results."""
+    """Check the counts: users are Tensors and operands, references to slots are these and results."""
     buffer, uses = t.buffers[b], len(t.readers.get(b, ()))
     if buffer.users != uses + buffer.tensor_refs:
         return f"{buffer.users} users, but {buffer.tensor_refs} Tensors and {uses} operands"

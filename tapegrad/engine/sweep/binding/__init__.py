@@ -2,7 +2,7 @@
 
 In reading order; each imports only those above it:
 
-    control_fields                 words shared with Python
+    control_fields                 fields shared with Python
     bind                           bind an instruction to a frame
     execute                        run a kernel over all the loops of a frame
 """

@@ -35,14 +35,14 @@ from tapegrad.engine.tape.fields.layout import (
     SCAN,
 )
 
-# A nest of loops: the extents, then the strides of each role, MAX_NDIM words apart.
+# A nest of loops: the extents, then the strides of each role, MAX_NDIM fields apart.
 _NEST_WORDS = 5 * MAX_NDIM
 OUTER_WORDS = 1 + _NEST_WORDS
 _MIN_INNER_STEPS = 16  # an inner loop below this length is exchanged for a longer one
 
 
 class Roles(NamedTuple):
-    """Record of one number for each role of a kernel: its slots, or their strides. An absent slot is NONE."""
+    """Slots, or strides, of the four roles of a kernel. An absent slot is NONE."""
 
     x0: int
     x1: int
@@ -58,7 +58,7 @@ def op_word(header, op, word):
 
 @inline_njit
 def primal_address(header, slot):
-    """Address of a slot's first primal element; 0 if the primal is gone or there is no slot."""
+    """Return the address of a slot's first primal element; 0 if the primal is gone or there is no slot."""
     if slot < 0:
         return 0
     primal = col.primal(header, col.buffer(header, slot))
@@ -67,7 +67,7 @@ def primal_address(header, slot):
 
 @inline_njit
 def cotangent_address(header, slot):
-    """Address of a slot's first cotangent element; 0 where none flows."""
+    """Return the address of a slot's first cotangent element; 0 where none flows."""
     if not differentiable(header, slot):
         return 0
     cotangent = col.cotangent(header, col.buffer(header, slot))
@@ -81,7 +81,7 @@ def _role_stride(header, slot, d, ndim):
 
 @inline_njit
 def _strides(header, slots, d, ndim):
-    """Strides of the slots in dimension `d` of a shape of `ndim` dimensions."""
+    """Return the strides of the slots in dimension `d` of a shape of `ndim` dimensions."""
     return Roles(
         _role_stride(header, slots.x0, d, ndim),
         _role_stride(header, slots.x1, d, ndim),
@@ -109,7 +109,7 @@ def _set_inner(header, frame, count, slots, strides):
 
 @inline_njit
 def _nest_strides(nest, m):
-    """Strides of loop `m` of a nest."""
+    """Return the strides of loop `m` of a nest."""
     return Roles(
         load_i64(nest, MAX_NDIM + m),
         load_i64(nest, 2 * MAX_NDIM + m),
@@ -139,7 +139,7 @@ def _continues(outer, inner, count):
 def _next_largest(header, slots, shape, ndim, taken):
     """Return the free dimension in which the result, or else operand 0, has the largest stride.
 
-    Of several the first; what lies in C order is gone through in that order.
+    Among equals it is the first, so that memory in C order is traversed in that order.
     """
     largest, furthest = 0, -1
     for d in range(ndim):
@@ -170,7 +170,7 @@ def _coalesce_in_order(header, slots, shape, nest):
 
 @inline_njit
 def _add_loop(nest, m, count, strides):
-    """Add a loop inside of `m` others, merged with the last of them where that can be; how many there are."""
+    """Add a loop inside of `m` others, merged with the last one if possible; return the number of loops."""
     if m > 0 and _continues(_nest_strides(nest, m - 1), strides, count):
         m -= 1
         count *= load_i64(nest, m)
@@ -180,7 +180,7 @@ def _add_loop(nest, m, count, strides):
 
 @inline_njit
 def _coalesce(header, slots, shape, nest, ndim, fixed):
-    """Write a nest for the first `ndim` dimensions of a shape, with neighbouring loops that can be one merged.
+    """Write a nest for the first `ndim` dimensions of a shape, adjacent loops merged if possible.
 
     The last `fixed` dimensions are left as they are. Returns the number of loops, -1 if there is nothing to do.
     """
@@ -260,7 +260,7 @@ def bind_loops(header, slots, shape, kind, frame, outer):
 
 @inline_njit
 def _bind_empty_lines(header, slots, shape, frame, outer):
-    """Lines of no elements still have a result each, unless there are no lines."""
+    """Bind the loops of empty lines: each line still has a result."""
     nest = stack_words(_NEST_WORDS)
     m = _coalesce(header, slots, shape, nest, col.ndim(header, shape) - 1, 0)
     _set_inner(header, frame, 0, slots, Roles(0, 0, 0, 0))
@@ -272,7 +272,7 @@ def _bind_empty_lines(header, slots, shape, frame, outer):
 
 @inline_njit
 def _bind_batch(header, slots, shape, frame, outer):
-    """Loops over the leading dimensions of a batch of matrices; the last two belong to the kernel."""
+    """Bind loops over the leading dimensions of a batch of matrices; the last two belong to the kernel."""
     nest = stack_words(_NEST_WORDS)
     m = _coalesce(header, slots, shape, nest, col.ndim(header, shape) - 2, 0)
     store_i64(frame, COUNT, -1 if m < 0 else 1)
@@ -290,7 +290,7 @@ def clear_addresses(frame):
 
 @inline_njit
 def variant(header, instruction):
-    """Dtype code that chooses the kernel of an instruction: that of one of its operands."""
+    """Return the dtype code that selects an instruction's kernel: that of one of its operands."""
     j = op_word(header, instruction.op, OP_VARIANT)
     return col.dtype(header, instruction.a if j == 0 else (instruction.b if j == 1 else instruction.c))
 
@@ -302,7 +302,7 @@ def item_bits(header, instruction):
 
 @inline_njit
 def bind_iteration(header, instruction, frame, outer):
-    """Fill in what an instruction's kernel goes through: loops, or COUNT alone where it reads its own parameters."""
+    """Fill in the iteration of a kernel: loops, or COUNT alone if the kernel reads its own parameters."""
     kind = op_word(header, instruction.op, OP_KIND)
     result, a, b, c = instruction.result, instruction.a, instruction.b, instruction.c
     if kind >= OPAQUE:

@@ -1,4 +1,4 @@
-"""Words that the sweeps share with Python beside the tape's columns and the kernels' frames."""
+"""Fields that the sweeps share with Python, beside the tape's columns and the kernels' frames."""
 
 # The control block of the parallel driver.
 DRIVER = 0  # address of the driver, 0 until it is loaded
@@ -6,11 +6,11 @@ LOCK = 1  # 1 while a launch is under way
 THREADS = 2  # threads that a launch can use, the caller's among them
 POOL = 3  # address of the pool's block
 THREAD_LIMIT = 4  # address of Numba's `get_num_threads`, 0 while its threading layer has not been started
-ALONE_UNTIL = 5  # until that time, in nanoseconds, launches run on the caller's thread
-BALANCE = 6  # nanoseconds that helpers have gained, less those that callers waited for them
+ALONE_UNTIL = 5  # clock time in ns until which launches run on the caller's thread alone
+BALANCE = 6  # ns that helpers have gained, less the ns that callers waited for them
 CONTROL_WORDS = 7
 
-# A frame's STORE word holds the bytes of a summed cotangent's element above the store bits.
+# A frame's STORE field holds the bytes of a summed cotangent's element above the store bits.
 ITEM_SHIFT = 8
 # In its STORE word a frame of tangents has this bit: BAR words of operands are read, that of the result is written.
 TANGENT = 1 << 4

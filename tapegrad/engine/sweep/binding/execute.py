@@ -15,7 +15,7 @@ from tapegrad.engine.tape.fields.layout import MAX_NDIM
 
 @intrinsic
 def call_driver(typingctx, driver, kernel, frame, loops, control, parallel_threshold):
-    """Call the parallel driver by address, so that it is compiled only where something large is computed."""
+    """Call the parallel driver by address: only programs with large arrays compile it."""
 
     def codegen(context, builder, signature, args):
         function = ir.FunctionType(i64, [i64] * 5).as_pointer()
@@ -26,7 +26,7 @@ def call_driver(typingctx, driver, kernel, frame, loops, control, parallel_thres
 
 @inline_njit
 def copy_frame(source, target):
-    """Copy the words of a frame."""
+    """Copy the fields of a frame."""
     for word in range(WORDS):
         store_i64(target, word, load_i64(source, word))
 
@@ -66,9 +66,9 @@ def move_along(frame, outer, d, steps):
 
 @inline_njit
 def run_nested(kernel, frame, loops):
-    """Run a kernel at every point of the outer loops, the last of them fastest. `frame` is left where it was.
+    """Run a kernel at every point of the outer loops, the last of them fastest. `frame` is restored afterwards.
 
-    Of a kernel that takes lines the last loop is its own.
+    A kernel that takes lines runs the last loop itself.
     """
     outer = load_i64(frame, OUTER)
     m, index = load_i64(outer, 0) - (load_i64(frame, STORE) >> LINES_SHIFT & 1), stack_words(MAX_NDIM)
@@ -78,7 +78,7 @@ def run_nested(kernel, frame, loops):
         if status != 0:
             return status
         d = next_index(index, outer + 8, m)
-        for inner in range(d + 1, m):  # these begin again
+        for inner in range(d + 1, m):  # the inner loops start again
             move_along(frame, outer, inner, 1 - load_i64(outer, 1 + inner))
         if d < 0:
             return 0

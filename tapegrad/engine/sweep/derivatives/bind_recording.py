@@ -14,14 +14,14 @@ from tapegrad.engine.tape.fields.instruction import instruction_at
 from tapegrad.engine.tape.fields.layout import DEAD_OP, EXTERNAL, INSTRUCTIONS, OP_LINEAR, OP_READS0, READS_Y
 from tapegrad.engine.tape.versions import covers_buffer
 
-# A row that is to be bound: what the planner says of it, and what it is told.
+# Fields of a bound instruction: requests of the planner, then the answers.
 (
     ROW_INSTRUCTION,
     ROW_DIRECTION,  # forwards (0), backwards (1), or the tangent (2)
     ROW_WANTED,  # the operands whose cotangents are wanted, or that have tangents: a bit each
-    ROW_FIRST,  # those whose cotangent it is the first to reach; afterwards those that must be zeros before
+    ROW_FIRST,  # operands whose cotangent it writes first; afterwards those that must be zeroed before
     ROW_VARIANT,  # afterwards the dtype code that chooses its kernel
-    ROW_ELEMENTS,  # afterwards the number of elements that it goes through
+    ROW_ELEMENTS,  # afterwards the number of elements that the kernel processes
 ) = range(6)
 ROW_WORDS = 6
 
@@ -56,7 +56,7 @@ def _reads(header, instruction, wanted):
 
 @inline_njit
 def _keep_wanted(header, instruction, wanted, frame):
-    """Leave in a frame no address but those that its kernel reads or writes."""
+    """Clear the addresses of a frame that its kernel neither reads nor writes."""
     reads = _reads(header, instruction, wanted)
     for j in range(3):
         if (reads >> j) & 1 == 0:
@@ -99,7 +99,7 @@ def _bind_row(header, row, frame, outer):
 def bind_rows(header, rows, start, count, frames, loops, room):
     """Bind rows of a program from `start` on to frames one behind another, their outer loops packed at `loops`.
 
-    Returns the number of the row at which the `room` words for loops are used up, or `count`.
+    Returns the row at which the `room` fields for loops are used up, or `count`.
     """
     for k in range(start, count):
         if room < OUTER_WORDS:

@@ -32,7 +32,7 @@ def _tangent_or_primal(header, op, slot, j):
 
 @inline_njit
 def bind_tangent(header, instruction, frame, outer):
-    """Fill `frame` for running an instruction's tangent: BAR words are addresses of tangents.
+    """Fill `frame` for running an instruction's tangent: BAR fields are addresses of tangents.
 
     The tangents are those that the column of cotangents names. Of a linear op it is the forward frame, with tangents
     in place of primals; an operand that has no tangent is 0 there, for which the caller puts zeros.

@@ -1,4 +1,4 @@
-"""Kernels of a tangent stream that are not an op's: loop over tangents, seed them, hand out a Jacobian's columns.
+"""Kernels of a tangent stream that belong to no op: loop over tangents, seed them, write a Jacobian's columns.
 
 They are called like any other kernel, with a frame whose words mean what is said below, so that the executor
 needs to know nothing of them.

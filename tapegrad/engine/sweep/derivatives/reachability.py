@@ -16,7 +16,7 @@ NEEDED = 2  # and so does an input that was asked for
 
 @inline_njit
 def mark_writers(header, buffer):
-    """Mark the instructions that write `buffer`; how many are new, or E_FREED."""
+    """Mark the instructions that write `buffer`; return the number of new ones, or E_FREED."""
     last = col.producer(header, buffer)
     if last == FREED:
         return E_FREED
@@ -30,7 +30,7 @@ def mark_writers(header, buffer):
 
 @inline_njit
 def _mark_operand(header, slot, waiting, freed_is_constant):
-    """Mark the writers of an operand; the number of marked instructions still to be visited, or E_FREED."""
+    """Mark the writers of an operand; return the number of marked instructions still to be visited, or E_FREED."""
     if not differentiable(header, slot):
         return waiting
     new = mark_writers(header, col.buffer(header, slot))
@@ -58,7 +58,7 @@ def _visit(header, i, waiting, freed_is_constant):
 
 @inline_njit
 def mark(header, root):
-    """Mark every instruction that the root depends on; the lowest of them, or E_FREED."""
+    """Mark every instruction that the root depends on; return the lowest of them, or E_FREED."""
     buffer = col.buffer(header, root)
     waiting = mark_writers(header, buffer)
     if waiting < 0:
@@ -129,7 +129,7 @@ def mark_needed(header, low, high, only_wanted):
 
 @inline_njit
 def missing_kernel(header, low, high):
-    """First useful instruction whose reverse kernel is not loaded, NONE if all are."""
+    """Return the first useful instruction whose reverse kernel is not loaded, NONE if all are."""
     for i in range(low, high + 1):
         if col.mark(header, i) == NEEDED:
             instruction = instruction_at(header, i)

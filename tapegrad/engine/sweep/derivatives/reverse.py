@@ -57,11 +57,11 @@ from tapegrad.engine.tape.versions import covers_buffer, shows_all_once
 KEEP_GRAPH = 1  # bits of the options of `reverse_sweep`
 OVERWRITE = 2
 ONLY_WANTED = 4
-ONLY_LOOK = 8  # report a missing kernel, sweep nothing
+ONLY_LOOK = 8  # only report a missing kernel
 STOP_AT_ATTACHMENTS = 16  # buffers that Python keeps something about are for the sweep in parts
 
 
-# --- gradients from before -------------------------------------------------------------------------------------
+# --- gradients of earlier sweeps -------------------------------------------------------------------------------------
 
 
 @inline_njit
@@ -172,7 +172,7 @@ def _takes_cotangent(header, slot, only_wanted):
 
 @inline_njit
 def taken(header, i, only_wanted):
-    """Operands of a marked instruction into which cotangents flow, as bits."""
+    """Return the operands of a marked instruction into which cotangents flow, as bits."""
     first = _takes_cotangent(header, col.operand0(header, i), only_wanted)
     second = _takes_cotangent(header, col.operand1(header, i), only_wanted)
     third = _takes_cotangent(header, col.operand2(header, i), only_wanted)
@@ -181,7 +181,7 @@ def taken(header, i, only_wanted):
 
 @inline_njit
 def operand_slot(instruction, j):
-    """Slot of operand `j`."""
+    """Return the slot of operand `j`."""
     return instruction.a if j == 0 else (instruction.b if j == 1 else instruction.c)
 
 
@@ -267,7 +267,7 @@ def bind_step(header, i, takes, frame, outer):
 
 @inline_njit
 def reverse_kernel(header, i):
-    """Address of an instruction's reverse kernel, 0 until it is loaded."""
+    """Return the address of an instruction's reverse kernel, 0 until it is loaded."""
     instruction = instruction_at(header, i)
     return kernel_of(header, instruction.op, variant(header, instruction), 1)
 
@@ -330,7 +330,7 @@ def release_graph(header, low, high):
     for i in range(high, low - 1, -1):
         if col.op(header, i) != DEAD_OP and col.mark(header, i):
             free_instruction(header, i)
-        col.set_mark(header, i, 0)  # also of those that died meanwhile: a mark must not outlive its sweep
+        col.set_mark(header, i, 0)  # of dead instructions, too: a mark must not outlive its sweep
     trim(header)
 
 
@@ -395,7 +395,7 @@ def reverse_sweep(header, root, seed, options, wanted, missing):
     """Sweep backwards from `root`; 0, or an error, in which case nothing has changed.
 
     After the status of a kernel, gradients of leaves may hold a part of the new ones. E_CALLS: there is something
-    for Python to do on the way, so that the sweep has to go in parts.
+    for Python to do during the sweep, so that it has to run in parts.
 
     `seed` is the id of an array of the root's dtype and shape in C order, or 0 for ones; `wanted` the id of an int64
     array of the slots whose gradients are asked for, or 0 for all; `missing` the id of an int64 array that, if it is

@@ -1,7 +1,7 @@
-"""The reverse sweep over an eager tape in parts, between which Python has something to do.
+"""Reverse sweep over an eager tape in parts: Python runs hooks and custom ops between them.
 
 The instructions are listed first (see `engine.sweep.derivatives.subgraph`). The cotangents of the sweep stand in a
-column of its own, one word for each buffer, which takes the place of the tape's while a part is swept: whatever
+column of its own, one field for each buffer, which replaces the tape's while a part is swept: whatever
 Python does between two parts, and whatever fails, the tape's own cotangents are as they were until the sweep delivers.
 """
 
@@ -89,7 +89,7 @@ def seed(header, root, values, column):
 
 @inline_njit
 def _step_back(header, i, flags, frame, outer, missing):
-    """Go through an instruction, if a cotangent flows into its result; 0 or an error."""
+    """Run an instruction backwards if a cotangent flows into its result; return 0 or an error."""
     buffer = col.buffer(header, col.result(header, i))
     if col.cotangent(header, buffer) == 0:
         return 0
@@ -125,9 +125,9 @@ def _go_back(header, entries, progress, missing):
 
 @entry_point()
 def go_back(header, entries, column, progress, missing):
-    """Sweep backwards through the entries that are left; 0 when none is, or an error.
+    """Sweep backwards through the remaining entries; return 0 if none is left, or an error.
 
-    All arguments but the header are ids of int64 arrays; the one word of `progress` says how many are left. E_CALLS:
+    All arguments but the header are ids of int64 arrays; `progress` holds the number of entries left. E_CALLS:
     the last of these asks for a pause. E_KERNEL: it lacks a kernel, whose op code and dtype code are in `missing`.
     """
     own = _use(header, array_data(column))
@@ -158,7 +158,7 @@ def bind(header, entries, k, column, frame, outer):
 
 @entry_point()
 def fill(header, slot, column):
-    """Give a buffer a cotangent of zeros if it has none; the address."""
+    """Give a buffer a zero cotangent if it has none; return the address."""
     buffer = col.buffer(header, slot)
     if load_i64(array_data(column), buffer) == 0:
         store_i64(array_data(column), buffer, new_zero_block(col.bytes(header, buffer)))
@@ -167,7 +167,7 @@ def fill(header, slot, column):
 
 @inline_njit
 def _deliver(header, slot, column, overwrite):
-    """Add a buffer's cotangent to its gradient, in the memory that NumPy arrays may show, or put it in its place."""
+    """Add a buffer's cotangent to its gradient, in memory that NumPy arrays may show, or make it the gradient."""
     buffer = col.buffer(header, slot)
     new, old = load_i64(column, buffer), col.cotangent(header, buffer)
     if new == 0:
@@ -183,7 +183,7 @@ def _deliver(header, slot, column, overwrite):
 
 @inline_njit
 def _deliver_to(header, slot, column, wanted, overwrite):
-    """`_deliver` to what was asked for and has not got its own."""
+    """Call `_deliver` for a requested buffer that has not got its gradient."""
     buffer = col.buffer(header, slot)
     asked = wanted == 0 or col.flags(header, buffer) & WANTED != 0
     if asked and load_i64(column, buffer) != NONE:

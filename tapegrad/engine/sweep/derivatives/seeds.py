@@ -36,7 +36,7 @@ def _add_elements(target, step, seed, count, zero):
 @noinline_loop
 def _add_row(target, step, seed, count, zero):
     """Add adjacent elements of the seed, or ones, to elements `step` bytes apart."""
-    if step == size_of(zero):  # with the step a constant, the loop is vectorised
+    if step == size_of(zero):  # a constant step lets LLVM vectorise the loop
         _add_elements(target, size_of(zero), seed, count, zero)
     else:
         _add_elements(target, step, seed, count, zero)

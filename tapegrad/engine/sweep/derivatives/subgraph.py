@@ -36,7 +36,7 @@ from tapegrad.engine.tape.fields.layout import (
 from tapegrad.engine.tape.fields.parameters import count_params
 from tapegrad.engine.tape.release import drop_tensor_ref
 
-# Words of an entry.
+# Fields of an entry.
 (
     G_OP,
     G_RESULT,
@@ -48,16 +48,16 @@ from tapegrad.engine.tape.release import drop_tensor_ref
     _,
     _,
     _,
-    G_INDEX,  # where the instruction stood when it was listed
+    G_INDEX,  # index of the instruction when it was listed
     G_FLAGS,
 ) = range(12)
 ENTRY_WORDS = 12
 
-# Bits of an entry's flags; the first three say which operands a cotangent flows into.
+# Bits of an entry's flags; bits 0-2 are the operands that a cotangent flows into.
 TAKEN = 7
 SHOWN = 8  # a Tensor will show the result's cotangent
-PAUSE = 16  # Python has something to do before the instruction is gone through
-CALLED = 32  # which is to call a user's function
+PAUSE = 16  # the sweep returns to Python before the instruction
+CALLED = 32  # the instruction calls a user's function
 
 
 @inline_njit
@@ -155,7 +155,7 @@ def release_listed(header, entries, count):
 
 @entry_point()
 def read_params(header, result, address, out):
-    """Copy an instruction's parameters to the int64 array with the id `out`, if they fit; how many there are.
+    """Copy an instruction's parameters to the int64 array with the id `out`, if they fit; return their number.
 
     It is the one with these parameters among those that write the buffer of the slot `result`; 0 if it has been freed.
     """
@@ -175,7 +175,7 @@ def read_params(header, result, address, out):
 def end_sweep(header, root, keep):
     """Free the instructions that a result depends on, unless they are to be kept.
 
-    E_FREED, with nothing done, if somebody has freed a part of them since the sweep began.
+    E_FREED, with nothing done, if some of them have been freed since the sweep began.
     """
     if not differentiable(header, root):
         return 0

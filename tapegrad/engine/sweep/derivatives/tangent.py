@@ -53,7 +53,7 @@ _COLUMN = COLUMNS["cotangent"][0]
 
 @inline_njit
 def _hand_on(header, i):
-    """Let the result of an in-place write have the tangents of the earlier version; whether that is the case."""
+    """Let the result of an in-place write have the tangents of the earlier version; return whether that is the case."""
     if op_word(header, col.op(header, i), OP_IN_PLACE) == 0 or not has_tangent(
         header, col.operand0(header, i)
     ):
@@ -67,7 +67,7 @@ def _hand_on(header, i):
 
 @inline_njit
 def _make_tangents(header, i, count):
-    """Memory for the tangents of an instruction's result; zeros where the instruction does not write all of it."""
+    """Allocate the tangents of an instruction's result, zeroed if the instruction does not write all of it."""
     slot = col.result(header, i)
     buffer = col.buffer(header, slot)
     if col.cotangent(header, buffer) != RESERVED:
@@ -87,7 +87,7 @@ def _needs_zeros(header, op, slot, j):
 
 @inline_njit
 def _put_zeros(header, op, slot, frame, j):
-    """Let a linear op read zeros in place of the tangents of operand j; the block, 0 if none is needed."""
+    """Let a linear op read zeros in place of the tangents of operand j; return the block, 0 if none is needed."""
     if not _needs_zeros(header, op, slot, j):
         return 0
     block = new_zero_block(col.bytes(header, col.buffer(header, slot)))
@@ -98,13 +98,13 @@ def _put_zeros(header, op, slot, frame, j):
 
 @inline_njit
 def _bytes_to_next(header, slot):
-    """Bytes from one tangent of a slot to the next, 0 where it has none."""
+    """Return the bytes from one tangent of a slot to the next, 0 where it has none."""
     return col.bytes(header, col.buffer(header, slot)) if has_tangent(header, slot) else 0
 
 
 @inline_njit
 def _advance(frame, words, s0, s1, s2, sy):
-    """Move the tangents' addresses, in the four words from `words` on, to the next tangents."""
+    """Move the tangents' addresses, in the four fields from `words` on, to the next tangents."""
     store_i64(frame, words, load_i64(frame, words) + s0)
     store_i64(frame, words + 1, load_i64(frame, words + 1) + s1)
     store_i64(frame, words + 2, load_i64(frame, words + 2) + s2)
@@ -113,7 +113,7 @@ def _advance(frame, words, s0, s1, s2, sy):
 
 @inline_njit
 def _run(header, i, frame, outer, count):
-    """Run the kernel for one tangent after another; its status."""
+    """Run the kernel for one tangent after another; return its status."""
     instruction = instruction_at(header, i)
     op, result, a, b, c, _ = instruction
     if not bring_back(header, i):
@@ -166,7 +166,7 @@ def _walk(header, low, high, count):
 
 @inline_njit
 def _seed(header, leaves, seeds, count):
-    """Give the leaves, each the whole of its buffer, their tangents; whether there was memory."""
+    """Seed the tangents of the leaves, each the whole of its buffer; return whether there was memory."""
     for k in range(array_length(leaves)):
         buffer = col.buffer(header, load_i64(array_data(leaves), k))
         bytes_ = count * col.bytes(header, buffer)

@@ -1,6 +1,6 @@
 """Reachability in a tangent sweep over an eager tape: the marked instructions that tangents flow into.
 
-The column of cotangents holds the tangents: who has an entry in it has tangents, or will have them.
+The column of cotangents holds the tangents: a buffer with an entry in it has tangents, or will have them.
 """
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
@@ -32,7 +32,7 @@ def result_has_tangent(header, i):
 
 @inline_njit
 def tangent_kernel(header, i):
-    """Address of the kernel of an instruction's tangent; 0 where a user's function is called: not in this sweep."""
+    """Return the address of the kernel of an instruction's tangent; 0 for a call of a user's function."""
     op = col.op(header, i)
     if op_word(header, op, OP_KIND) == CALLBACK:
         return 0

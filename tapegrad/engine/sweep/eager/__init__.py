@@ -5,10 +5,10 @@ In reading order; each imports only those above it:
     eager                          append an instruction and run it
     eager_joining                  several slots joined into one, recorded and run in one call
     eager_lines                    reductions over any axes, and scans along any axis, recorded and run in one call
-    eager_matrices                 for functions of square matrices, and systems of equations
+    eager_matrices                 functions of square matrices, and systems of equations
     eager_products                 products of matrices, of vectors, and of batches of matrices
     eager_rows                     rows of an operand by number, recorded and run in one call
-    earlier_contents               what was there before, for the rules that read it
+    earlier_contents               contents of memory before in-place writes, for the rules that read them
     export                         the engine's memory as NumPy arrays
     writes                         write in place
 """

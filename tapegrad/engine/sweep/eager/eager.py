@@ -53,7 +53,7 @@ _MAX_COPIED_ELEMENTS = 4096  # elements of an array that are copied for an opera
 
 @inline_njit
 def kernel_of(header, op, dtype, direction):
-    """Address of a kernel, 0 until it is loaded. Direction 0 is forward, 1 reverse, 2 tangent."""
+    """Return the address of a kernel, 0 until it is loaded. Direction 0 is forward, 1 reverse, 2 tangent."""
     return load_i64(load_i64(header, KERNELS), (op * DTYPE_COUNT + dtype) * 3 + direction)
 
 
@@ -70,7 +70,7 @@ def _flags(header, instruction, recording):
 
 @inline_njit
 def _broadcast(header, a, b, c, ndim, geometry):
-    """Write the broadcast extents of the operands behind `geometry`; whether they agree."""
+    """Write the broadcast extents of the operands behind `geometry`; return whether they are compatible."""
     for d in range(ndim):
         e = broadcast_extent(header, a, d, ndim)
         for other in (b, c):
@@ -86,7 +86,7 @@ def _broadcast(header, a, b, c, ndim, geometry):
 
 @shared_njit
 def run(header, instruction, dtype):
-    """Run an instruction forwards by the kernel of a dtype; the kernel's status."""
+    """Run an instruction forwards by the kernel of a dtype; return the kernel's status."""
     frame, outer = stack_words(WORDS), stack_words(OUTER_WORDS)
     bind_forward(header, instruction, frame, outer)
     kernel = kernel_of(header, instruction.op, dtype, 0)
@@ -98,7 +98,7 @@ def run(header, instruction, dtype):
 def commit(header, instruction, recording):
     """Give the result its flags, and append the instruction if it will be asked for."""
     flags = _flags(header, instruction, recording)
-    if col.dtype(header, instruction.result) > F32:  # no derivative, whatever it was made from
+    if col.dtype(header, instruction.result) > F32:  # integers and booleans have no derivative
         flags &= ~DIFFERENTIABLE
     buffer = col.buffer(header, instruction.result)
     col.set_flags(header, buffer, col.flags(header, buffer) | flags)
@@ -150,7 +150,7 @@ def lacks_driver(header, op, geometry, ndim):
 def is_superseded(header, a, b, c):
     """Return whether an operand is an earlier version: another thread has written to it since its slot was asked for.
 
-    It may even have let go of that slot.
+    The slot itself may have been dropped.
     """
     if is_freed(header, a) or is_freed(header, b) or is_freed(header, c):
         return True
@@ -233,7 +233,7 @@ def record_with_number(header, op, a, value, number_first, recording):
 def record_with_array(header, op, a, array, dtype, array_first, recording):
     """Record and run a binary op of a slot and a copy of a NumPy array of this dtype, in C order.
 
-    E_DTYPES where the slot's is another, E_SHAPES for a large array, which it takes longer to copy than to enter.
+    E_DTYPES for another dtype, E_SHAPES for an array larger than _MAX_COPIED_ELEMENTS, which should be entered instead.
     """
     if col.dtype(header, a) != dtype:
         return E_DTYPES

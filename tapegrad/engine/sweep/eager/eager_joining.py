@@ -51,7 +51,7 @@ def _has_superseded(header, pieces):
 
 @inline_njit
 def _joined_shape(header, pieces, axis, is_new, shape):
-    """Write the shape of the result; whether all the pieces fit."""
+    """Write the shape of the result; return whether all pieces fit."""
     first, total = load_i64(pieces, 0), 0
     for k in range(load_i64(pieces, -1)):
         if not _fits(header, load_i64(pieces, k), first, NONE if is_new else axis):
@@ -129,9 +129,9 @@ def _place(header, y, piece, offset):
 
 @entry_point(tuples=("pieces", "shape"))
 def record_laid_out(header, copy, pieces, dtype, shape, recording):
-    """Lay the slots of a tuple one behind the other into a result of a dtype and a shape, which has room for just them.
+    """Copy the slots of a tuple one after another into a result of a dtype and a shape with as many elements.
 
-    `copy` is the op code of copying. E_SHAPES where that is not so.
+    `copy` is the op code of copying. E_SHAPES if the numbers differ.
     """
     if kernel_of(header, copy, dtype, 0) == 0:
         return E_KERNEL

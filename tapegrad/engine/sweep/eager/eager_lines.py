@@ -56,7 +56,7 @@ def _repeated(header, y, x, axes):
 
 @inline_njit
 def _describe_lines(seen, header, x, axes):
-    """Describe `x` with a last dimension in place of the reduced axes; how many there are, NONE if there is none."""
+    """Describe `x` with a last dimension in place of the reduced axes; return their number, NONE if there is none."""
     kept, count, by = 0, 1, item_size(col.dtype(header, x))
     for d in range(col.ndim(header, x)):
         n, step = extent(header, x, d), stride(header, x, d)
@@ -106,7 +106,7 @@ def _lines(header, x, axes, copy, recording):
 
 @inline_njit
 def _run_along(header, op, result, x, dtype, recording):
-    """Record and run an op of one operand whose result is seen as it needs, and let go of both."""
+    """Record and run an op of one operand and a view of its result, and drop both slots."""
     instruction = Instruction(op, result, x, NONE, NONE, 0)
     run(header, instruction, dtype)
     commit(header, instruction, recording)
@@ -149,7 +149,7 @@ def record_reduction(header, op, x, axes, keepdims, copy, recording):
 
 @entry_point()
 def record_scan(header, op, x, axis, recording):
-    """Record and run an op that makes a line along an axis of each line of its operand."""
+    """Record and run a scan: an op from each line along an axis to a line of the same length."""
     dtype, ndim = col.dtype(header, x), col.ndim(header, x)
     if is_superseded(header, x, NONE, NONE):
         return E_SUPERSEDED

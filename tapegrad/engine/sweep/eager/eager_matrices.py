@@ -23,7 +23,7 @@ from tapegrad.ops.params import LuSolveParams, SquareParams
 
 _OF_SQUARES, _OF_SYSTEMS = len(SquareParams._fields), len(LuSolveParams._fields)
 _SQUARES_BLOCK, _SYSTEMS_BLOCK = 1 + _OF_SQUARES, 1 + _OF_SYSTEMS
-_MAX_PARAM_FIELDS = 8  # of the parameters of an op with a packed result, and of their number
+_MAX_PARAM_FIELDS = 8  # parameters of an op with a packed result, their number included
 
 
 @inline_njit
@@ -45,7 +45,7 @@ def _copy_extents(header, x, count, shape):
 
 @inline_njit
 def _write_params(params, words, matrices, n):
-    """Write how many words there are, and the first two of them."""
+    """Write the number of parameters, and the first two."""
     store_i64(params, 0, words)
     store_i64(params, 1, matrices)
     store_i64(params, 2, n)
@@ -103,7 +103,7 @@ def record_of_squares(header, op, x, copy, recording):
 
 @entry_point(tuples=("packed",))
 def record_packed(header, op, x, packed, copy, recording):
-    """Record and run an op whose result has a line of numbers for each matrix.
+    """Record and run an op whose result has one line for each matrix.
 
     `packed` is how many, and then the parameters, without the first one, which is the number of matrices.
     """

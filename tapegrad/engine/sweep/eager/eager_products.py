@@ -53,7 +53,7 @@ def _factor(header, x, is_column, copy, recording):
 
 @inline_njit
 def _product_shape(header, a, b, shape):
-    """Write the shape of the product of two slots of matrices; the dimensions, or NONE where they do not fit."""
+    """Write the shape of the product of two slots of matrices; return the dimensions, or NONE where they do not fit."""
     ndim = max(col.ndim(header, a), col.ndim(header, b))
     for d in range(ndim - 2):
         one, other = broadcast_extent(header, a, d, ndim), broadcast_extent(header, b, d, ndim)
@@ -70,7 +70,7 @@ def _product_shape(header, a, b, shape):
 
 @inline_njit
 def _without(header, y, row, column):
-    """Drop the row or the column that stands for a vector from a new result `y`, and take over its handle."""
+    """Drop the dimension of extent 1 that stands for a vector from a new result `y`, and take over its handle."""
     ndim, seen, k = col.ndim(header, y), stack_words(VIEW_WORDS), 0
     for d in range(ndim):
         if not ((row and d == ndim - 2) or (column and d == ndim - 1)):

@@ -28,7 +28,7 @@ _BLOCK = 1 + _PARAMS
 
 @inline_njit
 def _taken_shape(header, x, numbers, by_rows, shape):
-    """Write the shape of what is taken; its dimensions."""
+    """Write the shape of what is taken; return its dimensions."""
     listed, kept = array_ndim(numbers), col.ndim(header, x) - 1 if by_rows else 0
     for d in range(listed):
         store_i64(shape, d, load_i64(load_i64(numbers, ARRAY_EXTENTS), d))

@@ -16,7 +16,7 @@ from tapegrad.engine.tape.history import contents_of, give_own_contents, lies_in
 
 @inline_njit
 def _slot_of(instruction, k):
-    """Slot of operand `k`, or for 3 of the result."""
+    """Return the slot of operand `k`; 3 is the result."""
     if k == 3:
         return instruction.result
     return instruction.a if k == 0 else (instruction.b if k == 1 else instruction.c)
@@ -33,7 +33,7 @@ def _read_from_history(header, instruction, mask, k):
 
 @inline_njit
 def bring_back(header, i):
-    """Let the primals that the rule of instruction `i` reads be what they were; whether there was memory."""
+    """Restore the primals that the rule of instruction `i` reads; return whether there was memory."""
     if load_i64(header, HISTORIES) == 0:
         return True
     instruction = instruction_at(header, i)

@@ -56,7 +56,7 @@ _ROWS, _LENGTH, _VALUE_STRIDE = (word(ScatterWriteParams, name) for name in Scat
 
 @inline_njit
 def _new_words(count):
-    """Return a block of parameters that are not set; 0 when memory is short."""
+    """Return a block of uninitialised parameters; 0 when memory is short."""
     block = malloc(8 * (count + 1))
     if block == 0:
         return 0
@@ -71,7 +71,7 @@ def _elements_of_buffer(header, slot):
 
 @inline_njit
 def _region_params(header, target, value):
-    """Parameters of a write of `value`, broadcast, to the place of `target`."""
+    """Return the parameters of a write of `value`, broadcast, to the elements of `target`."""
     ndim = col.ndim(header, target)
     params = _new_words(_REGION + EXTENTS + 3 * ndim)
     if params == 0:
@@ -88,7 +88,7 @@ def _region_params(header, target, value):
 
 @inline_njit
 def _rows_params(header, base, value):
-    """Parameters of a write to listed elements, of one value or of one for each."""
+    """Return the parameters of a write to listed elements, of one value or of one for each."""
     params = _new_words(_SCATTER_WORDS)
     if params == 0:
         return 0
@@ -101,7 +101,7 @@ def _rows_params(header, base, value):
 
 @inline_njit
 def _nothing_params(header, slot):
-    """Parameters of a write to no element, whose result is the operand."""
+    """Return the parameters of a write to no element, whose result is the operand."""
     params = _new_words(_REGION + EXTENTS + 3)
     if params == 0:
         return 0
@@ -156,7 +156,7 @@ def _obstacle(header, op, base, value, differentiate):
 
 @inline_njit
 def _run(header, instruction, dtype, memory, source, numbers):
-    """Write what lies at the address `source` to memory; the kernel's status."""
+    """Write the elements at the address `source` to memory; return the kernel's status."""
     frame, rows = stack_words(WORDS), instruction.c
     for k in range(WORDS):
         store_i64(frame, k, 0)
@@ -193,9 +193,9 @@ def _append(header, instruction, base, fresh, differentiate):
 
 @inline_njit
 def _write_and_record(header, instruction, base, target, numbers, differentiate):
-    """Write in the memory of `base` and append the instruction; the slot of the new version, or an error.
+    """Write in the memory of `base` and append the instruction; return the slot of the new version, or an error.
 
-    Of the instruction everything is known but the first operand and the result.
+    The instruction is complete but for the first operand and the result.
     """
     _, _, _, value, rows, params = instruction
     old = col.buffer(header, base)
@@ -253,7 +253,7 @@ def _write(header, op, base, target, value, differentiate):
 
 @entry_point()
 def write(header, op, base, target, value, differentiate):
-    """Write `value` to the place of the slot `target` in the memory of `base`, and let go of `target`.
+    """Write `value` to the elements of the slot `target` in the memory of `base`, and drop `target`.
 
     The target may lie on an earlier version. With an error nothing has changed, and the caller keeps the target:
     E_READ_ONLY where nothing may be written through it, E_SHAPES also where it shows an element twice, E_KEPT where old
@@ -273,7 +273,7 @@ def write_number(header, op, base, target, number, differentiate):
 
 @inline_njit
 def _lie_in(numbers, count, elements):
-    """Return whether all numbers are those of elements."""
+    """Return whether all numbers are valid indices."""
     for k in range(count):
         if load_i64(numbers, k) < 0 or load_i64(numbers, k) >= elements:
             return False
@@ -305,7 +305,7 @@ def write_rows(header, op, base, rows, value, differentiate):
 def begin_write(header, base, target, numbers):
     """Begin a write of which no derivative is taken: a new version, in whose memory Python will write.
 
-    What it will overwrite is the place of `target`, or the elements numbered by the int64 array with the id `numbers`
+    It will overwrite the elements of `target`, or those numbered by the int64 array with the id `numbers`
     if that is not 0. The memory is the old one's.
     """
     if is_superseded(header, base, NONE, NONE):

@@ -2,11 +2,11 @@
 
 In reading order; each imports only those above it:
 
-    handle_fields                  the words of a handle
-    offsets                        places in a workspace
+    handle_fields                  the fields of a handle
+    offsets                        offsets of blocks in a workspace
     passes                         the loops of passes over a recording
     replay                         replay
     lanes                          bound programs of many instances at once
     workspace_pool                 the pool of a specialization's workspaces, for all threads
-    handle_calls                   calls of one on raw addresses, from compiled code and from C
+    handle_calls                   calls of a handle on raw addresses, from compiled code and from C
 """

@@ -205,7 +205,7 @@ def run_specialization(handle, specialization, workspace, addresses):
 
 @inline_njit
 def _specialization_at(last, turn):
-    """Return the number of the specialization to try next: the last one first, then the others."""
+    """Return the specialization to try next: the last one used, then the others in order."""
     if turn == 0:
         return last
     return turn - 1 if turn <= last else turn
@@ -223,7 +223,7 @@ def _call_specialization(handle, specialization, addresses):
 
 @inline_njit
 def call(handle, addresses):
-    """Call a compiled function, and count the call if it fails; its status."""
+    """Call a compiled function, and count the call if it fails; return its status."""
     status = _call_specializations(handle, addresses)
     if status != 0:
         atomic_add(handle + 8 * FAILED_CALLS, 1)
@@ -278,7 +278,7 @@ def call_finite(handle: int, addresses: int) -> int:
 
 @inline_njit
 def _fill_with_nan(address, bytes_, dtype):
-    """Fill memory with what stands for no number: nan, or zeros of integers."""
+    """Fill memory with NaN, or with zeros for integers."""
     memset(address, 0, bytes_)
     if dtype == F64:
         for k in range(bytes_ // 8):
@@ -289,7 +289,7 @@ def _fill_with_nan(address, bytes_, dtype):
 
 
 def call_or_nan(handle: int, addresses: int) -> int:
-    """Call a compiled function; where it fails, all results are nan."""
+    """Call a compiled function; if it fails, all results are NaN."""
     status = call(handle, addresses)
     if status != 0:
         bytes_, dtypes = load_i64(handle, BYTES), load_i64(handle, DTYPES)

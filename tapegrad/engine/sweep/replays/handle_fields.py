@@ -1,39 +1,39 @@
-"""The words of a handle: what compiled code knows of a compiled function.
+"""Fields of a handle, through which compiled code calls a compiled function.
 
 A handle has *specializations*, a program for each recording, and each specialization a pool of workspaces. The
 *arguments* of a call are the addresses of its inputs and then those of its results. Code that others have compiled, and
-keep between processes, reads the first words of a handle: their meaning goes with `VERSION`.
+keep between processes, reads the first fields of a handle: their meaning goes with `VERSION`.
 """
 
 VERSION = 1
 
-# Words of a handle.
+# Fields of a handle.
 (
     ENTRY,  # address of ``int64 entry(int64 handle, int64 addresses)``
-    FINITE_ENTRY,  # the same, which looks whether all results are finite
+    FINITE_ENTRY,  # the same, but fails if a result is not finite
     EXTENTS,  # address of the extents of all arguments, one behind the other
     SIZES,  # address of the number of elements of each argument
-    INPUTS,  # how many of the arguments are inputs
+    INPUTS,  # number of inputs among the arguments
     ARGUMENTS,
     DTYPES,  # address of the dtype codes of the arguments
     BYTES,  # address of the bytes of each argument
     SPECIALIZATIONS,  # address of the specializations
     SPECIALIZATION_COUNT,
     LAST,  # the specialization that was taken last
-    NAN_ENTRY,  # as ENTRY, which leaves nan in all results where it does not return 0
-    FAILURE,  # address of ``const char *failure(int64 handle, int64 number)``: where one has stopped last
+    NAN_ENTRY,  # as ENTRY, but writes NaN to all results if it fails
+    FAILURE,  # address of ``const char *failure(int64 handle, int64 number)``: source line of the last failed guard
     CONSTANTS,  # address of first byte and end of memory outside that programs read, in order, apart
     CONSTANT_COUNT,
-    FAILED_CALLS,  # how many calls have returned another status than 0
+    FAILED_CALLS,  # number of calls that returned a status other than 0
 ) = range(16)
 HANDLE_WORDS = 16
 
-# Words of a specialization.
+# Fields of a specialization.
 (
     KIND,  # how the program runs
-    IMAGE,  # address of what a new workspace is a copy of
+    IMAGE,  # address of the memory of which a new workspace is a copy
     IMAGE_WORDS,
-    PLACES,  # address of the numbers of the words that the workspace's address is added to
+    PLACES,  # address of the indices of the fields to which the workspace's address is added
     PLACE_COUNT,
     WORKSPACE_BYTES,
     SLOTS,  # address of the pool's slots
@@ -49,15 +49,15 @@ SPECIALIZATION_WORDS = 16
 
 STREAMS, GRADIENT, ROWS = range(3)  # kinds
 
-# Words of a slot, which has a cache line of its own.
+# Fields of a slot, which has a cache line of its own.
 LOCK, WORKSPACE = range(2)
 SLOT_BYTES = 64
 
-# Words of a result that is copied.
+# Fields of a result that is copied.
 COPY_TO, COPY_FROM, COPY_AT, COPY_BYTES = range(4)
 COPY_WORDS = 4
 IN_WORKSPACE, AT_ADDRESS, OF_ARGUMENT = range(3)  # what COPY_AT is: an offset, an address, or a number
 
-# Words of a session.
+# Fields of a session.
 HANDLE, ADDRESSES, WORKSPACES, SPECIALIZATION = range(4)
 SESSION_WORDS = 8

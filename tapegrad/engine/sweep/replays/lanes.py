@@ -1,6 +1,6 @@
 """Lanes: a program of many instances at once, block by block.
 
-A *lane* is the place of an instance in a block. A program over lanes has them in the last dimension of its arrays, so
+A *lane* is the index of an instance in a block. A program over lanes has them in the last dimension of its arrays, so
 what a block needs of the caller's arrays, where instances come first, is brought to memory of the workspace before the
 streams run, and results from there. A block that is not full has its last instance several times.
 
@@ -44,7 +44,7 @@ from tapegrad.engine.tape.fields.layout import F32
 
 MAX_LANES = 128  # of a program that a job runs
 
-# Words of a job.
+# Fields of a job.
 (
     LANES,  # in a block
     INSTANCES,
@@ -58,7 +58,7 @@ MAX_LANES = 128  # of a program that a job runs
 ) = range(9)
 JOB_WORDS = 9
 
-# Words of a workspace. The first is alone in its cache line, for threads look at it.
+# Fields of a workspace. The first has its own cache line, because threads poll it.
 TAKEN = 0  # 1 while a chunk runs on it
 (
     PROGRAM,  # address of its program's block
@@ -69,7 +69,7 @@ TAKEN = 0  # 1 while a chunk runs on it
 ) = range(8, 13)
 WORKSPACE_WORDS = 16
 
-# Words of a port.
+# Fields of a port.
 (
     DIRECTION,
     BINDING,  # which of the program's, -1: none
@@ -230,7 +230,7 @@ def _seed_row(program, row, rows, lanes):
 
 @inline_njit
 def run_block(job, workspace):
-    """Run the streams for a block that lies in the workspace; the status of the first kernel that has one."""
+    """Run the streams for a block that lies in the workspace; return the status of the first kernel that has one."""
     program, rows = load_i64(workspace, PROGRAM), load_i64(workspace, ROWS)
     lanes = load_i64(workspace, WIDTH)
     memset(load_i64(workspace, MASK), 0, lanes)
@@ -266,7 +266,7 @@ def _first_wanted(statuses, first, stop):
 
 @inline_njit
 def _note_guards(workspace, statuses, first, stop):
-    """Note in which of some lanes guards have failed; whether there are any."""
+    """Note in which of some lanes guards have failed; return whether there are any."""
     found = False
     for lane in range(first, stop):
         if load_u8(load_i64(workspace, MASK), lane) != 0 and _is_wanted(statuses, lane):
@@ -277,7 +277,7 @@ def _note_guards(workspace, statuses, first, stop):
 
 @inline_njit
 def _taken_bytes(job, lanes):
-    """Bytes of all that a workspace is given."""
+    """Return the bytes of all inputs of a workspace."""
     total = np.int64(0)
     for k in range(load_i64(job, PORT_COUNT)):
         port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
@@ -349,9 +349,9 @@ def _find_failing(job, workspace, saved, statuses):
 def run_lanes(job, workspace, statuses):
     """Run the streams for a block that lies in the workspace, and write for each lane what has become of it.
 
-    A lane that fails stops no other one. `statuses` leads to as many words as there are lanes: 0 for results that
-    count, GUARD_FAILED for a lane on another way, otherwise what a kernel says of it. What the workspace is given stays
-    as it is. Of a job only the ports are read. Returns the number of lanes that have a status.
+    A lane that fails stops no other one. `statuses` is the address of a field for each lane: 0 for results that
+    count, GUARD_FAILED for a lane on another branch, otherwise the status of a kernel. The workspace's inputs stay
+    unchanged. Of a job only the ports are read. Returns the number of lanes that have a status.
     """
     lanes = load_i64(workspace, WIDTH)
     memset(statuses, 0, 8 * lanes)
@@ -365,7 +365,7 @@ def run_lanes(job, workspace, statuses):
         return lanes
     _save(job, workspace, saved, lanes)
     _note_guards(workspace, statuses, 0, lanes)
-    # Where an instance takes another way, what is computed for it on this one may be wrong enough for an error.
+    # An instance on another branch computes garbage here, which may make a kernel fail: its guard decides.
     if _try_lanes(job, workspace, saved, statuses, np.int64(0), lanes) != 0:
         _find_failing(job, workspace, saved, statuses)
         status = _try_lanes(job, workspace, saved, statuses, np.int64(0), lanes)
@@ -379,7 +379,7 @@ def run_lanes(job, workspace, statuses):
 
 @inline_njit
 def _note_all(workspace, statuses):
-    """Note the lanes whose guards have failed; how many they are."""
+    """Note the lanes whose guards have failed; return their number."""
     lanes = load_i64(workspace, WIDTH)
     return _count_failed(statuses, lanes) if _note_guards(workspace, statuses, 0, lanes) else np.int64(0)
 
@@ -431,7 +431,7 @@ def lanes_chunk(job: int, chunk: int) -> int:
 
 @entry_point(nogil=True)
 def replay_lanes(job, kernel, control, chunks):
-    """Run all chunks of a job by `lanes_chunk`, whose address is `kernel`; how many there were."""
+    """Run all chunks of a job by `lanes_chunk`, whose address is `kernel`; return their number."""
     launch = stack_words(LAUNCH_WORDS)
     store_i64(launch, KERNEL, kernel)
     store_i64(launch, FRAME, job)

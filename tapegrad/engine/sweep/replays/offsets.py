@@ -1,14 +1,14 @@
 """Offsets of the blocks of a workspace: no two that are in use at one time overlap.
 
 A linear scan in the order of first use, in which a block takes the smallest gap that it fits into, of several the
-first. Gaps are kept twice, in the order of their lengths and in that of their offsets: pairs of words, found by
+first. Gaps are kept twice, in the order of their lengths and in that of their offsets: pairs of integers, found by
 bisection.
 """
 
 from tapegrad.engine.codegen.translator.compiler import EVERY_RECORDING, entry_point, inline_njit
 from tapegrad.engine.kernels.language.raw_memory import load_i64, memmove, store_i64
 
-# Words of a block. The offset is filled in.
+# Fields of a block. The offset is filled in.
 (START, STOP, BYTES, OFFSET) = range(4)
 BLOCK_WORDS = 4
 _PAIR = 16  # bytes
@@ -16,7 +16,7 @@ _PAIR = 16  # bytes
 
 @inline_njit
 def _place(pairs, count, first, second):
-    """Return how many pairs sort before this one."""
+    """Return the number of pairs that sort before this one."""
     low, high = 0, count
     while low < high:
         middle = (low + high) >> 1
@@ -61,7 +61,7 @@ def _take(lengths, offsets, count, bytes_, end):
 
 @inline_njit
 def _give_back(lengths, offsets, count, offset, bytes_):
-    """Add a gap, merged with its neighbours; the number of gaps."""
+    """Add a gap, merged with its neighbours; return the number of gaps."""
     for side in range(2):  # the gap behind, then the one before
         at = _place(offsets, count, offset, 0) - side
         if 0 <= at < count:
@@ -78,7 +78,7 @@ def _give_back(lengths, offsets, count, offset, bytes_):
 
 @entry_point(group=EVERY_RECORDING)
 def assign_offsets(blocks, count, order, ends, lengths, offsets):
-    """Fill in the offsets of blocks; the bytes that all take together.
+    """Fill in the offsets of blocks; return the bytes that all take together.
 
     `order` and `ends` are the addresses of the blocks' numbers in the order of starts and stops, `lengths` and
     `offsets` those of room for as many gaps as there are blocks, and one more.

@@ -1,20 +1,20 @@
-"""Loops of passes over the instructions of a recording, given as rows of words: entry points for the planner."""
+"""Loops of passes over the instructions of a recording, given as rows of int64: entry points for the planner."""
 
 from tapegrad.engine.codegen.translator.compiler import EVERY_RECORDING, entry_point, inline_njit
 from tapegrad.engine.kernels.language.raw_memory import load_i64, store_i64
 
-# Words of a row for `select`.
+# Fields of a row for `select`.
 (
-    LIVE,  # 1: a guard, which is always needed; -1: dead. Afterwards whether the instruction is needed
+    LIVE,  # 1: a guard, always needed; -1: dead. Afterwards 1 if the instruction is needed
     TAKES,  # the operands that it has a derivative by, a bit each
     WRITTEN,  # its buffer
-    READ,  # and those of its three operands, -1 for none
+    READ,  # buffers of its three operands, -1 for none
 ) = range(4)
 SELECT_WORDS = READ + 3
 
-# Words of a row for `number_values`.
+# Fields of a row for `number_values`.
 (
-    TREATMENT,  # what may be done with the instruction, afterwards DROPPED if another one computes the same
+    TREATMENT,  # permitted treatment of the instruction; afterwards DROPPED if another one computes the same
     KEY,  # equal for two instructions that compute the same of the same operands
     OWN,  # its buffer
     OPERAND,  # for each of three operands its buffer, times `views`, and the number of its view
@@ -76,7 +76,7 @@ def select(rows, count, needed, reached, wanted):
 
 @inline_njit
 def _settle_operands(row, replacement, views, commutative):
-    """Put what replaces them in the place of operands, those of a commutative op in order; a hash of all."""
+    """Replace operands by equal earlier ones, and sort those of a commutative op; return a hash of all."""
     for j in range(3):
         operand = load_i64(row, OPERAND + j)
         if operand >= 0:

@@ -1,6 +1,6 @@
 """Replay: run the bound instructions of a program, forwards and backwards, with no Python between them.
 
-A program's block of words describes one workspace of it. A *stream* is an array of rows ``[kernel, frame, threshold]``
+A program's block of fields describes one workspace of it. A *stream* is an array of rows ``[kernel, frame, threshold]``
 in the order of execution. A *binding* is an array of the caller's that is used where it lies: what it must look like,
 and the words of the frames that hold an address inside it.
 """
@@ -32,7 +32,7 @@ from tapegrad.engine.tape.fields.geometry import (
 )
 from tapegrad.engine.tape.fields.layout import F32
 
-# Words of a program's block.
+# Fields of a program's block.
 (
     FORWARD,  # address of the forward stream
     FORWARD_COUNT,
@@ -46,31 +46,31 @@ from tapegrad.engine.tape.fields.layout import F32
     SEED_COUNT,
     SEED_DTYPE,
     STOPPED_AT,  # row of the forward stream that returned a status
-    INPUTS,  # how many of the ports the caller gives; the others are outputs and gradients
+    INPUTS,  # number of ports that are inputs; the others are outputs and gradients
     CHUNK,  # seeds of a forward Jacobian for which the second stream runs at once; 0: it does not run
-    WRT,  # inputs by which that is: so many rows of the second stream begin it and end it
+    WRT,  # inputs that it differentiates by: so many rows begin the second stream, and end it
     LEFT,  # replays until the fusion policy is consulted; 0: never
 ) = range(16)
 PROGRAM_WORDS = 16
 
-# Words of a port.
+# Fields of a port.
 (
-    PORT_DESCR,  # address of a dtype object like which that of the array must be
+    PORT_DESCR,  # address of the dtype object that the array's must equal
     PORT_NDIM,
     PORT_EXTENTS,  # address of the extents
     PORT_ITEM,  # bytes of an element
     PORT_RELOCATIONS,  # address of pairs [address of a frame word, offset in bytes]
     PORT_RELOCATION_COUNT,
     PORT_ROW_BYTES,  # in a Jacobian: bytes from one row to the next, 0 for other arrays
-    PORT_ADDRESS,  # address of the array that is used now
+    PORT_ADDRESS,  # address of the current array
 ) = range(8)
 BINDING_WORDS = 8
 
 STREAM_WORDS = 3
-ONE_CALL = 1 << 62  # parallel threshold of a row that is one call of its kernel: `execute` has nothing to ask
+ONE_CALL = 1 << 62  # parallel threshold of a row that is one call of its kernel, without `execute`
 
-MISMATCH = -1  # an array does not look as its port expects
-DUE = -2  # nothing was done: somebody wants to be asked before
+MISMATCH = -1  # an array has another dtype, shape or order than its port
+DUE = -2  # nothing was done: the fusion policy is to be consulted first
 _ALIGNED = 0x100  # among the flags of an array
 
 
@@ -107,7 +107,7 @@ def place(binding, address):
 
 @inline_njit
 def _bind(program, k, array):
-    """Use an array for port k; whether it fits."""
+    """Bind an array to port k; return whether it fits."""
     binding = load_i64(program, BINDINGS) + 8 * BINDING_WORDS * k
     if not _fits(binding, array):
         return False
@@ -216,7 +216,7 @@ def replay_backward(program, arrays):
 
 @inline_njit
 def _place_rows(program, row):
-    """Let the gradients of this sweep go to row `row` of the Jacobians."""
+    """Direct the gradients of this sweep to row `row` of the Jacobians."""
     for k in range(load_i64(program, INPUTS), load_i64(program, BINDING_COUNT)):
         binding = load_i64(program, BINDINGS) + 8 * BINDING_WORDS * k
         if load_i64(binding, PORT_ROW_BYTES) > 0:
@@ -247,7 +247,7 @@ def replay_jacobian(program, arrays):
 
 @inline_njit
 def _place_chunk(program, start):
-    """Tell the rows that seed tangents, and those that take them to the Jacobians, which the first seed is."""
+    """Set the number of the first seed in the instructions that seed tangents and write Jacobians."""
     stream, rows, wrt = load_i64(program, REVERSE), load_i64(program, REVERSE_COUNT), load_i64(program, WRT)
     for k in range(wrt):
         store_i64(load_i64(stream + 8 * STREAM_WORDS * k, 1), STRIDE, start)
@@ -269,5 +269,5 @@ def run_chunks(program):
 
 @entry_point(nogil=True)
 def replay_tangents(program, arrays):
-    """Tangents along those that are given, or whole Jacobians by forward sweeps; values too, if they have ports."""
+    """Compute tangents along given seeds, or whole Jacobians, by forward sweeps; values too, if they have ports."""
     return run_chunks(program) if _plug_all(program, tuple_items(arrays)) else MISMATCH

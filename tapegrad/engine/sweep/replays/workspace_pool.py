@@ -1,7 +1,7 @@
 """The pool of a specialization's workspaces, made as they are needed and taken by any thread, without Python.
 
-A slot is taken by a compare-and-swap. Where all are taken a workspace is made for this one call: nobody waits, for the
-one who has a workspace may itself be waiting for a lock that the caller holds. In a forked child slots that threads of
+A slot is taken by a compare-and-swap. If all are taken, a workspace is made for this one call: no call waits, for the
+thread with a workspace may itself be waiting for a lock that the caller holds. In a forked child slots that threads of
 the parent had taken stay taken.
 """
 
@@ -22,7 +22,7 @@ from tapegrad.engine.sweep.replays.handle_fields import (
 from tapegrad.engine.sweep.threading.synchronization import atomic_load, compare_and_swap, release_store
 
 _LINE = 64
-_BLOCK, _SLOT = -1, -2  # words before a workspace: the allocator's block, the slot or 0
+_BLOCK, _SLOT = -1, -2  # fields before a workspace: the allocator's block, the slot or 0
 _STACK_SHIFT = 16  # stacks of threads are further apart than this many bits tell
 _SPREAD = 0x9E3779B1
 
@@ -46,7 +46,7 @@ def make_workspace(specialization):
 
 @inline_njit
 def free_workspace(workspace):
-    """Give the memory of a workspace back."""
+    """Free the memory of a workspace."""
     free(load_i64(workspace, _BLOCK))
 
 
@@ -81,7 +81,7 @@ def acquire(specialization):
 
 @inline_njit
 def release(workspace):
-    """Let go of a workspace."""
+    """Release a workspace to the pool."""
     slot = load_i64(workspace, _SLOT)
     if slot == 0:
         free_workspace(workspace)

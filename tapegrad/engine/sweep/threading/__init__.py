@@ -3,8 +3,8 @@
 In reading order; each imports only those above it:
 
     segment_chunks                 parts of a segment
-    chunks                         A launch
-    synchronization                what the pool of threads needs of the machine and the system
+    chunks                         a launch: a task cut into chunks
+    synchronization                atomic integers, a clock, and locks
     pool                           the pool of threads
     parallel                       the parallel driver
 """

@@ -1,4 +1,4 @@
-"""A launch: a bound instruction, or another task, cut into chunks, and how one of them is run."""
+"""Launches: a bound instruction, or another task, cut into chunks."""
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.frame import COUNT, OUTER, STORE, STRIDE, WORDS, X_BAR, Y_STRIDE
@@ -8,7 +8,7 @@ from tapegrad.engine.sweep.binding.control_fields import ITEM_SHIFT, TANGENT
 from tapegrad.engine.sweep.binding.execute import copy_frame, move, move_along, run_nested
 from tapegrad.engine.sweep.threading.segment_chunks import CELL, add_up, run_part, sums_of
 
-# Words of a launch.
+# Fields of a launch.
 KERNEL, FRAME, LIBRARY, TOTAL, LENGTH, SPLIT, CELLS = range(7)
 LAUNCH_WORDS = 7
 # Which loop is cut: the inner one, the outermost, none, or that of a segment. A task cuts itself: its kernel is given

@@ -56,7 +56,7 @@ def _run_serial(kernel, frame, loops):
 
 @inline_njit
 def _bounds(frame, j):
-    """Addresses of the lowest and the highest element of operand j's cotangent."""
+    """Return the addresses of the lowest and the highest element of operand j's cotangent."""
     outer, first = load_i64(frame, OUTER), load_i64(frame, X_BAR + j)
     below, above = reach(1, frame + 8 * COUNT, frame + 8 * (STRIDE + j))
     if outer != 0:
@@ -95,7 +95,7 @@ def _entangled(frame):
 
 @inline_njit
 def _loop(frame, j, d):
-    """Extent of a loop, and the bytes that operand j moves at each step of it; loop -1 is the inner one."""
+    """Return the extent of a loop, and the bytes that operand j moves at each step of it; loop -1 is the inner one."""
     if d < 0:
         return load_i64(frame, COUNT), abs(load_i64(frame, STRIDE + j))
     outer = load_i64(frame, OUTER)
@@ -143,19 +143,19 @@ def _split(frame, splittable):
 
 @inline_njit
 def _extent(frame, split):
-    """Length of the loop that is cut."""
+    """Return the length of the loop that is cut."""
     return load_i64(load_i64(frame, OUTER), 1) if split == OUTERMOST else load_i64(frame, COUNT)
 
 
 @inline_njit
 def _most(n):
-    """Return the steps of a loop in a chunk if there are as many chunks as possible."""
+    """Return the steps of a chunk for the largest number of chunks."""
     return (n + MAX_CHUNKS - 1) // MAX_CHUNKS
 
 
 @inline_njit
 def _in_blocks(length):
-    """Return the steps of a chunk, so many that a sum begins each chunk with a new block."""
+    """Return the steps of a chunk, rounded so that each chunk of a sum begins a new block."""
     return (length + BLOCK - 1) & -BLOCK
 
 
@@ -167,7 +167,7 @@ def chunk_of_sums(n: int) -> int:
 
 @inline_njit
 def _length(frame, split, parallel_threshold):
-    """Return the steps of the loop in a chunk; the number of threads has no influence, so sums do not depend on it."""
+    """Return the steps of a chunk. They do not depend on the number of threads, so sums do not either."""
     n = elements_of(frame) if split == SEGMENT else _extent(frame, split)
     least = max(abs(parallel_threshold) // _CHUNKS_PER_GRAIN * n // elements(frame), 1)
     length = max(least, _most(n))
@@ -183,7 +183,7 @@ def _has_sums(frame):
 
 @inline_njit
 def _run_in_cells(control, launch, chunks, sums):
-    """Run the chunks of a launch in whatever order, each with zeros in cells of its own for so many sums."""
+    """Run the chunks of a launch in any order, each with zeroed cells of its own for so many sums."""
     bytes_ = sums * CELL * chunks
     cells = malloc(bytes_) if bytes_ > 0 else 0
     if cells == 0 and bytes_ > 0:

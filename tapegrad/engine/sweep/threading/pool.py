@@ -5,7 +5,7 @@ others'. It waits for chunks that a helper has begun, never for a helper that th
 machine whose processors are busy with other things costs a launch little. What is lost in waiting all the same is
 counted against what the helpers have done: a caller that loses works alone for a time in proportion.
 
-A helper spins for a moment between two launches and then sleeps. A range of chunks is one word, the *ticket*
+A helper spins for a moment between two launches and then sleeps. A range of chunks is one field, the *ticket*
 ``launch number | next chunk | end``, so that a helper that comes late finds it closed and touches nothing else.
 """
 
@@ -34,44 +34,42 @@ from tapegrad.engine.sweep.threading.synchronization import (
 
 # Byte offsets in the pool's block. What different threads write lies in different cache lines.
 _LAUNCH = 0  # address of the launch under way, for the function that runs a chunk
-_CHUNKS = 8  # how many chunks it has
-_PARTICIPANTS = 16  # how many threads it is dealt out to
+_CHUNKS = 8  # number of its chunks
+_PARTICIPANTS = 16  # number of threads that it is dealt out to
 GENERATION = 24  # number of the launch
 CLOSED = 32  # 1: the helpers shall end
 _DONE = 64  # chunks that are done
 _WAITING = 128  # 1 while the caller sleeps
-FINISHED = 136  # the lock on which it does
+FINISHED = 136  # the lock that ends the caller's sleep
 _THREAD = 192  # the first thread's part
 _THREAD_BYTES = 128
 _TICKET = 0
 _ASLEEP = 64  # 1 while the helper sleeps
-_WAKE = 72  # the lock on which it does
+_WAKE = 72  # the lock that ends the helper's sleep
 
 MAX_THREADS = 64
 MAX_CHUNKS = 64
 BLOCK_BYTES = _THREAD + _THREAD_BYTES * MAX_THREADS
 
 # Nanoseconds.
-_HELPER_SPINS = 200_000  # before it sleeps: about what it costs to wake it, several times over
+_HELPER_SPINS = 200_000  # before a helper sleeps: several times the cost of waking it
 _CALLER_SPINS = 20_000
 _PREEMPTED = (
     50_000  # `_PREEMPTED_NS`: a longer gap between two clock reads means that the thread was descheduled
 )
-_CREDIT = (
-    4_000_000  # the most that helpers can have gained before they lose time: one turn of another process
-)
-_CAUTION = 8  # for each nanosecond lost, so many alone: helpers cost an eighth of the time at most
+_CREDIT = 4_000_000  # maximum of BALANCE: one time slice of another process
+_CAUTION = 8  # ns that a caller works alone for each ns lost: helpers cost an eighth of the time at most
 _FOREVER = 1 << 40
 
 
 def wake_lock(thread: int) -> int:
-    """Offset of the lock on which a helper sleeps."""
+    """Return the offset of the lock on which a helper sleeps."""
     return _THREAD + _THREAD_BYTES * thread + _WAKE
 
 
 @inline_njit
 def _part(pool, thread):
-    """Address of a thread's part of the block."""
+    """Return the address of a thread's part of the block."""
     return pool + _THREAD + _THREAD_BYTES * thread
 
 
@@ -98,7 +96,7 @@ def _claim(address, from_the_front):
 
 @inline_njit
 def _run_range(pool, thread, from_the_front):
-    """Run what can be claimed of a thread's range; how many chunks that were, and the time of the quickest."""
+    """Run all chunks that can be claimed of a thread's range; return their number, and the shortest time in ns."""
     done, quickest = 0, _FOREVER
     began = nanoseconds()
     while True:
@@ -113,7 +111,7 @@ def _run_range(pool, thread, from_the_front):
 
 @inline_njit
 def _take_part(pool, thread):
-    """Run chunks of the thread's own range, then of the others', until none is left; the same of them.
+    """Run chunks of the thread's own range, then of the others', until none is left; return number and shortest ns.
 
     The time is that of the thread's own range: the last range may end with a chunk that is short.
     """
@@ -138,7 +136,7 @@ def _report(pool, done):
 
 @inline_njit
 def _spin(address):
-    """Wait a moment for a ticket with chunks; whether there is one. Who loses the processor over it gives up."""
+    """Spin for a ticket with chunks; return whether there is one. A thread that was descheduled gives up."""
     began = nanoseconds()
     before = began
     while not _open(atomic_load(address)):
@@ -155,12 +153,12 @@ def _sleep(pool, part):
     """Sleep until the caller of a launch wants help."""
     atomic_store(part + _ASLEEP, 1)
     wanted = _open(atomic_load(part + _TICKET)) or atomic_load(pool + CLOSED) != 0
-    if not wanted or compare_and_swap(part + _ASLEEP, 1, 0) == 0:  # 0: somebody is waking it already
+    if not wanted or compare_and_swap(part + _ASLEEP, 1, 0) == 0:  # 0: another thread is waking it already
         acquire_lock(load_i64(part, _WAKE // 8), 1)
 
 
 def help_out(place):
-    """Run a thread of the pool. At `place` are the address of the pool and the number of the thread."""
+    """Run a thread of the pool. `place` is the address of two fields: address of the pool, number of the thread."""
     pool, thread = load_i64(place, 0), load_i64(place, 1)
     part = _part(pool, thread)
     while atomic_load(pool + CLOSED) == 0:
@@ -240,7 +238,7 @@ def _threads(control):
 
 @inline_njit
 def share(control, launch, chunks):
-    """Run the chunks of a launch on several threads, if that is possible now and pays; whether they were run.
+    """Run the chunks of a launch on several threads, if that is possible now and pays; return whether they ran.
 
     One launch is shared at a time in a process: the caller of a second one works alone meanwhile.
     """

@@ -1,10 +1,10 @@
-"""Parts of a segment: what threads share of it, and what they must not.
+"""Parts of a segment for several threads, each with cells of its own for sums.
 
 A segment goes through part of its elements, or of its first outer loop, where its frame says so. Threads write to
 elements of their own, but for sums over all elements: each part has cells of its own for these, which are added up in
 the order of the parts.
 
-A segment's frame leads to ``[words of the frame, elements that the length of parts is found from, sums, (word with the
+A segment's frame points to ``[fields of the frame, elements from which parts are cut, sums, (field with the
 address, bytes of the element, whether it is written instead of added to) of each sum]``.
 """
 
@@ -24,7 +24,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 from tapegrad.engine.kernels.language.segment_frame import SHARED, START, STOP
 
 CELL = 64  # bytes between two private sums: a cache line
-MAX_FRAME_FIELDS = 2048  # of a frame: more than all operands of as many rows as a segment has can need
+MAX_FRAME_FIELDS = 2048  # more than the operands of all rows of the longest segment need
 IS_SEGMENT, BY_STEPS = 1, 2  # bits of a parallel threshold; parts are of steps of a loop, or of 256 elements
 _WORDS, _ELEMENTS, _SUMS, _FIRST = range(4)
 _WORD, _BYTES, _STORED, _EACH = range(4)

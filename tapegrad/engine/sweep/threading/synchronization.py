@@ -16,7 +16,7 @@ from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.llvm_types import declared, i32, i64
 from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_words
 
-_ORDER = "seq_cst"  # a sleeper and the one who wakes it each write one word and then read the other's
+_ORDER = "seq_cst"  # a sleeper and its waker each write one field, then read the other's
 _YIELD = ("llvm.aarch64.hint", 1)
 _RELAX = {
     "x86_64": ("llvm.x86.sse2.pause",),
@@ -35,7 +35,7 @@ def _word(builder, address):
 
 @intrinsic
 def atomic_load(typingctx, address):
-    """Load the integer at `address`, as other threads left it."""
+    """Atomically load the integer at `address`."""
 
     def codegen(context, builder, signature, args):
         return builder.load_atomic(_word(builder, args[0]), _ORDER, 8)
@@ -45,7 +45,7 @@ def atomic_load(typingctx, address):
 
 @intrinsic
 def atomic_store(typingctx, address, value):
-    """Write the word at `address` for other threads to see, and all that was written before."""
+    """Atomically store to the field at `address`."""
 
     def codegen(context, builder, signature, args):
         builder.store_atomic(args[1], _word(builder, args[0]), _ORDER, 8)
@@ -56,7 +56,7 @@ def atomic_store(typingctx, address, value):
 
 @intrinsic
 def release_store(typingctx, address, value):
-    """Write the word at `address` for other threads to see after all that was written before: to let go of a lock."""
+    """Store to the field at `address` with release order: to release a lock."""
 
     def codegen(context, builder, signature, args):
         builder.store_atomic(args[1], _word(builder, args[0]), "release", 8)
@@ -67,7 +67,7 @@ def release_store(typingctx, address, value):
 
 @intrinsic
 def atomic_add(typingctx, address, value):
-    """Add to the word at `address`; what it was before."""
+    """Atomically add to the field at `address`; return its old value."""
 
     def codegen(context, builder, signature, args):
         return builder.atomic_rmw("add", _word(builder, args[0]), args[1], _ORDER)
@@ -77,7 +77,7 @@ def atomic_add(typingctx, address, value):
 
 @intrinsic
 def compare_and_swap(typingctx, address, expected, desired):
-    """Atomically replace the word at `address` by `desired` if it is `expected`; whether it was."""
+    """Atomically replace the field at `address` by `desired` if it is `expected`; return whether it was."""
 
     def codegen(context, builder, signature, args):
         result = builder.cmpxchg(_word(builder, args[0]), args[1], args[2], _ORDER, "monotonic")
@@ -88,7 +88,7 @@ def compare_and_swap(typingctx, address, expected, desired):
 
 @intrinsic
 def relax(typingctx):
-    """Tell the processor that this thread spins, where it has a word for that."""
+    """Emit the processor's hint for a spin loop, if it has one."""
 
     def codegen(context, builder, signature, args):
         if platform.machine() in _RELAX:

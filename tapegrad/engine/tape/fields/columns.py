@@ -94,7 +94,7 @@ COTANGENTS = COLUMNS["cotangent"].word
 
 
 def columns_of(kind: str) -> tuple[tuple[int, int], ...]:
-    """Header word and bytes of an entry of each column of a kind."""
+    """Return the header word and bytes of an entry of each column of a kind."""
     return tuple((column.word, column.bytes) for column in COLUMNS.values() if column.kind == kind)
 
 

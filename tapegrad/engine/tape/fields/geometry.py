@@ -23,13 +23,13 @@ _TUPLE_ITEMS = object_layouts.TUPLE_ITEMS
 
 @inline_njit
 def array_data(array):
-    """Address of the first element of the NumPy array whose ``id`` is `array`."""
+    """Return the address of the first element of the NumPy array whose ``id`` is `array`."""
     return load_i64(array, ARRAY_DATA)
 
 
 @inline_njit
 def tuple_items(values):
-    """Address of the ids of the objects in the tuple whose ``id`` is `values`."""
+    """Return the address of the ids of the objects in the tuple whose ``id`` is `values`."""
     return values + _TUPLE_ITEMS
 
 
@@ -41,7 +41,7 @@ def array_ndim(array):
 
 @inline_njit
 def array_length(array):
-    """Extent of the first dimension of the NumPy array whose ``id`` is `array`."""
+    """Return the extent of the first dimension of the NumPy array whose ``id`` is `array`."""
     return load_i64(load_i64(array, ARRAY_EXTENTS), 0)
 
 
@@ -71,19 +71,19 @@ def copy_array_geometry(array, ndim, geometry):
 
 @inline_njit
 def item_size(dtype):
-    """Bytes of an element of the dtype with this code."""
+    """Return the bytes of an element of the dtype with this code."""
     return 8 if dtype == F64 or dtype == I64 else (4 if dtype == F32 else 1)
 
 
 @inline_njit
 def extent(header, slot, d):
-    """Extent of dimension `d`."""
+    """Return the extent of dimension `d`."""
     return load_i64(col.geometry(header, slot), d)
 
 
 @inline_njit
 def stride(header, slot, d):
-    """Stride of dimension `d` in bytes."""
+    """Return the stride of dimension `d` in bytes."""
     return load_i64(col.geometry(header, slot), col.ndim(header, slot) + d)
 
 
@@ -98,7 +98,7 @@ def size(header, slot):
 
 @inline_njit
 def fill_contiguous_strides(geometry, ndim, bytes_):
-    """Write C-order strides behind the extents of `geometry`; the number of elements."""
+    """Write C-order strides behind the extents of `geometry`; return the number of elements."""
     step = bytes_
     for d in range(ndim - 1, -1, -1):
         store_i64(geometry, ndim + d, step)
@@ -115,7 +115,7 @@ def is_contiguous(header, slot):
 
 @inline_njit
 def _span_within(header, slot, d):
-    """Bytes that elements reach over along the axes whose strides are smaller than that of axis `d`."""
+    """Return the bytes that elements reach over along the axes whose strides are smaller than that of axis `d`."""
     span, own = item_size(col.dtype(header, slot)), abs(stride(header, slot, d))
     for other in range(col.ndim(header, slot)):
         step = abs(stride(header, slot, other))
@@ -135,14 +135,14 @@ def shows_each_once(header, slot):
 
 @inline_njit
 def broadcast_extent(header, slot, d, ndim):
-    """Extent of `slot` in dimension `d` of a broadcast to `ndim` dimensions."""
+    """Return the extent of `slot` in dimension `d` of a broadcast to `ndim` dimensions."""
     own = d - (ndim - col.ndim(header, slot))
     return extent(header, slot, own) if own >= 0 else 1
 
 
 @inline_njit
 def broadcast_stride(header, slot, d, ndim):
-    """Stride of `slot` in dimension `d` of a broadcast to `ndim` dimensions; 0 where it is repeated."""
+    """Return the stride of `slot` in dimension `d` of a broadcast to `ndim` dimensions; 0 where it is repeated."""
     own = d - (ndim - col.ndim(header, slot))
     if own < 0 or extent(header, slot, own) == 1:
         return 0

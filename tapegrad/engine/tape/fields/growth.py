@@ -28,7 +28,7 @@ def grow(header, columns, capacity_word):
 
 @inline_njit
 def _take(header, free_word, count_word, capacity_word, columns, next_free):
-    """Index of a free entry: the head of the free list, or a new one at the end."""
+    """Return the index of a free entry: the head of the free list, or a new one at the end."""
     index = load_i64(header, free_word)
     if index != NONE:
         store_i64(header, free_word, next_free)

@@ -18,7 +18,7 @@ instructions that write it are dead. `saved_for_backward` counts the instruction
 
 from tapegrad.engine.kernels.language.frame import MAX_NDIM as MAX_NDIM
 
-# The header's words.
+# The header's fields.
 (
     INSTRUCTIONS,  # used entries, dead ones among them included
     INSTRUCTION_CAPACITY,

@@ -17,7 +17,7 @@ class View(NamedTuple):
 
     @classmethod
     def in_c_order(cls, shape: tuple[int, ...], dtype: np.dtype[Any], offset: int = 0) -> "View":
-        """Elements side by side in C order."""
+        """Return a view of contiguous elements in C order."""
         strides, step = [], dtype.itemsize
         for extent in reversed(shape):
             strides.append(step)

@@ -80,7 +80,7 @@ def _is_apart(y: Span, loops: Sequence[int]) -> bool:
 
 
 def with_ties(rows: Sequence[StreamRow], new: Callable[[int], int]) -> tuple[list[StreamRow], list[int]]:
-    """Rows with others before them that count ties, and for each the number that it had.
+    """Insert rows that count ties before the rows that read them; return with each row its old number.
 
     Parameters
     ----------

@@ -179,7 +179,7 @@ class Grouping:
 
 
 def _in_order(waiting: dict[int, set[int]]) -> list[int]:
-    """Names in an order in which each comes after those that it waits for, the smallest that can first."""
+    """Return the names in topological order, the smallest of the ready ones first."""
     after: dict[int, list[int]] = {}
     missing = {name: len(before) for name, before in waiting.items()}
     for name, before in waiting.items():

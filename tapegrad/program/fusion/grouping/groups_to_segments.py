@@ -68,7 +68,7 @@ def _units(
     is_read_outside: Callable[[int, int], bool],
     runs_again: bool,
 ) -> list[int | BoundSegment]:
-    """Numbers of rows, and segments, in the order of execution."""
+    """Return the numbers of rows, and segments, in the order of execution."""
     before = dependences(rows, blocks)
     _keep_in_order(rows, before)
     rows = [_as_it_is(row) if row.clears and before[number] else row for number, row in enumerate(rows)]

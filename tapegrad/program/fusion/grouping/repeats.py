@@ -15,7 +15,7 @@ _TIMES = 4  # so many of them are worth it
 
 
 def windows(rows: Sequence[StreamRow], most: int, limit: int) -> list[slice]:
-    """Parts of a stream that are grouped one by one.
+    """Return the parts of a stream that are grouped one by one.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ Extents = tuple[int, ...]
 
 
 def with_common_loops(rows: Sequence[StreamRow]) -> list[StreamRow]:
-    """Rows whose loops are cut so that those over one space have the same."""
+    """Return the rows whose loops are cut so that those over one space have the same."""
     spaces = _spaces(rows)
     return [_cut(row, spaces) for row in with_pauses(rows)] if spaces else list(rows)
 
@@ -78,7 +78,7 @@ def _with_loops(row: StreamRow, before: Extents, after: Extents, count: int) -> 
 
 
 def _steps(before: Extents, steps: Sequence[int], after: Extents) -> tuple[int, ...]:
-    """Bytes from one step to the next of the loops that others have been cut into."""
+    """Return the strides in bytes of loops that others have been cut into."""
     begins = list(zip(_products(before), reversed(steps), strict=False))
     found = []
     for product in _products(after)[:-1]:
