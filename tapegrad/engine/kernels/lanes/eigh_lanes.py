@@ -52,11 +52,11 @@ def _inside(first: Any, i: int, end: Any, zero: Any) -> Any:
 
 
 @noinline
-def _picked(block: int, begin: int, count: int, place: Any, otherwise: Any, zero: Any) -> Any:
+def _picked(block: int, begin: int, count: int, index: Any, otherwise: Any, zero: Any) -> Any:
     """Return the number at the index of each lane if the index is in range, else `otherwise`."""
     found = otherwise
     for i in range(count):
-        found = where(equal(place, spread(i, zero)), lanes_at(block, begin + i, zero), found)
+        found = where(equal(index, spread(i, zero)), lanes_at(block, begin + i, zero), found)
     return found
 
 
@@ -127,12 +127,12 @@ def _split(block: int, n: int, rounding: Any, zero: Any) -> None:
             done = done | apart & same(first, number)
         first = where(done, first + one, first)
     put_lanes(block, states + _FIRST, first)
-    place = end
+    split = end
     for step in range(n - 1):
         i = n - 2 - step
         apart = same(lanes_at(block, at_beside(n) + i, zero), none) & _inside(first, i, end, zero)
-        place = where(apart, spread(i, zero), place)
-    put_lanes(block, states + _SPLIT, place)
+        split = where(apart, spread(i, zero), split)
+    put_lanes(block, states + _SPLIT, split)
 
 
 # --- steps -----------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from tapegrad.engine.kernels.lanes.lanes import (
     lane_count,
     lanes_at,
     less,
-    places_of,
+    offsets_of,
     pointer_to,
     put_lanes,
     roots,
@@ -48,8 +48,8 @@ def _turned(builder: Any, rows: list[Any]) -> list[Any]:
             firsts = [k if not k & distance else count + k - distance for k in range(count)]
             lasts = [k + distance if not k & distance else count + k for k in range(count)]
             rows[i], rows[i + distance] = (
-                builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(i32, count), places))
-                for places in (firsts, lasts)
+                builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(i32, count), indices))
+                for indices in (firsts, lasts)
             )
         distance *= 2
     return rows
@@ -63,12 +63,12 @@ def gather_square(typingctx, address, stride, last, block, zero):
     def codegen(context, builder, signature, args):
         source, apart, end, into, _ = args
         rows = [
-            builder.load(pointer_to(builder, source, place, lanes.vector), align=zero.bitwidth // 8)
-            for place in places_of(builder, lanes, apart, end)
+            builder.load(pointer_to(builder, source, offset, lanes.vector), align=zero.bitwidth // 8)
+            for offset in offsets_of(builder, lanes, apart, end)
         ]
         for number, column in enumerate(_turned(builder, rows)):
-            place = pointer_to(builder, into, i64(number * LANE_BYTES), lanes.vector)
-            builder.store(column, place, align=zero.bitwidth // 8)
+            pointer = pointer_to(builder, into, i64(number * LANE_BYTES), lanes.vector)
+            builder.store(column, pointer, align=zero.bitwidth // 8)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64, types.int64, zero), codegen
@@ -87,8 +87,10 @@ def scatter_square(typingctx, block, address, stride, last, zero):
             )
             for number in range(lanes.count)
         ]
-        for place, row in zip(places_of(builder, lanes, apart, end), _turned(builder, columns), strict=True):
-            builder.store(row, pointer_to(builder, into, place, lanes.vector), align=zero.bitwidth // 8)
+        for offset, row in zip(
+            offsets_of(builder, lanes, apart, end), _turned(builder, columns), strict=True
+        ):
+            builder.store(row, pointer_to(builder, into, offset, lanes.vector), align=zero.bitwidth // 8)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64, types.int64, zero), codegen

@@ -92,8 +92,8 @@ def spread(typingctx, value, zero):
     def codegen(context, builder, signature, args):
         number = context.cast(builder, args[0], value, zero)
         one = builder.insert_element(ir.Constant(lanes.vector, ir.Undefined), number, i32(0))
-        places = ir.Constant(ir.VectorType(i32, lanes.count), [0] * lanes.count)
-        return builder.shuffle_vector(one, one, places)
+        zeros = ir.Constant(ir.VectorType(i32, lanes.count), [0] * lanes.count)
+        return builder.shuffle_vector(one, one, zeros)
 
     return lanes(value, zero), codegen
 
@@ -217,7 +217,7 @@ def pointer_to(builder: Any, address: Any, offset: Any, kind: Any) -> Any:
     return builder.bitcast(first, kind.as_pointer())
 
 
-def places_of(builder: Any, lanes: Lanes, stride: Any, last: Any) -> list[Any]:
+def offsets_of(builder: Any, lanes: Lanes, stride: Any, last: Any) -> list[Any]:
     """Return the offset of the matrix of each lane; lanes past the last matrix get that of the last one."""
     numbers = [i64(lane) for lane in range(lanes.count)]
     inside = [builder.icmp_signed("<", number, last) for number in numbers]
@@ -234,8 +234,8 @@ def gathered(typingctx, address, stride, last, zero):
 
     def codegen(context, builder, signature, args):
         result = ir.Constant(lanes.vector, ir.Undefined)
-        for lane, place in enumerate(places_of(builder, lanes, args[1], args[2])):
-            value = builder.load(pointer_to(builder, args[0], place, lanes.vector.element))
+        for lane, offset in enumerate(offsets_of(builder, lanes, args[1], args[2])):
+            value = builder.load(pointer_to(builder, args[0], offset, lanes.vector.element))
             result = builder.insert_element(result, value, i32(lane))
         return result
 
@@ -247,9 +247,9 @@ def scatter(typingctx, address, stride, last, value):
     """Write an element of each matrix."""
 
     def codegen(context, builder, signature, args):
-        for lane, place in enumerate(places_of(builder, value, args[1], args[2])):
+        for lane, offset in enumerate(offsets_of(builder, value, args[1], args[2])):
             number = builder.extract_element(args[3], i32(lane))
-            builder.store(number, pointer_to(builder, args[0], place, value.vector.element))
+            builder.store(number, pointer_to(builder, args[0], offset, value.vector.element))
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64, value), codegen
@@ -261,8 +261,8 @@ def load_lanes(typingctx, address, offset, zero):
     lanes = Lanes(zero)
 
     def codegen(context, builder, signature, args):
-        place = pointer_to(builder, args[0], args[1], lanes.vector)
-        return builder.load(place, align=zero.bitwidth // 8)
+        pointer = pointer_to(builder, args[0], args[1], lanes.vector)
+        return builder.load(pointer, align=zero.bitwidth // 8)
 
     return lanes(types.int64, types.int64, zero), codegen
 
@@ -272,8 +272,8 @@ def store_lanes(typingctx, address, offset, value):
     """Store a vector at `offset` bytes after an address."""
 
     def codegen(context, builder, signature, args):
-        place = pointer_to(builder, args[0], args[1], value.vector)
-        builder.store(args[2], place, align=value.element.bitwidth // 8)
+        pointer = pointer_to(builder, args[0], args[1], value.vector)
+        builder.store(args[2], pointer, align=value.element.bitwidth // 8)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, value), codegen

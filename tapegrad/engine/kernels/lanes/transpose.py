@@ -12,8 +12,8 @@ from tapegrad.engine.kernels.language.llvm_types import i8, i32
 from tapegrad.engine.kernels.language.raw_memory import load_at, size_of, store_at
 
 
-def _shuffled(builder, one, other, places):
-    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(i32, len(places)), places))
+def _shuffled(builder, one, other, indices):
+    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(i32, len(indices)), indices))
 
 
 def _exchanged(builder, rows, distance):

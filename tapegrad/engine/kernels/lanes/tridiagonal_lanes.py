@@ -56,8 +56,8 @@ def gather_symmetric(x: int, n: int, lower: int, last: int, block: int, zero: An
     """Copy a triangle to both sides; an upper triangle is mirrored to a lower one."""
     for i in range(n):
         for j in range(i + 1):
-            place = i * n + j if lower else (n - 1 - i) * n + n - 1 - j
-            value = gathered(x + place * size_of(zero), n * n * size_of(zero), last, zero)
+            source = i * n + j if lower else (n - 1 - i) * n + n - 1 - j
+            value = gathered(x + source * size_of(zero), n * n * size_of(zero), last, zero)
             put_lanes(block, i + n * j, value)
             put_lanes(block, j + n * i, value)
 

@@ -196,9 +196,9 @@ def call_by_reference(typingctx, loops, entry, arguments):
                 passed.append(value)
             else:
                 with builder.goto_entry_block():
-                    place = builder.alloca(value.type)
-                builder.store(value, place)
-                passed.append(builder.ptrtoint(place, i64))
+                    pointer = builder.alloca(value.type)
+                builder.store(value, pointer)
+                passed.append(builder.ptrtoint(pointer, i64))
         signature_ = ir.FunctionType(ir.VoidType(), [i64] * len(passed)).as_pointer()
         builder.call(builder.inttoptr(function, signature_), passed)
         return context.get_dummy_value()

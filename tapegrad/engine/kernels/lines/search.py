@@ -14,7 +14,7 @@ def _comes_before(a: Any, b: Any) -> bool:
 
 
 @noinline
-def _place(numbers: int, size: int, value: Any, right: int) -> int:
+def _position(numbers: int, size: int, value: Any, right: int) -> int:
     """Return the number of elements before `value`, including equal ones if `right` is 1."""
     low, high = 0, size
     while low < high:
@@ -34,5 +34,5 @@ def searchsorted_forward(frame: int, loops: int, zero: Any) -> int:
     numbers, values, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
     size, right = load_record(load_i64(frame, PARAMS), SearchParams)
     for i in range(load_i64(frame, COUNT)):
-        store_i64(y, i, _place(numbers, size, load_at(values, i * size_of(zero), zero), right))
+        store_i64(y, i, _position(numbers, size, load_at(values, i * size_of(zero), zero), right))
     return 0

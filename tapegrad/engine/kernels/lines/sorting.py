@@ -45,49 +45,51 @@ def _fill_keys(keys: int, line: int, count: int, zero: Any) -> None:
 
 
 @noinline
-def _sort_run(keys: int, places: int, start: int, end: int) -> None:
+def _sort_run(keys: int, positions: int, start: int, end: int) -> None:
     """Sort by insertion."""
     for i in range(start + 1, end):
-        key, place, k = load_i64(keys, i), load_i64(places, i), i
+        key, position, k = load_i64(keys, i), load_i64(positions, i), i
         while k > start and load_i64(keys, k - 1) > key:
             store_i64(keys, k, load_i64(keys, k - 1))
-            store_i64(places, k, load_i64(places, k - 1))
+            store_i64(positions, k, load_i64(positions, k - 1))
             k -= 1
         store_i64(keys, k, key)
-        store_i64(places, k, place)
+        store_i64(positions, k, position)
 
 
 @noinline
-def _merge(keys: int, places: int, to_keys: int, to_places: int, start: int, middle: int, end: int) -> None:
+def _merge(
+    keys: int, positions: int, to_keys: int, to_positions: int, start: int, middle: int, end: int
+) -> None:
     """Merge two adjacent sorted runs to the same offset of other memory."""
     i, j, k = start, middle, start
     while i < middle and j < end:
         left, right = load_i64(keys, i), load_i64(keys, j)
         first = left <= right
         store_i64(to_keys, k, left if first else right)
-        store_i64(to_places, k, load_i64(places, i if first else j))
+        store_i64(to_positions, k, load_i64(positions, i if first else j))
         i += 1 if first else 0
         j += 0 if first else 1
         k += 1
     rest, count = (i, middle - i) if i < middle else (j, end - j)
     memcpy(to_keys + 8 * k, keys + 8 * rest, 8 * count)
-    memcpy(to_places + 8 * k, places + 8 * rest, 8 * count)
+    memcpy(to_positions + 8 * k, positions + 8 * rest, 8 * count)
 
 
 @noinline
-def _merge_sort(keys: int, places: int, spare: int, count: int) -> int:
+def _merge_sort(keys: int, positions: int, spare: int, count: int) -> int:
     """Sort keys and their positions; return the address of the positions: as given, or the second half of `spare`."""
     for start in range(0, count, _RUN):
-        _sort_run(keys, places, start, min(start + _RUN, count))
-    other_keys, other_places, width = spare, spare + 8 * count, _RUN
+        _sort_run(keys, positions, start, min(start + _RUN, count))
+    other_keys, other_positions, width = spare, spare + 8 * count, _RUN
     while width < count:
         for start in range(0, count, 2 * width):
             middle, end = min(start + width, count), min(start + 2 * width, count)
-            _merge(keys, places, other_keys, other_places, start, middle, end)
+            _merge(keys, positions, other_keys, other_positions, start, middle, end)
         keys, other_keys = other_keys, keys
-        places, other_places = other_places, places
+        positions, other_positions = other_positions, positions
         width *= 2
-    return places
+    return positions
 
 
 @always_inline
@@ -119,10 +121,10 @@ def _starts_of_values(counts: int) -> None:
 
 
 @noinline
-def _radix_sort(keys: int, places: int, spare: int, count: int, counts: int) -> int:
+def _radix_sort(keys: int, positions: int, spare: int, count: int, counts: int) -> int:
     """Sort as `_merge_sort` does, by the bytes of the keys from the lowest on."""
     _count_bytes(keys, count, counts)
-    other_keys, other_places = spare, spare + 8 * count
+    other_keys, other_positions = spare, spare + 8 * count
     for number in range(_BYTES):
         own = counts + 8 * _VALUES * number
         if load_i64(own, _byte(load_i64(keys, 0), number)) == count:  # equal in all keys
@@ -134,10 +136,10 @@ def _radix_sort(keys: int, places: int, spare: int, count: int, counts: int) -> 
             at = load_i64(own, value)
             store_i64(own, value, at + 1)
             store_i64(other_keys, at, key)
-            store_i64(other_places, at, load_i64(places, i))
+            store_i64(other_positions, at, load_i64(positions, i))
         keys, other_keys = other_keys, keys
-        places, other_places = other_places, places
-    return places
+        positions, other_positions = other_positions, positions
+    return positions
 
 
 @always_inline
@@ -150,9 +152,9 @@ def argsort_forward(frame: int, loops: int, keys: Keys) -> int:
     if memory == 0:
         return OUT_OF_MEMORY
     for line in range(params.lines):
-        places, first = y + 8 * line * count, line * count * params.numbered_through
+        positions, first = y + 8 * line * count, line * count * params.numbered_through
         for i in range(count):
-            store_i64(places, i, first + i)
+            store_i64(positions, i, first + i)
         source = x + line * count * size_of(keys.zero)
         if keys.are_integers:
             memcpy(memory, source, 8 * count)
@@ -160,11 +162,11 @@ def argsort_forward(frame: int, loops: int, keys: Keys) -> int:
             _fill_keys(memory, source, count, keys.zero)
         spare, counts = memory + 8 * count, memory + 24 * count
         if count < _MIN_RADIX_KEYS:
-            found = _merge_sort(memory, places, spare, count)
+            found = _merge_sort(memory, positions, spare, count)
         else:
-            found = _radix_sort(memory, places, spare, count, counts)
-        if found != places:
-            memcpy(places, found, 8 * count)
+            found = _radix_sort(memory, positions, spare, count, counts)
+        if found != positions:
+            memcpy(positions, found, 8 * count)
     free(memory)
     return 0
 

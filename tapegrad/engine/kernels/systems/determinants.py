@@ -234,9 +234,9 @@ def _write_signs_and_logarithms(
     memset(totals, np.int32(0), 8 * _COLUMN)
     most = lane_count(zero) if in_lanes else count
     for first in range(0, count, most):
-        some, place, own = min(most, count - first), y + first * size, factor + first * factor_bytes(n, zero)
-        if not (in_lanes and signs_and_products(own, n, some - 1, place, products + 8 * first, zero)):
-            _write_signs(own, n, some, place, totals + 8 * first, products + 8 * first, zero)
+        some, signs, own = min(most, count - first), y + first * size, factor + first * factor_bytes(n, zero)
+        if not (in_lanes and signs_and_products(own, n, some - 1, signs, products + 8 * first, zero)):
+            _write_signs(own, n, some, signs, totals + 8 * first, products + 8 * first, zero)
     call_loop(loops, _LOG, count, (products, products))
     for i in range(count):
         store_at(y, apart + i * size, load_f64(totals, i) + load_f64(products, i), zero)
@@ -250,8 +250,8 @@ def slogdet_forward(frame: int, loops: int, routines: Lapack) -> int:
     size, stride = size_of(zero), factor_bytes(n, zero)
     for first in range(0, p.matrices, _COLUMN):
         count = min(_COLUMN, p.matrices - first)
-        factors, place = factor + first * stride, y + first * size
-        _write_signs_and_logarithms(loops, factors, n, count, place, p.matrices * size, zero)
+        factors, signs = factor + first * stride, y + first * size
+        _write_signs_and_logarithms(loops, factors, n, count, signs, p.matrices * size, zero)
     return 0
 
 
