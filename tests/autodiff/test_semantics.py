@@ -598,7 +598,7 @@ ERRORS = {
     "text": (lambda x: x * "a", TypeError, "multiply"),
     "None": (lambda x: x + None, TypeError, "add"),
     "object": (lambda x: x + object(), TypeError, "add"),
-    "float of many": (float, TypeError, "size one"),
+    "float of many": (float, TypeError, "one element"),
     "truth of many": (bool, ValueError, "ambiguous"),
     "length of a number": (lambda x: len(x[0, 0]), TypeError, "0-dim"),
     "33 dimensions": (lambda _: tg.ones((1,) * 33) * 2, ValueError, "32"),

@@ -204,7 +204,7 @@ def _without_derivative(functions: Functions, role: str, forward: Callable[..., 
 
     def refuse(*_: Any, **__: Any) -> NoReturn:
         raise UnsupportedError(
-            f"custom op {name!r}: the derivative of its {role} was asked for, which computes on arrays only. Write it"
+            f"custom op {name!r}: its {role} cannot be differentiated, for it computes on arrays only. Write it"
             " with tapegrad's functions and say differentiable=True, or make it a custom op of its own"
         )
 

@@ -264,5 +264,5 @@ def forward(step: Step, dots: list[Value | None]) -> Value:
 
 def _stated(step: Step) -> Rules:
     if step.row.name not in RULES:
-        raise UnsupportedError(f"{step.row.name}: there is no rule for the derivative of its derivative")
+        raise UnsupportedError(f"{step.row.name}: its second derivative has no rule")
     return RULES[step.row.name]

@@ -86,7 +86,9 @@ def _looked_at(tensor: Any) -> np.ndarray:
 
 def _one_element(tensor: Any, what: str) -> None:
     if tensor.size != 1:
-        raise TypeError(f"{what} of a Tensor of shape {tensor.shape}: only one of size one can be converted")
+        raise TypeError(
+            f"{what} of a Tensor of shape {tensor.shape}: only a Tensor of one element can be converted"
+        )
 
 
 def item(x: Tensor, *index: Any) -> Any:
@@ -118,7 +120,7 @@ def item(x: Tensor, *index: Any) -> Any:
     """
     if not index and x.size != 1:
         raise ValueError(
-            f"item() of a Tensor of shape {x.shape}: only one of size one can be converted; give an index"
+            f"item() of a Tensor of shape {x.shape}: only a Tensor of one element can be converted; give an index"
         )
     return concrete_array(x, "item()").item(*index)
 
@@ -150,7 +152,7 @@ def _int(x: Tensor) -> int:
 
 def _index(x: Tensor) -> int:
     if x.dtype.kind not in "iu" or x.shape:
-        raise TypeError("only a Tensor of integers that has no dimensions can be an index")
+        raise TypeError("only a 0-dimensional Tensor of integers can be an index")
     return int(concrete_array(x, "index").item())
 
 
@@ -263,8 +265,8 @@ def _reduce(x: Tensor) -> Any:
 def _numba_type(x: Tensor) -> object:
     """Refuse the request of Numba for the type of an argument."""
     raise UnsupportedError(
-        "an @njit function f takes no Tensor t, for Numba compiles it for arrays: call tapegrad.jit(f)(t), which"
-        " records the Python function that f was made of, or f(t.data), through which no gradient flows"
+        "an @njit function takes arrays, not Tensors: write tapegrad.jit(f)(t), which"
+        " records the Python function behind f, or f(t.data), which has no gradient"
     )
 
 

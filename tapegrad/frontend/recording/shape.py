@@ -128,7 +128,7 @@ def _set_shape(x: Tensor, shape: Any) -> None:
     recorder = thread.mode.recorder
     if recorder is not None and not recorder.has_made(x if x._base is None else x._base):
         raise RuntimeError(
-            "a Tensor from outside gets another shape while a function is being recorded: a replay would not repeat it;"
+            "a Tensor from outside is reshaped in place while a function is being recorded: a replay would not repeat it;"
             " write t = t.reshape(shape)"
         )
     x.data_or_traced().reshape(shape)  # NumPy's error for another number of elements

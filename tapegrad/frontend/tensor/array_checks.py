@@ -28,7 +28,7 @@ def check_dtype(dtype: np.dtype[Any], what: str) -> None:
     if dtype.kind == "O":
         raise UnsupportedError(
             f"{what}: dtype object is not supported; give numbers, arrays and Tensors, or lists and tuples of them:"
-            " list(x) if x goes through them one by one"
+            " list(x) if x is an iterator"
         )
     instead = "z.real, z.imag, or both, would be two arrays of real numbers" if dtype.kind == "c" else ""
     raise UnsupportedError(
@@ -142,7 +142,7 @@ def _refuse_objects(value: Any, array: np.ndarray, what: str) -> None:
         )
     if is_linear_operator(value):
         raise UnsupportedError(
-            f"{what}: a LinearOperator is a function that tapegrad cannot look into: write it with tapegrad's"
+            f"{what}: a LinearOperator cannot be differentiated: write it with tapegrad's"
             " functions, or make it a custom op with rmatvec as its vjp (tapegrad.custom_op)"
         )
     if is_pandas(value):

@@ -331,7 +331,7 @@ def multigammaln(a: Any, d: int) -> Tensor:
     """
     x = floating(a, "scipy.special.multigammaln")
     if d != int(d) or d < 1:
-        raise ValueError(f"scipy.special.multigammaln: d is to be a positive integer, not {d!r}")
+        raise ValueError(f"scipy.special.multigammaln: d must be a positive integer, not {d!r}")
     terms = ELEMENTWISE["lgamma"](expand_dims(x, -1) - 0.5 * np.arange(int(d), dtype=x.dtype))
     total = sum(terms, -1) + 0.25 * d * (d - 1) * math.log(math.pi)
     result: Tensor = select(x > 0.5 * (d - 1), total, math.nan)

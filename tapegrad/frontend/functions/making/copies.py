@@ -172,7 +172,7 @@ def asarray_chkfinite(
     """
     x = asarray(a, dtype, order, constant=constant)
     if x.dtype.kind == "f" and not look(_all_finite, x):
-        raise ValueError("asarray_chkfinite: the elements are not to be nan or infinite")
+        raise ValueError("asarray_chkfinite: the elements must not be nan or infinite")
     return x
 
 
@@ -309,7 +309,7 @@ def fromiter(
     if not holds_tensors(values):
         return finished(np.fromiter(values, dtype, count), constant)
     if len(values) < count:
-        raise ValueError(f"fromiter: the iterator ended after {len(values)} numbers, and not {count}")
+        raise ValueError(f"fromiter: the iterator ended after {len(values)} numbers, not {count}")
     return finished(as_tensor(values, "fromiter").astype(dtype, copy=False), constant)
 
 

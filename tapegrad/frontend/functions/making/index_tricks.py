@@ -52,7 +52,7 @@ class Concatenator:
             words = [int(word) for word in directive.split(",")]
         except ValueError:
             raise UnsupportedError(
-                f"{self._name}: {directive!r} asks for a matrix, which a Tensor cannot be; write 'axis,ndim,start'"
+                f"{self._name}: {directive!r} asks for a numpy.matrix, which is not supported; write 'axis,ndim,start'"
             ) from None
         return Concatenator(self._name, *words, *(self._axis, self._ndmin, self._start)[len(words) :])
 

@@ -96,7 +96,7 @@ def _spaced(start: Any, stop: Any, num: int, endpoint: bool) -> tuple[Tensor, An
     """Return the numbers, along the first axis, and their step; rounded as NumPy rounds."""
     count = operator.index(num)
     if count < 0:
-        raise ValueError(f"linspace: the number of samples is to be 0 or more, not {count}")
+        raise ValueError(f"linspace: num must be non-negative, not {count}")
     delta = (
         stop - start if is_tensor(start) or is_tensor(stop) else as_tensor(float(stop - start), "linspace")
     )

@@ -23,7 +23,9 @@ def _full(ab: Tensor, below: int, above: int) -> Tensor:
 def _bands(ab: Any, name: str) -> Tensor:
     bands = floating(ab, name)
     if bands.ndim < 2 or bands.shape[-2] == 0:
-        raise ValueError(f"{name}: bands are rows of a matrix, not of the shape {bands.shape}")
+        raise ValueError(
+            f"{name}: the bands must be the rows of a matrix, not an array of shape {bands.shape}"
+        )
     return bands
 
 

@@ -52,7 +52,7 @@ def _cityblock(u: Tensor, v: Tensor, w: Any = None) -> Tensor:
 
 def _minkowski(u: Tensor, v: Tensor, p: float = 2, w: Any = None) -> Tensor:
     if not p > 0:
-        raise ValueError(f"tapegrad.linalg.cdist: p of the metric 'minkowski' is to be positive, not {p!r}")
+        raise ValueError(f"tapegrad.linalg.cdist: p of the metric 'minkowski' must be positive, not {p!r}")
     if w is None:
         return norm(u - v, p, -1)
     if p == np.inf:
@@ -134,7 +134,9 @@ def _metric(metric: Any, points: Callable[[], Tensor], options: dict[str, Any], 
 def _points(x: Any, name: str) -> Tensor:
     points = floating(x, name)
     if points.ndim != 2:
-        raise ValueError(f"{name}: vectors are rows of a matrix, not of the shape {points.shape}")
+        raise ValueError(
+            f"{name}: the vectors must be the rows of a matrix, not an array of shape {points.shape}"
+        )
     return points
 
 
@@ -189,7 +191,7 @@ def cdist(XA: Any, XB: Any, metric: str = "euclidean", **kwargs: Any) -> Tensor:
     name = "tapegrad.linalg.cdist"
     u, v = in_common_dtype(_points(XA, name), _points(XB, name))
     if u.shape[1] != v.shape[1]:
-        raise ValueError(f"{name}: vectors of {u.shape[1]} and of {v.shape[1]} elements have no distance")
+        raise ValueError(f"{name}: the vectors must have the same length, not {u.shape[1]} and {v.shape[1]}")
     distance = _metric(metric, lambda: concatenate([u, v]), kwargs, name)
     return _called(distance, expand_dims(u, 1), expand_dims(v, 0), metric)
 

@@ -142,7 +142,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Tensor, Tensor, A
 def _check_one_problem(a: Tensor, b: Tensor, name: str) -> None:
     if a.ndim != 2 or b.ndim not in (1, 2):
         raise np.linalg.LinAlgError(
-            f"{name}: one matrix and one right side are taken, not {a.shape} and {b.shape}"
+            f"{name}: a and b must be one matrix and one right side, not of shapes {a.shape} and {b.shape}"
         )
     if a.shape[0] != b.shape[0]:
         raise np.linalg.LinAlgError(f"{name}: the matrix has shape {a.shape}, and the right side {b.shape}")
@@ -181,7 +181,7 @@ def cond(x: Any, p: Any = None) -> Tensor:
         s = svdvals(matrix)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     if p not in (1, -1, np.inf, -np.inf, "fro", "nuc"):
-        raise ValueError(f"numpy.linalg.cond: there is no norm {p!r} of matrices")
+        raise ValueError(f"numpy.linalg.cond: unknown norm {p!r} of matrices")
     matrix = square(matrix, "numpy.linalg.cond")
     inverted = inverse(matrix, "numpy.linalg.cond")
     return norms.matrix_norm(matrix, ord=p) * norms.matrix_norm(inverted, ord=p)

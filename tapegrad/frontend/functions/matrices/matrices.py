@@ -49,9 +49,7 @@ def matrices(a: Any, name: str) -> Tensor:
     """Return an operand as matrices of floats."""
     x = floating(a, name)
     if x.ndim < 2:
-        raise LinAlgError(
-            f"{name}: a matrix has two dimensions, and a stack of them more; not the shape {x.shape}"
-        )
+        raise LinAlgError(f"{name}: a matrix or a stack of matrices is needed, not shape {x.shape}")
     return x
 
 
@@ -59,7 +57,7 @@ def square(a: Any, name: str) -> Tensor:
     """Return an operand as square matrices of floats."""
     x = matrices(a, name)
     if x.shape[-1] != x.shape[-2]:
-        raise LinAlgError(f"{name}: matrices are to be square, not of shape {x.shape}")
+        raise LinAlgError(f"{name}: matrices must be square, not of shape {x.shape}")
     return x
 
 

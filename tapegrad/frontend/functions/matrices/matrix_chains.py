@@ -63,9 +63,14 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
 
 
 def _check_chain(shapes: list[tuple[int, ...]], name: str) -> None:
-    fits = all(len(shape) == 2 for shape in shapes)
-    if not fits or any(a[1] != b[0] for a, b in itertools.pairwise(shapes)):
-        raise ValueError(f"{name}: shapes {', '.join(map(str, shapes))} are no chain of matrices")
+    given = ", ".join(map(str, shapes))
+    if any(len(shape) != 2 for shape in shapes):
+        raise ValueError(f"{name}: matrices must have two dimensions, not shapes {given}")
+    for k, (a, b) in enumerate(itertools.pairwise(shapes)):
+        if a[1] != b[0]:
+            raise ValueError(
+                f"{name}: shapes {given} not aligned: {a[1]} (axis 1 of matrix {k}) != {b[0]} (axis 0 of matrix {k + 1})"
+            )
 
 
 @functools.lru_cache(256)
@@ -121,7 +126,7 @@ def matrix_power(a: Any, n: int) -> Tensor:
     x, exponent = as_tensor(a, "numpy.linalg.matrix_power"), operator.index(n)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise np.linalg.LinAlgError(
-            f"numpy.linalg.matrix_power: matrices are to be square, not of shape {x.shape}"
+            f"numpy.linalg.matrix_power: matrices must be square, not of shape {x.shape}"
         )
     if exponent < 0:
         x, exponent = inverse(x, "numpy.linalg.matrix_power"), -exponent

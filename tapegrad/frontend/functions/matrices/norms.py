@@ -67,7 +67,7 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     if len(axes) == 2:
         return _of_matrices(elements, ord, axes, keepdims, "numpy.linalg.norm")
     raise ValueError(
-        f"numpy.linalg.norm: a norm is of one axis or of two, not of {axes}; x has shape {elements.shape}"
+        f"numpy.linalg.norm: axis must be one axis or two, not {axes}; x has shape {elements.shape}"
     )
 
 
@@ -138,7 +138,7 @@ def _of_vectors(x: Tensor, ord: Any, axis: Any, keepdims: bool, name: str) -> Te
     if ord is None or ord == 2:
         return _root_of_squares(x, axis, keepdims)
     if isinstance(ord, str):
-        raise ValueError(f"{name}: there is no norm {ord!r} of vectors")
+        raise ValueError(f"{name}: unknown norm {ord!r} of vectors")
     if ord == 0:
         return reductions.sum(select(x, np.ones((), x.dtype), np.zeros((), x.dtype)), axis, keepdims=keepdims)
     size = _absolute(x)
@@ -164,7 +164,7 @@ def _of_matrices(x: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool, nam
     if ord in ("nuc", 2, -2):
         return _of_singular_values(x, ord, axes, keepdims, name)
     if ord not in (1, -1, np.inf, -np.inf):
-        raise ValueError(f"{name}: there is no norm {ord!r} of matrices")
+        raise ValueError(f"{name}: unknown norm {ord!r} of matrices")
     summed, compared = axes if abs(ord) == 1 else axes[::-1]
     sums = reductions.sum(_absolute(x), summed)
     result = _extreme(sums, ord, compared - (compared > summed), False)

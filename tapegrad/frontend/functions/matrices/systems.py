@@ -227,7 +227,9 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Tensor:
     shape = matrix.shape[side.ndim :]
     unknowns = math.prod(shape)
     if matrix.size != unknowns**2 or side.size != unknowns:
-        raise np.linalg.LinAlgError(f"{name}: shapes {matrix.shape} and {side.shape} are no square system")
+        raise np.linalg.LinAlgError(
+            f"{name}: shapes {matrix.shape} and {side.shape} do not form a square system"
+        )
     return reshape(solve(reshape(matrix, (unknowns, unknowns)), reshape(side, unknowns)), shape)
 
 
@@ -329,7 +331,9 @@ def lu(
     """
     name = "tapegrad.linalg.lu"
     if p_indices:
-        raise UnsupportedError(f"{name}: p_indices=True is not supported; of p it is tapegrad.argmax(p, -1)")
+        raise UnsupportedError(
+            f"{name}: p_indices=True is not supported; compute it from p by tapegrad.argmax(p, -1)"
+        )
     packed, piv = lu_factor(a)
     one = from_array(np.eye(packed.shape[-1], dtype=packed.dtype), constant=True)
     system = systems(packed, with_stack(one, packed.shape[:-2]), name)

@@ -100,7 +100,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
             result = expand_dims(result, axis)
         if result.ndim != value.ndim:
             raise ValueError(
-                f"numpy.apply_over_axes: the function made shape {result.shape} of shape {value.shape}"
+                f"numpy.apply_over_axes: the function returned shape {result.shape} for shape {value.shape}"
             )
         value = result
     return value
@@ -270,7 +270,7 @@ def _of_each_element(
     }
     shape = np.broadcast_shapes(*[x.shape for x in varied.values()])
     if 0 in shape and otypes is None:
-        raise ValueError("numpy.vectorize: there are no elements; 'otypes' must say what the result is of")
+        raise ValueError("numpy.vectorize: there are no elements; 'otypes' must give the dtype of the result")
     lines = {key: ravel(broadcast_to(x, shape)) for key, x in varied.items()}
 
     def call(i: int) -> Any:

@@ -104,7 +104,7 @@ def poly(seq_of_zeros: Any) -> Tensor:
         zeros = real_eigenvalues(zeros, "numpy.poly")
     elif zeros.ndim > 1:
         raise ValueError(
-            f"numpy.poly: roots in one dimension, or a square matrix, not the shape {zeros.shape}"
+            f"numpy.poly: give a vector of roots or a square matrix, not an array of shape {zeros.shape}"
         )
     zeros = zeros.reshape(-1)
     zeros = zeros if zeros.dtype.kind == "f" else zeros.astype(np.float64)

@@ -230,7 +230,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     """
     m = int(m)
     if m < 0:
-        raise ValueError(f"numpy.polyder: m must not be negative, and is {m}")
+        raise ValueError(f"numpy.polyder: m must be non-negative, not {m}")
     line = coefficients_of(p, "numpy.polyder")
     factors = np.ones(max(line.size - m, 0), np.int64)
     for k in range(m):
@@ -268,7 +268,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """
     m = int(m)
     if m < 0:
-        raise ValueError(f"numpy.polyint: m must not be negative, and is {m}")
+        raise ValueError(f"numpy.polyint: m must be non-negative, not {m}")
     line = coefficients_of(p, "numpy.polyint")
     constants = coefficients_of(np.zeros(m) if k is None else k, "numpy.polyint")
     if constants.size == 1 and m > 1:

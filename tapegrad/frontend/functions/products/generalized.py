@@ -109,7 +109,7 @@ def _places(
     if (axis is not None or keepdims) and core.result + core.operands[0] * core.operands[1] != 1:
         what = "axis" if axis is not None else "keepdims"
         raise TypeError(
-            f"{name} does not support {what!r}, for its operands are not vectors alone; use 'axes'"
+            f"{name} does not support {what!r}, because its operands are not all vectors; use 'axes'"
         )
     if axes is None:
         return [(), (), ()] if axis is None else [(axis,), (axis,), (axis,) * keepdims]
@@ -131,7 +131,7 @@ def _checked_places(
     entries = [(each,) if hasattr(each, "__index__") else tuple(each) for each in axes]
     for entry, count in zip(entries, counts, strict=False):
         if len(entry) != count:
-            raise ValueError(f"{name}: the entry {entry} of 'axes' is to name {count} axes")
+            raise ValueError(f"{name}: the entry {entry} of 'axes' must have {count} axes")
     return [*entries, ()][:3]
 
 

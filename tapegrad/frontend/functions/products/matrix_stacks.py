@@ -37,7 +37,7 @@ def outer(x1: Any, x2: Any, /) -> Tensor:
     a, b = as_tensor(x1, "numpy.linalg.outer"), as_tensor(x2, "numpy.linalg.outer")
     if a.ndim != 1 or b.ndim != 1:
         raise ValueError(
-            f"numpy.linalg.outer: operands are to be vectors, not of shapes {a.shape} and {b.shape}"
+            f"numpy.linalg.outer: operands must be vectors, not arrays of shapes {a.shape} and {b.shape}"
         )
     result: Tensor = products.outer(a, b)
     return result
@@ -72,7 +72,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
     a, b = as_tensor(x1, "numpy.linalg.cross"), as_tensor(x2, "numpy.linalg.cross")
     if a.shape[axis] != 3 or b.shape[axis] != 3:
         raise ValueError(
-            f"numpy.linalg.cross: vectors have 3 components, and axis {axis} of shapes {a.shape} and {b.shape} has not"
+            f"numpy.linalg.cross: vectors must have 3 components along axis {axis}, not shapes {a.shape} and {b.shape}"
         )
     return vectors.cross(a, b, axis=axis)
 

@@ -65,7 +65,9 @@ def _record(matrix: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
     compressed = _compressed(matrix)
     entries, lists = _entries(compressed), _lists(compressed)
     if len(entries) != len(lists) - len(compressed.indptr):
-        raise ValueError("matmul: a sparse matrix has not as many entries as it says; see its check_format()")
+        raise ValueError(
+            "matmul: the arrays of a sparse matrix have not as many entries as its indptr says; call its check_format()"
+        )
     x = in_c_order(as_float(x, dtype, tape, False))
     read = [x, as_float(entries, dtype, tape, True), from_array(lists, constant=True)]
     code, params = _op(compressed, math.prod(x.shape[1:]))
@@ -115,7 +117,7 @@ def _watch(matrix: Any) -> None:
         return
     if matrix.format in ("dok", "lil"):
         raise UnsupportedError(
-            f"matmul: a sparse matrix in the format {matrix.format!r} cannot be watched for changes while a function is"
+            f"matmul: changes of a sparse matrix in {matrix.format!r} format cannot be detected while a function is"
             " being recorded: convert it once, outside of the function, with .tocsr()"
         )
     for held in vars(matrix).values():

@@ -93,7 +93,7 @@ def _check_letters(letters: str, text: str) -> None:
     for letter in letters:
         if letter not in _LETTERS:
             raise ValueError(
-                f"numpy.einsum: {letter!r} in {text!r} is no letter, and not part of a single '...'"
+                f"numpy.einsum: {letter!r} in {text!r} is neither a letter nor part of a single '...'"
             )
 
 

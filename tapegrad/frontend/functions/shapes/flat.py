@@ -126,7 +126,7 @@ def view(x: Tensor, dtype: Any = None, type: Any = None) -> Tensor:
         dtype, type = None, dtype
     if type not in (None, Tensor):
         raise UnsupportedError(
-            f"Tensor.view: a Tensor cannot be seen as {type.__name__}; call .data for its array"
+            f"Tensor.view: a view of type {type.__name__} is not supported; write t.data.view(type)"
         )
     if dtype is not None and np.dtype(dtype) != x.dtype:
         raise UnsupportedError(

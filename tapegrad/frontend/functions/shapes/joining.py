@@ -72,7 +72,7 @@ def pieces_of(arrays: Any, name: str) -> list[Tensor]:
     """Return the pieces to join: the Tensors of a sequence, or the rows of an array."""
     if not (isinstance(arrays, _SEQUENCES)):
         raise TypeError(
-            f"{name}: what is to be joined must be in a list or a tuple, not in a {type(arrays).__name__}"
+            f"{name}: the arrays must be given as a list or a tuple, not as a {type(arrays).__name__}"
         )
     pieces = [x if type(x) is Tensor else as_tensor(x, name) for x in arrays]
     if not pieces:

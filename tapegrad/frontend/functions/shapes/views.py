@@ -183,7 +183,7 @@ def matrix_transpose(x: Any, /) -> Tensor:
     operand = as_tensor(x, "numpy.matrix_transpose")
     if operand.ndim < 2:
         raise ValueError(
-            f"numpy.matrix_transpose: a Tensor of shape {operand.shape} is no matrix, nor a stack of matrices"
+            f"numpy.matrix_transpose: a Tensor of shape {operand.shape} is neither a matrix nor a stack of matrices"
         )
     return swapaxes(operand, -1, -2)
 
