@@ -71,8 +71,8 @@ def _run(slot: int, seed: np.ndarray | None, wanted: np.ndarray | None, options:
     status = reverse.reverse_sweep(*arguments, 0)
     while status == E_KERNEL:
         missing = np.empty(2, np.int64)
-        look = (_HEADER, slot, id_of(seed), options | ONLY_LOOK, id_of(wanted), id(missing))
-        if reverse.reverse_sweep(*look) == E_KERNEL:  # unless another thread has loaded it meanwhile
+        probe = (_HEADER, slot, id_of(seed), options | ONLY_LOOK, id_of(wanted), id(missing))
+        if reverse.reverse_sweep(*probe) == E_KERNEL:  # unless another thread has loaded it meanwhile
             kernel_table.load_code(int(missing[0]), int(missing[1]), 1)
         status = reverse.reverse_sweep(*arguments, 0)
     if status == E_CONSTANT:

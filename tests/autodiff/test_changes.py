@@ -86,7 +86,7 @@ def test_what_is_not_read_may_change() -> None:
 
 
 def test_what_was_computed_after_the_write_is_right() -> None:
-    """A graph that reads the new contents is right, whatever has become of an older one that is alive still."""
+    """A graph on the new contents is right, even while an older graph is alive."""
     x = tg.tensor([1.0, 2.0])
     older = x * x
     x.data -= 0.5

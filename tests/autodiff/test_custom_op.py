@@ -327,7 +327,7 @@ def test_a_replay_reads_integers_as_they_are_then() -> None:
 
 @pytest.mark.parametrize("transform", [lambda f: f, tg.jit], ids=["eager", "replayed"])
 def test_arrays_that_are_constants(transform: Any) -> None:
-    """Of either byte order, from a pickle, or not contiguous; a replay reads them where they lie."""
+    """A replay reads constant arrays in place: of either byte order, from a pickle, or not contiguous."""
     others = [X.copy(), X.astype(">f8"), pickle.loads(pickle.dumps(X)), np.repeat(X, 2)[::2]]
     for b in others:
         f = transform(lambda x, b=b: tg.sum(affine(W, x, 1.0) ** 2) + tg.sum(polar(x, b)[0]))
@@ -507,7 +507,7 @@ def test_without_a_vjp() -> None:
 
 
 class Failure(Exception):
-    """What the functions below raise."""
+    """Exception of the functions below."""
 
 
 class Failing:

@@ -237,7 +237,7 @@ def test_masked_root_to_fourth_order(how) -> None:
 
 @every_row
 def test_all_ways_agree_at_special_values(op: Op) -> None:
-    """Where elements are not masked, whatever the table makes of them: all ways make the same."""
+    """All implementations agree at unmasked special values, whatever the table makes of them."""
     xs, numbers = awkward(op), differentiated(op)
     eager = nested_gradients(FUNCTIONS[op.name], xs, numbers)
     replayed = replayed_gradients(FUNCTIONS[op.name], xs, numbers)

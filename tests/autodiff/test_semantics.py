@@ -1,4 +1,4 @@
-"""What eager code promises: gradients, graphs, constants, modes, escapes, errors."""
+"""Guarantees of eager code: gradients, graphs, constants, modes, escapes, errors."""
 
 import copy
 import pickle

@@ -514,7 +514,7 @@ def test_second_order(name, function, shapes):
 
 
 def reference_in_double(xs, dots, function):
-    """The same without the casts, which change nothing but digits."""
+    """Return the reference without the casts, which change nothing but digits."""
     plain = {True: lambda x: x[::-1] * 1.0, False: lambda x: x * 1.0}[xs[0].ndim == 1]
     return tg.hvp(scalar_of(plain, None), (0,))(*xs, tuple(dots))
 

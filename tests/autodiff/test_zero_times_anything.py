@@ -137,7 +137,7 @@ points = st.lists(st.sampled_from(SPECIAL), min_size=3, max_size=3).map(np.array
 
 
 def same(found, expected):
-    """Whether two arrays are infinite, missing and zero in the same places, and elsewhere agree."""
+    """Check that two arrays are infinite, NaN and zero at the same indices, and elsewhere agree."""
     zero = np.array_equal(found == 0, expected == 0)
     return zero and np.allclose(found, expected, rtol=1e-12, atol=0, equal_nan=True)
 

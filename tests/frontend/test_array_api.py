@@ -74,7 +74,7 @@ def said_of(what: str) -> set[str]:
 
 
 def gives_arrays(call: Call) -> bool:
-    """Whether NumPy's arrays are among the results of a call in eager code; not for one that is not allowed."""
+    """Return whether an eager call may return arrays of NumPy's; False if it is not allowed."""
     try:
         results = call(tg, operands(tg, "float64"))
     except (TypeError, ValueError):
@@ -144,7 +144,7 @@ def flat(value: Any) -> list[Any]:
 
 
 def agree(call: Call, dtype: str, rtol: float = 1e-6) -> bool:
-    """Whether a call is allowed by the standard for a dtype; if it is, the results are compared."""
+    """Return whether the standard allows a call for a dtype; compare the results if it does."""
     try:
         expected = flat(call(strict, operands(strict, dtype)))
     except (TypeError, ValueError):

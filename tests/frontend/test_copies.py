@@ -43,7 +43,7 @@ def used(tensor):
 
 
 def freed(tensor):
-    """What was computed, after its graph is gone."""
+    """A computed Tensor, after its graph is released."""
     result = tensor * 2
     result.backward()
     return result
@@ -109,7 +109,7 @@ def test_what_was_computed_says_what_to_do_and_that_works(make, duplicate):
 
 @all_ways
 def test_tensors_of_a_recording(duplicate):
-    """They have copies that stay in the graph, and no pickles."""
+    """Tensors of a recording are copied in the graph, and not pickled."""
     for traced in (lambda x: x, lambda x: x * 2, lambda x: x.detach(), lambda x: x > 1):
         copied = tg.jit(lambda x, traced=traced: duplicate(traced(x)))
         if duplicate in (copy.copy, copy.deepcopy):
@@ -363,7 +363,7 @@ class _Failing(RecordedTape):
 
 @pytest.fixture
 def unraisable(monkeypatch):
-    """What was raised where nobody could catch it."""
+    """Exceptions raised outside of any handler."""
     found = []
     monkeypatch.setattr(sys, "unraisablehook", found.append)
     return found

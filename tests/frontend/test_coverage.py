@@ -50,7 +50,7 @@ def test_the_page_is_fresh() -> None:
 
 
 def outcome(call: Any, *arguments: Any) -> Any:
-    """What a call gives, or the error that it raises."""
+    """Return the result of a call, or the error that it raises."""
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", PendingDeprecationWarning)  # of matrices
@@ -102,7 +102,7 @@ def check(function: tuple[str, str]) -> None:
 
 
 def outcomes(module: str, name: str, kind: str) -> list[Any]:
-    """What calls with numbers and Tensors give, those of the table of oracles among them."""
+    """Return the results of calls with numbers and with Tensors, including those of the table of oracles."""
     call = called(name, public_functions(module)[name])
     most = coverage.operands_of(call)
     found = [outcome(call, *arguments) for arguments in coverage.trials() if len(arguments) <= most]

@@ -68,7 +68,7 @@ def summed_to(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def expected_gradients(op: Op, xs: Sequence[np.ndarray], bar: np.ndarray) -> list[tuple[Any, Any]]:
-    """For each operand its cotangent, and the sum of its terms' magnitudes, to which rounding is relative."""
+    """Return the cotangent of each operand, and the sum of its terms' magnitudes, to which rounding is relative."""
     values = values_of(op, [x.astype(np.float64) if x.dtype != bool else x for x in xs])
     found = []
     for j, x in enumerate(xs):
@@ -429,7 +429,7 @@ def on_one_thread() -> Iterator[None]:
 
 @pytest.mark.parametrize("shape", MANY, ids=str)
 def test_threads_change_nothing(shape: tuple[int, ...]) -> None:
-    """What threads compute is bit for bit what one computes, sums included."""
+    """Threads compute the bits that one thread computes, sums included."""
     for op in (BY_NAME[name] for name in ("add", "multiply", "masked_multiply", "erfc", "lgamma", "digamma")):
         for own in (shape, shape[-1:], (), (*shape[:-1], 1)):
             arrays = operands(op, shape, own)

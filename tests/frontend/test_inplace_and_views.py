@@ -50,7 +50,7 @@ def case_rows(x, np):
 
 
 def case_repeated_rows(x, np):
-    """Of several writes to one element the last counts."""
+    """Several writes to one element: the last one counts."""
     y = leaf_of_own(x)
     y[[0, 0, 1]] = x * 2
     return np.sum(y * y * x)
@@ -275,7 +275,7 @@ def test_float32(name):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", CASES)
 def test_on_the_users_memory(name, layout, monkeypatch):
-    """What is written to lies on an array of any layout, in the oracle as well."""
+    """Writes to a user's array of any layout agree with the oracle on the same layout."""
 
     def on_array(given):
         target = LAYOUTS[layout](np.zeros(given.shape, given.dtype))
@@ -335,7 +335,7 @@ def test_read_only_arrays_are_not_written_to():
 @pytest.mark.parametrize("key", [..., slice(None), (slice(None), None)], ids=str)
 @pytest.mark.parametrize("shown", [False, True], ids=["not shown", "shown"])
 def test_a_view_that_is_written_to_itself(key, shown):
-    """It takes a new slot as the value, after a write to its base, and that is the slot to write to."""
+    """The written value takes a new slot after the write to its base, and the write goes to that slot."""
     x = tg.tensor([1.0, 2.0, 3.0])
     y = x * 1.0
     view = y[1:, None][:, 0]
@@ -372,7 +372,7 @@ WRITES = {
 
 @pytest.mark.parametrize("name", WRITES)
 def test_leaf_with_an_older_graph(name):
-    """What was recorded before the write is differentiated as recorded, into the leaf's gradient."""
+    """A graph recorded before the write is differentiated as recorded, into the leaf's gradient."""
     x = tg.tensor([1.0, 2.0])
     y = x * x
     with tg.no_grad():
@@ -421,7 +421,7 @@ def test_large_operands_that_overlap():
 
 @pytest.mark.parametrize("join", [tg.stack, tg.concatenate, tg.vstack])
 def test_an_empty_result_can_be_written_to(join):
-    """It repeats no element, whatever its strides are."""
+    """An empty result repeats no element, whatever its strides are."""
     x = tg.zeros((0,))
     y = join([x, x])
     y -= 1.0
@@ -433,7 +433,7 @@ def test_an_empty_result_can_be_written_to(join):
 
 
 def large_blocks(column, bytes_):
-    """How many buffers of the tape have memory of their own of so many bytes."""
+    """Count the buffers of the tape with at least this number of bytes of their own memory."""
     addresses = EAGER.column(column)[EAGER.column("bytes") == bytes_]
     return len(set(addresses.tolist()) - {0})
 
@@ -489,7 +489,7 @@ def np_zeros(n):
 @pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (2, 4, 0, 3, 1)])
 @pytest.mark.parametrize("gone", [False, True])
 def test_values_read_between_writes_are_differentiated_in_any_order(order, gone):
-    """With the written array, and after it has gone."""
+    """Values stay differentiable with the written array, and after it is released."""
     x = tg.tensor(np.arange(1.0, 6.0))
     y, results = tg.zeros(100), []
     for i in range(5):
@@ -613,7 +613,7 @@ VECTORS = {
 @pytest.mark.parametrize("vector", VECTORS)
 @pytest.mark.parametrize("key", KEYS_OF_A_VECTOR)
 def test_listed_elements_of_a_vector(key, vector):
-    """Of several writes to one element the last counts, and only that one has a gradient."""
+    """Several writes to one element: the last one counts, and only it has a gradient."""
     numbers, weights, start = KEYS_OF_A_VECTOR[key], np.arange(1.0, 6.0), np.linspace(0.5, 1.5, 5)
     count = np.arange(5)[numbers].size
     for value in (np.linspace(5.0, 6.0, count), 7.0, 2, np.float64(3.0), np.array([4.0])):
@@ -744,7 +744,7 @@ def test_in_place_operators_change_arrays_and_no_numbers(part):
 
 
 def test_created_and_written_arrays_of_no_dimensions_change():
-    """As NumPy's ``array(1.0)`` does, by all of its names."""
+    """0-d arrays change in place, as NumPy's ``array(1.0)`` does, for each function that creates them."""
     written = tg.sum(tg.ones(3))
     written[...] = 1.0
     for a in (tg.tensor(1.0), tg.ones(()), tg.array(1.0).copy(), tg.tensor([2.0, 1.0])[1, ...], written):

@@ -13,7 +13,7 @@ from helpers.daily import examples
 
 
 class Labels:
-    """What says of itself which array it is, as an index of pandas does."""
+    """Object with ``__array__``, as an index of pandas has."""
 
     def __init__(self, *labels):
         self._labels = np.array(labels)
@@ -23,7 +23,7 @@ class Labels:
 
 
 class Number:
-    """What says which number it is as an index."""
+    """Object with ``__index__``."""
 
     def __init__(self, number):
         self._number = number
@@ -167,7 +167,7 @@ LAYOUTS = {
 
 
 def outcome(function, *args):
-    """What a function returns, or the type of what it raises."""
+    """Return the result of a function, or the type of the exception that it raises."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -177,7 +177,7 @@ def outcome(function, *args):
 
 
 def agree(found, expected):
-    """Whether both raised the same, or returned the same numbers in the same shape."""
+    """Check that both raised the same exception, or returned the same numbers in the same shape."""
     if isinstance(found, type) or isinstance(expected, type):
         assert found is expected
     else:
@@ -312,7 +312,7 @@ def test_tensors_as_keys(key):
 
 @pytest.mark.parametrize("number", [1, True, [1], [True], [[1]], [1, 2], 1.0, np.uint8(2)], ids=repr)
 def test_tensors_as_keys_of_others(number):
-    """What a list or an array takes an array for, it takes a Tensor for."""
+    """Lists and arrays accept a Tensor as a key like an array."""
     for target in ([5, 6, 7], ARRAY):
         ours, theirs = tg.tensor(number), np.asarray(number)
         found = outcome(lambda target=target, key=ours: np.asarray(target[key]))
@@ -335,7 +335,7 @@ def test_an_element_is_no_view():
 
 
 def test_arrays_inside_keys_may_change():
-    """Where the contents of a key change, in whatever part of it, the function is recorded anew."""
+    """The function is recorded anew if the contents of any part of a key change."""
     number, rows, truths = np.array(1), np.array([0, 2]), np.array([True, False, True])
     keys = [lambda: slice(number), lambda: [number, 2], lambda: (rows, (1, number)), lambda: truths]
     recorded = [tg.jit(lambda x, key=key: tg.sum(x[key()] ** 2)) for key in keys]

@@ -112,7 +112,7 @@ def test_an_array_of_xarray_keeps_its_dimensions(operate):
     ],
 )
 def test_functions_of_an_array_of_xarray(function):
-    """A function may return one that holds a Tensor."""
+    """A function may return an xarray object that holds a Tensor."""
     first, second = gradients(lambda t: function(t, ARRAY), x)
     np.testing.assert_allclose(first, second, rtol=1e-14)
     tg.check_grads(tg.jit(lambda t: function(t, ARRAY)), (x,))

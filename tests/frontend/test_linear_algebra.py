@@ -217,7 +217,7 @@ def test_determinants_have_derivatives_everywhere(rank: int) -> None:
 @pytest.mark.parametrize("size", [1e-200, 1e-40, 1e-20, 1e-3, 1e20, 1e150])
 @pytest.mark.parametrize("rank", OF_RANK)
 def test_derivatives_of_determinants_have_no_scale_of_their_own(rank: int, size: float) -> None:
-    """Those of two rows and of three, along whatever matrix, are those of a matrix of another size, multiplied."""
+    """Derivatives with two or three rows are those of a matrix of another size, multiplied."""
     for a in (OF_RANK[rank][:2, :2], OF_RANK[rank]):
         d, n = RNG.standard_normal(a.shape), len(a)
         with np.errstate(over="ignore"):
@@ -311,7 +311,7 @@ def test_equal_singular_values() -> None:
 
 
 def layouts(a: np.ndarray) -> list[tg.Tensor]:
-    """The same matrices in several places of memory."""
+    """Return the same matrices in several memory layouts."""
     back = tg.asarray(np.ascontiguousarray(a[..., ::-1, ::-1]))
     return [
         tg.asarray(np.asfortranarray(a)),
@@ -363,7 +363,7 @@ def test_matrices_may_lie_in_any_way(function: Callable[[Any], Any]) -> None:
     ],
 )
 def test_one_vector_for_a_stack_of_matrices(function: Callable[[Any, Any], Any]) -> None:
-    """What has one dimension is a vector for each of the matrices; two rows are not two vectors."""
+    """A 1-d operand is one vector for all matrices; two rows are not two vectors."""
     stack, b = np.stack([GOOD, 2 * GOOD + np.eye(3)]), np.array([1.0, -2.0, 0.5])
     x = tg.tensor(b)
     found = function(tg.tensor(stack), x)
@@ -411,7 +411,7 @@ def test_results_have_names() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_cotangents_of_large_cholesky_factors(dtype: Any) -> None:
-    """They are ``L^-T (P + P^T) L^-1 / 2``, folded; P is the lower triangle of ``L^T L_bar`` with half its diagonal."""
+    """Cotangents are ``L^-T (P + P^T) L^-1 / 2``, folded; P: lower triangle of ``L^T L_bar``, half its diagonal."""
     rng = np.random.default_rng(5)
     for n in (1, 2, 7, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 96, 97, 100, 128, 130, 145):
         a, l_bar = rng.standard_normal((2, n, n)), rng.standard_normal((2, n, n))

@@ -29,7 +29,7 @@ NESTS = {
 
 
 def numbers(nest):
-    """The same nest without Tensors."""
+    """Return the nested list with numbers in place of Tensors."""
     if isinstance(nest, list | tuple):
         return [numbers(each) for each in nest]
     return nest.data_or_traced() if isinstance(nest, tg.Tensor) else nest
@@ -256,7 +256,7 @@ NESTED = {
 
 @pytest.mark.parametrize("name", NESTED)
 def test_nested_lists_of_computed_tensors(name):
-    """They go to the engine as they are, or to NumPy, which refuses some."""
+    """Nested lists go to the engine, or to NumPy, which refuses some."""
     values = np.array([0.5, 2.0])
     x = tg.tensor(values)
     try:

@@ -105,7 +105,7 @@ def test_gradients_come_back_to_where_elements_lie(order: str) -> None:
 
 
 def test_files_do_not_look_at_orders() -> None:
-    """So a function that asks for them is not saved; a pickle of it records anew."""
+    """A function that asks for memory orders is not saved; its pickle records anew."""
     compiled = tg.compile(_asks_for_its_order, CUBE)
     with pytest.raises(TypeError, match="order='C' or order='F'"):
         compiled.save("nowhere.tape")

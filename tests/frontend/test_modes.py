@@ -56,7 +56,7 @@ def looked_at() -> Any:
 
 
 def inside(f: Callable[[Any], Any]) -> Any:
-    """What a function gives while a gradient is being computed."""
+    """Return the result of a function while a gradient is being computed."""
     found = []
 
     def function(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a NumPy user expects of a Tensor beside its ops: printing, attributes, creation, conversions."""
+"""NumPy conventions of a Tensor beside its ops: printing, attributes, creation, conversions."""
 
 import copy
 import gc

@@ -13,7 +13,7 @@ MASK = np.array([[True, False, True], [False, True, True]])
 
 
 def put(result, out, where=True, n=np):
-    """What a function of NumPy's does with its result."""
+    """Write a result to `out` by a NumPy function."""
     if n is not np:
         return deliver(result, out, where, name="numpy.f")
     np.copyto(out, result, where=where)

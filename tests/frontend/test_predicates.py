@@ -232,7 +232,7 @@ ONCE_AN_OUTCOME = (
 
 @pytest.mark.parametrize("name", ONCE_AN_OUTCOME)
 def test_the_outcome_is_guarded_and_not_the_data(name: str, rng: np.random.Generator) -> None:
-    """One recording for each outcome, however the data change."""
+    """There is one recording for each outcome, however the data change."""
     recorded = []
 
     def f(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What Python, notebooks and plots do with a Tensor: containers, numbers, HTML, drawings."""
+"""Conventions of Python, notebooks and plots for a Tensor: containers, numbers, HTML, drawings."""
 
 import math
 import warnings

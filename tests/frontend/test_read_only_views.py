@@ -92,7 +92,7 @@ def _array_like(x):
 
 
 def _is_written(view):
-    """Whether a write goes through; if not, nothing is written."""
+    """Return whether a write succeeds; otherwise nothing may be written."""
     before, refusal = _data(view).copy(), ""
     try:
         view[...] = 7

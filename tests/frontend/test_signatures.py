@@ -45,7 +45,7 @@ POSITIONAL, KEYWORD = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSIT
 
 
 def parameters(function: Any, is_method: bool) -> list[inspect.Parameter] | None:
-    """What a function takes, without `self`; None for functions written in C that do not say it."""
+    """Return the parameters of a function, without `self`; None for functions written in C without a signature."""
     try:
         known = list(inspect.signature(function).parameters.values())
     except ValueError:

@@ -73,7 +73,7 @@ def axes_of(shape: tuple[int, ...]) -> list[Any]:
 
 
 def over(shape: tuple[int, ...], axis: Any) -> int:
-    """How many elements one result is made of."""
+    """Return the number of elements that are summed into one result."""
     axes = range(len(shape)) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
     return math.prod(shape[k] for k in axes)
 

@@ -1,4 +1,4 @@
-"""What ufuncs take besides operands: each call on Tensors, by tapegrad and by NumPy, against NumPy on arrays."""
+"""Arguments of ufuncs besides operands: each call on Tensors, by tapegrad and by NumPy, against NumPy on arrays."""
 
 import inspect
 
@@ -176,7 +176,7 @@ def test_constants_are_written_into_arrays():
 
 @pytest.mark.parametrize("op", [op for op in ELEMENTWISE if op.public and op.ufunc], ids=lambda op: op.name)
 def test_signatures_are_those_of_ufuncs(op):
-    """As ``numpy.add``'s docstring has it in its first line, but for `signature`."""
+    """Signatures are those in the first line of ``numpy.add``'s docstring, but for `signature`."""
     head = getattr(np, op.ufunc).__doc__.partition("\n")[0]
     names = head[head.index("(") + 1 : head.index("[") if "[" in head else head.index(")")]
     assert list(inspect.signature(getattr(tg, op.name)).parameters) == [

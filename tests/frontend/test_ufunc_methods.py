@@ -73,7 +73,7 @@ def test_integers_are_changed_in_place():
 
 
 def test_a_leaf_of_the_program_is_changed_in_place():
-    """What was computed from it before has the old values, and their gradient."""
+    """Values computed from the leaf before the write keep the old values, and their gradient."""
     x = tg.tensor(X[0])
     y = x * 2.0
     before = y * y

@@ -75,7 +75,7 @@ SIZE = 35
 
 
 def start(x: Any) -> Arrays:
-    """What the program begins with: results, memory of the library's, and a user's array in an order of its own."""
+    """Return the initial Tensors of a program: results, library memory, and a user's array in its own order."""
     own, ordered = np.zeros(20, x.dtype), np.ones((6, 6), x.dtype, order="F")[::2, 1:5]
     zeros = np.zeros((4, 3, 4), x.dtype)
     if isinstance(x, tg.Tensor):

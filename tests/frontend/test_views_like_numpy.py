@@ -48,7 +48,7 @@ def _tensors(layout):
 
 
 def _check_alike(function, array, x):
-    """The same view of both, or errors of the same class."""
+    """Check that both give the same view, or errors of the same class."""
     try:
         expected = function(array)
     except Exception as error:

@@ -297,7 +297,7 @@ def test_operands_of_other_kinds_keep_their_own():
 
 
 def test_no_version_without_need():
-    """What no reverse sweep reads is written where it lies, and nothing is left behind."""
+    """A value that no reverse sweep reads is written in its own memory, without a new version."""
     mask, x = tg.tensor([True, False]), tg.tensor([1.0, 2.0])
     for _ in range(3):
         tg.where(mask, x, 0).backward()

@@ -55,29 +55,29 @@ def _are_exact(address: int, size: int) -> bool:
     return exact
 
 
-def _put(place: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
+def _put(target: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
     """Write an array or a number to a flat array. Return whether it has the expected shape."""
     raise NotImplementedError
 
 
 @overload(_put)
-def _put_overload(place: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
+def _put_overload(target: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
     if isinstance(value, types.NoneType):
-        return lambda place, start, shape, value, expected: True
+        return lambda target, start, shape, value, expected: True
     if isinstance(value, types.Array):
         return _put_array if value.dtype == expected.dtype and value.ndim == len(shape) else None
     return _put_number if value == expected.dtype and len(shape) == 0 else None
 
 
-def _put_array(place: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
+def _put_array(target: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
     if value.shape != shape:
         return False
-    place[start : start + value.size] = value.reshape(value.size)
+    target[start : start + value.size] = value.reshape(value.size)
     return True
 
 
-def _put_number(place: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
-    place[start] = value
+def _put_number(target: Any, start: Any, shape: Any, value: Any, expected: Any) -> Any:
+    target[start] = value
     return True
 
 
@@ -142,11 +142,11 @@ class _KernelSource:
     def put(self, word: int, specs: tuple[ArraySpec, ...], results: list[str]) -> None:
         """Append the stores of the results."""
         size = sum(spec.size for spec in specs)
-        self.lines.append(f"    place = carray(pointer(load(frame, {word}), zero), {max(size, 1)})")
+        self.lines.append(f"    target = carray(pointer(load(frame, {word}), zero), {max(size, 1)})")
         start = 0
         for spec, result in zip(specs, results, strict=True):
             of = f"{start}, {self.name(spec.shape)}, {result}, {self.name(np.empty(1, spec.dtype))}"
-            self.lines += [f"    if not put(place, {of}):", f"        return {_FAILED}"]
+            self.lines += [f"    if not put(target, {of}):", f"        return {_FAILED}"]
             start += spec.size
 
     def compiled(self) -> Any:
@@ -185,7 +185,7 @@ def _reverse(call: Call) -> Any:
     floats = [k for k, spec in enumerate(call.inputs) if spec.dtype.kind == "f"]
     results = [f"result[{k}]" for k in floats] if len(call.inputs) > 1 else ["result"]
     source.names["zeros"] = np.zeros
-    source.lines.append(f"    place = zeros({call.x_size}, {source.name(call.dtype)})")
+    source.lines.append(f"    target = zeros({call.x_size}, {source.name(call.dtype)})")
     return _finished_reverse(source, results)
 
 
@@ -198,16 +198,16 @@ def _finished_reverse(source: _KernelSource, results: list[str]) -> Any:
     start = 0
     for spec, result in zip(source.call.floats, results, strict=True):
         of = f"{start}, {source.name(spec.shape)}, {result}, {source.name(np.empty(1, spec.dtype))}"
-        source.lines += [f"    if not put(place, {of}):", f"        return {_FAILED}"]
+        source.lines += [f"    if not put(target, {of}):", f"        return {_FAILED}"]
         start += spec.size
     source.lines += [
         f"    if load(frame, {X_BAR}) == 0:",
         "        return 0",
         f"    x_bar = carray(pointer(load(frame, {X_BAR}), zero), {source.call.x_size})",
         f"    if load(frame, {STORE}) & 1:",
-        "        x_bar[:] = place",
+        "        x_bar[:] = target",
         "    else:",
-        "        x_bar += place",
+        "        x_bar += target",
     ]
     return source.compiled()
 

@@ -15,11 +15,11 @@ from tapegrad.autodiff.rules.ties import (
     SAME,
     Ties,
     absolute,
+    check_determined,
     column,
     diagonal_matrix,
     excess_of_pairs,
     extent_of,
-    handed_on,
     joined,
     maximum,
     row,
@@ -78,8 +78,8 @@ def _qr_forward(step: Step, x_dot: Value) -> Value:
     upper = s - below + transposed(below)
     q_dot, r_dot = moved - matmul(q, upper), matmul(upper, own)
     if p.n > k:
-        turned = matmul(matmul(transposed(q_dot), q), r[..., k:])
-        r_dot = joining.concatenate([r_dot, turned + matmul(transposed(q), x_dot[..., k:])], -1)
+        rotated = matmul(matmul(transposed(q_dot), q), r[..., k:])
+        r_dot = joining.concatenate([r_dot, rotated + matmul(transposed(q), x_dot[..., k:])], -1)
     return joined([_more_rows(transposed(q_dot), p.full), transposed(_more_rows(r_dot, p.full))])
 
 
@@ -137,7 +137,7 @@ def _outside(vectors: Tensor, inner: Tensor, bar: Tensor, s: Tensor, ties: Ties)
     with no_grad():
         slack = SAME * float(np.finfo(s.dtype).eps) * bar.shape[-2]
         excess = zeros * (absolute(rest) - slack * extent_of(bar))
-    return handed_on(rest, excess) * ties.inverse(row(s), zeros)
+    return check_determined(rest, excess) * ties.inverse(row(s), zeros)
 
 
 def _svd_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
@@ -149,7 +149,7 @@ def _svd_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
         with no_grad():
             excess = excess_of_pairs(s_bar, of_u + of_v, ties)
             excess = maximum(excess, _excess_of_zeros(s_bar, of_u, of_v, ties))
-        s_bar = handed_on(s_bar, excess)
+        s_bar = check_determined(s_bar, excess)
     else:
         s_bar = ties.shared(s_bar) * (1 - reshape(ties.zeros, s_bar.shape))
     first, second = of_u - transposed(of_u), of_v - transposed(of_v)
@@ -185,7 +185,7 @@ def _svd_forward(step: Step, x_dot: Value) -> Value:
         return _packed_tangent(s_dot, u * 0.0, v * 0.0, p)
     with no_grad():
         excess = _excess_of_moves(m, ties)
-    s_dot = handed_on(s_dot, excess)
+    s_dot = check_determined(s_dot, excess)
     apart, together = _inverses(s, ties)
     even, odd = (m + transposed(m)) / 2 * apart, (m - transposed(m)) / 2 * together
     u_dot, v_dot = matmul(u, even + odd), matmul(v, even - odd)

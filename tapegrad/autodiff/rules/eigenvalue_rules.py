@@ -12,11 +12,11 @@ from tapegrad.autodiff.rules.step import Step
 from tapegrad.autodiff.rules.ties import (
     Ties,
     absolute,
+    check_determined,
     column,
     diagonal_matrix,
     excess_of_pairs,
     extent_of,
-    handed_on,
     joined,
     maximum,
     row,
@@ -55,7 +55,7 @@ def _eigh_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     if p.vectors:
         with no_grad():
             excess = excess_of_pairs(values_bar, m, ties)
-        values_bar = handed_on(values_bar, excess)
+        values_bar = check_determined(values_bar, excess)
     else:
         values_bar = ties.shared(values_bar)
     gaps = row(values) - column(values)
@@ -72,7 +72,7 @@ def _eigh_forward(step: Step, x_dot: Value) -> Value:
         with no_grad():
             mixed = maximum(absolute(m), absolute(row(values_dot) - column(values_dot)))
             excess = ties.others * (mixed - ties.slack * extent_of(m))
-        values_dot = handed_on(values_dot, excess)
+        values_dot = check_determined(values_dot, excess)
     else:
         values_dot = ties.shared(values_dot)
     gaps = column(values) - row(values)
@@ -105,7 +105,7 @@ def _of_a_basis(rows: Tensor) -> Tensor:
         s = svdvals(rows)
         slack = 8 * s.shape[-1] * float(np.finfo(s.dtype).eps)
         excess = slack * s[..., :1] - s[..., -1:]
-    return handed_on(rows, excess)
+    return check_determined(rows, excess)
 
 
 def _eig_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
@@ -117,7 +117,7 @@ def _eig_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     if p.vectors:
         with no_grad():
             excess = _excess(values_bar, m, ties)
-        values_bar = handed_on(values_bar, excess)
+        values_bar = check_determined(values_bar, excess)
     else:
         values_bar = ties.shared(values_bar)
     g = m * ties.inverse(row(values) - column(values), ties.tied) + diagonal_matrix(values_bar)
@@ -133,7 +133,7 @@ def _eig_forward(step: Step, x_dot: Value) -> Value:
     if p.vectors:
         with no_grad():
             excess = _excess(values_dot, beside, ties)
-        values_dot = handed_on(values_dot, excess)
+        values_dot = check_determined(values_dot, excess)
     else:
         values_dot = ties.shared(values_dot)
     c = beside * ties.inverse(row(values) - column(values), ties.tied)

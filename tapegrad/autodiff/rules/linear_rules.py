@@ -33,8 +33,8 @@ def forward(step: Step, dots: list[Value | None]) -> Tensor:
         return record_reduction(CODES[row.name], operands[0], axes, False, row.name)
     if row.params is None:
         return _record(row, operands, None, allocate(step.tape, like.dtype, like.shape, row.name))
-    places = [step.geometry(slot).view for slot in step.operands]
-    operands = [_laid_out(step.tape, x, place) for x, place in zip(operands, places, strict=True)]
+    layouts = [step.geometry(slot).view for slot in step.operands]
+    operands = [_laid_out(step.tape, x, layout) for x, layout in zip(operands, layouts, strict=True)]
     return _record(row, operands, step.params, _empty(step.tape, like.view))
 
 
@@ -62,14 +62,14 @@ def _record(row: Row, operands: list[Tensor], params: Any, result: Tensor) -> Te
 # --- memory ----------------------------------------------------------------------------------------------------
 
 
-def _laid_out(tape: Tape, value: Tensor, place: View) -> Tensor:
+def _laid_out(tape: Tape, value: Tensor, layout: View) -> Tensor:
     """Return a value in a slot's memory layout (parameters may hold its strides): itself, or a recorded copy."""
-    if View(0, value.shape, value.data_or_traced().strides, place.dtype).steps == place.steps:
+    if View(0, value.shape, value.data_or_traced().strides, layout.dtype).steps == layout.steps:
         return value
-    if place.contiguous:
+    if layout.contiguous:
         return contiguous(value)
-    copy = _empty(tape, place)
-    once = tuple(slice(1) if stride == 0 else slice(None) for stride in place.strides)
+    copy = _empty(tape, layout)
+    once = tuple(slice(1) if stride == 0 else slice(None) for stride in layout.strides)
     part, source = view_of(copy, copy.data_or_traced()[once]), view_of(value, value.data_or_traced()[once])
     differentiate = current()[1]
     record_out(tape, COPY, part._slot_on(tape), [source._slot_on(tape)], None, "copy", differentiate)

@@ -48,7 +48,7 @@ def extent_of(x: Tensor) -> Tensor:
     return largest(absolute(x), (-1, -2), keepdims=True, initial=0.0)
 
 
-def handed_on(values: Tensor, excess: Tensor) -> Tensor:
+def check_determined(values: Tensor, excess: Tensor) -> Tensor:
     """Return values, and fail if `excess` is not zero."""
     wrong: Any = _greater(excess, 0.0)
     wrong = wrong if is_tensor(wrong) else from_array(np.ascontiguousarray(wrong), constant=True)
@@ -93,8 +93,8 @@ def excess_of_pairs(diagonal_: Tensor, m: Tensor, ties: Ties) -> Tensor:
     of_vectors = ties.slack * extent_of(m)
     own = diagonal(m, 0, -2, -1)
     apart = absolute(row(diagonal_) - column(diagonal_)) - of_values
-    turned = absolute(m - transposed(m)) - of_vectors
+    rotated = absolute(m - transposed(m)) - of_vectors
     mixed = maximum(absolute(m), absolute(row(own) - column(own))) - of_vectors
     both = minimum(absolute(column(diagonal_)) - of_values, mixed)
-    excess: Tensor = ties.others * maximum(maximum(apart, turned), both)
+    excess: Tensor = ties.others * maximum(maximum(apart, rotated), both)
     return excess

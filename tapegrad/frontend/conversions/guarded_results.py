@@ -42,26 +42,26 @@ class _Float:
         self.number = number
 
 
-def look(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def call_guarded(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a NumPy function with the values of Tensors, without a gradient; while recording, guard its result."""
     recorder = thread.mode.recorder
     if recorder is None:
         return at_once(function, args, kwargs)
     floats: list[Any] = []
 
-    def place(value: Any) -> Any:
+    def register(value: Any) -> Any:
         if not is_computed(value) or value.dtype.kind != "f":
             return _fixed_now(value)
         floats.append(value)
         return _Float(len(floats) - 1)
 
-    places, named = mapped(place, args), {k: mapped(place, v) for k, v in kwargs.items()}
+    stored, named = mapped(register, args), {k: mapped(register, v) for k, v in kwargs.items()}
 
     def of_arrays(*arrays: np.ndarray) -> Any:
         def fill(value: Any) -> Any:
             return arrays[value.number] if isinstance(value, _Float) else value
 
-        return function(*mapped(fill, places), **{k: mapped(fill, v) for k, v in named.items()})
+        return function(*mapped(fill, stored), **{k: mapped(fill, v) for k, v in named.items()})
 
     result = of_arrays(*[t.data_or_traced() for t in floats])
     if floats:

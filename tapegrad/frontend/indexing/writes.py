@@ -332,15 +332,15 @@ def _write_in_new_version(
     """
     tape = base._tape
     assert tape is not None
-    header, numbers, place = tape.header, None, base._slot
+    header, numbers, target_slot = tape.header, None, base._slot
     if all(map(is_basic, key)):
-        place = _slot_of_region(base, array[view_key(key)])
+        target_slot = _slot_of_region(base, array[view_key(key)])
     else:
         numbers = _in_buffer(base, array, numbers_in_memory(array, key))
     listed = 0 if numbers is None else id(numbers)
-    written = writes.begin_write(header, base._slot, place, listed)
+    written = writes.begin_write(header, base._slot, target_slot, listed)
     if numbers is None:
-        slots.drop(header, place)
+        slots.drop(header, target_slot)
     if written < 0:
         raise_for(written, "setitem", [base.shape])
     try:

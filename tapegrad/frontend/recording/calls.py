@@ -17,7 +17,7 @@ from tapegrad.frontend.tensor.tensor import Tensor, from_slot
 from tapegrad.ops import CODES
 
 
-def of_one(code: int, with_arguments: Callable[..., Any]) -> Callable[..., Any]:
+def make_unary_function(code: int, with_arguments: Callable[..., Any]) -> Callable[..., Any]:
     """Make the function ``op(x)``; a call with further arguments goes to `with_arguments`."""
 
     def function(x: Any, /, *out: Any, **options: Any) -> Any:
@@ -40,7 +40,7 @@ def of_one(code: int, with_arguments: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def of_two(code: int, with_arguments: Callable[..., Any]) -> Callable[..., Any]:
+def make_binary_function(code: int, with_arguments: Callable[..., Any]) -> Callable[..., Any]:
     """Make the function ``op(x1, x2)``; a call with further arguments goes to `with_arguments`."""
     reflected = binary(code, is_reflected=True)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.engine.runtime import library_loops
 from tapegrad.foreign import is_pandas, is_sparse, is_xarray
-from tapegrad.frontend.recording.calls import of_one, of_two, select
+from tapegrad.frontend.recording.calls import make_binary_function, make_unary_function, select
 from tapegrad.frontend.recording.lists import holds_tensors, in_numbers
 from tapegrad.frontend.recording.outputs import deliver_broadcast, one_output
 from tapegrad.frontend.recording.record import (
@@ -110,7 +110,7 @@ def _function(row: Op) -> Callable[..., Any]:
         def compute(*operands: Any) -> Any:
             return function(*operands)
 
-        function = (of_one, of_two)[row.arity - 1](code, _general(row, compute))
+        function = (make_unary_function, make_binary_function)[row.arity - 1](code, _general(row, compute))
     else:
         function = _of_three(row)
     if row.unknown:

@@ -112,8 +112,8 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     array = x.data_or_traced()
     view = array.reshape(shape, order=order)
     if order != "C" and is_by_columns(array, order):
-        turned = transpose(x) if array.ndim > 1 else x
-        return transpose(reshape(turned, view.shape[::-1], copy=copy))
+        operand = transpose(x) if array.ndim > 1 else x
+        return transpose(reshape(operand, view.shape[::-1], copy=copy))
     needed = array.size > 0 and view.base is not array and view.base is not array.base
     if needed and copy is False:
         raise ValueError("reshape: this shape needs a copy, which copy=False forbids")
@@ -128,8 +128,8 @@ def _set_shape(x: Tensor, shape: Any) -> None:
     recorder = thread.mode.recorder
     if recorder is not None and not recorder.has_made(x if x._base is None else x._base):
         raise RuntimeError(
-            "a Tensor from outside is reshaped in place while a function is being recorded: a replay would not repeat it;"
-            " write t = t.reshape(shape)"
+            "a Tensor from outside is reshaped in place while a function is being recorded, which no replay repeats"
+            "; write t = t.reshape(shape)"
         )
     x.data_or_traced().reshape(shape)  # NumPy's error for another number of elements
     try:

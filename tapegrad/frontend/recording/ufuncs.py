@@ -107,24 +107,24 @@ def signature_of(operands: Sequence[str], results: int = 1) -> inspect.Signature
 def _split(ufunc: Ufunc, args: tuple[Any, ...], out: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Return the operands, and the `out` of each result."""
     count, results = ufunc.rules.nin, ufunc.rules.nout
-    operands, places = args[:count], args[count:]
+    operands, outputs = args[:count], args[count:]
     if not count <= len(args) <= count + results:
         raise TypeError(
             f"{ufunc.name} takes {count} operands and up to {results} outputs, not {len(args)} arguments"
         )
-    if places and any(each is not None for each in (out if isinstance(out, tuple) else (out,))):
+    if outputs and any(each is not None for each in (out if isinstance(out, tuple) else (out,))):
         raise TypeError(f"{ufunc.name}: 'out' is given by position and by name")
-    if places:
-        places += (None,) * (results - len(places))
+    if outputs:
+        outputs += (None,) * (results - len(outputs))
     elif results == 1 or isinstance(out, tuple):
-        places = out if isinstance(out, tuple) else (out,)
+        outputs = out if isinstance(out, tuple) else (out,)
     elif out is not None:
         raise TypeError(f"{ufunc.name}: 'out' must be a tuple of {results} Tensors or arrays")
     else:
-        places = (None,) * results
-    if len(places) != results:
-        raise ValueError(f"{ufunc.name}: 'out' has {len(places)} entries; there are {results} results")
-    return operands, tuple(one_output(place, ufunc.name) for place in places)
+        outputs = (None,) * results
+    if len(outputs) != results:
+        raise ValueError(f"{ufunc.name}: 'out' has {len(outputs)} entries; there are {results} results")
+    return operands, tuple(one_output(output, ufunc.name) for output in outputs)
 
 
 # --- dtypes ----------------------------------------------------------------------------------------------------

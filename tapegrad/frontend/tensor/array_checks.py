@@ -171,5 +171,5 @@ def is_plain(array: np.ndarray) -> bool:
 
 def is_same_memory(array: np.ndarray, other: np.ndarray) -> bool:
     """Return whether two arrays have the same elements at the same addresses."""
-    places = [(a.ctypes.data, a.shape, a.strides, a.dtype) for a in (array, other)]
-    return places[0] == places[1]
+    layouts = [(a.ctypes.data, a.shape, a.strides, a.dtype) for a in (array, other)]
+    return layouts[0] == layouts[1]

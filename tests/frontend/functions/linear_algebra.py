@@ -38,7 +38,7 @@ def of_numpy(name: str, *makers: Make, **arguments: Any) -> Case:
 
 
 def of_positive(name: str, *shape: int, **arguments: Any) -> Case:
-    """The same, of positive definite matrices."""
+    """Cases with positive definite matrices."""
     return case(
         f"linalg.{name}",
         lambda xp, x: getattr(xp.linalg, name)(positive(xp, x), **arguments),

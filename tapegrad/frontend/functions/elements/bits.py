@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.conversions.guarded_results import look
+from tapegrad.frontend.conversions.guarded_results import call_guarded
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.lists import holds_tensors, in_numbers
 from tapegrad.frontend.recording.record import as_float
@@ -41,7 +41,7 @@ def _compute(ufunc: np.ufunc, *operands: Any) -> Any:
     if "f" in kinds:
         raise TypeError(f"{name} takes integers and booleans, not floats")
     if thread.mode.recorder is None or ufunc not in _LOGIC or set(kinds) != {"b"}:
-        return look(ufunc, *values)
+        return call_guarded(ufunc, *values)
     return _LOGIC[ufunc](*(as_float(x, np.dtype(np.float64), thread.mode.tape, False) for x in values))
 
 
@@ -59,7 +59,7 @@ def _made(name: str) -> Callable[..., Any]:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: _made(name) for name in _NAMES}
 UFUNCS: dict[Any, Any] = {getattr(np, name): function for name, function in FUNCTIONS.items()}
-UFUNCS[np.isnat] = partial(look, np.isnat)  # NumPy's own error: a Tensor holds no dates
+UFUNCS[np.isnat] = partial(call_guarded, np.isnat)  # NumPy's own error: a Tensor holds no dates
 FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in _ALIASES.items()}
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.conversions.guarded_results import is_computed, look
+from tapegrad.frontend.conversions.guarded_results import call_guarded, is_computed
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import clip
 from tapegrad.frontend.recording.elementwise import where as select
@@ -45,7 +45,7 @@ def _frexp(x: Any) -> tuple[Any, Any]:
     """Return the mantissa, in [0.5, 1), and the exponent of 2."""
     x = _floats(x, "frexp")
     if not is_computed(x):
-        exponent = look(lambda values: np.frexp(values)[1], x)
+        exponent = call_guarded(lambda values: np.frexp(values)[1], x)
         return _scaled(x, -exponent), exponent
     with no_grad():
         exponent = _exponent(x)
@@ -64,7 +64,9 @@ def _ldexp(x1: Any, x2: Any) -> Any:
     exponent = as_tensor(x2, "ldexp")
     if exponent.dtype.kind not in "iub":
         raise TypeError(f"numpy.ldexp: the exponent must be of integers, not of {exponent.dtype}")
-    return _scaled(_floats(x1, "ldexp"), exponent if is_computed(exponent) else look(np.asarray, exponent))
+    return _scaled(
+        _floats(x1, "ldexp"), exponent if is_computed(exponent) else call_guarded(np.asarray, exponent)
+    )
 
 
 def _scaled(x: Tensor, exponent: Any) -> Any:
@@ -95,7 +97,7 @@ def _factors(exponent: Any, dtype: np.dtype[Any]) -> Iterator[Any]:
 
 def _signbit(x: Any) -> Any:
     if not is_computed(x):
-        return look(np.signbit, x)
+        return call_guarded(np.signbit, x)
     return _less(_copysign(1.0, x) if x.dtype.kind == "f" else x, 0)
 
 

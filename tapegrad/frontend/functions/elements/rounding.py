@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.conversions.guarded_results import look
+from tapegrad.frontend.conversions.guarded_results import call_guarded
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver
@@ -42,7 +42,7 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     """
     x, count = as_tensor(a, "numpy.round"), operator.index(decimals)
     if x.dtype.kind != "f":
-        return deliver(from_array(look(np.round, x, count), constant=True), out, name="numpy.round")
+        return deliver(from_array(call_guarded(np.round, x, count), constant=True), out, name="numpy.round")
     if count == 0:
         return deliver(_rint(x), out, name="numpy.round")
     scale = 10.0 ** abs(count)

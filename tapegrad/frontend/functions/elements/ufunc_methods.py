@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from tapegrad.frontend.conversions.guarded_results import look
+from tapegrad.frontend.conversions.guarded_results import call_guarded
 from tapegrad.frontend.functions.reductions import extremes, predicates, reductions, scans
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
 from tapegrad.frontend.indexing.indexing import scatter_add
@@ -86,7 +86,7 @@ def _is_constant(own: Method, x: Tensor) -> bool:
 
 def _by_numpy(own: Method, x: Tensor, *inputs: Any, **arguments: Any) -> Any:
     """Compute a result without gradient; a recording guards it."""
-    return look(getattr(own.ufunc, own.name.rpartition(".")[2]), x, *inputs, **arguments)
+    return call_guarded(getattr(own.ufunc, own.name.rpartition(".")[2]), x, *inputs, **arguments)
 
 
 # --- reduce ------------------------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ def _outer(own: Method, first: Any, second: Any, **arguments: Any) -> Any:
     return own.function(first, second, **arguments)
 
 
-def _at(own: Method, target: Any, indices: Any, *operands: Any) -> None:
+def _apply_at(own: Method, target: Any, indices: Any, *operands: Any) -> None:
     """Apply the function in place at listed elements, repeatedly for repeated ones."""
     parts, _ = parts_of(indices)
     if not is_tensor(target) or target.dtype.kind != "f":
@@ -243,9 +243,9 @@ def _at(own: Method, target: Any, indices: Any, *operands: Any) -> None:
         sums = scatter_add(flat[0], numbers.reshape(-1), (target.size,))
         target[...] = own.function(target, reshape(sums, target.shape))
         return
-    for turn in _turns(numbers.reshape(-1)):
-        key = np.unravel_index(numbers.reshape(-1)[turn], target.shape)
-        target[key] = own.function(target[key], *[b[turn] for b in flat])
+    for rank in _group_distinct(numbers.reshape(-1)):
+        key = np.unravel_index(numbers.reshape(-1)[rank], target.shape)
+        target[key] = own.function(target[key], *[b[rank] for b in flat])
 
 
 def _at_constants(own: Method, target: Any, parts: tuple[Any, ...], operands: tuple[Any, ...]) -> None:
@@ -261,16 +261,16 @@ def _at_constants(own: Method, target: Any, parts: tuple[Any, ...], operands: tu
         target[...] = array
 
 
-def _turns(numbers: np.ndarray) -> list[np.ndarray]:
+def _group_distinct(numbers: np.ndarray) -> list[np.ndarray]:
     """Return positions in a list of numbers, in groups without repeated numbers."""
     order = np.argsort(numbers, kind="stable")
     ranked = numbers[order]
     first = np.searchsorted(ranked, ranked)
-    turn = np.empty(len(numbers), np.int64)
-    turn[order] = np.arange(len(numbers)) - first
-    return [np.flatnonzero(turn == k) for k in range(int(turn.max(initial=-1)) + 1)]
+    rank = np.empty(len(numbers), np.int64)
+    rank[order] = np.arange(len(numbers)) - first
+    return [np.flatnonzero(rank == k) for k in range(int(rank.max(initial=-1)) + 1)]
 
 
 _METHODS: dict[str, Callable[..., Any]] = {
-    "reduce": _reduce, "accumulate": _accumulate, "reduceat": _reduceat, "outer": _outer, "at": _at,
+    "reduce": _reduce, "accumulate": _accumulate, "reduceat": _reduceat, "outer": _outer, "at": _apply_at,
 }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.conversions.creation import asarray, finished
-from tapegrad.frontend.conversions.guarded_results import look
+from tapegrad.frontend.conversions.guarded_results import call_guarded
 from tapegrad.frontend.recording.layouts import copied_in_order, in_order
 from tapegrad.frontend.recording.lists import holds_tensors
 from tapegrad.frontend.recording.record_structural import as_tensor
@@ -171,7 +171,7 @@ def asarray_chkfinite(
     Tensor([1., 2.])
     """
     x = asarray(a, dtype, order, constant=constant)
-    if x.dtype.kind == "f" and not look(_all_finite, x):
+    if x.dtype.kind == "f" and not call_guarded(_all_finite, x):
         raise ValueError("asarray_chkfinite: the elements must not be nan or infinite")
     return x
 

@@ -101,12 +101,12 @@ def _spaced(start: Any, stop: Any, num: int, endpoint: bool) -> tuple[Tensor, An
         stop - start if is_tensor(start) or is_tensor(stop) else as_tensor(float(stop - start), "linspace")
     )
     parts = count - 1 if endpoint else count
-    places = np.arange(count, dtype=delta.dtype).reshape(-1, *[1] * delta.ndim)
+    indices = np.arange(count, dtype=delta.dtype).reshape(-1, *[1] * delta.ndim)
     if parts <= 0:
-        return places * delta + start, np.nan
+        return indices * delta + start, np.nan
     step = delta / parts
-    numbers = places * step + start
-    return (select(places == parts, stop, numbers) if endpoint else numbers), step
+    numbers = indices * step + start
+    return (select(indices == parts, stop, numbers) if endpoint else numbers), step
 
 
 def _along(numbers: Tensor, axis: int) -> Tensor:
@@ -228,10 +228,10 @@ def _geometric(first: Tensor, last: Tensor, num: int, endpoint: bool) -> Tensor:
     sign = _sign(first)
     logarithms, _ = _spaced(_log10(first / sign), _log10(last / sign), num, endpoint)
     numbers = sign * _power(10.0, logarithms)
-    places = np.arange(numbers.shape[0]).reshape(-1, *[1] * (numbers.ndim - 1))
+    indices = np.arange(numbers.shape[0]).reshape(-1, *[1] * (numbers.ndim - 1))
     if endpoint and numbers.shape[0] > 1:
-        numbers = select(places == numbers.shape[0] - 1, last, numbers)
-    return select(places == 0, first, numbers)
+        numbers = select(indices == numbers.shape[0] - 1, last, numbers)
+    return select(indices == 0, first, numbers)
 
 
 def arange(*ends: Any, dtype: Any = None, constant: bool | None = None, **keywords: Any) -> Tensor:

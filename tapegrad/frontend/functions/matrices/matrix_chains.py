@@ -66,10 +66,11 @@ def _check_chain(shapes: list[tuple[int, ...]], name: str) -> None:
     given = ", ".join(map(str, shapes))
     if any(len(shape) != 2 for shape in shapes):
         raise ValueError(f"{name}: matrices must have two dimensions, not shapes {given}")
-    for k, (a, b) in enumerate(itertools.pairwise(shapes)):
-        if a[1] != b[0]:
+    for k, ((_, columns), (rows, _)) in enumerate(itertools.pairwise(shapes)):
+        if columns != rows:
             raise ValueError(
-                f"{name}: shapes {given} not aligned: {a[1]} (axis 1 of matrix {k}) != {b[0]} (axis 0 of matrix {k + 1})"
+                f"{name}: shapes {given} not aligned: {columns} (axis 1 of matrix {k}) != {rows} (axis 0 of matrix"
+                f" {k + 1})"
             )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
-from tapegrad.frontend.conversions.guarded_results import is_computed, is_recording, look
+from tapegrad.frontend.conversions.guarded_results import call_guarded, is_computed, is_recording
 from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.indexing.indexing import scatter_add
 from tapegrad.frontend.recording.elementwise import where as select
@@ -43,7 +43,7 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     np.int64(2)
     """
     if not (is_recording() and is_computed(a) and a.dtype.kind in "fb"):
-        return look(np.count_nonzero, a, axis, keepdims=keepdims)
+        return call_guarded(np.count_nonzero, a, axis, keepdims=keepdims)
     with no_grad():
         ones = select(a, np.ones(()), np.zeros(()))  # float64 is exact for these counts
         return cast(sum(ones, axis, keepdims=keepdims), np.dtype(np.int64), current()[0])
@@ -79,7 +79,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     Tensor([1., 0., 5.])
     """
     if not is_tensor(weights):
-        return look(np.bincount, x, weights, minlength)
+        return call_guarded(np.bincount, x, weights, minlength)
     numbers = read_now(x)
     count = len(np.bincount(numbers, weights.data_or_traced(), minlength))  # raises NumPy's errors too
     return scatter_add(weights.astype(np.float64, copy=False), numbers, (count,))
@@ -125,7 +125,7 @@ def histogram(
     array([1, 2])
     """
     _refuse_weights("numpy.histogram", weights)
-    return look(np.histogram, a, bins, range, density, weights)
+    return call_guarded(np.histogram, a, bins, range, density, weights)
 
 
 def _refuse_weights(name: str, weights: Any) -> None:
@@ -145,7 +145,7 @@ def _of_counts(name: str) -> Callable[..., Any]:
     def of_counts(*args: Any, **kwargs: Any) -> Any:
         given = inspect.signature(function).bind(*args, **kwargs).arguments
         _refuse_weights(f"numpy.{name}", given.get("weights"))
-        return look(function, *args, **kwargs)
+        return call_guarded(function, *args, **kwargs)
 
     describe(of_counts, name)
     return of_counts

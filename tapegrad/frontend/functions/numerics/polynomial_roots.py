@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.conversions.guarded_results import look
+from tapegrad.frontend.conversions.guarded_results import call_guarded
 from tapegrad.frontend.functions.matrices.eigenvalues import real_eigenvalues
 from tapegrad.frontend.functions.matrices.least_squares import lstsq
 from tapegrad.frontend.functions.matrices.systems import inv
@@ -53,7 +53,7 @@ def roots(p: Any) -> Tensor:
     line = coefficients_of(p, "numpy.roots")
     if line.dtype.kind != "f":
         line = line.astype(np.float64)
-    present = look(_nonzero, line)
+    present = call_guarded(_nonzero, line)
     if not present:
         return from_array(np.zeros(0, line.dtype), constant=True)
     first, last = present[0], present[-1]

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.conversions.guarded_results import look
+from tapegrad.frontend.conversions.guarded_results import call_guarded
 from tapegrad.frontend.functions.ordering import quantiles
 from tapegrad.frontend.functions.ordering.sorting import argmax, is_recorded, recorded_argextreme
 from tapegrad.frontend.functions.reductions import extremes, reductions
 from tapegrad.frontend.functions.reductions.lines import is_float, operand
-from tapegrad.frontend.functions.reductions.nan_reductions import numbers_now, warn_where, without_nan
+from tapegrad.frontend.functions.reductions.nan_reductions import drop_nan_eagerly, warn_where, without_nan
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver
@@ -51,7 +51,7 @@ def _of_numbers(
     extreme: Callable[..., Tensor], x: Tensor, neutral: float, axis: Axis, keepdims: bool
 ) -> Tensor:
     """Return an extreme of the elements that are not NaN; NaN if there are none."""
-    numbers = numbers_now(x, axis, keepdims)
+    numbers = drop_nan_eagerly(x, axis, keepdims)
     if numbers is not None:
         return extreme(*numbers, None, keepdims)
     result: Tensor = extreme(without_nan(x, neutral), axis, None, keepdims)
@@ -92,7 +92,7 @@ def _position(plain: Any, neutral: float) -> Callable[..., Any]:
                     raise ValueError("All-NaN slice encountered")
                 result = recorded_argextreme(plain, without_nan(a, neutral), axis, keepdims)
         else:
-            result = look(eager, a, axis, keepdims=keepdims)
+            result = call_guarded(eager, a, axis, keepdims=keepdims)
         return result if out is None else deliver(result, out, name=f"numpy.{name}")
 
     return renamed(position, name)
@@ -113,7 +113,7 @@ nanargmin = like(
 
 def _quantiles(x: Tensor, wanted: quantiles.QuantileQuery) -> Tensor:
     """Return quantiles of the elements that are not NaN; NaN if there are none."""
-    numbers = numbers_now(x, wanted.axis, wanted.keepdims) if wanted.weights is None else None
+    numbers = drop_nan_eagerly(x, wanted.axis, wanted.keepdims) if wanted.weights is None else None
     if numbers is None:
         return quantiles.quantiles_or_nan(x, wanted)
     return quantiles.quantiles_of(numbers[0], wanted._replace(axis=numbers[1], skips_nan=False))

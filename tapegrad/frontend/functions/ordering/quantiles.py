@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from tapegrad.frontend.conversions.guarded_results import look
+from tapegrad.frontend.conversions.guarded_results import call_guarded
 from tapegrad.frontend.functions.ordering.sorted_lines import Ordered, in_order
 from tapegrad.frontend.functions.reductions.lines import (
     axes_of,
@@ -44,19 +44,19 @@ def _between(alpha: float, beta: float) -> Callable[[Any, Any], Any]:
 
 def _stepped(n: Any, q: Any) -> Any:
     """Return the position between two elements at a step of the empirical distribution, otherwise the next element."""
-    place = n * q - 1
-    return np.floor(place) + np.where(place % 1 == 0, 0.5, 1.0)
+    position = n * q - 1
+    return np.floor(position) + np.where(position % 1 == 0, 0.5, 1.0)
 
 
 def _nearest_even(n: Any, q: Any) -> Any:
-    place = n * q - 1.5
-    down = (place % 1 == 0) & (np.floor(place) % 2 == 1)
-    return np.maximum(np.floor(place) + ~down, 0)
+    position = n * q - 1.5
+    down = (position % 1 == 0) & (np.floor(position) % 2 == 1)
+    return np.maximum(np.floor(position) + ~down, 0)
 
 
 MEDIAN = "the mean of the two in the middle"  # not a method that a user can request
 # Positions of the quantile `q` in a sorted line of `n` elements, fractional between two elements.
-_PLACES: dict[str, Callable[[Any, Any], Any]] = {
+_POSITIONS: dict[str, Callable[[Any, Any], Any]] = {
     "inverted_cdf": lambda n, q: np.maximum(np.ceil(n * q - 1), 0),
     "averaged_inverted_cdf": _stepped,
     "closest_observation": _nearest_even,
@@ -107,8 +107,8 @@ def asked(name: str, q: Any, x: Tensor, percent: bool, **arguments: Any) -> Quan
             if percent
             else "Quantiles must be in the range [0, 1]"
         )
-    if method not in _PLACES or method == MEDIAN:
-        raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join([*_PLACES][:-1])}")
+    if method not in _POSITIONS or method == MEDIAN:
+        raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join([*_POSITIONS][:-1])}")
     return QuantileQuery(name, fractions, weak, **arguments)
 
 
@@ -144,9 +144,9 @@ def quantiles_of(x: Tensor, wanted: QuantileQuery) -> Tensor:
     return in_shape(result, (*wanted.q.shape, *kept_shape(axes, shape)))
 
 
-def _within(places: np.ndarray, last: Any) -> np.ndarray:
+def _within(positions: np.ndarray, last: Any) -> np.ndarray:
     """Return positions clipped to those of the elements."""
-    limited: np.ndarray = np.minimum(np.maximum(places, 0), last)
+    limited: np.ndarray = np.minimum(np.maximum(positions, 0), last)
     return limited
 
 
@@ -155,11 +155,11 @@ def _of_all(lines: Tensor, wanted: QuantileQuery) -> Tensor:
     ordered = in_order(lines)
     count = ordered.shape[-1]
     if wanted.q.ndim:
-        places = _within(_PLACES[wanted.method](count, wanted.q.reshape(-1, 1)), count - 1)
-        result = _interpolated(ordered, np.repeat(places, math.prod(ordered.shape[:-1]), 1), wanted)
+        positions = _within(_POSITIONS[wanted.method](count, wanted.q.reshape(-1, 1)), count - 1)
+        result = _interpolated(ordered, np.repeat(positions, math.prod(ordered.shape[:-1]), 1), wanted)
     else:
-        place = min(max(_PLACES[wanted.method](count, wanted.q[()]), 0), count - 1)
-        result = _one(ordered, math.floor(place), place - math.floor(place), wanted)
+        position = min(max(_POSITIONS[wanted.method](count, wanted.q[()]), 0), count - 1)
+        result = _one(ordered, math.floor(position), position - math.floor(position), wanted)
     if ordered.has_no_nan:
         return result
     last = ordered.element(-1)
@@ -182,14 +182,14 @@ def _between_two(low: Tensor, high: Tensor, part: Any, wanted: QuantileQuery) ->
     return result
 
 
-def _interpolated(ordered: Ordered, places: np.ndarray, wanted: QuantileQuery) -> Tensor:
+def _interpolated(ordered: Ordered, positions: np.ndarray, wanted: QuantileQuery) -> Tensor:
     """Return sorted lines interpolated at positions: a row for each quantile, a column for each line."""
     count = ordered.shape[-1]
-    below = np.floor(places)
-    parts, shape = places - below, (*wanted.q.shape, *ordered.shape[:-1])
+    below = np.floor(positions)
+    parts, shape = positions - below, (*wanted.q.shape, *ordered.shape[:-1])
     rows = below.astype(np.int64)
-    if places.shape[1] > 1:
-        rows += count * np.arange(places.shape[1])
+    if positions.shape[1] > 1:
+        rows += count * np.arange(positions.shape[1])
     low = ordered.elements(rows, shape)
     if wanted.picks:
         return low
@@ -204,12 +204,12 @@ def _interpolated(ordered: Ordered, places: np.ndarray, wanted: QuantileQuery) -
 
 def _of_numbers(lines: Tensor, wanted: QuantileQuery) -> Tensor:
     """Return quantiles of the numbers in each line; a recording guards their count."""
-    counts = np.atleast_1d(look(_how_many_numbers, lines)).reshape(-1)
+    counts = np.atleast_1d(call_guarded(_how_many_numbers, lines)).reshape(-1)
     if np.any(counts == 0):
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
     used = np.maximum(counts, 1).astype(wanted.q.dtype)
-    places = _within(_PLACES[wanted.method](used, wanted.q.reshape(-1, 1)), used - 1)
-    return _interpolated(in_order(lines), places, wanted)
+    positions = _within(_POSITIONS[wanted.method](used, wanted.q.reshape(-1, 1)), used - 1)
+    return _interpolated(in_order(lines), positions, wanted)
 
 
 def _how_many_numbers(lines: np.ndarray) -> np.ndarray:
@@ -224,7 +224,7 @@ def _weighted(x: Tensor, lines: Tensor, axes: tuple[int, ...], wanted: QuantileQ
     given = None if wanted.axis is None else normalize_axis_tuple(wanted.axis, x.ndim)
     weights = weights_along(operand(wanted.weights, wanted.name), given, x.shape)
     beside = lines_along(broadcast_to(weights, x.shape), axes, x.shape)
-    rows = look(_weighted_rows, lines, beside, wanted.q.reshape(-1), wanted.skips_nan)
+    rows = call_guarded(_weighted_rows, lines, beside, wanted.q.reshape(-1), wanted.skips_nan)
     return gather(in_c_order(lines), rows, (*wanted.q.shape, *lines.shape[:-1]), 1)
 
 

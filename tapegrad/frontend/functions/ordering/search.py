@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.conversions.guarded_results import is_computed, is_recording, look
+from tapegrad.frontend.conversions.guarded_results import call_guarded, is_computed, is_recording
 from tapegrad.frontend.functions.ordering.selection import take
 from tapegrad.frontend.functions.reductions.predicates import all as every
 from tapegrad.frontend.functions.reductions.predicates import any as some
@@ -47,7 +47,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     np.int64(2)
     """
     if not (is_recording() and (is_computed(a) or is_computed(v))):
-        return look(np.searchsorted, a, v, side, sorter)
+        return call_guarded(np.searchsorted, a, v, side, sorter)
     if side not in _SIDES:
         raise ValueError(f"numpy.searchsorted: side must be 'left' or 'right', not {side!r}")
     numbers = as_tensor(a, "numpy.searchsorted")
@@ -57,10 +57,10 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         if np.shape(sorter) != numbers.shape:
             raise ValueError("numpy.searchsorted: the sorter must be as long as the numbers")
         numbers = take(numbers, sorter)
-    return places(numbers, as_tensor(v, "numpy.searchsorted"), side == "right")
+    return insertion_points(numbers, as_tensor(v, "numpy.searchsorted"), side == "right")
 
 
-def places(numbers: Tensor, values: Tensor, right: bool) -> Tensor:
+def insertion_points(numbers: Tensor, values: Tensor, right: bool) -> Tensor:
     """Find insertion positions among sorted numbers by an instruction; behind equal ones if `right`."""
     dtype = np.result_type(numbers.dtype, values.dtype)
     if dtype.kind != "f":
@@ -105,16 +105,16 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     array([1, 2])
     """
     if not (is_recording() and (is_computed(x) or is_computed(bins))):
-        return look(np.digitize, x, bins, right)
+        return call_guarded(np.digitize, x, bins, right)
     ends, values = as_tensor(bins, "numpy.digitize"), as_tensor(x, "numpy.digitize")
     if ends.ndim != 1:
         raise ValueError(f"numpy.digitize: bins of shape {ends.shape} are not in one dimension")
     with no_grad():
         if not some(ends[1:] < ends[:-1]):
-            return places(ends, values, not right)
+            return insertion_points(ends, values, not right)
         if not every(ends[1:] <= ends[:-1]):
             raise ValueError("numpy.digitize: bins must ascend or descend")
-        return ends.size - places(ends[::-1], values, not right)
+        return ends.size - insertion_points(ends[::-1], values, not right)
 
 
 FUNCTIONS = {function.__name__: function for function in (searchsorted, digitize)}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.conversions.guarded_results import look
+from tapegrad.frontend.conversions.guarded_results import call_guarded
 from tapegrad.frontend.functions.ordering.selection import take
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.indexing.indexing import pick
@@ -20,7 +20,7 @@ from tapegrad.frontend.tensor.tensor import Tensor
 def _kept(function: Callable[..., np.ndarray], name: str, *arrays: Any) -> Tensor:
     """Return the elements of several arrays selected by a function of the flat arrays, which returns numbers."""
     lines = [ravel(as_tensor(each, name)) for each in arrays]
-    numbers = look(function, *lines)
+    numbers = call_guarded(function, *lines)
     together = lines[0] if len(lines) == 1 else concatenate(lines)
     return pick(together, numbers, numbers.shape)
 
@@ -84,7 +84,7 @@ def unique(
     def indices(array: np.ndarray) -> Any:
         return np.unique(array, True, True, True, axis, equal_nan=equal_nan)[1:]
 
-    first, inverse, counts = look(indices, x)
+    first, inverse, counts = call_guarded(indices, x)
     values = take(x, first, axis)
     asked = (return_index, return_inverse, return_counts)
     others = [array for array, wanted in zip((first, inverse, counts), asked, strict=True) if wanted]
@@ -141,7 +141,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     def indices(a: np.ndarray, b: np.ndarray) -> Any:
         return np.intersect1d(a, b, assume_unique, True)[1:]
 
-    first, second = look(indices, x, y)
+    first, second = call_guarded(indices, x, y)
     values = pick(x, first, first.shape).astype(np.result_type(x.dtype, y.dtype), copy=False)
     return (values, first, second) if return_indices else values
 
@@ -174,7 +174,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
         own = np.arange(a.size) if assume_unique else _firsts(a)
         return own[~np.isin(a[own], b)]
 
-    kept = look(numbers, x, y)
+    kept = call_guarded(numbers, x, y)
     return pick(x, kept, kept.shape)
 
 

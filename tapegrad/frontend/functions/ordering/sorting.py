@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad.errors import UnsupportedError
-from tapegrad.frontend.conversions.guarded_results import is_computed, is_recording, look
+from tapegrad.frontend.conversions.guarded_results import call_guarded, is_computed, is_recording
 from tapegrad.frontend.functions.reductions.lines import axes_of, constant, is_float, lines_along, operand
 from tapegrad.frontend.functions.shapes.views import flip
 from tapegrad.frontend.indexing.indexing import elements_now, gather
@@ -188,7 +188,7 @@ def argsort(
         backwards = argsort(flip(x, axis), axis)
         return np.flip((x.size if axis is None else x.shape[axis]) - 1 - backwards, axis)
     if not (is_recorded(a) or _are_recorded_integers(a)) or a.ndim == 0:
-        return look(np.argsort, a, axis, stable=True)
+        return call_guarded(np.argsort, a, axis, stable=True)
     return _order(_as_floats(a) if a.dtype.kind == "b" else a, axis)
 
 
@@ -261,7 +261,7 @@ def argpartition(
 ) -> Any:
     x = operand(a, "argpartition")
     if x.ndim == 0:
-        return look(np.argpartition, x, kth, axis, kind, order)
+        return call_guarded(np.argpartition, x, kth, axis, kind, order)
     _check_kth(x, kth, axis, kind, order)
     return argsort(x, axis)
 
@@ -290,10 +290,10 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     """
     columns = list(keys) if not isinstance(keys, np.ndarray) else keys
     if not any(map(is_recorded, columns)):
-        return look(np.lexsort, columns, axis)
+        return call_guarded(np.lexsort, columns, axis)
     tensors = [as_tensor(key, "lexsort") for key in columns]
     if any(key.ndim != 1 or not is_float(key) for key in tensors) or len({key.size for key in tensors}) > 1:
-        return look(np.lexsort, columns, axis)
+        return call_guarded(np.lexsort, columns, axis)
     found = _order(tensors[0], normalize_axis_index(axis, 1))
     for key in tensors[1:]:
         taken = gather(in_c_order(key), found, key.shape, 1)
@@ -361,7 +361,7 @@ def _make_argextreme(plain: Any) -> Callable[..., Any]:
         if is_recorded(a):
             result = recorded_argextreme(plain, _as_floats(a), axis, keepdims)
         else:
-            result = look(plain, a, axis, keepdims=keepdims)
+            result = call_guarded(plain, a, axis, keepdims=keepdims)
         return result if out is None else deliver(result, out, name=f"numpy.{plain.__name__}")
 
     return renamed(argextreme, plain.__name__)

@@ -92,8 +92,8 @@ class _Planner:
     def steps_to_result(self, optimize: Any) -> tuple[ContractionStep, ...]:
         """Contract the terms along a path, and transpose the result's dimensions."""
         terms = self.terms
-        for place in _path(terms, self.result, optimize):
-            chosen = [terms.pop(k) for k in sorted(place, reverse=True)][::-1]
+        for positions in _path(terms, self.result, optimize):
+            chosen = [terms.pop(k) for k in sorted(positions, reverse=True)][::-1]
             terms.append(self.joined(chosen, self.wanted(terms)))
         self.arranged(terms[0], list(self.result))
         return tuple(self.steps)

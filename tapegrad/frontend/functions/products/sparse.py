@@ -40,8 +40,8 @@ def product(x1: Any, x2: Any) -> Tensor:
     if is_sparse(x1):
         return _times(x1, as_tensor(x2, "matmul"), f"{x1.shape} @ {np.shape(x2)}")
     x = as_tensor(x1, "matmul")
-    turned = _times(x2.T, transpose(x) if x.ndim == 2 else x, f"{x.shape} @ {x2.shape}")
-    return transpose(turned) if turned.ndim == 2 else turned
+    transposed = _times(x2.T, transpose(x) if x.ndim == 2 else x, f"{x.shape} @ {x2.shape}")
+    return transpose(transposed) if transposed.ndim == 2 else transposed
 
 
 def _times(matrix: Any, x: Tensor, shapes: str) -> Tensor:

@@ -28,7 +28,7 @@ def without_nan(x: Tensor, neutral: float) -> Tensor:
     return select(_isnan(x), neutral, x) if is_float(x) else x
 
 
-def numbers_now(x: Tensor, axis: Axis, keepdims: bool) -> tuple[Tensor, Axis] | None:
+def drop_nan_eagerly(x: Tensor, axis: Axis, keepdims: bool) -> tuple[Tensor, Axis] | None:
     """Return an operand without NaNs and an axis that give the same result, in eager code: `x`, or its numbers alone.
 
     `None` if there are none, or different counts in the lines along an axis; and in a recording, whose instructions
@@ -130,7 +130,7 @@ def _variance(x: Tensor, spread: statistics.Spread) -> Tensor:
     """Return the variance of the numbers in `x`."""
     numbers = None
     if spread.where is True and spread.mean is None:
-        numbers = numbers_now(x, spread.axis, spread.keepdims)
+        numbers = drop_nan_eagerly(x, spread.axis, spread.keepdims)
     if numbers is not None:
         return statistics.variance(numbers[0], spread._replace(axis=numbers[1]))
     return statistics.variance(x, spread._replace(where=_numbers(x, spread.where, spread.name)))

@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.conversions.conversion import guarded_array
-from tapegrad.frontend.conversions.guarded_results import at_once, is_computed, is_recording, look
+from tapegrad.frontend.conversions.guarded_results import at_once, call_guarded, is_computed, is_recording
 from tapegrad.frontend.functions.reductions.reductions import sum as total
 from tapegrad.frontend.recording.calls import select
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
@@ -88,7 +88,7 @@ def any(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, *, w
     np.True_
     """
     if not _is_recorded(a, where):
-        return look(np.any, a, axis, out, keepdims, where=where)
+        return call_guarded(np.any, a, axis, out, keepdims, where=where)
     _refuse_out("any", out)
     _check(np.any, a, axis, keepdims, where)
     with no_grad():
@@ -103,7 +103,7 @@ def any(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, *, w
 )
 def all(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
     if not _is_recorded(a, where):
-        return look(np.all, a, axis, out, keepdims, where=where)
+        return call_guarded(np.all, a, axis, out, keepdims, where=where)
     _refuse_out("all", out)
     _check(np.all, a, axis, keepdims, where)
     with no_grad():
@@ -117,7 +117,7 @@ def _of_truths(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def positions(a: Any) -> Any:
         if not _is_recorded(a):
-            return look(function, a)
+            return call_guarded(function, a)
         with no_grad():
             return function(guarded_array(_in_order(truths(a))))
 
@@ -193,7 +193,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     array([ True, False])
     """
     if not _is_recorded(a, b):
-        return look(np.isclose, a, b, rtol, atol, equal_nan)
+        return call_guarded(np.isclose, a, b, rtol, atol, equal_nan)
     with no_grad():
         x, y = _float(a), _float(b)
         size = _absolute(y)
@@ -230,7 +230,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
     True
     """
     if not _is_recorded(a, b):
-        return look(np.allclose, a, b, rtol, atol, equal_nan)
+        return call_guarded(np.allclose, a, b, rtol, atol, equal_nan)
     return all(isclose(a, b, rtol, atol, equal_nan))
 
 
@@ -256,7 +256,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     True
     """
     if not _is_recorded(a1, a2):
-        return look(np.array_equal, a1, a2, equal_nan)
+        return call_guarded(np.array_equal, a1, a2, equal_nan)
     if np.shape(a1) != np.shape(a2):
         return False
     with no_grad():
@@ -284,7 +284,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     True
     """
     if not _is_recorded(a1, a2):
-        return look(np.array_equiv, a1, a2)
+        return call_guarded(np.array_equiv, a1, a2)
     try:
         np.broadcast_shapes(np.shape(a1), np.shape(a2))
     except ValueError:
@@ -298,7 +298,7 @@ def _infinite(name: str, infinity: float) -> Callable[..., Any]:
     @functools.wraps(function)
     def test(x: Any, out: Any = None) -> Any:
         if not _is_recorded(x):
-            return look(function, x, out)
+            return call_guarded(function, x, out)
         _refuse_out(name, out)
         return _equal(x, infinity)
 
@@ -310,7 +310,7 @@ def _of_values(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def of_values(*args: Any, **kwargs: Any) -> Any:
-        return look(function, *args, **kwargs)
+        return call_guarded(function, *args, **kwargs)
 
     return of_values
 
@@ -326,7 +326,7 @@ def of_integers(function: Callable[..., Any]) -> Callable[..., Any]:
                     f"{full_name(function)} of a Tensor of {value.dtype} is not supported, for its result would have a"
                     " gradient; use .data to leave the graph"
                 )
-        return look(function, *args, **kwargs)
+        return call_guarded(function, *args, **kwargs)
 
     return of_integers
 
@@ -347,7 +347,7 @@ def _logical(name: str) -> Callable[..., Any]:
 
     def logical(*operands: Any) -> Any:
         if not _is_recorded(*operands):
-            return look(function, *operands)
+            return call_guarded(function, *operands)
         with no_grad():
             return combine(*map(truths, operands))
 

@@ -62,11 +62,11 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
 def _without_one(x: Tensor, row: int, axis: int | None) -> Tensor | None:
     """Join the rows before and after a row of an eager Tensor; `None` for others, or if the row does not exist."""
     shape = x.shape
-    place = 0 if axis is None and len(shape) == 1 else axis
-    if place is None or not 0 <= place < len(shape) or not -shape[place] <= row < shape[place]:
+    dim = 0 if axis is None and len(shape) == 1 else axis
+    if dim is None or not 0 <= dim < len(shape) or not -shape[dim] <= row < shape[dim]:
         return None
-    row %= shape[place]
-    return joined_slices(x, place, (0, row), (row + 1, shape[place]))
+    row %= shape[dim]
+    return joined_slices(x, dim, (0, row), (row + 1, shape[dim]))
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
@@ -110,13 +110,13 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
     return pick(concatenate([ravel(x), ravel(given)]), numbers, numbers.shape)
 
 
-def _with_more(x: Tensor, place: int, given: Tensor) -> Tensor | None:
+def _with_more(x: Tensor, index: int, given: Tensor) -> Tensor | None:
     """Join values between the two parts of an eager vector; `None` for other operands, or an index out of bounds."""
     shape = x.shape
-    if len(shape) != 1 or given.ndim > 1 or not -shape[0] <= place <= shape[0]:
+    if len(shape) != 1 or given.ndim > 1 or not -shape[0] <= index <= shape[0]:
         return None
-    place += shape[0] if place < 0 else 0
-    parts = [getitem(x, slice(0, place)), with_one_dimension(given), getitem(x, slice(place, None))]
+    index += shape[0] if index < 0 else 0
+    parts = [getitem(x, slice(0, index)), with_one_dimension(given), getitem(x, slice(index, None))]
     return concatenated(parts, 0)
 
 

@@ -25,10 +25,12 @@ def _parts(name: str, a: Any, sections: Any, axis: int, equal: bool) -> list[Ten
 
 def _ends(sections: Any, extent: int, equal: bool, name: str) -> list[int]:
     """Return the start and the end of each part."""
-    places = np.asarray(concrete_array(sections, f"sections of {name}") if is_tensor(sections) else sections)
-    if places.ndim:
-        return [0, *[operator.index(place) for place in places.tolist()], extent]
-    count = operator.index(places.item())
+    positions = np.asarray(
+        concrete_array(sections, f"sections of {name}") if is_tensor(sections) else sections
+    )
+    if positions.ndim:
+        return [0, *[operator.index(position) for position in positions.tolist()], extent]
+    count = operator.index(positions.item())
     if count <= 0:
         raise ValueError(f"{name}: the number of parts must be positive, not {count}")
     each, longer = divmod(extent, count)

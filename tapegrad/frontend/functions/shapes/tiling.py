@@ -8,7 +8,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from tapegrad.engine.tape import views
 from tapegrad.frontend.conversions.conversion import concrete_array
-from tapegrad.frontend.conversions.guarded_results import look
+from tapegrad.frontend.conversions.guarded_results import call_guarded
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.indexing.indexing import getitem
 from tapegrad.frontend.recording.copied_views import copied_view, joined_slices
@@ -72,11 +72,13 @@ def tile(A: Any, reps: Any) -> Tensor:  # noqa: N803  NumPy's name
         else:
             new.append(len(spread))
             spread += (count, extent) if axis >= lead else (count,)
-    places, seen = tuple(new), tuple(spread)
+    inserted, seen = tuple(new), tuple(spread)
     tiled = tuple([count * extent for count, extent in zip(counts, shape, strict=True)])
-    made = copied_view(x, tiled, (views.view_expanded, places), (views.view_broadcast, seen))
+    made = copied_view(x, tiled, (views.view_expanded, inserted), (views.view_broadcast, seen))
     return (
-        _copied(broadcast_to(expand_dims(x, places) if places else x, seen), tiled) if made is None else made
+        _copied(broadcast_to(expand_dims(x, inserted) if inserted else x, seen), tiled)
+        if made is None
+        else made
     )
 
 
@@ -196,13 +198,13 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
         return _rolled(x, shift, normalize_axis_index(axis, len(shape)))
     axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
     shifts, along = np.broadcast_arrays(_numbers(shift, "numpy.roll", "shift"), axes)
-    places = dict.fromkeys(axes, 0)
+    totals = dict.fromkeys(axes, 0)
     for count, each in zip(shifts.tolist(), along.tolist(), strict=True):
-        places[each] += count
+        totals[each] += count
     moved = x
-    for each, count in places.items():
+    for each, count in totals.items():
         moved = _rolled(moved, count, each)
-    return moved if places else contiguous(x)
+    return moved if totals else contiguous(x)
 
 
 def _rolled(x: Tensor, shift: int, axis: int) -> Tensor:
@@ -254,11 +256,11 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         raise ValueError(f"numpy.meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
     vectors = [as_tensor(x, "numpy.meshgrid") for x in xi]
     ndim, sizes = len(vectors), [x.size for x in vectors]
-    places = [1, 0, *range(2, ndim)] if indexing == "xy" and ndim > 1 else list(range(ndim))
-    extents = tuple([sizes[place] for place in places])  # an exchange of two dimensions is its own inverse
+    dims = [1, 0, *range(2, ndim)] if indexing == "xy" and ndim > 1 else list(range(ndim))
+    extents = tuple([sizes[dim] for dim in dims])  # an exchange of two dimensions is its own inverse
     results = []
-    for place, x, size in zip(places, vectors, sizes, strict=True):
-        line = (*(1,) * place, size, *(1,) * (ndim - place - 1))
+    for dim, x, size in zip(dims, vectors, sizes, strict=True):
+        line = (*(1,) * dim, size, *(1,) * (ndim - dim - 1))
         spread = line if sparse else extents
         made = (
             copied_view(x, spread, (views.view_shape, line), (views.view_broadcast, spread)) if copy else None
@@ -291,7 +293,7 @@ def ix_(*args: Any) -> tuple[np.ndarray, ...]:
     Tensor([[1., 3.],
             [4., 6.]])
     """
-    found: tuple[np.ndarray, ...] = look(np.ix_, *args)
+    found: tuple[np.ndarray, ...] = call_guarded(np.ix_, *args)
     return found
 
 
