@@ -108,8 +108,8 @@ def gradient_tensor(slot: int) -> Tensor | None:
 
 def _merge_native_grad(slot: int, attachment: Attachment, geometry: Geometry) -> None:
     """Add what compiled sweeps have accumulated since to a gradient that is a Tensor."""
-    words = np.array([geometry.buffer_size, geometry.dtype.itemsize], np.int64)
-    whole = slots.view_geometry(_HEADER, slot, 0, id(words))
+    fields = np.array([geometry.buffer_size, geometry.dtype.itemsize], np.int64)
+    whole = slots.view_geometry(_HEADER, slot, 0, id(fields))
     array = show(EAGER, whole, True)
     if array is not None:
         attachment.gradient = attachment.gradient + array.copy()

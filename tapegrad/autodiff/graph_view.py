@@ -58,11 +58,11 @@ class Geometry(NamedTuple):
     def of(cls, tape: Tape, slot: int) -> "Geometry":
         """Read what the engine knows of a slot."""
         described = SlotDescription(tape.header, slot)
-        view, words = described.view, described.words
-        flags = words[D_FLAGS]
-        constant = flags == 0 and not view.shape and words[D_PRODUCER] == NONE and view.dtype.kind == "f"
+        view, fields = described.view, described.fields
+        flags = fields[D_FLAGS]
+        constant = flags == 0 and not view.shape and fields[D_PRODUCER] == NONE and view.dtype.kind == "f"
         number = _number(tape, slot) if constant else None
-        return cls(words[D_BUFFER], words[D_BYTES], view, flags & DIFFERENTIABLE != 0, number)
+        return cls(fields[D_BUFFER], fields[D_BYTES], view, flags & DIFFERENTIABLE != 0, number)
 
     @property
     def shape(self) -> tuple[int, ...]:

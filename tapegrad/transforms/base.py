@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from tapegrad.errors import check_function
-from tapegrad.frontend.tensor.copying import OfFunction, described
+from tapegrad.frontend.tensor.copying import FunctionWrapper, described
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.program.recording.signature import has_tensor
 from tapegrad.transforms.calling.callables import UnlessNested
@@ -18,7 +18,7 @@ from tapegrad.transforms.jit import Jit
 Result = TypeVar("Result")
 
 
-class Transform(OfFunction, Reports):
+class Transform(FunctionWrapper, Reports):
     """A function made of another one.
 
     Parameters

@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.errors import check_function, name_of
-from tapegrad.frontend.tensor.copying import OfFunction, described
+from tapegrad.frontend.tensor.copying import FunctionWrapper, described
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.frontend.words.frames import hides_frames
@@ -22,7 +22,7 @@ R = TypeVar("R")
 _FLOAT = object()
 
 
-class Checkpointed(OfFunction, Generic[P, R]):
+class Checkpointed(FunctionWrapper, Generic[P, R]):
     """Function made by `checkpoint`."""
 
     def __init__(self, function: Callable[P, R]) -> None:

@@ -13,7 +13,7 @@ from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.status import error_of_matrices
 from tapegrad.engine.sweep.replays import replay
 from tapegrad.errors import OuterTensorError, check_function
-from tapegrad.frontend.tensor.copying import OfFunction, described
+from tapegrad.frontend.tensor.copying import FunctionWrapper, described
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program.captured.captured_state import CapturedState
@@ -38,7 +38,7 @@ R = TypeVar("R")
 _NoTensor = float | np.number[Any] | np.ndarray | list[Any] | tuple[Any, ...] | dict[Any, Any]
 
 
-class Jit(UnlessObserved, AlternatingCalls, OfFunction, Reports, Generic[P, R]):
+class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P, R]):
     """Function that is recorded once for each signature and replayed after; made by `jit`."""
 
     def __init__(

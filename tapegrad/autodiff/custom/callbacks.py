@@ -38,17 +38,17 @@ def failure() -> BaseException:
 class _Frame:
     """Frame of a custom op: its operands as arrays."""
 
-    def __init__(self, words: np.ndarray, call: Call) -> None:
-        self.words = words.tolist()
+    def __init__(self, fields: np.ndarray, call: Call) -> None:
+        self.fields = fields.tolist()
         self._call = call
 
-    def copy(self, word: int, size: int) -> np.ndarray:
+    def copy(self, field: int, size: int) -> np.ndarray:
         """Return a copy of the array whose address is in a field; zeros if the address is 0."""
-        return _copied(self.words[word], size, self._call.dtype)
+        return _copied(self.fields[field], size, self._call.dtype)
 
-    def at(self, word: int, size: int) -> np.ndarray:
+    def at(self, field: int, size: int) -> np.ndarray:
         """Return the array whose address is in a field, without a copy."""
-        return words_at(self.words[word], size, self._call.dtype)
+        return words_at(self.fields[field], size, self._call.dtype)
 
     @property
     def x(self) -> np.ndarray:
@@ -56,7 +56,7 @@ class _Frame:
 
     @property
     def rest(self) -> np.ndarray:
-        return _copied(self.words[X + 2], self._call.rest_size, _FLOAT64)
+        return _copied(self.fields[X + 2], self._call.rest_size, _FLOAT64)
 
     @property
     def y(self) -> np.ndarray:
@@ -76,10 +76,10 @@ def _forward(frame: _Frame, call: Call) -> None:
 
 def _reverse(frame: _Frame, call: Call) -> None:
     x_bar = call.reverse(frame.x, frame.rest, frame.y, frame.copy(Y_BAR, call.y_size))
-    if not frame.words[X_BAR]:
+    if not frame.fields[X_BAR]:
         return
     x_bar_memory = frame.at(X_BAR, call.x_size)
-    if frame.words[STORE] & 1:
+    if frame.fields[STORE] & 1:
         x_bar_memory[...] = 0 if x_bar is None else x_bar
     elif x_bar is not None:
         x_bar_memory += x_bar

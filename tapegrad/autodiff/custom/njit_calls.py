@@ -102,13 +102,13 @@ class _KernelSource:
         self.names[name] = value
         return name
 
-    def pieces(self, word: int, specs: tuple[ArraySpec, ...], zero: str = "zero") -> list[str]:
+    def pieces(self, field: int, specs: tuple[ArraySpec, ...], zero: str = "zero") -> list[str]:
         """Unpack the arrays at the address in a field of the frame. Return the names of their variables."""
         found, start = [], 0
         for spec in specs:
             array = f"a{len(self.lines)}"
             of = f"{self.name(spec.shape)}, {spec.size}, {zero}, {self.name(spec.dtype)}"
-            self.lines.append(f"    {array} = piece(load(frame, {word}), {start}, {of})")
+            self.lines.append(f"    {array} = piece(load(frame, {field}), {start}, {of})")
             found.append(array)
             start += spec.size
         return found
@@ -121,8 +121,8 @@ class _KernelSource:
         others = iter(self.pieces(X + 2, self.call.others, "zero_rest"))
         return [next(floats) if spec.dtype.kind == "f" else next(others) for spec in self.call.inputs]
 
-    def outputs(self, word: int) -> str:
-        arrays = self.pieces(word, self.call.outputs)
+    def outputs(self, field: int) -> str:
+        arrays = self.pieces(field, self.call.outputs)
         return arrays[0] if self.call.single else f"({', '.join(arrays)},)"
 
     def tangents(self) -> str:
@@ -139,10 +139,10 @@ class _KernelSource:
             f"        return {_FAILED}",
         ]
 
-    def put(self, word: int, specs: tuple[ArraySpec, ...], results: list[str]) -> None:
+    def put(self, field: int, specs: tuple[ArraySpec, ...], results: list[str]) -> None:
         """Append the stores of the results."""
         size = sum(spec.size for spec in specs)
-        self.lines.append(f"    target = carray(pointer(load(frame, {word}), zero), {max(size, 1)})")
+        self.lines.append(f"    target = carray(pointer(load(frame, {field}), zero), {max(size, 1)})")
         start = 0
         for spec, result in zip(specs, results, strict=True):
             of = f"{start}, {self.name(spec.shape)}, {result}, {self.name(np.empty(1, spec.dtype))}"

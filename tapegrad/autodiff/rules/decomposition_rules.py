@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad.autodiff.accumulator import Value
 from tapegrad.autodiff.rules.step import Step
 from tapegrad.autodiff.rules.ties import (
-    SAME,
+    TIE_ROUNDINGS,
     Ties,
     absolute,
     check_determined,
@@ -135,7 +135,7 @@ def _outside(vectors: Tensor, inner: Tensor, bar: Tensor, s: Tensor, ties: Ties)
     rest = bar - matmul(vectors, inner)
     zeros = transposed(ties.zeros)
     with no_grad():
-        slack = SAME * float(np.finfo(s.dtype).eps) * bar.shape[-2]
+        slack = TIE_ROUNDINGS * float(np.finfo(s.dtype).eps) * bar.shape[-2]
         excess = zeros * (absolute(rest) - slack * extent_of(bar))
     return check_determined(rest, excess) * ties.inverse(row(s), zeros)
 

@@ -110,17 +110,17 @@ class Step:
     def params(self) -> Any:
         """The record of the op's parameters, `None` if it has none."""
         record = self.row.params
-        return None if record is None else read(record, self._words())
+        return None if record is None else read(record, self._fields())
 
-    def _words(self) -> list[int]:
+    def _fields(self) -> list[int]:
         """Return the 64-bit fields of the parameters, while the instruction lives."""
-        count, words = _INITIAL_FIELDS, np.empty(0, np.int64)
-        while count > len(words):
-            words = np.empty(count, np.int64)
-            count = subgraph.read_params(self.tape.header, self.result, self._instruction.params, id(words))
+        count, fields = _INITIAL_FIELDS, np.empty(0, np.int64)
+        while count > len(fields):
+            fields = np.empty(count, np.int64)
+            count = subgraph.read_params(self.tape.header, self.result, self._instruction.params, id(fields))
         if count == 0:
             raise FreedGraphError(FREED_MEANWHILE)
-        found: list[int] = words[:count].tolist()
+        found: list[int] = fields[:count].tolist()
         return found
 
 

@@ -17,7 +17,7 @@ from tapegrad.frontend.recording.shape import expand_dims, in_c_order, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.ops.params import DeterminedParams
 
-SAME = 1e4  # roundings up to which cotangents count as equal
+TIE_ROUNDINGS = 1e4  # roundings up to which cotangents count as equal
 _where = elementwise.where
 absolute, maximum, minimum = (elementwise.FUNCTIONS[name] for name in ("absolute", "maximum", "minimum"))
 _greater, _less_equal = (elementwise.FUNCTIONS[name] for name in ("greater", "less_equal"))
@@ -62,7 +62,7 @@ class Ties:
     """Ties among sorted values: masks and counts of equal values, without derivatives."""
 
     def __init__(self, values: Tensor, extent: int) -> None:
-        self.slack = SAME * float(np.finfo(values.dtype).eps) * values.shape[-1]
+        self.slack = TIE_ROUNDINGS * float(np.finfo(values.dtype).eps) * values.shape[-1]
         self.values = values
         close = (
             8

@@ -35,7 +35,7 @@ def at_once(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return function(*values, **{name: _now(value) for name, value in kwargs.items()})
 
 
-class _Float:
+class _FloatPlaceholder:
     """Placeholder of a recorded float Tensor among the arguments of a call."""
 
     def __init__(self, number: int) -> None:
@@ -53,13 +53,13 @@ def call_guarded(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
         if not is_computed(value) or value.dtype.kind != "f":
             return _fixed_now(value)
         floats.append(value)
-        return _Float(len(floats) - 1)
+        return _FloatPlaceholder(len(floats) - 1)
 
     stored, named = mapped(register, args), {k: mapped(register, v) for k, v in kwargs.items()}
 
     def of_arrays(*arrays: np.ndarray) -> Any:
         def fill(value: Any) -> Any:
-            return arrays[value.number] if isinstance(value, _Float) else value
+            return arrays[value.number] if isinstance(value, _FloatPlaceholder) else value
 
         return function(*mapped(fill, stored), **{k: mapped(fill, v) for k, v in named.items()})
 

@@ -78,22 +78,22 @@ def _index_array(part: Any) -> Any:
 
 def key_words(key: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a basic key in the engine's format, four fields a part; raise `TypeError` for other keys."""
-    words: list[Any] = []
+    fields: list[Any] = []
     for part in key:
         kind = type(part)
         if kind is int:
-            words += (ROW, part, 0, 0)
+            fields += (ROW, part, 0, 0)
         elif kind is slice:
-            words += (SLICE, *_limits(part))
+            fields += (SLICE, *_limits(part))
         elif part is None:
-            words += (NEW_AXIS, 0, 0, 0)
+            fields += (NEW_AXIS, 0, 0, 0)
         elif part is Ellipsis:
-            words += (ELLIPSIS, 0, 0, 0)
+            fields += (ELLIPSIS, 0, 0, 0)
         elif isinstance(part, np.integer):
-            words += (ROW, part, 0, 0)
+            fields += (ROW, part, 0, 0)
         else:
             raise TypeError
-    return tuple(words)
+    return tuple(fields)
 
 
 def _limits(part: slice) -> tuple[Any, Any, int]:

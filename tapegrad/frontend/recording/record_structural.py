@@ -68,11 +68,11 @@ def record_out(
 ) -> None:
     """Run and record an op into an existing result slot."""
     a, b, c = (*operands, -1, -1)[:3]
-    words = kernel_table.params_words(code, params)
-    status = eager.record_out(tape.header, code, result, a, b, c, words, differentiate)
+    fields = kernel_table.params_words(code, params)
+    status = eager.record_out(tape.header, code, result, a, b, c, fields, differentiate)
     if status == E_KERNEL:
         load_kernel(tape, code, operands)
-        status = eager.record_out(tape.header, code, result, a, b, c, words, differentiate)
+        status = eager.record_out(tape.header, code, result, a, b, c, fields, differentiate)
     if status < 0:
         raise_for(status, name, [])
     watch(tape, result, name)

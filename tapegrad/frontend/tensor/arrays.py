@@ -37,7 +37,7 @@ class BufferOwner(Uncopied):
             memory.release(block)
 
 
-class _Borrowed(Uncopied):
+class _ArrayOwner(Uncopied):
     """Owner of a NumPy array, kept alive by another array on a part of its memory."""
 
     __slots__ = ("__array_interface__", "_owner")
@@ -50,7 +50,7 @@ class _Borrowed(Uncopied):
 def borrowed(owner: np.ndarray, address: int, bytes_: int) -> np.ndarray:
     """Return the bytes from an address inside an array's memory on; they keep the array alive."""
     interface = {"data": (address, True), "shape": (bytes_,), "typestr": "|b1", "version": 3}
-    return np.asarray(_Borrowed(owner, interface))
+    return np.asarray(_ArrayOwner(owner, interface))
 
 
 def show(tape: Tape, slot: int, cotangent: bool) -> np.ndarray | None:
@@ -83,19 +83,19 @@ def _destructor() -> int:
 
 def _show_by_interface(tape: Tape, slot: int, cotangent: bool) -> np.ndarray:
     """Make an array by NumPy's array interface, on memory held for it or owned by another array."""
-    words = memory.describe(tape.header, slot, cotangent)
-    end = D_GEOMETRY + words[D_NDIM]
-    shape, strides = words[D_GEOMETRY:end], words[end:]
-    owner = tape.owners[words[D_BUFFER]] if words[D_EXTERNAL] else None
-    read_only = not cotangent and bool(words[D_READ_ONLY])
+    fields = memory.describe(tape.header, slot, cotangent)
+    end = D_GEOMETRY + fields[D_NDIM]
+    shape, strides = fields[D_GEOMETRY:end], fields[end:]
+    owner = tape.owners[fields[D_BUFFER]] if fields[D_EXTERNAL] else None
+    read_only = not cotangent and bool(fields[D_READ_ONLY])
     interface = {
-        "data": (words[D_ADDRESS], read_only or (owner is not None and not owner.flags.writeable)),
+        "data": (fields[D_ADDRESS], read_only or (owner is not None and not owner.flags.writeable)),
         "shape": shape,
         "strides": strides,
-        "typestr": DTYPES[words[D_DTYPE]].str,
+        "typestr": DTYPES[fields[D_DTYPE]].str,
         "version": 3,
     }
     compiler.make_ready(memory.release)
     if owner is not None:
-        return np.asarray(_Borrowed(owner, interface))
-    return np.asarray(BufferOwner(words[D_ADDRESS] - words[D_OFFSET], interface))
+        return np.asarray(_ArrayOwner(owner, interface))
+    return np.asarray(BufferOwner(fields[D_ADDRESS] - fields[D_OFFSET], interface))

@@ -9,10 +9,10 @@ from typing import Any
 
 from tapegrad.errors import name_of
 
-_DEEPEST = 32  # nested decorators that are unwrapped
+_MAX_LAYERS = 32  # nested decorators that are unwrapped
 
 
-class OfFunction:
+class FunctionWrapper:
     """Wrapper of a function, with further settings.
 
     Attributes
@@ -40,7 +40,7 @@ class OfFunction:
 
 def described(function: Any) -> str:
     """Return a function as reprs show it: its name, within the names of the transforms around it."""
-    return repr(function) if isinstance(function, OfFunction) else name_of(function)
+    return repr(function) if isinstance(function, FunctionWrapper) else name_of(function)
 
 
 def reference(value: Any, named: Any) -> Any:
@@ -61,7 +61,7 @@ def _layers(named: Any) -> list[Any]:
     for part in (getattr(named, "__qualname__", None) or "<none>").split("."):
         found = getattr(found, part, None)
     layers: list[Any] = []
-    while found is not None and len(layers) < _DEEPEST:
+    while found is not None and len(layers) < _MAX_LAYERS:
         layers.append(found)
         found = getattr(found, "__wrapped__", None)
     return layers

@@ -13,29 +13,29 @@ from tapegrad.engine.tape.tape import DTYPES
 class SlotDescription:
     """Description of a slot: dtype, shape, strides, memory and flags."""
 
-    __slots__ = ("words",)
+    __slots__ = ("fields",)
 
     def __init__(self, header: int, slot: int) -> None:
-        self.words: tuple[int, ...] = memory.describe(header, slot, False)
+        self.fields: tuple[int, ...] = memory.describe(header, slot, False)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.words[D_GEOMETRY : D_GEOMETRY + self.words[D_NDIM]]
+        return self.fields[D_GEOMETRY : D_GEOMETRY + self.fields[D_NDIM]]
 
     @property
     def view(self) -> View:
         """View of the slot's elements on its buffer."""
-        words = self.words
-        end = D_GEOMETRY + words[D_NDIM]
-        return View(words[D_OFFSET], words[D_GEOMETRY:end], words[end:], self.dtype)
+        fields = self.fields
+        end = D_GEOMETRY + fields[D_NDIM]
+        return View(fields[D_OFFSET], fields[D_GEOMETRY:end], fields[end:], self.dtype)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return DTYPES[self.words[D_DTYPE]]
+        return DTYPES[self.fields[D_DTYPE]]
 
     @property
     def flags(self) -> int:
-        return self.words[D_FLAGS]
+        return self.fields[D_FLAGS]
 
-    def __getitem__(self, word: int) -> int:
-        return self.words[word]
+    def __getitem__(self, field: int) -> int:
+        return self.fields[field]

@@ -31,10 +31,10 @@ def token(value: Any) -> Any:
         return type(value), value.dtype.str, value.tobytes()
     if type(value) in (bool, int, str, bytes):
         return type(value), value
-    return Same(value)
+    return IdentityKey(value)
 
 
-class Same:
+class IdentityKey:
     """Wrapper that is equal only to a wrapper of the same object, and keeps it alive."""
 
     __slots__ = ("value",)
@@ -43,7 +43,7 @@ class Same:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and other.value is self.value
+        return isinstance(other, IdentityKey) and other.value is self.value
 
     def __hash__(self) -> int:
         return id(self.value)
@@ -98,7 +98,7 @@ def _key(value: Any, above: dict[int, int]) -> Any:
     if isinstance(value, range):  # equal ranges may differ in their steps
         return kind, value.start, value.stop, value.step
     if isinstance(value, _ONE) or is_tensor(value) or isinstance(value, np.ndarray):
-        return Same(value)
+        return IdentityKey(value)
     if id(value) in above:
         return "above", above[id(value)]
     return kind, _parts(value, {**above, id(value): len(above)})
@@ -107,7 +107,7 @@ def _key(value: Any, above: dict[int, int]) -> Any:
 def _parts(value: Any, above: dict[int, int]) -> Any:
     """Return the keys of a value's parts."""
     if isinstance(value, types.MethodType):
-        return Same(value.__func__), _key(value.__self__, above)
+        return IdentityKey(value.__func__), _key(value.__self__, above)
     if isinstance(value, slice):
         return tuple(_key(part, above) for part in (value.start, value.stop, value.step))
     if isinstance(value, functools.partial):
@@ -128,7 +128,7 @@ def _parts(value: Any, above: dict[int, int]) -> Any:
 def _object(value: Any, state: Any) -> Any:
     """Return the key of any other object: its identity, its attributes, or its repr if it has neither."""
     if type(value).__eq__ is _BY_IDENTITY:
-        return Same(value)
+        return IdentityKey(value)
     return state if state else (value, repr(value))
 
 

@@ -458,9 +458,9 @@ def geometry_of(tensor: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if array is not None:
         return array.shape, array.strides
     tape: Any = tensor._tape
-    words = memory.describe(tape.header, tensor._slot, False)
-    end = D_GEOMETRY + words[D_NDIM]
-    return words[D_GEOMETRY:end], words[end:]
+    fields = memory.describe(tape.header, tensor._slot, False)
+    end = D_GEOMETRY + fields[D_NDIM]
+    return fields[D_GEOMETRY:end], fields[end:]
 
 
 def is_tensor(value: object) -> TypeGuard[Tensor]:

@@ -33,7 +33,7 @@ _LIBRARIES = ("numpy", "scipy")
 _WRITES = ("STORE_SUBSCR", "STORE_SLICE")  # a[i] = t
 # Instructions that prepare a call, and compute nothing.
 _BESIDE = ("PUSH_NULL", "PRECALL", "KW_NAMES", "CACHE", "NOP")
-_DEPTH = 8  # frames of a library between the request for an array and the function that the user called
+_MAX_FRAMES = 8  # frames of a library between the request for an array and the function that the user called
 
 
 class CallSite:
@@ -61,8 +61,8 @@ class CallSite:
                 self._inner.append(frame)
             frame = frame.f_back
         self._frame, self._at = frame, -1 if frame is None else frame.f_lasti
-        self.modules = [_module(inner) for inner in self._inner[:_DEPTH]]
-        while frame is not None and len(self.modules) < _DEPTH:
+        self.modules = [_module(inner) for inner in self._inner[:_MAX_FRAMES]]
+        while frame is not None and len(self.modules) < _MAX_FRAMES:
             self.modules.append(_module(frame))
             frame = frame.f_back
 

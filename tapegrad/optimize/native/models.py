@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import name_of
-from tapegrad.frontend.tensor.static_keys import Same, token
+from tapegrad.frontend.tensor.static_keys import IdentityKey, token
 from tapegrad.optimize.native.recorded import Recorded, example_of
 from tapegrad.optimize.residuals import residuals
 from tapegrad.transforms.jit import Jit, jit
@@ -59,7 +59,7 @@ def _own(value: Any) -> tuple[Any, Any]:
         contents = [content for _, content in pairs]
         return kind(copy for copy, _ in pairs), None if None in contents else (kind, *contents)
     found = (None,) if value is None else token(value)
-    return value, None if isinstance(found, Same) else found
+    return value, None if isinstance(found, IdentityKey) else found
 
 
 class OfVector:

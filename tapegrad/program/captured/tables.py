@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.foreign import is_pandas
-from tapegrad.frontend.tensor.static_keys import Same
+from tapegrad.frontend.tensor.static_keys import IdentityKey
 
 _BY_IDENTITY: Any = object.__eq__
 
@@ -50,4 +50,4 @@ def _part(value: Any) -> Any:
         return tuple((name, _part(part)) for name, part in value.items())
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tolist() if value.dtype.hasobject else value.tobytes()
-    return Same(value) if type(value).__eq__ is _BY_IDENTITY else value
+    return IdentityKey(value) if type(value).__eq__ is _BY_IDENTITY else value

@@ -78,17 +78,17 @@ def _scaled(x: Tensor, exponent: Any) -> Any:
 
 def _factors(exponent: Any, dtype: np.dtype[Any]) -> Iterator[Any]:
     """Return powers of two that are numbers of the dtype, and whose product is the requested one."""
-    most, steps = (1000, 3) if dtype == np.float64 else (120, 4)
+    largest_exponent, steps = (1000, 3) if dtype == np.float64 else (120, 4)
     if is_computed(exponent):
         rest = exponent.astype(dtype)
         for _ in range(steps):
-            step = clip(rest, -most, most)
+            step = clip(rest, -largest_exponent, largest_exponent)
             yield _power(2.0, step)
             rest = rest - step
         return
-    rest = np.clip(exponent.astype(np.int64), -most * steps, most * steps)
+    rest = np.clip(exponent.astype(np.int64), -largest_exponent * steps, largest_exponent * steps)
     while True:
-        step = np.clip(rest, -most, most)
+        step = np.clip(rest, -largest_exponent, largest_exponent)
         yield np.ldexp(dtype.type(1), step)
         rest = rest - step
         if not rest.any():

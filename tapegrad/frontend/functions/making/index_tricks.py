@@ -49,12 +49,12 @@ class Concatenator:
     def _directed(self, directive: str) -> "Concatenator":
         """Return a concatenator with the numbers of a directive."""
         try:
-            words = [int(word) for word in directive.split(",")]
+            numbers = [int(number) for number in directive.split(",")]
         except ValueError:
             raise UnsupportedError(
                 f"{self._name}: {directive!r} asks for a numpy.matrix, which is not supported; write 'axis,ndim,start'"
             ) from None
-        return Concatenator(self._name, *words, *(self._axis, self._ndmin, self._start)[len(words) :])
+        return Concatenator(self._name, *numbers, *(self._axis, self._ndmin, self._start)[len(numbers) :])
 
     def _piece(self, entry: Any) -> Tensor:
         """Return an entry with its dimensions in position; a range as a vector."""

@@ -31,7 +31,7 @@ from tapegrad.ops.params import (
 )
 
 Shape = tuple[int, ...]
-_WORDS = np.dtype(np.int64)
+_FIELD_DTYPE = np.dtype(np.int64)
 _TWO = functools.partial(record_by_factors, several=2)
 
 
@@ -152,7 +152,7 @@ def like_vectors(solutions: Tensor, b: Tensor) -> Tensor:
 # --- instructions ----------------------------------------------------------------------------------------------
 
 
-def factor_words(n: int, dtype: Any) -> int:
+def lu_fields(n: int, dtype: Any) -> int:
     """Return the size of the LU factors of a matrix and its row exchanges, in 64-bit fields."""
     itemsize: int = np.dtype(dtype).itemsize
     return (n * n * itemsize + 7) // 8 + (4 * n + 7) // 8
@@ -161,14 +161,16 @@ def factor_words(n: int, dtype: Any) -> int:
 def lu_factors(x: Tensor, name: str) -> Tensor:
     """Record the LU factors of square matrices in C order, as 64-bit fields."""
     n = x.shape[-1]
-    shape = (*x.shape[:-2], factor_words(n, x.dtype))
-    return record("lu", [x], shape, SquareParams(count_of(x), n), name, _WORDS)
+    shape = (*x.shape[:-2], lu_fields(n, x.dtype))
+    return record("lu", [x], shape, SquareParams(count_of(x), n), name, _FIELD_DTYPE)
 
 
 def pivots(factors: Tensor, n: int, name: str) -> Tensor:
     """Record the row that each row was exchanged with, as integers."""
-    words, stack = factors.shape[-1], factors.shape[:-1]
-    return record("lu_pivots", [factors], (*stack, n), PivotParams(math.prod(stack), n, words), name, _WORDS)
+    fields, stack = factors.shape[-1], factors.shape[:-1]
+    return record(
+        "lu_pivots", [factors], (*stack, n), PivotParams(math.prod(stack), n, fields), name, _FIELD_DTYPE
+    )
 
 
 def exchanged(x: Tensor, rows: Tensor, params: ExchangeParams, name: str) -> Tensor:

@@ -20,7 +20,7 @@ from tapegrad.frontend.words.derived_docs import like, renamed
 _MAX_DIRECT_ROWS = 10  # largest number of rows for which SciPy solves discrete Lyapunov equations directly
 # The Gauss-Legendre quadrature that is the Pade approximant of degree 8 of ``log(1 + x)``
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
-_NEAR = 0.25  # largest norm of x for which that is exact in float64
+_MAX_NORM = 0.25  # largest norm of x for which that is exact in float64
 _MAX_ROOTS = 40  # square roots after which a matrix counts as singular
 
 
@@ -135,7 +135,7 @@ def logm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
         return root
     one = np.eye(root.shape[-1], dtype=root.dtype)
     scale = 1.0
-    while largest(matrix_norm((root - one).detach(), ord=1)) > _NEAR:
+    while largest(matrix_norm((root - one).detach(), ord=1)) > _MAX_NORM:
         if scale == 2.0**_MAX_ROOTS:
             raise np.linalg.LinAlgError(f"{name}: a matrix is singular")
         root, scale = of_squares("sqrtm", root, name), 2.0 * scale

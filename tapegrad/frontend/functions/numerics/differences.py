@@ -64,14 +64,14 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
         if any(map(is_float, pieces)):
             x = concatenate(pieces, axis)
     if x.dtype.kind != "f":
-        return constant(np.diff, x, n, axis, **_said(prepend=prepend, append=append))
+        return constant(np.diff, x, n, axis, **_drop_none(prepend=prepend, append=append))
     for _ in range(n):
         before, after = _neighbours(x, axis)
         x = after - before
     return x
 
 
-def _said(**arguments: Any) -> dict[str, Any]:
+def _drop_none(**arguments: Any) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
 
 
@@ -115,7 +115,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
     """
     x = ravel(operand(ary, "ediff1d"))
     if not is_float(x):
-        return constant(np.ediff1d, x, **_said(to_end=to_end, to_begin=to_begin))
+        return constant(np.ediff1d, x, **_drop_none(to_end=to_end, to_begin=to_begin))
     before, after = _neighbours(x, 0)
     first, last = _converted("to_begin", to_begin, x), _converted("to_end", to_end, x)
     pieces = [*first, after - before, *last]

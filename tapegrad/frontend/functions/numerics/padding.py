@@ -202,11 +202,11 @@ def _pairs(argument: Any, x: Tensor, mode: str) -> Any:
 
 def _of_integers(x: Tensor, margins: list[tuple[int, int]], mode: Any, kwargs: dict[str, Any]) -> Tensor:
     """Pad integers or booleans by NumPy, which rounds statistics of them."""
-    said = {name: _number(value, name) for name, value in kwargs.items()}
+    options = {name: _number(value, name) for name, value in kwargs.items()}
     if mode in ("constant", "empty"):
-        whole = np.pad(np.zeros(x.shape, x.dtype), margins, mode, **said)
+        whole = np.pad(np.zeros(x.shape, x.dtype), margins, mode, **options)
         return among_integers(x, whole, _inside(x.shape, margins))
-    return from_array(np.pad(read_now(x), margins, mode, **said), constant=True)
+    return from_array(np.pad(read_now(x), margins, mode, **options), constant=True)
 
 
 def _inside(shape: tuple[int, ...], margins: list[tuple[int, int]]) -> Any:

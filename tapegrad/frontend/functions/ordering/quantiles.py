@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from tapegrad.frontend.conversions.guarded_results import call_guarded
-from tapegrad.frontend.functions.ordering.sorted_lines import Ordered, in_order
+from tapegrad.frontend.functions.ordering.sorted_lines import SortedLines, in_order
 from tapegrad.frontend.functions.reductions.lines import (
     axes_of,
     constant,
@@ -112,36 +112,36 @@ def asked(name: str, q: Any, x: Tensor, percent: bool, **arguments: Any) -> Quan
     return QuantileQuery(name, fractions, weak, **arguments)
 
 
-def quantiles_or_nan(x: Tensor, wanted: QuantileQuery) -> Tensor:
+def quantiles_or_nan(x: Tensor, query: QuantileQuery) -> Tensor:
     """Return quantiles of the lines along axes, NaN for lines without elements."""
     if 0 not in x.shape:
-        return quantiles_of(x, wanted)
-    axes = axes_of(wanted.axis, x.ndim)
+        return quantiles_of(x, query)
+    axes = axes_of(query.axis, x.ndim)
     if math.prod([x.shape[k] for k in axes]) > 0:
-        return quantiles_of(x, wanted)
+        return quantiles_of(x, query)
     kept = kept_shape(axes, x.shape)
-    shape = kept if wanted.keepdims else tuple(e for k, e in enumerate(kept) if k not in axes)
+    shape = kept if query.keepdims else tuple(e for k, e in enumerate(kept) if k not in axes)
     if math.prod(shape):
         warnings.warn("Mean of empty slice.", RuntimeWarning, stacklevel=3)
-    return from_array(np.full((*wanted.q.shape, *shape), np.nan, x.dtype), constant=True)
+    return from_array(np.full((*query.q.shape, *shape), np.nan, x.dtype), constant=True)
 
 
-def quantiles_of(x: Tensor, wanted: QuantileQuery) -> Tensor:
+def quantiles_of(x: Tensor, query: QuantileQuery) -> Tensor:
     """Return quantiles of the lines along axes; the axes of `q` come first."""
     shape = x.shape
-    axes = axes_of(wanted.axis, len(shape))
+    axes = axes_of(query.axis, len(shape))
     if 0 in shape and math.prod([shape[k] for k in axes]) == 0:
-        raise IndexError(f"{wanted.name}: there are no elements along axis {wanted.axis} of shape {shape}")
+        raise IndexError(f"{query.name}: there are no elements along axis {query.axis} of shape {shape}")
     lines = lines_along(x, axes, shape)
-    if wanted.weights is not None:
-        result = _weighted(x, lines, axes, wanted)
-    elif wanted.skips_nan:
-        result = _of_numbers(lines, wanted)
+    if query.weights is not None:
+        result = _weighted(x, lines, axes, query)
+    elif query.skips_nan:
+        result = _of_numbers(lines, query)
     else:
-        result = _of_all(lines, wanted)
-    if not wanted.keepdims:
+        result = _of_all(lines, query)
+    if not query.keepdims:
         return result
-    return in_shape(result, (*wanted.q.shape, *kept_shape(axes, shape)))
+    return in_shape(result, (*query.q.shape, *kept_shape(axes, shape)))
 
 
 def _within(positions: np.ndarray, last: Any) -> np.ndarray:
@@ -150,66 +150,66 @@ def _within(positions: np.ndarray, last: Any) -> np.ndarray:
     return limited
 
 
-def _of_all(lines: Tensor, wanted: QuantileQuery) -> Tensor:
+def _of_all(lines: Tensor, query: QuantileQuery) -> Tensor:
     """Return quantiles of lines, NaN for lines with a NaN."""
     ordered = in_order(lines)
     count = ordered.shape[-1]
-    if wanted.q.ndim:
-        positions = _within(_POSITIONS[wanted.method](count, wanted.q.reshape(-1, 1)), count - 1)
-        result = _interpolated(ordered, np.repeat(positions, math.prod(ordered.shape[:-1]), 1), wanted)
+    if query.q.ndim:
+        positions = _within(_POSITIONS[query.method](count, query.q.reshape(-1, 1)), count - 1)
+        result = _interpolated(ordered, np.repeat(positions, math.prod(ordered.shape[:-1]), 1), query)
     else:
-        position = min(max(_POSITIONS[wanted.method](count, wanted.q[()]), 0), count - 1)
-        result = _one(ordered, math.floor(position), position - math.floor(position), wanted)
+        position = min(max(_POSITIONS[query.method](count, query.q[()]), 0), count - 1)
+        result = _one(ordered, math.floor(position), position - math.floor(position), query)
     if ordered.has_no_nan:
         return result
     last = ordered.element(-1)
     return select(_isnan(last), last, result)
 
 
-def _one(ordered: Ordered, below: int, part: Any, wanted: QuantileQuery) -> Tensor:
+def _one(ordered: SortedLines, below: int, part: Any, query: QuantileQuery) -> Tensor:
     """Interpolate between two neighbours of each sorted line."""
-    if part == 0 and (wanted.weak or wanted.picks):
+    if part == 0 and (query.weak or query.picks):
         return ordered.alone(below)
     low = ordered.element(below)
     if part == 0:
-        return low.astype(np.result_type(low.dtype, wanted.q.dtype))
-    return _between_two(low, ordered.element(below + 1), float(part) if wanted.weak else part, wanted)
+        return low.astype(np.result_type(low.dtype, query.q.dtype))
+    return _between_two(low, ordered.element(below + 1), float(part) if query.weak else part, query)
 
 
-def _between_two(low: Tensor, high: Tensor, part: Any, wanted: QuantileQuery) -> Tensor:
+def _between_two(low: Tensor, high: Tensor, part: Any, query: QuantileQuery) -> Tensor:
     """Interpolate between two Tensors at a fraction; the mean of two infinities is infinite."""
-    result: Tensor = (low + high) / 2.0 if wanted.method == MEDIAN else low + (high - low) * part
+    result: Tensor = (low + high) / 2.0 if query.method == MEDIAN else low + (high - low) * part
     return result
 
 
-def _interpolated(ordered: Ordered, positions: np.ndarray, wanted: QuantileQuery) -> Tensor:
+def _interpolated(ordered: SortedLines, positions: np.ndarray, query: QuantileQuery) -> Tensor:
     """Return sorted lines interpolated at positions: a row for each quantile, a column for each line."""
     count = ordered.shape[-1]
     below = np.floor(positions)
-    parts, shape = positions - below, (*wanted.q.shape, *ordered.shape[:-1])
+    parts, shape = positions - below, (*query.q.shape, *ordered.shape[:-1])
     rows = below.astype(np.int64)
     if positions.shape[1] > 1:
         rows += count * np.arange(positions.shape[1])
     low = ordered.elements(rows, shape)
-    if wanted.picks:
+    if query.picks:
         return low
     above = rows + (parts > 0)
     parts = parts.reshape(shape)
-    parts = parts.astype(low.dtype) if wanted.weak else parts
-    return _between_two(low, ordered.elements(above, shape), parts, wanted)
+    parts = parts.astype(low.dtype) if query.weak else parts
+    return _between_two(low, ordered.elements(above, shape), parts, query)
 
 
 # --- lines with nan, and weights -------------------------------------------------------------------------------
 
 
-def _of_numbers(lines: Tensor, wanted: QuantileQuery) -> Tensor:
+def _of_numbers(lines: Tensor, query: QuantileQuery) -> Tensor:
     """Return quantiles of the numbers in each line; a recording guards their count."""
     counts = np.atleast_1d(call_guarded(_how_many_numbers, lines)).reshape(-1)
     if np.any(counts == 0):
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
-    used = np.maximum(counts, 1).astype(wanted.q.dtype)
-    positions = _within(_POSITIONS[wanted.method](used, wanted.q.reshape(-1, 1)), used - 1)
-    return _interpolated(in_order(lines), positions, wanted)
+    used = np.maximum(counts, 1).astype(query.q.dtype)
+    positions = _within(_POSITIONS[query.method](used, query.q.reshape(-1, 1)), used - 1)
+    return _interpolated(in_order(lines), positions, query)
 
 
 def _how_many_numbers(lines: np.ndarray) -> np.ndarray:
@@ -217,15 +217,15 @@ def _how_many_numbers(lines: np.ndarray) -> np.ndarray:
     return counts
 
 
-def _weighted(x: Tensor, lines: Tensor, axes: tuple[int, ...], wanted: QuantileQuery) -> Tensor:
+def _weighted(x: Tensor, lines: Tensor, axes: tuple[int, ...], query: QuantileQuery) -> Tensor:
     """Return elements of each line by the cumulative weights; a recording guards the positions."""
-    if wanted.method != "inverted_cdf":
-        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {wanted.method}.")
-    given = None if wanted.axis is None else normalize_axis_tuple(wanted.axis, x.ndim)
-    weights = weights_along(operand(wanted.weights, wanted.name), given, x.shape)
+    if query.method != "inverted_cdf":
+        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {query.method}.")
+    given = None if query.axis is None else normalize_axis_tuple(query.axis, x.ndim)
+    weights = weights_along(operand(query.weights, query.name), given, x.shape)
     beside = lines_along(broadcast_to(weights, x.shape), axes, x.shape)
-    rows = call_guarded(_weighted_rows, lines, beside, wanted.q.reshape(-1), wanted.skips_nan)
-    return gather(in_c_order(lines), rows, (*wanted.q.shape, *lines.shape[:-1]), 1)
+    rows = call_guarded(_weighted_rows, lines, beside, query.q.reshape(-1), query.skips_nan)
+    return gather(in_c_order(lines), rows, (*query.q.shape, *lines.shape[:-1]), 1)
 
 
 def _weighted_rows(lines: np.ndarray, weights: np.ndarray, q: np.ndarray, skips_nan: bool) -> np.ndarray:
@@ -304,8 +304,8 @@ def make_median(
         """
         x = floating(a, name)
         half = np.asarray(0.5, x.dtype)
-        wanted = QuantileQuery(full, half, True, axis, MEDIAN, keepdims, skips_nan=skips_nan)
-        result = compute(x, wanted) + 0.0  # 0.0, for a mean is never -0.0
+        query = QuantileQuery(full, half, True, axis, MEDIAN, keepdims, skips_nan=skips_nan)
+        result = compute(x, query) + 0.0  # 0.0, for a mean is never -0.0
         return result if out is None else deliver(result, out, name=full)
 
     return renamed(median, name)

@@ -17,7 +17,7 @@ from tapegrad.frontend.recording.shape import ravel
 from tapegrad.frontend.tensor.tensor import Tensor
 
 
-def _kept(function: Callable[..., np.ndarray], name: str, *arrays: Any) -> Tensor:
+def _select(function: Callable[..., np.ndarray], name: str, *arrays: Any) -> Tensor:
     """Return the elements of several arrays selected by a function of the flat arrays, which returns numbers."""
     lines = [ravel(as_tensor(each, name)) for each in arrays]
     numbers = call_guarded(function, *lines)
@@ -110,7 +110,7 @@ def union1d(ar1: Any, ar2: Any) -> Tensor:
     >>> tg.union1d(tg.tensor([3.0, 1.0]), [2.0, 3.0])
     Tensor([1., 2., 3.])
     """
-    return _kept(lambda a, b: _firsts(np.concatenate([a, b])), "numpy.union1d", ar1, ar2)
+    return _select(lambda a, b: _firsts(np.concatenate([a, b])), "numpy.union1d", ar1, ar2)
 
 
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
@@ -209,7 +209,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
         new = np.concatenate(([True], values[1:] != values[:-1], [True]))
         return kept[new[1:] & new[:-1]]
 
-    return _kept(numbers, "numpy.setxor1d", ar1, ar2)
+    return _select(numbers, "numpy.setxor1d", ar1, ar2)
 
 
 FUNCTIONS = {function.__name__: function for function in (unique, union1d, intersect1d, setdiff1d, setxor1d)}

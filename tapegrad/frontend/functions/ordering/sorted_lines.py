@@ -14,7 +14,7 @@ from tapegrad.frontend.recording.shape import contiguous
 from tapegrad.frontend.tensor.tensor import Tensor
 
 
-class Ordered(Protocol):
+class SortedLines(Protocol):
     """Lines along the last axis, in ascending order.
 
     Attributes
@@ -38,12 +38,12 @@ class Ordered(Protocol):
         """Return elements by their numbers among those of all lines."""
 
 
-def in_order(lines: Tensor) -> Ordered:
+def in_order(lines: Tensor) -> SortedLines:
     """Return the lines along the last axis of a Tensor in ascending order, NaNs last."""
-    return _Recorded(lines) if is_recording() else _Now(lines)
+    return _RecordedLines(lines) if is_recording() else _EagerLines(lines)
 
 
-class _Recorded:
+class _RecordedLines:
     """Lines sorted by instructions."""
 
     has_no_nan = False
@@ -62,7 +62,7 @@ class _Recorded:
         return gather(self._sorted, numbers, shape, 1)
 
 
-class _Now:
+class _EagerLines:
     """Lines sorted eagerly: their order is known."""
 
     def __init__(self, lines: Tensor) -> None:

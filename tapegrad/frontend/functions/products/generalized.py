@@ -76,19 +76,19 @@ def _public(core: _Core) -> Callable[..., Any]:
 
 def _with_arguments(core: _Core, operands: tuple[Any, Any], out: Any, arguments: dict[str, Any]) -> Any:
     name = f"numpy.{core.name}"
-    said = {**_DEFAULTS, **{k: v for k, v in arguments.items() if v is not np._NoValue}}
-    if unknown := [k for k in said if k not in _DEFAULTS]:
+    options = {**_DEFAULTS, **{k: v for k, v in arguments.items() if v is not np._NoValue}}
+    if unknown := [k for k in options if k not in _DEFAULTS]:
         raise TypeError(f"{name} has no argument {unknown[0]!r}")
-    if said["signature"] is not None:
+    if options["signature"] is not None:
         raise UnsupportedError(f"{name}: the argument 'signature' is not supported for Tensors; use dtype")
-    x, y = (_cast(as_tensor(value, name), said["dtype"], said["casting"], name) for value in operands)
-    own, others, of_result = _places(core, (x.ndim, y.ndim), said, name)
+    x, y = (_cast(as_tensor(value, name), options["dtype"], options["casting"], name) for value in operands)
+    own, others, of_result = _places(core, (x.ndim, y.ndim), options, name)
     result = core.product(_to_the_end(x, own), _to_the_end(y, others))
-    if said["keepdims"]:
+    if options["keepdims"]:
         result = expand_dims(result, -1)
     result = moveaxis(result, range(-len(of_result), 0), of_result) if of_result else result
-    result = in_order(result, said["order"], name)
-    return result if out is None else deliver(result, out, casting=said["casting"], name=name)
+    result = in_order(result, options["order"], name)
+    return result if out is None else deliver(result, out, casting=options["casting"], name=name)
 
 
 def _cast(x: Tensor, dtype: Any, casting: Any, name: str) -> Tensor:
@@ -102,10 +102,10 @@ def _cast(x: Tensor, dtype: Any, casting: Any, name: str) -> Tensor:
 
 
 def _places(
-    core: _Core, ndims: tuple[int, int], said: dict[str, Any], name: str
+    core: _Core, ndims: tuple[int, int], options: dict[str, Any], name: str
 ) -> Sequence[tuple[int, ...]]:
     """Return the axes of the vectors or matrices in both operands and in the result; () for the last."""
-    axes, axis, keepdims = said["axes"], said["axis"], bool(said["keepdims"])
+    axes, axis, keepdims = options["axes"], options["axis"], bool(options["keepdims"])
     if (axis is not None or keepdims) and core.result + core.operands[0] * core.operands[1] != 1:
         what = "axis" if axis is not None else "keepdims"
         raise TypeError(

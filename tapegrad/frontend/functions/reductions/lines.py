@@ -92,10 +92,10 @@ def counted(x: Tensor, where: Any, neutral: Any, name: str) -> Tensor:
 
 def constant(function: Any, *operands: Any, **arguments: Any) -> Tensor:
     """Call a NumPy function on integers or booleans; its result is a constant."""
-    said = {name: contents(value) for name, value in arguments.items() if value is not None}
-    if said.get("where") is True:  # NumPy's default: no initial value
-        del said["where"]
-    return from_array(np.asarray(function(*map(contents, operands), **said)), constant=True)
+    options = {name: contents(value) for name, value in arguments.items() if value is not None}
+    if options.get("where") is True:  # NumPy's default: no initial value
+        del options["where"]
+    return from_array(np.asarray(function(*map(contents, operands), **options)), constant=True)
 
 
 def is_without_zero(x: Tensor) -> bool:
