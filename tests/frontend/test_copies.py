@@ -370,7 +370,7 @@ def unraisable(monkeypatch):
 
 
 def test_half_made_objects_are_let_go_of_in_silence(unraisable):
-    kinds = (tg.Tensor, Tape, RecordedTape, Program, Workspace, arrays.BufferOwner, arrays._Borrowed)
+    kinds = (tg.Tensor, Tape, RecordedTape, Program, Workspace, arrays.BufferOwner, arrays._ArrayOwner)
     for kind in (*kinds, type(tg.jit(energy)), type(cube)):
         half = object.__new__(kind)
         with pytest.raises((AttributeError, TypeError)):
