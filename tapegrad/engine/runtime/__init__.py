@@ -3,19 +3,19 @@
 In reading order; each imports only those above it:
 
     fork_locks                     locks that survive a fork
-    interpreter                    which interpreters are supported
-    lazy                           attributes that are computed when they are asked for
-    messages                       what the package says on stderr
+    interpreter                    supported interpreters
+    lazy                           attributes that are computed on first access
+    messages                       messages on stderr
     object_layouts                 offsets in objects of Python and NumPy, checked on live ones
     library_loops                  the inner loops of NumPy and SciPy, by address
-    pace                           work in the background that leaves Python to others
-    processors                     how many processors there are
+    pace                           cooperative pauses of background threads
+    processors                     number of usable processors
     sources                        digests of the source files that were imported
-    short_times                    how long a short call takes
+    short_times                    times of short calls
     switches                       environment variables that choose between compilers
-    thread_stack                   whether a thread has room for the compiler
+    thread_stack                   check of the stack that LLVM needs
     uncopied                       objects that cannot be copied
-    whole_files                    files that are written whole, and files that nobody else has written
+    whole_files                    files that are written atomically, and the check that no other user has written one
 
 It imports `kernels`.
 """

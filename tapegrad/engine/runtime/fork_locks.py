@@ -1,4 +1,4 @@
-"""Locks that are open in a forked child, where the thread that held one does not exist."""
+"""Locks that a forked child finds open: the thread that held one does not exist there."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""Attributes that are computed when they are first asked for, without a lock that a forked child would find held."""
+"""Attributes that are computed on first access, without a lock that a forked child could find held."""
 
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar

@@ -24,7 +24,7 @@ _present: set[str] = set()
 
 
 class LibraryError(ImportError):
-    """A loop of NumPy or SciPy that this version of them does not have or that is not what it should be."""
+    """Raised for a loop that this version of NumPy or SciPy lacks, or whose results are wrong."""
 
 
 def table() -> int:
@@ -41,7 +41,7 @@ def ensure(names: Iterable[str]) -> None:
 
 
 def enter(name: str, address: int) -> None:
-    """Fill the entry of a function that is made elsewhere."""
+    """Fill the entry of a function with an address from elsewhere."""
     _table[2 * entry(name)] = address
 
 

@@ -8,7 +8,7 @@ _ERASE = "\r\x1b[K"
 
 
 def tell(text: str) -> None:
-    """Write a line. That there is no stderr, or that it is closed, is no reason to stop."""
+    """Write a line to stderr; a missing or closed stderr is ignored."""
     _write(f"tapegrad: {text}\n")
 
 

@@ -46,7 +46,7 @@ def numpy_function(name: str) -> int:
 
 
 class UnknownLayoutError(ImportError):
-    """A version of Python or NumPy lays out an object in a way that compiled code does not know."""
+    """Raised for a version of Python or NumPy with an unknown memory layout of objects."""
 
 
 @functools.cache
@@ -56,7 +56,7 @@ def ensure_known() -> None:
     Raises
     ------
     UnknownLayoutError
-        If an object is laid out in another way.
+        If an object has another layout.
     """
     found = unknown()
     if found:
@@ -67,9 +67,9 @@ def ensure_known() -> None:
 
 
 def unknown() -> list[str]:
-    """Return what is not where it is expected, in objects that are made for it; nothing if all is well.
+    """Return the names of fields that are not at their expected offsets in sample objects.
 
-    It reads no address that may not be read.
+    It never reads an unmapped address.
     """
     with _Memory() as memory:
         return [name for check in _CHECKS for name, holds in check(memory) if not holds]

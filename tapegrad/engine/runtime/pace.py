@@ -41,7 +41,7 @@ _SHORTEST_PAUSE = 10e-3
 _RARE = 200  # replays in a pause between long slices: a slice delays one, and the next finds caches without its data
 _LONGEST_SLICE = 2e-3
 _LONGEST_PAUSE = 40e-3
-_NICE = 15  # a thirtieth of a core that a replay wants, too
+_NICE = 15  # gives the thread a thirtieth of a core that a replay wants, too
 
 
 def pace_beside(period: float) -> Pace:
@@ -78,7 +78,7 @@ def working(pace: Pace) -> Iterator[None]:
 
 
 def pause_point() -> None:
-    """Pause, in a thread that works at a pace, if a slice is over. Who has a lock does not call it."""
+    """Pause a background thread if its slice is over. Do not call it while holding a lock."""
     pace = _own.pace
     if pace is None:
         return
@@ -89,7 +89,7 @@ def pause_point() -> None:
 
 
 def with_pauses(items: Iterable[_T]) -> Iterator[_T]:
-    """Yield each item; before it a thread that works at a pace may pause."""
+    """Yield each item, after a pause if one is due."""
     for item in items:
         pause_point()
         yield item

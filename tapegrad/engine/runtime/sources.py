@@ -1,6 +1,6 @@
 """Source files of the package: digests of what was imported, which name whatever is kept on disk.
 
-A running process has code in memory that its files may no longer say: the package is upgraded, or edited. What it
+A running process may have other code in memory than its files: the package is upgraded, or edited. What it
 compiles must not be kept under the name of the new text, nor found under it.
 """
 

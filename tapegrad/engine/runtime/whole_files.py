@@ -1,4 +1,4 @@
-"""Files that are written as a whole or not at all, and that no other user can have written."""
+"""Files that are written atomically, and that no other user can have written."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ class UntrustedFileError(PermissionError):
 
 
 def write_whole(path: Path, data: bytes, mode: int | None = None, durable: bool = False) -> None:
-    """Write a file under another name, and move it to its own: what was there before is there until then.
+    """Write a file atomically: under a temporary name, which is then moved to its own.
 
     Parameters
     ----------

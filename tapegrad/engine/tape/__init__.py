@@ -4,13 +4,13 @@ In reading order; each imports only those above it:
 
     fields                         the fields of a tape's structs: header, columns, shapes, parameters and views
     blocks                         memory with a reference count
-    compaction                     gaps are closed
+    compaction                     compaction: close the gaps of dead instructions
     guarded_memory                 an allocator for finding errors
-    history                        what memory held before in-place writes
+    history                        contents of memory before in-place writes
     checksums                      checksums of the primals that reverse rules read
-    append                         instructions, and what they hold
-    copy_tape                      a tape copied at one moment
-    release                        what nothing refers to is freed
+    append                         append instructions, which hold their operands
+    copy_tape                      a consistent copy of a tape
+    release                        free unreferenced entries
     memory                         the memory of a slot
     slots                          slots of Tensors
     tape                           the tape as Python sees it

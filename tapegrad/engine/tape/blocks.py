@@ -1,8 +1,8 @@
 """Blocks of element memory with a reference count in front of the data.
 
 A buffer of the tape holds one reference to the block of its primal, NumPy arrays made on the same memory hold
-others. The two words before the data are the count and the size in bytes; a block of a kilobyte or more starts on
-a cache line, and keeps what the allocator returned in the word before those two.
+others. The two fields before the data are the count and the size in bytes; a block of a kilobyte or more starts on
+a cache line, and keeps the allocator's address in the field before those two.
 """
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
@@ -23,7 +23,9 @@ from tapegrad.engine.tape.fields.layout import F32
 
 _MIN_ALIGNED_BYTES = 1024
 _LINE = 64
-_LINE_AND_WORDS = 24 + _LINE - 8  # at most so far from memory that begins at a multiple of 8 to the data
+_LINE_AND_WORDS = (
+    24 + _LINE - 8
+)  # maximum of bytes from the allocator's address, a multiple of 8, to the data
 
 
 @inline_njit

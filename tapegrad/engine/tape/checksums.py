@@ -1,6 +1,6 @@
 """Checksums of the primals that reverse rules read, taken when an instruction is appended: a means of finding faults.
 
-They are kept in a table beside the columns, four words for each buffer that an instruction writes: of what the rule
+They are kept in a table beside the columns, four fields for each buffer that an instruction writes: of what the rule
 reads of each operand and of the result, 0 where it reads nothing or nothing is known. The table is there only while
 checks are switched on.
 """
@@ -25,8 +25,8 @@ from tapegrad.engine.tape.fields.geometry import item_size, size
 from tapegrad.engine.tape.fields.layout import BUFFER_CAPACITY, CHECKSUMS, MAX_NDIM
 from tapegrad.engine.tape.history import contents_of, lies_in_history
 
-READS = 4  # words of an entry: three operands and the result
-_CAPACITY = 0  # word of the table; the entries follow it
+READS = 4  # fields of an entry: three operands and the result
+_CAPACITY = 0  # field of the table; the entries follow it
 _SEED, _PRIME = 1469598103934665603, 1099511628211  # of the hash by Fowler, Noll and Vo
 
 
@@ -86,7 +86,7 @@ def entry_of(header, result):
 
 @inline_njit
 def note_reads(header, instruction, mask):
-    """Note what the primals of an instruction that `mask` names are now."""
+    """Store checksums of the primals of an instruction that `mask` names."""
     entry = entry_of(header, instruction.result)
     store_i64(entry, 0, checksum(header, instruction.a) if mask & 1 else 0)
     store_i64(entry, 1, checksum(header, instruction.b) if mask & 2 else 0)

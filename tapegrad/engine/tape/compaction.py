@@ -5,12 +5,12 @@ from tapegrad.engine.kernels.language.raw_memory import load_i64, store_i64
 from tapegrad.engine.tape.fields import columns as col
 from tapegrad.engine.tape.fields.layout import DEAD, DEAD_OP, INSTRUCTIONS
 
-_COMPACT_FROM = 1024  # dead instructions below this number are not worth a compaction
+_COMPACT_FROM = 1024  # minimum of dead instructions for a compaction
 
 
 @inline_njit
 def trim(header):
-    """Forget dead instructions at the end, and squeeze out the others once they are the majority."""
+    """Drop dead instructions at the end; compact the tape once dead ones are the majority."""
     n = load_i64(header, INSTRUCTIONS)
     dead = load_i64(header, DEAD)
     while n > 0 and col.op(header, n - 1) == DEAD_OP:

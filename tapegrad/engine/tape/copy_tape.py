@@ -1,4 +1,4 @@
-"""Copy a tape by one call of compiled code, between which and the next no other thread can change it."""
+"""Consistent copy of a tape, made by one call of compiled code, so that no other thread changes it meanwhile."""
 
 from tapegrad.engine.codegen.translator.compiler import EVERY_RECORDING, entry_point, inline_njit
 from tapegrad.engine.kernels.language.raw_memory import calloc, free, load_i64, load_u8, store_i64, store_u8
@@ -20,7 +20,7 @@ from tapegrad.engine.tape.fields.layout import (
 from tapegrad.engine.tape.fields.parameters import count_params
 from tapegrad.engine.tape.history import lies_in_history
 
-# The first words of a copy; then follows a line for each instruction, each slot in use, each buffer in use.
+# The head of a copy; then follows a line for each instruction, each slot in use, each buffer in use.
 (_COUNT, _SLOT_COUNT, _BUFFER_COUNT, _USED_SLOTS, _USED_BUFFERS, _BROKEN, _RECORDED, LINES) = range(8)
 INSTRUCTION_WORDS, SLOT_WORDS, BUFFER_WORDS = 9, 8, 11
 ALRIGHT = -2
@@ -50,7 +50,7 @@ def _copy_words(source, count, out, k):
 
 @inline_njit
 def _content(header, buffer):
-    """Return the first eight bytes of a buffer no larger than that."""
+    """Return the contents of a buffer of at most eight bytes."""
     primal, content = col.primal(header, buffer), 0
     if primal != 0 and col.bytes(header, buffer) <= 8:
         for j in range(col.bytes(header, buffer)):
@@ -171,7 +171,7 @@ def _zeros(flags, count):
 
 @inline_njit
 def _pool_words(header, free_slots):
-    """Words that geometries and parameters take."""
+    """Return the number of fields that geometries and parameters take."""
     words = 0
     for slot in range(load_i64(header, SLOTS)):
         if not load_u8(free_slots, slot):

@@ -45,8 +45,8 @@ from tapegrad.engine.tape.fields.layout import HISTORIES, MAX_NDIM, NONE
     _CAPACITY,
     _LOGGED,  # bytes of all records
     _BASE,  # a block like the memory, 0 if there is none
-    _AT,  # the version that it holds
-    _TOP,  # the version of the memory that it is a copy of: it can be any up to that
+    _AT,  # the version that the base holds
+    _TOP,  # the version of the memory that was copied to the base: the base can hold any up to it
 ) = range(11)
 _WORDS = 11
 
@@ -60,7 +60,7 @@ _WORDS = 11
     _OFFSET,  # of a region
     _PLACE,
 ) = range(7)
-RECORD_BYTES = 8 * (_PLACE + 2)  # at least, beside the contents
+RECORD_BYTES = 8 * (_PLACE + 2)  # minimum, without the contents
 
 
 @inline_njit
@@ -159,7 +159,7 @@ def log_elements(history, numbers, elements, item):
 
 @inline_njit
 def _move(element, kept, item, back):
-    """Copy an element to where it is kept, and with `back` what was kept in its place."""
+    """Copy an element to the record; with `back`, exchange it with the recorded one."""
     if item == 8:
         old = load_i64(element, 0)
         if back:
@@ -198,7 +198,7 @@ def _go_through_region(record, memory, back):
 
 @inline_njit
 def _exchange(record, memory, undo):
-    """Exchange what is kept with what is there: undo the write, or redo it. An element may be listed several times."""
+    """Exchange recorded and current elements: undo the write, or redo it. An element may be listed several times."""
     if load_i64(record, _NDIM) != NONE:
         _go_through_region(record, memory, True)
         return
@@ -217,7 +217,7 @@ def _exchange(record, memory, undo):
 
 @inline_njit
 def _go_to(history, version):
-    """Let the base hold another version."""
+    """Move the base to another version."""
     base, at = load_i64(history, _BASE), load_i64(history, _AT)
     while at > version:
         at -= 1
@@ -292,7 +292,7 @@ def _drop(header, history):
 
 @inline_njit
 def drop_if_empty(header, history):
-    """Free a history again that nothing could be put into."""
+    """Free a history that is still empty, after a failed write."""
     if load_i64(history, _USERS) == 0:
         _drop(header, history)
 
@@ -311,7 +311,7 @@ def _leave(header, buffer):
 
 @inline_njit
 def leave_history(header, buffer):
-    """Nothing reads an earlier version any more."""
+    """Remove a buffer that no instruction reads from its history."""
     history = col.history(header, buffer)
     if not _leave(header, buffer):
         _drop(header, history)
@@ -361,7 +361,7 @@ def give_own_contents(header, buffer):
 
 @inline_njit
 def limit_history(header, history):
-    """Once the records take more memory than copies would, let each buffer have its copy instead."""
+    """Replace the history by a copy for each buffer, once records take more memory than copies."""
     if load_i64(history, _LOGGED) <= load_i64(history, _USERS) * load_i64(history, _BYTES):
         return
     left = load_i64(history, _USERS)

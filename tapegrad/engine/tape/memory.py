@@ -7,18 +7,18 @@ from tapegrad.engine.tape.fields import columns as col
 from tapegrad.engine.tape.fields.layout import EXTERNAL
 from tapegrad.engine.tape.release import free_cotangent
 
-# Words that `describe` returns.
+# Items that `describe` returns.
 (
     D_ADDRESS,
     D_DTYPE,
     D_FLAGS,
-    D_KEPT,  # whether a write must keep the old contents, because a reverse rule reads them
+    D_KEPT,  # 1 if a write must keep the old contents, because a reverse rule reads them
     D_PRODUCER,
     D_BUFFER,
     D_EXTERNAL,
     D_OFFSET,
     D_BYTES,  # of the whole buffer
-    D_READ_ONLY,  # whether nothing may be written through the slot
+    D_READ_ONLY,  # 1 if nothing may be written through the slot
     D_NDIM,
     D_GEOMETRY,
 ) = range(12)

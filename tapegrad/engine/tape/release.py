@@ -1,4 +1,4 @@
-"""Release entries of a tape: what nothing refers to any more is freed, and the instructions that computed it die."""
+"""Release of a tape's entries: unreferenced buffers are freed, and the instructions that computed them die."""
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit, shared_njit
 from tapegrad.engine.kernels.language.raw_memory import free, load_i64, store_i64
@@ -50,7 +50,7 @@ def _drop_ref(header, slot):
 
 @inline_njit
 def free_cotangent(header, buffer):
-    """Let the cotangent's memory go."""
+    """Free the cotangent's memory."""
     cotangent = col.cotangent(header, buffer)
     if cotangent != 0:
         release_block(cotangent)
@@ -59,12 +59,12 @@ def free_cotangent(header, buffer):
 
 @inline_njit
 def free_unused_primal(header, buffer):
-    """Let the primal's memory go if no Tensor shows it and no reverse rule reads it."""
+    """Free the primal's memory if no Tensor shows it and no reverse rule reads it."""
     flags = col.flags(header, buffer)
     shown = col.tensor_refs(header, buffer) > 0 and flags & SUPERSEDED == 0
     if shown or col.saved_for_backward(header, buffer) > 0 or flags & EXTERNAL:
         return
-    if load_i64(header, ALL_LIVE):  # a recording is replayed: what it computed from may be needed again
+    if load_i64(header, ALL_LIVE):  # a recording is replayed, and reads its constants again
         return
     if col.history(header, buffer) != 0:
         _leave_or_end_history(header, buffer)

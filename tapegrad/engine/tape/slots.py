@@ -152,7 +152,7 @@ def _lies_inside(bytes_, offset, item, ndim, extents, strides):
     """
     for d in range(ndim):
         steps, by = load_i64(extents, d) - 1, load_i64(strides, d)
-        # A stride by which nothing is stepped over may be any.
+        # A stride of a dimension of extent 1 may have any value.
         if steps != 0 and (by < -bytes_ or by > bytes_ or (by != 0 and steps > bytes_ // abs(by))):
             return False
     below, above = reach(ndim, extents, strides)
@@ -170,7 +170,7 @@ def _is_empty(ndim, extents):
 
 @inline_njit
 def _offset_in(header, slot, array):
-    """`offset_in`. What has no elements is anywhere, and is said to lie at the beginning."""
+    """Return `offset_in`; 0 for an array without elements."""
     ndim, extents, strides = array_ndim(array), load_i64(array, ARRAY_EXTENTS), load_i64(array, ARRAY_STRIDES)
     if is_freed(header, slot):
         return E_SUPERSEDED
@@ -232,7 +232,7 @@ def view_geometry(header, slot, offset, geometry):
 
 @entry_point()
 def view_again(header, slot, base):
-    """Return a slot like `slot`, on the buffer of `base`."""
+    """Return a slot with the geometry of `slot`, on the buffer of `base`."""
     if is_freed(header, slot) or is_freed(header, base):
         return E_SUPERSEDED
     ndim, offset, geometry = col.ndim(header, slot), col.offset(header, slot), col.geometry(header, slot)

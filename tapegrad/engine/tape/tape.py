@@ -48,8 +48,8 @@ class Tape(Uncopied):
     """
 
     __slots__ = ("__weakref__", "_scalars", "_words", "header", "owners")
-    recording = False  # whether this is the tape of a function that is being recorded for replay
-    # Set by the module that knows the names of ops.
+    recording = False  # True for the tape of a function that is being recorded for replay
+    # Set by the module that imports the table of ops.
     as_text: ClassVar[Callable[["Tape"], str]] = object.__repr__
 
     def __init__(self, tables: dict[int, int], all_live: bool = False) -> None:
@@ -64,7 +64,7 @@ class Tape(Uncopied):
             self._words[word] = address
 
     def __del__(self) -> None:
-        header = getattr(self, "header", None)  # none if it was not made to the end
+        header = getattr(self, "header", None)  # None if the constructor has failed
         if header is not None and not sys.is_finalizing():
             release.close_tape(header)
 
@@ -85,7 +85,7 @@ class Tape(Uncopied):
 
     @property
     def words(self) -> np.ndarray:
-        """The header's words."""
+        """The header's fields."""
         return self._words
 
     def column(self, name: str) -> np.ndarray:
@@ -102,7 +102,7 @@ class Tape(Uncopied):
 
 
 def words_at(address: int, count: int, dtype: Any = np.int64) -> np.ndarray:
-    """`count` numbers at an address, as an array on that memory."""
+    """Return an array on the `count` fields of 64 bits at an address."""
     if count == 0:
         return np.empty(0, dtype)
     item = np.dtype(dtype).itemsize

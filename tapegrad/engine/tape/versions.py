@@ -1,4 +1,4 @@
-"""New versions of a buffer: an in-place write moves its memory to a new one. What is read of the old one is kept."""
+"""New versions of a buffer: an in-place write moves its memory to a new one. Contents still read by rules are kept."""
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.raw_memory import load_i64, memcmp, memcpy, store_i64
@@ -90,13 +90,13 @@ def _copy(header, buffer):
 
 @inline_njit
 def _is_most(header, buffer, bytes_):
-    """Return whether a record of so many bytes costs no less than a copy of all of a buffer."""
+    """Return whether a record of so many bytes costs at least as much as a copy of a buffer."""
     return 2 * bytes_ + RECORD_BYTES >= col.bytes(header, buffer)
 
 
 @inline_njit
 def _put_into_record(header, history, target, numbers, count):
-    """Put the place of `target`, or the elements with these numbers, into a record; return whether there was memory."""
+    """Put the elements of `target`, or those with these numbers, into a record; return whether there was memory."""
     if numbers == 0:
         return log_region(header, history, target)
     return log_elements(history, numbers, count, item_size(col.dtype(header, target)))
@@ -110,7 +110,7 @@ def _log(header, buffer, target, numbers, count):
     history = col.history(header, buffer)
     if history == 0:
         if col.saved_for_backward(header, buffer) == 0:
-            return True  # what was read has a copy now
+            return True  # the contents that rules read have a copy now
         history = new_history(header, buffer)
     if history == 0:
         return False
@@ -130,7 +130,7 @@ def _bytes_written(header, target, numbers, count):
 def keep_earlier_contents(header, buffer, target, numbers, count):
     """Keep what earlier versions read of the memory of a buffer that is about to be written to; whether there was room.
 
-    What will be overwritten are the elements at the place of the slot `target`, which may lie on another version; or,
+    The write will overwrite the elements of the slot `target`, which may lie on another version; or,
     where `numbers` is not 0, the `count` elements with the numbers at that address.
     """
     history = col.history(header, buffer)

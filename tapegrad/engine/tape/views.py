@@ -1,9 +1,9 @@
-"""Views of a slot, made from integers alone: no NumPy array is needed to say what is seen.
+"""Views of a slot, made from integers alone, without a NumPy array.
 
 A slot that is returned carries one handle, the new Tensor's, and holds floats; others are NumPy's to make views of. A
 negative number says no more than that there is no such view: NumPy is asked again, and raises its own error.
 
-A view is first described: extents, and strides MAX_NDIM words behind them.
+A view is first described: extents, and strides MAX_NDIM fields behind them.
 """
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
@@ -21,7 +21,7 @@ from tapegrad.engine.tape.fields.geometry import (
 from tapegrad.engine.tape.fields.growth import new_view
 from tapegrad.engine.tape.fields.layout import E_DTYPES, E_NDIM, E_OUTSIDE, E_SHAPES, F32, MAX_NDIM, NONE
 
-# A basic key as `view_key` takes it, four words a part: what it is, then a row, or first, end and step of a slice.
+# A basic key as `view_key` takes it, four fields a part: its kind, then a row, or first, end and step of a slice.
 ROW, SLICE, NEW_AXIS, ELLIPSIS = range(4)
 _PART_WORDS = 4
 END = 1 << 60  # beyond the end of any array
@@ -60,7 +60,7 @@ def view_as(header, slot, ndim, offset, seen):
 
 @entry_point()
 def view_slice(header, slot, start, stop):
-    """``x[start:stop]`` along the first dimension, the limits clamped as Python's slices are."""
+    """Return ``x[start:stop]`` along the first dimension, the limits clamped as Python's slices are."""
     ndim = col.ndim(header, slot)
     if col.dtype(header, slot) > F32:
         return E_DTYPES
@@ -157,7 +157,7 @@ def _describe_key(seen, header, slot, key, parts, through):
 
 @entry_point(tuples=("key",))
 def view_key(header, slot, key):
-    """``x[key]`` for a basic key, a tuple of four words a part."""
+    """Return ``x[key]`` for a basic key, a tuple of four integers a part."""
     parts, ndim = load_i64(key, -1) // _PART_WORDS, col.ndim(header, slot)
     if col.dtype(header, slot) > F32:
         return E_DTYPES
@@ -256,7 +256,7 @@ def view_broadcast(header, slot, shape):
         before = extent(header, slot, source) if source >= 0 else 1
         if e < 0 or (before != 1 and before != e) or e > room:
             return E_SHAPES
-        room //= max(e, 1)  # what is larger than can be addressed is refused by NumPy
+        room //= max(e, 1)  # sizes that cannot be addressed are left to NumPy's error
         describe(seen, d, e, stride(header, slot, source) if source >= 0 and before == e else 0)
     view = view_as(header, slot, ndim, col.offset(header, slot), seen)
     col.set_read_only(header, view, 1)
@@ -311,7 +311,7 @@ def view_permuted(header, slot, axes):
 
 @entry_point()
 def view_swapped(header, slot, axis1, axis2):
-    """Two dimensions interchanged."""
+    """Swap two dimensions."""
     ndim, seen = col.ndim(header, slot), stack_words(VIEW_WORDS)
     one, other = _axis(axis1, ndim), _axis(axis2, ndim)
     if col.dtype(header, slot) > F32:

@@ -1,4 +1,4 @@
-"""Values that stand in a file, each held against what it must be."""
+"""Checked values of a file: type and range."""
 
 import math
 import os
@@ -16,7 +16,7 @@ class DamagedFileError(ValueError):
 
 
 def refuse_unless(holds: Any, said: str) -> None:
-    """Raise with what is wrong with the file."""
+    """Raise `DamagedFileError` with a message unless a condition holds."""
     if not holds:
         raise DamagedFileError(said)
 

@@ -25,11 +25,11 @@ def packed_function(
     Parameters
     ----------
     name
-        What the function is called.
+        Name of the function.
     example
         Its arguments.
     results
-        What each of the specializations has returned.
+        Results of each specialization, as examples.
     specializations
         The specializations.
 

@@ -19,7 +19,7 @@ from tapegrad.program.archive.fields import most_bytes
 
 
 def it_calls_no_python(t: TapeView, i: int) -> str:
-    """No instruction calls what an address leads to."""
+    """Check that no instruction calls Python."""
     return "it calls Python" if kernel_table.row(t.instructions[i].op).kind == "callback" else ""
 
 
@@ -107,7 +107,7 @@ def writers_follow_one_another(t: TapeView, b: int) -> str:
 
 
 def slots_reach_to_its_end(t: TapeView, b: int) -> str:
-    """No buffer that is computed takes more memory than the slots on it show."""
+    """Check that a computed buffer is no larger than the slots on it show."""
     reached = max((slot.view.bounds[1] for slot in t.slots.values() if slot.buffer == b), default=0)
     return (
         f"it has {t.buffers[b].bytes} bytes, of which {reached} are used"

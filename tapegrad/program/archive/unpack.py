@@ -36,7 +36,7 @@ from tapegrad.program.lanes.widened_tape import WidenedTape
 
 _GUARD = CODES["guard"]
 _MAX_ENTRIES = 1 << 24  # instructions, slots, buffers
-_FURTHEST = 1 << 47  # bytes from one element to the next
+_FURTHEST = 1 << 47  # maximum stride in bytes
 _WIDTHS = {"instructions": 7, "slots": 5, "buffers": 3}
 
 
@@ -74,9 +74,9 @@ class Unpacked:
     Attributes
     ----------
     tape
-        What it is like, found legal.
+        View of the tape, verified.
     recording
-        What programs are bound from.
+        Recording from which programs are bound.
     """
 
     def __init__(

@@ -66,7 +66,7 @@ class Watcher(Protocol):
     asks_for_absence: bool
 
     def see(self, value: Any, kind: str, key: Any) -> None:
-        """Visit a value later, to which a step leads from what is visited now."""
+        """Queue a value for a visit, one step from the visited one."""
 
     def watch(self, reference: references.Captured, path: Path | None = None) -> None:
         """Watch a reference, by default one of the value that is visited."""

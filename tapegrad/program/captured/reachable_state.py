@@ -32,7 +32,7 @@ class ReachableState(FunctionVisits):
 
 
 def _visitor(cls: type) -> "_Visit":
-    """Return what visits values of a class."""
+    """Return the visitor for values of a class."""
     return next((visit for kinds, visit in _VISITS if issubclass(cls, kinds)), ReachableState._visit_object)
 
 

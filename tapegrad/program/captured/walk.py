@@ -77,7 +77,7 @@ class Walk:
         self._walk()
 
     def _walk(self) -> None:
-        """Visit what waits; when no object is left, look at each for the names that were met since."""
+        """Visit queued values; when none is left, look up newly met names in all objects."""
         found = True
         while self._waiting or found:
             while self._waiting:
@@ -91,7 +91,7 @@ class Walk:
         return owner.look_up(self)
 
     def see(self, value: Any, kind: str, key: Any) -> None:
-        """Visit a value later, to which a step leads from what is visited now."""
+        """Queue a value for a visit, one step from the visited one."""
         self._see(value, self._path.step(kind, key))
 
     def _see(self, value: Any, path: Path) -> None:

@@ -148,7 +148,7 @@ class Dataflow:
             if isinstance(constant, types.CodeType):
                 self._add_code(constant, variables, code)
 
-    # --- what is known ------------------------------------------------------------------------------------------
+    # --- known values ------------------------------------------------------------------------------------------
 
     def get(self, code: types.CodeType, name: str) -> PointsTo:
         """Return the values of a local variable, or of one of an enclosing function."""
@@ -198,10 +198,10 @@ class Dataflow:
             self.fill(box, value)
         return lead(box)
 
-    # --- what is done with values -------------------------------------------------------------------------------
+    # --- uses of values -------------------------------------------------------------------------------
 
     def use(self, values: Iterable[Any], operands: Iterable[int] = ()) -> None:
-        """Values go to something that is not followed: all arrays in them are read, but operands of this place."""
+        """Mark all arrays in values as read, except operands recorded at this source line."""
         waiting, seen = list(values), set()
         while waiting:
             value = waiting.pop()

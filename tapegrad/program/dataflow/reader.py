@@ -50,7 +50,7 @@ _HARMLESS = frozenset({
 
 
 def give_up(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> list[PointsTo]:
-    """Assume that an unknown instruction reads all that is on the stack."""
+    """Treat an unknown instruction as a reader of the whole stack."""
     at.flow.lost |= i.opname not in _HARMLESS
     at.flow.use(value for each in stack for value in each.values())
     argument = i.arg if i.opcode >= dis.HAVE_ARGUMENT else None

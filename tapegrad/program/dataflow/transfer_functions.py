@@ -7,7 +7,7 @@ import types
 from tapegrad.program.dataflow.points_to import Local, PointsTo, joined, lead, parts
 from tapegrad.program.dataflow.reader import Act, Reader, register_in
 
-_NULL: PointsTo = {}  # what is pushed where no object is
+_NULL: PointsTo = {}  # the points-to set of a NULL on the stack
 ACTS: dict[str, Act] = {}  # by the names of instructions
 _act = register_in(ACTS)
 
@@ -24,7 +24,7 @@ _act = register_in(ACTS)
     "DELETE_FAST",
 )
 def _nothing(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> None:
-    """Nothing happens to values."""
+    """Do nothing: the instruction has no effect on values."""
 
 
 @_act(

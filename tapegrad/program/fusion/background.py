@@ -26,7 +26,7 @@ class FusionThread:
         self._stopped = False
 
     def add(self, job: Callable[[], Any]) -> None:
-        """Do a job some time; not twice."""
+        """Add a job, unless it was added before."""
         with self._lock:
             if self._stopped or job in self._jobs:
                 return
@@ -59,7 +59,7 @@ class FusionThread:
         with self._lock:
             self._stopped = True
         if self._thread is not None:
-            compiling.acquire()  # kept: what is being compiled ends, and nothing else begins
+            compiling.acquire()  # never released: the current compilation ends, and no other begins
 
 
 worker = FusionThread()

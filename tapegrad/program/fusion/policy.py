@@ -67,7 +67,7 @@ class PendingFusion:
         each = sum(map(saving, streams))
         self._over = False
         self._clock = 0.0  # when half of the replays were over
-        self._period = 0.0  # seconds from one replay to the next
+        self._period = 0.0  # s from one replay to the next
         self.replays = min(int(_COMPILE_NS / each) // 2 + 2, _MAX_REPLAYS) if each else 0
 
     def decide(self) -> int:
@@ -75,7 +75,7 @@ class PendingFusion:
 
         Returns the replays until the next call, 0 for never.
 
-        The second time fusion pays. By then half of the replays have shown how long each takes.
+        The first call is due when half of the replays are over, and the second when fusion pays.
         """
         if self._over:
             return 0

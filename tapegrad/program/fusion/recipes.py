@@ -2,7 +2,7 @@
 
 Programs are alike if fusion reads the same of them: ops, frames in which arrays outside have made-up addresses
 (`outside`), loops, and the blocks of the workspace. A recipe has the made-up addresses too. As with the other files of
-the cache folder, what cannot be read is made anew, and what cannot be written is done without.
+the cache folder, an unreadable file is replaced, and a failure to write is ignored.
 """
 
 import functools
@@ -117,7 +117,7 @@ def write(key: str, streams: Sequence[InstructionStream], recipe: Recipe) -> Non
     try:
         cache_files.write(folder / key, tuple(recipe))
         cache_files.write(folder / _outline(streams), ())
-    except Exception as error:  # nothing that happens to a file is a reason not to run what it describes
+    except Exception as error:  # a file that cannot be written must not stop the program
         cache.complaints.make(f"how a program was fused cannot be kept in {folder}", error)
 
 

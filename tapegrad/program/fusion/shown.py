@@ -225,14 +225,14 @@ class _LineNames:
             self._name_second(row.duals[3], f"v{number}{step}{'_dot' if row.kind == TANGENT else '_bar'}")
 
     def _name_result(self, line: int, name: str) -> None:
-        """Name the result of a kernel that serves for primals, which come first, and for tangents."""
+        """Name the result of a forward kernel: a primal first, then tangents."""
         if self._shown.of_tangents or name in self._names.values():
             self._name_second(line, f"{name}_dot")
         else:
             self._names.setdefault(line, name)
 
     def _name_second(self, line: int, name: str) -> None:
-        """Name a derivative; where there are several of the same, the others have numbers."""
+        """Name a derivative; further ones of the same value have numbers."""
         if line not in self._names:
             self._names[line] = self._next(name) if name in self._counted else name
             self._counted.setdefault(name, 0)

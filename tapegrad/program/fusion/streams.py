@@ -1,4 +1,4 @@
-"""Streams in which segments stand in the place of rows."""
+"""Fused streams: segments replace instructions."""
 
 from bisect import bisect_right
 from collections.abc import Callable
@@ -32,7 +32,7 @@ from tapegrad.program.streams.stream import (
     joined,
 )
 
-_SECOND_THREAD = 2e4  # nanoseconds of work from which a second thread pays
+_SECOND_THREAD = 2e4  # ns of work from which a second thread pays
 _BINDING_BYTES = 1 << (RANGE_SHIFT - 1)
 _Span = tuple[int, int]
 
@@ -77,7 +77,7 @@ class UnfusedStream(NamedTuple):
 def fused(
     streams: list[UnfusedStream], blocks: WorkspaceBlocks, kept: list[int], only_if_known: bool
 ) -> list[InstructionStream] | None:
-    """Streams that do the same by segments, wherever several rows can be one.
+    """Fuse streams: rows that one loop can run become segments.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def fused(
     blocks
         The blocks of its workspace.
     kept
-        Made-up addresses of blocks that are read by somebody else afterwards.
+        Made-up addresses of blocks that are read after the streams.
     only_if_known
         Whether to do nothing, and return `None`, where that has not been done before.
     """

@@ -2,10 +2,10 @@
 
 In reading order; each imports only those above it:
 
-    layout_costs                   what rows cost by how their operands lie
+    layout_costs                   cost model of memory layouts
     layouts                        layouts
-    op_facts                       what passes know of ops
-    common_subexpressions          what has been computed before is not computed again
+    op_facts                       facts of ops
+    common_subexpressions          common subexpression elimination
     cotangent_flow                 who reaches a cotangent first, and what is handed on in place
     in_place                       writes to where the old contents are
     liveness                       which instructions a program needs

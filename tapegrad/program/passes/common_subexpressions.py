@@ -1,4 +1,4 @@
-"""Common subexpressions: what has been computed before is not computed again.
+"""Common subexpression elimination: an instruction with the op and the operands of an earlier one is dropped.
 
 Value numbering over the whole recording (Cocke and Schwartz 1970, "Programming Languages and Their Compilers"). No
 buffer is written after it has been read, for an in-place write goes to a new one, so two instructions of the same op
@@ -20,7 +20,7 @@ from tapegrad.program.passes.op_facts import ALWAYS_RUN, COMMUTATIVE
 
 
 def eliminate_common_subexpressions(tape: TapeView) -> TapeView:
-    """Let instructions be dead that compute what an earlier one does; their slots move to the buffer of that one."""
+    """Mark instructions dead that repeat an earlier one; their slots move to the buffer of the earlier one."""
     columns = tape.columns
     replacement = np.arange(len(columns.bytes))
     _share_scalars(tape, replacement)
@@ -40,7 +40,7 @@ def eliminate_common_subexpressions(tape: TapeView) -> TapeView:
 
 
 def _share_scalars(tape: TapeView, replacement: np.ndarray) -> None:
-    """Check that constant scalars of the tape with the same bytes are the same."""
+    """Replace constant scalars of the tape that have the same bytes by one of them."""
     columns, lines = tape.columns, Buffers.of(tape.buffers).lines
     number, primal, bytes_, flags, content = lines[:, [0, 1, 3, 8, 9]].T
     owned = (primal != 0) & (flags & (EXTERNAL | DIFFERENTIABLE) == 0) & (bytes_ <= 8)

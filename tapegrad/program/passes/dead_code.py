@@ -1,4 +1,4 @@
-"""Dead code: what no output and no guard depends on is not computed."""
+"""Dead code elimination: instructions on which no output and no guard depends are dropped."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from tapegrad.program.passes.liveness import live_instructions
 
 
 def eliminate_dead_code(tape: TapeView) -> TapeView:
-    """Let the instructions be dead that no output and no guard depends on."""
+    """Mark the instructions dead on which no output and no guard depends."""
     columns = tape.columns
     live = live_instructions(tape, columns.buffer[list(tape.outputs)])
     if len(live) == len(columns.live):

@@ -29,7 +29,7 @@ def taken_over(
     elsewhere
         Buffers whose memory is not in the workspace, or must stay as it is.
     saved
-        What tells the slots whose primals are read after the forward stream.
+        Function that returns the slots whose primals are read after the forward stream.
     """
     columns = tape.columns
     writes = live[IN_PLACE[columns.op[live]]]
@@ -37,12 +37,12 @@ def taken_over(
         return {}
     excluded = set(elsewhere)
     last_reader = np.full(len(columns.bytes) + 1, -1)
-    last_reader[columns.read[live]] = live[:, None]  # of several the last one stays
+    last_reader[columns.read[live]] = live[:, None]  # of several readers the last one stays
     written = np.zeros(len(columns.bytes), np.bool_)
     written[columns.written[live]] = True
     read_after = _bounds(tape, saved(), columns.read[writes, 0])
     found: dict[int, int] = {}
-    # What is read of a memory after the forward stream, by the version that has it
+    # The bytes of a memory that are read after the forward stream, by version
     kept: dict[int, Bounds] = {}
     for i in writes.tolist():
         old, new = int(columns.read[i, 0]), int(columns.written[i])

@@ -16,7 +16,7 @@ _ELEMENT, _STRIDED, _LINE = (
 
 
 def cost(kind: int, views: Sequence[View]) -> float:
-    """About what an instruction costs, in the time that an element takes, by its operands and its result."""
+    """Estimate the cost of an instruction from the strides of its operands, in units of one element's time."""
     if kind == MATMUL:
         return 0.0  # BLAS does as well with either
     if kind == REDUCTION:
@@ -30,7 +30,7 @@ def _aligned(view: View, ndim: int) -> list[int]:
 
 
 def _cost_of_loops(views: Sequence[View]) -> float:
-    """About what an elementwise row costs, the view last whose shape it goes through."""
+    """Estimate the cost of an elementwise instruction; the last view has the shape of its loops."""
     shape = views[-1].shape
     strides = zip(*(_aligned(view, len(shape)) for view in views), strict=True)
     loops = [(extent, steps) for extent, steps in zip(shape, strides, strict=True) if extent > 1]
@@ -49,7 +49,7 @@ def _cost_of_loops(views: Sequence[View]) -> float:
 
 
 def _cost_of_lines(view: View) -> float:
-    """About what a reduction along the last axis costs: of short lines many are gone through at once."""
+    """Estimate the cost of a reduction along the last axis: short lines are processed many at once."""
     lines = view.shape[-1] <= _MAX_COLUMN_ELEMENTS and view.ndim > 1
     axis = -2 if lines else -1
     return _cost_of(view.size, view.shape[axis], [(view.strides[axis], view.itemsize)])

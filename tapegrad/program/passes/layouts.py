@@ -1,4 +1,4 @@
-"""Layouts: in which order the dimensions of what a program computes lie in memory.
+"""Layouts: the order in memory of the dimensions of a program's intermediate arrays.
 
 NumPy's results lie in C order, so that a loop over ``(points, 5)`` goes through five elements at a time, and one that
 goes through the points jumps. Nobody but the program sees what it computes on the way: where most of its rows are
@@ -22,16 +22,16 @@ from tapegrad.engine.tape.fields.view import View
 from tapegrad.ops.params import MatmulParams, read
 from tapegrad.program.passes.layout_costs import cost
 
-_SMALLEST = 4096  # elements of a buffer that is worth it
-_MIN_LAST_EXTENT = 32  # elements of a last dimension that is long enough
-_LONGER = 4  # so many times longer another one must be
+_SMALLEST = 4096  # minimum elements of a buffer for another layout
+_MIN_LAST_EXTENT = 32  # minimum extent of a last dimension that stays last
+_LONGER = 4  # minimum ratio of the longest dimension to the last
 _EXCHANGED = 16  # elements of an inner loop below which the binder exchanges it for the longest
 _ELEMENT, _STRIDED, _LINE = (
     1.0,
     1.5,
     20.0,
 )  # cost of an element, of one that is not adjacent to the last, of a loop
-_BETTER = 0.8  # part of the cost at most that is left
+_BETTER = 0.8  # maximum ratio of the new cost to the old
 _KINDS = (ELEMENTWISE, BROADCAST_SUM, REDUCTION, MATMUL)
 
 
@@ -192,7 +192,7 @@ class _Chosen:
                 ):
                     yield slot
 
-    # --- what it costs ---------------------------------------------------------------------------------------------
+    # --- costs ---------------------------------------------------------------------------------------------
 
     def _keep_better(self) -> None:
         """Keep the layouts of buffers that meet in instructions where these become faster by them."""

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 SeedRanges = tuple[tuple[int, int], ...]  # (first, one past the last), in order, apart from one another
 
-_MAX_RANGES = 8  # a set of more is rounded up to all that lies between the first seed and the last
+_MAX_RANGES = 8  # a set of more ranges is rounded up to one range from the first seed to the last
 
 
 def ranges_of(first: int, count: int) -> SeedRanges:

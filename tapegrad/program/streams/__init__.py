@@ -2,8 +2,8 @@
 
 In reading order; each imports only those above it:
 
-    spec                           what a program is made for
+    spec                           specs of programs
     stream                         instruction streams
-    edited_stream                  A stream made of bound rows
+    edited_stream                  builder of streams from bound instructions
     memory_plan                    when a block is in use, and its offset in the workspace
 """

@@ -23,14 +23,14 @@ class EditedStream:
     def __init__(self, bound: InstructionStream) -> None:
         self.bound = bound
         self._sums, self._lines = sums(bound).tolist(), is_one_line(bound).tolist()
-        self._taken: list[int] = []  # for each row the bound one that it is made of
-        self._words: list[tuple[int, int, int]] = []  # row, word, value
+        self._taken: list[int] = []  # for each row the number of its bound instruction
+        self._words: list[tuple[int, int, int]] = []  # row, field, value
         self._kernels: list[tuple[int, int]] = []  # of rows of no op
         self._kept: list[np.ndarray] = []
         self._zeros: dict[int, int] = {}
 
     def add(self, k: int, words: Mapping[int, int], kernel: int = 0) -> None:
-        """Add bound row `k` with other words, for a kernel that is not an op's if one is given."""
+        """Add bound instruction `k` with other fields; with `kernel`, one that belongs to no op."""
         row = len(self._taken)
         self._words += [(row, at, value) for at, value in words.items()]
         if kernel:
@@ -51,7 +51,7 @@ class EditedStream:
         self.add_plain({word.COUNT: bytes_, word.Y_BAR: address}, kernel_table.address_of(zero_fill))
 
     def add_plain(self, words: Mapping[int, int], kernel: int) -> None:
-        """Add a row of no op with these words alone."""
+        """Add a row of no op, whose frame has these fields alone."""
         self.add(-1, words, kernel)
 
     def parameters(self, values: list[int]) -> int:

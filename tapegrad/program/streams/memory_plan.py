@@ -35,7 +35,7 @@ class WorkspaceBlocks:
         self.bytes = np.zeros(0, np.int64)
         self._addresses = np.zeros(0, np.int64)
         self.start = self.stop = self.offset = self.bytes
-        # For each stream which words of its frames name blocks, the offsets in these, and their numbers
+        # For each stream: the frame fields that are addresses of blocks, offsets in these, and their numbers
         self._words: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
     def new(self, sizes: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -103,7 +103,7 @@ class WorkspaceBlocks:
         return found
 
     def relocate(self, frames: Sequence[np.ndarray]) -> None:
-        """Put the places in the workspace into the frames whose uses were found."""
+        """Write offsets in the workspace to the frames whose uses were found."""
         for of_stream, (at, inside, blocks) in zip(frames, self._words, strict=True):
             of_stream.reshape(-1)[at] = WORKSPACE + self.offset[blocks] + inside
         self._words.clear()

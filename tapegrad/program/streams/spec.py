@@ -11,7 +11,7 @@ JACFWD = "jacfwd"
 VJP = "vjp"
 COLUMNS = "columns"
 
-# Whether the rows of a program are brought together in segments.
+# Fusion policies of a program.
 NEVER = "never"
 IF_KNOWN = "if known"
 NOW = "now"

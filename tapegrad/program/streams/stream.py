@@ -26,7 +26,7 @@ from tapegrad.engine.tape.fields.layout import (
 RANGE_SHIFT = 48
 WORKSPACE = 1 << RANGE_SHIFT
 MADE_UP = WORKSPACE  # addresses from here on are made up
-CONTINUED = -1  # in place of a kernel: the words belong to the frame of the row before
+CONTINUED = -1  # in place of a kernel: the fields belong to the frame of the row before
 
 RUN_FORWARD, RUN_REVERSE, RUN_TANGENT = range(3)  # directions of kernels, as in `kernel_table.DIRECTIONS`
 _DIRECTIONS = len(kernel_table.DIRECTIONS)
@@ -46,12 +46,12 @@ def pointed_words(address: int, count: int) -> list[int]:
 class InstructionStream:
     """Rows: each a kernel, its frame, its parallel threshold, and what it is.
 
-    A frame names no memory but what its kernel reads or writes.
+    The addresses in a frame are those that its kernel reads or writes.
 
     Attributes
     ----------
     frames
-        Sixteen words of each row.
+        Sixteen fields of each row, int64.
     number
         The instruction of the tape that each row was bound to, -1 for none.
     op, variant, direction
@@ -111,7 +111,7 @@ class InstructionStream:
             kernel_table.load_driver()
 
     def expect_kernels(self) -> None:
-        """Say which kernels will be loaded, before the first of them is compiled."""
+        """Announce the kernels that will be loaded, before the first one is compiled."""
         kernel_table.expect(_keys(self._names()[self.kernels == 0]).values())
 
     def _names(self) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 In reading order; each imports only those above it:
 
-    layout                         the header's words and codes
+    layout                         the header's fields and codes
     columns                        the columns, read and written by name
     geometry                       shapes and strides
     growth                         new entries

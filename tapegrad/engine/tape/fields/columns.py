@@ -1,4 +1,4 @@
-"""The columns of a tape: one line each says its name, the bytes of an entry, and what it is a column of.
+"""Columns of a tape: one line each, with its name, the bytes of an entry, and the kind of entry.
 
 ``name(header, index)`` reads an entry, ``set_name(header, index, value)`` writes it; both are widened to 64 bits. Other
 modules import this one as `col`, so that ``col.buffer(header, slot)`` reads as what it is.

@@ -9,7 +9,7 @@ from tapegrad.engine.runtime import object_layouts
 from tapegrad.engine.tape.fields import columns as col
 from tapegrad.engine.tape.fields.layout import F32, F64, I64
 
-# Numbers of words in NumPy's array object, and in a dtype object
+# Indices of fields in NumPy's array object, and in a dtype object
 ARRAY_DATA = object_layouts.ARRAY_DATA // 8
 ARRAY_NDIM = object_layouts.ARRAY_NDIM // 4  # in 32-bit words
 ARRAY_EXTENTS = object_layouts.ARRAY_EXTENTS // 8

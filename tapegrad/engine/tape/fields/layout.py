@@ -1,6 +1,6 @@
-"""The header of a tape: its words, and the codes that stand in its columns.
+"""Header of a tape: its fields, and the codes in its columns.
 
-A tape is a struct of arrays. Its header is a block of 64-bit words that holds the counts, the capacities and the
+A tape is a struct of arrays. Its header is a block of 64-bit fields that holds the counts, the capacities and the
 address of every column; compiled code is handed the header's address and nothing else. Three kinds of entry:
 
 instruction
@@ -31,23 +31,23 @@ from tapegrad.engine.kernels.language.frame import MAX_NDIM as MAX_NDIM
     FREE_BUFFER,
     ORPHAN,  # head of the list of dead buffers whose memory a Python object owns, -1: none
     KERNELS,  # address of the table of kernel addresses
-    OP_TABLE,  # address of the table of what the engine must know of each op; the word before it counts them
+    OP_TABLE,  # address of the op table, see below; the field before it is the number of ops
     LIBRARY,  # address of the table of library loops
     CONTROL,  # address of the control block of the parallel driver
     ALL_LIVE,  # 1 on a recording: every instruction is appended, also those that only touch constants
     SCALAR_CACHE,  # address of the table of constant scalars used last
-    CALLS,  # 1 once an instruction was appended that runs a user's functions
-    CHECKSUMS,  # address of the table of what reverse rules read; 0 unless checks are switched on
-    HISTORIES,  # how many memories there are whose former contents are kept, see `history`
+    CALLS,  # 1 once an instruction that calls a user's function was appended
+    CHECKSUMS,  # address of the table of checksums; 0 unless checks are switched on
+    HISTORIES,  # number of histories, see `history`
 ) = range(19)
-FIRST_COLUMN = 19  # from here on the words are the addresses of the columns, see `columns`
+FIRST_COLUMN = 19  # from here on the fields are the addresses of the columns, see `columns`
 
 # The table of constant scalars: entries of [bits of the value, dtype code, slot + 1].
 SCALAR_CACHE_ENTRIES = 64
 SCALAR_CACHE_WORDS = 3
 
 NONE = -1
-CLOSED = -1  # in the place of the capacity for slots: the tape was closed
+CLOSED = -1  # capacity for slots of a closed tape
 DEAD_OP = -1  # op code of an instruction whose result cannot be asked for any more
 FREED = -2  # producer of a buffer whose instruction a reverse sweep has released
 
@@ -57,14 +57,14 @@ EXTERNAL = 2  # a Python object owns the primal
 WANTED = 4  # its cotangent was asked for by name (`inputs=`)
 TRACED = 8  # depends on an argument of the recording
 HAS_ATTACHMENT = 16  # Python keeps something about it: a gradient that is a Tensor, or a hook
-SUPERSEDED = 32  # an in-place write has made a new version: nothing is computed from this one any more
-READ_LATER = 64  # but for copies of the old contents, which a derivative of a derivative reads
+SUPERSEDED = 32  # an in-place write has made a new version, and no new instruction reads this one
+READ_LATER = 64  # except copies of the old contents, which a derivative of a derivative reads
 
 # Dtype codes: indexes into DTYPES.
 F64, F32, I64, B8 = range(4)
 DTYPE_COUNT = 4
 
-# What the engine must know of an op: one row of words in the op table.
+# Fields of an op in the op table.
 (
     OP_KIND,
     OP_VARIANT,
@@ -81,7 +81,7 @@ DTYPE_COUNT = 4
     OP_TAKES_LINES,  # 1: the kernel goes through the innermost of the outer loops itself
 ) = range(13)
 OP_WORDS = 13
-READS_Y = 8  # bit 3 of a READS word; bits 0-2 are the operands
+READS_Y = 8  # bit 3 of a READS field; bits 0-2 are the operands
 
 # Kinds of op, in the order of `ops.row.KINDS`. Those before OPAQUE are bound to loops.
 (ELEMENTWISE, BROADCAST_SUM, REDUCTION, SCAN, MATMUL, OPAQUE, GUARD, CALLBACK) = range(8)

@@ -1,6 +1,6 @@
-"""Parameters of an instruction: a block of 64-bit words, with their number in the word before the first.
+"""Parameters of an instruction: a block of 64-bit fields, with their number in the field before the first.
 
-What the words mean is the record of the op's row.
+The record of the op's row names them.
 """
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit

@@ -72,7 +72,7 @@ class View(NamedTuple):
 
     @property
     def overlaps(self) -> bool:
-        """True if an element is seen more than once, as in a broadcast."""
+        """True if the view shows an element more than once, as in a broadcast."""
         return 0 in self.strides and any(
             stride == 0 and extent > 1 for extent, stride in zip(self.shape, self.strides, strict=True)
         )

@@ -9,9 +9,9 @@ In reading order; each imports only those above it:
     extremes                       largest and smallest elements, and the ties that their derivatives count
     accesses                       what rows read and write, by address
     grouping                       rows over one iteration space brought together
-    recomputed                     rows that several groups compute, so that nobody stores what they do
+    recomputed                     rematerialization: cheap rows that several groups compute instead of loading
     repeats                        unrolled loops, whose groups are to be alike
     segments                       a group without addresses, and what of it goes to memory
     spaces                         the same loops for rows over the same elements
-    groups_to_segments             all of that for a stream
+    groups_to_segments             fusion of a stream: rows, dependences, groups, segments
 """

@@ -129,7 +129,7 @@ def _grouped(
 
 
 def _keep_in_order(rows: Sequence[StreamRow], before: list[set[int]]) -> None:
-    """Guards stay in the order of the recording: the first one that fails says which other recording is tried."""
+    """Keep guards in the order of the recording: the first failure selects the next specialization."""
     guards = [number for number, row in enumerate(rows) if row.op in _GUARDS]
     for earlier, later in itertools.pairwise(guards):
         before[later].add(earlier)

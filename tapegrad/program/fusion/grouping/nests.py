@@ -13,8 +13,8 @@ from tapegrad.program.streams.stream import InstructionStream, is_elementwise, p
 
 KINDS = (FORWARD, REVERSE, TANGENT)  # by the numbers of directions
 _MIN_LONG_LINE = 64  # elements of a line that outer loops always go around
-_FILLED = 0.9  # of the vectors of a shorter one
-MAX_SEEDS = 16  # that a segment takes one by one
+_FILLED = 0.9  # minimum part of the lanes of a shorter line that have elements
+MAX_SEEDS = 16  # maximum of tangents that a segment computes one by one
 _ALONE = (1, 0, 0, 0, 0)
 
 

@@ -1,8 +1,8 @@
 """Rematerialization: a segment recomputes a cheap value of an earlier segment instead of loading it.
 
 A table that is gone through twice, for its largest elements and then for their derivatives, would have to be stored in
-between. Where arithmetic leads to it from what is in memory anyway, all that read it compute it themselves, and nobody
-stores it.
+between. If a few operations compute it from arrays that are in memory anyway, each reader computes it itself, and it is
+never stored.
 """
 
 from collections.abc import Callable, Iterable, Sequence

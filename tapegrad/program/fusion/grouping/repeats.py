@@ -10,8 +10,8 @@ import numpy as np
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.program.fusion.grouping.rows import DisjointMemory, Span, StreamRow
 
-_SHORTEST = 4  # rows of a repetition
-_TIMES = 4  # so many of them are worth it
+_SHORTEST = 4  # minimum rows of a repetition
+_TIMES = 4  # minimum repetitions
 
 
 def windows(rows: Sequence[StreamRow], most: int, limit: int) -> list[slice]:

@@ -10,7 +10,7 @@ from tapegrad.engine.codegen.segments.segment import EXPONENTIALS
 READ, WRITE, ADD = range(3)
 BYTES = {"f64": 8, "f32": 4, "b8": 1}  # of an element
 CLEAR = "clear"
-PLACES = 8  # of a row, and of each further one that is written out beside it
+PLACES = 8  # operands of a row, and of each further one that is written out beside it
 
 
 class Span(NamedTuple):
