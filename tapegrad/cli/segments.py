@@ -40,11 +40,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _function(name: str) -> Any:
     """Import the function that is called ``module:function`` or ``file.py:function``."""
-    place, colon, attribute = name.rpartition(":")
+    source, colon, attribute = name.rpartition(":")
     if not colon:
         raise CommandError(f"{name!r} is not of the form MODULE:FUNCTION or FILE.py:FUNCTION")
     try:
-        found = getattr(_module(place), attribute)
+        found = getattr(_module(source), attribute)
     except (ImportError, AttributeError, OSError, SyntaxError) as error:
         raise CommandError(f"{name}: {error}") from error
     if not callable(found):
@@ -52,11 +52,11 @@ def _function(name: str) -> Any:
     return found
 
 
-def _module(place: str) -> ModuleType:
-    if not place.endswith(".py"):
+def _module(source: str) -> ModuleType:
+    if not source.endswith(".py"):
         sys.path.insert(0, "")  # as Python itself does for -m
-        return import_module(place)
-    spec = importlib.util.spec_from_file_location(Path(place).stem, place)
+        return import_module(source)
+    spec = importlib.util.spec_from_file_location(Path(source).stem, source)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -153,7 +153,7 @@ class _Text:
         return f"zero{k}"
 
     def _room(self, k: int) -> None:
-        """Let a place on the stack be an argument."""
+        """Pass a stack slot as an argument."""
         self._lines.append(f"store(words, {k}, rooms + {8 * k})")
 
     def _array(self, k: int, array: str, what: str) -> None:
@@ -200,13 +200,13 @@ class _Text:
         self._lines += [f"r{k} = np.empty(({extents},), dtype{k})", f"store(words, {k}, r{k}.ctypes.data)"]
         return f"r{k}"
 
-    def _add_given(self, k: int, number: int, place: int) -> None:
-        given = self._given[place]
+    def _add_given(self, k: int, number: int, parameter: int) -> None:
+        given = self._given[parameter]
         _check_result(number, given, self._kinds[k])
         if isinstance(given, types.NoneType):
             self._lines.append(f"store(words, {k}, 0)")
         else:
-            self._array(k, f"args[{place}]", f"result {number}")
+            self._array(k, f"args[{parameter}]", f"result {number}")
 
 
 @overload_method(CompiledType, "__call__")

@@ -15,7 +15,7 @@ from tapegrad.engine.sweep.replays.handle_fields import VERSION
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.transforms.compiled.compiled import Compiled
 
-_CONSTANTS: list[Compiled] = []  # machine code has their addresses, and nobody knows how long it lasts
+_CONSTANTS: list[Compiled] = []  # machine code holds their addresses, and its lifetime is not known
 
 
 class CompiledType(types.Type):  # type: ignore[misc]  # Numba has no types
@@ -60,9 +60,9 @@ def _is_not_null(builder: Any, pointer: Any) -> Any:
 @unbox(CompiledType)
 def unbox_compiled(typ: Any, obj: Any, c: Any) -> Any:
     """Take the address; the caller holds the object as long as the call lasts."""
-    word = c.pyapi.object_getattr_string(obj, "address")
-    address = c.pyapi.long_as_longlong(word)
-    c.pyapi.decref(word)
+    field = c.pyapi.object_getattr_string(obj, "address")
+    address = c.pyapi.long_as_longlong(field)
+    c.pyapi.decref(field)
     return NativeValue(address, is_error=_is_not_null(c.builder, c.pyapi.err_occurred()))
 
 

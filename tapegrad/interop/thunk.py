@@ -64,8 +64,8 @@ class _Thunk:
         return next(value for parameter, value in values if parameter.role == USER)
 
     def _load(self, address: Any, index: int) -> Any:
-        place = self._builder.inttoptr(address, _I64.as_pointer())
-        return self._builder.load(self._builder.gep(place, [_I64(index)]))
+        pointer = self._builder.inttoptr(address, _I64.as_pointer())
+        return self._builder.load(self._builder.gep(pointer, [_I64(index)]))
 
     def _fill(self) -> None:
         builder = self._builder
@@ -77,15 +77,15 @@ class _Thunk:
                 self._check_pointer(value)
             if parameter.role in (INPUT_SIZE, RESULT_SIZE):
                 self._check_size(parameter, value, k)
-        words = builder.alloca(ir.ArrayType(_I64, max(self._count, 1)))
+        arguments = builder.alloca(ir.ArrayType(_I64, max(self._count, 1)))
         room = builder.alloca(_I64)
-        builder.store(ir.Constant(words.type.pointee, None), words)
+        builder.store(ir.Constant(arguments.type.pointee, None), arguments)
         for parameter, value, k in self._parameters():
             if k >= 0 and parameter.role not in (INPUT_SIZE, RESULT_SIZE):
-                self._put(words, k, value if parameter.is_pointer else self._on_stack(value))
+                self._put(arguments, k, value if parameter.is_pointer else self._on_stack(value))
         if self._assignment.returned >= 0:
-            self._put(words, self._assignment.returned, builder.ptrtoint(room, _I64))
-        self._return(self._call(builder.ptrtoint(words, _I64)), room)
+            self._put(arguments, self._assignment.returned, builder.ptrtoint(room, _I64))
+        self._return(self._call(builder.ptrtoint(arguments, _I64)), room)
 
     def _parameters(self) -> Any:
         return zip(self._signature.parameters, self._function.args, self._assignment.arguments, strict=True)
@@ -107,18 +107,18 @@ class _Thunk:
             self._fail()
 
     def _on_stack(self, value: Any) -> Any:
-        place = self._builder.alloca(value.type)
-        self._builder.store(value, place)
-        return self._builder.ptrtoint(place, _I64)
+        pointer = self._builder.alloca(value.type)
+        self._builder.store(value, pointer)
+        return self._builder.ptrtoint(pointer, _I64)
 
-    def _put(self, words: Any, k: int, value: Any) -> None:
-        self._builder.store(value, self._builder.gep(words, [_I32(0), _I32(k)]))
+    def _put(self, arguments: Any, k: int, value: Any) -> None:
+        self._builder.store(value, self._builder.gep(arguments, [_I32(0), _I32(k)]))
 
-    def _call(self, words: Any) -> Any:
+    def _call(self, arguments: Any) -> Any:
         number = FINITE_ENTRY if self._signature.returned in ("int", "bool") else NAN_ENTRY
         kind = ir.FunctionType(_I64, [_I64, _I64]).as_pointer()
         entry = self._builder.inttoptr(self._load(self._handle, number), kind)
-        return self._builder.call(entry, [self._handle, words])
+        return self._builder.call(entry, [self._handle, arguments])
 
     def _fail(self) -> None:
         """Return what stands for no result."""

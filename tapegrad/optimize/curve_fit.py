@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.errors import check_function
 from tapegrad.frontend.words.frames import hides_frames
-from tapegrad.optimize.curve_plots import Shown, draw
+from tapegrad.optimize.curve_plots import PlotData, draw
 
 _SHOWN_FITS = 8  # whose parameters a repr shows
 
@@ -44,7 +44,7 @@ class CurveFits:
     array([ True,  True])
     """
 
-    def __init__(self, found: Any, shown: Shown) -> None:
+    def __init__(self, found: Any, shown: PlotData) -> None:
         self.x, self.cov, self.cost = found.out_x, found.out_covariance, found.out_cost
         self.status, self.nfev = found.out_status, found.out_evaluations
         self._shown = shown

@@ -11,7 +11,7 @@ _PANEL = (3.6, 2.6)  # inches
 
 
 @dataclass(frozen=True)
-class Shown:
+class PlotData:
     """Data of a plotted fit.
 
     Attributes
@@ -45,7 +45,7 @@ class Shown:
         return one
 
 
-def draw(shown: Shown, fits: Sequence[tuple[int, np.ndarray, str]], figure: Any) -> Any:
+def draw(shown: PlotData, fits: Sequence[tuple[int, np.ndarray, str]], figure: Any) -> Any:
     """Draw fits, each given by its number, its parameters and its title, in a figure or a new one."""
     images = shown.data.ndim == 3
     columns = _COLUMNS if images else min(_COLUMNS, len(fits))
@@ -65,7 +65,7 @@ def draw(shown: Shown, fits: Sequence[tuple[int, np.ndarray, str]], figure: Any)
     return figure
 
 
-def _places(shown: Shown) -> np.ndarray:
+def _abscissae(shown: PlotData) -> np.ndarray:
     """Return the abscissae of the points of a row: `t`, if it has a number for each of them."""
     shape = shown.data.shape[1:]
     given = shown.t if isinstance(shown.t, np.ndarray | list | tuple) else ()
@@ -76,8 +76,8 @@ def _places(shown: Shown) -> np.ndarray:
     return t if t.shape == shape and len(shape) == 1 else np.arange(np.prod(shape, dtype=int), dtype=float)
 
 
-def _draw_points(panel: Any, shown: Shown, number: int, x: np.ndarray, title: str) -> None:
-    t, values, out = _places(shown), shown.data[number].ravel(), shown.is_left_out(number).ravel()
+def _draw_points(panel: Any, shown: PlotData, number: int, x: np.ndarray, title: str) -> None:
+    t, values, out = _abscissae(shown), shown.data[number].ravel(), shown.is_left_out(number).ravel()
     errors = shown.errors(number)
     order = np.argsort(t, kind="stable")
     panel.errorbar(
@@ -95,7 +95,7 @@ def _draw_points(panel: Any, shown: Shown, number: int, x: np.ndarray, title: st
     panel.set_title(title, size="small", wrap=True)
 
 
-def _draw_image(panels: Any, shown: Shown, number: int, x: np.ndarray, title: str) -> None:
+def _draw_image(panels: Any, shown: PlotData, number: int, x: np.ndarray, title: str) -> None:
     image = np.where(shown.is_left_out(number), np.nan, shown.data[number])
     fitted = np.asarray(shown.predict(x))
     both = np.concatenate([image[np.isfinite(image)], fitted[np.isfinite(fitted)]])

@@ -1,4 +1,4 @@
-"""Problems in blocks, solved by the workers of an executor: other processes, or other machines."""
+"""Blocks of problems, solved by the workers of an executor: other processes, or other machines."""
 
 import pickle
 from collections.abc import Callable, Collection, Sequence
@@ -7,21 +7,21 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-_BLOCKS = 64  # so many, or more
-_LARGEST = 4096  # problems in a block
-_TRIES = 3
-_PATIENCE = 1.0  # seconds after which one looks whether blocks were cancelled
+_MIN_BLOCKS = 64
+_MAX_BLOCK_PROBLEMS = 4096
+_MAX_TRIES = 3
+_POLL_INTERVAL_S = 1.0  # `wait` does not report blocks that are cancelled
 _LOST = (BrokenExecutor, CancelledError)  # its workers have died, or it was shut down
 
 
 def blocks_of(count: int) -> list[slice]:
-    """Cut so many problems into blocks, by their number alone, so that results do not depend on the workers."""
-    size = min(-(-count // _BLOCKS), _LARGEST)
+    """Cut problems into blocks, by their number alone, so that results do not depend on the workers."""
+    size = min(-(-count // _MIN_BLOCKS), _MAX_BLOCK_PROBLEMS)
     return [slice(first, min(first + size, count)) for first in range(0, count, size)]
 
 
 def packed(common: tuple[Any, ...], who: str) -> bytes:
-    """Pickle what all blocks need: by cloudpickle where it is installed, which takes lambdas."""
+    """Pickle the data that all blocks share, by cloudpickle if it is installed: it takes lambdas."""
     module: Any = pickle if find_spec("cloudpickle") is None else import_module("cloudpickle")
     try:
         content: bytes = module.dumps(common)
@@ -54,10 +54,10 @@ class WorkerBlocks:
         self._own: Executor | None = None
 
     def solve(self, arguments: Sequence[tuple[Any, ...]], tell: Callable[[int], Any]) -> list[Any]:
-        """Return the results of all blocks, in their order; those that were lost with a worker are solved again."""
+        """Return the results of all blocks in their order; blocks that were lost with a worker are solved again."""
         results: dict[int, Any] = {}
         try:
-            for _ in range(_TRIES):
+            for _ in range(_MAX_TRIES):
                 left = [number for number in range(len(arguments)) if number not in results]
                 lost = self._round(arguments, left, results, tell)
                 if lost is None:
@@ -69,7 +69,8 @@ class WorkerBlocks:
                         f" {self._who} makes a new one and goes on"
                     ) from lost
             raise RuntimeError(
-                f"{self._who}: workers were lost {_TRIES} times, with {len(results)} of {len(arguments)} blocks done"
+                f"{self._who}: workers were lost {_MAX_TRIES} times, with"
+                f" {len(results)} of {len(arguments)} blocks done"
             ) from lost
         finally:
             self._shut_down()
@@ -127,6 +128,6 @@ def _is_executor(given: Any) -> bool:
 
 
 def _done(waiting: Collection[Future[Any]]) -> set[Future[Any]]:
-    """Wait for some that are done; for a while, for `wait` is not told of those that are cancelled."""
-    done, rest = wait(waiting, _PATIENCE, FIRST_COMPLETED)
+    """Wait until some blocks are done or cancelled."""
+    done, rest = wait(waiting, _POLL_INTERVAL_S, FIRST_COMPLETED)
     return done | {future for future in rest if future.cancelled()}

@@ -6,7 +6,7 @@ to Python, and go on afterwards where they were.
 In reading order; each imports only those above it:
 
     arguments                      checked arguments
-    blocks                         words for compiled code
+    blocks                         records for compiled code, and their arrays
     loops                          the loops of the optimisers, compiled: machines of states
     fit_settings                   settings of fits, checked
     recorded                       the specializations of a function; calls of it at fixed addresses

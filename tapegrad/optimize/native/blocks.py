@@ -1,4 +1,4 @@
-"""The words of compiled loops and the arrays that these point to."""
+"""Records of compiled loops, and the arrays that they point to."""
 
 import math
 from collections.abc import Mapping
@@ -11,16 +11,16 @@ _LINE = 8  # numbers in a line of the cache
 
 
 class Block:
-    """Arrays by name, and the words of a record that hold their addresses.
+    """Arrays by name, and a record in memory that holds their addresses.
 
     Parameters
     ----------
     record
-        A NamedTuple class, whose fields are words.
+        A NamedTuple class: the fields, 64 bits each.
     shapes
-        Of arrays of float64, which are made: one after the other in one memory, zero.
+        Shapes of the float64 arrays that are made, zero, one after another in one memory.
     numbers
-        The words that are no addresses.
+        The fields that are no addresses.
     arrays
         The other arrays.
     """
@@ -44,8 +44,8 @@ class Block:
         found = {name: begin + 8 * start for name, start in self._starts.items()}
         found |= {name: address_of(array) for name, array in arrays.items()}
         found |= numbers
-        self._words = np.array([found.get(name, 0) for name in record._fields], np.int64)
-        self.address = address_of(self._words)
+        self._fields = np.array([found.get(name, 0) for name in record._fields], np.int64)
+        self.address = address_of(self._fields)
 
     def __getitem__(self, name: str) -> Any:
         found = self._arrays.get(name)
@@ -56,20 +56,20 @@ class Block:
         return found
 
     def addresses(self, *names: str) -> list[int]:
-        """Addresses of arrays."""
-        return [int(self._words[self._numbers[name]]) for name in names]
+        """Return the addresses of arrays."""
+        return [int(self._fields[self._numbers[name]]) for name in names]
 
     def add(self, name: str, array: np.ndarray) -> None:
-        """Enter an array that was not known before."""
+        """Enter a further array."""
         self._arrays[name] = array
-        self.set_word(name, address_of(array))
+        self.set_field(name, address_of(array))
 
-    def set_word(self, name: str, value: int) -> None:
-        """Set one of the words."""
-        self._words[self._numbers[name]] = value
+    def set_field(self, name: str, value: int) -> None:
+        """Set a field."""
+        self._fields[self._numbers[name]] = value
 
 
 def address_of(array: np.ndarray) -> int:
-    """Address of an array's first element."""
+    """Return the address of the first element."""
     address: int = array.__array_interface__["data"][0]
     return address

@@ -11,7 +11,7 @@ from numpy.linalg import LinAlgError
 
 from tapegrad.errors import name_of
 from tapegrad.frontend.tensor.array_checks import real, refuse_subclass
-from tapegrad.optimize.curve_plots import Shown
+from tapegrad.optimize.curve_plots import PlotData
 from tapegrad.optimize.executors import packed
 from tapegrad.optimize.native.arguments import UNBOUNDED, checked_bounds, refuse
 from tapegrad.optimize.native.fit_settings import FitSettings
@@ -32,7 +32,7 @@ def fit(
     sigma: Any,
     absolute_sigma: bool,
     options: dict[str, Any],
-) -> tuple[FitResults, Shown, bool]:
+) -> tuple[FitResults, PlotData, bool]:
     """Fit a model to many sets of data, or to one row: the results, what they are drawn of, and whether it is one."""
     data, mask = _data(y, options.pop("mask", None))
     starts = _starts(model, p0, options)
@@ -66,7 +66,7 @@ def fit(
     elif count:
         recorded = record(predict, starts, data.shape[1:])
         fit_all(recorded, task, found, threads, progress)
-    return found, Shown(predict, t, data, sigma, mask), single
+    return found, PlotData(predict, t, data, sigma, mask), single
 
 
 def _data(y: Any, mask: Any) -> tuple[np.ndarray, Any]:

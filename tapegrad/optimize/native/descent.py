@@ -12,24 +12,24 @@ from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.optimize.executors import packed
 from tapegrad.optimize.native.arguments import check_feasible, checked_bounds, checked_positive, refuse
 from tapegrad.optimize.native.blocks import Block, Shape
-from tapegrad.optimize.native.loops.descents import descent_fields as word
+from tapegrad.optimize.native.loops.descents import descent_fields as fields
 from tapegrad.optimize.native.loops.descents import newton, quasi_newton
-from tapegrad.optimize.native.recorded import GRADIENT, PRODUCT, Recorded, Session, example_of
+from tapegrad.optimize.native.recorded import GRADIENT, PRODUCT, ReplayedFunction, Session, example_of
 from tapegrad.optimize.native.sharing import Results, checked_threads, run_elsewhere, run_shared
 from tapegrad.optimize.objective import Objective
 from tapegrad.transforms.base import replayable
 from tapegrad.transforms.grad import Grad
 
 MESSAGES = {
-    word.BY_FTOL: "CONVERGENCE: RELATIVE REDUCTION OF F <= FTOL",
-    word.BY_GTOL: "CONVERGENCE: NORM OF PROJECTED GRADIENT <= GTOL",
-    word.MOST: "STOP: TOTAL NO. OF ITERATIONS OR OF EVALUATIONS REACHED LIMIT",
-    word.NO_PROGRESS: "ABNORMAL: NO STEP LOWERS THE VALUE",
-    word.NOT_FINITE: "ABNORMAL: VALUE OR GRADIENT ARE NOT FINITE AT THE START",
-    word.NOT_COMPUTED: "ABNORMAL: THE VALUE COULD NOT BE COMPUTED AT THE START",
+    fields.BY_FTOL: "CONVERGENCE: RELATIVE REDUCTION OF F <= FTOL",
+    fields.BY_GTOL: "CONVERGENCE: NORM OF PROJECTED GRADIENT <= GTOL",
+    fields.LIMIT: "STOP: TOTAL NO. OF ITERATIONS OR OF EVALUATIONS REACHED LIMIT",
+    fields.NO_PROGRESS: "ABNORMAL: NO STEP LOWERS THE VALUE",
+    fields.NOT_FINITE: "ABNORMAL: VALUE OR GRADIENT ARE NOT FINITE AT THE START",
+    fields.NOT_COMPUTED: "ABNORMAL: THE VALUE COULD NOT BE COMPUTED AT THE START",
 }
 # SciPy's numbers: 0 converged, 1 a limit, 2 anything else
-_STATUS = {word.BY_FTOL: 0, word.BY_GTOL: 0, word.MOST: 1}
+_STATUS = {fields.BY_FTOL: 0, fields.BY_GTOL: 0, fields.LIMIT: 1}
 _LIMIT = 15_000
 
 
@@ -59,20 +59,20 @@ class DescentSettings:
         self.bounded = bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
         if self.newton and self.bounded:
             raise ValueError(f"{who} takes no bounds; method='native' does")
-        self.numbers = np.zeros(word.PREDICTED + 1)
-        self.numbers[word.FTOL] = float(
+        self.numbers = np.zeros(fields.PREDICTED + 1)
+        self.numbers[fields.FTOL] = float(
             take("ftol", (0.0 if self.newton else 2.220446e-09) if tol is None else tol)
         )
-        self.numbers[word.GTOL] = float(take("gtol", 1e-5 if tol is None else tol))
+        self.numbers[fields.GTOL] = float(take("gtol", 1e-5 if tol is None else tol))
         if not np.all(self.numbers >= 0):
             raise ValueError(f"{who}: tolerances must not be negative, and not nan")
-        self.numbers[word.MOST_RADIUS] = checked_positive(
+        self.numbers[fields.MAX_RADIUS] = checked_positive(
             take("max_trust_radius", 1e3), "max_trust_radius", who
         )
-        self.counts = np.zeros(word.END + 1, np.int64)
-        self.counts[word.MAX_NFEV] = int(checked_positive(take("maxfun", _LIMIT), "maxfun", who))
-        self.counts[word.MAX_NIT] = int(checked_positive(take("maxiter", _LIMIT), "maxiter", who))
-        self.counts[word.MAX_SEARCH] = int(checked_positive(take("maxls", 30), "maxls", who))
+        self.counts = np.zeros(fields.END + 1, np.int64)
+        self.counts[fields.MAX_NFEV] = int(checked_positive(take("maxfun", _LIMIT), "maxfun", who))
+        self.counts[fields.MAX_NIT] = int(checked_positive(take("maxiter", _LIMIT), "maxiter", who))
+        self.counts[fields.MAX_SEARCH] = int(checked_positive(take("maxls", 30), "maxls", who))
         self.memory = int(checked_positive(take("maxcor", 10), "maxcor", who))
         self.strong = bool(take("strong_wolfe", False))
         refuse(given, who)
@@ -104,7 +104,7 @@ class DescentResults(Results):
     def give_up(self, starts: np.ndarray) -> None:
         """Enter that the function cannot be computed at any start."""
         self.out_x[:], self.out_gradient[:] = starts, np.nan
-        self.out_status[:], self.out_evaluations[:] = word.NOT_COMPUTED, 1
+        self.out_status[:], self.out_evaluations[:] = fields.NOT_COMPUTED, 1
 
 
 class _Worker:
@@ -113,7 +113,7 @@ class _Worker:
     def __init__(
         self,
         settings: DescentSettings,
-        recorded: tuple[Recorded, ...],
+        recorded: tuple[ReplayedFunction, ...],
         starts: np.ndarray,
         outcomes: DescentResults,
     ) -> None:
@@ -149,26 +149,26 @@ class _Worker:
             "counts": settings.counts.copy(),
             "settings": settings.numbers.copy(),
         }
-        self.block = block = Block(word.Descent, shapes, numbers, arrays)
+        self.block = block = Block(fields.DescentFields, shapes, numbers, arrays)
         block["trial"][:] = starts[0]
         self._run = newton.run_newton if settings.newton else quasi_newton.run_quasi_newton
         session = Session(
             recorded[0], block.addresses("trial"), block.addresses("trial_value", "trial_gradient")
         )
         self._sessions = [session]
-        block.set_word("session", session.address)
+        block.set_field("session", session.address)
         if settings.newton:
             products = Session(recorded[1], block.addresses("x", "conjugate"), block.addresses("product"))
             self._sessions.append(products)
-            block.set_word("products", products.address)
+            block.set_field("products", products.address)
 
     def run(self, first: int, end: int) -> None:
         """Minimise from some of the starts."""
         counts = self.block["counts"]
-        counts[word.NEXT], counts[word.END] = first, end
+        counts[fields.NEXT], counts[fields.END] = first, end
         while status := self._run(self.block.address):
-            turning = int(counts[word.PHASE] == word.TURNING)
-            self._sessions[turning].go_on(status, self.block["x" if turning else "trial"])
+            choosing = int(counts[fields.PHASE] == fields.CHOOSING)
+            self._sessions[choosing].go_on(status, self.block["x" if choosing else "trial"])
 
     def finish(self) -> None:
         """Nothing is left over."""
@@ -217,11 +217,11 @@ def _descend_here(
     """Minimise by threads of this process."""
     target, args, settings = problem
     example = example_of(target.replayed, starts, args)
-    recorded = [Recorded(target.replayed, example, args, kind=GRADIENT)]
+    recorded = [ReplayedFunction(target.replayed, example, args, kind=GRADIENT)]
     if settings.newton:
         gradient = replayable(Grad(target.replayed, 0))
         assert gradient is not None
-        recorded.append(Recorded(gradient, example, args, kind=PRODUCT))
+        recorded.append(ReplayedFunction(gradient, example, args, kind=PRODUCT))
     run_shared(len(starts), threads, lambda: _Worker(settings, tuple(recorded), starts, outcomes), progress)
 
 
@@ -268,7 +268,7 @@ def _result(outcomes: Any, number: int, method: str) -> Any:
         nit=int(outcomes.out_iterations[number]),
         status=_STATUS.get(kind, 2),
         message=MESSAGES[kind],
-        success=kind in (word.BY_FTOL, word.BY_GTOL),
+        success=kind in (fields.BY_FTOL, fields.BY_GTOL),
     )
     if method == "native-newton":
         result.nhev = int(outcomes.out_products[number])
@@ -294,7 +294,7 @@ def minimize_many(target: Any, method: str, starts: Any, args: Any, options: dic
     values = np.where(np.isnan(outcomes.out_value), np.inf, outcomes.out_value)
     result = _result(outcomes, int(np.argmin(values)), method)
     result.all_x, result.all_fun, result.all_jac = outcomes.out_x, outcomes.out_value, outcomes.out_gradient
-    result.all_status = np.array([_STATUS.get(kind, 2) for kind in range(word.NOT_COMPUTED + 1)])[
+    result.all_status = np.array([_STATUS.get(kind, 2) for kind in range(fields.NOT_COMPUTED + 1)])[
         outcomes.out_status
     ]
     result.all_nfev, result.all_nit = outcomes.out_evaluations, outcomes.out_iterations

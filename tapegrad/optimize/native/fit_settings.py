@@ -59,4 +59,4 @@ class FitSettings:
         self.numbers[F_SCALE] = checked_positive(take("f_scale", 1.0), "f_scale", who)
         self.loss = LOSSES[checked_choice(take("loss", "linear"), LOSSES, "loss", who)]
         most = take("max_nfev", None)
-        self.most = 100 * size if most is None else int(checked_positive(most, "max_nfev", who))
+        self.max_evaluations = 100 * size if most is None else int(checked_positive(most, "max_nfev", who))

@@ -8,9 +8,9 @@ from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.fit_settings import FitSettings
 from tapegrad.optimize.native.lane_models import LaneModel, lanes_for, program_of
 from tapegrad.optimize.native.loops.batches import batch as compiled
-from tapegrad.optimize.native.loops.batches import batch_fields as word
+from tapegrad.optimize.native.loops.batches import batch_fields as fields
 from tapegrad.optimize.native.loops.fit_fields import MAX_NFEV, NOT_FINITE
-from tapegrad.optimize.native.recorded import Recorded, Session
+from tapegrad.optimize.native.recorded import ReplayedFunction, Session
 from tapegrad.optimize.native.sharing import Results, run_shared
 from tapegrad.program.lanes.programs import LaneProgram
 
@@ -59,7 +59,7 @@ class FitResults(Results):
 
 
 def _shapes(n: int, k: int, lanes: int) -> dict[str, Shape]:
-    """Shapes of what a thread works on."""
+    """Return the shapes of the float64 arrays of a thread."""
     points = ("values", "data", "slopes", "squares")
     by_parameter = ("trial", "x", "gradient", "step", "scale", "tried_gradient")
     packed = ("matrix", "tried_matrix", "factor")
@@ -82,33 +82,33 @@ class FittingWorker:
     recorded
         The model and its Jacobian.
     task, found
-        What is to be fitted; where results go.
+        The fits, and their results.
     program
-        The same over lanes; `None` for one fit at a time.
+        The model and its Jacobian over lanes; `None` for one fit at a time.
     """
 
     def __init__(
-        self, recorded: Recorded, task: Task, found: FitResults, program: LaneProgram | None = None
+        self, recorded: ReplayedFunction, task: Task, found: FitResults, program: LaneProgram | None = None
     ) -> None:
         n, k = task.data.shape[1], task.starts.shape[1]
         lanes = program.widened.lanes if program is not None else 1
         self._recorded = recorded
         self._block = block = Block(
-            word.Batch, _shapes(n, k, lanes), _numbers(task, lanes), _arrays(task, found, lanes)
+            fields.BatchFields, _shapes(n, k, lanes), _numbers(task, lanes), _arrays(task, found, lanes)
         )
         block["example"][:] = recorded.example
         if task.weights is not None:
             block.add("weights", np.ones((n, lanes)))
             block.add("all_weights", task.weights)
-            block.set_word("weights_step", task.weights.strides[0] if task.weights.ndim > 1 else 0)
+            block.set_field("weights_step", task.weights.strides[0] if task.weights.ndim > 1 else 0)
         self._session: Session | None = None
         if program is not None:
             self._lanes = LaneModel(program, recorded.example)
-            block.set_word("workspace", self._lanes.address)
-            block.set_word("trial", self._lanes.trial)
-            block.set_word("values", self._lanes.values)
-            block.set_word("specialization", recorded.specialization)
-            block["column_words"][:] = self._lanes.columns
+            block.set_field("workspace", self._lanes.address)
+            block.set_field("trial", self._lanes.trial)
+            block.set_field("values", self._lanes.values)
+            block.set_field("specialization", recorded.specialization)
+            block["column_addresses"][:] = self._lanes.columns
         else:
             self._open(block.addresses("trial"), block.addresses("values"))
 
@@ -121,12 +121,12 @@ class FittingWorker:
             block.add("columns", np.zeros((k, n)))
             results = values + block.addresses("rows")
         self._session = Session(self._recorded, trial, results)
-        block.set_word("session", self._session.address)
+        block.set_field("session", self._session.address)
 
     def run(self, first: int, end: int) -> None:
-        """Take up some of the fits, and go on until all of them have begun."""
+        """Run until all of these fits have begun."""
         counts = self._block["counts"]
-        counts[word.NEXT], counts[word.END] = first, end
+        counts[fields.NEXT], counts[fields.END] = first, end
         while status := compiled.run_batch(self._block.address):
             if self._session is None:  # some lane has an error: which one is found by itself
                 self._open(self._block.addresses("alone"), self._block.addresses("alone_values"))
@@ -134,8 +134,8 @@ class FittingWorker:
                 self._session.go_on(status, self._block["trial"][:, 0].copy())
 
     def finish(self) -> None:
-        """End the fits that have begun."""
-        self._block["counts"][word.DRAIN] = 1
+        """Run until the fits that have begun are finished."""
+        self._block["counts"][fields.DRAIN] = 1
         self.run(0, 0)
 
     def close(self) -> None:
@@ -158,13 +158,13 @@ def _numbers(task: Task, lanes: int) -> dict[str, int]:
 
 def _arrays(task: Task, found: FitResults, lanes: int) -> dict[str, np.ndarray]:
     """Return the arrays that are not made in one memory."""
-    counts = np.zeros(word.PROPOSED + 1, np.int64)
-    counts[MAX_NFEV] = task.settings.most
+    counts = np.zeros(fields.PROPOSED + 1, np.int64)
+    counts[MAX_NFEV] = task.settings.max_evaluations
     by_lane = ("states", "problems", "evaluations", "points", "failed", "outcomes")
     return {
         **vars(found),
         **{name: np.zeros(lanes, np.int64) for name in by_lane},
-        "column_words": np.zeros(task.starts.shape[1], np.int64),
+        "column_addresses": np.zeros(task.starts.shape[1], np.int64),
         "counts": counts,
         "settings": task.settings.numbers,
         "lower": task.settings.lower,
@@ -174,13 +174,13 @@ def _arrays(task: Task, found: FitResults, lanes: int) -> dict[str, np.ndarray]:
     }
 
 
-def fit_all(recorded: Recorded, task: Task, found: FitResults, threads: int, progress: Any) -> None:
+def fit_all(recorded: ReplayedFunction, task: Task, found: FitResults, threads: int, progress: Any) -> None:
     """Fit everything: in lanes where there are enough fits, and one by one what cannot be fitted there."""
     count, points = task.data.shape
     lanes = lanes_for(recorded.program, points, count // threads) if recorded.has_columns else 1
     program = program_of(recorded, lanes) if lanes > 1 else None
     run_shared(count, threads, lambda: FittingWorker(recorded, task, found, program), progress)
-    left = np.flatnonzero(found.out_status == word.NOT_IN_LANES)
+    left = np.flatnonzero(found.out_status == fields.NOT_IN_LANES)
     if len(left):
         part = task.part(left)
         rest = FitResults(len(left), task.starts.shape[1])

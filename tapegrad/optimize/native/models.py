@@ -14,7 +14,7 @@ import numpy as np
 
 from tapegrad.errors import name_of
 from tapegrad.frontend.tensor.static_keys import IdentityKey, token
-from tapegrad.optimize.native.recorded import Recorded, example_of
+from tapegrad.optimize.native.recorded import ReplayedFunction, example_of
 from tapegrad.optimize.residuals import residuals
 from tapegrad.transforms.jit import Jit, jit
 
@@ -96,7 +96,7 @@ def of_vector(model: Callable[..., Any], t: Any, size: int, fuse: bool | None) -
     return _recorded_once(_Model(function, (same, content, size)), fuse)
 
 
-def record(predict: Jit[..., Any], starts: np.ndarray, shape: tuple[int, ...]) -> Recorded:
+def record(predict: Jit[..., Any], starts: np.ndarray, shape: tuple[int, ...]) -> ReplayedFunction:
     """Record the model, whose result has to be of a shape, with its result as one vector."""
     example = example_of(predict, starts)
     found = np.shape(predict(example))
@@ -105,4 +105,4 @@ def record(predict: Jit[..., Any], starts: np.ndarray, shape: tuple[int, ...]) -
             f"curve_fit: {name_of(predict)} returned shape {found}, but a row of Y has shape {shape}; Y and P0 of one"
             " dimension are one fit, as of SciPy, and P0 of shape (len(Y), k) is a fit for each element of Y"
         )
-    return Recorded(residuals(predict, example).replayed, example)
+    return ReplayedFunction(residuals(predict, example).replayed, example)

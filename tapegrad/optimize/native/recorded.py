@@ -1,4 +1,4 @@
-"""A recorded function of one vector, as compiled loops evaluate it: its handle, and sessions of it."""
+"""Recorded functions of one vector for compiled loops: their handles, and their sessions."""
 
 import functools
 import math
@@ -64,7 +64,7 @@ class _KnownSpecializations(Uncopied):
     Attributes
     ----------
     kind
-        What is evaluated; `None` until the first recording decides how a Jacobian is.
+        Kind of evaluation; `None` until the first recording decides how a Jacobian is evaluated.
     handle
         Of all specializations that are known.
     over_lanes
@@ -146,8 +146,8 @@ def _specializations_of(
     return found
 
 
-class Recorded(Uncopied):
-    """A recorded function of a vector, with what else it is given, for one kind of derivative.
+class ReplayedFunction(Uncopied):
+    """A recorded function of a vector and its further arguments, for one kind of derivative.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class Recorded(Uncopied):
     x, args, kwargs
         Arguments to record it with. The vector is float64.
     kind
-        What is evaluated; by default residuals and their Jacobian.
+        Kind of evaluation; by default residuals and their Jacobian.
 
     Attributes
     ----------
@@ -260,10 +260,10 @@ class Session(Uncopied):
     Attributes
     ----------
     address
-        Address of the session's words.
+        Address of the session's record.
     """
 
-    def __init__(self, recorded: Recorded, vectors: Sequence[int], results: Sequence[int]) -> None:
+    def __init__(self, recorded: ReplayedFunction, vectors: Sequence[int], results: Sequence[int]) -> None:
         self._recorded = recorded
         given = [array.ctypes.data for array in recorded.arrays]
         given[0] = vectors[0]
@@ -279,7 +279,6 @@ class Session(Uncopied):
             raise MemoryError("not enough memory for a session of a compiled function")
 
     def close(self) -> None:
-        """End it."""
         sessions.end(self.address)
 
     def __enter__(self) -> "Session":
@@ -289,7 +288,7 @@ class Session(Uncopied):
         self.close()
 
     def go_on(self, status: int, x: np.ndarray) -> None:
-        """Do what compiled code asks for: record a specialization at a point, or raise a user's exception."""
+        """Handle a status of compiled code: record a specialization at `x`, or raise a user's exception."""
         if status == CALL_FAILED:
             raise failure()
         self.close()

@@ -1,4 +1,4 @@
-"""Many problems shared among threads, in chunks, with progress."""
+"""Division of problems among threads, in chunks, or among the workers of an executor, with progress."""
 
 import sys
 import threading
@@ -13,9 +13,9 @@ import numpy as np
 from tapegrad.engine.threads import allowed
 from tapegrad.optimize.executors import WorkerBlocks, blocks_of
 
-_CHUNKS = 16  # for each thread, at least
-_MAX_CHUNK = 4096  # problems in a chunk
-_SECONDS = 0.5  # between two lines of progress
+_MIN_CHUNKS_PER_THREAD = 16
+_MAX_CHUNK_PROBLEMS = 4096
+_PROGRESS_INTERVAL_S = 0.5
 
 
 class Worker(Protocol):
@@ -25,14 +25,14 @@ class Worker(Protocol):
         """Solve the problems from one number up to another."""
 
     def finish(self) -> None:
-        """Solve what has been begun."""
+        """Solve the problems that have begun."""
 
     def close(self) -> None:
-        """Give back what it took."""
+        """Close sessions."""
 
 
 def checked_threads(threads: Any, who: str) -> int:
-    """Return how many threads work: as many as are asked for, or may be used."""
+    """Return the number of threads: that of the caller, or all that the process may use."""
     if threads is None:
         return allowed()
     if isinstance(threads, bool) or int(threads) != threads or threads < 1:
@@ -41,18 +41,18 @@ def checked_threads(threads: Any, who: str) -> int:
 
 
 def run_shared(count: int, threads: int, make: Callable[[], Worker], progress: Any = None) -> None:
-    """Solve so many problems by as many workers as there are threads.
+    """Solve problems by one worker for each thread.
 
     Parameters
     ----------
     count
-        How many problems there are.
+        Number of problems.
     threads
-        How many threads work on them.
+        Number of threads.
     make
         Makes a worker. It is called by the calling thread.
     progress
-        `True`, for a line on stderr, or a function of how many problems are done and how many there are.
+        `True` for a line on stderr, or a function of two numbers: of solved problems, and of all.
     """
     report = reporter(progress)
 
@@ -60,7 +60,7 @@ def run_shared(count: int, threads: int, make: Callable[[], Worker], progress: A
         if chunks.done < count:  # the last line is written when all has been solved
             report(chunks.done, count)
 
-    chunk = min(max(count // (_CHUNKS * threads), 1), _MAX_CHUNK)
+    chunk = min(max(count // (_MIN_CHUNKS_PER_THREAD * threads), 1), _MAX_CHUNK_PROBLEMS)
     chunks = _Chunks(count, chunk)
     threads = max(min(threads, -(-count // chunk)), 1)
     with ExitStack() as stack:
@@ -120,7 +120,7 @@ def _work_together(workers: list[Worker], chunks: "_Chunks", tell: Callable[[], 
         waiting: set[Future[None]] = {pool.submit(_work, worker, chunks, None) for worker in workers}
         try:
             while waiting:
-                done, waiting = wait(waiting, _SECONDS, FIRST_COMPLETED)
+                done, waiting = wait(waiting, _PROGRESS_INTERVAL_S, FIRST_COMPLETED)
                 for future in done:
                     future.result()
                 tell()
@@ -143,7 +143,7 @@ class _Chunks:
     Attributes
     ----------
     done
-        How many problems are done; of each chunk the last ones may be in lanes yet.
+        Number of solved problems; the last ones of each chunk may still be in lanes.
     """
 
     def __init__(self, count: int, size: int) -> None:
@@ -157,7 +157,7 @@ class _Chunks:
             self.done += more
 
     def stop(self) -> None:
-        """Hand out nothing any more."""
+        """Hand out no more problems."""
         self._count = 0
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
@@ -171,7 +171,7 @@ class _Chunks:
 
 
 def reporter(progress: Any) -> Callable[[int, int], Any]:
-    """Return what is told how many problems are done, and how many there are."""
+    """Return the function that reports progress: it takes the number of solved problems, and of all."""
     if progress is None or progress is False:
         return lambda done, count: None
     if progress is True:
@@ -183,16 +183,16 @@ def reporter(progress: Any) -> Callable[[int, int], Any]:
 
 
 class _ProgressLine:
-    """A line on stderr that is written anew."""
+    """Progress line on stderr, which is overwritten."""
 
     def __init__(self) -> None:
         self._begun = self._shown = time.perf_counter()
         self._width = 0
 
     def show(self, done: int, count: int) -> None:
-        """Show how many problems are done."""
+        """Show the number of solved problems."""
         now = time.perf_counter()
-        if now - self._shown < _SECONDS and done < count:
+        if now - self._shown < _PROGRESS_INTERVAL_S and done < count:
             return
         self._shown = now
         text = f"{done} of {count}{_pace(done, count, now - self._begun)}"
@@ -202,7 +202,7 @@ class _ProgressLine:
 
 
 def _pace(done: int, count: int, seconds: float) -> str:
-    """Format how fast problems are solved, and how long the others will take, or all have taken."""
+    """Format the problems per second, and the time left, or the time taken."""
     if done == 0:
         return ""
     rate = done / max(seconds, 1e-9)

@@ -10,19 +10,19 @@ from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.optimize.native.arguments import UNBOUNDED, checked_choice, refuse
 from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.fit_settings import FitSettings
-from tapegrad.optimize.native.loops import fit_fields as word
+from tapegrad.optimize.native.loops import fit_fields as fields
 from tapegrad.optimize.native.loops.fits import levenberg
-from tapegrad.optimize.native.recorded import Recorded, Session
+from tapegrad.optimize.native.recorded import ReplayedFunction, Session
 
 _WHO = 'least_squares(method="native")'
 MESSAGES = {
-    word.MOST_EVALUATIONS: "The maximum number of function evaluations is exceeded.",
-    word.BY_GTOL: "`gtol` termination condition is satisfied.",
-    word.BY_FTOL: "`ftol` termination condition is satisfied.",
-    word.BY_XTOL: "`xtol` termination condition is satisfied.",
-    word.BY_BOTH: "Both `ftol` and `xtol` termination conditions are satisfied.",
-    word.NOT_FINITE: "Residuals or their derivatives are not finite in the initial point.",
-    word.NOT_COMPUTED: "Residuals could not be computed in the initial point.",
+    fields.TOO_MANY_EVALUATIONS: "The maximum number of function evaluations is exceeded.",
+    fields.BY_GTOL: "`gtol` termination condition is satisfied.",
+    fields.BY_FTOL: "`ftol` termination condition is satisfied.",
+    fields.BY_XTOL: "`xtol` termination condition is satisfied.",
+    fields.BY_BOTH: "Both `ftol` and `xtol` termination conditions are satisfied.",
+    fields.NOT_FINITE: "Residuals or their derivatives are not finite in the initial point.",
+    fields.NOT_COMPUTED: "Residuals could not be computed in the initial point.",
 }
 _STEPS = ("plain", "geodesic")
 _SOLVERS = ("qr", "normal")
@@ -81,8 +81,8 @@ def _block(n: int, x0: np.ndarray, settings: SingleFitSettings) -> Block:
         "geodesic": int(settings.geodesic),
         "bounded": int(settings.bounded),
     }
-    counts = np.zeros(word.FACTORED + 1, np.int64)
-    counts[word.MAX_NFEV] = settings.most
+    counts = np.zeros(fields.FACTORED + 1, np.int64)
+    counts[fields.MAX_NFEV] = settings.max_evaluations
     arrays = {
         "trial": x0.copy(),
         "scale": np.zeros(k) if settings.scale is None else settings.scale,
@@ -93,16 +93,16 @@ def _block(n: int, x0: np.ndarray, settings: SingleFitSettings) -> Block:
         "counts": counts,
         "settings": settings.numbers,
     }
-    return Block(word.FitFields, shapes, numbers, arrays)
+    return Block(fields.FitFields, shapes, numbers, arrays)
 
 
-def _run(recorded: Recorded, block: Block) -> None:
+def _run(recorded: ReplayedFunction, block: Block) -> None:
     results = block.addresses("values")
     if not recorded.has_columns:
         block.add("rows", np.zeros(recorded.handle.results[1].shape))
         results += block.addresses("rows")
     with Session(recorded, block.addresses("trial"), results) as session:
-        block.set_word("session", session.address)
+        block.set_field("session", session.address)
         while status := levenberg.run_fit(block.address):
             session.go_on(status, block["trial"])
 
@@ -112,11 +112,11 @@ def fit(target: Any, x0: np.ndarray, args: Any, kwargs: Any, options: dict[str, 
     if not x0.size:
         raise ValueError(f"{_WHO}: x0 has no elements")
     settings = SingleFitSettings(x0, options)
-    recorded = Recorded(target.replayed, x0, args, kwargs)
+    recorded = ReplayedFunction(target.replayed, x0, args, kwargs)
     block = _block(recorded.size, x0, settings)
     _run(recorded, block)
-    if block["counts"][word.STATUS] in (word.NOT_FINITE, word.NOT_COMPUTED):
-        message = MESSAGES[int(block["counts"][word.STATUS])]
+    if block["counts"][fields.STATUS] in (fields.NOT_FINITE, fields.NOT_COMPUTED):
+        message = MESSAGES[int(block["counts"][fields.STATUS])]
         raise ValueError(f"{_WHO}: {message} ({name_of(target.function)})")
     residuals = block["r"].copy() if not settings.loss else target.fun(block["x"], *args, **(kwargs or {}))
     return _result(block, residuals, settings)
@@ -124,17 +124,17 @@ def fit(target: Any, x0: np.ndarray, args: Any, kwargs: Any, options: dict[str, 
 
 def _result(block: Block, residuals: np.ndarray, settings: SingleFitSettings) -> Any:
     counts, numbers, x = block["counts"], block["settings"], block["x"]
-    status = int(counts[word.STATUS])
+    status = int(counts[fields.STATUS])
     return OptimizeResult(
         x=x.copy(),
-        cost=float(numbers[word.COST]),
+        cost=float(numbers[fields.COST]),
         fun=residuals,
         jac=block["columns"].T.copy(),
         grad=block["gradient"].copy(),
-        optimality=float(numbers[word.OPTIMALITY]),
+        optimality=float(numbers[fields.OPTIMALITY]),
         active_mask=active_mask(x, settings.lower, settings.upper),
-        nfev=int(counts[word.NFEV]),
-        njev=int(counts[word.NJEV]),
+        nfev=int(counts[fields.NFEV]),
+        njev=int(counts[fields.NJEV]),
         status=status,
         message=MESSAGES[status],
         success=status > 0,

@@ -1,6 +1,6 @@
 """The loops of the optimisers, compiled: machines of states, which Python starts and goes on with.
 
-Each works on a block of words, the fields of a NamedTuple: numbers, and addresses of arrays.
+Each works on a record, whose fields a NamedTuple names: numbers, and addresses of arrays.
 
 In reading order; each imports only those above it:
 

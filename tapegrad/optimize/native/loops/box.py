@@ -45,7 +45,7 @@ def steepness(x, gradient, lower, upper, k, stride):
 
 @inline_njit
 def project(x, lower, upper, k):
-    """Move a point into the box; whether it was outside."""
+    """Move a point into the box; return whether it was outside."""
     moved = False
     for j in range(k):
         value = load_f64(x, j)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class FitFields(NamedTuple):
-    """Words of one fit: how many, an address, or an option.
+    """Record of one fit: numbers, addresses and options.
 
     Attributes
     ----------
@@ -85,6 +85,6 @@ FTOL, XTOL, GTOL, F_SCALE, COST, RADIUS, DAMPING, OPTIMALITY, PREDICTED = range(
 STARTING, TRYING, PROPOSED, FINISHED = range(4)  # phases
 
 # How a fit ended, as SciPy numbers it; the negative ones from -3 on are ours.
-MOST_EVALUATIONS, BY_GTOL, BY_FTOL, BY_XTOL, BY_BOTH = range(5)
+TOO_MANY_EVALUATIONS, BY_GTOL, BY_FTOL, BY_XTOL, BY_BOTH = range(5)
 NOT_FINITE, NOT_COMPUTED = -3, -4
 GOES_ON = -1

@@ -9,13 +9,13 @@ from tapegrad.engine.sweep.replays.replay import BINDING_WORDS, BINDINGS, place
 
 @entry_point()
 def begin(handle, addresses, session):
-    """Open a session; a status."""
+    """Open a session; return a status."""
     return open_session(handle, addresses, session)
 
 
 @entry_point()
 def lead(workspace, bindings, addresses, count):
-    """Let bindings of a program over lanes lead to addresses; how many they are."""
+    """Bind arrays of a program over lanes to addresses; return their number."""
     program = load_i64(workspace, PROGRAM)
     for k in range(count):
         binding = load_i64(program, BINDINGS) + 8 * BINDING_WORDS * load_i64(bindings, k)
@@ -25,6 +25,6 @@ def lead(workspace, bindings, addresses, count):
 
 @entry_point()
 def end(session):
-    """Close a session; its address."""
+    """Close a session; return its address."""
     close_session(session)
     return session

@@ -18,7 +18,7 @@ from tapegrad.optimize.native.loops.batches.batch_fields import (
     GOING,
     NEXT,
     PROPOSED,
-    Batch,
+    BatchFields,
 )
 from tapegrad.optimize.native.loops.batches.batch_problems import finish, refill
 from tapegrad.optimize.native.loops.batches.batch_steps import propose
@@ -32,13 +32,13 @@ from tapegrad.optimize.native.loops.fit_fields import (
     GOES_ON,
     GTOL,
     MAX_NFEV,
-    MOST_EVALUATIONS,
     NOT_FINITE,
+    TOO_MANY_EVALUATIONS,
     XTOL,
 )
 from tapegrad.optimize.native.loops.stopping import reason_to_stop
 
-_FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-12, 1e16
+_FIRST_DAMPING, _MIN_DAMPING, _MAX_DAMPING = 1e-3, 1e-12, 1e16
 
 
 @inline_njit
@@ -88,7 +88,7 @@ def _reason_to_stop(batch, lane, gained):
 @inline_njit
 def _change_damping(batch, lane, accepted):
     damping = load_f64(batch.damping, lane)
-    changed = max(0.1 * damping, _LEAST_DAMPING) if accepted else min(10.0 * damping, _MOST_DAMPING)
+    changed = max(0.1 * damping, _MIN_DAMPING) if accepted else min(10.0 * damping, _MAX_DAMPING)
     store_f64(batch.damping, lane, changed)
 
 
@@ -128,7 +128,7 @@ def _end(batch, lane):
     if arrived and _steepness(batch, lane) < load_f64(batch.settings, GTOL):
         status = BY_GTOL
     if status == GOES_ON and load_i64(batch.evaluations, lane) >= load_i64(batch.counts, MAX_NFEV):
-        status = MOST_EVALUATIONS
+        status = TOO_MANY_EVALUATIONS
     if status != GOES_ON:
         finish(batch, lane, status)
 
@@ -145,7 +145,7 @@ def _assess_all(batch):
 
 @inline_njit
 def _prepare(batch):
-    """Write the trials of lanes, if that has not been done, and refill others; whether there is more to evaluate."""
+    """Write the trials that are missing, and refill empty lanes; return whether lanes are left to evaluate."""
     if load_i64(batch.counts, PROPOSED) == 0:
         propose(batch)
         store_i64(batch.counts, PROPOSED, 1)
@@ -157,7 +157,7 @@ def _prepare(batch):
 
 @inline_njit
 def _sweep(batch):
-    """Evaluate all lanes, and go on from there; a status on which Python has to act, or 0."""
+    """Evaluate all lanes, and go on from there; return a status on which Python has to act, or 0."""
     status = evaluate_trials(batch)
     if status != 0:
         return status
@@ -167,9 +167,9 @@ def _sweep(batch):
 
 
 @entry_point(nogil=True)
-def run_batch(words):
+def run_batch(record):
     """Go on until the queue is empty, and where lanes are to be drained until they are; or until Python has to act."""
-    batch = load_record(words, Batch)
+    batch = load_record(record, BatchFields)
     while _prepare(batch):
         status = _sweep(batch)
         if status != 0:

@@ -26,7 +26,7 @@ from tapegrad.optimize.native.loops.evaluation import is_for_python
 
 @inline_njit
 def _leave_out_masked(batch):
-    """Give up the lanes in which guards have failed; whether there are any."""
+    """Give up the lanes in which guards have failed; return whether there are any."""
     mask, found = load_i64(batch.workspace, MASK), False
     for lane in range(batch.lanes):
         if load_u8(mask, lane) != 0 and load_i64(batch.states, lane) != EMPTY:
@@ -90,7 +90,7 @@ def _reject_failed(batch):
 
 @inline_njit
 def evaluate_trials(batch):
-    """Write sums for the trials of all lanes; a status on which Python has to act, or 0."""
+    """Write sums for the trials of all lanes; return a status on which Python has to act, or 0."""
     if batch.workspace != 0:
         status = _evaluate_lanes(batch)
         if status == 0:

@@ -1,4 +1,4 @@
-"""Many fits of one model, as compiled code sees them: addresses, counts and settings.
+"""Fields of many fits of one model for compiled code: addresses, counts and settings.
 
 Several problems are worked on at once, each in a *lane*: every array has the lanes as its last dimension. A problem
 that has converged gives its lane to the next one of the queue.
@@ -7,8 +7,8 @@ that has converged gives its lane to the next one of the queue.
 from typing import NamedTuple
 
 
-class Batch(NamedTuple):
-    """Words of the fits: how many, an address, or an option.
+class BatchFields(NamedTuple):
+    """Record of many fits: numbers, addresses and options.
 
     Attributes
     ----------
@@ -29,8 +29,8 @@ class Batch(NamedTuple):
     slopes, squares
         By point and lane: what the gradient is the product of with the derivatives, and weights of these.
     columns
-        Room for the columns of a Jacobian that is evaluated row by row, of one lane.
-    column_words
+        Memory for the columns of a Jacobian that is evaluated row by row, of one lane.
+    column_addresses
         Addresses of the columns.
     x, gradient, step, scale, tried_gradient
         By parameter and lane.
@@ -74,7 +74,7 @@ class Batch(NamedTuple):
     slopes: int
     squares: int
     columns: int
-    column_words: int
+    column_addresses: int
     x: int
     gradient: int
     step: int

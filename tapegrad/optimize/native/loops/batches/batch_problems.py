@@ -1,4 +1,4 @@
-"""Many fits: problems come to lanes, and leave them with their results."""
+"""Queue of a batch: problems enter lanes, and leave them with their results."""
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.raw_memory import load_f64, load_i64, store_f64, store_i64
@@ -20,7 +20,7 @@ def _load_weights(batch, lane, problem):
 
 @inline_njit
 def _load(batch, lane, problem):
-    """Let a lane begin with a problem."""
+    """Load a problem into a lane."""
     store_i64(batch.problems, lane, problem)
     store_i64(batch.points, lane, batch.n)
     store_i64(batch.evaluations, lane, 0)
@@ -50,7 +50,7 @@ def refill(batch):
 
 @inline_njit
 def lend(batch, lane):
-    """Let a lane have parameters at which the model can be computed."""
+    """Give a lane parameters at which the model can be computed."""
     for j in range(batch.k):
         store_f64(batch.trial, j * batch.lanes + lane, load_f64(batch.example, j))
 
@@ -66,7 +66,7 @@ def _empty(batch, lane):
 
 @inline_njit
 def leave_out(batch, lane):
-    """Give up a lane whose problem is to be solved by itself."""
+    """Empty a lane whose problem has to be solved alone."""
     store_i64(batch.out_status, load_i64(batch.problems, lane), NOT_IN_LANES)
     _empty(batch, lane)
     lend(batch, lane)
@@ -74,7 +74,7 @@ def leave_out(batch, lane):
 
 @inline_njit
 def load_start(batch, lane):
-    """Write where a lane's problem begins."""
+    """Write the starting point of a lane's problem."""
     first = load_i64(batch.problems, lane) * batch.k
     for j in range(batch.k):
         store_f64(batch.trial, j * batch.lanes + lane, load_f64(batch.all_starts, first + j))

@@ -92,9 +92,9 @@ def _find_columns(batch):
         if batch.rows != 0:
             target = batch.columns + 8 * j * batch.n
             take_column(target, batch.rows, j, batch.n, batch.k)
-            store_i64(batch.column_words, j, target)
+            store_i64(batch.column_addresses, j, target)
         else:
-            store_i64(batch.column_words, j, column(batch.session, j))
+            store_i64(batch.column_addresses, j, column(batch.session, j))
 
 
 @inline_njit
@@ -103,7 +103,7 @@ def _add_points(batch, at, points):
     row, lanes = 8 * batch.lanes, batch.lanes
     slopes = batch.slopes + at
     for a in range(batch.k):
-        first, gradient = load_i64(batch.column_words, a), batch.tried_gradient + row * a
+        first, gradient = load_i64(batch.column_addresses, a), batch.tried_gradient + row * a
         if first != 0:
             if points == 4:
                 add_products_of_four(gradient, first + at, slopes, lanes)
@@ -111,7 +111,7 @@ def _add_points(batch, at, points):
                 add_products(gradient, first + at, slopes, lanes)
         for b in range(a + 1):
             second, target = (
-                load_i64(batch.column_words, b),
+                load_i64(batch.column_addresses, b),
                 batch.tried_matrix + row * (a * (a + 1) // 2 + b),
             )
             if first != 0 and second != 0:
@@ -127,12 +127,12 @@ def _add_weighted_point(batch, at):
     row, lanes = 8 * batch.lanes, batch.lanes
     slopes, squares = batch.slopes + at, batch.squares + at
     for a in range(batch.k):
-        first = load_i64(batch.column_words, a)
+        first = load_i64(batch.column_addresses, a)
         if first != 0:
             add_masked_products(batch.tried_gradient + row * a, first + at, slopes, lanes)
         for b in range(a + 1):
             second, target = (
-                load_i64(batch.column_words, b),
+                load_i64(batch.column_addresses, b),
                 batch.tried_matrix + row * (a * (a + 1) // 2 + b),
             )
             if first != 0 and second != 0:
@@ -143,11 +143,11 @@ def _add_weighted_point(batch, at):
 def _sum_one_lane(batch):
     """Write the sums of the only lane, without weights."""
     for a in range(batch.k):
-        first = load_i64(batch.column_words, a)
+        first = load_i64(batch.column_addresses, a)
         if first != 0:
             store_f64(batch.tried_gradient, a, dot(first, batch.slopes, batch.n))
         for b in range(a + 1):
-            second = load_i64(batch.column_words, b)
+            second = load_i64(batch.column_addresses, b)
             if first != 0 and second != 0:
                 store_f64(batch.tried_matrix, a * (a + 1) // 2 + b, dot(first, second, batch.n))
 

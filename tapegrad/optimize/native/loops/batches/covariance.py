@@ -51,7 +51,7 @@ def _element(batch, lane, i, j):
 
 @inline_njit
 def _write_lengths(batch, lane):
-    """Write one over the roots of the diagonal; whether all of that is positive."""
+    """Write one over the roots of the diagonal; return whether all of that is positive."""
     for i in range(batch.k):
         square = _element(batch, lane, i, i)
         if not square > 0.0:
@@ -62,7 +62,7 @@ def _write_lengths(batch, lane):
 
 @inline_njit
 def _invert_lane(batch, lane):
-    """Write the inverse of a lane's matrix; whether there is one."""
+    """Write the inverse of a lane's matrix; return whether there is one."""
     k = batch.k
     if not _write_lengths(batch, lane):
         return False

@@ -17,7 +17,7 @@ def clear(target, count):
 
 @noinline_loop
 def take_where(flags, target, source, lanes):
-    """Write numbers of `source` where there is a flag that is not zero."""
+    """Write elements of `source` in the lanes whose flag is not zero."""
     for lane in range(lanes):
         value = load_f64(source, lane)
         store_f64(target, lane, value if load_f64(flags, lane) != 0.0 else load_f64(target, lane))
@@ -43,7 +43,7 @@ def add_products(target, a, b, lanes):
 
 @noinline_loop
 def add_weighted_products(target, a, b, weights, lanes):
-    """Add the products of a point with weights; what has no weight is zero, whatever its factors."""
+    """Add the products of a point with weights; a product with weight zero is zero, even of nan."""
     for lane in range(lanes):
         weight = load_f64(weights, lane)
         value = load_f64(a, lane) * load_f64(b, lane) * weight
@@ -52,7 +52,7 @@ def add_weighted_products(target, a, b, weights, lanes):
 
 @noinline_loop
 def add_masked_products(target, a, b, lanes):
-    """Add the products of a point; a zero of `b` is zero whatever it is multiplied by."""
+    """Add the products of a point; a product with a zero of `b` is zero, even of nan."""
     for lane in range(lanes):
         factor = load_f64(b, lane)
         value = load_f64(a, lane) * factor
@@ -106,7 +106,7 @@ def _multiply(target, factors, lanes):
 
 @noinline_loop
 def decompose(factor, k, lanes):
-    """Decompose in place; the diagonal holds the inverse of what it should."""
+    """Factor the matrices in place; the diagonal holds the reciprocals of the factor's."""
     row_bytes = 8 * lanes
     for i in range(k):
         row = factor + row_bytes * (i * (i + 1) // 2)

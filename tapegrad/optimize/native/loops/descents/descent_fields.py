@@ -1,10 +1,10 @@
-"""Minimisations one after another, as compiled code sees them: addresses, counts and settings."""
+"""Fields of minimisations for compiled code: addresses, counts and settings."""
 
 from typing import NamedTuple
 
 
-class Descent(NamedTuple):
-    """Words of minimisations: how many, an address, or an option.
+class DescentFields(NamedTuple):
+    """Record of minimisations: numbers, addresses and options.
 
     Attributes
     ----------
@@ -14,7 +14,7 @@ class Descent(NamedTuple):
         Evaluates value and gradient at `trial` to `trial_value` and `trial_gradient`; products of the Hessian at `x`
         with `conjugate` to `product`, for Newton's method.
     memory
-        How many pairs of steps and changes of the gradient are kept.
+        Number of stored pairs of a step and its change of the gradient.
     x, gradient, trial, trial_value, trial_gradient, direction, lower, upper, product, conjugate, residual
         By parameter, but for the value.
     steps, changes, curvatures, weights
@@ -63,9 +63,9 @@ class Descent(NamedTuple):
 # counts
 PHASE, STATUS, NFEV, NIT, NHEV, MAX_NFEV, MAX_NIT, MAX_SEARCH, SEARCHED, STORED, NEWEST, NEXT, END = range(13)
 # settings
-VALUE, FTOL, GTOL, LENGTH, SHORTEST, LONGEST, SLOPE, RADIUS, MOST_RADIUS, PREDICTED = range(10)
+VALUE, FTOL, GTOL, LENGTH, SHORTEST, LONGEST, SLOPE, RADIUS, MAX_RADIUS, PREDICTED = range(10)
 
-FINISHED, STARTING, TURNING, TRYING = range(4)  # phases; the first one is also that before all others
+FINISHED, STARTING, CHOOSING, TRYING = range(4)  # phases; the first one is also that before all others
 
 # How a minimisation ended, as SciPy's L-BFGS-B numbers it, with more detail.
-BY_FTOL, BY_GTOL, MOST, NO_PROGRESS, NOT_FINITE, NOT_COMPUTED = range(6)
+BY_FTOL, BY_GTOL, LIMIT, NO_PROGRESS, NOT_FINITE, NOT_COMPUTED = range(6)

@@ -12,13 +12,14 @@ from tapegrad.optimize.native.loops.box import steepness
 from tapegrad.optimize.native.loops.descents.descent_fields import (
     BY_FTOL,
     BY_GTOL,
+    CHOOSING,
     END,
     FINISHED,
     FTOL,
     GTOL,
+    LIMIT,
     MAX_NFEV,
     MAX_NIT,
-    MOST,
     NEWEST,
     NEXT,
     NFEV,
@@ -32,7 +33,6 @@ from tapegrad.optimize.native.loops.descents.descent_fields import (
     STATUS,
     STORED,
     TRYING,
-    TURNING,
     VALUE,
 )
 from tapegrad.optimize.native.loops.evaluation import count, is_for_python
@@ -41,7 +41,7 @@ from tapegrad.optimize.native.loops.vectors import dot, fill
 
 @inline_njit
 def _begin_next(run):
-    """Begin the next minimisation of the queue; whether there is one."""
+    """Begin the next minimisation of the queue; return whether there is one."""
     number = load_i64(run.counts, NEXT)
     if number >= load_i64(run.counts, END):
         return False
@@ -87,7 +87,7 @@ def is_finite(run):
 def _begin(run):
     """Take the starting point."""
     take_trial(run)
-    store_i64(run.counts, PHASE, TURNING)
+    store_i64(run.counts, PHASE, CHOOSING)
     if not is_finite(run):
         finish(run, NOT_FINITE)
     elif steepness(run.x, run.gradient, run.lower, run.upper, run.k, 1) <= load_f64(run.settings, GTOL):
@@ -113,17 +113,17 @@ def finish_if_converged(run, before):
     elif before - value <= load_f64(run.settings, FTOL) * size:
         finish(run, BY_FTOL)
     elif load_i64(run.counts, NIT) >= load_i64(run.counts, MAX_NIT):
-        finish(run, MOST)
+        finish(run, LIMIT)
 
 
 # --- the loop ----------------------------------------------------------------------------------------------------
 
 
 @inline_njit
-def _advance(run, turn, assess):
-    """Evaluate the next trial, and go on from there; a status on which Python has to act, or 0."""
-    if load_i64(run.counts, PHASE) == TURNING:
-        status = turn(run)
+def _advance(run, choose, assess):
+    """Evaluate the next trial, and go on from there; return a status on which Python has to act, or 0."""
+    if load_i64(run.counts, PHASE) == CHOOSING:
+        status = choose(run)
         if status != 0:
             return status
         store_i64(run.counts, PHASE, TRYING)
@@ -141,17 +141,17 @@ def _advance(run, turn, assess):
 
 
 @inline_njit
-def go_on(run, turn, assess):
+def go_on(run, choose, assess):
     """Go on with the minimisations until they are finished, or Python has to act; the status of the last evaluation.
 
-    From a new point, `turn` writes the first trial; it returns a status. `assess` is told whether a trial could be
+    From a new point, `choose` writes the first trial; it returns a status. `assess` is told whether a trial could be
     computed: it accepts it, or writes another one.
     """
     while load_i64(run.counts, PHASE) != FINISHED or _begin_next(run):
         if load_i64(run.counts, NFEV) >= load_i64(run.counts, MAX_NFEV):
-            finish(run, MOST)
+            finish(run, LIMIT)
             continue
-        status = _advance(run, turn, assess)
+        status = _advance(run, choose, assess)
         if status != 0:
             return status
     return 0

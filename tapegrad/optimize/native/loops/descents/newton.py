@@ -21,16 +21,16 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.sweep.replays.handle_calls import evaluate
 from tapegrad.optimize.native.loops.descents.descent_fields import (
-    MOST_RADIUS,
+    CHOOSING,
+    MAX_RADIUS,
     NHEV,
     NIT,
     NO_PROGRESS,
     PHASE,
     PREDICTED,
     RADIUS,
-    TURNING,
     VALUE,
-    Descent,
+    DescentFields,
 )
 from tapegrad.optimize.native.loops.descents.descents import (
     finish,
@@ -71,7 +71,7 @@ def _go_along(run, factor):
 
 @inline_njit
 def _extend(run):
-    """Go one step of conjugate gradients; whether it was the last."""
+    """Go one step of conjugate gradients; return whether it was the last."""
     k, radius = run.k, load_f64(run.settings, RADIUS)
     before, square = dot(run.direction, run.direction, k), dot(run.residual, run.residual, k)
     curvature = dot(run.conjugate, run.product, k)
@@ -95,9 +95,9 @@ def _extend(run):
 
 @inline_njit
 def _multiply(run):
-    """Multiply the Hessian at the current point by the conjugate direction; a status on which Python has to act, or 0.
+    """Multiply the Hessian at `x` by the conjugate direction; return a status on which Python has to act, or 0.
 
-    Where the product is not finite, the model is taken for linear.
+    If the product is not finite, the model is linear.
     """
     status = evaluate(run.products)
     if is_for_python(status):
@@ -109,8 +109,8 @@ def _multiply(run):
 
 
 @inline_njit
-def _turn(run):
-    """Write the step and what it should gain; a status on which Python has to act, or 0."""
+def _choose_step(run):
+    """Write the step and what it should gain; return a status on which Python has to act, or 0."""
     _begin_step(run)
     for _ in range(2 * run.k + 10):
         status = _multiply(run)
@@ -132,7 +132,7 @@ def _move_radius(run, ratio):
     if ratio < 0.25:
         radius = 0.25 * length
     elif ratio > 0.75 and length > 0.99 * radius:
-        radius = min(2.0 * radius, load_f64(run.settings, MOST_RADIUS))
+        radius = min(2.0 * radius, load_f64(run.settings, MAX_RADIUS))
     store_f64(run.settings, RADIUS, radius)
 
 
@@ -140,7 +140,7 @@ def _move_radius(run, ratio):
 def _assess(run, computed):
     """Accept the trial, or try a shorter step."""
     before, predicted = load_f64(run.settings, VALUE), load_f64(run.settings, PREDICTED)
-    store_i64(run.counts, PHASE, TURNING)
+    store_i64(run.counts, PHASE, CHOOSING)
     finite = computed and is_finite(run)
     gained = before - load_f64(run.trial_value, 0) if finite else -math.inf
     rounding = 8.0 * _EPS * max(abs(before), 1.0)  # what is less than it cannot be told from nothing
@@ -157,6 +157,6 @@ def _assess(run, computed):
 
 
 @entry_point(nogil=True)
-def run_newton(words):
+def run_newton(record):
     """Go on with the minimisations until they are finished, or Python has to act; the status of the last evaluation."""
-    return go_on(load_record(words, Descent), _turn, _assess)
+    return go_on(load_record(record, DescentFields), _choose_step, _assess)

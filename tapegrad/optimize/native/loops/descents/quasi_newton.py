@@ -22,6 +22,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.optimize.native.loops.box import is_held, project
 from tapegrad.optimize.native.loops.descents.descent_fields import (
+    CHOOSING,
     LENGTH,
     LONGEST,
     MAX_SEARCH,
@@ -33,9 +34,8 @@ from tapegrad.optimize.native.loops.descents.descent_fields import (
     SHORTEST,
     SLOPE,
     STORED,
-    TURNING,
     VALUE,
-    Descent,
+    DescentFields,
 )
 from tapegrad.optimize.native.loops.descents.descents import (
     finish,
@@ -70,7 +70,7 @@ def _pair(run, age):
 
 
 @inline_njit
-def _turn_by_pairs(run):
+def _multiply_by_inverse(run):
     """Multiply the direction by the approximate inverse of the Hessian."""
     stored, k = load_i64(run.counts, STORED), run.k
     for age in range(stored):
@@ -92,11 +92,11 @@ def _turn_by_pairs(run):
 
 
 @inline_njit
-def _turn(run):
+def _choose_direction(run):
     """Write a direction of descent."""
     copy_scaled(run.direction, -1.0, run.gradient, run.k)
     _hold(run)
-    _turn_by_pairs(run)
+    _multiply_by_inverse(run)
     _hold(run)
     slope = dot(run.gradient, run.direction, run.k)
     if not slope < 0.0:
@@ -110,7 +110,7 @@ def _turn(run):
 @inline_njit
 def _begin_search(run):
     """Begin a line search; 0."""
-    _turn(run)
+    _choose_direction(run)
     length = 1.0
     if load_i64(run.counts, STORED) == 0:
         length = min(1.0, 1.0 / math.sqrt(dot(run.direction, run.direction, run.k)))
@@ -178,16 +178,16 @@ def _search_on(run, longer, finite):
 @inline_njit
 def _keep_pair(run):
     """Keep step and change of the gradient, if the curvature along the step is positive."""
-    place = (load_i64(run.counts, NEWEST) + 1) % run.memory
-    step, change = run.steps + 8 * run.k * place, run.changes + 8 * run.k * place
+    newest = (load_i64(run.counts, NEWEST) + 1) % run.memory
+    step, change = run.steps + 8 * run.k * newest, run.changes + 8 * run.k * newest
     copy_scaled(step, 1.0, run.trial, run.k)
     add_scaled(step, -1.0, run.x, run.k)
     copy_scaled(change, 1.0, run.trial_gradient, run.k)
     add_scaled(change, -1.0, run.gradient, run.k)
     curvature = dot(step, change, run.k)
     if curvature > _EPS * dot(change, change, run.k):
-        store_f64(run.curvatures, place, curvature)
-        store_i64(run.counts, NEWEST, place)
+        store_f64(run.curvatures, newest, curvature)
+        store_i64(run.counts, NEWEST, newest)
         store_i64(run.counts, STORED, min(load_i64(run.counts, STORED) + 1, run.memory))
 
 
@@ -196,7 +196,7 @@ def _accept(run):
     _keep_pair(run)
     before = load_f64(run.settings, VALUE)
     take_trial(run)
-    store_i64(run.counts, PHASE, TURNING)
+    store_i64(run.counts, PHASE, CHOOSING)
     count(run.counts, NIT)
     finish_if_converged(run, before)
 
@@ -208,7 +208,7 @@ def _give_up(run):
         finish(run, NO_PROGRESS)
     else:
         store_i64(run.counts, STORED, 0)
-        store_i64(run.counts, PHASE, TURNING)
+        store_i64(run.counts, PHASE, CHOOSING)
 
 
 @inline_njit
@@ -234,6 +234,6 @@ def _assess(run, computed):
 
 
 @entry_point(nogil=True)
-def run_quasi_newton(words):
+def run_quasi_newton(record):
     """Go on with the minimisations until they are finished, or Python has to act; the status of the last evaluation."""
-    return go_on(load_record(words, Descent), _begin_search, _assess)
+    return go_on(load_record(record, DescentFields), _begin_search, _assess)

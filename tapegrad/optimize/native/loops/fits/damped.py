@@ -26,11 +26,11 @@ _EPS = 2.220446049250313e-16
 
 
 @inline_njit
-def _swap(words, j, other):
-    """Exchange two words."""
-    word = load_i64(words, j)
-    store_i64(words, j, load_i64(words, other))
-    store_i64(words, other, word)
+def _swap(array, j, other):
+    """Exchange two elements of 64 bits."""
+    element = load_i64(array, j)
+    store_i64(array, j, load_i64(array, other))
+    store_i64(array, other, element)
 
 
 @inline_njit
@@ -46,7 +46,7 @@ def _largest_from(norms, j, k):
 def _make_reflection(column, norms, j, n):
     """Make the reflection that clears a column below its diagonal, in the column itself; return the diagonal.
 
-    The column's norm gives way to what a reflection multiplies inner products by.
+    The column's norm is replaced by the factor of the inner products in a reflection.
     """
     rest, length = column + 8 * j, n - j
     norm = math.sqrt(dot(rest, rest, length))
@@ -91,8 +91,8 @@ def factor(columns, order, norms, triangle, n, k):
         store_f64(norms, c, dot(column, column, n))
     for j in range(min(n, k)):
         best = _largest_from(norms, j, k)
-        for words in (columns, order, norms):
-            _swap(words, j, best)
+        for array in (columns, order, norms):
+            _swap(array, j, best)
         for row in range(j):
             _swap(triangle + 8 * row * k, j, best)
         pivot = load_i64(columns, j)
@@ -118,14 +118,14 @@ def _rank(triangle, rows, k):
 
 @inline_njit
 def reflect_all(columns, norms, vector, n, k):
-    """Apply all reflections to a vector of `n` elements, the first `k` of which are what the triangle goes with."""
+    """Apply all reflections to a vector of `n` elements: the first `k` become the right-hand side of the triangle."""
     for j in range(min(n, k)):
         _reflect(load_i64(columns, j), load_f64(norms, j), vector, j, n)
 
 
 @inline_njit
 def cholesky(columns, triangle, n, k):
-    """Factor ``A^T A`` to the transpose of an upper triangle and that triangle; whether it is safely definite."""
+    """Factor ``A^T A`` into an upper triangle and its transpose; return whether it is safely definite."""
     memset(triangle, 0, 8 * k * k)
     for i in range(k):
         square = 0.0

@@ -74,7 +74,7 @@ def _move(fit, q):
 
 @inline_njit
 def _hold_projected(fit, q):
-    """Project the trial, and take the parameters that were outside out of the free ones; how many are left."""
+    """Project the trial, and remove the parameters that were outside from the free ones; return the number left."""
     left = 0
     for c in range(q):
         j = load_i64(fit.free, c)
@@ -185,7 +185,7 @@ def _half_acceleration(fit):
 
 @inline_njit
 def bend(fit, computed):
-    """Write the trial anew, with the second-order part of the step where there is one; whether that is short."""
+    """Write the trial anew, with the second-order part of the step where there is one; return whether that is short."""
     store_i64(fit.counts, FACTORED, 0)
     for j in range(fit.k):
         store_f64(fit.trial, j, load_f64(fit.x, j) + load_f64(fit.scratch, j))

@@ -34,7 +34,6 @@ from tapegrad.optimize.native.loops.fit_fields import (
     GOES_ON,
     GTOL,
     MAX_NFEV,
-    MOST_EVALUATIONS,
     NFEV,
     NOT_COMPUTED,
     NOT_FINITE,
@@ -44,6 +43,7 @@ from tapegrad.optimize.native.loops.fit_fields import (
     PROPOSED,
     RADIUS,
     STATUS,
+    TOO_MANY_EVALUATIONS,
     TRYING,
     XTOL,
     FitFields,
@@ -70,7 +70,7 @@ def _cost_of_trial(fit):
 
 @inline_njit
 def _take_derivatives(fit):
-    """Take over the derivatives that were evaluated last; whether they are finite. Update the scale by them."""
+    """Take over the derivatives that were evaluated last; return whether they are finite. Update the scale by them."""
     if not are_finite(fit):
         return False
     copy_columns(fit, fit.columns)
@@ -180,7 +180,7 @@ def _assess(fit, computed):
 
 @inline_njit
 def _prepare(fit):
-    """Write the next trial, if there is none yet; a status on which Python has to act, or 0.
+    """Write the next trial, if there is none yet; return a status on which Python has to act, or 0.
 
     A step that bends too much is to be proposed anew, within a shorter radius.
     """
@@ -200,7 +200,7 @@ def _prepare(fit):
 
 @inline_njit
 def _advance(fit):
-    """Evaluate the next point, and go on from there; a status on which Python has to act, or 0."""
+    """Evaluate the next point, and go on from there; return a status on which Python has to act, or 0."""
     status = _prepare(fit)
     if status != 0 or load_i64(fit.counts, PHASE) == TRYING:
         return status
@@ -218,12 +218,12 @@ def _advance(fit):
 
 
 @entry_point(nogil=True)
-def run_fit(words):
+def run_fit(record):
     """Go on with a fit until it is finished, or Python has to act; the status of the last evaluation."""
-    fit = load_record(words, FitFields)
+    fit = load_record(record, FitFields)
     while load_i64(fit.counts, PHASE) != FINISHED:
         if load_i64(fit.counts, NFEV) >= load_i64(fit.counts, MAX_NFEV):
-            _finish(fit, MOST_EVALUATIONS)
+            _finish(fit, TOO_MANY_EVALUATIONS)
             break
         status = _advance(fit)
         if status != 0:
