@@ -1,6 +1,6 @@
 """DERIVATIVES as instructions: the rules of the ops applied to Tensors, and the sweeps that append their results.
 
-What they compute is on the tape like everything else, so it can be differentiated in turn, to any order, and be
+Their results are on the tape like everything else, so they can be differentiated in turn, to any order, and be
 replayed. The compiled sweeps are in `tapegrad.engine.sweep`; both follow the formulas of the op table.
 
 In reading order; each imports only those above it:

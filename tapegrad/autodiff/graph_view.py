@@ -121,7 +121,7 @@ def entries_of(tape: Tape, roots: list[int], wanted: np.ndarray | None) -> Itera
     Raises
     ------
     FreedGraphError
-        Where an earlier sweep has freed a part.
+        If an earlier sweep has freed a part.
     """
     at = np.array(roots, np.int64)
     entries, found = np.empty((_INITIAL_ENTRIES, subgraph.ENTRY_WORDS), np.int64), 0

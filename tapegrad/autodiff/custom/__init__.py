@@ -3,7 +3,7 @@
 In reading order; each imports only those above it:
 
     packing                        several arrays as one
-    functions                      calls of the functions it is made of, and checks of what they return
+    functions                      calls of its functions, and checks of their results
     call                           an op at given shapes, dtypes and static arguments
     njit_calls                     calls of Numba-compiled functions from the sweeps, without Python
     callbacks                      C callbacks by which compiled code has Python execute an instruction of a custom op

@@ -29,7 +29,7 @@ class Call(Uncopied):
     dtype
         Dtype of the instruction: of the packed float inputs and of the packed outputs.
     descriptor, address
-        What compiled code reads of the call, and the address of that.
+        Fields that compiled code reads, and their address.
     """
 
     def __init__(

@@ -2,8 +2,8 @@
 
 In reading order; each imports only those above it:
 
-    conversion                     ways out of the graph
+    conversion                     plain numbers and arrays, copies and other dtypes
     creation                       functions that create Tensors
-    guarded_results                plain results, and what guards them while recording
-    notebooks                      how a Tensor is shown in a notebook
+    guarded_results                plain results, guarded while recording
+    notebooks                      display in notebooks
 """

@@ -290,7 +290,7 @@ def detach(x: Tensor) -> Tensor:
     Returns
     -------
     Tensor
-        Of the same shape and dtype, in C order.
+        Same shape and dtype, in C order.
 
     See Also
     --------
@@ -321,7 +321,7 @@ def copy(x: Tensor, order: str = "C") -> Tensor:
     Returns
     -------
     Tensor
-        Of the same shape and dtype.
+        Same shape and dtype.
 
     Examples
     --------

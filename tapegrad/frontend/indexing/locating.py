@@ -38,9 +38,9 @@ def located(numbers: Any, indices: Tensor, extent: int, step: int, mode: str = "
     Parameters
     ----------
     numbers : numpy.ndarray or Tensor
-        What the other axes contribute; broadcasts with the indices.
+        Values for the other axes; broadcasts with the indices.
     mode : {'raise', 'wrap', 'clip'}
-        What becomes of an index that is out of range, as for ``numpy.take``.
+        Treatment of an index out of range, as for ``numpy.take``.
     """
     shape = np.broadcast_shapes(numbers.shape, indices.shape)
     indices = _spread(indices if indices.dtype == _INT64 else indices.astype(_INT64), shape)

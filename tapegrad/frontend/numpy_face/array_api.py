@@ -54,7 +54,7 @@ def to_device(x: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
     Parameters
     ----------
     device : {'cpu'}
-        Where the elements shall be.
+        Device of the elements.
     stream : None
         For devices that have streams.
 
@@ -92,7 +92,7 @@ def from_dlpack(
         An array with the methods ``__dlpack__`` and ``__dlpack_device__``; of Tensors only what is constant, for the
         protocol carries no gradient.
     device : {None, 'cpu'}, optional
-        Where the elements shall be.
+        Device of the elements.
     copy : bool, optional
         If True, copy; if False, raise where a copy is needed; by default copy only there.
     constant : bool, optional

@@ -8,11 +8,11 @@ In reading order; each imports only those above it:
     computed_integers              arithmetic of integers that each replay computes
     record                         record an elementwise op
     calls                          functions of one and of two operands
-    outputs                        where a result is written
+    outputs                        arguments `out`, `where` and `casting`
     record_structural              record a structural op
     shape                          views of all elements
     layouts                        the order of elements in memory
     ufuncs                         all other arguments of ufuncs
-    unknown_derivatives            operands by which no derivative is known
+    unknown_derivatives            operands without a known derivative
     elementwise                    the functions of the op table, and the operators
 """

@@ -193,7 +193,7 @@ def clip(
         Ends of the interval; they broadcast with `a`. None is no limit. Where `a_min` is greater than `a_max`, the
         result is `a_max`.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
+        Destination of the result; a plain array takes constants only.
     min, max : Tensor or array_like, optional
         Other names of `a_min` and `a_max`.
     **kwargs
@@ -293,7 +293,7 @@ def _clip_method(x: Tensor, min: Any = None, max: Any = None, out: Any = None, *
     min, max : Tensor or array_like, optional
         Ends of the interval; they broadcast with the Tensor. None is no limit.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
+        Destination of the result; a plain array takes constants only.
     **kwargs
         `where`, `casting`, `order`, `dtype` and `subok`, as every ufunc takes them.
 

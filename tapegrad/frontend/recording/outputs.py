@@ -21,7 +21,7 @@ def deliver(result: Any, out: Any, where: Any = True, casting: Any = "same_kind"
     Parameters
     ----------
     result : Tensor, numpy.ndarray or number
-        What was computed.
+        Computed result.
     out : Tensor, numpy.ndarray, tuple of one of them, or None
         Has exactly the shape of the result (and of `where`). It may be an operand, or overlap with one.
     where : array_like of bool, default True

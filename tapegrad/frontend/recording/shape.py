@@ -188,7 +188,7 @@ def ravel(a: Any, order: str = "C") -> Tensor:
     Returns
     -------
     Tensor
-        Of shape ``(a.size,)``: a view of `a` if its elements are contiguous in that order, otherwise a recorded copy.
+        Shape ``(a.size,)``: a view of `a` if its elements are contiguous in that order, otherwise a recorded copy.
 
     Examples
     --------
@@ -462,7 +462,7 @@ def _flatten(a: Tensor, order: str = "C") -> Tensor:
     Returns
     -------
     Tensor
-        Of shape ``(size,)``, always a recorded copy; `ravel` returns a view where that is possible.
+        Shape ``(size,)``, always a recorded copy; `ravel` returns a view where that is possible.
 
     Examples
     --------

@@ -27,7 +27,7 @@ class Attachment:
     gradient
         The gradient as a Tensor, in one dimension.
     hooks
-        What is called with the gradient of a view of the buffer, by the numbers under which it was registered.
+        Hooks and the views that they belong to, by registration number.
     """
 
     gradient: Any = None  # a Tensor

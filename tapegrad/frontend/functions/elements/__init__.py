@@ -4,8 +4,8 @@ In reading order; each imports only those above it:
 
     bits                           integers and booleans
     complex_parts                  parts of complex numbers
-    number_parts                   ufuncs made of others
-    rounding                       rounding to decimals and to integers, and what stands for numbers that are not finite
+    number_parts                   ufuncs composed of others
+    rounding                       rounding, and replacement of numbers that are not finite
     special                        special functions by SciPy's names
     ufunc_methods                  ``np.add.reduce`` and its like
 """

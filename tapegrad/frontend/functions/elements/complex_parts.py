@@ -67,7 +67,7 @@ def angle(z: Any, deg: bool = False) -> Any:
     Returns
     -------
     Tensor
-        Of the shape of `z`. The derivative is 0, at the jump as well.
+        Same shape as `z`. The derivative is 0, at the jump as well.
 
     Examples
     --------

@@ -25,14 +25,14 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     a : Tensor or array_like
         Elements to round.
     decimals : int, default 0
-        How many digits to keep behind the point; a negative number rounds in front of it.
+        Number of digits to keep behind the point; a negative number rounds in front of it.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
+        Destination of the result; a plain array takes constants only.
 
     Returns
     -------
     Tensor
-        Of the shape and dtype of `a`. The derivative is 0, at the jumps as well.
+        Same shape and dtype as `a`. The derivative is 0, at the jumps as well.
 
     Examples
     --------
@@ -67,12 +67,12 @@ def fix(x: Any, out: Any = None) -> Any:
     x : Tensor or array_like
         Elements to round.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
+        Destination of the result; a plain array takes constants only.
 
     Returns
     -------
     Tensor
-        Of the shape and dtype of `x`. The derivative is 0, at the jumps as well.
+        Same shape and dtype as `x`. The derivative is 0, at the jumps as well.
 
     Examples
     --------
@@ -93,14 +93,14 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     copy : bool, default True
         If False, write into `x` where that is a Tensor.
     nan : Tensor or array_like, default 0.0
-        What stands for nan.
+        Replacement of nan.
     posinf, neginf : Tensor or array_like, optional
-        What stands for inf and -inf; by default the largest and the smallest number of the dtype.
+        Replacements of inf and -inf; by default the largest and the smallest number of the dtype.
 
     Returns
     -------
     Tensor
-        Of the shape and dtype of `x`. The derivative by elements that are replaced is 0.
+        Same shape and dtype as `x`. The derivative by elements that are replaced is 0.
 
     Examples
     --------
@@ -129,14 +129,14 @@ def _round_method(a: Tensor, decimals: Any = 0, out: Any = None) -> Any:
     Parameters
     ----------
     decimals : int, default 0
-        How many digits to keep behind the point; a negative number rounds in front of it.
+        Number of digits to keep behind the point; a negative number rounds in front of it.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
+        Destination of the result; a plain array takes constants only.
 
     Returns
     -------
     Tensor
-        Of the same shape and dtype. The derivative is 0, at the jumps as well.
+        Same shape and dtype. The derivative is 0, at the jumps as well.
 
     See Also
     --------

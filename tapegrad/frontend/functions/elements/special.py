@@ -35,7 +35,7 @@ def i0(x: Any) -> Tensor:
     Returns
     -------
     Tensor
-        Of the shape of `x`.
+        Same shape as `x`.
 
     See Also
     --------
@@ -105,7 +105,7 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
     q : Tensor or array_like, optional
         Where the sum of ``1 / (k + q)**x`` over ``k = 0, 1, ...`` begins; by default the function is Riemann's.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
+        Destination of the result; a plain array takes constants only.
 
     Returns
     -------
@@ -316,7 +316,7 @@ def multigammaln(a: Any, d: int) -> Tensor:
     Returns
     -------
     Tensor
-        Of the shape of `a`; nan where the function is not defined, where SciPy raises an error.
+        Same shape as `a`; nan where the function is not defined, where SciPy raises an error.
 
     Raises
     ------

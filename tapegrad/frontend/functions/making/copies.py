@@ -22,7 +22,7 @@ def copy(a: Any, order: Any = "K", subok: bool = False, *, constant: bool | None
     Parameters
     ----------
     a : Tensor or array_like
-        What to copy. Of an array a leaf of the graph is made.
+        Array to copy. A copy of a plain array is a leaf of the graph.
     order : {'K', 'A', 'C', 'F'}, default 'K'
         Memory order of the copy.
     subok : bool, default False
@@ -33,7 +33,7 @@ def copy(a: Any, order: Any = "K", subok: bool = False, *, constant: bool | None
     Returns
     -------
     Tensor
-        Of the same shape and dtype.
+        Same shape and dtype.
 
     Examples
     --------
@@ -279,11 +279,11 @@ def fromiter(
     Parameters
     ----------
     iter : iterable of Tensor or number
-        Where they are Tensors, the gradient flows to them.
+        Gradients flow to those that are Tensors.
     dtype : data-type
         Dtype of the result.
     count : int, default -1
-        How many numbers to take; all by default.
+        Number of values to take; all by default.
     like
         As for ``numpy.fromiter``.
     constant : bool, optional

@@ -31,7 +31,7 @@ def full(
     shape : int or tuple of int
         The shape of the result.
     fill_value : Tensor or array_like
-        What it is filled with; broadcasts to the shape. From a Tensor the result is computed, so the gradient flows to
+        Fill value; broadcasts to the shape. From a Tensor the result is computed, so the gradient flows to
         it.
     dtype : data-type, optional
         Dtype of the result; that of the value by default.
@@ -81,7 +81,7 @@ def full_like(
     a : Tensor or array_like
         The example.
     fill_value : Tensor or array_like
-        What the result is filled with; broadcasts to the shape. From a Tensor the result is computed, so the gradient
+        Fill value; broadcasts to the shape. From a Tensor the result is computed, so the gradient
         flows to it.
     dtype : data-type, optional
         Dtype of the result; that of `a` by default.

@@ -43,7 +43,7 @@ def linspace(
     start, stop : Tensor or array_like
         The ends; they broadcast. Where they are Tensors, the gradient flows to them.
     num : int, default 50
-        How many numbers.
+        Number of values.
     endpoint : bool, default True
         Whether `stop` is the last of them.
     retstep : bool, default False
@@ -137,11 +137,11 @@ def logspace(
     start, stop : Tensor or array_like
         Exponents of the ends; they broadcast. Where they are Tensors, the gradient flows to them.
     num : int, default 50
-        How many numbers.
+        Number of values.
     endpoint : bool, default True
         Whether ``base**stop`` is the last of them.
     base : Tensor or array_like, default 10.0
-        What is raised to the exponents.
+        Base of the exponents.
     dtype : data-type, optional
         Dtype of the result.
     axis : int, default 0
@@ -188,7 +188,7 @@ def geomspace(
     start, stop : Tensor or array_like
         The ends, of the same sign; they broadcast. Where they are Tensors, the gradient flows to them.
     num : int, default 50
-        How many numbers.
+        Number of values.
     endpoint : bool, default True
         Whether `stop` is the last of them.
     dtype : data-type, optional

@@ -3,7 +3,7 @@
 In reading order; each imports only those above it:
 
     covariances                    covariances
-    matrices                       what functions of matrices share: checks, order in memory, instructions
+    matrices                       shared code: checks, memory order, instructions
     decompositions                 eigenvalues of symmetric matrices, QR factors, singular values
     determinants                   determinants
     eigenvalues                    eigenvalues of other matrices

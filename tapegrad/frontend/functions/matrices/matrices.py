@@ -96,7 +96,7 @@ class Systems(NamedTuple):
     a, b
         The matrices, and the right sides: stacks of matrices, or one vector.
     matrices, n, k
-        How many systems, rows of a matrix, and columns of a right side.
+        Numbers of systems, of rows of a matrix, and of columns of a right side.
     each
         Whether each right side has a matrix of its own, and not all of them the same.
     """

@@ -26,7 +26,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     arrays : sequence of Tensor or array_like
         Two matrices or more. The first may be a vector, taken as a row, and the last one, taken as a column.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result.
+        Destination of the result.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def matrix_power(a: Any, n: int) -> Tensor:
     a : Tensor or array_like, shape (..., m, m)
         Matrices.
     n : int
-        How many of each are multiplied; a negative one multiplies inverses. The power 0 is the identity, a constant.
+        Exponent; a negative one multiplies inverses. The power 0 is the identity, a constant.
 
     Returns
     -------

@@ -163,7 +163,7 @@ def tensorinv(a: Any, ind: int = 2) -> Tensor:
     a : Tensor or array_like
         The product of its first `ind` extents is that of the others.
     ind : int, default 2
-        How many of the first dimensions are the rows.
+        Number of leading dimensions that form the rows.
 
     Returns
     -------

@@ -33,7 +33,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     axis : int, default -1
         Axis along which neighbours are taken.
     prepend, append : Tensor or array_like, optional
-        What to put before and behind `a` along the axis first; a number stands for one element.
+        Elements to put before and behind `a` along the axis first; a number stands for one element.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
     ary : Tensor or array_like
         Elements to subtract.
     to_end, to_begin : Tensor or array_like, optional
-        What to put behind and before the differences.
+        Elements to put behind and before the differences.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
     y : Tensor or array_like
         Values of the integrand.
     x : Tensor or array_like, optional
-        Where these values are: of the shape of `y`, or one-dimensional along the axis. By default they are evenly
+        Coordinates of these values: of the shape of `y`, or one-dimensional along the axis. By default they are evenly
         spaced.
     dx : Tensor or array_like, default 1.0
         The spacing, if `x` is not given.
@@ -190,14 +190,14 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
     y : Tensor or array_like
         Values of the integrand.
     x : Tensor or array_like, optional
-        Where these values are: of the shape of `y`, or one-dimensional along the axis. By default they are evenly
+        Coordinates of these values: of the shape of `y`, or one-dimensional along the axis. By default they are evenly
         spaced.
     dx : Tensor or array_like, default 1.0
         The spacing, if `x` is not given.
     axis : int, default -1
         Axis to integrate along.
     initial : {None, 0}, optional
-        What the result begins with. By default it is one element shorter than `y`.
+        First element of the result. By default it is one element shorter than `y`.
 
     Returns
     -------

@@ -57,7 +57,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     x : Tensor or array_like of int
         Numbers, in one dimension. A recording guards them.
     weights : Tensor or array_like, optional
-        What each of the numbers counts; of the shape of `x`.
+        Weight of each number, in the shape of `x`.
     minlength : int, default 0
         The least extent of the result.
 
@@ -95,13 +95,13 @@ def histogram(
     a : Tensor or array_like
         Elements to count.
     bins : int, str or array_like, default 10
-        How many bins, how they are chosen, or their edges, as for ``numpy.histogram``.
+        Number of bins, method for their choice, or their edges, as for ``numpy.histogram``.
     range : tuple of float, optional
         Ends of the outermost bins.
     density : bool, optional
         Whether the result is a density, whose integral is 1.
     weights : array_like, optional
-        What each element counts.
+        Weight of each element.
 
     Returns
     -------

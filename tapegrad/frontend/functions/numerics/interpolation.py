@@ -25,7 +25,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     Parameters
     ----------
     x : Tensor or array_like
-        Where to evaluate.
+        Points of evaluation.
     xp : Tensor or array_like
         Abscissas of the points, in one dimension and ascending, which is not checked; with a period in any order.
     fp : Tensor or array_like
@@ -38,7 +38,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     Returns
     -------
     Tensor
-        Of the shape of `x`, in float64.
+        Same shape as `x`, in float64.
 
     Raises
     ------

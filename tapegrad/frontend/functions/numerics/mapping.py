@@ -37,7 +37,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     Returns
     -------
     Tensor
-        Of the shape of `arr`, with that of a result in place of the axis.
+        Shape of `arr`, with that of a result in place of the axis.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Te
     Parameters
     ----------
     x : Tensor or array_like
-        Where to evaluate.
+        Points of evaluation.
     condlist : sequence of array_like of bool
         Conditions; where several hold, the last one counts. Where none holds, the result is 0.
     funclist : sequence of callable, Tensor or number

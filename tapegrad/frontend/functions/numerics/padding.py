@@ -66,7 +66,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Te
         Widths of the margins: ``n`` all around, ``(before, after)`` along every axis, ``((before, after), ...)`` for
         each axis, or a dict from axes to widths.
     mode : str, default 'constant'
-        What the margins contain: 'constant', 'empty' (zeros), 'edge', 'reflect', 'symmetric', 'wrap', 'linear_ramp',
+        Contents of the margins: 'constant', 'empty' (zeros), 'edge', 'reflect', 'symmetric', 'wrap', 'linear_ramp',
         'maximum', 'mean', 'minimum'.
     **kwargs
         As for ``numpy.pad``: `constant_values` and `end_values`, which can be Tensors, `reflect_type` and
@@ -328,7 +328,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Tensor:
     filt : Tensor or array_like
         Input.
     trim : str, default 'fb'
-        Where to take zeros away: 'f' in front, 'b' behind, or both.
+        Ends to trim: 'f' in front, 'b' behind, or both.
     axis : int or tuple of int, optional
         Axes to shorten. All by default: the smallest box that holds what is not zero is left.
 

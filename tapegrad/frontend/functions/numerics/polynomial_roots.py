@@ -160,7 +160,7 @@ def polyfit(
     Parameters
     ----------
     x : Tensor or array_like, shape (m,)
-        Where the points are.
+        Abscissas of the points.
     y : Tensor or array_like, shape (m,) or (m, k)
         Values there; of several fits, a column each.
     deg : int

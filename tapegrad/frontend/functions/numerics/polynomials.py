@@ -48,7 +48,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:  # noqa: 
     Returns
     -------
     Tensor
-        Of shape ``(len(x), N)``, in float64.
+        Shape ``(len(x), N)``, in float64.
 
     Examples
     --------
@@ -81,12 +81,12 @@ def polyval(p: Any, x: Any) -> Any:
     p : Tensor or array_like
         Coefficients, the highest power first.
     x : Tensor or array_like
-        Where to evaluate.
+        Points of evaluation.
 
     Returns
     -------
     Tensor
-        Of the shape of `x`.
+        Same shape as `x`.
 
     Raises
     ------

@@ -174,7 +174,7 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
     Returns
     -------
     Tensor
-        Of the shape of `p`.
+        Same shape as `p`.
 
     Notes
     -----

@@ -9,7 +9,7 @@ In reading order; each imports only those above it:
     sets                           different elements
     array_api_sets                 different elements, by the functions of the array API
     sorting                        sorting, positions of extremes
-    sorted_lines                   lines of which a few elements are wanted
+    sorted_lines                   order statistics of lines
     quantiles                      medians and quantiles
     nan_order                      extremes, their positions, medians and quantiles that leave out each nan
 """

@@ -29,9 +29,9 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     choices : sequence of Tensor or array_like
         They broadcast with `a`.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result.
+        Destination of the result.
     mode : {'raise', 'wrap', 'clip'}, default 'raise'
-        What becomes of a number that is out of range: an error, the remainder, or the nearest one.
+        Treatment of a number out of range: an error, the remainder, or the nearest one.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
     choicelist : sequence of Tensor or array_like
         As many arrays; conditions and arrays broadcast.
     default : Tensor or array_like, default 0
-        What is taken where no condition holds.
+        Values where no condition holds.
 
     Returns
     -------

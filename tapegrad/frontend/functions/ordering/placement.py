@@ -53,13 +53,13 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     Parameters
     ----------
     a : Tensor
-        What is written to.
+        Array to write to.
     ind : array_like of int
         Numbers of the elements.
     v : Tensor or array_like
         The values, repeated if there are fewer than numbers.
     mode : {'raise', 'wrap', 'clip'}, default 'raise'
-        What becomes of a number that is out of range: an error, the remainder, or the nearest one.
+        Treatment of a number out of range: an error, the remainder, or the nearest one.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     Parameters
     ----------
     arr : Tensor
-        What is written to.
+        Array to write to.
     mask : array_like of bool
         As many as `arr` has elements.
     vals : Tensor or array_like
@@ -125,7 +125,7 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
     Parameters
     ----------
     a : Tensor
-        What is written to.
+        Array to write to.
     mask : array_like of bool
         As many as `a` has elements.
     values : Tensor or array_like
@@ -163,7 +163,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     Parameters
     ----------
     dst : Tensor or numpy.ndarray
-        What is written to. An array takes constants only.
+        Array to write to. An array takes constants only.
     src : Tensor or array_like
         The values; they broadcast to `dst`.
     casting : str, default 'same_kind'
@@ -200,7 +200,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     Parameters
     ----------
     arr : Tensor
-        What is written to.
+        Array to write to.
     indices : array_like of int
         For each line the elements to write to, as `argsort` returns them.
     values : Tensor or array_like
@@ -284,7 +284,7 @@ def _put_method(x: Tensor, indices: Any, values: Any, mode: str = "raise") -> No
     values : Tensor or array_like
         The values, repeated if there are fewer than numbers.
     mode : {'raise', 'wrap', 'clip'}, default 'raise'
-        What becomes of a number that is out of range.
+        Treatment of a number out of range.
 
     See Also
     --------

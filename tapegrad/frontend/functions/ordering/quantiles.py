@@ -274,7 +274,7 @@ def make_median(
         axis : int or tuple of int, optional
             Axes to compute along; all by default.
         out : Tensor or numpy.ndarray, optional
-            Where to write the result; a plain array takes constants only.
+            Destination of the result; a plain array takes constants only.
         overwrite_input : bool, default False
             Accepted because ``numpy.median`` has it; the operand is left as it is.
         keepdims : bool, default False
@@ -339,11 +339,11 @@ def make_quantile(
         axis : int or tuple of int, optional
             Axes to compute along; all by default.
         out : Tensor or numpy.ndarray, optional
-            Where to write the result; a plain array takes constants only.
+            Destination of the result; a plain array takes constants only.
         overwrite_input : bool, default False
             Accepted because ``numpy.percentile`` has it; the operand is left as it is.
         method : str, default 'linear'
-            What is between two elements, as for ``numpy.percentile``.
+            Interpolation method, as for ``numpy.percentile``.
         keepdims : bool, default False
             Keep the reduced axes with extent 1.
         weights : array_like, optional

@@ -65,9 +65,9 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     axis : int, optional
         Axis to select along; by default the elements are flattened.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result.
+        Destination of the result.
     mode : {'raise', 'wrap', 'clip'}, default 'raise'
-        What becomes of an index that is out of range: an error, the remainder, or the nearest one.
+        Treatment of an index out of range: an error, the remainder, or the nearest one.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
     axis : int, optional
         Axis to select along; by default the elements are flattened.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result.
+        Destination of the result.
 
     Returns
     -------
@@ -254,7 +254,7 @@ def _compress_method(x: Tensor, condition: Any, axis: int | None = None, out: An
     axis : int, optional
         Axis to select along; by default the elements are flattened.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result.
+        Destination of the result.
 
     Returns
     -------

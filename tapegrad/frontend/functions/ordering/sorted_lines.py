@@ -20,7 +20,7 @@ class SortedLines(Protocol):
     Attributes
     ----------
     shape
-        That of the lines.
+        Shape of the lines.
     has_no_nan
         Whether it is known that there is no nan in them.
     """

@@ -341,7 +341,7 @@ def _make_argextreme(plain: Any) -> Callable[..., Any]:
         axis : int, optional
             Axis to compare along; by default the position is that in the flattened elements.
         out : Tensor or numpy.ndarray, optional
-            Where to write the result.
+            Destination of the result.
         keepdims : bool, default False
             Keep the reduced axis with extent 1.
 

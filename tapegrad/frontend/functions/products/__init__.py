@@ -10,5 +10,5 @@ In reading order; each imports only those above it:
     einsum                         sums of products by subscripts
     products                       inner, outer and tensor products
     vectors                        cross products, traces
-    matrix_stacks                  what `numpy.linalg` has with other arguments than `numpy`
+    matrix_stacks                  functions of `numpy.linalg` that differ from those of `numpy`
 """

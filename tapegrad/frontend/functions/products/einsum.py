@@ -33,7 +33,7 @@ def einsum(
         twice in a term takes the diagonal. Without an arrow, the result has the labels that occur once, in the order
         of the alphabet. ``...`` stands for dimensions that broadcast.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result.
+        Destination of the result.
     dtype : data-type, optional
         Dtype to compute in.
     order : {'K', 'A', 'C', 'F'}, default 'K'

@@ -38,7 +38,7 @@ _SIGNATURE = inspect.Signature(
 )
 _ARGUMENTS = """\
     out : Tensor or numpy.ndarray, optional
-        Where to write the result.
+        Destination of the result.
     axes : list of int and tuple of int, optional
         For each operand and the result, the axes that hold its vectors or matrices; by default the last.
     axis : int, optional

@@ -20,7 +20,7 @@ def outer(x1: Any, x2: Any, /) -> Tensor:
     Returns
     -------
     Tensor
-        Of shape ``(x1.size, x2.size)``.
+        Shape ``(x1.size, x2.size)``.
 
     Raises
     ------

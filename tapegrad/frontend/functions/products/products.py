@@ -25,12 +25,12 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     b : Tensor or array_like, shape (..., k, n) or (k,)
         Right operand; its second-to-last axis, or its only one, is summed over.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result.
+        Destination of the result.
 
     Returns
     -------
     Tensor
-        Of shape ``a.shape[:-1] + b.shape[:-2] + b.shape[-1:]``, or ``a.shape[:-1]`` if `b` is a vector. If an operand
+        Shape ``a.shape[:-1] + b.shape[:-2] + b.shape[-1:]``, or ``a.shape[:-1]`` if `b` is a vector. If an operand
         is 0-dimensional, it is ``a * b``.
 
     Raises
@@ -71,7 +71,7 @@ def inner(a: Any, b: Any, /) -> Tensor:
     Returns
     -------
     Tensor
-        Of shape ``a.shape[:-1] + b.shape[:-1]``.
+        Shape ``a.shape[:-1] + b.shape[:-1]``.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     a, b : Tensor or array_like
         Operands of any shape, which are flattened.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result.
+        Destination of the result.
 
     Returns
     -------

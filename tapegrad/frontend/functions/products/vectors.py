@@ -121,7 +121,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     dtype : data-type, optional
         Dtype in which to sum.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result.
+        Destination of the result.
 
     Returns
     -------

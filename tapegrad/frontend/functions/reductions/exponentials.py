@@ -98,7 +98,7 @@ def softmax(x: Any, axis: Axis = None) -> Tensor:
     Returns
     -------
     Tensor
-        Of the shape of `x`; its elements sum to 1 along the axes.
+        Same shape as `x`; its elements sum to 1 along the axes.
 
     See Also
     --------
@@ -127,7 +127,7 @@ def log_softmax(x: Any, axis: Axis = None) -> Tensor:
     Returns
     -------
     Tensor
-        Of the shape of `x`.
+        Same shape as `x`.
 
     See Also
     --------

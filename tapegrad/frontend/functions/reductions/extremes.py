@@ -87,7 +87,7 @@ def _make_extreme(kind: _Extreme) -> Callable[..., Tensor]:
         axis : int or tuple of int, optional
             Axes to compare along; all by default.
         out : Tensor or numpy.ndarray, optional
-            Where to write the result; a plain array takes constants only.
+            Destination of the result; a plain array takes constants only.
         keepdims : bool, default False
             Keep the reduced axes with extent 1.
         initial : scalar, optional
@@ -148,7 +148,7 @@ def ptp(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> T
     axis : int or tuple of int, optional
         Axes to compare along; all by default.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
+        Destination of the result; a plain array takes constants only.
     keepdims : bool, default False
         Keep the reduced axes with extent 1.
 

@@ -240,7 +240,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     Parameters
     ----------
     a1, a2 : Tensor or array_like
-        What to compare.
+        Arrays to compare.
     equal_nan : bool, default False
         Whether nan equals nan.
 
@@ -270,7 +270,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     Parameters
     ----------
     a1, a2 : Tensor or array_like
-        What to compare.
+        Arrays to compare.
 
     Returns
     -------

@@ -47,7 +47,7 @@ def sum(
     dtype : data-type, optional
         Dtype in which to sum.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
+        Destination of the result; a plain array takes constants only.
     keepdims : bool, default False
         Keep the reduced axes with extent 1.
     initial : scalar, optional

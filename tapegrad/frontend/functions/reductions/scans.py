@@ -40,12 +40,12 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
     dtype : data-type, optional
         Dtype in which to sum.
     out : Tensor or numpy.ndarray, optional
-        Where to write the result; a plain array takes constants only.
+        Destination of the result; a plain array takes constants only.
 
     Returns
     -------
     Tensor
-        Of the shape of `a`, or of shape ``(a.size,)`` without `axis`.
+        Same shape as `a`, or of shape ``(a.size,)`` without `axis`.
 
     Notes
     -----
@@ -129,7 +129,7 @@ def _cumulative(function: Any, neutral: float) -> Callable[..., Tensor]:
         dtype : data-type, optional
             Dtype in which to sum.
         out : Tensor or numpy.ndarray, optional
-            Where to write the result; a plain array takes constants only.
+            Destination of the result; a plain array takes constants only.
         include_initial : bool, default False
             Begin with a zero, so that the result is one element longer.
 

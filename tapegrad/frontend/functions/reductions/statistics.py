@@ -134,9 +134,9 @@ def make_spread(
         dtype : data-type, optional
             Dtype in which to compute.
         out : Tensor or numpy.ndarray, optional
-            Where to write the result; a plain array takes constants only.
+            Destination of the result; a plain array takes constants only.
         ddof : float, default 0
-            What is subtracted from the number of elements before it divides.
+            Subtracted from the number of elements in the divisor.
         keepdims : bool, default False
             Keep the reduced axes with extent 1.
         where : array_like of bool, default True
@@ -201,7 +201,7 @@ def average(
     axis : int or tuple of int, optional
         Axes to average over; all by default.
     weights : Tensor or array_like, optional
-        Of the shape of `a`, or of that of `axis`. All elements count alike by default.
+        Same shape as `a`, or of that of `axis`. All elements count alike by default.
     returned : bool, default False
         Whether to return the sums of the weights, too.
     keepdims : bool, default False

@@ -22,7 +22,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     Parameters
     ----------
     a : Tensor or array_like
-        Of two dimensions or more.
+        Array of two dimensions or more.
     offset : int, default 0
         Which diagonal: positive above the main one, negative below.
     axis1, axis2 : int, default 0 and 1

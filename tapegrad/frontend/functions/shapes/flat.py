@@ -70,7 +70,7 @@ class FlatElements:
         Returns
         -------
         Tensor
-            Of shape ``(size,)``; gradients flow through it.
+            Shape ``(size,)``; gradients flow through it.
 
         Examples
         --------

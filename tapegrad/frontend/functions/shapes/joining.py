@@ -34,7 +34,7 @@ def concatenate(
     axis : int or None, default 0
         Axis along which to join. If None, the arrays are flattened first.
     out : Tensor, optional
-        Where to write the result, of the same shape; instead of `dtype`.
+        Destination of the result, of the same shape; instead of `dtype`.
     dtype : data-type, optional
         Dtype of the result. By default the one that the arrays promote to.
     casting : str, default 'same_kind'
@@ -147,7 +147,7 @@ def stack(
     axis : int, default 0
         Position of the new axis in the result.
     out : Tensor, optional
-        Where to write the result, of the same shape; instead of `dtype`.
+        Destination of the result, of the same shape; instead of `dtype`.
     dtype : data-type, optional
         Dtype of the result. By default the one that the arrays promote to.
     casting : str, default 'same_kind'

@@ -79,7 +79,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
     obj : slice, int, or array_like of int or bool
         Before which slices.
     values : Tensor or array_like
-        What is inserted, in the dtype of `arr`; broadcasts to the slices.
+        Values to insert, in the dtype of `arr`; broadcasts to the slices.
     axis : int, optional
         Axis along which to insert; by default the elements are flattened.
 

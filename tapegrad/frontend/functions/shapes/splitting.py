@@ -54,7 +54,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     ary : Tensor or array_like
         Input.
     indices_or_sections : int or sequence of int
-        How many equal parts there are, or where each but the first begins.
+        Number of equal parts, or the start of each but the first.
     axis : int, default 0
         The axis along which to split.
 
@@ -89,7 +89,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tenso
     ary : Tensor or array_like
         Input.
     indices_or_sections : int or sequence of int
-        How many parts there are, or where each but the first begins.
+        Number of parts, or the start of each but the first.
     axis : int, default 0
         The axis along which to split.
 
@@ -113,9 +113,9 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
     Parameters
     ----------
     ary : Tensor or array_like
-        Of one dimension or more.
+        Array of one dimension or more.
     indices_or_sections : int or sequence of int
-        How many equal parts there are, or where each but the first begins.
+        Number of equal parts, or the start of each but the first.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     Parameters
     ----------
     x : Tensor or array_like
-        Of one dimension or more.
+        Array of one dimension or more.
     axis : int, default 0
         The axis along which to split.
 

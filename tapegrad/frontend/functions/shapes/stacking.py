@@ -136,7 +136,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
     Parameters
     ----------
     arr : Tensor or array_like
-        What they are joined to.
+        Array to append to.
     values : Tensor or array_like
         Agrees with `arr` in all extents but the one along `axis`.
     axis : int, optional

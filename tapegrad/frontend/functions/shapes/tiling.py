@@ -44,7 +44,7 @@ def tile(A: Any, reps: Any) -> Tensor:  # noqa: N803  NumPy's name
     A : Tensor or array_like
         Input.
     reps : int or sequence of int
-        How many times along each axis. Where there are fewer numbers than axes, they are those of the last axes; where
+        Repetitions along each axis. If there are fewer numbers than axes, they are those of the last axes; where
         there are more, `A` is given further dimensions in front.
 
     Returns
@@ -90,7 +90,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     a : Tensor or array_like
         Input.
     repeats : int or array_like of int
-        How many times: one number for all, or one for each element along the axis.
+        Repetitions: one number for all, or one for each element along the axis.
     axis : int, optional
         Axis along which to repeat. By default the input is flattened.
 
@@ -174,7 +174,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     a : Tensor or array_like
         Input.
     shift : int or tuple of int
-        By how many places; negative numbers move towards the beginning.
+        Shift in elements; negative numbers move towards the beginning.
     axis : int or tuple of int, optional
         Axis or axes along which to move. By default the input is flattened, moved and given its shape back.
 

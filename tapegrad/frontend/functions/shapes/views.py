@@ -56,7 +56,7 @@ def fliplr(m: Any) -> Tensor:
     Parameters
     ----------
     m : Tensor or array_like
-        Of two dimensions or more.
+        Array of two dimensions or more.
 
     Returns
     -------
@@ -97,9 +97,9 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
     Parameters
     ----------
     m : Tensor or array_like
-        Of two dimensions or more.
+        Array of two dimensions or more.
     k : int, default 1
-        How many times to turn by 90 degrees, from the first axis towards the second.
+        Number of rotations by 90 degrees, from the first axis towards the second.
     axes : tuple of two int, default (0, 1)
         The axes of the plane.
 
