@@ -152,7 +152,7 @@ def _key(extent: int, draw: Any) -> Any:
 
 def layout_of(array: np.ndarray) -> DimensionOrder | None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(layouts, "_SMALLEST", 0)
+        patch.setattr(layouts, "_MIN_ELEMENTS", 0)
         return layouts._longest_last(View(0, array.shape, array.strides, array.dtype), array.nbytes)
 
 

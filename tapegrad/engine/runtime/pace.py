@@ -38,7 +38,7 @@ class Pace(NamedTuple):
 _MAX_SHORT_REPLAY_S = 300e-6  # seconds of a replay up to which slices are long
 _LONG_SLICE_S = 4e-3  # less than the time after which Python takes its lock away from a thread
 _SHORTEST_PAUSE = 10e-3
-_RARE = 200  # replays in a pause between long slices: a slice delays one, and the next finds caches without its data
+_REPLAYS_PER_PAUSE = 200  # a long slice delays one replay, and the next finds caches without its data
 _LONGEST_SLICE = 2e-3
 _LONGEST_PAUSE = 40e-3
 _NICE = 15  # gives the thread a thirtieth of a core that a replay wants, too
@@ -47,7 +47,7 @@ _NICE = 15  # gives the thread a thirtieth of a core that a replay wants, too
 def pace_beside(period: float) -> Pace:
     """Return the pace that suits replays of a period: six of seven meet no slice at all."""
     if period < _MAX_SHORT_REPLAY_S:
-        pause = max(_RARE * period, _SHORTEST_PAUSE)
+        pause = max(_REPLAYS_PER_PAUSE * period, _SHORTEST_PAUSE)
         return Pace(slice=_LONG_SLICE_S, pause=pause, too_long=1.5 * _LONG_SLICE_S, long_pause=1.5 * pause)
     return Pace(
         slice=min(period / 2, _LONGEST_SLICE),

@@ -27,13 +27,13 @@ ALRIGHT = -2
 
 
 @inline_njit
-def _geometry_words(header, slot):
+def _geometry_fields(header, slot):
     ndim = col.ndim(header, slot)
     return 2 * ndim if col.geometry(header, slot) != 0 and 0 < ndim <= MAX_NDIM else 0
 
 
 @inline_njit
-def _params_words(header, i):
+def _params_fields(header, i):
     """Return the number of an instruction's parameters; none if its op has none, whatever the address says."""
     op, params, table = col.op(header, i), col.params(header, i), load_i64(header, OP_TABLE)
     if op < 0 or op >= load_i64(table, -1) or params == 0:
@@ -42,7 +42,7 @@ def _params_words(header, i):
 
 
 @inline_njit
-def _copy_words(source, count, out, k):
+def _copy_fields(source, count, out, k):
     for j in range(count):
         store_i64(out, k + j, load_i64(source, j))
     return k + count
@@ -69,10 +69,10 @@ def _copy_instructions(header, out, k, place):
         store_i64(out, k + 4, col.operand2(header, i))
         store_i64(out, k + 5, col.params(header, i))
         store_i64(out, k + 6, col.mark(header, i))
-        length = _params_words(header, i)
+        length = _params_fields(header, i)
         store_i64(out, k + 7, place)
         store_i64(out, k + 8, length)
-        place = _copy_words(col.params(header, i), length, out, place)
+        place = _copy_fields(col.params(header, i), length, out, place)
         k += INSTRUCTION_WORDS
     return place
 
@@ -91,7 +91,7 @@ def _copy_slots(header, free, out, k, place):
         store_i64(out, k + 5, col.geometry(header, slot))
         store_i64(out, k + 6, col.refs(header, slot))
         store_i64(out, k + 7, place)
-        place = _copy_words(col.geometry(header, slot), _geometry_words(header, slot), out, place)
+        place = _copy_fields(col.geometry(header, slot), _geometry_fields(header, slot), out, place)
         k += SLOT_WORDS
 
 
@@ -170,14 +170,14 @@ def _zeros(flags, count):
 
 
 @inline_njit
-def _pool_words(header, free_slots):
+def _pool_fields(header, free_slots):
     """Return the number of fields that geometries and parameters take."""
     words = 0
     for slot in range(load_i64(header, SLOTS)):
         if not load_u8(free_slots, slot):
-            words += _geometry_words(header, slot)
+            words += _geometry_fields(header, slot)
     for i in range(load_i64(header, INSTRUCTIONS)):
-        words += _params_words(header, i)
+        words += _params_fields(header, i)
     return words
 
 
@@ -190,7 +190,7 @@ def copy_tape(header, out, room):
     first_slot = LINES + INSTRUCTION_WORDS * load_i64(header, INSTRUCTIONS)
     first_buffer = first_slot + SLOT_WORDS * _zeros(free_slots, load_i64(header, SLOTS))
     rest = first_buffer + BUFFER_WORDS * _zeros(free_buffers, load_i64(header, BUFFERS))
-    need = rest + _pool_words(header, free_slots)
+    need = rest + _pool_fields(header, free_slots)
     if need <= room:
         _copy_head(header, free_slots, free_buffers, broken, out)
         rest = _copy_instructions(header, out, LINES, rest)

@@ -69,7 +69,7 @@ def slot_like(header, slot, buffer):
 
 
 @inline_njit
-def are_one_place(header, slot, other):
+def show_same_elements(header, slot, other):
     """Return whether two slots would show the same elements in the same shape, were they on one buffer."""
     ndim = col.ndim(header, slot)
     if ndim != col.ndim(header, other) or col.offset(header, slot) != col.offset(header, other):

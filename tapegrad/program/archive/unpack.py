@@ -36,7 +36,7 @@ from tapegrad.program.lanes.widened_tape import WidenedTape
 
 _GUARD = CODES["guard"]
 _MAX_ENTRIES = 1 << 24  # instructions, slots, buffers
-_FURTHEST = 1 << 47  # maximum stride in bytes
+_MAX_STRIDE_BYTES = 1 << 47  # maximum stride in bytes
 _WIDTHS = {"instructions": 7, "slots": 5, "buffers": 3}
 
 
@@ -143,7 +143,7 @@ class Unpacked:
     def _slot(self, number: int, code: int, buffer: int, _: int, ndim: int, offset: int, place: int) -> Slot:
         words = self._words[place : place + 2 * ndim]
         in_range(words[:ndim], 0, most_bytes(), f"extents of slot {number}")
-        in_range(words[ndim:], -_FURTHEST, _FURTHEST, f"strides of slot {number}")
+        in_range(words[ndim:], -_MAX_STRIDE_BYTES, _MAX_STRIDE_BYTES, f"strides of slot {number}")
         numbers = words.tolist()
         check_size(numbers[:ndim], DTYPES[code].itemsize, f"slot {number}")
         view = View(offset, tuple(numbers[:ndim]), tuple(numbers[ndim:]), DTYPES[code])

@@ -18,7 +18,7 @@ from tapegrad.program.recording.recording import Sites
 Stack = tuple[PointsTo, ...]
 
 _ACTS = transfer_functions.ACTS | container_functions.ACTS
-_ROUNDS = 12  # through all code, until nothing new is found
+_MAX_ROUNDS = 12  # through all code, until nothing new is found
 _MAX_BYTES = 60_000  # of code that is followed
 _JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
 _ENDS = frozenset({"RETURN_VALUE", "RETURN_CONST", "RERAISE", "RAISE_VARARGS"})
@@ -47,7 +47,7 @@ def arrays_used(root: Any, seen: ReachableState, given: Iterable[Any], sites: Si
     flow = Dataflow(root, seen.functions, given, sites)
     if sum(len(code.co_code) for code in flow.codes) > _MAX_BYTES:
         return list(seen.arrays.values())
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         flow.grown = False
         for code in tuple(flow.codes):
             _Path(flow, code).follow()

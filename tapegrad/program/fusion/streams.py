@@ -32,7 +32,7 @@ from tapegrad.program.streams.stream import (
     joined,
 )
 
-_SECOND_THREAD = 2e4  # ns of work from which a second thread pays
+_MIN_PARALLEL_NS = 2e4  # ns of work from which a second thread pays
 _BINDING_BYTES = 1 << (RANGE_SHIFT - 1)
 _Span = tuple[int, int]
 
@@ -43,9 +43,9 @@ class StreamMemory:
     def __init__(self, blocks: WorkspaceBlocks) -> None:
         self._blocks = blocks
         self.added: list[int] = []  # the bytes of each block that was added
-        self._look()
+        self._find_spans()
 
-    def _look(self) -> None:
+    def _find_spans(self) -> None:
         self._spans = self._blocks.spans()
         self._starts = [start for start, _ in self._spans]
 
@@ -53,7 +53,7 @@ class StreamMemory:
         """Return the first byte of a new block of the workspace."""
         (start,) = self._blocks.new([size]).tolist()
         self.added.append(size)
-        self._look()
+        self._find_spans()
         return int(start)
 
     def around(self, address: int) -> _Span:
@@ -183,19 +183,19 @@ def _row_of(bound: BoundSegment) -> InstructionStream:
     stream = InstructionStream(frames, [shared])
     stream.kernels[0] = emitter.address_of_segment(bound.segment)
     stream.kernels[1:] = CONTINUED
-    turns, threshold = int(words[word_of(TURNS)]), _threshold(bound)
-    stream.thresholds[0] = threshold if len(shared) and turns >= threshold else 0
+    iterations, threshold = int(words[word_of(TURNS)]), _threshold(bound)
+    stream.thresholds[0] = threshold if len(shared) and iterations >= threshold else 0
     return stream
 
 
 def _shared(bound: BoundSegment) -> list[int]:
     """Return the data that threads which share a segment need; empty if they cannot."""
-    words, turns = bound.words, bound.words[word_of(TURNS)]
+    words, iterations = bound.words, bound.words[word_of(TURNS)]
     if bound.segment.by_steps:
-        return description(len(words), turns, [])  # of its own steps each part writes the sums itself
+        return description(len(words), iterations, [])  # of its own steps each part writes the sums itself
     if not bound.divisible or any(n < SUMS_THRESHOLD for n in bound.summed):
         return []
-    return description(len(words), max(bound.summed, default=turns), bound.sums)
+    return description(len(words), max(bound.summed, default=iterations), bound.sums)
 
 
 def _threshold(bound: BoundSegment) -> int:
@@ -204,7 +204,7 @@ def _threshold(bound: BoundSegment) -> int:
     In place of the two lowest bits it has those that say what parts are made of, and so is a little less.
     """
     segment = bound.segment
-    elements = _SECOND_THREAD / cost_of_element(segment)
+    elements = _MIN_PARALLEL_NS / cost_of_element(segment)
     if segment.by_steps:
         inside = bound.steps // bound.words[word_of(TURNS)] * bound.words[word_of(COUNTS)]
         least, bits = int(elements / inside), IS_SEGMENT | BY_STEPS

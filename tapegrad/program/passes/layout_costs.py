@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from tapegrad.engine.tape.fields.layout import BROADCAST_SUM, MATMUL, REDUCTION
 from tapegrad.engine.tape.fields.view import View
 
-_EXCHANGED = 16  # elements of an inner loop below which the binder exchanges it for the longest
+_MIN_INNER_STEPS = 16  # elements of an inner loop below which the binder exchanges it for the longest
 _MAX_COLUMN_ELEMENTS = 64  # elements of a line up to which a reduction goes through many lines at once
-_ELEMENT, _STRIDED, _LINE = (
+_ELEMENT_COST, _STRIDED_COST, _LOOP_COST = (
     1.0,
     1.5,
     20.0,
@@ -41,9 +41,9 @@ def _cost_of_loops(views: Sequence[View]) -> float:
             count *= nest.pop()[0]
         nest.append((count, steps))
     if not nest:
-        return _LINE
+        return _LOOP_COST
     inner = nest[-1]
-    if inner[0] < _EXCHANGED:
+    if inner[0] < _MIN_INNER_STEPS:
         inner = max(nest, key=lambda loop: loop[0])
     return _cost_of(math.prod(shape), inner[0], zip(inner[1], (view.itemsize for view in views), strict=True))
 
@@ -57,4 +57,4 @@ def _cost_of_lines(view: View) -> float:
 
 def _cost_of(size: int, count: int, strides: Iterable[tuple[int, int]]) -> float:
     strided = sum(stride not in (0, itemsize) for stride, itemsize in strides)
-    return size * (_ELEMENT + _STRIDED * strided) + size / max(count, 1) * _LINE
+    return size * (_ELEMENT_COST + _STRIDED_COST * strided) + size / max(count, 1) * _LOOP_COST

@@ -22,16 +22,10 @@ from tapegrad.engine.tape.fields.view import View
 from tapegrad.ops.params import MatmulParams, read
 from tapegrad.program.passes.layout_costs import cost
 
-_SMALLEST = 4096  # minimum elements of a buffer for another layout
+_MIN_ELEMENTS = 4096  # minimum elements of a buffer for another layout
 _MIN_LAST_EXTENT = 32  # minimum extent of a last dimension that stays last
-_LONGER = 4  # minimum ratio of the longest dimension to the last
-_EXCHANGED = 16  # elements of an inner loop below which the binder exchanges it for the longest
-_ELEMENT, _STRIDED, _LINE = (
-    1.0,
-    1.5,
-    20.0,
-)  # cost of an element, of one that is not adjacent to the last, of a loop
-_BETTER = 0.8  # maximum ratio of the new cost to the old
+_MIN_EXTENT_RATIO = 4  # minimum ratio of the longest dimension to the last
+_MAX_COST_RATIO = 0.8  # maximum ratio of the new cost to the old
 _KINDS = (ELEMENTWISE, BROADCAST_SUM, REDUCTION, MATMUL)
 
 
@@ -88,7 +82,7 @@ def _candidates(tape: TapeView) -> dict[int, DimensionOrder]:
     """Return the buffers that could have another layout, with that layout."""
     columns, live = tape.columns, tape.columns.live
     written = columns.written[live]
-    large = (columns.bytes[written] >= _SMALLEST) & (columns.writers[written] == 1)
+    large = (columns.bytes[written] >= _MIN_ELEMENTS) & (columns.writers[written] == 1)
     if not large.any():
         return {}
     kinds = kernel_table.op_column(columns.op[live], OP_KIND)
@@ -109,11 +103,11 @@ def _longest_last(view: View, bytes_: int) -> DimensionOrder | None:
     """
     dims = [d for d, step in enumerate(view.steps) if step]
     own = view.select_axes(dims)
-    if len(dims) < 2 or own.size < _SMALLEST or not own.covers(bytes_):
+    if len(dims) < 2 or own.size < _MIN_ELEMENTS or not own.covers(bytes_):
         return None
     longest = max(dims, key=lambda d: view.shape[d])
     last = view.shape[dims[-1]]
-    if last >= _MIN_LAST_EXTENT or view.shape[longest] < _LONGER * last:
+    if last >= _MIN_LAST_EXTENT or view.shape[longest] < _MIN_EXTENT_RATIO * last:
         return None
     after, step = {}, view.itemsize
     for d in (longest, *(d for d in reversed(dims) if d != longest)):
@@ -198,7 +192,7 @@ class _Chosen:
         """Keep the layouts of buffers that meet in instructions where these become faster by them."""
         for buffers, instructions in self._joined():
             before = sum(self._cost(i, {}) for i in instructions)
-            if sum(self._cost(i, self._views) for i in instructions) > _BETTER * before:
+            if sum(self._cost(i, self._views) for i in instructions) > _MAX_COST_RATIO * before:
                 for buffer in buffers:
                     self.layouts.pop(buffer, None)
         self._views = self._kept(self._views)

@@ -51,7 +51,7 @@ class Roles(NamedTuple):
 
 
 @inline_njit
-def op_word(header, op, word):
+def op_field(header, op, word):
     """Read a field of the op's row in the op table."""
     return load_i64(load_i64(header, OP_TABLE), OP_WORDS * op + word)
 
@@ -291,7 +291,7 @@ def clear_addresses(frame):
 @inline_njit
 def variant(header, instruction):
     """Return the dtype code that selects an instruction's kernel: that of one of its operands."""
-    j = op_word(header, instruction.op, OP_VARIANT)
+    j = op_field(header, instruction.op, OP_VARIANT)
     return col.dtype(header, instruction.a if j == 0 else (instruction.b if j == 1 else instruction.c))
 
 
@@ -303,7 +303,7 @@ def item_bits(header, instruction):
 @inline_njit
 def bind_iteration(header, instruction, frame, outer):
     """Fill in the iteration of a kernel: loops, or COUNT alone if the kernel reads its own parameters."""
-    kind = op_word(header, instruction.op, OP_KIND)
+    kind = op_field(header, instruction.op, OP_KIND)
     result, a, b, c = instruction.result, instruction.a, instruction.b, instruction.c
     if kind >= OPAQUE:
         last = c if c >= 0 else (b if b >= 0 else a)
@@ -311,7 +311,7 @@ def bind_iteration(header, instruction, frame, outer):
         store_i64(frame, OUTER, 0)
     else:
         bind_loops(header, Roles(a, b, c, result), result, kind, frame, outer)
-        takes_lines = op_word(header, instruction.op, OP_TAKES_LINES) << LINES_SHIFT
+        takes_lines = op_field(header, instruction.op, OP_TAKES_LINES) << LINES_SHIFT
         store_i64(frame, STORE, load_i64(frame, STORE) | takes_lines)
 
 
@@ -328,7 +328,7 @@ def bind_sum(header, instruction, target, source, frame, outer):
 @inline_njit
 def bind_forward(header, instruction, frame, outer):
     """Fill `frame` (and `outer`, if there are outer loops) for running an instruction forwards."""
-    kind, result, a = op_word(header, instruction.op, OP_KIND), instruction.result, instruction.a
+    kind, result, a = op_field(header, instruction.op, OP_KIND), instruction.result, instruction.a
     store_i64(frame, PARAMS, instruction.params)
     clear_addresses(frame)
     if kind == BROADCAST_SUM:

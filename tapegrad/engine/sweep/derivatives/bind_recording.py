@@ -3,7 +3,7 @@
 from tapegrad.engine.codegen.translator.compiler import EVERY_RECORDING, entry_point, inline_njit
 from tapegrad.engine.kernels.language.frame import BYTES, OUTER, X_BAR, X, Y
 from tapegrad.engine.kernels.language.raw_memory import load_i64, store_i64
-from tapegrad.engine.sweep.binding.bind import OUTER_WORDS, bind_forward, bind_reverse, op_word, variant
+from tapegrad.engine.sweep.binding.bind import OUTER_WORDS, bind_forward, bind_reverse, op_field, variant
 from tapegrad.engine.sweep.binding.execute import elements
 from tapegrad.engine.sweep.derivatives.bind_tangent import bind_tangent
 from tapegrad.engine.sweep.derivatives.reverse import may_store
@@ -50,7 +50,7 @@ def _reads(header, instruction, wanted):
     reads = 0
     for j in range(3):
         if (wanted >> j) & 1:
-            reads |= op_word(header, instruction.op, OP_READS0 + j)
+            reads |= op_field(header, instruction.op, OP_READS0 + j)
     return reads
 
 
@@ -89,7 +89,7 @@ def _bind_row(header, row, frame, outer):
         store_i64(row, ROW_FIRST, load_i64(row, ROW_FIRST) & ~store)
     else:
         bind_tangent(header, instruction, frame, outer)
-    if direction == 1 or (direction == 2 and op_word(header, instruction.op, OP_LINEAR) == 0):
+    if direction == 1 or (direction == 2 and op_field(header, instruction.op, OP_LINEAR) == 0):
         _keep_wanted(header, instruction, wanted, frame)
     store_i64(row, ROW_VARIANT, variant(header, instruction))
     store_i64(row, ROW_ELEMENTS, elements(frame))

@@ -9,7 +9,7 @@ from tapegrad.engine.sweep.binding.bind import (
     bind_sum,
     clear_addresses,
     cotangent_address,
-    op_word,
+    op_field,
     primal_address,
 )
 from tapegrad.engine.sweep.binding.control_fields import TANGENT
@@ -19,7 +19,7 @@ from tapegrad.engine.tape.fields.layout import BROADCAST_SUM, OP_KIND, OP_LINEAR
 @inline_njit
 def is_linear_in(header, op, j):
     """Return whether an op is linear in operand j; it never is in row numbers or in entries of a sparse matrix."""
-    return (op_word(header, op, OP_LINEAR) >> j) & 1 != 0
+    return (op_field(header, op, OP_LINEAR) >> j) & 1 != 0
 
 
 @inline_njit
@@ -37,13 +37,13 @@ def bind_tangent(header, instruction, frame, outer):
     The tangents are those that the column of cotangents names. Of a linear op it is the forward frame, with tangents
     in place of primals; an operand that has no tangent is 0 there, for which the caller puts zeros.
     """
-    if op_word(header, instruction.op, OP_LINEAR) == 0:
+    if op_field(header, instruction.op, OP_LINEAR) == 0:
         bind_reverse(header, instruction, frame, outer, TANGENT)
         return
     store_i64(frame, PARAMS, instruction.params)
     clear_addresses(frame)
     y_dot = cotangent_address(header, instruction.result)
-    if op_word(header, instruction.op, OP_KIND) == BROADCAST_SUM:
+    if op_field(header, instruction.op, OP_KIND) == BROADCAST_SUM:
         bind_sum(header, instruction, y_dot, cotangent_address(header, instruction.a), frame, outer)
         return
     op = instruction.op

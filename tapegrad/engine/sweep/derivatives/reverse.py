@@ -7,7 +7,7 @@ from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
 from tapegrad.engine.kernels.language.frame import WORDS, X_BAR
 from tapegrad.engine.kernels.language.raw_memory import free, load_i64, realloc, stack_words, store_i64
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
-from tapegrad.engine.sweep.binding.bind import OUTER_WORDS, bind_reverse, op_word, variant
+from tapegrad.engine.sweep.binding.bind import OUTER_WORDS, bind_reverse, op_field, variant
 from tapegrad.engine.sweep.binding.execute import execute
 from tapegrad.engine.sweep.derivatives.reachability import (
     NEEDED,
@@ -158,7 +158,7 @@ def _calls_python(header, root, low, high, options):
     if calls or attachments:
         for i in range(low, high + 1):
             if col.mark(header, i) == NEEDED:
-                found |= op_word(header, col.op(header, i), OP_KIND) == CALLBACK
+                found |= op_field(header, col.op(header, i), OP_KIND) == CALLBACK
                 found |= attachments and _has_notes(header, i)
     return found
 
@@ -211,11 +211,11 @@ def _matrices(header, slot):
 @inline_njit
 def reaches_all(header, instruction, j):
     """Return whether the reverse kernel writes each element of operand j's cotangent exactly once."""
-    kind = op_word(header, instruction.op, OP_KIND)
+    kind = op_field(header, instruction.op, OP_KIND)
     if kind == MATMUL:
         return _matrices(header, operand_slot(instruction, j)) == _matrices(header, instruction.result)
     if kind == OPAQUE:
-        return (op_word(header, instruction.op, OP_WRITES) >> j) & 1 != 0
+        return (op_field(header, instruction.op, OP_WRITES) >> j) & 1 != 0
     return (
         kind == REDUCTION
         or kind == SCAN
@@ -229,7 +229,7 @@ def may_store(header, instruction, j):
     slot = operand_slot(instruction, j)
     if shares_buffer(header, instruction, j) or not reaches_all(header, instruction, j):
         return False
-    by_loops = op_word(header, instruction.op, OP_KIND) <= MATMUL  # such a kernel takes any strides
+    by_loops = op_field(header, instruction.op, OP_KIND) <= MATMUL  # such a kernel takes any strides
     return covers_buffer(header, slot) or (by_loops and shows_all_once(header, slot))
 
 
@@ -247,7 +247,7 @@ def _make_cotangent(header, instruction, j):
 @inline_njit
 def hands_on(header, i, takes):
     """Return whether the cotangent of an instruction's result can become that of operand 0, in the same memory."""
-    if op_word(header, col.op(header, i), OP_IN_PLACE) == 0 or takes & 1 == 0:
+    if op_field(header, col.op(header, i), OP_IN_PLACE) == 0 or takes & 1 == 0:
         return False
     return col.cotangent(header, col.buffer(header, col.operand0(header, i))) == 0
 
@@ -282,7 +282,7 @@ def step(header, i, takes, keep, frame, outer):
         source = col.buffer(header, col.operand0(header, i))
         col.set_cotangent(header, source, col.cotangent(header, result))
     bind_step(header, i, takes, frame, outer)
-    parallel_threshold = op_word(header, col.op(header, i), OP_THRESHOLD)
+    parallel_threshold = op_field(header, col.op(header, i), OP_THRESHOLD)
     status = execute(
         reverse_kernel(header, i),
         frame,

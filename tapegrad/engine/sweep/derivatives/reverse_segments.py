@@ -65,7 +65,7 @@ def _is_listed(header, i, entry):
 
 
 @inline_njit
-def _place(header, entry):
+def _current_index(header, entry):
     """Return the index of an entry's instruction now; NONE if it has been freed."""
     i = load_i64(entry, G_INDEX)
     if i < load_i64(header, INSTRUCTIONS) and _is_listed(header, i, entry):
@@ -110,7 +110,7 @@ def _go_back(header, entries, progress, missing):
     while left > 0 and status == 0:
         entry = entries + 8 * ENTRY_WORDS * (left - 1)
         flags = load_i64(entry, G_FLAGS)
-        i = _place(header, entry)
+        i = _current_index(header, entry)
         if i == NONE:
             status = E_FREED
         elif flags & PAUSE:
@@ -143,7 +143,7 @@ def bind(header, entries, k, column, frame, outer):
     All arguments but the header and `k` are ids of int64 arrays.
     """
     entry = array_data(entries) + 8 * ENTRY_WORDS * k
-    i = _place(header, entry)
+    i = _current_index(header, entry)
     if i == NONE:
         return E_FREED
     if load_i64(array_data(column), col.buffer(header, col.result(header, i))) == 0:

@@ -2,7 +2,7 @@
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
 from tapegrad.engine.kernels.language.raw_memory import load_i64, memcpy, stack_words, store_i64
-from tapegrad.engine.sweep.binding.bind import op_word
+from tapegrad.engine.sweep.binding.bind import op_field
 from tapegrad.engine.sweep.derivatives.reachability import (
     NEEDED,
     mark,
@@ -75,7 +75,7 @@ def _flags_of(header, i, only_wanted):
         flags |= SHOWN
     if col.flags(header, buffer) & HAS_ATTACHMENT:
         flags |= PAUSE
-    if op_word(header, col.op(header, i), OP_KIND) == CALLBACK:
+    if op_field(header, col.op(header, i), OP_KIND) == CALLBACK:
         flags |= PAUSE | CALLED
     return flags
 

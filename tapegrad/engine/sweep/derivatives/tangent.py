@@ -9,7 +9,7 @@ from tapegrad.engine.kernels.language.frame import WORDS, X_BAR, X
 from tapegrad.engine.kernels.language.odometer import begin_index, next_index, step_to_next
 from tapegrad.engine.kernels.language.raw_memory import calloc, free, load_i64, memcpy, stack_words, store_i64
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
-from tapegrad.engine.sweep.binding.bind import OUTER_WORDS, op_word
+from tapegrad.engine.sweep.binding.bind import OUTER_WORDS, op_field
 from tapegrad.engine.sweep.binding.execute import execute
 from tapegrad.engine.sweep.derivatives.bind_tangent import bind_tangent, is_linear_in
 from tapegrad.engine.sweep.derivatives.reachability import mark_all, unmark
@@ -54,7 +54,7 @@ _COLUMN = COLUMNS["cotangent"][0]
 @inline_njit
 def _hand_on(header, i):
     """Let the result of an in-place write have the tangents of the earlier version; return whether that is the case."""
-    if op_word(header, col.op(header, i), OP_IN_PLACE) == 0 or not has_tangent(
+    if op_field(header, col.op(header, i), OP_IN_PLACE) == 0 or not has_tangent(
         header, col.operand0(header, i)
     ):
         return False
@@ -73,7 +73,7 @@ def _make_tangents(header, i, count):
     if col.cotangent(header, buffer) != RESERVED:
         return True
     bytes_ = count * col.bytes(header, buffer)
-    plain = covers_buffer(header, slot) and op_word(header, col.op(header, i), OP_KIND) != BROADCAST_SUM
+    plain = covers_buffer(header, slot) and op_field(header, col.op(header, i), OP_KIND) != BROADCAST_SUM
     block = new_block(bytes_) if plain else new_zero_block(bytes_)
     col.set_cotangent(header, buffer, block)
     return block != 0
@@ -123,7 +123,7 @@ def _run(header, i, frame, outer, count):
     third = _put_zeros(header, op, c, frame, 2)
     loops, parallel_threshold, control = (
         load_i64(header, LIBRARY),
-        op_word(header, op, OP_THRESHOLD),
+        op_field(header, op, OP_THRESHOLD),
         load_i64(header, CONTROL),
     )
     own, kernel, status = col.bytes(header, col.buffer(header, result)), tangent_kernel(header, i), 0
@@ -131,10 +131,10 @@ def _run(header, i, frame, outer, count):
         status = execute(kernel, frame, loops, parallel_threshold, control)
         if status != 0:
             break
-        if op_word(header, op, OP_KIND) == BROADCAST_SUM:
+        if op_field(header, op, OP_KIND) == BROADCAST_SUM:
             _advance(frame, X_BAR, own, 0, 0, _bytes_to_next(header, a))
         else:
-            words = X if op_word(header, op, OP_LINEAR) else X_BAR
+            words = X if op_field(header, op, OP_LINEAR) else X_BAR
             s0, s1, s2 = _bytes_to_next(header, a), _bytes_to_next(header, b), _bytes_to_next(header, c)
             _advance(frame, words, s0, s1, s2, own)
     for block in (first, second, third):

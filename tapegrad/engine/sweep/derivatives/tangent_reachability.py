@@ -5,7 +5,7 @@ The column of cotangents holds the tangents: a buffer with an entry in it has ta
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.raw_memory import store_i64
-from tapegrad.engine.sweep.binding.bind import op_word, variant
+from tapegrad.engine.sweep.binding.bind import op_field, variant
 from tapegrad.engine.sweep.eager.eager import kernel_of
 from tapegrad.engine.tape.append import differentiable
 from tapegrad.engine.tape.fields import columns as col
@@ -34,10 +34,10 @@ def result_has_tangent(header, i):
 def tangent_kernel(header, i):
     """Return the address of the kernel of an instruction's tangent; 0 for a call of a user's function."""
     op = col.op(header, i)
-    if op_word(header, op, OP_KIND) == CALLBACK:
+    if op_field(header, op, OP_KIND) == CALLBACK:
         return 0
     dtype = variant(header, instruction_at(header, i))
-    return kernel_of(header, op, dtype, 0 if op_word(header, op, OP_LINEAR) else 2)
+    return kernel_of(header, op, dtype, 0 if op_field(header, op, OP_LINEAR) else 2)
 
 
 @inline_njit

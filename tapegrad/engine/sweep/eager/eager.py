@@ -13,7 +13,7 @@ from tapegrad.engine.codegen.translator.compiler import (
 )
 from tapegrad.engine.kernels.language.frame import WORDS
 from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_words, store_i64
-from tapegrad.engine.sweep.binding.bind import OUTER_WORDS, bind_forward, op_word, variant
+from tapegrad.engine.sweep.binding.bind import OUTER_WORDS, bind_forward, op_field, variant
 from tapegrad.engine.sweep.binding.control_fields import DRIVER
 from tapegrad.engine.sweep.binding.execute import execute
 from tapegrad.engine.tape.append import add_tensor_ref, append, is_freed
@@ -90,7 +90,7 @@ def run(header, instruction, dtype):
     frame, outer = stack_words(WORDS), stack_words(OUTER_WORDS)
     bind_forward(header, instruction, frame, outer)
     kernel = kernel_of(header, instruction.op, dtype, 0)
-    parallel_threshold = op_word(header, instruction.op, OP_THRESHOLD)
+    parallel_threshold = op_field(header, instruction.op, OP_THRESHOLD)
     return execute(kernel, frame, load_i64(header, LIBRARY), parallel_threshold, load_i64(header, CONTROL))
 
 
@@ -125,7 +125,7 @@ def run_structural(header, instruction, params, dtype, recording):
 @inline_njit
 def _wrong_dtypes(header, op, a, b, c, dtype):
     """Return whether an operand is not of the kernel's dtype. Only the first may differ, if the row says so."""
-    first = op_word(header, op, OP_FIRST)
+    first = op_field(header, op, OP_FIRST)
     if first >= 0:
         if col.dtype(header, a) != first:
             return True
@@ -137,7 +137,7 @@ def _wrong_dtypes(header, op, a, b, c, dtype):
 @inline_njit
 def lacks_driver(header, op, geometry, ndim):
     """Return whether a result needs the parallel driver, which is not loaded yet."""
-    parallel_threshold = op_word(header, op, OP_THRESHOLD)
+    parallel_threshold = op_field(header, op, OP_THRESHOLD)
     if parallel_threshold == 0 or load_i64(load_i64(header, CONTROL), DRIVER) != 0:
         return False
     count = 1
@@ -188,7 +188,7 @@ def record_any(header, op, a, b, c, recording):
         return E_SHAPES
     if lacks_driver(header, op, geometry, ndim):
         return E_PARALLEL
-    own = op_word(header, op, OP_DTYPE)
+    own = op_field(header, op, OP_DTYPE)
     result = result_slot(header, own if own >= 0 else dtype, ndim, geometry, False)
     if result == NONE:
         return E_MEMORY

@@ -117,7 +117,7 @@ def record_joined(header, copy, pieces, axis, is_new, recording):
 
 
 @inline_njit
-def _place(header, y, piece, offset):
+def _contiguous_part(header, y, piece, offset):
     """Return the part of the result for all elements of a piece, contiguous from a byte on."""
     ndim, seen = col.ndim(header, piece), stack_words(VIEW_WORDS)
     by = item_size(col.dtype(header, piece))
@@ -153,6 +153,6 @@ def record_laid_out(header, copy, pieces, dtype, shape, recording):
         return E_SHAPES
     for k in range(load_i64(pieces, -1)):
         piece = load_i64(pieces, k)
-        _copy_into(header, copy, _place(header, y, piece, offset), piece, recording)
+        _copy_into(header, copy, _contiguous_part(header, y, piece, offset), piece, recording)
         offset += size(header, piece) * item_size(dtype)
     return y

@@ -7,7 +7,7 @@ reduced axes, or is copied where its strides do not allow that.
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
 from tapegrad.engine.kernels.language.raw_memory import stack_words, store_i64
-from tapegrad.engine.sweep.binding.bind import op_word
+from tapegrad.engine.sweep.binding.bind import op_field
 from tapegrad.engine.sweep.eager.eager import commit, elementwise, is_superseded, kernel_of, lacks_driver, run
 from tapegrad.engine.tape.append import add_tensor_ref
 from tapegrad.engine.tape.fields import columns as col
@@ -120,7 +120,7 @@ def record_reduction(header, op, x, axes, keepdims, copy, recording):
     dtype, ndim, is_sum = (
         col.dtype(header, x),
         col.ndim(header, x),
-        op_word(header, op, OP_KIND) == BROADCAST_SUM,
+        op_field(header, op, OP_KIND) == BROADCAST_SUM,
     )
     if is_superseded(header, x, NONE, NONE):
         return E_SUPERSEDED

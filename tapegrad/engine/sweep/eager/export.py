@@ -36,13 +36,13 @@ def _array_maker(element, ndim):
             builder.store(block_, builder.bitcast(note, i64.as_pointer()))
             array = make_array(array_type)(context, builder)
             words = builder.inttoptr(geometry_, i64.as_pointer())
-            geometry_words = [builder.load(builder.gep(words, [i64(k)])) for k in range(2 * ndim)]
+            geometry_fields = [builder.load(builder.gep(words, [i64(k)])) for k in range(2 * ndim)]
             item = context.get_abi_sizeof(context.get_data_type(element))
             populate_array(
                 array,
                 data=builder.inttoptr(address_, array.data.type),
-                shape=geometry_words[:ndim],
-                strides=geometry_words[ndim:],
+                shape=geometry_fields[:ndim],
+                strides=geometry_fields[ndim:],
                 itemsize=context.get_constant(types.intp, item),
                 meminfo=owner,
             )

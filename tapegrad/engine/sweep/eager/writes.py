@@ -43,7 +43,7 @@ from tapegrad.engine.tape.fields.layout import (
 from tapegrad.engine.tape.fields.parameters import free_params
 from tapegrad.engine.tape.release import drop_tensor_ref
 from tapegrad.engine.tape.slots import scalar_constant
-from tapegrad.engine.tape.versions import are_one_place, begin_version, keep_earlier_contents, whole
+from tapegrad.engine.tape.versions import begin_version, keep_earlier_contents, show_same_elements, whole
 from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, ScatterWriteParams, WriteParams, word
 
 _TOTAL, _REGION = word(WriteParams, "total"), word(WriteParams, "region")
@@ -55,7 +55,7 @@ _ROWS, _LENGTH, _VALUE_STRIDE = (word(ScatterWriteParams, name) for name in Scat
 
 
 @inline_njit
-def _new_words(count):
+def _new_fields(count):
     """Return a block of uninitialised parameters; 0 when memory is short."""
     block = malloc(8 * (count + 1))
     if block == 0:
@@ -73,7 +73,7 @@ def _elements_of_buffer(header, slot):
 def _region_params(header, target, value):
     """Return the parameters of a write of `value`, broadcast, to the elements of `target`."""
     ndim = col.ndim(header, target)
-    params = _new_words(_REGION + EXTENTS + 3 * ndim)
+    params = _new_fields(_REGION + EXTENTS + 3 * ndim)
     if params == 0:
         return 0
     store_i64(params, _TOTAL, _elements_of_buffer(header, target))
@@ -89,7 +89,7 @@ def _region_params(header, target, value):
 @inline_njit
 def _rows_params(header, base, value):
     """Return the parameters of a write to listed elements, of one value or of one for each."""
-    params = _new_words(_SCATTER_WORDS)
+    params = _new_fields(_SCATTER_WORDS)
     if params == 0:
         return 0
     store_i64(params, _ROWS, _elements_of_buffer(header, base))
@@ -102,7 +102,7 @@ def _rows_params(header, base, value):
 @inline_njit
 def _nothing_params(header, slot):
     """Return the parameters of a write to no element, whose result is the operand."""
-    params = _new_words(_REGION + EXTENTS + 3)
+    params = _new_fields(_REGION + EXTENTS + 3)
     if params == 0:
         return 0
     store_i64(params, _TOTAL, _elements_of_buffer(header, slot))
@@ -235,7 +235,7 @@ def _write(header, op, base, target, value, differentiate):
         return E_READ_ONLY
     if not _fits(header, value, target) or not shows_each_once(header, target):
         return E_SHAPES
-    if col.buffer(header, value) == col.buffer(header, base) and are_one_place(header, value, target):
+    if col.buffer(header, value) == col.buffer(header, base) and show_same_elements(header, value, target):
         drop_tensor_ref(header, target)  # as in ``x[0] += 1``, where x[0] has been written to before
         return base
     params = _region_params(header, target, value)

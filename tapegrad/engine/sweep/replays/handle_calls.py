@@ -204,11 +204,11 @@ def run_specialization(handle, specialization, workspace, addresses):
 
 
 @inline_njit
-def _specialization_at(last, turn):
+def _specialization_at(last, attempt):
     """Return the specialization to try next: the last one used, then the others in order."""
-    if turn == 0:
+    if attempt == 0:
         return last
-    return turn - 1 if turn <= last else turn
+    return attempt - 1 if attempt <= last else attempt
 
 
 @inline_njit
@@ -234,8 +234,8 @@ def call(handle, addresses):
 def _call_specializations(handle, addresses):
     """Run the specialization whose guards hold. GUARD_FAILED if there is none."""
     last = load_i64(handle, LAST)
-    for turn in range(load_i64(handle, SPECIALIZATION_COUNT)):
-        number = _specialization_at(last, turn)
+    for attempt in range(load_i64(handle, SPECIALIZATION_COUNT)):
+        number = _specialization_at(last, attempt)
         specialization = load_i64(handle, SPECIALIZATIONS) + 8 * SPECIALIZATION_WORDS * number
         status = _call_specialization(handle, specialization, addresses)
         if status != GUARD_FAILED:
@@ -363,8 +363,8 @@ def evaluate(session):
     """Call the function of a session with what lies at its addresses now."""
     last = load_i64(session, SPECIALIZATION)
     handle = load_i64(session, HANDLE)
-    for turn in range(load_i64(handle, SPECIALIZATION_COUNT)):
-        number = _specialization_at(last, turn)
+    for attempt in range(load_i64(handle, SPECIALIZATION_COUNT)):
+        number = _specialization_at(last, attempt)
         status = _evaluate_specialization(session, number)
         if status != GUARD_FAILED:
             store_i64(session, SPECIALIZATION, number)

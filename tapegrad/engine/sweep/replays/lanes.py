@@ -193,7 +193,7 @@ def _move_all(job, workspace, direction, first, count):
 
 
 @inline_njit
-def _place_all(job, workspace):
+def _bind_all(job, workspace):
     """Let the program find its bindings: arrays that all lanes share where they are, others in the workspace."""
     bindings = load_i64(load_i64(workspace, PROGRAM), replay.BINDINGS)
     for k in range(load_i64(job, PORT_COUNT)):
@@ -206,7 +206,7 @@ def _place_all(job, workspace):
 
 
 @inline_njit
-def _place_row(job, workspace, row):
+def _direct_to_row(job, workspace, row):
     """Let the gradients of this sweep go to row `row` of the Jacobians."""
     bindings = load_i64(load_i64(workspace, PROGRAM), replay.BINDINGS)
     for k in range(load_i64(job, PORT_COUNT)):
@@ -241,7 +241,7 @@ def run_block(job, workspace):
     row = 0
     while status == 0 and row < rows:
         _seed_row(program, row, rows, lanes)
-        _place_row(job, workspace, row)
+        _direct_to_row(job, workspace, row)
         status = run_stream(program, reverse, count)
         row += 1
     return status
@@ -396,7 +396,7 @@ def _count_failed(statuses, lanes):
 def _run_instances(job, workspace, first, stop, statuses):
     """Run the blocks of some instances, and note of which the results are not computed."""
     lanes = load_i64(job, LANES)
-    _place_all(job, workspace)
+    _bind_all(job, workspace)
     while first < stop:
         count = min(lanes, stop - first)
         _move_all(job, workspace, TAKE, first, count)

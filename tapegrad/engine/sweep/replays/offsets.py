@@ -15,7 +15,7 @@ _PAIR = 16  # bytes
 
 
 @inline_njit
-def _place(pairs, count, first, second):
+def _rank(pairs, count, first, second):
     """Return the number of pairs that sort before this one."""
     low, high = 0, count
     while low < high:
@@ -30,7 +30,7 @@ def _place(pairs, count, first, second):
 
 @inline_njit
 def _insert(pairs, count, first, second):
-    at = _place(pairs, count, first, second)
+    at = _rank(pairs, count, first, second)
     memmove(pairs + _PAIR * (at + 1), pairs + _PAIR * at, _PAIR * (count - at))
     store_i64(pairs, 2 * at, first)
     store_i64(pairs, 2 * at + 1, second)
@@ -38,14 +38,14 @@ def _insert(pairs, count, first, second):
 
 @inline_njit
 def _remove(pairs, count, first, second):
-    at = _place(pairs, count, first, second)
+    at = _rank(pairs, count, first, second)
     memmove(pairs + _PAIR * at, pairs + _PAIR * (at + 1), _PAIR * (count - at - 1))
 
 
 @inline_njit
 def _take(lengths, offsets, count, bytes_, end):
     """Return the offset of a block, at `end` if no gap has room, and the number of gaps that are left."""
-    at = _place(lengths, count, bytes_, 0)
+    at = _rank(lengths, count, bytes_, 0)
     if at == count:
         return end, count
     length, offset = load_i64(lengths, 2 * at), load_i64(lengths, 2 * at + 1)
@@ -63,7 +63,7 @@ def _take(lengths, offsets, count, bytes_, end):
 def _give_back(lengths, offsets, count, offset, bytes_):
     """Add a gap, merged with its neighbours; return the number of gaps."""
     for side in range(2):  # the gap behind, then the one before
-        at = _place(offsets, count, offset, 0) - side
+        at = _rank(offsets, count, offset, 0) - side
         if 0 <= at < count:
             other, length = load_i64(offsets, 2 * at), load_i64(offsets, 2 * at + 1)
             if other == offset + bytes_ or other + length == offset:

@@ -215,7 +215,7 @@ def replay_backward(program, arrays):
 
 
 @inline_njit
-def _place_rows(program, row):
+def _direct_to_row(program, row):
     """Direct the gradients of this sweep to row `row` of the Jacobians."""
     for k in range(load_i64(program, INPUTS), load_i64(program, BINDING_COUNT)):
         binding = load_i64(program, BINDINGS) + 8 * BINDING_WORDS * k
@@ -233,7 +233,7 @@ def run_rows(program):
     while status == 0 and row < count:
         memset(load_i64(program, SEED), 0, item * count)
         store_seed(program, row, 1.0)
-        _place_rows(program, row)
+        _direct_to_row(program, row)
         status = run_reverse(program)
         row += 1
     return status
@@ -246,7 +246,7 @@ def replay_jacobian(program, arrays):
 
 
 @inline_njit
-def _place_chunk(program, start):
+def _set_first_seed(program, start):
     """Set the number of the first seed in the instructions that seed tangents and write Jacobians."""
     stream, rows, wrt = load_i64(program, REVERSE), load_i64(program, REVERSE_COUNT), load_i64(program, WRT)
     for k in range(wrt):
@@ -261,7 +261,7 @@ def run_chunks(program):
     chunk, seeds = load_i64(program, CHUNK), load_i64(program, SEED_COUNT)
     done = 0
     while status == 0 and done < seeds and chunk > 0:
-        _place_chunk(program, min(done, seeds - chunk))
+        _set_first_seed(program, min(done, seeds - chunk))
         status = run_reverse(program)
         done += chunk
     return status

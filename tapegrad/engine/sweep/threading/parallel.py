@@ -81,7 +81,7 @@ def _same_loops(frame, j, k):
 
 
 @inline_njit
-def _entangled(frame):
+def _may_race(frame):
     """Return whether two chunks could race on an element, because two operands' cotangents overlap."""
     for j in range(2):
         for k in range(j + 1, 3):
@@ -123,7 +123,7 @@ def _overlaps_itself(frame, j, loops):
 @inline_njit
 def _split(frame, splittable):
     """Return the loop to split over threads so that no two of them write to one element."""
-    if _entangled(frame):
+    if _may_race(frame):
         return SERIAL
     outer = load_i64(frame, OUTER)
     if outer == 0:

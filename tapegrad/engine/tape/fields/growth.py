@@ -18,25 +18,25 @@ _MIN_CAPACITY = 256  # entries: a new tape has no memory for any
 
 
 @inline_njit
-def grow(header, columns, capacity_word):
+def grow(header, columns, capacity_field):
     """Double the capacity of a family of columns; allocate those of a new tape."""
-    capacity = max(2 * load_i64(header, capacity_word), _MIN_CAPACITY)
+    capacity = max(2 * load_i64(header, capacity_field), _MIN_CAPACITY)
     for word, bytes_ in columns:
         store_i64(header, word, realloc(load_i64(header, word), capacity * bytes_))
-    store_i64(header, capacity_word, capacity)
+    store_i64(header, capacity_field, capacity)
 
 
 @inline_njit
-def _take(header, free_word, count_word, capacity_word, columns, next_free):
+def _take(header, free_field, count_field, capacity_field, columns, next_free):
     """Return the index of a free entry: the head of the free list, or a new one at the end."""
-    index = load_i64(header, free_word)
+    index = load_i64(header, free_field)
     if index != NONE:
-        store_i64(header, free_word, next_free)
+        store_i64(header, free_field, next_free)
         return index
-    index = load_i64(header, count_word)
-    if index == load_i64(header, capacity_word):
-        grow(header, columns, capacity_word)
-    store_i64(header, count_word, index + 1)
+    index = load_i64(header, count_field)
+    if index == load_i64(header, capacity_field):
+        grow(header, columns, capacity_field)
+    store_i64(header, count_field, index + 1)
     return index
 
 

@@ -13,7 +13,7 @@ from tapegrad.program.streams.stream import InstructionStream, is_elementwise, p
 
 KINDS = (FORWARD, REVERSE, TANGENT)  # by the numbers of directions
 _MIN_LONG_LINE = 64  # elements of a line that outer loops always go around
-_FILLED = 0.9  # minimum part of the lanes of a shorter line that have elements
+_MIN_FILLED_PART = 0.9  # minimum part of the lanes of a shorter line that have elements
 MAX_SEEDS = 16  # maximum of tangents that a segment computes one by one
 _ALONE = (1, 0, 0, 0, 0)
 
@@ -21,7 +21,9 @@ _ALONE = (1, 0, 0, 0, 0)
 def is_long(count: int) -> bool:
     """Return whether a line of so many elements is worth a loop around it: nearly all lanes have elements."""
     width = lanes(host())
-    return count >= _MIN_LONG_LINE or (count >= width and count >= _FILLED * -(-count // width) * width)
+    return count >= _MIN_LONG_LINE or (
+        count >= width and count >= _MIN_FILLED_PART * -(-count // width) * width
+    )
 
 
 class Nest(NamedTuple):

@@ -49,7 +49,7 @@ def compute_again(
     is_read_outside
         Whether anything but this stream reads what it leaves between two addresses.
     """
-    again = _Again(rows, units, blocks, is_read_outside)
+    again = _Recomputable(rows, units, blocks, is_read_outside)
     while again.able:
         plans = {position: again.needed(position) for position in again.readers()}
         refused = {
@@ -68,7 +68,7 @@ def compute_again(
         group.rows = sorted({*group.rows, *needed})
 
 
-class _Again:
+class _Recomputable:
     """The rows that can be computed once more wherever what they write is read.
 
     Attributes

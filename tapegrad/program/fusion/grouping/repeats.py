@@ -10,8 +10,8 @@ import numpy as np
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.program.fusion.grouping.rows import DisjointMemory, Span, StreamRow
 
-_SHORTEST = 4  # minimum rows of a repetition
-_TIMES = 4  # minimum repetitions
+_MIN_REPEATED_ROWS = 4  # minimum rows of a repetition
+_MIN_REPETITIONS = 4  # minimum repetitions
 
 
 def windows(rows: Sequence[StreamRow], most: int, limit: int) -> list[slice]:
@@ -53,7 +53,7 @@ def form_of(
 
     Operands are numbered in the order in which they are met. Beside that it matters which of them overlap, and how.
     """
-    places = _Places(blocks)
+    places = _Locations(blocks)
     named = [
         (
             _kind(row),
@@ -64,7 +64,7 @@ def form_of(
     return tuple(named), tuple(places.extents), tuple(frozenset(numbers) for numbers in before)
 
 
-class _Places:
+class _Locations:
     """Locations of the operands of rows.
 
     Attributes
@@ -110,10 +110,10 @@ def _stretches(kinds: np.ndarray, start: int, stop: int, limit: int) -> Iterator
 def _longest(kinds: np.ndarray, limit: int) -> tuple[int, int, int]:
     """Return the longest stretch that repeats, by whole repetitions, and the length of one; 0 if there is none."""
     best = (0, 0, 0)
-    for period in with_pauses(range(_SHORTEST, min(limit, len(kinds) // _TIMES) + 1)):
+    for period in with_pauses(range(_MIN_REPEATED_ROWS, min(limit, len(kinds) // _MIN_REPETITIONS) + 1)):
         first, last = _longest_run(kinds[period:] == kinds[:-period])
         last = first + (last - first + period) // period * period
-        if last - first >= _TIMES * period and last - first > best[1] - best[0]:
+        if last - first >= _MIN_REPETITIONS * period and last - first > best[1] - best[0]:
             best = first, last, period
     return best
 

@@ -162,8 +162,8 @@ class SegmentDraft:
         in_memory += [keys[line] for line in (*(s.line for s in summed), *(r.reduced_to for r in joining))]
         joined = tuple(range(behind, len(in_memory)))
         segment = dataclasses.replace(segment, sums=tuple(range(first, behind)), joined=joined)
-        turns = self._loops[0] if segment.by_steps else max(counts, default=1)
-        values = [turns, 0, turns, 0, *counts, *(key.start for key in in_memory)]
+        iterations = self._loops[0] if segment.by_steps else max(counts, default=1)
+        values = [iterations, 0, iterations, 0, *counts, *(key.start for key in in_memory)]
         for d, extent in enumerate(self._loops):
             values += [extent, *(key.steps[d] for key in in_memory)]
         sums = [
