@@ -11,7 +11,8 @@ from typing import Any
 
 from llvmlite import binding, ir
 
-from tapegrad.engine.codegen.translator.compiler import compiling
+from tapegrad.engine.codegen.machine.lock import compiling
+from tapegrad.engine.codegen.machine.machine import compile_plain, load_apart
 from tapegrad.engine.kernels.language.status import NOT_FINITE_RESULT
 from tapegrad.engine.sweep.replays.handle_fields import FINITE_ENTRY, NAN_ENTRY, SIZES
 from tapegrad.interop.assignment import Assignment
@@ -152,9 +153,5 @@ def address_of(signature: CSignature, assignment: Assignment, inputs: int, count
     """Address of the function of a signature; it is made once."""
     module = _Thunk(signature, assignment, inputs, count, handle).module
     with compiling:
-        machine = binding.Target.from_default_triple().create_target_machine(opt=1)
-        engine = binding.create_mcjit_compiler(binding.parse_assembly(str(module)), machine)
-        engine.finalize_object()
-        address = int(engine.get_function_address("thunk"))
-        engine.detach()  # its code lasts as long as the process
+        (address,) = load_apart(compile_plain(str(module)), "thunk")  # for as long as the process lives
     return address

@@ -10,9 +10,9 @@ In reading order; each imports only those above it:
     rows                           elementwise kernels from the texts of the op table: forward, reverse and tangent
     segments                       kernels of segments: many rows over the same elements in one loop
     store                          compiled code on disk: the cache between processes, and its announcements on stderr
+    machine                        LLVM's passes, object code and the loader: from a finished function to an address
     python_calls                   functions of Python's C interface, as LLVM's instructions
     translator                     functions of numbers as LLVM's text, without Numba's type inference
-    machine                        LLVM's passes, object code and the loader: from a finished function to an address
     kernels                        the kernel of a row: loaded from disk, or made; its address
 
 It imports `ops`, `kernels` and `runtime`.

@@ -10,6 +10,7 @@ from tapegrad.engine.codegen.ir.body import Body
 from tapegrad.engine.codegen.ir.target import Target, host
 from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.machine import machine, objects
+from tapegrad.engine.codegen.machine.lock import compiling
 from tapegrad.engine.codegen.mathematics import MATHEMATICS
 from tapegrad.engine.codegen.rows import accumulation, adjacent_loops, bound, tangents
 from tapegrad.engine.codegen.rows.bound import Pattern
@@ -19,7 +20,6 @@ from tapegrad.engine.codegen.rows.rows import forward, reverse
 from tapegrad.engine.codegen.rows.several_tangents import apply_symbol, define_apply
 from tapegrad.engine.codegen.segments import segment_kernels
 from tapegrad.engine.codegen.segments.segment import Segment
-from tapegrad.engine.codegen.translator.compiler import compiling
 from tapegrad.engine.kernels.language import library
 from tapegrad.engine.runtime import library_loops
 from tapegrad.ops import Op

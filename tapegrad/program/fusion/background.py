@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.engine.codegen.translator.compiler import compiling
+from tapegrad.engine.codegen.machine.lock import compiling
 
 
 class FusionThread:

@@ -65,24 +65,5 @@ def _checked(parts: tuple[Any, ...]) -> ObjectCode:
 
 def obtain(name: str, target: Target, make: Callable[[], ObjectCode]) -> ObjectCode:
     """Return the object code that the cache folder has under a name, or compile and keep it."""
-    file = _file(name, target)
-    if file is None:
-        cache.complaints.make(f"there is no cache folder {cache.intended()}, and it cannot be made")
-        return make()
-    try:
-        if not file.parent.is_dir():
-            cache.complaints.make(f"the cache folder {file.parent} is gone")
-        found = cache_files.read(file)
-        if found is not None:
-            return _checked(found)
-    except OSError as error:
-        cache.complaints.make(f"a file in the cache folder {file.parent} cannot be read", error)
-    except Exception:  # unpickling can raise anything
-        cache.complaints.make(f"a damaged file in the cache folder {file.parent} is replaced")
-    made = make()
-    try:
-        cache.make_folder(file.parent)
-        cache_files.write(file, tuple(made))
-    except OSError as error:
-        cache.complaints.make(f"the cache folder {file.parent} cannot be written", error)
-    return made
+    found: ObjectCode = cache.obtain(_file(name, target), lambda: tuple(make()), _checked)
+    return found

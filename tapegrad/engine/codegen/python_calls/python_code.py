@@ -13,8 +13,9 @@ from typing import Any
 
 from llvmlite import binding, ir
 
-from tapegrad.engine.codegen.store.cache import kept
-from tapegrad.engine.runtime import thread_stack
+from tapegrad.engine.codegen.machine.machine import compile_plain, load_apart
+from tapegrad.engine.codegen.store.cache import named_file, obtain
+from tapegrad.engine.codegen.store.cache_files import DamagedObjectError
 from tapegrad.engine.runtime.object_layouts import TUPLE_ITEMS, TYPE, ensure_known, numpy_function
 
 I64, I32 = ir.IntType(64), ir.IntType(32)
@@ -229,20 +230,19 @@ def compiled(
         The names of the functions.
     """
     ensure_known()
-    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _machine())
-    code = kept(_file_name(name, outside), lambda: _object_code(define, outside))
-    engine.add_object_file(binding.object_file.ObjectFileRef.from_data(code))
-    engine.finalize_object()
+    file = named_file(_file_name(name, outside))
+    code = obtain(file, lambda: (_object_code(define, outside),), _checked)
+    place, *addresses = load_apart(code, _OUTSIDE, *functions)
     words = outside.words()
-    place = engine.get_global_value_address(_OUTSIDE)
     ctypes.memmove(place, (ctypes.c_int64 * len(words))(*words), 8 * len(words))
-    addresses = [int(engine.get_function_address(function)) for function in functions]
-    engine.detach()
     return addresses
 
 
-def _machine() -> Any:
-    return binding.Target.from_default_triple().create_target_machine(opt=1)
+def _checked(parts: tuple[Any, ...]) -> bytes:
+    (code,) = parts
+    if type(code) is not bytes:
+        raise DamagedObjectError(parts)
+    return code
 
 
 def _file_name(name: str, outside: ExternalObjects) -> str:
@@ -252,8 +252,6 @@ def _file_name(name: str, outside: ExternalObjects) -> str:
 
 
 def _object_code(define: Callable[[Module], None], outside: ExternalObjects) -> bytes:
-    thread_stack.require()
     module = Module(outside)
     define(module)
-    with binding.parse_assembly(str(module)) as parsed:
-        return bytes(_machine().emit_object(parsed))
+    return compile_plain(str(module))

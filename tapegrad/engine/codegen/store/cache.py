@@ -31,6 +31,7 @@ from tapegrad.engine.runtime.whole_files import distrust
 
 _COMPILED = (
     "engine/runtime",
+    "engine/codegen/machine",
     "engine/codegen/store",
     "engine/codegen/python_calls",
     "engine/codegen/translator",
@@ -181,9 +182,7 @@ def _digest_above(package: str) -> str:
 def _file(module: str, function: str) -> Path | None:
     """Return the file of a function's compiled code."""
     above = _digest_above(module.rpartition(".")[0])
-    path = folder()
-    name = f"{module.partition('.')[2]}.{function}.{above}{_python_and_processor()}.nbc"
-    return None if path is None else path / name
+    return named_file(f"{module.partition('.')[2]}.{function}.{above}{_python_and_processor()}.nbc")
 
 
 def _python_and_processor() -> str:
@@ -219,41 +218,24 @@ class _Cache:
 
     def _load(self, target_context: Any) -> Any:
         file = self._file()
-        if file is None:
-            return None
-        try:
-            if not file.parent.is_dir():
-                complaints.make(f"the cache folder {file.parent} is gone")
-            parts = cache_files.read(file)
-            if parts is None or not all(map(has_shared, parts[0])):
-                return None
-            return _rebuilt(target_context, parts[1:])
-        except OSError as error:
-            complaints.make(f"a file in the cache folder {file.parent} cannot be read", error)
-        except Exception:  # unpickling can raise anything
-            complaints.make(f"a damaged file in the cache folder {file.parent} is replaced")
-        return None
+        return None if file is None else read(file, functools.partial(_rebuilt, target_context))
 
     def save_overload(self, sig: Any, cres: Any) -> None:
         """Keep the function, unless it holds addresses that mean nothing to another process."""
-        file = self._file()
-        if file is None:
-            complaints.make(f"there is no cache folder {intended()}, and it cannot be made")
-        elif not cres.library.has_dynamic_globals:
-            try:
-                make_folder(file.parent)
-                cache_files.write(file, (cres.library.shared, *cres._reduce()))
-            except OSError as error:
-                complaints.make(f"the cache folder {file.parent} cannot be written", error)
+        if not cres.library.has_dynamic_globals:
+            keep(self._file(), (cres.library.shared, *cres._reduce()))
 
 
-def _rebuilt(target_context: Any, parts: Any) -> CompileResult:
+def _rebuilt(target_context: Any, parts: Any) -> CompileResult | None:
     """Rebuild a function of Numba's without the parts for compiling one, which take as long as importing it.
 
-    Machine code refers to nothing of that but Numba's runtime, in functions that return arrays.
+    Machine code refers to nothing of that but Numba's runtime, in functions that return arrays. `None` if a function
+    that it calls is missing.
     """
+    if not all(map(has_shared, parts[0])):
+        return None
     rtsys.initialize(target_context)
-    return CompileResult._rebuild(target_context, *parts)
+    return CompileResult._rebuild(target_context, *parts[1:])
 
 
 def cache_of(function: Callable[..., Any]) -> Any:
@@ -261,10 +243,42 @@ def cache_of(function: Callable[..., Any]) -> Any:
     return _Cache(function)
 
 
-def read(file: Path) -> tuple[Any, ...] | None:
+# --- files -------------------------------------------------------------------------------------------------------
+
+
+def named_file(name: str) -> Path | None:
+    """Return the file of a name in the cache folder; `None` if there is no folder."""
+    path = folder()
+    return None if path is None else path / name
+
+
+def obtain(file: Path | None, make: Callable[[], tuple[Any, ...]], restore: Callable[[Any], Any]) -> Any:
+    """Return what a file of the cache folder holds, or its contents made now, which are kept if possible.
+
+    Parameters
+    ----------
+    file
+        The file; `None` if there is no folder.
+    make
+        Makes the contents: a tuple that can be pickled.
+    restore
+        Takes the contents and returns the result, or raises if they are not as they should be.
+    """
+    found = None if file is None else read(file, restore)
+    if found is None:
+        made = make()
+        keep(file, made)
+        found = restore(made)
+    return found
+
+
+def read(file: Path, restore: Callable[[Any], Any] = lambda parts: parts) -> Any:
     """Return what a file of the cache folder holds; `None`, and stderr says why, where that may not be used."""
     try:
-        return cache_files.read(file)
+        if not file.parent.is_dir():
+            complaints.make(f"the cache folder {file.parent} is gone")
+        parts = cache_files.read(file)
+        return None if parts is None else restore(parts)
     except OSError as error:
         complaints.make(f"a file in the cache folder {file.parent} cannot be read", error)
     except Exception:  # unpickling can raise anything
@@ -272,18 +286,16 @@ def read(file: Path) -> tuple[Any, ...] | None:
     return None
 
 
-def kept(name: str, make: Callable[[], bytes]) -> bytes:
-    """Return the contents of a file of the cache folder, or those made now, which are kept if possible."""
-    path = folder()
-    file = None if path is None else path / name
-    found = None if file is None else read(file)
-    if found is not None and type(found[0]) is bytes:
-        return found[0]
-    made = make()
-    if file is not None:
-        with contextlib.suppress(OSError):
-            cache_files.write(file, (made,))
-    return made
+def keep(file: Path | None, parts: tuple[Any, ...]) -> None:
+    """Write contents to a file of the cache folder if possible; stderr says why if it is not."""
+    if file is None:
+        complaints.make(f"there is no cache folder {intended()}, and it cannot be made")
+        return
+    try:
+        make_folder(file.parent)
+        cache_files.write(file, parts)
+    except OSError as error:
+        complaints.make(f"the cache folder {file.parent} cannot be written", error)
 
 
 def holds(module: str, function: str) -> bool:

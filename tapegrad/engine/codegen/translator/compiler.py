@@ -4,13 +4,13 @@ import functools
 import inspect
 import os
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import numba
 from numba import types
 
+from tapegrad.engine.codegen.machine.lock import compiling as compiling
 from tapegrad.engine.codegen.python_calls.fast_calls import WrapperKind, expected, fast_call
 from tapegrad.engine.codegen.store.announcer import announcer
 from tapegrad.engine.codegen.store.cache import cache_of
@@ -18,10 +18,6 @@ from tapegrad.engine.codegen.translator.whole import DirectCompiler, DirectKerne
 from tapegrad.engine.kernels.language.linking import PlainPartCompiler, PlainWholeCompiler, SharedPartCompiler
 from tapegrad.engine.kernels.language.numba_internals import CFunc, global_compiler_lock
 from tapegrad.engine.runtime import thread_stack
-
-# Held while something is compiled or taken from the cache: Numba locks its compiler, not the way to its cache.
-# It is taken and given back by C code, which an interrupt cannot stop in the middle.
-compiling = threading.RLock()
 
 
 def _finish_compiling() -> None:
