@@ -1,21 +1,21 @@
-"""Programs over lanes: the recording of one instance, widened so that one program computes many at once.
+"""Programs over lanes: the recording of one instance, widened so that one program computes a block of instances.
 
-A *lane* is the place of an instance in a block of them.
+A *lane* is the index of an instance in its block.
 
 In reading order; each imports only those above it:
 
     layout                         positions of lanes in a buffer, and views of them
-    widening                       a recording over lanes: its buffers, slots and instructions
-    products                       products of matrices over lanes
-    widened_tape                   a tape that is made, not recorded
+    widening                       the pass: buffers, slots and instructions over lanes
+    products                       rule of products of matrices
+    rows                           rules of ops that take or write rows by number
+    stacks                         rules of ops of stacks
+    rules                          rules of all instructions
+    widened_tape                   columns of a widened recording
     programs                       programs of widened recordings
     job                            a call: the caller's arrays, workspaces, threads
-    rows                           ops that take or write rows by number, over lanes
-    stacks                         ops of stacks over lanes
-    rules                          how each kind of instruction is widened
-    pool                           how many lanes a call gets; its programs and workspaces
-    within                         what a recording has of one instance, appended to it for all
+    pool                           programs and workspaces, by the number of lanes
+    within                         sections of a recording, appended to it over lanes
 
-Most instructions are widened by geometry: lanes are one more dimension, the last one, and kernels stay what they are.
-Those whose kernels read more than loops have rules of their own, or run lane by lane. Stacks have their lanes in front.
+Most instructions are widened by geometry: lanes are one more dimension, the last one, and kernels do not change.
+Kernels that read parameters beside loops have rules of their own, or run lane by lane. Stacks have lanes in front.
 """

@@ -17,16 +17,16 @@ _LINE = 64  # bytes of a cache line
 
 
 class LaneWorkspace(Uncopied):
-    """A workspace of a program over lanes, with memory for what is brought in and out.
+    """Workspace of a program over lanes, with memory for the elements of its ports.
 
     Attributes
     ----------
     program
         The program.
     address
-        Address of the words that compiled code knows it by.
+        Address of the struct that compiled code receives.
     bytes
-        Bytes that it takes.
+        Size of the memory.
     inside
         For each port of the program, the address of its elements with lanes.
     """
@@ -55,20 +55,20 @@ class LaneWorkspace(Uncopied):
 
 
 def _inside_bytes(program: LaneProgram, port: Port) -> int:
-    """Bytes of the memory for a port; none where the program's own is used, or the caller's."""
+    """Return the bytes of memory for a port: 0 if it uses memory of the program or of the caller."""
     has_own = port.binding >= 0 and port.direction != lanes.SHARED
     return program.bindings[port.binding].nbytes if has_own else 0
 
 
 def _aligned(bytes_: int) -> np.ndarray:
-    """Memory that begins with a cache line."""
+    """Return memory that begins with a cache line."""
     memory = np.empty(bytes_ + _LINE, np.uint8)
     start = -memory.ctypes.data % _LINE
     return memory[start : start + bytes_]
 
 
 def results_of(program: LaneProgram, instances: int) -> list[np.ndarray]:
-    """Arrays for the results: of Jacobians zeros, for not all of their elements are computed."""
+    """Return arrays for the results: zeros for Jacobians, of which not all elements are computed."""
     found: dict[int, np.ndarray] = {}
     for port in program.ports:
         if port.direction == lanes.GIVE and port.array not in found:
@@ -85,16 +85,16 @@ def run(
     instances: int,
     chunks: int,
 ) -> np.ndarray:
-    """Run a program for so many instances; which of them it has not computed.
+    """Run a program for so many instances. Return a mask of the instances that have no results.
 
     Parameters
     ----------
     workspaces
-        As many as threads may run it.
+        One for each thread that may run the program.
     given, results
-        Arrays in C order with a first dimension for the instances, but those inputs that have no lanes.
+        Arrays in C order; results and batched inputs have the instances as their first dimension.
     chunks
-        Into how many parts the instances are divided.
+        Number of parts of the instances, which threads share.
     """
     failed = np.zeros(instances, np.uint8)
     ports, outside = program.port_words, _outside(program, given, results)

@@ -1,7 +1,7 @@
-"""Layouts of the lanes of a buffer, and views of them.
+"""Layouts of the lanes of a buffer, and views over lanes.
 
-LAST: lanes are the last dimension, so that an element of all instances is one line. FIRST: each instance's buffer is
-whole, one behind another. A buffer that all instances share has no lanes.
+LAST: lanes are the last dimension, so that an element of all instances is one line. FIRST: lanes are the first
+dimension, so that the buffer of each instance is contiguous. SHARED: the buffer is unbatched, and has no lanes.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class Layout(NamedTuple):
     kind
         SHARED, LAST or FIRST.
     lanes
-        How many there are.
+        Number of lanes.
     bytes
         Bytes of the buffer of one instance.
     """
@@ -34,15 +34,15 @@ class Layout(NamedTuple):
         return self.bytes if self.kind == SHARED else self.bytes * self.lanes
 
     def step(self, itemsize: int) -> int:
-        """Bytes from an element of one lane to the same of the next."""
+        """Return the bytes from an element of one lane to the same element of the next lane."""
         return {SHARED: 0, LAST: itemsize, FIRST: self.bytes}[self.kind]
 
     def stretched(self, bytes_: int) -> int:
-        """Bytes between two elements of a lane that are so many bytes apart in the buffer of one instance."""
+        """Return an offset or a stride over lanes, given that in the buffer of one instance."""
         return bytes_ * self.lanes if self.kind == LAST else bytes_
 
     def widened(self, view: View, behind: int = 0) -> View:
-        """Return a view of all lanes; the lanes are a dimension in front of the last `behind` ones."""
+        """Return a view of all lanes, with the lanes as a dimension in front of the last `behind` ones."""
         missing = max(0, behind - view.ndim)
         shape = (1,) * missing + view.shape
         strides = (0,) * missing + tuple(map(self.stretched, view.strides))

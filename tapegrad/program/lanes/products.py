@@ -1,8 +1,7 @@
-"""Products of matrices over lanes.
+"""Batching rule of products of matrices.
 
-A product with a matrix that all instances share is one of larger matrices, in which the lanes are columns. Of small
-matrices that each instance has, products are taken element by element, for all lanes at once, and added up; larger
-ones are stacks, as they are multiplied without lanes.
+A product with an unbatched matrix becomes a product of larger matrices, in which the lanes are columns. Small batched
+matrices are multiplied element by element, for all lanes at once, and added up; larger ones become stacks.
 """
 
 from typing import NamedTuple
@@ -14,12 +13,12 @@ from tapegrad.ops.params import MatmulParams, read
 from tapegrad.program.lanes.layout import LAST
 from tapegrad.program.lanes.widening import Widening
 
-_MAX_ELEMENT_PRODUCTS = 128  # multiplications of a product that is taken element by element
+_MAX_ELEMENT_PRODUCTS = 128  # multiplications of a product of small matrices
 _MULTIPLY, _SUM = CODES["multiply"], CODES["sum"]
 
 
 class _Factor(NamedTuple):
-    """A stack of matrices in some buffer, with strides that its lanes have stretched, if it has any."""
+    """Stack of matrices in a buffer, with strides over lanes."""
 
     buffer: int
     offset: int
@@ -57,7 +56,7 @@ def matmul(made: Widening, each: TapeEntry) -> None:
     if not made.has_lanes(each.operands[0]):
         product.with_lanes_as_columns(a, b, y)
     elif not made.has_lanes(each.operands[1]):
-        # The transposed product, in which the shared matrix comes first
+        # The transposed product, in which the unbatched matrix comes first
         product.with_lanes_as_columns(_transposed(b), _transposed(a), _transposed(y))
     elif are_stacks(each):
         product.of_stacks()
@@ -66,7 +65,7 @@ def matmul(made: Widening, each: TapeEntry) -> None:
 
 
 def are_stacks(each: TapeEntry) -> bool:
-    """Return whether matrices that all differ between lanes are multiplied as stacks."""
+    """Return whether a product of batched matrices is a product of stacks."""
     params = read(MatmulParams, each.params)
     return bool(params.m * params.n * params.k > _MAX_ELEMENT_PRODUCTS)
 
@@ -76,12 +75,12 @@ def _transposed(a: _Factor) -> _Factor:
 
 
 def _aligned(made: Widening, stack: int, behind: int) -> int:
-    """Return a slot for a stack of stacks whose lanes stand in front of `behind` dimensions and the matrices."""
+    """Return a slot for a stack with the lanes in front of `behind` dimensions of stacks and the matrices."""
     return made.in_shape(stack, lambda shape: (shape[0], *(1,) * (behind + 3 - len(shape)), *shape[1:]))
 
 
 class _Product:
-    """A product while it is widened: its factors, and where the result goes."""
+    """Product while it is widened: its factors and its result."""
 
     def __init__(self, made: Widening, each: TapeEntry, a: _Factor, b: _Factor, y: _Factor) -> None:
         self._made, self._each = made, each
@@ -94,7 +93,7 @@ class _Product:
         return self._made.slot(a.buffer, View(a.offset, a.batch + shape, strides, self._dtype))
 
     def with_lanes_as_columns(self, a: _Factor, b: _Factor, y: _Factor) -> None:
-        """Append a product by an unbatched matrix: each column of the other becomes as many as there are lanes."""
+        """Append a product by an unbatched matrix: each column of the other becomes a column for each lane."""
         lanes = self._made.lanes
         apart = b.lane_stride * lanes
         if b.columns == 1 or b.column_stride == y.column_stride == apart:

@@ -1,7 +1,7 @@
-"""Programs of recordings over lanes.
+"""Programs of recordings over lanes: the programs of one instance, made of a widened recording.
 
-They are those of one instance, made of a widened recording. What differs: rows that run lane by lane, guards that note
-the lanes in which they fail, and seeds, of which each is one in all lanes.
+They differ in three points: some rows run lane by lane, guards mark the lanes in which they fail, and a seed is 1 in
+all lanes.
 """
 
 import ctypes
@@ -29,28 +29,28 @@ from tapegrad.program.streams.stream import InstructionStream
 
 
 class Port(NamedTuple):
-    """Elements of an array of the caller's, and where a workspace has them with lanes.
+    """Correspondence of elements of a caller's array to memory with lanes in a workspace.
 
     Attributes
     ----------
     direction
         SHARED, TAKE or GIVE, as in `engine.sweep.replays.lanes`.
     array
-        Number of the array: of one that the caller gives, or of a result.
+        Number of the caller's array among the inputs, or among the results.
     view
-        What an instance has of it.
+        View of one instance.
     binding
-        The binding of the program that it is, -1 for memory of the workspace.
+        Number of the program's binding; -1 for memory of the workspace.
     inside
         Offset of that memory.
     shape, steps
-        How elements lie inside: so many times so many, one behind another; and bytes between them outside.
+        Shape of the elements, which are contiguous in the workspace, and their strides in the caller's array.
     start
-        Byte outside with which they begin.
+        Offset of the first element in the caller's array.
     rows
-        How many times the second stream runs, each time for a part of them.
+        Runs of the second stream, each of which writes one row of the elements.
     is_stack
-        Whether an instance is whole inside: it is moved like one large element.
+        Whether an instance is contiguous in the workspace, and moved like one large element.
     """
 
     direction: int
@@ -79,18 +79,18 @@ def _port(direction: int, array: int, all_: View, kind: str, binding: int) -> Po
 
 
 class LaneProgram(Program):
-    """Base of programs over lanes; the other base is the program of one instance.
+    """Base class of programs over lanes; the other base class is the program of one instance.
 
     Attributes
     ----------
     widened
         The recording over lanes.
     ports, port_words
-        What is brought in and out; the same as compiled code reads it.
+        Elements that are copied in and out; the same in structs for compiled code.
     mask
-        Where in the workspace the byte of each lane is.
+        Offset in the workspace of a byte for each lane, set by failing guards.
     rows
-        How many times the second stream runs, for a seed each; -1: once, for the seed that lies there.
+        Runs of the second stream, with a seed each; -1: one run, with the seed that the workspace holds.
     """
 
     rows = -1
@@ -123,7 +123,7 @@ class LaneProgram(Program):
                 self._run_by_lane(stream, row)
 
     def _run_by_lane(self, stream: InstructionStream, row: int) -> None:
-        """Let a row run for one lane after another."""
+        """Replace the kernel of a row by one that runs it for one lane after another."""
         frame, op = stream.frames[row], int(stream.op[row])
         steps, over_lanes = self.widened.by_lane[int(stream.number[row])], jacobian_columns.over_tangents
         named = op if op != NONE else int(self.tape.columns.op[stream.number[row]])
@@ -135,8 +135,8 @@ class LaneProgram(Program):
             params.append(steps[0])
             frame[word.Y_BAR], over_lanes = self._mask, lanes.guard_over_lanes
         else:
-            places = range(word.X, word.Y_BAR + 1)  # of primals, and of cotangents
-            params += [step if frame[at] else 0 for at, step in zip(places, steps * 2, strict=True)]
+            fields = range(word.X, word.Y_BAR + 1)  # addresses of primals, then of cotangents
+            params += [step if frame[at] else 0 for at, step in zip(fields, steps * 2, strict=True)]
         kept = np.array(params, np.int64)
         stream.kept.append(kept)
         frame[word.PARAMS] = kept.ctypes.data
@@ -144,7 +144,7 @@ class LaneProgram(Program):
         stream.op[row] = NONE
 
     def _load_kernels(self) -> None:
-        """Load the kernels. No row starts threads, for it is blocks of lanes that are dealt out to them."""
+        """Load the kernels. No row starts threads: threads share blocks of lanes."""
         super()._load_kernels()
         for stream in (self.forward, self.reverse):
             stream.thresholds[:] = 0
@@ -156,7 +156,7 @@ class LaneProgram(Program):
         return View.in_c_order(view.shape[:-1], view.dtype)
 
     def _given_ports(self) -> list[Port]:
-        """Ports of the inputs, and of tangents, which lie as the inputs do."""
+        """Return the ports of the inputs, and of their tangents, which have the same layout."""
         inputs = range(len(self._inputs))
         found = []
         for k, (binding, of) in enumerate(zip(self.bindings, (*inputs, *self.spec.wrt), strict=False)):
@@ -178,7 +178,7 @@ class LaneProgram(Program):
         return words
 
     def _result_ports(self) -> list[Port]:
-        """Ports of the results, in their order."""
+        """Return the ports of the results, in their order."""
         bindings, kinds = self.bindings[self.given :], self._result_kinds()
         return [
             _port(lanes.GIVE, k, binding, kind, self.given + k)
@@ -196,7 +196,7 @@ class TangentLanes(LaneProgram, TangentProgram):
 
 
 class _ReverseLanes(LaneProgram, GradientProgram):
-    """A program with a second stream that starts from the first output."""
+    """Program with a second stream that starts from the first output."""
 
     def _result_kinds(self) -> list[str]:
         others = self.widened.outputs[1:] if self.spec.values else ()
@@ -207,7 +207,7 @@ class _ReverseLanes(LaneProgram, GradientProgram):
         self._blocks.keep([int(self._cotangent[self._outputs[0]])], 0, self._end)
 
     def _result_ports(self) -> list[Port]:
-        """Return the ports of the results. The first output lies in the workspace."""
+        """Return the ports of the results; that of the first output is memory of the workspace."""
         inside = self._offset(int(self._primal[self._outputs[0]]))
         value = _plain(lanes.GIVE, 0, self._of_instance(self.outputs[0]), -1, inside)
         return [value, *(port._replace(array=port.array + 1) for port in super()._result_ports())]
@@ -217,7 +217,7 @@ class GradientLanes(_ReverseLanes):
     """Value and gradient of the first output, a single number."""
 
     def begin_workspace(self, base: int) -> None:
-        """Seed the cotangent in all lanes; nothing overwrites it."""
+        """Write the seed of all lanes, once: no kernel overwrites it."""
         output = self.outputs[0]
         seed = np.ones(output.size, output.dtype)
         address = base + self._offset(int(self._cotangent[self._outputs[0]]))
@@ -225,7 +225,7 @@ class GradientLanes(_ReverseLanes):
 
 
 class ReverseJacobianLanes(_ReverseLanes, ReverseJacobianProgram):
-    """The Jacobian of the first output row by row."""
+    """Jacobian of the first output, row by row."""
 
     def __init__(self, widened: Widened, spec: ProgramSpec, fusion: str = NEVER) -> None:
         self.rows = math.prod(widened.tape.slots[widened.tape.outputs[0]].shape[:-1])
@@ -243,7 +243,7 @@ class ReverseJacobianLanes(_ReverseLanes, ReverseJacobianProgram):
 
 
 class ForwardJacobianLanes(LaneProgram, ColumnsProgram):
-    """The Jacobian of the first output column by column, taken from where the tangents lie."""
+    """Jacobian of the first output, column by column, copied from the memory of the tangents."""
 
     def _result_ports(self) -> list[Port]:
         found = super()._result_ports()
@@ -252,7 +252,7 @@ class ForwardJacobianLanes(LaneProgram, ColumnsProgram):
         return found
 
     def _columns_ports(self, array: int, wrt: int) -> list[Port]:
-        """Ports of the Jacobian by an input: one for each run of columns that are not zero."""
+        """Return the ports of the Jacobian by an input: one for each run of nonzero columns."""
         output, by = self._of_instance(self.outputs[0]), self._by[wrt]
         jacobian = View.in_c_order((*output.shape, *by.shape), output.dtype)
         found = [Port(lanes.GIVE, array, jacobian)]

@@ -1,7 +1,7 @@
-"""Ops that take or write rows by number, over lanes.
+"""Batching rules of ops that take or write rows by number.
 
-Where all lanes take the same rows, a row is longer by the lanes. Where each lane has numbers of its own, those of all
-lanes' rows are one list, in which the rows of a lane begin where those of the one before end.
+If the row numbers are unbatched, the elements of all lanes lie in one longer row. If they are batched, the rows of all
+lanes become one array, lane after lane, and the numbers of a lane are shifted to its rows.
 """
 
 from typing import Any
@@ -27,11 +27,11 @@ _LOCATE = CODES["locate"]
 
 
 def gather(made: Widening, each: TapeEntry) -> None:
-    """Widen rows that are taken."""
+    """Widen a gather of rows."""
     source, listed = each.operands
     params = read(GatherParams, each.params)
     if not made.has_lanes(listed):
-        _longer(made, each, (source,), params._replace(length=params.length * made.lanes))
+        _emit_longer_rows(made, each, (source,), params._replace(length=params.length * made.lanes))
     elif not made.has_lanes(source):
         made.emit_stack(each, (source, made.stack(listed)), params)
     else:
@@ -40,22 +40,22 @@ def gather(made: Widening, each: TapeEntry) -> None:
 
 
 def scatter_add(made: Widening, each: TapeEntry) -> None:
-    """Widen what is added to rows."""
+    """Widen additions to rows."""
     source, listed = each.operands
     params = read(ScatterAddParams, each.params)
     if not made.has_lanes(listed):
-        _longer(made, each, (source,), params._replace(length=params.length * made.lanes))
+        _emit_longer_rows(made, each, (source,), params._replace(length=params.length * made.lanes))
     else:
         operands = made.stack(source), _numbers(made, listed, params.rows)
         made.emit_stack(each, operands, params._replace(rows=params.rows * made.lanes))
 
 
 def scatter_write(made: Widening, each: TapeEntry) -> None:
-    """Widen rows that are written."""
+    """Widen writes to rows."""
     old, value, listed = each.operands
     params = read(ScatterWriteParams, each.params)
     if not made.has_lanes(listed) and params.value_stride and all(map(made.has_lanes, (old, value))):
-        _longer(made, each, (old, value), params._replace(length=params.length * made.lanes))
+        _emit_longer_rows(made, each, (old, value), params._replace(length=params.length * made.lanes))
         return
     count = made.tape.slots[listed].view.size * params.length
     spread = made.stack(value, 1 if params.value_stride else count)
@@ -65,18 +65,18 @@ def scatter_write(made: Widening, each: TapeEntry) -> None:
 
 
 def sparse(made: Widening, each: TapeEntry) -> None:
-    """Widen a product with a sparse matrix: all lanes' columns, if they share the matrix."""
+    """Widen a product with a sparse matrix: an unbatched matrix is multiplied by the columns of all lanes."""
     record: Any = kernel_table.row(each.op).params
     params = read(record, each.params)
     factor, *matrix = each.operands
     if any(map(made.has_lanes, matrix)):
         made.by_lane(each)
     else:
-        _longer(made, each, (factor,), params._replace(width=params.width * made.lanes))
+        _emit_longer_rows(made, each, (factor,), params._replace(width=params.width * made.lanes))
 
 
 def searchsorted(made: Widening, each: TapeEntry) -> None:
-    """Widen places among sorted numbers, which all lanes share or not."""
+    """Widen a search in sorted numbers; batched numbers are searched lane by lane."""
     numbers, values = each.operands
     if made.has_lanes(numbers):
         made.by_lane(each)
@@ -91,18 +91,18 @@ def locate(made: Widening, each: TapeEntry) -> None:
     if params.stride == 0 and not made.has_lanes(numbers):
         made.emit_stack(each, (numbers, made.stack(indices)), params)
         return
-    again = 1 if params.stride else made.tape.slots[indices].view.size
-    made.emit_stack(each, (made.stack(numbers, again), made.stack(indices)), params._replace(stride=1))
+    repeats = 1 if params.stride else made.tape.slots[indices].view.size
+    made.emit_stack(each, (made.stack(numbers, repeats), made.stack(indices)), params._replace(stride=1))
 
 
-def _longer(made: Widening, each: TapeEntry, moved: tuple[int, ...], params: Any) -> None:
-    """Let rows be longer by the lanes."""
+def _emit_longer_rows(made: Widening, each: TapeEntry, moved: tuple[int, ...], params: Any) -> None:
+    """Emit the op with rows that hold the elements of all lanes."""
     slots = [made.view(slot, made.buffer(slot, LAST)) if slot in moved else slot for slot in each.operands]
     made.emit(each, made.view(each.result, made.result(each.result)), slots, params)
 
 
 def _numbers(made: Widening, listed: int, rows: int) -> int:
-    """Return a slot for the numbers of rows among the rows of all lanes, given those in each lane's own."""
+    """Return a slot for row numbers among the rows of all lanes, given numbers among the rows of a lane."""
     own = made.stack(listed)
     count = made.tape.slots[listed].view.size
     starts = made.constant(np.repeat(np.arange(made.lanes, dtype=np.int64) * rows, count))

@@ -1,8 +1,8 @@
 """Batching rules: the instructions over lanes for each kind of instruction.
 
-Loops over elements take the lanes as one more dimension. Where parameters say where elements lie, they are stretched
-with them. What works on stacks has one of all lanes (`stacks`), and rows that are taken by number are those of all
-lanes (`rows`). What none of that is right for runs lane by lane.
+Loops over elements get the lanes as one more dimension; offsets and strides in parameters are stretched. Ops of stacks
+get one stack of all lanes (`stacks`), and ops that take rows by number get the rows of all lanes (`rows`). Other ops
+run lane by lane.
 """
 
 from collections.abc import Callable, Sequence, Set
@@ -29,14 +29,13 @@ def widened(
     Parameters
     ----------
     recording, tape
-        The recording, and what passes have made of it.
+        The recording, and its instructions after other passes.
     batched
-        For each input whether it differs between the lanes.
+        For each input whether it is batched.
     lanes
-        How many there are.
+        Number of lanes.
     free
-        Whether inputs and outputs may have their lanes in front, where stacks are made of them; otherwise all have
-        them last.
+        Whether inputs and outputs that are stacks may have their lanes in front; otherwise all have them last.
     """
     made = Widening(recording, tape, batched, lanes)
     inputs = [tape.slots[slot].buffer for slot in tape.inputs]
@@ -133,22 +132,22 @@ def determined(made: Widening, each: TapeEntry) -> None:
     buffers = made.buffer(values, LAST), _read(made, truths)
     target = made.result(each.result)
     count = made.layout(target).lanes
-    # Of truths that all lanes share the view has them again and again; each is looked at once.
-    looked_at = (
+    # A view of unbatched truths would repeat them for each lane; they are checked once
+    checked = (
         (made.view(truths, buffers[1]), params.truths * count)
         if made.has_lanes(truths)
         else (truths, params.truths)
     )
     result = made.view(each.result, target)
-    widened_params = DeterminedParams(params.size * count, looked_at[1])
-    made.emit(each, result, (made.view(values, buffers[0]), looked_at[0]), widened_params)
+    widened_params = DeterminedParams(params.size * count, checked[1])
+    made.emit(each, result, (made.view(values, buffers[0]), checked[0]), widened_params)
 
 
 # --- lane by lane ----------------------------------------------------------------------------------------------------
 
 
 def _guard(made: Widening, each: TapeEntry) -> None:
-    """Append a guard, which writes nothing: its result stays as it is."""
+    """Append a guard. It writes nothing, so its result stays as it is."""
     (guarded,) = each.operands
     made.emit_by_lane(each, each.result, [made.first_lane(guarded, made.buffer(guarded, FIRST))])
 

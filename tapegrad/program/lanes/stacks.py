@@ -1,7 +1,6 @@
-"""Ops of stacks over lanes: of matrices, or of lines, of which those of all lanes are one stack.
+"""Batching rules of ops of stacks of matrices or lines: the stacks of all lanes become one stack.
 
-Stacks are in C order with the lanes in front; what a kernel does for a stack of small matrices, many at once, it does
-for those of all lanes.
+Stacks are in C order with the lanes in front, so kernels for stacks of small matrices vectorise over the lanes too.
 """
 
 from typing import Any
@@ -23,15 +22,15 @@ def matrices(made: Widening, each: TapeEntry) -> None:
     record: Any = row.params
     params = read(record, each.params)
     changed = {"matrices": params.matrices * made.lanes}
-    one_for_all, again = row.shared_operands, 1
+    one_for_all, repeats = row.shared_operands, 1
     if one_for_all:
         one_of_all = params.matrices == 1 or not params.stride
         shared = one_of_all and not any(made.has_lanes(each.operands[j]) for j in one_for_all)
         changed["stride"] = int(not shared)
-        again = 1 if params.stride else params.matrices
+        repeats = 1 if params.stride else params.matrices
         one_for_all = one_for_all if shared else ()
     operands = [
-        slot if j in one_for_all else made.stack(slot, again if j in row.shared_operands else 1)
+        slot if j in one_for_all else made.stack(slot, repeats if j in row.shared_operands else 1)
         for j, slot in enumerate(each.operands)
     ]
     if row.of_columns:
@@ -47,7 +46,7 @@ def _columns(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def slogdet(made: Widening, each: TapeEntry) -> None:
-    """Widen signs and logarithms, of which all signs come first."""
+    """Widen a slogdet, whose result has all signs before all logarithms."""
     params = read(SquareParams, each.params)
     if params.matrices > 1 or not made.is_whole(each.result):
         made.by_lane(each)
@@ -66,7 +65,7 @@ def lines(made: Widening, each: TapeEntry) -> None:
 
 
 def argsort(made: Widening, each: TapeEntry) -> None:
-    """Widen the order of lines. Numbers that go through all lines of an instance begin anew in each lane."""
+    """Widen an argsort of lines. Numbers that count through all lines of an instance restart in each lane."""
     params = read(ArgsortParams, each.params)
     in_lines = params._replace(lines=params.lines * made.lanes, numbered_through=0)
     operands = [made.stack(slot) for slot in each.operands]
@@ -74,9 +73,9 @@ def argsort(made: Widening, each: TapeEntry) -> None:
         made.emit_stack(each, operands, in_lines)
         return
     stack, buffer = made.result_stack(each.result)
-    places = made.stack_like(stack)
-    made.emit(each, places, operands, in_lines)
+    order = made.stack_like(stack)
+    made.emit(each, order, operands, in_lines)
     first = np.arange(params.lines, dtype=np.int64) * params.length
     firsts = made.constant(np.tile(np.repeat(first, params.length), made.lanes))
-    made.add(_LOCATE, stack, (firsts, places), LocateParams(params.length, 1, RAISE, 1))
+    made.add(_LOCATE, stack, (firsts, order), LocateParams(params.length, 1, RAISE, 1))
     made.copy_from_stack(each.result, buffer)

@@ -1,4 +1,4 @@
-"""A tape that is made, not recorded: columns in memory of Python's, which programs are bound from."""
+"""Columns of a tape that is built in Python, from which programs are bound as from a recording."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,16 +13,16 @@ _TYPES = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
 class WidenedTape:
-    """The columns of a tape that was made from a recording.
+    """Columns of a tape that was made from a recording.
 
     Parameters
     ----------
     recording
-        It stays alive: its constants are read where they lie.
+        The recording, kept alive: its constants are not copied.
     instructions, slots, buffers
-        The entries, by number.
+        Entries of the tape, by number.
     kept
-        Memory that they point to.
+        Memory that the entries point to.
     """
 
     def __init__(

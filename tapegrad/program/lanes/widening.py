@@ -15,7 +15,7 @@ from tapegrad.ops import CODES, COPY
 from tapegrad.ops.params import words_of
 from tapegrad.program.lanes.layout import FIRST, LAST, SHARED, Layout
 
-# What copies an array, by dtype
+# Ops that copy an array, by dtype
 _COPIES = {F64: COPY, F32: COPY, I64: CODES["cast_i64"], B8: CODES["cast_b8"]}
 Steps = tuple[int, ...]
 ShapeChange = Callable[[tuple[int, ...]], tuple[int, ...]]
@@ -122,12 +122,12 @@ class Widening:
     # --- operands and results ----------------------------------------------------------------------------------------
 
     def buffer(self, slot: int, kind: str = "") -> int:
-        """Return the buffer of a slot; given a kind of layout, one with the same contents in that layout."""
+        """Return the buffer of a slot, or a copy of the buffer in the given kind of layout."""
         own = self.tape.slots[slot].buffer
         return self._in_layout(own, kind) if kind else own
 
     def result(self, slot: int, kind: str = LAST) -> int:
-        """Return the buffer of a result: the slot's own, if that may have this layout, or else a new one."""
+        """Return the buffer of a result: the slot's own if it may have this layout, else a new one."""
         own = self.tape.slots[slot].buffer
         for other in [key for key in self._versions if key[0] == own]:
             del self._versions[other]
@@ -139,7 +139,7 @@ class Widening:
         return self._new_buffer(own, kind)
 
     def view(self, slot: int, buffer: int, behind: int = 0) -> int:
-        """Return a slot for all lanes of a slot's view in some buffer, with `behind` dimensions behind the lanes."""
+        """Return a slot for all lanes of a slot's view in a buffer, with `behind` dimensions behind the lanes."""
         seen = self.tape.slots[slot].view
         return self.slot(buffer, self.layout(buffer).widened(seen, behind))
 
@@ -152,12 +152,12 @@ class Widening:
         seen = self.tape.slots[slot]
         return seen.view.covers(self.layout(seen.buffer).bytes)
 
-    def stack(self, slot: int, again: int = 1) -> int:
-        """Return a slot with the lanes of a slot's view in C order, repeated `again` times if it is no whole buffer."""
+    def stack(self, slot: int, repeats: int = 1) -> int:
+        """Return a slot with the lanes of a slot's view in C order, each lane repeated so many times."""
         seen = self.tape.slots[slot].view
-        if again == 1 and self.has_lanes(slot) and self.is_whole(slot):
+        if repeats == 1 and self.has_lanes(slot) and self.is_whole(slot):
             return self._in_front(self.buffer(slot, FIRST), seen.shape)
-        source, times = self.buffer(slot), (again,) if again > 1 else ()
+        source, times = self.buffer(slot), (repeats,) if repeats > 1 else ()
         view = self.layout(source).widened(seen, seen.ndim)
         spread = View(
             view.offset,
@@ -165,12 +165,12 @@ class Widening:
             (view.strides[0], *(0 for _ in times), *view.strides[1:]),
             view.dtype,
         )
-        made = self._in_front(self._new_buffer(source, FIRST, seen.nbytes * again), spread.shape[1:])
+        made = self._in_front(self._new_buffer(source, FIRST, seen.nbytes * repeats), spread.shape[1:])
         self._copy(self.slot(source, spread), made)
         return made
 
     def in_shape(self, stack: int, change: ShapeChange) -> int:
-        """Return a slot for a stack in another shape, which is made of its own."""
+        """Return a slot for a stack in the shape that `change` makes of its shape."""
         seen = self._slots[stack]
         shape = change(seen.shape)
         return stack if shape == seen.shape else self._in_front(seen.buffer, shape[1:])
@@ -205,14 +205,14 @@ class Widening:
         return self._views[key]
 
     def terms(self, like: int, view: View) -> int:
-        """Return a slot for a new buffer, of the kind of another one, that has lanes last as the view has them."""
+        """Return a slot with a view, lanes last, of a new buffer with the dtype and flags of another one."""
         buffer = self._new_buffer(like, LAST, view.nbytes // self.lanes)
         return self.slot(buffer, view)
 
     # --- instructions ------------------------------------------------------------------------------------------------
 
     def emit(self, each: TapeEntry, result: int, operands: Sequence[int], params: Any = None) -> int:
-        """Add an instruction with other slots, and with other parameters if they are given; its number."""
+        """Add an instruction with other slots, and other parameters if given. Return its number."""
         words, address = each.params, each.address
         if params is not None:
             memory = np.array(words_of(params), np.int64)
@@ -228,17 +228,20 @@ class Widening:
         params: Any,
         change: ShapeChange = lambda shape: shape,
     ) -> None:
-        """Add an instruction whose result is a stack, which it sees in another shape if there is a `change`."""
+        """Add an instruction whose result is a stack, in the shape that `change` makes of the stack's."""
         stack, buffer = self.result_stack(each.result)
         self.emit(each, self.in_shape(stack, change), operands, params)
         self.copy_from_stack(each.result, buffer)
 
     def add(self, op: int, result: int, operands: Sequence[int], params: Any = None) -> int:
-        """Add an instruction that is none of the recording's; its number."""
+        """Add an instruction that is not in the recording. Return its number."""
         return self.emit(TapeEntry(op, result, ()), result, operands, params)
 
     def by_lane(self, each: TapeEntry) -> None:
-        """Add the instruction itself, for one lane after another. Memory written in place has lanes already."""
+        """Add an instruction that runs lane by lane, given as it is in the recording.
+
+        It is the rule of ops that have no other. Memory written in place has lanes already.
+        """
         in_place = kernel_table.row(each.op).in_place
         operands = [
             self.first_lane(slot, self.buffer(slot, FIRST))
@@ -251,13 +254,13 @@ class Widening:
         self.copy_back(each.result, target)
 
     def emit_by_lane(self, each: TapeEntry, result: int, operands: Sequence[int]) -> None:
-        """Add an instruction that runs lane by lane, given with the slots of the first."""
+        """Add an instruction that runs lane by lane, given with the slots of the first lane."""
         number = self.emit(each, result, operands)
         steps = [self._step(slot) for slot in (*operands, *(NONE,) * (3 - len(operands)), result)]
         self._by_lane[number] = tuple(steps)
 
     def copy_back(self, slot: int, buffer: int) -> None:
-        """Copy what an instruction has written for a slot in some buffer to the slot's own, if it is another one."""
+        """Copy the value of a slot from a buffer to the slot's own, if that is another one."""
         own = self.tape.slots[slot].buffer
         if buffer != own:
             self._copy(self.view(slot, buffer), self.view(slot, own))
@@ -290,7 +293,7 @@ class Widening:
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def finished(self, free: bool) -> Widened:
-        """Return the finished recording over lanes; outputs may be `free` to be LAST or FIRST."""
+        """Return the recording over lanes. If `free`, outputs that are stacks keep their lanes in front."""
         inputs = tuple(
             self._port(slot, kind) if has_lanes else slot
             for slot, has_lanes, kind in zip(self.tape.inputs, self._batched, self._kinds, strict=True)
@@ -327,7 +330,7 @@ class Widening:
         )
 
     def _step(self, slot: int) -> int:
-        """Bytes from a lane to the next in the buffer of a slot; 0 if there is none."""
+        """Return the bytes from a lane to the next in the buffer of a slot; 0 for `NONE`."""
         return self.layout(self._slots[slot].buffer).step(0) if slot != NONE else 0
 
     def _set_layout(self, buffer: int, kind: str) -> None:
@@ -336,7 +339,7 @@ class Widening:
         self._buffers[buffer] = self._buffers[buffer]._replace(bytes=layout.all_bytes)
 
     def _new_buffer(self, like: int, kind: str, bytes_: int = -1) -> int:
-        """Return a new buffer with the dtype and the flags of another one, and as many bytes an instance, or others."""
+        """Return a new buffer with the dtype, the flags and, by default, the bytes per instance of another one."""
         number, self._next_buffer = self._next_buffer, self._next_buffer + 1
         own = self.layout(like).bytes if bytes_ < 0 else bytes_
         flags = self._buffers[like].flags & ~EXTERNAL
@@ -346,7 +349,7 @@ class Widening:
         return number
 
     def _in_layout(self, buffer: int, kind: str) -> int:
-        """Return a buffer with the contents of another one, in a layout."""
+        """Return a buffer with the contents of another one in a kind of layout."""
         if self.layout(buffer).kind == kind:
             return buffer
         if (buffer, kind) not in self._versions:
@@ -356,7 +359,7 @@ class Widening:
         return self._versions[buffer, kind]
 
     def _all(self, buffer: int, order: str) -> int:
-        """Return a slot for all elements of a buffer in all lanes, which are its first or its last dimension."""
+        """Return a slot for all elements of a buffer, with the lanes as the first or last dimension."""
         layout, dtype = self.layout(buffer), DTYPES[self._dtypes[buffer]]
         flat = View.in_c_order((layout.bytes // dtype.itemsize,), dtype)
         return self.slot(buffer, layout.widened(flat, int(order == FIRST)))
@@ -366,7 +369,7 @@ class Widening:
 
 
 def depending_on(tape: TapeView, given: Sequence[int]) -> set[int]:
-    """Return the buffers that depend on some of them: all that a batched instruction writes."""
+    """Return the given buffers and all that depend on them."""
     found: set[int] = set()
     new = set(given)
     while new - found:

@@ -107,9 +107,7 @@ class _Appended:
     ) -> None:
         self._made, self._tape, self._unbatched = made, tape, unbatched
         self._recorder: RecordedTape = made.recording
-        self._slots: dict[
-            tuple[int, int], int
-        ] = {}  # of the recording, by slot of the widened tape and byte offset
+        self._slots: dict[tuple[int, int], int] = {}  # by slot over lanes and byte offset
         self._bases = {
             tape.slots[slot].buffer: whole._slot_on(self._recorder) for slot, whole in given.items()
         }

@@ -2,11 +2,11 @@
 
 In reading order; each imports only those above it:
 
-    lane_goals                     what it computes by programs over lanes
-    mapped_axes                    the axes that `vmap` maps over
-    empty_batches                  what it returns where there is no instance
-    lane_call                      a call of it
-    lane_op                        the same of Tensors, as one instruction
-    lane_section                   the same within a recording, as instructions of it
-    vmap                           many instances at once
+    lane_goals                     programs of a batch, and the structure of its results
+    mapped_axes                    axes of arguments and results
+    empty_batches                  results of a batch without instances
+    lane_call                      a batch of arrays, by programs over lanes
+    lane_op                        a batch of Tensors, as one op
+    lane_section                   a batch within a recording, as instructions of it
+    vmap                           the public function
 """

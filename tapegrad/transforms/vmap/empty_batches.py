@@ -14,12 +14,12 @@ from tapegrad.transforms.vmap.mapped_axes import Mapped, is_numeric
 def of_none(function: Callable[..., Any], mapped: Mapped) -> tuple[list[Any], Any]:
     """Return the leaves of the results, each with a first axis of length 0, and their structure.
 
-    They are those of the function for an instance that is made up.
+    Shapes and dtypes are those of the function's results for a made-up instance.
 
     Raises
     ------
     ValueError
-        If the function has an error there.
+        If the function raises for the made-up instance.
     """
     parts = [None if stack is None else made_up(stack.shape[1:], stack.dtype) for stack in mapped.stacks]
     args, kwargs = mapped.with_parts(parts)

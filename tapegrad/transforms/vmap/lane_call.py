@@ -1,4 +1,4 @@
-"""A call of `vmap` by programs over lanes: the instances of one recording at a time, until none is left."""
+"""Calls of `vmap` with arrays: instances that share a recording are computed together, until none is pending."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,7 +10,9 @@ from tapegrad.pytree import flatten
 from tapegrad.transforms.vmap.lane_goals import Goal, Instance, OutputSlot
 from tapegrad.transforms.vmap.mapped_axes import Mapped, repeated
 
-_MIN_PER_BRANCH = 32  # instances: if fewer share the branch of the first, each is computed alone
+_MIN_PER_BRANCH = (
+    32  # if fewer than one in 32 instances share the branch of the first, each is computed alone
+)
 
 
 class LaneCall:
@@ -19,16 +21,16 @@ class LaneCall:
     Parameters
     ----------
     goal
-        What is computed.
+        Goal of the batch.
     mapped
-        The arguments.
+        Arguments of the call.
     known
-        An instance of an earlier call with arguments that look the same, if there is one.
+        Instance of an earlier call with the same cache key, if there is one.
 
     Attributes
     ----------
     instance
-        One whose recording has computed all, if one has.
+        Instance whose recording has computed the whole batch; `None` if several recordings have.
     """
 
     def __init__(self, goal: Goal, mapped: Mapped, known: Instance | None = None) -> None:
@@ -36,12 +38,12 @@ class LaneCall:
         self._known = known
         self.instance: Instance | None = None
         self._collected = _Collected(mapped.size)
-        self._inputs: list[Any] = []  # for each input of the last instance the array with all instances
+        self._inputs: list[Any] = []  # array of all instances for each input, of the last recording
 
     def results(self) -> tuple[list[Any], Any] | None:
-        """Compute all instances: the leaves of the results, instances first, and their structure.
+        """Compute all instances. Return the leaves of the results, instances first, and their structure.
 
-        `None` if no program of the goal does, or hardly two instances have the same.
+        `None` if the goal has no program, or if hardly two instances take the same branches.
         """
         if any(_is_beyond_int64(stack) for stack in self._mapped.stacks):
             return None
@@ -53,7 +55,7 @@ class LaneCall:
             arrays, failed = self._run(instance, pending)
             if not failed.any() and len(pending) == self._mapped.size:
                 self.instance = instance
-            if failed[0] and is_first:  # a kernel has stopped for the sake of another one in its block
+            if failed[0] and is_first:  # a kernel stopped for another instance of the block
                 for array, result in zip(arrays, instance.results, strict=True):
                     array[0] = result
                 failed[0] = False
@@ -71,7 +73,7 @@ class LaneCall:
         return self._computed(int(pending[0])), True
 
     def _computed(self, number: int) -> Instance | None:
-        """Compute an instance by itself. An exception that it raises says which one it is."""
+        """Compute an instance alone; the message of an exception gets its number."""
         try:
             return self._goal.instance(*self._mapped.instance(number))
         except (np.linalg.LinAlgError, IndexError) as error:
@@ -79,19 +81,19 @@ class LaneCall:
             raise
 
     def _with_arrays(self, known: Instance) -> Instance:
-        """Return a known instance with the arrays of this call that all instances share."""
+        """Return a known instance with the unbatched arrays of this call."""
         arguments = known.arguments
         arrays = list(arguments.arrays)
         for leaf, stack, start in zip(
             self._mapped.leaves, self._mapped.stacks, arguments.starts, strict=False
         ):
-            place = arguments.positions[start]
-            if stack is None and place >= 0:
-                arrays[place] = np.ascontiguousarray(leaf, arrays[place].dtype)
+            k = arguments.positions[start]
+            if stack is None and k >= 0:
+                arrays[k] = np.ascontiguousarray(leaf, arrays[k].dtype)
         return known._replace(arguments=replace(arguments, arrays=arrays))
 
     def _run(self, instance: Instance, pending: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-        """Run the program of an instance for all that are pending: the results, and for which they are none."""
+        """Run the program of an instance for all pending ones. Return the results, and a mask of failed instances."""
         trace, spec = instance.trace, instance.spec
         stacks = self._inputs = self._stacks(instance)
         batched = tuple(stack is not None or k in spec.wrt for k, stack in enumerate(stacks))
@@ -107,7 +109,7 @@ class LaneCall:
         return found, failed
 
     def _given(self, instance: Instance, stacks: list[Any], pending: np.ndarray) -> list[np.ndarray]:
-        """Return the arrays for the program: inputs, batched ones for all pending instances, and directions."""
+        """Return the arrays of the pending instances for the program: inputs, then directions."""
         inputs = instance.arguments.arrays
         arrays, every = [*inputs, *instance.given], [*stacks, *self._directions()]
         repeated_inputs = {*instance.spec.wrt, *range(len(inputs), len(arrays))}
@@ -122,7 +124,7 @@ class LaneCall:
         return found
 
     def _directions(self) -> list[Any]:
-        """Return the array of all instances for each leaf of the last positional argument, if that is a direction."""
+        """Return the arrays of all instances for the leaves of the direction, if the goal has one."""
         if not self._goal.directions:
             return []
         start = sum(self._mapped.counts[: self._mapped.positional - 1])
@@ -139,43 +141,39 @@ class LaneCall:
         arguments, mapped = instance.arguments, self._mapped
         found: list[Any] = [None] * len(arguments.arrays)
         starts = [*arguments.starts, len(arguments.positions)]
-        number, first = 0, 0  # of an argument, and of its first leaf
+        number, first = 0, 0  # of the argument, and of its first leaf
         for k, count in enumerate(mapped.counts):
             stacks = mapped.stacks[first : first + count]
             first += count
             if self._goal.directions and k == mapped.positional - 1:
                 continue
-            places = arguments.positions[starts[number] : starts[number + 1]]
-            places = places if len(places) == count else [-1] * count
+            positions = arguments.positions[starts[number] : starts[number + 1]]
+            positions = positions if len(positions) == count else [-1] * count
             number += 1
-            for place, stack in zip(places, stacks, strict=True):
-                if stack is not None and place < 0:
+            for position, stack in zip(positions, stacks, strict=True):
+                if stack is not None and position < 0:
                     raise TypeError(f"vmap: argument {k} is static, and cannot be mapped over")
                 if stack is not None:
-                    found[place] = stack
+                    found[position] = stack
         return found
 
     def _collect(
         self, instance: Instance, arrays: list[np.ndarray], pending: np.ndarray, done: np.ndarray
     ) -> None:
-        """Take what instances have given that are done."""
-        places, definition = flatten(instance.value)
-        stacks = self._inputs
-        leaves = []
-        for place in places:
-            if not isinstance(place, OutputSlot):
-                leaves.append(place)
-            elif not place.is_input:
-                leaves.append(arrays[place.number])
-            elif stacks[place.number] is None:
-                leaves.append(instance.arguments.arrays[place.number].astype(place.dtype)[()])
+        """Collect the results of the instances that are done."""
+        slots, definition = flatten(instance.value)
+        stacks, leaves = self._inputs, []
+        for slot in slots:
+            if not isinstance(slot, OutputSlot):
+                leaves.append(repeated(slot, len(pending)))
+            elif not slot.is_input:
+                leaves.append(arrays[slot.number])
+            elif stacks[slot.number] is None:
+                array = instance.arguments.arrays[slot.number]
+                leaves.append(repeated(array.astype(slot.dtype)[()], len(pending)))
             else:
-                leaves.append(stacks[place.number][pending].astype(place.dtype))
-        lanes = [
-            isinstance(place, OutputSlot) and not (place.is_input and stacks[place.number] is None)
-            for place in places
-        ]
-        self._collected.put(leaves, lanes, definition, pending, done)
+                leaves.append(stacks[slot.number][pending].astype(slot.dtype))
+        self._collected.put(leaves, definition, pending, done)
 
 
 def _is_beyond_int64(stack: Any) -> bool:
@@ -183,13 +181,13 @@ def _is_beyond_int64(stack: Any) -> bool:
 
 
 def _chosen(stack: np.ndarray, like: np.ndarray, pending: np.ndarray, count: int) -> np.ndarray:
-    """Select the pending ones of all instances for the program: in C order, of the dtype of one instance."""
+    """Return the pending instances in C order, in the dtype of `like`."""
     chosen = stack if len(pending) == count else stack[pending]
     return np.ascontiguousarray(chosen, like.dtype)
 
 
 class _Collected:
-    """The results of all instances, from one recording or several."""
+    """Results of all instances, from one recording or several."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -197,32 +195,25 @@ class _Collected:
         self.definition: Any = None
         self._begun = False
 
-    def put(
-        self, leaves: list[Any], lanes: list[bool], definition: Any, pending: np.ndarray, done: np.ndarray
-    ) -> None:
-        """Take the results of the pending instances that are done; a leaf without lanes is the same of all."""
-        whole = len(pending) == self._size and bool(done.all())
-        spread = [
-            leaf if has_lanes else repeated(leaf, len(pending))
-            for leaf, has_lanes in zip(leaves, lanes, strict=True)
-        ]
-        if whole:
-            self.leaves, self.definition = spread, definition
+    def put(self, leaves: list[Any], definition: Any, pending: np.ndarray, done: np.ndarray) -> None:
+        """Add the results of the pending instances that are done."""
+        if len(pending) == self._size and done.all():
+            self.leaves, self.definition = leaves, definition
             return
         if not self._begun:
-            self.leaves = [self._room(leaf) for leaf in spread]
+            self.leaves = [self._room(leaf) for leaf in leaves]
             self.definition, self._begun = definition, True
         if definition != self.definition:
             raise ValueError("vmap: some instances return another structure than others")
         self.leaves = [
-            self._filled(room, leaf, pending, done) for room, leaf in zip(self.leaves, spread, strict=True)
+            self._filled(room, leaf, pending, done) for room, leaf in zip(self.leaves, leaves, strict=True)
         ]
 
     def _room(self, leaf: Any) -> Any:
         return np.empty((self._size, *leaf.shape[1:]), leaf.dtype) if isinstance(leaf, np.ndarray) else leaf
 
     def _filled(self, room: Any, leaf: Any, pending: np.ndarray, done: np.ndarray) -> Any:
-        """Return all instances' results with those that are done."""
+        """Return `room`, widened to the dtype of both, with the results of the instances that are done."""
         if not isinstance(room, np.ndarray) or not isinstance(leaf, np.ndarray):
             if room is leaf or (type(room) is type(leaf) and room == leaf):
                 return room

@@ -59,13 +59,13 @@ class Instance(NamedTuple):
     Attributes
     ----------
     arguments
-        Its arguments, but those that are directions.
+        Arguments of the instance, without directions.
     given
         Directions: arrays for further bindings of the program.
     trace, spec
         Recording and program.
     results
-        Arrays of the results, as the program gives them.
+        Arrays of the results, as the program returns them.
     value
         Result of the function, with output slots instead of arrays.
     """

@@ -1,6 +1,6 @@
-"""`vmap` of Tensors: all instances as one instruction, an op whose functions are computed over lanes.
+"""`vmap` of Tensors: all instances as one instruction, a custom op whose functions are computed over lanes.
 
-Its derivatives are `vmap` of those of an instance, so they are differentiated in the same way, to any order.
+The derivatives of the op are `vmap` of the derivatives of an instance, so they have derivatives of any order.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,21 +26,21 @@ Over = Callable[[Callable[..., Any], Any], Callable[..., Any]]  # `vmap`, which 
 
 
 class NoOp(Exception):
-    """Results that are no floats: an op has none of these."""
+    """Raised for results that are no floats, which a custom op cannot have."""
 
 
 @dataclass(frozen=True)
 class Structure:
-    """The arguments of an instance, and which of their leaves are operands of the op.
+    """Arguments of an instance, and the numbers of the leaves that are operands of the op.
 
     Attributes
     ----------
     definition
         The structure of ``(args, kwargs)``.
     fixed
-        For each leaf its value, if it is no array; `None` for operands.
+        Value of each leaf that is no array; `None` for operands.
     operands, floats
-        Which leaves are operands; which of the operands are floats.
+        Numbers of the leaves that are operands; numbers of the operands that are floats.
     """
 
     definition: Any
@@ -51,13 +51,13 @@ class Structure:
     def arguments(self, operands: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments and keyword arguments with these operands."""
         leaves = list(self.fixed)
-        for place, operand in zip(self.operands, operands, strict=True):
-            leaves[place] = operand
+        for k, operand in zip(self.operands, operands, strict=True):
+            leaves[k] = operand
         args, kwargs = unflatten(self.definition, leaves)
         return args, kwargs
 
     def of_floats(self, function: Callable[..., Any], operands: Sequence[Any]) -> Callable[..., Any]:
-        """Return the leaves of a function's results as a function of those operands that are floats."""
+        """Return a function of the operands that are floats, which returns the leaves of `function`'s results."""
 
         def call(*floats: Any) -> tuple[Any, ...]:
             given = list(operands)
@@ -70,7 +70,7 @@ class Structure:
 
 
 class _OfInstance(Transform):
-    """A derivative of a function, of the operands of an instance."""
+    """Derivative of a function by the operands of an instance."""
 
     name = "vmap"
 
@@ -103,16 +103,16 @@ class _Push(_OfInstance):
 
 
 class LaneOp:
-    """Op of all instances of a recorded function.
+    """Custom op of all instances of a recorded function.
 
     Parameters
     ----------
     function
         A recorded function of an instance.
     structure
-        Its arguments.
+        Arguments of the function.
     axes
-        For each operand 0 if the instances are its first dimension, `None` if they share it.
+        For each operand 0 if the instances are its first dimension, `None` if it is unbatched.
     over
         `vmap`.
 
@@ -153,12 +153,13 @@ class LaneOp:
         self._checked = True
 
     def _vjp(self, y_bars: Any, ys: Any, *operands: Any) -> tuple[Any, ...]:
-        """Return the cotangents of all operands: of one that instances share, the sum of theirs."""
+        """Return the cotangents of all operands; of an unbatched one, the sum over the instances."""
         found: list[Any] = [None] * len(operands)
         bars = self._pull(tuple(y_bars), tuple(operands))
         for number, x_bar in zip(self._structure.floats, bars, strict=True):
-            shared = self._axes[number] is None
-            found[number] = (sum_of(x_bar, 0) if is_tensor(x_bar) else np.sum(x_bar, 0)) if shared else x_bar
+            if self._axes[number] is None:
+                x_bar = sum_of(x_bar, 0) if is_tensor(x_bar) else np.sum(x_bar, 0)
+            found[number] = x_bar
         return tuple(found)
 
     def _jvp(self, x_dots: Any, ys: Any, *operands: Any) -> tuple[Any, ...]:
@@ -168,15 +169,15 @@ class LaneOp:
 
 
 def over_tensors(function: Jit[..., Any], mapped: Mapped, over: Over) -> tuple[list[Any], Any] | None:
-    """Compute all instances as one instruction: the leaves of the results, and their structure.
+    """Compute all instances as one instruction. Return the leaves of the results, and their structure.
 
-    `None` where that is not possible: for results that are no floats, for a function that closes over Tensors which may
-    be differentiated by, or that cannot be recorded.
+    `None` for results that are no floats, and for a function that cannot be recorded or closes over Tensors that
+    gradients may flow to.
     """
     structure = _structure_of(mapped)
     if structure is None:
         return None
-    axes = tuple(None if mapped.stacks[place] is None else 0 for place in structure.operands)
+    axes = tuple(None if mapped.stacks[k] is None else 0 for k in structure.operands)
     made = LaneOp(function, structure, axes, over)
     try:
         results = made.op(*map(mapped.operand, structure.operands))
@@ -190,13 +191,13 @@ def _structure_of(mapped: Mapped) -> Structure | None:
     operands: list[int] = []
     floats: list[int] = []
     fixed: list[Any] = []
-    for place, leaf in enumerate(mapped.leaves):
+    for k, leaf in enumerate(mapped.leaves):
         if is_tensor(leaf) or isinstance(leaf, np.ndarray | np.generic):
             if leaf.dtype.kind == "f":
                 floats.append(len(operands))
             elif leaf.dtype.kind not in "biu":
                 return None
-            operands.append(place)
+            operands.append(k)
             fixed.append(None)
         elif leaf is None or isinstance(leaf, bool | int | float | str):
             fixed.append(leaf)

@@ -1,7 +1,7 @@
 """`vmap` within a recording: all instances as instructions of it, so that a replay runs no Python.
 
-The function is called once, with Tensors that stand for one instance; what that has recorded is appended for all of
-them. What it has seen to choose its branches is guarded for all: they take the same ones.
+The function is called once, with Tensors that stand for one instance. The instructions that it records are appended
+over lanes, and its guards hold for all instances: they take the same branches.
 """
 
 from collections.abc import Callable
@@ -25,9 +25,9 @@ _TRUTH = CODES["truth_guard"]
 
 
 def as_instructions(function: Callable[..., Any], mapped: Mapped) -> tuple[list[Any], Any] | None:
-    """Record all instances: the leaves of the results, instances first, and their structure.
+    """Record all instances. Return the leaves of the results, instances first, and their structure.
 
-    `None` where instances take different branches, or an op has no instruction for all of them.
+    `None` if instances take different branches, or an op has no instruction for all of them.
     """
     recorder = thread.mode.recorder
     assert isinstance(recorder, RecordedTape)
@@ -59,7 +59,7 @@ def _stand_in(recorder: RecordedTape, whole: Tensor) -> tuple[Tensor, Tensor]:
 def _instance(
     recorder: RecordedTape, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[list[Any], Any, list[Guard]]:
-    """Call the function for an instance: leaves and structure of the result, and guards that are not recorded yet."""
+    """Call the function for an instance. Return leaves and structure of the result, and its unrecorded guards."""
     guards: list[Guard] = []
     try:
         with recorder.postponing_guards() as guards:
@@ -72,9 +72,9 @@ def _instance(
 
 
 def _guarded(recorder: RecordedTape, guards: list[Guard], found: dict[int, Tensor]) -> bool:
-    """Record the guards in their order, for all instances where they look at what varies.
+    """Record the guards in their order, guards of batched values for all instances.
 
-    Nothing is recorded if instances differ now.
+    Return whether the guards hold for all instances now; if not, record none.
     """
     every = [_for_all(guard, found[guard.slot]) if guard.slot in found else None for guard in guards]
     if any(one is not None and one[0].data_or_traced().tobytes() != one[1].tobytes() for one in every):
@@ -108,5 +108,5 @@ def _of_all(leaf: Any, column: Tensor | None, count: int) -> Any:
 
 
 def _is_computed(leaf: Any) -> bool:
-    """Return whether a result is a Tensor that a recording can have; of other dtypes there are constants only."""
+    """Return whether a result is a Tensor of a dtype that a recording can compute; others are constants."""
     return is_tensor(leaf) and leaf.dtype in DTYPE_CODES

@@ -1,4 +1,4 @@
-"""The axes of arguments that `vmap` maps over, and of its results."""
+"""Axes of the arguments that `vmap` maps over, and of its results."""
 
 from typing import Any
 
@@ -9,16 +9,16 @@ from tapegrad.frontend.tensor.memory_order import is_reordered
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.pytree import LEAF, flatten, paths, unflatten
 
-Axes = Any  # an int, None, or a structure of them that is the beginning of the arguments'
+Axes = Any  # an int, None, or a structure of them that is a prefix of the arguments'
 
 
 def checked_axes(axes: Axes, name: str) -> Axes:
-    """Return axes if there are only integers and `None` in them.
+    """Return axes if all leaves are integers or `None`.
 
     Raises
     ------
     TypeError
-        Naming the argument of `vmap`, for anything else.
+        For other leaves; the message names the argument of `vmap`.
     """
     for axis in flatten(axes)[0]:
         if axis is not None and (not isinstance(axis, int | np.integer) or isinstance(axis, bool)):
@@ -27,13 +27,13 @@ def checked_axes(axes: Axes, name: str) -> Axes:
 
 
 def hashable(axes: Axes) -> Any:
-    """Return what is equal for equal axes, and can be hashed."""
+    """Return a hashable key of axes."""
     leaves, definition = flatten(axes)
     return tuple(leaves), definition
 
 
 def spread(axes: Axes, value: Any, name: str) -> list[int | None]:
-    """Return an axis for each leaf of a structure, of which the axes give the beginning."""
+    """Return an axis for each leaf of a structure, given axes for a prefix of the structure."""
     if axes is None or isinstance(axes, int | np.integer):
         return [None if axes is None else int(axes)] * len(flatten(value)[0])
     if isinstance(axes, dict) and isinstance(value, dict) and set(axes) == set(value):
@@ -54,21 +54,21 @@ def _described(value: Any) -> str:
 
 
 class Mapped:
-    """The arguments of a call, of which some are mapped over.
+    """Arguments of a call, batched and unbatched.
 
     Attributes
     ----------
     size
-        How many instances there are.
+        Number of instances.
     stacks
         For each leaf of the arguments, and then of the keyword arguments: an array or a Tensor with the instances
-        first, or `None` for one that all instances share.
+        first, or `None` for an unbatched one.
     leaves, definition
         The leaves as they were given, and the structure of ``(args, kwargs)``.
     counts
-        Leaves of each argument, and then of each keyword argument in the order of their names.
+        Number of leaves of each argument, and then of each keyword argument in the order of their names.
     positional
-        How many of them are positional arguments.
+        Number of positional arguments.
     on_tensors
         Whether there are Tensors among the leaves.
     """
@@ -100,31 +100,27 @@ class Mapped:
         self.definition = flatten((args, kwargs))[1]
 
     @property
-    def looks(self) -> Any:
-        """Return the cache key of a call with plain arrays: shape, dtype and "is unbatched" of each leaf.
-
-        `None` for other calls.
-        """
+    def cache_key(self) -> Any:
+        """Cache key of a call with plain arrays: shape, dtype and "is unbatched" of each leaf; `None` for others."""
         if self.positional < len(self.counts) or any(type(leaf) is not np.ndarray for leaf in self.leaves):
             return None
         if any(definition is not LEAF for definition in self._definitions):
             return None
-        shared = [stack is None for stack in self.stacks]
         return tuple(
-            (leaf.shape, leaf.dtype, alone, is_reordered(leaf))
-            for leaf, alone in zip(self.leaves, shared, strict=True)
+            (leaf.shape, leaf.dtype, stack is None, is_reordered(leaf))
+            for leaf, stack in zip(self.leaves, self.stacks, strict=True)
         )
 
-    def operand(self, place: int) -> Any:
-        """Return a leaf with the instances first, or what they share."""
-        return self.leaves[place] if self.stacks[place] is None else self.stacks[place]
+    def operand(self, k: int) -> Any:
+        """Return leaf `k`: with the instances first if it is batched, else as it is."""
+        return self.leaves[k] if self.stacks[k] is None else self.stacks[k]
 
     def instance(self, i: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments and keyword arguments of instance `i`."""
         return self.with_parts([None if stack is None else stack[i] for stack in self.stacks])
 
     def with_parts(self, instance: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments with an instance's part of each leaf that is mapped over, `None` for others."""
+        """Return the arguments and keyword arguments of an instance, given its part of each batched leaf."""
         leaves = [
             leaf if stack is None else part
             for leaf, stack, part in zip(self.leaves, self.stacks, instance, strict=True)
@@ -142,7 +138,7 @@ def is_numeric(leaf: Any) -> bool:
 
 
 def repeated(leaf: Any, count: int) -> Any:
-    """Return a value that all instances have for each of them; what is no number as it is."""
+    """Return numbers or an array repeated for each instance; any other value as it is."""
     if not is_numeric(leaf):
         return leaf
     array = np.asarray(leaf)
@@ -175,7 +171,7 @@ def _moved_first(leaf: Any, axis: int, name: str) -> Any:
 
 
 def _common_size(stacks: list[Any], named: list[str]) -> int:
-    """Return the number of instances, which all that is mapped over must have."""
+    """Return the number of instances; raise if mapped axes differ in length or there are none."""
     sizes = {name: stack.shape[0] for name, stack in zip(named, stacks, strict=True) if stack is not None}
     if not sizes:
         raise ValueError("vmap: in_axes maps over no array; at least one argument must have an axis")

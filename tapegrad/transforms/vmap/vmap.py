@@ -24,8 +24,8 @@ from tapegrad.transforms.vmap.lane_op import over_tensors
 from tapegrad.transforms.vmap.lane_section import as_instructions
 from tapegrad.transforms.vmap.mapped_axes import Axes, Mapped, checked_axes, hashable, spread
 
-_KNOWN = 16  # calls whose looks are kept
-_MIN_OP_INSTANCES = 8  # Tensors that become one op, instead of the function's ops for each
+_MAX_KNOWN_CALLS = 16  # cache keys of calls that are kept
+_MIN_OP_INSTANCES = 8  # of Tensors: smaller batches call the function for each instance
 
 
 def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> "Vmap":
@@ -87,7 +87,7 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
 
 
 class _Known(NamedTuple):
-    """An instance of a call, and what its function saw."""
+    """Instance of an earlier call, and the captured state of its function."""
 
     goal: Goal
     instance: Instance
@@ -101,13 +101,13 @@ class Vmap(Transform):
 
     def __init__(self, function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> None:
         super().__init__(function)
-        self._known: dict[Any, _Known] = {}  # by what the arguments of a call look like
+        self._known: dict[Any, _Known] = {}  # by the cache keys of calls
         self._in_axes = checked_axes(in_axes, "in_axes")
         self._out_axes = checked_axes(out_axes, "out_axes")
 
     @functools.cached_property
     def _recorded(self) -> Jit[..., Any]:
-        """The function to replay; one that is not replayed elsewhere is recorded for this transform."""
+        """The function to replay, recorded for this transform if it is not replayed elsewhere."""
         return replayable(self.function) or Jit(self.function)
 
     def _recorder(self) -> Jit[..., Any]:
@@ -131,7 +131,7 @@ class Vmap(Transform):
         return unflatten(definition, moved)
 
     def _at_once(self, mapped: Mapped) -> tuple[list[Any], Any] | None:
-        """Compute all instances, if that can be done in another way than by calling the function for each."""
+        """Compute all instances together; `None` if the function must be called for each."""
         inside = mapped.on_tensors or thread.mode.nested
         if mapped.size == 0:
             return of_none(self.function if inside else self._recorded, mapped)
@@ -144,8 +144,8 @@ class Vmap(Transform):
 
     def _over_lanes(self, mapped: Mapped) -> tuple[list[Any], Any] | None:
         """Compute all instances by programs over lanes, if the function can be replayed."""
-        looks = mapped.looks
-        known = self._known.get(looks)
+        key = mapped.cache_key
+        known = self._known.get(key)
         if known is not None and known.captured is known.goal.recorded.captured and known.captured.holds():
             found = LaneCall(known.goal, mapped, known.instance).results()
             if found is not None:
@@ -159,18 +159,18 @@ class Vmap(Transform):
             except Unsuited:
                 return None
             if found is not None:
-                self._remember(looks, goal, call.instance)
+                self._remember(key, goal, call.instance)
                 return found
         return None
 
-    def _remember(self, looks: Any, goal: Goal, instance: Instance | None) -> None:
-        """Keep the instance of a call with plain arrays, so that the next call like it needs none of its own."""
+    def _remember(self, key: Any, goal: Goal, instance: Instance | None) -> None:
+        """Keep the instance of a call with plain arrays, for the next call with the same cache key."""
         captured = goal.recorded.captured
-        if looks is None or instance is None or captured is None or (goal.directions and looks[-1][-1]):
+        if key is None or instance is None or captured is None or (goal.directions and key[-1][-1]):
             return
-        if len(self._known) >= _KNOWN:
+        if len(self._known) >= _MAX_KNOWN_CALLS:
             self._known.clear()
-        self._known[looks] = _Known(goal, instance, captured)
+        self._known[key] = _Known(goal, instance, captured)
 
     def _one_by_one(self, mapped: Mapped) -> tuple[list[Any], Any]:
         """Call the function for each instance, and stack the leaves of the results."""
@@ -189,7 +189,7 @@ class Vmap(Transform):
 
 
 def _stacked(values: list[Any]) -> Any:
-    """Return the results of all instances as one; what is no number must be the same of all."""
+    """Return the results of all instances as one array or Tensor; other values must be equal."""
     if any(map(is_tensor, values)):
         return stack(values)
     if isinstance(values[0], np.ndarray | np.generic | int | float):
@@ -200,7 +200,7 @@ def _stacked(values: list[Any]) -> Any:
 
 
 def _moved_out(leaf: Any, axis: int | None) -> Any:
-    """Return a result with the instances along an axis, or what is the same of all."""
+    """Return a result with the instances along an axis, or their common value for the axis `None`."""
     if not is_tensor(leaf) and not isinstance(leaf, np.ndarray):
         return leaf
     if axis is None:
@@ -215,10 +215,12 @@ def _moved_out(leaf: Any, axis: int | None) -> Any:
 
 
 def _common(leaf: Any) -> Any:
-    """Return what all instances have in common."""
+    """Return the result that all instances have in common."""
     if leaf.shape[0] == 0:
         raise ValueError("vmap: out_axes is None for a result, and there is no instance that has one")
-    equal = array_equal if thread.mode.recorder is not None else np.array_equal  # which a replay asks again
+    equal = (
+        array_equal if thread.mode.recorder is not None else np.array_equal
+    )  # recorded, so that replays check it
     values = leaf.data_or_traced() if equal is np.array_equal and is_tensor(leaf) else leaf
     if not equal(values[1:], values[:-1], equal_nan=values.dtype.kind == "f"):
         raise ValueError("vmap: out_axes is None for a result that differs between instances")
