@@ -92,7 +92,7 @@ class _Thunk:
         return zip(self._signature.parameters, self._function.args, self._assignment.arguments, strict=True)
 
     def _check_pointer(self, value: Any) -> None:
-        """Fail where a null pointer is given for something that is read."""
+        """Fail if a null pointer is given for memory that is read."""
         with self._builder.if_then(self._builder.icmp_signed("==", value, _I64(0)), likely=False):
             self._fail()
 

@@ -159,7 +159,7 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
         return flatten_args(args, kwargs, self.static)
 
     def refresh(self) -> None:
-        """Drop all traces if something that the function sees has changed."""
+        """Drop all traces if captured state has changed."""
         seen = self.captured
         if seen is None or seen.holds():
             return

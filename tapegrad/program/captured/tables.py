@@ -43,7 +43,7 @@ def _of_xarray(labelled: Any) -> tuple[Any, ...]:
 
 
 def _part(value: Any) -> Any:
-    """Return something equal to the same of another time only if nothing has changed: the bytes of an array."""
+    """Return a key that stays equal only if nothing has changed: the bytes of an array."""
     if isinstance(value, tuple | list):
         return tuple(map(_part, value))
     if isinstance(value, dict):

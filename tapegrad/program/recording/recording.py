@@ -62,9 +62,7 @@ def _content(result: Any) -> bytes:
 
 _GUARD, _TRUTH = CODES["guard"], CODES["truth_guard"]
 _HEAD_WORDS = 6  # of NumPy's array object: data, number of dimensions, extents, strides, base, dtype
-_OWN_REFERENCES = (
-    4  # to an array that nobody but the tape has: from a table of its own, and from those who ask
-)
+_OWN_REFERENCES = 4  # to an array that the tape alone keeps: the tape's own, and those of the count itself
 
 
 Sites = dict[tuple[types.CodeType, int], set[int]]

@@ -70,22 +70,19 @@ class PinnedRecordings:
         self, arguments: Arguments, check: Any, given: Sequence[np.ndarray], by: Any
     ) -> tuple[Trace, list[Any]] | list[str]:
         """Run the specialization whose guards hold, or return where the guard of each has failed."""
-        failed = []
+        failed: list[str] = []
         for specialization in self.specializations:
             specialization.trace.recording.check_memory_order(arguments.reordered)
             outputs, stopped = by(specialization.trace, arguments, specialization.spec, check, given)
             if outputs is not None:
-                if (
-                    specialization is not self.specializations[0]
-                ):  # a new list: other threads may go through the old one
+                if specialization is not self.specializations[0]:
+                    # a new list: other threads may go through the old one
                     self.specializations = [
                         specialization,
                         *(other for other in self.specializations if other is not specialization),
                     ]
                 return specialization.trace, outputs
-            failed += [
-                str(place) for place in specialization.trace.recording.guard_lines[stopped : stopped + 1]
-            ]
+            failed += map(str, specialization.trace.recording.guard_lines[stopped : stopped + 1])
         return failed
 
 
@@ -100,7 +97,7 @@ class Frozen(Jit[..., Any]):
         self._recordings = recordings
 
     def derive(self, function: Callable[..., Any], static: Static) -> "Frozen":
-        """Make what runs a transform of the function, by the same book."""
+        """Return a transform of the function that is pinned to the same recordings."""
         return Frozen(function, static, self._recordings)
 
     def refresh(self) -> None:
@@ -114,7 +111,7 @@ class Frozen(Jit[..., Any]):
         given: Sequence[np.ndarray] = (),
         by: Callable[..., tuple[list[Any] | None, int]] | None = None,
     ) -> tuple[Trace, list[Any]]:
-        """Run the specialization whose guards hold, or record one while the book is open."""
+        """Run the specialization whose guards hold, or record one while recordings may be added."""
         recordings, by = self._recordings, by or execute
         recordings.check(arguments, given)
         found = recordings.replay(arguments, check, given, by)
@@ -141,7 +138,7 @@ class Frozen(Jit[..., Any]):
 def _call_while_open(
     function: Callable[..., Any], recordings: PinnedRecordings, *args: Any, **kwargs: Any
 ) -> Any:
-    """Call a function with Tensors, to record it. Later it may see something else than it did."""
+    """Call a function with Tensors, to record it. Later its captured state may be another one."""
     if not recordings.open:
         raise TypeError(
             f"{recordings.name} takes arrays and numbers, not Tensors; differentiate the function itself, and"
@@ -161,8 +158,8 @@ def check_specs(
         raise TypeError(
             f"{name} was compiled for {_listed(expected[1])}, but got {_listed(found[1])}"
             if expected[1] != found[1]
-            else f"{name} was compiled for arguments of another structure, or for other values of what is no array or"
-            " float"
+            else f"{name} was compiled for another structure of arguments (nesting, keys), or for other static values"
+            " than these"
         )
 
 
@@ -170,9 +167,9 @@ def no_specialization(name: str, failed: Sequence[str] = ()) -> str:
     """Return the error of a call without a specialization; it names the guards that have failed, if known."""
     where = f" ({'; '.join(dict.fromkeys(failed))})" if failed else ""
     return (
-        f"{name} has no specialization for these arguments: a branch, a mask or an"
-        " integer of the function comes out differently, or plain NumPy has computed from an array that has changed"
-        f" since{where}. Give compile() an example of it as well"
+        f"{name} has no specialization for these arguments: a branch, a mask or an integer of the function comes out"
+        f" differently, or plain NumPy has computed from an array that has changed since{where}. Add an example:"
+        " tg.compile(f, x0, x1)"
     )
 
 
@@ -195,7 +192,7 @@ def _listed(arrays: list[tuple[Any, Any]]) -> str:
 
 
 def frozen(function: Callable[..., Any], recordings: PinnedRecordings) -> Frozen:
-    """Make what runs a function, a ``jit(f)`` or a transform by a book."""
+    """Return a function, a ``jit(f)`` or a transform with its calls restricted to these recordings."""
     known = replayable(function)
     inner = python_of(function.function if isinstance(function, Jit) else function)
     return Frozen(inner, NOTHING if known is None else known.static, recordings)

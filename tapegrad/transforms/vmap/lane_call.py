@@ -10,9 +10,8 @@ from tapegrad.pytree import flatten
 from tapegrad.transforms.vmap.lane_goals import Goal, Instance, OutputSlot
 from tapegrad.transforms.vmap.mapped_axes import Mapped, repeated
 
-_MIN_PER_BRANCH = (
-    32  # if fewer than one in 32 instances share the branch of the first, each is computed alone
-)
+# If fewer than one in 32 instances share the branch of the first, each is computed alone.
+_MIN_PER_BRANCH = 32
 
 
 class LaneCall:

@@ -8,9 +8,7 @@ from typing import Any
 from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.runtime import messages
 
-_NOTICEABLE = (
-    1.0  # seconds of compilation after which the user is told, where there is no terminal to count on
-)
+_NOTICEABLE = 1.0  # seconds of compilation after which the user is told if stderr is no terminal
 _MIN_ANNOUNCED = 4  # functions to be compiled that are sure to take so long
 
 _ADVICE = "(`tapegrad warmup` compiles all of them, `tapegrad info` says where they are kept)"

@@ -76,7 +76,7 @@ def root() -> Path:
 def folder() -> Path | None:
     """Return the cache folder of this version, made if need be, perhaps read-only; ``None`` if it cannot be made.
 
-    What lies in it is executed, so it is made for its owner alone, and is not used if somebody else may write to it;
+    What lies in it is executed, so it is made for its owner alone, and is not used if another user may write to it;
     nor is it if the sources that it is named by have changed since the import.
     """
     path, changed = _folder(), sources.changed()
@@ -120,7 +120,7 @@ def intended() -> str:
     try:
         return str(root())
     except RuntimeError:
-        return "in a home directory that nobody knows: set TAPEGRAD_CACHE_DIR"
+        return "in an unknown home directory: set TAPEGRAD_CACHE_DIR"
 
 
 def writable() -> bool:

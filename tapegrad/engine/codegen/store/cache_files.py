@@ -31,7 +31,7 @@ def read(path: Path) -> tuple[Any, ...] | None:
     DamagedFileError
         If the file is not as it was written. Nothing of it has been used then.
     OSError
-        If it cannot be read, or somebody else may have written it (`UntrustedFileError`): it is unpickled.
+        If it cannot be read, or another user may have written it (`UntrustedFileError`): it is unpickled.
     """
     try:
         content = read_trusted(path)

@@ -54,9 +54,7 @@ BLOCK_BYTES = _THREAD + _THREAD_BYTES * MAX_THREADS
 # Nanoseconds.
 _HELPER_SPINS = 200_000  # before a helper sleeps: several times the cost of waking it
 _CALLER_SPINS = 20_000
-_PREEMPTED = (
-    50_000  # `_PREEMPTED_NS`: a longer gap between two clock reads means that the thread was descheduled
-)
+_PREEMPTED_NS = 50_000  # a longer gap between two clock reads means that the thread was descheduled
 _CREDIT = 4_000_000  # maximum of BALANCE: one time slice of another process
 _CAUTION = 8  # ns that a caller works alone for each ns lost: helpers cost an eighth of the time at most
 _FOREVER = 1 << 40
@@ -142,7 +140,7 @@ def _spin(address):
     while not _open(atomic_load(address)):
         relax()
         now = nanoseconds()
-        if now - before > _PREEMPTED or now - began > _HELPER_SPINS:
+        if now - before > _PREEMPTED_NS or now - began > _HELPER_SPINS:
             return False
         before = now
     return True
