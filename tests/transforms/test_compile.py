@@ -200,7 +200,7 @@ def test_other_arguments_than_those_of_the_examples_are_refused() -> None:
     for args, words in (
         ((X[:3], 2), r"float64 of shape \(6,\), but got float64 of shape \(3,\)"),
         ((X.astype(np.float32), 2), "but got float32"),
-        ((X, 3), "other values"),
+        ((X, 3), "other static values"),
         (([X], 2), "another structure"),
     ):
         with pytest.raises(TypeError, match=words):
