@@ -2,10 +2,6 @@
 
 from numpy.linalg import LinAlgError as LinAlgError
 
-from tapegrad.frontend.functions.matrices.banded import cho_solve_banded as cho_solve_banded
-from tapegrad.frontend.functions.matrices.banded import cholesky_banded as cholesky_banded
-from tapegrad.frontend.functions.matrices.banded import solve_banded as solve_banded
-from tapegrad.frontend.functions.matrices.banded import solveh_banded as solveh_banded
 from tapegrad.frontend.functions.matrices.decompositions import eigh as eigh
 from tapegrad.frontend.functions.matrices.decompositions import eigvalsh as eigvalsh
 from tapegrad.frontend.functions.matrices.decompositions import qr as qr
@@ -42,9 +38,13 @@ from tapegrad.frontend.functions.matrices.norms import matrix_norm as matrix_nor
 from tapegrad.frontend.functions.matrices.norms import norm as norm
 from tapegrad.frontend.functions.matrices.norms import vector_norm as vector_norm
 from tapegrad.frontend.functions.matrices.structured import block_diag as block_diag
+from tapegrad.frontend.functions.matrices.structured import cho_solve_banded as cho_solve_banded
+from tapegrad.frontend.functions.matrices.structured import cholesky_banded as cholesky_banded
 from tapegrad.frontend.functions.matrices.structured import circulant as circulant
 from tapegrad.frontend.functions.matrices.structured import hankel as hankel
+from tapegrad.frontend.functions.matrices.structured import solve_banded as solve_banded
 from tapegrad.frontend.functions.matrices.structured import solve_toeplitz as solve_toeplitz
+from tapegrad.frontend.functions.matrices.structured import solveh_banded as solveh_banded
 from tapegrad.frontend.functions.matrices.structured import toeplitz as toeplitz
 from tapegrad.frontend.functions.matrices.systems import inv as inv
 from tapegrad.frontend.functions.matrices.systems import lu as lu

@@ -7,12 +7,13 @@ import numpy as np
 
 from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.graph_view import FREED_MEANWHILE, Geometry, GraphInstruction, listed
-from tapegrad.autodiff.regions import materialize, view_region
+from tapegrad.autodiff.regions import materialize
 from tapegrad.autodiff.tensor_sweeps import active_buffers, walk_back
 from tapegrad.engine.sweep.derivatives import subgraph
 from tapegrad.engine.tape import memory, slots
 from tapegrad.errors import FreedGraphError
 from tapegrad.frontend.recording.record import unary
+from tapegrad.frontend.recording.shape import view_region
 from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.attachments import Attachment, attachment_of, ensure_attachment
 from tapegrad.frontend.tensor.modes import EAGER, eager_mode, no_grad, restoring

@@ -7,18 +7,17 @@ elements share.
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from tapegrad.autodiff.graph_view import Geometry
-from tapegrad.autodiff.regions import flatten_buffer, materialize, scatter_regions, view_region
+from tapegrad.autodiff.regions import flatten_buffer, materialize, scatter_regions
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.indexing.writes import setitem
 from tapegrad.frontend.recording.record import unary
+from tapegrad.frontend.recording.rules import Value
+from tapegrad.frontend.recording.shape import view_region
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.ops import COPY
-
-Value = Any  # a Tensor, or a float
 
 
 class _Geometries(dict[int, Geometry]):
@@ -92,7 +91,7 @@ class Accumulator:
 
     def _merge(self, like: Geometry) -> Value:
         """Merge the values of all views into one for the whole buffer, flat or one float, and keep that."""
-        number, whole, others = 0.0, None, []  # type: float, Any, list[tuple[Geometry, Value]]
+        number, whole, others = 0.0, None, []  # type: float, Value, list[tuple[Geometry, Value]]
         for geometry, value in self._values[like.buffer].values():
             if not geometry.covers_buffer:
                 others.append((geometry, value))

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from tapegrad.autodiff.graph_view import Geometry
 from tapegrad.engine.tape.fields.view import View
@@ -28,16 +27,6 @@ def flatten_buffer(value: Tensor, geometry: Geometry) -> Tensor:
     """Return the value of a whole buffer in one dimension."""
     value = in_c_order(value)
     return value if value.ndim == 1 else view_of(value, value.data_or_traced().reshape(geometry.buffer_size))
-
-
-def view_region(buffer: Tensor, view: View) -> Tensor:
-    """Return a view of the value of a buffer.
-
-    A value that is not in C order is copied first: a cotangent may be any view of a computed Tensor.
-    """
-    buffer = in_c_order(buffer)
-    array = buffer.data_or_traced().reshape(-1)
-    return view_of(buffer, as_strided(array[view.offset // array.itemsize :], view.shape, view.strides))
 
 
 def scatter_regions(tape: Tape, whole: Tensor | None, values: list[tuple[Geometry, Any]]) -> Tensor:

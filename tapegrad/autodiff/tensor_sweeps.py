@@ -5,14 +5,15 @@ from contextlib import nullcontext
 from typing import Any
 
 from tapegrad.autodiff import hooks
-from tapegrad.autodiff.accumulator import Accumulator, Value
+from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.graph_view import GraphInstruction, listed
 from tapegrad.autodiff.regions import materialize
 from tapegrad.autodiff.rules import structural_rules
 from tapegrad.autodiff.rules.elementwise_rules import masked_product, partial, summed_to
-from tapegrad.autodiff.rules.step import Step, is_active
+from tapegrad.autodiff.rules.step import SweepStep, is_active
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.tape import Tape
+from tapegrad.frontend.recording.rules import Value
 from tapegrad.frontend.recording.shape import broadcast_to
 from tapegrad.frontend.tensor.anomaly import Watch, watching
 from tapegrad.frontend.tensor.attachments import any_hooks
@@ -95,14 +96,14 @@ def _step_back(
     y_bar = cotangents.get(instruction.result)
     if y_bar is None:
         return
-    step = Step(tape, instruction, cotangents, active)
+    step = SweepStep(tape, instruction, cotangents, active)
     watch = watching()
     found = _contributions(step, y_bar) if watch is None else _watched_contributions(step, y_bar, watch)
     for j, value in found.items():
         _add(step, j, value)
 
 
-def _watched_contributions(step: Step, y_bar: Value, watch: Watch) -> dict[int, Value]:
+def _watched_contributions(step: SweepStep, y_bar: Value, watch: Watch) -> dict[int, Value]:
     """Call `_contributions`, and report values that are not finite."""
     with watch.differentiating(step.tape, step.result):
         contributions = _contributions(step, y_bar)
@@ -112,7 +113,7 @@ def _watched_contributions(step: Step, y_bar: Value, watch: Watch) -> dict[int, 
     return contributions
 
 
-def _add(step: Step, operand: int, value: Value) -> None:
+def _add(step: SweepStep, operand: int, value: Value) -> None:
     """Add a contribution to the cotangent of an operand, summed over the dimensions that it was broadcast along."""
     slot = step.operands[operand]
     if is_tensor(value):
@@ -124,7 +125,7 @@ def _add(step: Step, operand: int, value: Value) -> None:
     step.accumulator.add(slot, value)
 
 
-def _contributions(step: Step, y_bar: Value) -> dict[int, Value]:
+def _contributions(step: SweepStep, y_bar: Value) -> dict[int, Value]:
     """Return the contribution to the cotangent of each operand that needs one."""
     row = step.row
     if not isinstance(row, Op):
@@ -160,7 +161,7 @@ def _step_forward(tape: Tape, instruction: GraphInstruction, tangents: Accumulat
     ]
     if all(x_dot is None for x_dot in dots):
         return
-    step = Step(tape, instruction, tangents, None)
+    step = SweepStep(tape, instruction, tangents, None)
     watch = watching()
     with nullcontext() if watch is None else watch.differentiating(tape, instruction.result):
         y_dot = _tangent(step, dots)
@@ -174,7 +175,7 @@ def _step_forward(tape: Tape, instruction: GraphInstruction, tangents: Accumulat
         tangents.add(instruction.result, y_dot)
 
 
-def _tangent(step: Step, dots: list[Value | None]) -> Value | None:
+def _tangent(step: SweepStep, dots: list[Value | None]) -> Value | None:
     """Return the tangent of the result, given those of the operands."""
     row = step.row
     if not isinstance(row, Op):

@@ -322,8 +322,8 @@ class Structural:
         True if the result takes over the memory of operand 0, and the cotangent of operand 0 that of the result.
     transpose
         Of a linear op, the map from the cotangent of the result to those of the operands: an op that computes that of
-        operand 0, with the same parameters and in C order, or a rule of `autodiff.rules.transposes`. `None` if the op
-        is not linear.
+        operand 0, with the same parameters and in C order, or a rule that `frontend` states (`recording.rules`). `None`
+        if the op is not linear.
     takes_lines
         True if the kernel of a reduction runs the innermost of the outer loops itself.
     fused_as

@@ -4,9 +4,10 @@ A new op takes these parts; a test names the missing one:
 
 1. a row in this file, with all facts of the op, and a record in `params` if the op has parameters;
 2. the kernels that the row names, in `engine.kernels`;
-3. a function in `frontend` that records the op by `record_reduction`, `record_scan` or `record_out`;
-4. its derivative on Tensors: the row's `transpose` if the op is linear, else rules in `autodiff.rules`;
-5. a case in ``tests/autodiff/test_structural_rules.py``, which compares kernels and derivatives of all orders.
+3. a function in `frontend` that records the op by `record_reduction`, `record_scan` or `record_out`, and beside it the
+   derivative on Tensors, stated as `frontend.recording.rules` says; the transpose of a linear op may be another op, and
+   needs no statement;
+4. a case in ``tests/autodiff/test_structural_rules.py``, which compares kernels and derivatives of all orders.
 
 No other file names an op: passes, segments, lanes and the verifier read the fields of its row.
 """

@@ -14,10 +14,10 @@ import pytest
 
 import tapegrad
 from helpers.offenders import assert_none
-from tapegrad.autodiff.rules import structural_rules, transposes
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels.language.dtypes import entry_point
 from tapegrad.engine.tape.fields import layout
+from tapegrad.frontend.recording.rules import RULES, TRANSPOSES
 from tapegrad.ops import CODES, FUSED, KINDS, ROWS, STRUCTURAL, Structural, params
 from tapegrad.ops.row import EMITTED
 from tapegrad.program.lanes import rules as lane_rules
@@ -56,11 +56,11 @@ def test_every_derivative_has_a_derivative() -> None:
 
 
 def check_derivative(row: Structural) -> None:
-    stated = row.name in structural_rules.RULES
+    stated = row.name in RULES
     if row.differentiable and not row.linear:
         assert stated, (
-            f"{row.name}: its row names no transpose, so it is not linear, and RULES of"
-            " autodiff/rules/structural_rules.py must say what its derivatives are as expressions on Tensors"
+            f"{row.name}: its row names no transpose, so it is not linear; state_rules({row.name!r}, reverse, forward)"
+            " must say what its derivatives are as expressions on Tensors, beside the function in frontend"
         )
     else:
         assert not stated, f"{row.name}: its derivatives follow from its row; drop its structural rules"
@@ -73,9 +73,9 @@ def test_every_transpose_is_known() -> None:
 def check_transpose(row: Structural) -> None:
     if row.transpose is None:
         return
-    assert row.transpose in CODES or row.transpose in transposes.RULES, (
-        f"{row.name}: its transpose {row.transpose!r} is neither an op of the table, nor in RULES of"
-        " autodiff/rules/transposes.py"
+    assert row.transpose in CODES or row.transpose in TRANSPOSES, (
+        f"{row.name}: its transpose {row.transpose!r} is neither an op of the table, nor a function that is"
+        " stated by @state_transpose, beside the function in frontend"
     )
     if row.transpose in CODES:
         other = ROWS[CODES[row.transpose]]
@@ -85,8 +85,8 @@ def check_transpose(row: Structural) -> None:
 
 
 def test_every_rule_is_of_some_row() -> None:
-    assert transposes.RULES.keys() <= {row.transpose for row in STRUCTURAL}
-    assert structural_rules.RULES.keys() <= {row.name for row in STRUCTURAL}
+    assert not TRANSPOSES.keys() - {row.transpose for row in STRUCTURAL}
+    assert not RULES.keys() - {row.name for row in STRUCTURAL}
 
 
 def _words_of_record(record: Any) -> list[tuple[str, Any]]:

@@ -7,21 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.autodiff.accumulator import Value, count_ratio
+from tapegrad.autodiff.accumulator import count_ratio
 from tapegrad.autodiff.regions import materialize
-from tapegrad.autodiff.rules.step import Step
+from tapegrad.autodiff.rules.step import SweepStep
 from tapegrad.frontend.functions.reductions import reductions
 from tapegrad.frontend.recording import elementwise
-from tapegrad.frontend.recording.record import binary
+from tapegrad.frontend.recording.rules import Value, masked_multiply
 from tapegrad.frontend.recording.shape import broadcast_to, reshape
 from tapegrad.frontend.recording.unknown_derivatives import no_derivative
 from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.ops import CODES, CONSTANTS, PRIMALS, Op, as_function, names_in
-
-_masked_multiply = binary(CODES["masked_multiply"])
+from tapegrad.ops import CONSTANTS, PRIMALS, Op, as_function, names_in
 
 
-def partial(row: Op, operand: int, step: Step) -> Value:
+def partial(row: Op, operand: int, step: SweepStep) -> Value:
     """Return the partial of a row by an operand: a float if it is constant, or a Tensor of the result's shape."""
     if operand in row.unknown:
         raise no_derivative(row, operand)
@@ -70,7 +68,7 @@ def masked_product(factor: Value, value: Value) -> Value | None:
     if isinstance(factor, float):
         factor, value = value, factor
     if not isinstance(value, float):
-        return _masked_multiply(factor, value)
+        return masked_multiply(factor, value)
     if value == 0.0:
         return None
     if isinstance(factor, float):
@@ -78,7 +76,7 @@ def masked_product(factor: Value, value: Value) -> Value | None:
     if value == 1.0:
         return factor
     if not math.isfinite(value):
-        return _masked_multiply(factor, value)
+        return masked_multiply(factor, value)
     return -factor if value == -1.0 else factor * value
 
 

@@ -8,20 +8,19 @@ from typing import Any
 
 from numpy.lib.stride_tricks import as_strided
 
-from tapegrad.autodiff.accumulator import Value
-from tapegrad.autodiff.rules import transposes
-from tapegrad.autodiff.rules.step import Step
+from tapegrad.autodiff.rules.step import SweepStep
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.recording.record_structural import record_out, record_reduction
+from tapegrad.frontend.recording.rules import TRANSPOSES, Value
 from tapegrad.frontend.recording.shape import contiguous
 from tapegrad.frontend.tensor.modes import current
 from tapegrad.frontend.tensor.tensor import Tensor, allocate, view_of
 from tapegrad.ops import CODES, COPY, Row
 
 
-def forward(step: Step, dots: list[Value | None]) -> Tensor:
+def forward(step: SweepStep, dots: list[Value | None]) -> Tensor:
     """Return the tangent of the result: the op applied to the tangents, zeros where there is none."""
     row, like = step.row, step.geometry(step.result)
     operands = [
@@ -38,11 +37,11 @@ def forward(step: Step, dots: list[Value | None]) -> Tensor:
     return _record(row, operands, step.params, _empty(step.tape, like.view))
 
 
-def reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+def reverse(step: SweepStep, y_bar: Value) -> dict[int, Value]:
     """Return the cotangents of the operands: the transpose of the op, applied to the cotangent of the result."""
     transpose = step.row.transpose or ""
     if transpose not in CODES:
-        return transposes.RULES[transpose](step, y_bar)
+        return TRANSPOSES[transpose](step, y_bar)
     row, like = kernel_table.row(CODES[transpose]), step.geometry(step.operands[0])
     y_bar = step.dense(y_bar, -1)
     if row.params is not None and not y_bar.data_or_traced().flags.c_contiguous:

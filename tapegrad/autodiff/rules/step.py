@@ -1,10 +1,10 @@
-"""Steps of a sweep on Tensors: an instruction as derivative rules see it."""
+"""Steps of a sweep on Tensors: its instructions as derivative rules see them."""
 
 from typing import Any
 
 import numpy as np
 
-from tapegrad.autodiff.accumulator import Accumulator, Value
+from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.graph_view import FREED_MEANWHILE, Geometry, GraphInstruction, tensor_on
 from tapegrad.autodiff.regions import materialize
 from tapegrad.engine import kernel_table
@@ -12,8 +12,10 @@ from tapegrad.engine.status import checked
 from tapegrad.engine.sweep.derivatives import subgraph
 from tapegrad.engine.sweep.eager import earlier_contents
 from tapegrad.engine.tape import slots
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.errors import FreedGraphError
+from tapegrad.frontend.recording.rules import Step, Value
 from tapegrad.frontend.recording.running import copy_earlier
 from tapegrad.frontend.tensor.modes import current
 from tapegrad.frontend.tensor.tensor import Tensor, from_slot
@@ -23,7 +25,7 @@ from tapegrad.ops.params import read
 _INITIAL_FIELDS = 32  # capacity for parameters, in fields
 
 
-class Step:
+class SweepStep(Step):
     """Instruction of a sweep on Tensors.
 
     Attributes
@@ -61,7 +63,6 @@ class Step:
         return bool(slots.are_alike(self.tape.header, value._slot, slot))
 
     def asks(self, operand: int) -> bool:
-        """Return whether an operand needs a cotangent."""
         return self._asked[operand]
 
     def geometry(self, slot: int) -> Geometry:
@@ -69,12 +70,10 @@ class Step:
         return self.accumulator.geometry(slot)
 
     def x(self, operand: int) -> Tensor:
-        """Return the primal of an operand."""
         return self._tensor(self.operands[operand])
 
     @property
     def y(self) -> Tensor:
-        """The primal of the result."""
         return self._tensor(self.result)
 
     def primal(self, name: str) -> Tensor | float:
@@ -101,14 +100,15 @@ class Step:
         copy = copy_earlier(tape, code, slot, differentiate)
         return from_slot(tape, checked(copy, "copy", self.geometry(slot).shape))
 
+    def view(self, operand: int) -> View:
+        return self.geometry(self.result if operand < 0 else self.operands[operand]).view
+
     def dense(self, value: Value, operand: int) -> Tensor:
-        """Return a value of an operand, or of the result (-1), as a Tensor."""
-        geometry = self.geometry(self.result if operand < 0 else self.operands[operand])
-        return materialize(value, geometry.shape, geometry.dtype)
+        view = self.view(operand)
+        return materialize(value, view.shape, view.dtype)
 
     @property
     def params(self) -> Any:
-        """The record of the op's parameters, `None` if it has none."""
         record = self.row.params
         return None if record is None else read(record, self._fields())
 

@@ -17,6 +17,7 @@ from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.errors import LostGradientWarning, TracedValueError, UnsupportedError
 from tapegrad.frontend.recording.layouts import copied_in_order, in_order, made_in_order
 from tapegrad.frontend.recording.record import as_boolean, cast, unary
+from tapegrad.frontend.recording.rules import Step, Value, state_transpose
 from tapegrad.frontend.recording.shape import contiguous
 from tapegrad.frontend.tensor.array_checks import check_dtype
 from tapegrad.frontend.tensor.modes import EAGER, current, no_grad, restoring, thread, watch_now
@@ -449,3 +450,12 @@ bind_methods(
     __copy__=_copy,
     __deepcopy__=_deepcopy,
 )
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+@state_transpose
+def cast_back(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Transpose a conversion of dtype: convert back."""
+    return {0: y_bar if isinstance(y_bar, float) else y_bar.astype(step.view(0).dtype)}

@@ -1,5 +1,6 @@
 """In-place writes: each makes a new version of the memory, and recorded instructions keep reading the old one."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from tapegrad.engine.status import checked, raise_for
 from tapegrad.engine.sweep.eager import writes
 from tapegrad.engine.tape import memory, slots, views
 from tapegrad.engine.tape.fields.layout import E_KEPT, E_KERNEL, E_SHAPES, I64, NONE
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.indexing.keys import (
@@ -20,14 +22,16 @@ from tapegrad.frontend.indexing.keys import (
     slot_of_key,
     view_key,
 )
-from tapegrad.frontend.recording.record import as_boolean, as_float, cast, read_now, read_within
+from tapegrad.frontend.recording.record import as_boolean, as_float, cast, read_now, read_within, unary
 from tapegrad.frontend.recording.record_structural import as_tensor
-from tapegrad.frontend.recording.shape import contiguous
+from tapegrad.frontend.recording.rules import Step, Value, masked_multiply, state_transpose
+from tapegrad.frontend.recording.shape import contiguous, reshape, view_region
 from tapegrad.frontend.tensor import modes
 from tapegrad.frontend.tensor.anomaly import watch
 from tapegrad.frontend.tensor.modes import EAGER, thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor, stale_leaf_slots, view_of
-from tapegrad.ops import CODES
+from tapegrad.ops import CODES, COPY
+from tapegrad.ops.params import Region
 
 _WRITE, _SCATTER = CODES["write"], CODES["scatter_write"]
 _SLOT = (1 << 32) - 1  # bits of a write's return value that hold the slot
@@ -349,3 +353,47 @@ def _write_in_new_version(
         if passes:
             writes.pass_through(header, _WRITE, base._slot, written & _SLOT)
         _become(base, written, stays_leaf)
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+def view_of_region(buffer: Tensor, region: Region) -> Tensor:
+    """Return a region of the value of a buffer, as a view."""
+    return view_region(buffer, View(region.offset, region.extents, region.strides, buffer.dtype))
+
+
+@state_transpose
+def outside_and_inside_of_the_region(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Transpose a write to a region: the value gets the region's cotangent, the old contents get the rest."""
+    bars: dict[int, Value] = {}
+    y_bar, region = step.dense(y_bar, -1), step.params.region
+    if step.asks(1):
+        bars[1] = view_of_region(y_bar, region)
+    if step.asks(0):
+        bars[0] = unary(COPY, y_bar)
+        setitem(view_of_region(bars[0], region), ..., 0.0)
+    return bars
+
+
+@state_transpose
+def outside_and_inside_of_the_rows(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Transpose a write to listed rows. A recording holds the list as a constant."""
+    bars: dict[int, Value] = {}
+    rows, y_bar = step.x(2).data_or_traced().reshape(-1), step.dense(y_bar, -1)
+    lines = step.params.rows, step.params.length
+    if step.asks(1):
+        bars[1] = _of_the_values(rows, reshape(y_bar, lines), step.view(1).shape)
+    if step.asks(0):
+        bars[0] = unary(COPY, y_bar)
+        setitem(reshape(bars[0], lines), rows, 0.0)
+    return bars
+
+
+def _of_the_values(rows: np.ndarray, y_bar: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Return the cotangent of the written values: of several writes to one row the last counts."""
+    last = np.zeros(len(y_bar), np.int64)
+    last[rows] = np.arange(len(rows))
+    counts = (last[rows] == np.arange(len(rows))).astype(y_bar.dtype)[:, None]
+    taken = y_bar[rows] if counts.all() else masked_multiply(y_bar[rows], counts)
+    return reshape(taken if math.prod(shape) == taken.size else taken.sum(), shape)

@@ -11,6 +11,7 @@ In reading order; each imports only those above it:
     outputs                        arguments `out`, `where` and `casting`
     record_structural              record a structural op
     shape                          views of all elements
+    rules                          derivative rules of structural ops, stated beside their functions
     layouts                        the order of elements in memory
     ufuncs                         all other arguments of ufuncs
     unknown_derivatives            operands without a known derivative

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from tapegrad.engine.tape import slots, views
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.frontend.recording.lists import holds_tensors
 from tapegrad.frontend.recording.record import cast, unary
 from tapegrad.frontend.recording.record_structural import as_tensor, in_shape
@@ -69,6 +71,16 @@ def is_in_c_order(x: Tensor) -> bool:
             slots.drop(tape.header, flat)
             return True
     return bool(x.data_or_traced().flags.c_contiguous)
+
+
+def view_region(buffer: Tensor, view: View) -> Tensor:
+    """Return a view of the value of a buffer.
+
+    A value that is not in C order is copied first: a cotangent may be any view of a computed Tensor.
+    """
+    buffer = in_c_order(buffer)
+    array = buffer.data_or_traced().reshape(-1)
+    return view_of(buffer, as_strided(array[view.offset // array.itemsize :], view.shape, view.strides))
 
 
 def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Tensor:

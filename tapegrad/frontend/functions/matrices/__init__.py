@@ -4,16 +4,16 @@ In reading order; each imports only those above it:
 
     covariances                    covariances
     matrices                       shared code: checks, memory order, instructions
+    triangles                      Cholesky factors, triangles
+    ties                           equal eigenvalues and singular values, in derivatives
     decompositions                 eigenvalues of symmetric matrices, QR factors, singular values
     determinants                   determinants
-    eigenvalues                    eigenvalues of other matrices
     matrix_chains                  several products, powers
     norms                          norms
     distances                      distances between vectors
     least_squares                  pseudo-inverses, least squares, condition numbers
-    triangles                      Cholesky factors, triangles
     systems                        systems of linear equations, inverses
-    structured                     blocks on a diagonal, constant diagonals
-    banded                         systems of equations with banded matrices
+    eigenvalues                    eigenvalues of other matrices
+    structured                     blocks on a diagonal, constant diagonals, bands
     matrix_functions               exponentials, logarithms, roots, sines, the equations of Sylvester and Lyapunov
 """

@@ -6,14 +6,38 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
-from tapegrad.frontend.functions.matrices.matrices import matrices, square, transposed
+from tapegrad.frontend.functions.matrices.matrices import (
+    Systems,
+    matrices,
+    square,
+    transposed,
+    triangle_solved,
+)
+from tapegrad.frontend.functions.matrices.ties import (
+    TIE_ROUNDINGS,
+    Ties,
+    absolute,
+    check_determined,
+    column,
+    diagonal_matrix,
+    excess_of_pairs,
+    extent_of,
+    joined,
+    maximum,
+    row,
+)
+from tapegrad.frontend.functions.matrices.triangles import half_of_triangle
 from tapegrad.frontend.functions.products.linalg import matmul
+from tapegrad.frontend.functions.shapes.diagonals import diagonal
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.elementwise import where
+from tapegrad.frontend.recording.record import unary
 from tapegrad.frontend.recording.record_structural import record_packed
-from tapegrad.frontend.recording.shape import packed_part, swapaxes
-from tapegrad.frontend.tensor.tensor import Tensor, view_of
-from tapegrad.ops import CODES
+from tapegrad.frontend.recording.rules import Step, Value, state_rules
+from tapegrad.frontend.recording.shape import in_c_order, packed_part, reshape, swapaxes
+from tapegrad.frontend.tensor.modes import no_grad
+from tapegrad.frontend.tensor.tensor import Tensor, from_array, view_of
+from tapegrad.ops import CODES, COPY
 
 _EIGH, _QR, _SVD = (CODES[name] for name in ("eigh", "qr", "svd"))
 
@@ -373,3 +397,225 @@ def svdvals(x: Any, /) -> Tensor:
 
 
 LINALG = {"eigh": eigh, "eigvalsh": eigvalsh, "qr": qr, "svd": svd, "svdvals": svdvals}
+
+
+# --- derivatives of eigenvalues --------------------------------------------------------------------------------
+
+
+def eigen_parts(packed: Tensor, n: int) -> tuple[Tensor, Tensor, Ties]:
+    """Return eigenvalues, eigenvectors as rows, and ties."""
+    values, rows = part_of(packed, 0, (n,)), part_of(packed, n, (n, n))
+    with no_grad():
+        return values, rows, Ties(unary(COPY, values), n)
+
+
+def _eigen(step: Step) -> tuple[Tensor, Tensor, Ties]:
+    """Return the parts of a result. Higher derivatives differentiate the eigenvectors too."""
+    p = step.params
+    return eigen_parts(step.y if p.vectors else eigen_packed(step.x(0), bool(p.lower), True, "eigh"), p.n)
+
+
+def _eigh_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    p, bar = step.params, step.dense(y_bar, -1)
+    values, rows, ties = _eigen(step)
+    values_bar, rows_bar = part_of(bar, 0, (p.n,)), part_of(bar, p.n, (p.n, p.n))
+    m = matmul(rows, transposed(rows_bar))
+    if p.vectors:
+        with no_grad():
+            excess = excess_of_pairs(values_bar, m, ties)
+        values_bar = check_determined(values_bar, excess)
+    else:
+        values_bar = ties.shared(values_bar)
+    gaps = row(values) - column(values)
+    g = (m - transposed(m)) * ties.inverse(2.0 * gaps, ties.tied) + diagonal_matrix(values_bar)
+    return {0: 2.0 * half_of_triangle(matmul(matmul(transposed(rows), g), rows), bool(p.lower))}
+
+
+def _eigh_forward(step: Step, x_dot: Value) -> Value:
+    p, half = step.params, half_of_triangle(step.dense(x_dot, 0), bool(step.params.lower))
+    values, rows, ties = _eigen(step)
+    m = matmul(matmul(rows, half + transposed(half)), transposed(rows))
+    values_dot = diagonal(m, 0, -2, -1)
+    if p.vectors:
+        with no_grad():
+            mixed = maximum(absolute(m), absolute(row(values_dot) - column(values_dot)))
+            excess = ties.others * (mixed - ties.slack * extent_of(m))
+        values_dot = check_determined(values_dot, excess)
+    else:
+        values_dot = ties.shared(values_dot)
+    gaps = column(values) - row(values)
+    return joined([values_dot, matmul(m * ties.inverse(gaps, ties.tied), rows)])
+
+
+state_rules("eigh", _eigh_reverse, _eigh_forward)
+
+
+# --- derivatives of QR factors ---------------------------------------------------------------------------------
+
+
+def _divided(x: Tensor, r: Tensor, transpose: bool) -> Tensor:
+    """Return ``x @ r^-1``, or ``x @ r^-T``, for an upper triangle."""
+    r, right = in_c_order(r), in_c_order(transposed(x))
+    n, k = right.shape[-2:]
+    system = Systems(r, right, math.prod(right.shape[:-2]), n, k, True)
+    return transposed(triangle_solved(system, not transpose, False, False, "qr"))
+
+
+def _factors(packed: Tensor, p: Any) -> tuple[Tensor, Tensor]:
+    """Return Q and R of a packed result, without further columns of a complete Q."""
+    k = min(p.m, p.n)
+    q, r = columns_of(packed, 0, p.m, p.full), columns_of(packed, p.m * p.full, p.full, p.n)
+    return q[..., :k], r[..., :k, :]
+
+
+def _qr_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    p, x = step.params, step.x(0)
+    k, (q, r), (q_bar, r_bar) = min(p.m, p.n), _factors(step.y, p), _factors(step.dense(y_bar, -1), p)
+    own, rest_bar = r[..., :k], r_bar[..., k:]
+    if p.n > k:
+        q_bar = q_bar + matmul(x[..., k:], transposed(rest_bar))
+    m = matmul(own, transposed(r_bar[..., :k])) - matmul(transposed(q_bar), q)
+    ones = np.ones((k, k), x.dtype)
+    symmetric = m * np.tril(ones) + transposed(m * np.tril(ones, -1))
+    first = _divided(q_bar + matmul(q, symmetric), own, True)
+    return {0: first if p.n == k else concatenate([first, matmul(q, rest_bar)], -1)}
+
+
+def _qr_forward(step: Step, x_dot: Value) -> Value:
+    p, x_dot = step.params, step.dense(x_dot, 0)
+    k, (q, r) = min(p.m, p.n), _factors(step.y, p)
+    own, moved = r[..., :k], _divided(x_dot[..., :k], r[..., :k], False)
+    s = matmul(transposed(q), moved)
+    below = s * np.tril(np.ones((k, k), x_dot.dtype), -1)
+    upper = s - below + transposed(below)
+    q_dot, r_dot = moved - matmul(q, upper), matmul(upper, own)
+    if p.n > k:
+        rotated = matmul(matmul(transposed(q_dot), q), r[..., k:])
+        r_dot = concatenate([r_dot, rotated + matmul(transposed(q), x_dot[..., k:])], -1)
+    return joined([_more_rows(transposed(q_dot), p.full), transposed(_more_rows(r_dot, p.full))])
+
+
+def _more_rows(x: Tensor, rows: int) -> Tensor:
+    """Return matrices with rows of zeros appended."""
+    missing = rows - x.shape[-2]
+    if missing == 0:
+        return x
+    zeros = from_array(np.zeros((*x.shape[:-2], missing, x.shape[-1]), x.dtype), constant=True)
+    return concatenate([x, zeros], -2)
+
+
+state_rules("qr", _qr_reverse, _qr_forward)
+
+
+# --- derivatives of singular values ----------------------------------------------------------------------------
+
+
+def _singular(step: Step, packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return s, U and V of a packed result, without further columns of complete factors."""
+    p = step.params
+    k, (u, s, vh) = min(p.m, p.n), singular_parts(packed, p.m, p.n, bool(p.full))
+    return s, u[..., :k], transposed(vh[..., :k, :])
+
+
+def _primals(step: Step) -> tuple[Tensor, Tensor, Tensor, Ties]:
+    """Return s, U, V and ties. Higher derivatives differentiate the singular vectors too."""
+    p = step.params
+    packed = step.y if p.vectors else singular_packed(step.x(0), bool(p.full), True, "svd")
+    s, u, v = _singular(step, packed)
+    with no_grad():
+        ties = Ties(unary(COPY, s), max(p.m, p.n))
+    return s, u, v, ties
+
+
+def _excess_of_zeros(s_bar: Tensor, of_u: Tensor, of_v: Tensor, ties: Ties) -> Tensor:
+    """Return the amount by which zeros are told apart, for each pair of them."""
+    pairs = ties.others * ties.zeros * transposed(ties.zeros)
+    of_values = absolute(column(s_bar)) - ties.slack * extent_of(column(s_bar))
+    of_vectors = [absolute(m - transposed(m)) - ties.slack * extent_of(m) for m in (of_u, of_v)]
+    excess: Tensor = pairs * maximum(of_values, maximum(*of_vectors))
+    return excess
+
+
+def _inverses(s: Tensor, ties: Ties) -> tuple[Tensor, Tensor]:
+    """Return ``1 / (s_j - s_i)`` and ``1 / (s_j + s_i)``, without ties, zeros, and the diagonal."""
+    apart, together = row(s) - column(s), row(s) + column(s)
+    eye = np.eye(s.shape[-1], dtype=s.dtype)
+    with no_grad():
+        none = maximum(ties.tied * ties.zeros * transposed(ties.zeros), eye)
+    return ties.inverse(apart, ties.tied), ties.inverse(together, none)
+
+
+def _outside(vectors: Tensor, inner: Tensor, bar: Tensor, s: Tensor, ties: Ties) -> Tensor:
+    """Return the part of a cotangent or tangent outside of the vectors' space, divided by s."""
+    rest = bar - matmul(vectors, inner)
+    zeros = transposed(ties.zeros)
+    with no_grad():
+        slack = TIE_ROUNDINGS * float(np.finfo(s.dtype).eps) * bar.shape[-2]
+        excess = zeros * (absolute(rest) - slack * extent_of(bar))
+    return check_determined(rest, excess) * ties.inverse(row(s), zeros)
+
+
+def _svd_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    p = step.params
+    s, u, v, ties = _primals(step)
+    s_bar, u_bar, v_bar = _singular(step, step.dense(y_bar, -1))
+    of_u, of_v = matmul(transposed(u), u_bar), matmul(transposed(v), v_bar)
+    if p.vectors:
+        with no_grad():
+            excess = excess_of_pairs(s_bar, of_u + of_v, ties)
+            excess = maximum(excess, _excess_of_zeros(s_bar, of_u, of_v, ties))
+        s_bar = check_determined(s_bar, excess)
+    else:
+        s_bar = ties.shared(s_bar) * (1 - reshape(ties.zeros, s_bar.shape))
+    first, second = of_u - transposed(of_u), of_v - transposed(of_v)
+    apart, together = _inverses(s, ties)
+    g = ((first + second) * apart + (first - second) * together) / 2 + diagonal_matrix(s_bar)
+    x_bar = matmul(matmul(u, g), transposed(v))
+    k = min(p.m, p.n)
+    if p.m > k and p.vectors:
+        x_bar = x_bar + matmul(_outside(u, of_u, u_bar, s, ties), transposed(v))
+    if p.n > k and p.vectors:
+        x_bar = x_bar + matmul(u, transposed(_outside(v, of_v, v_bar, s, ties)))
+    return {0: x_bar}
+
+
+def _excess_of_moves(m: Tensor, ties: Ties) -> Tensor:
+    """Return the amount by which equal values separate or mix; see `kernels.svd`."""
+    slack, own = ties.slack * extent_of(m), diagonal(m, 0, -2, -1)
+    apart = maximum(absolute(m + transposed(m)), absolute(row(own) - column(own)))
+    of_zeros = maximum(absolute(m - transposed(m)), absolute(column(own)))
+    zeros = ties.zeros * transposed(ties.zeros)
+    excess: Tensor = ties.others * maximum(apart - slack, zeros * (of_zeros - slack))
+    return excess
+
+
+def _svd_forward(step: Step, x_dot: Value) -> Value:
+    p, x_dot = step.params, step.dense(x_dot, 0)
+    s, u, v, ties = _primals(step)
+    moved_u, moved_v = matmul(x_dot, v), matmul(transposed(x_dot), u)
+    m, k = matmul(transposed(u), moved_u), min(p.m, p.n)
+    s_dot = diagonal(m, 0, -2, -1)
+    if not p.vectors:
+        s_dot = ties.shared(s_dot) * (1 - reshape(ties.zeros, s_dot.shape))
+        return _packed_tangent(s_dot, u * 0.0, v * 0.0, p)
+    with no_grad():
+        excess = _excess_of_moves(m, ties)
+    s_dot = check_determined(s_dot, excess)
+    apart, together = _inverses(s, ties)
+    even, odd = (m + transposed(m)) / 2 * apart, (m - transposed(m)) / 2 * together
+    u_dot, v_dot = matmul(u, even + odd), matmul(v, even - odd)
+    if p.m > k:
+        u_dot = u_dot + _outside(u, m, moved_u, s, ties)
+    if p.n > k:
+        v_dot = v_dot + _outside(v, transposed(m), moved_v, s, ties)
+    return _packed_tangent(s_dot, u_dot, v_dot, p)
+
+
+def _packed_tangent(s_dot: Tensor, u_dot: Tensor, v_dot: Tensor, p: Any) -> Tensor:
+    left, right = (p.m, p.n) if p.full else (s_dot.shape[-1],) * 2
+    return joined(
+        [s_dot, _more_rows(transposed(u_dot), left), transposed(_more_rows(transposed(v_dot), right))]
+    )
+
+
+state_rules("svd", _svd_reverse, _svd_forward)

@@ -2,8 +2,26 @@
 
 from typing import Any, NamedTuple
 
-from tapegrad.frontend.functions.matrices.matrices import number_of_squares, two_numbers_of_squares
-from tapegrad.frontend.tensor.tensor import Tensor
+import numpy as np
+
+from tapegrad.frontend.functions.matrices.decompositions import singular_packed, singular_parts
+from tapegrad.frontend.functions.matrices.matrices import (
+    inverse,
+    number_of_squares,
+    transposed,
+    two_numbers_of_squares,
+)
+from tapegrad.frontend.functions.matrices.ties import diagonal_matrix, maximum
+from tapegrad.frontend.functions.products.linalg import matmul
+from tapegrad.frontend.functions.reductions.reductions import sum
+from tapegrad.frontend.functions.shapes.joining import concatenate, stack
+from tapegrad.frontend.recording.elementwise import where
+from tapegrad.frontend.recording.record import unary
+from tapegrad.frontend.recording.rules import Step, Value, masked_multiply, state_rules
+from tapegrad.frontend.recording.shape import expand_dims
+from tapegrad.frontend.tensor.modes import no_grad
+from tapegrad.frontend.tensor.tensor import Tensor, from_array
+from tapegrad.ops import COPY
 
 
 class SlogdetResult(NamedTuple):
@@ -84,3 +102,68 @@ def slogdet(a: Any) -> SlogdetResult:
 
 
 LINALG = {"det": det, "slogdet": slogdet}
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+def _adjugate(x: Tensor) -> Tensor:
+    """Return the adjugates of matrices, with derivatives also where a matrix is singular.
+
+    Between bases in which a matrix is diagonal, and which are constants here, the adjugate is written with the Schur
+    complement of all singular values but the smallest: it divides by those alone, in units of the largest.
+    """
+    n = x.shape[-1]
+    if n == 1:
+        return x * 0.0 + 1.0
+    with no_grad():
+        fixed = unary(COPY, x)
+        u, s, vh = singular_parts(singular_packed(fixed, False, True, "det"), n, n, False)
+        sign = expand_dims(det(u) * det(vh), (-1, -2))
+        # all singular values are 0: any unit will do, and a nonzero remainder is rounding
+        size = where(s[..., :1] > 0.0, s[..., :1], float(np.finfo(s.dtype).tiny) ** 0.25)
+        s = s / size
+        values = concatenate([maximum(s[..., :-1], float(np.finfo(s.dtype).eps)), s[..., -1:]], -1)
+        values, size = diagonal_matrix(values), expand_dims(size, -1)
+    inner = values + matmul(matmul(transposed(u), (x - fixed) / size), transposed(vh))
+    lead, right, below, last = (
+        inner[..., :-1, :-1],
+        inner[..., :-1, -1:],
+        inner[..., -1:, :-1],
+        inner[..., -1:, -1:],
+    )
+    inverted = inverse(lead, "det")
+    across, down = matmul(inverted, right), matmul(below, inverted)
+    complement = last - matmul(below, across)
+    top = concatenate([complement * inverted + matmul(across, down), -across], -1)
+    bottom = concatenate([-down, last * 0.0 + 1.0], -1)
+    scale = expand_dims(det(lead), (-1, -2)) * sign * size ** (n - 1)
+    adjugate = concatenate([top, bottom], -2) * scale
+    return matmul(matmul(transposed(vh), adjugate), transposed(u))
+
+
+def _det_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    return {0: transposed(_adjugate(step.x(0))) * expand_dims(step.dense(y_bar, -1), (-1, -2))}
+
+
+def _det_forward(step: Step, x_dot: Value, *_: None) -> Value:
+    return sum(transposed(_adjugate(step.x(0))) * step.dense(x_dot, 0), (-1, -2))
+
+
+state_rules("det", _det_reverse, _det_forward)
+
+
+def _slogdet_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Return the cotangent through the logarithm; the sign has no derivative."""
+    y_bar = step.dense(y_bar, -1)[1]
+    return {0: masked_multiply(transposed(inverse(step.x(0), "slogdet")), expand_dims(y_bar, (-1, -2)))}
+
+
+def _slogdet_forward(step: Step, x_dot: Value, *_: None) -> Value:
+    product = transposed(inverse(step.x(0), "slogdet")) * step.dense(x_dot, 0)
+    along = sum(product, (-1, -2))
+    zeros = from_array(np.zeros(along.shape, along.dtype), constant=True)
+    return stack([zeros, along])
+
+
+state_rules("slogdet", _slogdet_reverse, _slogdet_forward)

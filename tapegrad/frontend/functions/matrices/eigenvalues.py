@@ -3,9 +3,28 @@
 import math
 from typing import Any, NamedTuple
 
-from tapegrad.frontend.functions.matrices.decompositions import columns_of, part_of
-from tapegrad.frontend.functions.matrices.matrices import record, square
+import numpy as np
+
+from tapegrad.frontend.functions.matrices.decompositions import columns_of, eigen_parts, part_of, svdvals
+from tapegrad.frontend.functions.matrices.matrices import record, square, transposed
+from tapegrad.frontend.functions.matrices.systems import solve
+from tapegrad.frontend.functions.matrices.ties import (
+    Ties,
+    absolute,
+    check_determined,
+    column,
+    diagonal_matrix,
+    extent_of,
+    joined,
+    maximum,
+    row,
+)
+from tapegrad.frontend.functions.products.linalg import matmul
+from tapegrad.frontend.functions.reductions.reductions import sum
+from tapegrad.frontend.functions.shapes.diagonals import diagonal
+from tapegrad.frontend.recording.rules import Step, Value, state_rules
 from tapegrad.frontend.recording.shape import in_c_order
+from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.ops.params import EigParams
 
@@ -117,3 +136,65 @@ def eigvals(a: Any) -> Tensor:
 
 
 LINALG = {"eig": eig, "eigvals": eigvals}
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+def _eigen(step: Step) -> tuple[Tensor, Tensor, Ties]:
+    """Return the parts of a result. Higher derivatives differentiate the eigenvectors too."""
+    p = step.params
+    return eigen_parts(step.y if p.vectors else general_packed(step.x(0), True, "eig"), p.n)
+
+
+def _excess(values: Tensor, m: Tensor, ties: Ties) -> Tensor:
+    """Return the amount by which equal eigenvalues are told apart, for each pair; see `kernels.eig`."""
+    apart = absolute(row(values) - column(values)) - ties.slack * extent_of(column(values))
+    excess: Tensor = ties.others * maximum(apart, absolute(m) - ties.slack * extent_of(m))
+    return excess
+
+
+def _of_a_basis(rows: Tensor) -> Tensor:
+    """Return eigenvectors, checked to be a basis up to rounding."""
+    with no_grad():
+        s = svdvals(rows)
+        slack = 8 * s.shape[-1] * float(np.finfo(s.dtype).eps)
+        excess = slack * s[..., :1] - s[..., -1:]
+    return check_determined(rows, excess)
+
+
+def _eig_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    p, bar = step.params, step.dense(y_bar, -1)
+    values, rows, ties = _eigen(step)
+    values_bar, rows_bar = part_of(bar, 0, (p.n,)), part_of(bar, p.n, (p.n, p.n))
+    m = matmul(rows, transposed(rows_bar))
+    m = m - matmul(rows, transposed(rows)) * row(diagonal(m, 0, -2, -1))
+    if p.vectors:
+        with no_grad():
+            excess = _excess(values_bar, m, ties)
+        values_bar = check_determined(values_bar, excess)
+    else:
+        values_bar = ties.shared(values_bar)
+    g = m * ties.inverse(row(values) - column(values), ties.tied) + diagonal_matrix(values_bar)
+    return {0: solve(_of_a_basis(rows), matmul(g, rows))}
+
+
+def _eig_forward(step: Step, x_dot: Value) -> Value:
+    p, x_dot = step.params, step.dense(x_dot, 0)
+    values, rows, ties = _eigen(step)
+    m = solve(transposed(_of_a_basis(rows)), matmul(x_dot, transposed(rows)))
+    values_dot = diagonal(m, 0, -2, -1)
+    beside = m * (1 - np.eye(p.n, dtype=x_dot.dtype))
+    if p.vectors:
+        with no_grad():
+            excess = _excess(values_dot, beside, ties)
+        values_dot = check_determined(values_dot, excess)
+    else:
+        values_dot = ties.shared(values_dot)
+    c = beside * ties.inverse(row(values) - column(values), ties.tied)
+    moved = matmul(transposed(c), rows)
+    along = sum(moved * rows, -1, keepdims=True)
+    return joined([values_dot, moved - along * rows])
+
+
+state_rules("eig", _eig_reverse, _eig_forward)

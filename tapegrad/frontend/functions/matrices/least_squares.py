@@ -6,11 +6,19 @@ import numpy as np
 
 from tapegrad.frontend.functions.matrices import norms
 from tapegrad.frontend.functions.matrices.decompositions import by_lower_triangle, svdvals
-from tapegrad.frontend.functions.matrices.matrices import count_of, inverse, matrices, record, square
+from tapegrad.frontend.functions.matrices.matrices import (
+    count_of,
+    inverse,
+    matrices,
+    record,
+    square,
+    transposed,
+)
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions import reductions
 from tapegrad.frontend.functions.reductions.predicates import matrix_rank
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
+from tapegrad.frontend.recording.rules import Step, Value, state_rules
 from tapegrad.frontend.recording.shape import in_c_order
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.ops.params import PinvParams
@@ -188,3 +196,29 @@ def cond(x: Any, p: Any = None) -> Tensor:
 
 
 LINALG = {"pinv": pinv, "lstsq": lstsq, "cond": cond}
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+def _beside(x: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """Return ``x - left @ right @ x``."""
+    return x - matmul(left, matmul(right, x))
+
+
+def _pinv_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    a, p, p_bar = step.x(0), step.y, step.dense(y_bar, -1)
+    first = -matmul(matmul(transposed(p), p_bar), transposed(p))
+    second = _beside(matmul(transposed(p_bar), matmul(p, transposed(p))), transposed(p), transposed(a))
+    third = transposed(_beside(matmul(p_bar, matmul(transposed(p), p)), p, a))
+    return {0: first + second + third}
+
+
+def _pinv_forward(step: Step, x_dot: Value, *_: None) -> Value:
+    a, p, a_dot = step.x(0), step.y, step.dense(x_dot, 0)
+    second = transposed(_beside(matmul(a_dot, matmul(p, transposed(p))), transposed(p), transposed(a)))
+    third = _beside(matmul(transposed(a_dot), matmul(transposed(p), p)), p, a)
+    return second + third - matmul(matmul(p, a_dot), p)
+
+
+state_rules("pinv", _pinv_reverse, _pinv_forward)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.lines import floating
 from tapegrad.frontend.recording.record_structural import (
     as_tensor,
@@ -17,6 +18,7 @@ from tapegrad.frontend.recording.record_structural import (
     record_of_squares,
     record_solution,
 )
+from tapegrad.frontend.recording.rules import Rules, Step, Value, state_transpose, total
 from tapegrad.frontend.recording.shape import broadcast_to, in_c_order, reshape, swapaxes
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor
@@ -238,3 +240,56 @@ def sylvester(a: Tensor, b: Tensor, q: Tensor, name: str) -> Tensor:
     """Record the solutions of ``a @ x + x @ b == q``."""
     a, b, q = in_c_order(a), in_c_order(b), in_c_order(q)
     return record("sylvester", [a, b, q], q.shape, SylvesterParams(count_of(q), *q.shape[-2:]), name)
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+@state_transpose
+def exchanged_back(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Transpose an exchange of rows: exchange back."""
+    p = step.params
+    return {0: exchanged(step.dense(y_bar, -1), step.x(1), p._replace(back=1 - p.back), "exchange_rows")}
+
+
+def system_of(step: Step, b: Tensor) -> Systems:
+    """Return the systems of an instruction with other right sides."""
+    p = step.params
+    return Systems(step.x(0), in_c_order(b), p.matrices, p.n, p.k, bool(p.stride))
+
+
+def rules_of_systems(
+    solution: Callable[[Step, Tensor, int], Tensor],
+    part: Callable[[Step, Tensor], Tensor] = lambda step, x: x,
+) -> Rules:
+    """Make the rules of systems that read a part of their matrices, by default all of them.
+
+    `solution` returns the solutions for other right sides, of the matrices or of the transposed ones.
+    """
+
+    def reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+        transpose = step.params.transpose
+        b_bar = solution(step, step.dense(y_bar, -1), 1 - transpose)
+        bars: dict[int, Value] = {1: b_bar} if step.asks(1) else {}
+        if step.asks(0):
+            bars[0] = part(step, -_outer(_columns(b_bar), _columns(step.y), transpose))
+        return bars
+
+    def forward(step: Step, a_dot: Value | None, b_dot: Value | None, *_: None) -> Value:
+        terms = [] if b_dot is None else [step.dense(b_dot, 1)]
+        if a_dot is not None:
+            own = part(step, step.dense(a_dot, 0))
+            moved = matmul(transposed(own) if step.params.transpose else own, _columns(step.y))
+            terms.append(-reshape(moved, step.y.shape))
+        return solution(step, total(terms), step.params.transpose)
+
+    return Rules(reverse, forward)
+
+
+def _columns(x: Tensor) -> Tensor:
+    """Return right sides or solutions as matrices."""
+    return reshape(x, (*x.shape, 1)) if x.ndim == 1 else x
+
+
+def _outer(left: Tensor, right: Tensor, transpose: int) -> Tensor:
+    return matmul(right, transposed(left)) if transpose else matmul(left, transposed(right))

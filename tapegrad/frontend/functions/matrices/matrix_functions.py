@@ -5,7 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.functions.matrices.matrices import inverse, of_squares, square, sylvester, with_stack
+from tapegrad.frontend.functions.matrices.matrices import (
+    inverse,
+    of_squares,
+    square,
+    sylvester,
+    transposed,
+    with_stack,
+)
 from tapegrad.frontend.functions.matrices.norms import matrix_norm
 from tapegrad.frontend.functions.matrices.systems import solve
 from tapegrad.frontend.functions.products.linalg import matmul
@@ -13,8 +20,9 @@ from tapegrad.frontend.functions.reductions.extremes import max as largest
 from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
+from tapegrad.frontend.recording.rules import Step, Value, state_rules, total
 from tapegrad.frontend.recording.shape import expand_dims, reshape, swapaxes
-from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.frontend.words.derived_docs import like, renamed
 
 _MAX_DIRECT_ROWS = 10  # largest number of rows for which SciPy solves discrete Lyapunov equations directly
@@ -347,3 +355,59 @@ def _by_a_bilinear_transformation(a: Tensor, q: Tensor, name: str) -> Tensor:
     b = matmul(inverted, a - eye)
     side = -2.0 * matmul(matmul(inverted, q), swapaxes(inverted, -1, -2))
     return _sylvester(b, swapaxes(b, -1, -2), side, name)
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+def _expm_along(x: Tensor, direction: Tensor) -> Tensor:
+    """Return the derivative of an exponential along a direction: a block of the exponential of a larger matrix."""
+    n = x.shape[-1]
+    zeros = from_array(np.zeros(x.shape, x.dtype), constant=True)
+    top, bottom = concatenate([x, direction], -1), concatenate([zeros, x], -1)
+    return of_squares("expm", concatenate([top, bottom], -2), "expm")[..., :n, n:]
+
+
+def _expm_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    return {0: _expm_along(transposed(step.x(0)), step.dense(y_bar, -1))}
+
+
+def _expm_forward(step: Step, x_dot: Value) -> Value:
+    return _expm_along(step.x(0), step.dense(x_dot, 0))
+
+
+state_rules("expm", _expm_reverse, _expm_forward)
+
+
+def _sqrtm_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    y = transposed(step.y)
+    return {0: sylvester(y, y, step.dense(y_bar, -1), "sqrtm")}
+
+
+def _sqrtm_forward(step: Step, x_dot: Value) -> Value:
+    return sylvester(step.y, step.y, step.dense(x_dot, 0), "sqrtm")
+
+
+state_rules("sqrtm", _sqrtm_reverse, _sqrtm_forward)
+
+
+def _sylvester_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    q_bar = sylvester(transposed(step.x(0)), transposed(step.x(1)), step.dense(y_bar, -1), "solve_sylvester")
+    bars: dict[int, Value] = {2: q_bar} if step.asks(2) else {}
+    if step.asks(0):
+        bars[0] = -matmul(q_bar, transposed(step.y))
+    if step.asks(1):
+        bars[1] = -matmul(transposed(step.y), q_bar)
+    return bars
+
+
+def _sylvester_forward(step: Step, a_dot: Value | None, b_dot: Value | None, q_dot: Value | None) -> Value:
+    terms = [] if q_dot is None else [step.dense(q_dot, 2)]
+    if a_dot is not None:
+        terms.append(-matmul(step.dense(a_dot, 0), step.y))
+    if b_dot is not None:
+        terms.append(-matmul(step.y, step.dense(b_dot, 1)))
+    return sylvester(step.x(0), step.x(1), total(terms), "solve_sylvester")
+
+
+state_rules("sylvester", _sylvester_reverse, _sylvester_forward)

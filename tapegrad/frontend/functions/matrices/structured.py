@@ -1,11 +1,17 @@
-"""Structured matrices: block diagonals and constant diagonals, and linear systems with them."""
+"""Structured matrices: block diagonals, constant diagonals and bands, and linear systems with them.
+
+Bands are given as in `scipy.linalg`.
+"""
 
 from typing import Any
 
 import numpy as np
 
 from tapegrad.frontend.functions.matrices.systems import solve
+from tapegrad.frontend.functions.matrices.triangles import cho_factor, cho_solve, cholesky
+from tapegrad.frontend.functions.reductions.lines import floating
 from tapegrad.frontend.functions.shapes.joining import concatenate
+from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
@@ -188,3 +194,221 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Tensor:
     Tensor([1., 2.])
     """
     return solve(toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr), b)
+
+
+# --- bands -----------------------------------------------------------------------------------------------------
+
+
+def _full(ab: Tensor, below: int, above: int) -> Tensor:
+    """Return matrices whose element ``[i, j]`` is ``ab[above + i - j, j]``, and 0 outside of the bands."""
+    n = ab.shape[-1]
+    rows = above + np.arange(n)[:, None] - np.arange(n)
+    is_inside = (rows >= 0) & (rows <= below + above)
+    full: Tensor = where(is_inside, ab[..., np.where(is_inside, rows, 0), np.arange(n)], 0.0)
+    return full
+
+
+def _bands(ab: Any, name: str) -> Tensor:
+    bands = floating(ab, name)
+    if bands.ndim < 2 or bands.shape[-2] == 0:
+        raise ValueError(
+            f"{name}: the bands must be the rows of a matrix, not an array of shape {bands.shape}"
+        )
+    return bands
+
+
+def _triangle(ab: Any, lower: bool, name: str) -> Tensor:
+    """Return the triangular matrices made of the bands on one side of the diagonal."""
+    bands = _bands(ab, name)
+    beside = bands.shape[-2] - 1
+    return _full(bands, beside, 0) if lower else _full(bands, 0, beside)
+
+
+def solve_banded(
+    l_and_u: tuple[int, int],
+    ab: Any,
+    b: Any,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Tensor:
+    """Solve systems of linear equations with banded matrices.
+
+    Parameters
+    ----------
+    l_and_u : tuple of int
+        How many diagonals are below the main one, and how many above.
+    ab : Tensor or array_like, shape (..., l + u + 1, m)
+        Diagonals: ``a[i, j]`` is ``ab[u + i - j, j]``. The corners that belong to no element are not read.
+    b : Tensor or array_like, shape (m,) or (..., m, k)
+        Right sides.
+    overwrite_ab : bool, default False
+        Of no effect.
+    overwrite_b : bool, default False
+        Of no effect.
+    check_finite : bool, default True
+        Of no effect: nothing is checked.
+
+    Returns
+    -------
+    Tensor, shape (m,) or (..., m, k)
+        The solutions.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is singular.
+    ValueError
+        If the shapes do not fit.
+
+    Notes
+    -----
+    The matrices are made, with their zeros, and solved by `solve`: in ``m**2`` elements of memory each, and in time
+    that grows with ``m**3``: for a thousand rows a thousand times that of SciPy.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> ab = tg.tensor([[0.0, 1.0], [2.0, 4.0], [1.0, 0.0]])
+    >>> tg.linalg.solve_banded((1, 1), ab, [4.0, 9.0])
+    Tensor([1., 2.])
+    """
+    name = "tapegrad.linalg.solve_banded"
+    bands, (below, above) = _bands(ab, name), l_and_u
+    if min(below, above) < 0 or below + above + 1 != bands.shape[-2]:
+        raise ValueError(
+            f"{name}: {below} diagonals below the main one and {above} above it are not as many as the rows of ab,"
+            f" whose shape is {bands.shape}"
+        )
+    return solve(_full(bands, below, above), b)
+
+
+def solveh_banded(
+    ab: Any,
+    b: Any,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    lower: bool = False,
+    check_finite: bool = True,
+) -> Tensor:
+    """Solve systems of linear equations with symmetric positive definite banded matrices.
+
+    Parameters
+    ----------
+    ab : Tensor or array_like, shape (..., u + 1, m)
+        The main diagonal and those on one side: ``a[i, j]`` is ``ab[u + i - j, j]`` for ``i <= j``, and with `lower`
+        ``ab[i - j, j]`` for ``i >= j``. The corners that belong to no element are not read.
+    b : Tensor or array_like, shape (m,) or (..., m, k)
+        Right sides.
+    overwrite_ab : bool, default False
+        Of no effect.
+    overwrite_b : bool, default False
+        Of no effect.
+    lower : bool, default False
+        Whether the diagonals are those below the main one.
+    check_finite : bool, default True
+        Of no effect: nothing is checked.
+
+    Returns
+    -------
+    Tensor, shape (m,) or (..., m, k)
+        The solutions.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is not positive definite.
+    ValueError
+        If the shapes do not fit.
+
+    Notes
+    -----
+    The matrices are made, with their zeros, and solved by `cho_factor`: memory and time are as for `solve_banded`.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.solveh_banded(tg.tensor([[0.0, 1.0], [2.0, 4.0]]), [4.0, 9.0])
+    Tensor([1., 2.])
+    """
+    return cho_solve(cho_factor(_triangle(ab, lower, "tapegrad.linalg.solveh_banded"), lower), b)
+
+
+def cholesky_banded(
+    ab: Any, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True
+) -> Tensor:
+    """Compute the Cholesky factors of symmetric positive definite banded matrices, by their bands.
+
+    Parameters
+    ----------
+    ab : Tensor or array_like, shape (..., u + 1, m)
+        Diagonals, as for `solveh_banded`.
+    overwrite_ab : bool, default False
+        Of no effect.
+    lower : bool, default False
+        Whether the diagonals are those below the main one, and the factors lower ones.
+    check_finite : bool, default True
+        Of no effect: nothing is checked.
+
+    Returns
+    -------
+    Tensor, shape (..., u + 1, m)
+        Diagonals of the factors, in the same order; 0 in the corners that belong to no element.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is not positive definite.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.cholesky_banded(tg.tensor([[0.0, 2.0], [4.0, 5.0]]))
+    Tensor([[0., 1.],
+            [2., 2.]])
+    """
+    triangle = _triangle(ab, lower, "tapegrad.linalg.cholesky_banded")
+    n, count = triangle.shape[-1], np.shape(ab)[-2]
+    rows = np.arange(n) + np.arange(count)[:, None] - (0 if lower else count - 1)
+    is_inside = (rows >= 0) & (rows < n)
+    factor = cholesky(triangle, upper=not lower)
+    bands: Tensor = where(is_inside, factor[..., np.where(is_inside, rows, 0), np.arange(n)], 0.0)
+    return bands
+
+
+def cho_solve_banded(
+    cb_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
+) -> Tensor:
+    """Solve systems of linear equations by the Cholesky factors of banded matrices.
+
+    Parameters
+    ----------
+    cb_and_lower : tuple of (Tensor or array_like, bool)
+        Diagonals of the factors, as `cholesky_banded` returns them, and whether they are lower ones.
+    b : Tensor or array_like, shape (m,) or (..., m, k)
+        Right sides.
+    overwrite_b : bool, default False
+        Of no effect.
+    check_finite : bool, default True
+        Of no effect: nothing is checked.
+
+    Returns
+    -------
+    Tensor, shape (m,) or (..., m, k)
+        The solutions.
+
+    Raises
+    ------
+    LinAlgError
+        If an element of the diagonal of a factor is zero.
+    ValueError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> tg.linalg.cho_solve_banded((tg.tensor([[0.0, 1.0], [2.0, 2.0]]), False), [2.0, 9.0])
+    Tensor([-0.5,  2. ])
+    """
+    cb, lower = cb_and_lower
+    return cho_solve((_triangle(cb, lower, "tapegrad.linalg.cho_solve_banded"), lower), b)

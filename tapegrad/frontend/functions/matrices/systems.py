@@ -18,18 +18,22 @@ from tapegrad.frontend.functions.matrices.matrices import (
     pivots,
     prepared,
     record,
+    rules_of_systems,
     solved,
     solved_at_once,
     square,
+    system_of,
     systems,
     transposed,
     triangle_solved,
     with_stack,
 )
 from tapegrad.frontend.functions.matrices.triangles import cho_factor, cho_solve
+from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.lines import floating
 from tapegrad.frontend.functions.shapes.diagonals import tril, triu
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
+from tapegrad.frontend.recording.rules import Step, Value, state_rules
 from tapegrad.frontend.recording.shape import broadcast_to, in_c_order, moveaxis, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.ops.params import ExchangeParams, SquareParams
@@ -415,3 +419,62 @@ def _exchanged(x: Tensor, rows: Tensor, system: Systems, back: bool, name: str) 
 
 
 LINALG = {"solve": solve, "inv": inv, "tensorinv": tensorinv, "tensorsolve": tensorsolve}
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+def _lu_solved(step: Step, b: Tensor, transpose: int) -> Tensor:
+    return solved(system_of(step, b), step.x(2), bool(transpose), "solve")
+
+
+state_rules("lu_solve", *rules_of_systems(_lu_solved))
+
+
+def _inv_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    y = transposed(step.y)
+    return {0: -matmul(matmul(y, step.dense(y_bar, -1)), y)}
+
+
+def _inv_forward(step: Step, x_dot: Value) -> Value:
+    return -matmul(matmul(step.y, step.dense(x_dot, 0)), step.y)
+
+
+state_rules("inv", _inv_reverse, _inv_forward)
+
+
+def _rows_exchanged(step: Step, x: Tensor, back: int) -> Tensor:
+    p = step.params
+    rows = pivots(step.x(1), p.n, "lu_factor")
+    return exchanged(x, rows, ExchangeParams(p.matrices, p.n, p.n, 1, back), "lu_factor")
+
+
+def _left_divided(y: Tensor, x: Tensor, transpose: bool, lower: bool) -> Tensor:
+    """Solve with one of the triangles of LU factors; the lower one has a unit diagonal."""
+    n = y.shape[-1]
+    system = Systems(in_c_order(y), in_c_order(x), count_of(y), n, n, True)
+    return triangle_solved(system, transpose, lower, lower, "lu_factor")
+
+
+def _triangles(y: Tensor) -> tuple[Tensor, Tensor]:
+    below = tril(y, -1)
+    return below + np.eye(y.shape[-1], dtype=y.dtype), y - below
+
+
+def _lu_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    y, y_bar = step.y, step.dense(y_bar, -1)
+    lower, upper = _triangles(y)
+    g = tril(matmul(transposed(lower), tril(y_bar, -1)), -1) + triu(matmul(triu(y_bar), transposed(upper)))
+    left = _left_divided(y, g, True, True)
+    return {0: _rows_exchanged(step, transposed(_left_divided(y, transposed(left), False, False)), 1)}
+
+
+def _lu_forward(step: Step, x_dot: Value, *_: None) -> Value:
+    y = step.y
+    lower, upper = _triangles(y)
+    left = _left_divided(y, _rows_exchanged(step, step.dense(x_dot, 0), 0), False, True)
+    g = transposed(_left_divided(y, transposed(left), True, False))
+    return matmul(lower, tril(g, -1)) + matmul(triu(g), upper)
+
+
+state_rules("lu_triangles", _lu_reverse, _lu_forward)

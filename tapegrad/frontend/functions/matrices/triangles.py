@@ -2,16 +2,24 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tapegrad.frontend.functions.matrices.matrices import (
+    Systems,
     like_vectors,
     lower_factor,
     prepared,
+    rules_of_systems,
     square,
+    system_of,
     transposed,
     triangle_solved,
 )
+from tapegrad.frontend.functions.products.linalg import matmul
+from tapegrad.frontend.functions.shapes.diagonals import tril
 from tapegrad.frontend.recording.record_structural import as_tensor
-from tapegrad.frontend.recording.shape import expand_dims, reshape
+from tapegrad.frontend.recording.rules import Step, Value, masked_multiply, state_rules
+from tapegrad.frontend.recording.shape import expand_dims, in_c_order, reshape
 from tapegrad.frontend.tensor.tensor import Tensor
 
 _TRANSPOSES = {0: False, 1: True, 2: True, "N": False, "T": True, "C": True}
@@ -216,3 +224,58 @@ def cho_solve(
 
 
 LINALG = {"cholesky": cholesky}
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+def half_of_triangle(x: Tensor, lower: bool) -> Tensor:
+    """Return one triangle with half of the diagonal.
+
+    Adding its transpose gives the symmetric matrix. Twice this part of a symmetric cotangent is the cotangent of the
+    triangle.
+    """
+    ones = np.ones(x.shape[-2:])
+    triangle = np.tril(ones) if lower else np.triu(ones)
+    return masked_multiply(x, (triangle - np.eye(len(ones)) / 2).astype(x.dtype))
+
+
+def _by_factor(factor: Tensor, x: Tensor, transpose: bool) -> Tensor:
+    """Solve with a lower factor, or with the transposed one."""
+    n = factor.shape[-1]
+    system = Systems(factor, in_c_order(x), factor.size // max(n * n, 1), n, n, True)
+    return triangle_solved(system, transpose, True, False, "cholesky")
+
+
+def _cholesky_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    factor = step.y
+    inner = half_of_triangle(matmul(transposed(factor), tril(step.dense(y_bar, -1))), True)
+    left = _by_factor(factor, inner + transposed(inner), True)
+    return {0: half_of_triangle(_by_factor(factor, transposed(left), True), True)}
+
+
+def _cholesky_forward(step: Step, x_dot: Value) -> Value:
+    factor, half = step.y, half_of_triangle(step.dense(x_dot, 0), True)
+    left = _by_factor(factor, half + transposed(half), False)
+    return matmul(factor, half_of_triangle(_by_factor(factor, transposed(left), False), True))
+
+
+state_rules("cholesky", _cholesky_reverse, _cholesky_forward)
+
+
+def _triangle_solved(step: Step, b: Tensor, transpose: int) -> Tensor:
+    p = step.params
+    return triangle_solved(
+        system_of(step, b), bool(transpose), bool(p.lower), bool(p.unit), "solve_triangular"
+    )
+
+
+def _triangle(step: Step, matrices: Tensor) -> Tensor:
+    """Return the part of matrices that a system with triangles reads."""
+    p = step.params
+    ones = np.ones((p.n, p.n), matrices.dtype)
+    read = np.tril(ones, -p.unit) if p.lower else np.triu(ones, p.unit)
+    return masked_multiply(matrices, read)
+
+
+state_rules("solve_triangular", *rules_of_systems(_triangle_solved, _triangle))

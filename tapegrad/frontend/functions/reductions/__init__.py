@@ -3,8 +3,8 @@
 In reading order; each imports only those above it:
 
     lines                          axes and lines, which reductions and scans share
-    extremes                       the largest and the smallest
     reductions                     sums, means, products
+    extremes                       the largest and the smallest
     exponentials                   logarithms of sums of exponentials
     predicates                     functions with plain results
     scans                          running sums and products

@@ -6,9 +6,10 @@ import numpy as np
 
 from tapegrad.frontend.functions.reductions.extremes import largest_finite
 from tapegrad.frontend.functions.reductions.lines import by_lines, floating, operand
-from tapegrad.frontend.functions.reductions.reductions import sum
+from tapegrad.frontend.functions.reductions.reductions import rules_of_weights, sum
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
+from tapegrad.frontend.recording.rules import Step, state_rules
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor
@@ -144,3 +145,17 @@ def log_softmax(x: Any, axis: Axis = None) -> Tensor:
 
 
 FUNCTIONS = {"logsumexp": logsumexp, "softmax": softmax, "log_softmax": log_softmax}
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+def _shares(step: Step) -> Tensor:
+    """Return the share of each element in a sum of exponentials, given the logarithm of the sum."""
+    x, y = step.x(0), step.y
+    zero = np.zeros((), x.dtype)
+    share = _exp(select(x == y, zero, x - y))
+    return select(x == -np.inf, zero, share)
+
+
+state_rules("logsumexp", *rules_of_weights(_shares))

@@ -16,17 +16,19 @@ from tapegrad.frontend.functions.reductions.lines import (
     mask_of_axes,
     operand,
 )
+from tapegrad.frontend.functions.reductions.reductions import rules_of_weights, sum
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver
 from tapegrad.frontend.recording.record_structural import record_reduction
+from tapegrad.frontend.recording.rules import Step, state_rules
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
 from tapegrad.frontend.words.array_like import Axis
 from tapegrad.frontend.words.derived_docs import like, renamed
 from tapegrad.ops import CODES
 
-_isfinite = ELEMENTWISE["isfinite"]
+_isfinite, _isnan = ELEMENTWISE["isfinite"], ELEMENTWISE["isnan"]
 
 
 class _Extreme(NamedTuple):
@@ -182,3 +184,18 @@ def ptp(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> T
 FUNCTIONS = {"max": max, "amax": max, "min": min, "amin": min, "ptp": ptp}
 
 bind_methods(max=max, min=min)
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+def _shares(step: Step) -> Tensor:
+    """Return the share of each element in the extreme of its line. NaNs in the line share all of it."""
+    x, y = step.x(0), step.y
+    one, zero = np.ones((), x.dtype), np.zeros((), x.dtype)
+    taken = select(x == y, one, select(_isnan(x), one, zero))
+    return taken / sum(taken, -1, keepdims=True)
+
+
+state_rules("max_reduce", *rules_of_weights(_shares))
+state_rules("min_reduce", *rules_of_weights(_shares))

@@ -1,5 +1,6 @@
 """Sums, means and products along axes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,21 @@ from tapegrad.frontend.functions.reductions.lines import (
     mask_of_axes,
     operand,
 )
+from tapegrad.frontend.functions.shapes.joining import concatenate, stack
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver, mask_of
 from tapegrad.frontend.recording.record_structural import record_reduction
+from tapegrad.frontend.recording.rules import (
+    Rules,
+    Step,
+    Value,
+    masked_multiply,
+    state_rules,
+    state_transpose,
+)
+from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.modes import thread
-from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, is_tensor
+from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array, is_tensor
 from tapegrad.frontend.words.array_like import Axis
 from tapegrad.frontend.words.derived_docs import like
 from tapegrad.ops import CODES
@@ -173,3 +184,40 @@ def prod(
 FUNCTIONS = {"sum": sum, "mean": mean, "prod": prod}
 
 bind_methods(sum=sum, mean=mean, prod=prod)
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+@state_transpose
+def broadcast(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Transpose a sum: broadcast the cotangent."""
+    return {0: y_bar}
+
+
+def rules_of_weights(weights: Callable[[Step], Tensor]) -> Rules:
+    """Make the rules of a reduction along lines from its derivative by each element."""
+    return Rules(
+        lambda step, y_bar: {0: masked_multiply(weights(step), step.dense(y_bar, -1))},
+        lambda step, x_dot: sum(masked_multiply(weights(step), step.dense(x_dot, 0)), -1),
+    )
+
+
+def products_of_others(x: Tensor) -> Tensor:
+    """Return, for each element of a line, the product of all others, without a division.
+
+    Neighbours are multiplied up a tree, and the product beside each branch is multiplied down again. The result and
+    its derivatives of all orders are right where elements are zero.
+    """
+    n = x.shape[-1]
+    if n <= 1:
+        return from_array(np.ones(x.shape, x.dtype), constant=True)
+    if n % 2:
+        one = from_array(np.ones((*x.shape[:-1], 1), x.dtype), constant=True)
+        return products_of_others(concatenate([x, one], -1))[..., :n]
+    left, right = x[..., 0::2], x[..., 1::2]
+    beside = products_of_others(left * right)
+    return reshape(stack([beside * right, beside * left], -1), x.shape)
+
+
+state_rules("prod_reduce", *rules_of_weights(lambda step: products_of_others(step.x(0))))

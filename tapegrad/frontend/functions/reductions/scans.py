@@ -11,8 +11,16 @@ from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver
 from tapegrad.frontend.recording.record_structural import record_new, record_scan
+from tapegrad.frontend.recording.rules import (
+    Step,
+    Value,
+    masked_multiply,
+    state_rules,
+    state_transpose,
+    total,
+)
 from tapegrad.frontend.recording.shape import moveaxis, reshape
-from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
+from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
 from tapegrad.frontend.words.derived_docs import like, renamed
 from tapegrad.ops import CODES
 from tapegrad.ops.params import RecurrenceParams
@@ -187,3 +195,47 @@ FUNCTIONS = {
 }
 
 bind_methods(cumsum=cumsum, cumprod=cumprod)
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+@state_transpose
+def sum_from_the_end(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Transpose a cumulative sum: sum from the end."""
+    y_bar = step.dense(y_bar, -1)
+    return {0: cumsum(y_bar[..., ::-1], -1)[..., ::-1]}
+
+
+def _zeros_before(x: Tensor) -> Tensor:
+    """Return lines shifted by one element: zero first, then each element's predecessor."""
+    zero = from_array(np.zeros((*x.shape[:-1], 1), x.dtype), constant=True)
+    return concatenate([zero, x[..., :-1]], -1)
+
+
+def _cotangents_from_the_end(step: Step, y_bar: Tensor) -> Tensor:
+    """Return the cotangents of the terms: a recurrence with the same factors, from the end to the start."""
+    factors = step.x(0)[..., ::-1]
+    later = concatenate([factors[..., :1], factors[..., :-1]], -1)  # the first one is not read
+    return linear_recurrence(later, y_bar[..., ::-1], masked=True)[..., ::-1]
+
+
+def _recurrence_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+    y_bar = step.dense(y_bar, -1)
+    if y_bar.shape[-1] == 0:
+        return {j: y_bar for j in (0, 1) if step.asks(j)}
+    term_bar = _cotangents_from_the_end(step, y_bar)
+    bars: dict[int, Value] = {1: term_bar} if step.asks(1) else {}
+    if step.asks(0):
+        bars[0] = masked_multiply(_zeros_before(step.y), term_bar)
+    return bars
+
+
+def _recurrence_forward(step: Step, factor_dot: Value | None, term_dot: Value | None) -> Value:
+    terms = [] if term_dot is None else [step.dense(term_dot, 1)]
+    if factor_dot is not None and step.y.shape[-1] > 0:
+        terms.append(masked_multiply(_zeros_before(step.y), step.dense(factor_dot, 0)))
+    return linear_recurrence(step.x(0), total(terms), masked=True) if terms else 0.0
+
+
+state_rules("recurrence", _recurrence_reverse, _recurrence_forward)

@@ -17,18 +17,19 @@ from tapegrad.frontend.functions.reductions.lines import (
     root_of_sum,
 )
 from tapegrad.frontend.functions.reductions.predicates import any as some
-from tapegrad.frontend.functions.reductions.reductions import how_many, mean, sum
+from tapegrad.frontend.functions.reductions.reductions import how_many, mean, rules_of_weights, sum
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver, mask_of
-from tapegrad.frontend.recording.record import as_boolean
+from tapegrad.frontend.recording.record import as_boolean, unary
 from tapegrad.frontend.recording.record_structural import record_reduction
+from tapegrad.frontend.recording.rules import Step, state_rules
 from tapegrad.frontend.recording.shape import broadcast_to, contiguous, reshape, transpose
-from tapegrad.frontend.tensor.modes import current, thread
+from tapegrad.frontend.tensor.modes import current, no_grad, thread
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
 from tapegrad.frontend.words.array_like import Axis
 from tapegrad.frontend.words.derived_docs import like, renamed
-from tapegrad.ops import CODES
+from tapegrad.ops import CODES, COPY
 
 _DEVIATIONS = CODES["deviations"]
 _sqrt, _square, _isfinite = (ELEMENTWISE[name] for name in ("sqrt", "square", "isfinite"))
@@ -262,3 +263,23 @@ def weights_along(weights: Tensor, axis: Axis, shape: tuple[int, ...]) -> Tensor
 FUNCTIONS = {"var": var, "std": std, "average": average}
 
 bind_methods(var=var, std=std)
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+def _twice_the_deviations(step: Step) -> Tensor:
+    """Return the derivative of a sum of squared deviations from the mean by each element.
+
+    As in the kernel they are taken relative to the first element, so that those of a constant are exactly zero.
+    """
+    x = step.x(0)
+    if x.shape[-1] == 0:
+        return x
+    with no_grad():
+        first = unary(COPY, x[..., :1])
+    relative = x - first
+    return 2.0 * (relative - mean(relative, -1, keepdims=True))
+
+
+state_rules("deviations", *rules_of_weights(_twice_the_deviations))

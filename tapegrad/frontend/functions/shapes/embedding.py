@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.tape.tape import DTYPE_CODES
-from tapegrad.frontend.indexing.writes import setitem
+from tapegrad.frontend.indexing.writes import setitem, view_of_region
 from tapegrad.frontend.recording.record import read_now
 from tapegrad.frontend.recording.record_structural import in_shape, record_new
+from tapegrad.frontend.recording.rules import Step, Value, state_transpose
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, geometry_of
 from tapegrad.ops import CODES
@@ -53,3 +54,16 @@ def among_integers(x: Tensor, whole: np.ndarray, key: Any) -> Tensor:
     result = from_array(whole, constant=True)
     setitem(result, key, x)
     return result
+
+
+# --- derivatives -----------------------------------------------------------------------------------------------
+
+
+@state_transpose
+def views_of_the_regions(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Transpose a scatter of operands to regions of a buffer: take views of the regions."""
+    asked = [j for j in range(len(step.operands)) if step.asks(j)]
+    if isinstance(y_bar, float):
+        return {j: step.dense(y_bar, j) for j in asked}
+    regions = step.params.regions
+    return {j: view_of_region(y_bar, regions[j]) for j in asked}

@@ -1,4 +1,8 @@
-"""Equal eigenvalues and singular values in rules on Tensors, and the parts of packed results."""
+"""Equal eigenvalues and singular values in derivatives, and the parts of packed results.
+
+The formulas of the derivatives are those of the kernels. Where the kernels find one undetermined, a sweep on Tensors
+raises too.
+"""
 
 import math
 from collections.abc import Sequence
@@ -13,6 +17,7 @@ from tapegrad.frontend.functions.reductions.extremes import max as largest
 from tapegrad.frontend.functions.shapes import joining
 from tapegrad.frontend.functions.shapes.diagonals import diagonal
 from tapegrad.frontend.recording import elementwise
+from tapegrad.frontend.recording.rules import Step, Value, state_transpose
 from tapegrad.frontend.recording.shape import expand_dims, in_c_order, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.ops.params import DeterminedParams
@@ -56,6 +61,12 @@ def check_determined(values: Tensor, excess: Tensor) -> Tensor:
     return record(
         "determined", [values, wrong], values.shape, DeterminedParams(values.size, wrong.size), "backward"
     )
+
+
+@state_transpose
+def as_it_is(step: Step, y_bar: Value) -> dict[int, Value]:
+    """Transpose an identity: return the cotangent itself."""
+    return {0: y_bar}
 
 
 class Ties:
