@@ -54,6 +54,7 @@ class Step(Protocol):
 # --- statements ------------------------------------------------------------------------------------------------
 
 Reverse = Callable[[Step, Value], dict[int, Value]]
+Product = Callable[[Step, Tensor, Tensor], Tensor]
 
 
 class Rules(NamedTuple):
@@ -97,13 +98,34 @@ def total(terms: Sequence[Tensor]) -> Tensor:
     return functools.reduce(operator.add, terms)
 
 
-def tangent_of_product(
-    step: Step, product: Callable[[Tensor, Tensor], Tensor], a_dot: Value | None, b_dot: Value | None
-) -> Tensor:
-    """Return the tangent of an op that is linear in each of two operands, given the op."""
-    terms = []
-    if a_dot is not None:
-        terms.append(product(step.dense(a_dot, 0), step.x(1)))
-    if b_dot is not None:
-        terms.append(product(step.x(0), step.dense(b_dot, 1)))
-    return total(terms)
+def rules_of_product(product: Product, first_bar: Product, second_bar: Product) -> Rules:
+    """Make the rules of an op that is linear in each of two operands.
+
+    Parameters
+    ----------
+    product
+        The op, from a step and two operands.
+    first_bar
+        The cotangent of the first operand, from a step, the cotangent of the result, and the second operand.
+    second_bar
+        That of the second operand, from a step, the first operand, and the cotangent of the result.
+    """
+
+    def reverse(step: Step, y_bar: Value) -> dict[int, Value]:
+        y_bar = step.dense(y_bar, -1)
+        bars: dict[int, Value] = {}
+        if step.asks(0):
+            bars[0] = first_bar(step, y_bar, step.x(1))
+        if step.asks(1):
+            bars[1] = second_bar(step, step.x(0), y_bar)
+        return bars
+
+    def forward(step: Step, a_dot: Value | None, b_dot: Value | None) -> Value:
+        terms = []
+        if a_dot is not None:
+            terms.append(product(step, step.dense(a_dot, 0), step.x(1)))
+        if b_dot is not None:
+            terms.append(product(step, step.x(0), step.dense(b_dot, 1)))
+        return total(terms)
+
+    return Rules(reverse, forward)

@@ -1,13 +1,12 @@
 """Convolution and correlation of two lines: one instruction that sums products, in each mode and derivative."""
 
-import functools
 from typing import Any
 
 import numpy as np
 
 from tapegrad.frontend.functions.shapes.views import with_one_dimension
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype, record_new
-from tapegrad.frontend.recording.rules import Step, Value, state_rules, tangent_of_product
+from tapegrad.frontend.recording.rules import Step, rules_of_product, state_rules
 from tapegrad.frontend.recording.shape import in_c_order
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.ops import CODES
@@ -127,27 +126,21 @@ FUNCTIONS = {"convolve": convolve, "correlate": correlate}
 # --- derivatives -----------------------------------------------------------------------------------------------
 
 
-def _correlate_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Return both cotangents, sums of products again.
-
-    The cotangent of the line takes the weights in reverse.
-    """
-    p, y_bar = step.params, step.dense(y_bar, -1)
-    bars: dict[int, Value] = {}
-    if step.asks(0):
-        offset = 1 - p.taps - p.offset
-        params = CorrelateParams(p.size, p.sums, p.taps, offset, 1 - p.flipped, 1)
-        bars[0] = sums_of_products(y_bar, step.x(1), params)
-    if step.asks(1):
-        params = CorrelateParams(p.taps, p.size, p.sums, p.offset, 0, 1)
-        sums = sums_of_products(step.x(0), y_bar, params)
-        bars[1] = sums[::-1] if p.flipped else sums
-    return bars
+def _masked_sums(step: Step, x: Tensor, weights: Tensor) -> Tensor:
+    return sums_of_products(x, weights, step.params._replace(masked=1))
 
 
-def _correlate_forward(step: Step, x_dot: Value | None, weights_dot: Value | None) -> Value:
-    product = functools.partial(sums_of_products, params=step.params._replace(masked=1))
-    return tangent_of_product(step, product, x_dot, weights_dot)
+def _line_bar(step: Step, y_bar: Tensor, weights: Tensor) -> Tensor:
+    """Return the cotangent of the line: sums of products again, with the weights in reverse."""
+    p = step.params
+    params = CorrelateParams(p.size, p.sums, p.taps, 1 - p.taps - p.offset, 1 - p.flipped, 1)
+    return sums_of_products(y_bar, weights, params)
 
 
-state_rules("correlate", _correlate_reverse, _correlate_forward)
+def _weights_bar(step: Step, x: Tensor, y_bar: Tensor) -> Tensor:
+    p = step.params
+    sums = sums_of_products(x, y_bar, CorrelateParams(p.taps, p.size, p.sums, p.offset, 0, 1))
+    return sums[::-1] if p.flipped else sums
+
+
+state_rules("correlate", *rules_of_product(_masked_sums, _line_bar, _weights_bar))

@@ -12,7 +12,7 @@ from tapegrad.frontend.recording.record_structural import (
     record_product,
     record_product_of,
 )
-from tapegrad.frontend.recording.rules import Step, Value, state_rules, tangent_of_product
+from tapegrad.frontend.recording.rules import rules_of_product, state_rules
 from tapegrad.frontend.recording.shape import swapaxes
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
@@ -112,18 +112,11 @@ bind_methods(__matmul__=matmul, __rmatmul__=_reflected_matmul)
 # --- derivatives -----------------------------------------------------------------------------------------------
 
 
-def _matmul_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    y_bar = step.dense(y_bar, -1)
-    bars: dict[int, Value] = {}
-    if step.asks(0):
-        bars[0] = matmul(y_bar, swapaxes(step.x(1), -1, -2))
-    if step.asks(1):
-        bars[1] = matmul(swapaxes(step.x(0), -1, -2), y_bar)
-    return bars
-
-
-def _matmul_forward(step: Step, a_dot: Value | None, b_dot: Value | None) -> Value:
-    return tangent_of_product(step, matmul, a_dot, b_dot)
-
-
-state_rules("matmul", _matmul_reverse, _matmul_forward)
+state_rules(
+    "matmul",
+    *rules_of_product(
+        lambda step, a, b: matmul(a, b),
+        lambda step, y_bar, b: matmul(y_bar, swapaxes(b, -1, -2)),
+        lambda step, a, y_bar: matmul(swapaxes(a, -1, -2), y_bar),
+    ),
+)

@@ -1,6 +1,5 @@
 """Cross products of vectors, and sums along diagonals."""
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from tapegrad.frontend.functions.shapes.diagonals import diagonal
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.outputs import deliver
 from tapegrad.frontend.recording.record_structural import as_tensor, record_new
-from tapegrad.frontend.recording.rules import Step, Value, state_rules, tangent_of_product
+from tapegrad.frontend.recording.rules import rules_of_product, state_rules
 from tapegrad.frontend.recording.shape import broadcast_to, moveaxis
 from tapegrad.frontend.recording.ufuncs import in_one_dtype
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
@@ -148,21 +147,11 @@ bind_methods(trace=trace)
 # --- derivatives -----------------------------------------------------------------------------------------------
 
 
-_masked_product = functools.partial(product_in_space, masked=True)
-
-
-def _cross_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    y_bar = step.dense(y_bar, -1)
-    bars: dict[int, Value] = {}
-    if step.asks(0):
-        bars[0] = _masked_product(step.x(1), y_bar)
-    if step.asks(1):
-        bars[1] = _masked_product(y_bar, step.x(0))
-    return bars
-
-
-def _cross_forward(step: Step, a_dot: Value | None, b_dot: Value | None) -> Value:
-    return tangent_of_product(step, _masked_product, a_dot, b_dot)
-
-
-state_rules("cross", _cross_reverse, _cross_forward)
+state_rules(
+    "cross",
+    *rules_of_product(
+        lambda step, a, b: product_in_space(a, b, masked=True),
+        lambda step, y_bar, b: product_in_space(b, y_bar, masked=True),
+        lambda step, a, y_bar: product_in_space(y_bar, a, masked=True),
+    ),
+)
