@@ -4,7 +4,7 @@ A new op takes these parts; a test names the missing one:
 
 1. a row in this file, with all facts of the op, and a record in `params` if the op has parameters;
 2. the kernels that the row names, in `engine.kernels`;
-3. a function in `frontend` that records the op by `record_reduction`, `record_scan` or `record_out`;
+3. a function in `frontend` that records the op by `record_lines`, `record_by` or `record_new`;
 4. its derivative on Tensors: the row's `transpose` if the op is linear, else rules in `autodiff.rules`;
 5. a case in ``tests/autodiff/test_structural_rules.py``, which compares kernels and derivatives of all orders.
 
