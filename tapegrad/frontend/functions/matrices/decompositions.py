@@ -12,6 +12,7 @@ from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.shape import packed_part, swapaxes
 from tapegrad.frontend.tensor.tensor import Tensor, view_of
+from tapegrad.frontend.words.derived_docs import like
 
 
 class EighResult(NamedTuple):
@@ -132,38 +133,20 @@ def eigh(a: Any, UPLO: Literal["L", "U"] = "L") -> EighResult:  # noqa: N803  Nu
     return EighResult(part_of(packed, 0, (n,)), columns_of(packed, n, n, n))
 
 
+@like(
+    eigh,
+    summary="Compute the eigenvalues of symmetric matrices.",
+    returns="Tensor, shape (..., m)\n    In ascending order.",
+    raises="""LinAlgError
+    If the matrices are not square, or if LAPACK does not converge. In a second derivative, if eigenvalues are
+    equal and it is not determined.""",
+    notes="""\
+Derivatives are by the triangle that is read, as those of `eigh`. Where eigenvalues are equal, functions that treat
+them alike have their derivatives. For other functions they share theirs equally.""",
+    references="",
+    examples=">>> tg.linalg.eigvalsh(tg.tensor([[2.0, 0.0], [0.0, 3.0]]))\nTensor([2., 3.])",
+)
 def eigvalsh(a: Any, UPLO: Literal["L", "U"] = "L") -> Tensor:  # noqa: N803  NumPy's name
-    """Compute the eigenvalues of symmetric matrices.
-
-    Parameters
-    ----------
-    a : Tensor or array_like, shape (..., m, m)
-        Symmetric matrices.
-    UPLO : {'L', 'U'}, default 'L'
-        Which triangle is read, the lower or the upper one.
-
-    Returns
-    -------
-    Tensor, shape (..., m)
-        In ascending order.
-
-    Raises
-    ------
-    LinAlgError
-        If the matrices are not square, or if LAPACK does not converge. In a second derivative, if eigenvalues are
-        equal and it is not determined.
-
-    Notes
-    -----
-    Derivatives are by the triangle that is read, as those of `eigh`. Where eigenvalues are equal, functions that treat
-    them alike have their derivatives. For other functions they share theirs equally.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.linalg.eigvalsh(tg.tensor([[2.0, 0.0], [0.0, 3.0]]))
-    Tensor([2., 3.])
-    """
     x = square(a, "numpy.linalg.eigvalsh")
     packed = eigen_packed(x, _is_lower(UPLO, "numpy.linalg.eigvalsh"), False, "numpy.linalg.eigvalsh")
     return part_of(packed, 0, (x.shape[-1],))

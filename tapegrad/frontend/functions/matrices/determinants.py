@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from tapegrad.frontend.functions.matrices.matrices import number_of_squares, two_numbers_of_squares
 from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.frontend.words.derived_docs import like
 
 
 class SlogdetResult(NamedTuple):
@@ -52,33 +53,21 @@ def det(a: Any) -> Tensor:
     return number_of_squares("det", a, "numpy.linalg.det")
 
 
+@like(
+    det,
+    ("square.", "square; and in a derivative of the logarithm, if one is singular."),
+    summary="Compute the signs of determinants, and the logarithms of their sizes.",
+    returns="""sign : Tensor, shape (...)
+    1, -1, or 0 for a singular matrix. Its derivative is 0.
+logabsdet : Tensor, shape (...)
+    The logarithm, -inf for a singular matrix, where it has no derivative.""",
+    see_also="",
+    notes="",
+    examples=""">>> sign, logabsdet = tg.linalg.slogdet(tg.tensor([[0.0, 1.0], [1.0, 0.0]]))
+>>> sign, logabsdet
+(Tensor(-1.), Tensor(0.))""",
+)
 def slogdet(a: Any) -> SlogdetResult:
-    """Compute the signs of determinants, and the logarithms of their sizes.
-
-    Parameters
-    ----------
-    a : Tensor or array_like, shape (..., m, m)
-        Matrices.
-
-    Returns
-    -------
-    sign : Tensor, shape (...)
-        1, -1, or 0 for a singular matrix. Its derivative is 0.
-    logabsdet : Tensor, shape (...)
-        The logarithm, -inf for a singular matrix, where it has no derivative.
-
-    Raises
-    ------
-    LinAlgError
-        If the matrices are not square; and in a derivative of the logarithm, if one is singular.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> sign, logabsdet = tg.linalg.slogdet(tg.tensor([[0.0, 1.0], [1.0, 0.0]]))
-    >>> sign, logabsdet
-    (Tensor(-1.), Tensor(0.))
-    """
     both = two_numbers_of_squares("slogdet", a, "numpy.linalg.slogdet")
     return SlogdetResult(both[0], both[1])
 
