@@ -34,30 +34,36 @@ from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.ops import COPY
 
-# --- symmetric matrices -----------------------------------------------------------------------------------------------
+Primals = tuple[Tensor, Tensor, Ties]
 
 
-def _eigen(step: Step) -> tuple[Tensor, Tensor, Ties]:
+def _parts(packed: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    """Return eigenvalues, and eigenvectors as rows."""
+    return part_of(packed, 0, (n,)), part_of(packed, n, (n, n))
+
+
+def _primals(step: Step, with_vectors: Callable[[Tensor], Tensor]) -> Primals:
     """Return eigenvalues, eigenvectors as rows, and ties. Higher derivatives differentiate the eigenvectors too."""
     p = step.params
-    packed = step.y if p.vectors else eigen_packed(step.x(0), bool(p.lower), True, "eigh")
-    values, rows = part_of(packed, 0, (p.n,)), part_of(packed, p.n, (p.n, p.n))
+    values, rows = _parts(step.y if p.vectors else with_vectors(step.x(0)), p.n)
     with no_grad():
         ties = Ties(unary(COPY, values), p.n)
     return values, rows, ties
 
 
+# --- symmetric matrices -----------------------------------------------------------------------------------------------
+
+
+def _eigen(step: Step) -> Primals:
+    return _primals(step, lambda x: eigen_packed(x, bool(step.params.lower), True, "eigh"))
+
+
 def _eigh_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     p, bar = step.params, step.dense(y_bar, -1)
     values, rows, ties = _eigen(step)
-    values_bar, rows_bar = part_of(bar, 0, (p.n,)), part_of(bar, p.n, (p.n, p.n))
+    values_bar, rows_bar = _parts(bar, p.n)
     m = matmul(rows, transposed(rows_bar))
-    if p.vectors:
-        with no_grad():
-            excess = excess_of_pairs(values_bar, m, ties)
-        values_bar = check_determined(values_bar, excess)
-    else:
-        values_bar = ties.shared(values_bar)
+    values_bar = ties.determined(values_bar, p.vectors, lambda: excess_of_pairs(values_bar, m, ties))
     gaps = row(values) - column(values)
     g = (m - transposed(m)) * ties.inverse(2.0 * gaps, ties.tied) + diagonal_matrix(values_bar)
     return {0: 2.0 * half_of_triangle(matmul(matmul(transposed(rows), g), rows), bool(p.lower))}
@@ -68,13 +74,13 @@ def _eigh_forward(step: Step, x_dot: Value) -> Value:
     values, rows, ties = _eigen(step)
     m = matmul(matmul(rows, half + transposed(half)), transposed(rows))
     values_dot = diagonal(m, 0, -2, -1)
-    if p.vectors:
-        with no_grad():
-            mixed = maximum(absolute(m), absolute(row(values_dot) - column(values_dot)))
-            excess = ties.others * (mixed - ties.slack * extent_of(m))
-        values_dot = check_determined(values_dot, excess)
-    else:
-        values_dot = ties.shared(values_dot)
+
+    def excess() -> Tensor:
+        mixed = maximum(absolute(m), absolute(row(values_dot) - column(values_dot)))
+        found: Tensor = ties.others * (mixed - ties.slack * extent_of(m))
+        return found
+
+    values_dot = ties.determined(values_dot, p.vectors, excess)
     gaps = column(values) - row(values)
     return joined([values_dot, matmul(m * ties.inverse(gaps, ties.tied), rows)])
 
@@ -82,14 +88,8 @@ def _eigh_forward(step: Step, x_dot: Value) -> Value:
 # --- other matrices --------------------------------------------------------------------------------------------
 
 
-def _general(step: Step) -> tuple[Tensor, Tensor, Ties]:
-    """Return eigenvalues, eigenvectors as rows, and ties. Higher derivatives differentiate the eigenvectors too."""
-    p = step.params
-    packed = step.y if p.vectors else general_packed(step.x(0), True, "eig")
-    values, rows = part_of(packed, 0, (p.n,)), part_of(packed, p.n, (p.n, p.n))
-    with no_grad():
-        ties = Ties(unary(COPY, values), p.n)
-    return values, rows, ties
+def _general(step: Step) -> Primals:
+    return _primals(step, lambda x: general_packed(x, True, "eig"))
 
 
 def _excess(values: Tensor, m: Tensor, ties: Ties) -> Tensor:
@@ -111,15 +111,10 @@ def _of_a_basis(rows: Tensor) -> Tensor:
 def _eig_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     p, bar = step.params, step.dense(y_bar, -1)
     values, rows, ties = _general(step)
-    values_bar, rows_bar = part_of(bar, 0, (p.n,)), part_of(bar, p.n, (p.n, p.n))
+    values_bar, rows_bar = _parts(bar, p.n)
     m = matmul(rows, transposed(rows_bar))
     m = m - matmul(rows, transposed(rows)) * row(diagonal(m, 0, -2, -1))
-    if p.vectors:
-        with no_grad():
-            excess = _excess(values_bar, m, ties)
-        values_bar = check_determined(values_bar, excess)
-    else:
-        values_bar = ties.shared(values_bar)
+    values_bar = ties.determined(values_bar, p.vectors, lambda: _excess(values_bar, m, ties))
     g = m * ties.inverse(row(values) - column(values), ties.tied) + diagonal_matrix(values_bar)
     return {0: solve(_of_a_basis(rows), matmul(g, rows))}
 
@@ -130,12 +125,7 @@ def _eig_forward(step: Step, x_dot: Value) -> Value:
     m = solve(transposed(_of_a_basis(rows)), matmul(x_dot, transposed(rows)))
     values_dot = diagonal(m, 0, -2, -1)
     beside = m * (1 - np.eye(p.n, dtype=x_dot.dtype))
-    if p.vectors:
-        with no_grad():
-            excess = _excess(values_dot, beside, ties)
-        values_dot = check_determined(values_dot, excess)
-    else:
-        values_dot = ties.shared(values_dot)
+    values_dot = ties.determined(values_dot, p.vectors, lambda: _excess(values_dot, beside, ties))
     c = beside * ties.inverse(row(values) - column(values), ties.tied)
     moved = matmul(transposed(c), rows)
     along = reductions.sum(moved * rows, -1, keepdims=True)

@@ -123,34 +123,6 @@ def _of_sines(name: str, sign: float, part: Callable[[Tensor, Tensor], Tensor]) 
     """Make a function of cosines and sines, trigonometric or hyperbolic."""
 
     def function(A: Any) -> Tensor:  # noqa: N803  SciPy's name
-        """Compute the cosines of matrices.
-
-        Parameters
-        ----------
-        A : Tensor or array_like, shape (..., n, n)
-            Matrices.
-
-        Returns
-        -------
-        Tensor, shape (..., n, n)
-            The cosines.
-
-        Raises
-        ------
-        LinAlgError
-            If the matrices are not square.
-
-        Notes
-        -----
-        A block of the exponential of a matrix of twice the size.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> tg.linalg.cosm(tg.tensor([[0.0, 1.0], [0.0, 0.0]]))
-        Tensor([[1., 0.],
-                [0., 1.]])
-        """
         return part(*_even_and_odd(A, sign, f"tapegrad.linalg.{name}"))
 
     return renamed(function, name)
@@ -164,7 +136,15 @@ def _derived(name: str, sign: float, words: str, part: Callable[[Tensor, Tensor]
     return like(cosm, ("cosines", words), examples=example)(_of_sines(name, sign, part))
 
 
-cosm = _of_sines("cosm", -1.0, lambda even, odd: even)
+cosm = like(
+    expm,
+    ("exponentials", "cosines"),
+    notes="A block of the exponential of a matrix of twice the size.",
+    references="",
+    examples=""">>> tg.linalg.cosm(tg.tensor([[0.0, 1.0], [0.0, 0.0]]))
+Tensor([[1., 0.],
+        [0., 1.]])""",
+)(_of_sines("cosm", -1.0, lambda even, odd: even))
 sinm = _derived("sinm", -1.0, "sines", lambda even, odd: odd, "01")
 tanm = _derived("tanm", -1.0, "tangents", solve, "01")
 coshm = _derived("coshm", 1.0, "hyperbolic cosines", lambda even, odd: even, "10")
