@@ -3,6 +3,8 @@
 import doctest
 import inspect
 import re
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -257,6 +259,10 @@ def test_a_derived_docstring_has_other_words_and_sections_in_their_order() -> No
     ]  # fmt: skip
     with pytest.raises(ValueError, match="'fastest'"):
         like(_model, ("fastest", "slowest"))
+
+
+def test_without_docstrings_the_package_is_imported() -> None:
+    subprocess.run([sys.executable, "-OO", "-c", "import tapegrad"], check=True)
 
 
 # --- words of the op table ---------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ A new op takes these parts; a test names the missing one:
 
 1. a row in this file, with all facts of the op, and a record in `params` if the op has parameters;
 2. the kernels that the row names, in `engine.kernels`;
-3. a function in `frontend` that records the op by `record_reduction`, `record_scan` or `record_out`, and beside it the
+3. a function in `frontend` that records the op by `record_lines`, `record_by` or `record_new`, and beside it the
    derivative on Tensors, stated as `frontend.recording.rules` says; the transpose of a linear op may be another op, and
    needs no statement;
 4. a case in ``tests/autodiff/test_structural_rules.py``, which compares kernels and derivatives of all orders.

@@ -104,27 +104,13 @@ class Continuous(Distribution):
         density: Tensor = exp(self.logpdf(x, *args, **kwds))
         return density
 
+    @like(
+        pdf,
+        ("outside of the support.", "below the support and 1 above it."),
+        summary="Compute the probability of values up to `x`.",
+        examples=">>> tg.stats.norm.cdf([0.0, 1.0])\nTensor([0.5       , 0.84134475])",
+    )
     def cdf(self, x: Any, *args: Any, **kwds: Any) -> Tensor:
-        """Compute the probability of values up to `x`.
-
-        Parameters
-        ----------
-        x : Tensor or array_like
-            Where to compute it.
-        *args, **kwds
-            The shape parameters, `loc` and `scale`, as for `logpdf`.
-
-        Returns
-        -------
-        Tensor
-            It is 0 below the support and 1 above it.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> tg.stats.norm.cdf([0.0, 1.0])
-        Tensor([0.5       , 0.84134475])
-        """
         return self._probability("cdf", x, args, kwds, (0.0, 1.0))
 
     @like(

@@ -80,27 +80,14 @@ class Discrete(Distribution):
         probability: Tensor = exp(self.logpmf(k, *args, **kwds))
         return probability
 
+    @like(
+        pmf,
+        ("Whole numbers;", "Numbers;"),
+        summary="Compute the probability of values up to `k`.",
+        returns="Tensor\n    It is 0 below the support, and 1 from its end on.",
+        examples=">>> tg.stats.geom.cdf([1, 2], 0.5)\nTensor([0.5 , 0.75])",
+    )
     def cdf(self, k: Any, *args: Any, **kwds: Any) -> Tensor:
-        """Compute the probability of values up to `k`.
-
-        Parameters
-        ----------
-        k : Tensor or array_like
-            Numbers; constants.
-        *args, **kwds
-            The shape parameters and `loc`, as for `logpmf`.
-
-        Returns
-        -------
-        Tensor
-            It is 0 below the support, and 1 from its end on.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> tg.stats.geom.cdf([1, 2], 0.5)
-        Tensor([0.5 , 0.75])
-        """
         return self._probability("cdf", k, args, kwds, (0.0, 1.0))
 
     @like(

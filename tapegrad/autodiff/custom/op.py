@@ -23,6 +23,7 @@ from tapegrad.frontend.tensor.copying import reference
 from tapegrad.frontend.tensor.modes import current, eager_mode
 from tapegrad.frontend.tensor.static_keys import static_key
 from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_array, is_tensor, view_of
+from tapegrad.frontend.words.derived_docs import like
 from tapegrad.ops import CODES
 from tapegrad.ops.params import CustomParams
 
@@ -112,36 +113,21 @@ class CustomOp:
         """
         return self._define("vjp", function)
 
+    @like(
+        define_vjp,
+        ("`vjp`", "`jvp`"),
+        ("a vjp", "a jvp"),
+        summary="Set the function that pushes tangents forward; a decorator.",
+        examples=""">>> @tg.custom_op("cube")
+... def cube(x):
+...     return x**3
+>>> @cube.define_jvp
+... def cube_jvp(x_dots, y, x):
+...     return 3 * x**2 * x_dots[0]
+>>> tg.jvp(cube, (2.0,), (1.0,))
+(np.float64(8.0), np.float64(12.0))""",
+    )
     def define_jvp(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Set the function that pushes tangents forward; a decorator.
-
-        Parameters
-        ----------
-        function : callable
-            As the argument `jvp` of `custom_op`.
-
-        Returns
-        -------
-        callable
-            The function itself.
-
-        Raises
-        ------
-        ValueError
-            If the op has a jvp already.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> @tg.custom_op("cube")
-        ... def cube(x):
-        ...     return x**3
-        >>> @cube.define_jvp
-        ... def cube_jvp(x_dots, y, x):
-        ...     return 3 * x**2 * x_dots[0]
-        >>> tg.jvp(cube, (2.0,), (1.0,))
-        (np.float64(8.0), np.float64(12.0))
-        """
         return self._define("jvp", function)
 
     def _define(self, role: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from tapegrad.autodiff.rules.step import SweepStep
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
-from tapegrad.frontend.recording.record_structural import record_out, record_reduction
+from tapegrad.frontend.recording.record_structural import record_lines, record_out
 from tapegrad.frontend.recording.rules import TRANSPOSES, Value
 from tapegrad.frontend.recording.shape import contiguous
 from tapegrad.frontend.tensor.modes import current
@@ -29,7 +29,7 @@ def forward(step: SweepStep, dots: list[Value | None]) -> Tensor:
     ]
     if row.kind in ("broadcast_sum", "reduction"):
         axes = sum(1 << d for d, stride in enumerate(like.view.strides) if stride == 0)
-        return record_reduction(CODES[row.name], operands[0], axes, False, row.name)
+        return record_lines(CODES[row.name], operands[0], axes, False, row.name)
     if row.params is None:
         return _record(row, operands, None, allocate(step.tape, like.dtype, like.shape, row.name))
     layouts = [step.geometry(slot).view for slot in step.operands]

@@ -23,6 +23,7 @@ from tapegrad.frontend.tensor.array_checks import check_dtype
 from tapegrad.frontend.tensor.modes import EAGER, current, no_grad, restoring, thread, watch_now
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
 from tapegrad.frontend.words.call_site import CallSite, Wording, nothing_to_add, refusal
+from tapegrad.frontend.words.derived_docs import like
 from tapegrad.frontend.words.refusal_hints import (
     asked_array,
     boxed,
@@ -191,25 +192,14 @@ def numpy(x: Tensor) -> np.ndarray:
     return x.escaped("numpy()")
 
 
+@like(
+    numpy,
+    summary="Return the elements as nested lists of Python numbers.",
+    returns="""list or number
+    Nested as deep as the Tensor has dimensions; a number if it has none.""",
+    examples=">>> tg.tensor([[1.0], [2.0]]).tolist()\n[[1.0], [2.0]]",
+)
 def tolist(x: Tensor) -> Any:
-    """Return the elements as nested lists of Python numbers.
-
-    Returns
-    -------
-    list or number
-        Nested as deep as the Tensor has dimensions; a number if it has none.
-
-    Raises
-    ------
-    TracedValueError
-        While a function is being recorded or differentiated by a transform, for a value that depends on its arguments.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.tensor([[1.0], [2.0]]).tolist()
-    [[1.0], [2.0]]
-    """
     return concrete_array(x, "tolist()").tolist()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.sweep.eager import eager_rows
 from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.engine.tape.memory import D_PRODUCER
 from tapegrad.engine.tape.tape import DTYPE_CODES
@@ -14,7 +15,7 @@ from tapegrad.frontend.indexing.keys import element_numbers, names_elements, par
 from tapegrad.frontend.indexing.locating import has_computed_index, is_computed_index, numbers_of_key
 from tapegrad.frontend.indexing.writes import setitem
 from tapegrad.frontend.recording.record import read_now
-from tapegrad.frontend.recording.record_structural import record_new, record_rows
+from tapegrad.frontend.recording.record_structural import record_by, record_new
 from tapegrad.frontend.recording.shape import in_c_order
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import (
@@ -74,7 +75,8 @@ def rows_now(x: Tensor, key: Any) -> Tensor | None:
     if x.dtype.kind != "f":
         return None
     if names_elements(key):
-        return record_rows(_GATHER, x, element_numbers(x.shape, key), False, "getitem")
+        numbers = element_numbers(x.shape, key)
+        return record_by(eager_rows.record_rows, _GATHER, x, id(numbers), False, "getitem")
     if type(key) is not np.ndarray:
         return None
     by_rows = True
@@ -87,7 +89,7 @@ def rows_now(x: Tensor, key: Any) -> Tensor | None:
         if not np.can_cast(key.dtype, np.int64):
             return None
         key = np.array(key, np.int64, order="C")
-    return record_rows(_GATHER, x, key, by_rows, "getitem")
+    return record_by(eager_rows.record_rows, _GATHER, x, id(key), by_rows, "getitem")
 
 
 def _gather_elements(x: Tensor, numbers: np.ndarray) -> Tensor:
@@ -99,7 +101,7 @@ def _gather_elements(x: Tensor, numbers: np.ndarray) -> Tensor:
 
 def elements_now(x: Tensor, numbers: np.ndarray) -> Tensor:
     """Gather float elements eagerly by their numbers in C order: a contiguous int64 array, all in bounds."""
-    taken = record_rows(_GATHER, x, numbers, False, "getitem")
+    taken = record_by(eager_rows.record_rows, _GATHER, x, id(numbers), False, "getitem")
     return gather(in_c_order(x), numbers, numbers.shape, 1) if taken is None else taken
 
 

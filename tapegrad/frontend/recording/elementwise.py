@@ -26,6 +26,7 @@ from tapegrad.frontend.recording.unknown_derivatives import full_name, refusing
 from tapegrad.frontend.tensor.array_checks import plain
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, is_tensor
+from tapegrad.frontend.words.derived_docs import like
 from tapegrad.ops import CODES, ELEMENTWISE, Op
 from tapegrad.ops.documentation import arguments_of, docstring
 
@@ -285,33 +286,19 @@ def _compare(name: str, of_arrays: Callable[[Any, Any], Any]) -> Callable[[Any, 
     return compare
 
 
+@like(
+    clip,
+    parameters="""min, max : Tensor or array_like, optional
+    Ends of the interval; they broadcast with the Tensor. None is no limit.
+out : Tensor or numpy.ndarray, optional
+    Destination of the result; a plain array takes constants only.
+**kwargs
+    `where`, `casting`, `order`, `dtype` and `subok`, as every ufunc takes them.""",
+    see_also="tapegrad.clip : The same as a function, with the derivatives at the ends.",
+    notes="",
+    examples=">>> tg.tensor([-1.0, 0.5, 3.0]).clip(0.0, 2.0)\nTensor([0. , 0.5, 2. ])",
+)
 def _clip_method(x: Tensor, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
-    """Limit elements to a closed interval.
-
-    Parameters
-    ----------
-    min, max : Tensor or array_like, optional
-        Ends of the interval; they broadcast with the Tensor. None is no limit.
-    out : Tensor or numpy.ndarray, optional
-        Destination of the result; a plain array takes constants only.
-    **kwargs
-        `where`, `casting`, `order`, `dtype` and `subok`, as every ufunc takes them.
-
-    Returns
-    -------
-    Tensor
-        Has the shape that the operands broadcast to.
-
-    See Also
-    --------
-    tapegrad.clip : The same as a function, with the derivatives at the ends.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.tensor([-1.0, 0.5, 3.0]).clip(0.0, 2.0)
-    Tensor([0. , 0.5, 2. ])
-    """
     return clip(x, min, max, out, **kwargs)
 
 

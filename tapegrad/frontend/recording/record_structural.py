@@ -1,22 +1,15 @@
 """Recording of structural ops: allocate the result, append the instruction. Callers have checked the parameters."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.status import checked, raise_for
-from tapegrad.engine.sweep.eager import (
-    eager,
-    eager_joining,
-    eager_lines,
-    eager_matrices,
-    eager_products,
-    eager_rows,
-)
+from tapegrad.engine.sweep.eager import eager, eager_joining, eager_lines, eager_products
 from tapegrad.engine.tape import slots, views
-from tapegrad.engine.tape.fields.layout import E_DTYPES, E_KERNEL, E_PARALLEL, E_SHAPES, E_STATUS, NONE
+from tapegrad.engine.tape.fields.layout import E_DTYPES, E_KERNEL, E_PARALLEL, E_SHAPES, NONE
 from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
 from tapegrad.frontend.recording.lists import held_tensor, holds_tensors
 from tapegrad.frontend.recording.record import (
@@ -101,14 +94,15 @@ def in_common_dtype(*operands: Tensor) -> list[Tensor]:
 
 # --- ops recorded in one call of the engine, which finds shapes and parameters and makes the views that it needs ------
 
+Call = Callable[..., int]  # an entry point of `engine.sweep.eager`
 _UNFIT = (E_DTYPES, E_SHAPES)
-_LU = CODES["lu"]
 
 
 def _loaded(missing: int, code: int, x: Tensor) -> bool:
     """Load what the engine lacks for an op of `x`. Return whether the call should be repeated."""
     if missing == E_KERNEL:
-        for each in (code, COPY):
+        factors = kernel_table.row(code).factors
+        for each in (code, COPY, *([CODES[factors[1]]] if factors else [])):
             kernel_table.load_code(each, DTYPE_CODES[x.dtype], 0)
     elif missing == E_PARALLEL:
         kernel_table.load_driver()
@@ -123,49 +117,47 @@ def _made(slot: int, operands: list[Tensor], name: str) -> Tensor:
     return from_slot(thread.mode.tape, slot)
 
 
-def _fitting(slot: int, operands: list[Tensor], name: str) -> Tensor | None:
-    """Return the Tensor of a result, or `None` if dtypes, shapes or row numbers do not fit; the caller raises then."""
-    return None if slot in _UNFIT or slot <= E_STATUS else _made(slot, operands, name)
-
-
-def record_reduction(code: int, x: Tensor, axes: int, keepdims: bool, name: str) -> Tensor:
-    """Run and record a reduction over the axes in a bit mask."""
+def record_lines(code: int, x: Tensor, axes: int, keepdims: bool, name: str) -> Tensor:
+    """Run and record a reduction over the axes in a bit mask, or a scan along one axis."""
     mode = thread.mode
     tape = mode.tape
     own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
-    slot = eager_lines.record_reduction(tape.header, code, own, axes, keepdims, COPY, mode.differentiate)
+    slot = eager_lines.record_lines(tape.header, code, own, axes, keepdims, COPY, mode.differentiate)
     if slot >= 0 and mode.anomaly is None:
         return from_slot(tape, slot)
     if _loaded(slot, code, x):
-        return record_reduction(code, x, axes, keepdims, name)
+        return record_lines(code, x, axes, keepdims, name)
     return _made(slot, [x], name)
 
 
-def record_scan(code: int, x: Tensor, axis: int, name: str) -> Tensor:
-    """Run and record an op that maps each line along an axis to a line."""
+def record_by(call: Call, code: int, x: Tensor, first: Any, second: Any, name: str) -> Tensor | None:
+    """Run and record an op of one operand by a call of the engine with two arguments.
+
+    The result is `None` if the engine refuses dtypes or shapes; the caller raises then.
+    """
     mode = thread.mode
     tape = mode.tape
     own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
-    slot = eager_lines.record_scan(tape.header, code, own, axis, mode.differentiate)
+    slot = call(tape.header, code, own, first, second, COPY, mode.differentiate)
     if slot >= 0 and mode.anomaly is None:
         return from_slot(tape, slot)
     if _loaded(slot, code, x):
-        return record_scan(code, x, axis, name)
-    return _made(slot, [x], name)
+        return record_by(call, code, x, first, second, name)
+    return None if slot in _UNFIT else _made(slot, [x], name)
 
 
-def record_product(code: int, x1: Tensor, x2: Tensor, name: str) -> Tensor | None:
-    """Run and record the matrix product of two Tensors; `None` if dtypes or shapes do not fit."""
+def record_two_by(call: Call, code: int, x1: Tensor, x2: Tensor, argument: Any, name: str) -> Tensor | None:
+    """Run and record an op of two operands by a call of the engine with one argument; `None` as in `record_by`."""
     mode = thread.mode
     tape = mode.tape
     a = x1._slot if x1._tape is tape and x1._base is None else x1._slot_on(tape)
     b = x2._slot if x2._tape is tape and x2._base is None else x2._slot_on(tape)
-    slot = eager_products.record_product(tape.header, code, a, b, COPY, mode.differentiate)
+    slot = call(tape.header, code, a, b, argument, mode.differentiate)
     if slot >= 0 and mode.anomaly is None:
         return from_slot(tape, slot)
     if _loaded(slot, code, x1):
-        return record_product(code, x1, x2, name)
-    return _fitting(slot, [x1, x2], name)
+        return record_two_by(call, code, x1, x2, argument, name)
+    return None if slot in _UNFIT else _made(slot, [x1, x2], name)
 
 
 def record_product_of(code: int, x1: Any, x2: Any) -> Tensor | None:
@@ -185,22 +177,6 @@ def record_product_of(code: int, x1: Any, x2: Any) -> Tensor | None:
     return from_slot(tape, slot) if slot >= 0 else None
 
 
-def record_rows(code: int, x: Tensor, numbers: np.ndarray, by_rows: bool, name: str) -> Tensor | None:
-    """Take rows by number, or elements in C order; `None` if a number is out of bounds.
-
-    `numbers` is a contiguous int64 array, and is copied.
-    """
-    mode = thread.mode
-    tape = mode.tape
-    own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
-    slot = eager_rows.record_rows(tape.header, code, own, id(numbers), by_rows, COPY, mode.differentiate)
-    if slot >= 0 and mode.anomaly is None:
-        return from_slot(tape, slot)
-    if _loaded(slot, code, x):
-        return record_rows(code, x, numbers, by_rows, name)
-    return _fitting(slot, [x], name)
-
-
 def record_joined(pieces: list[Tensor], axis: int, is_new: bool, name: str) -> Tensor | None:
     """Join Tensors along an existing or a new axis; `None` if dtypes or shapes do not fit."""
     mode = thread.mode
@@ -211,60 +187,7 @@ def record_joined(pieces: list[Tensor], axis: int, is_new: bool, name: str) -> T
         return from_slot(tape, slot)
     if _loaded(slot, COPY, pieces[0]):
         return record_joined(pieces, axis, is_new, name)
-    return _fitting(slot, pieces, name)
-
-
-def record_of_squares(code: int, x: Tensor, name: str) -> Tensor | None:
-    """Run and record an op from square matrices to square matrices; `None` for other shapes, and for integers."""
-    mode = thread.mode
-    tape = mode.tape
-    own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
-    slot = eager_matrices.record_of_squares(tape.header, code, own, COPY, mode.differentiate)
-    if slot >= 0 and mode.anomaly is None:
-        return from_slot(tape, slot)
-    if _loaded(slot, code, x):
-        return record_of_squares(code, x, name)
-    return None if slot in _UNFIT else _made(slot, [x], name)
-
-
-def record_packed(code: int, x: Tensor, packed: tuple[int, ...], name: str) -> Tensor:
-    """Run and record an op that returns `count` packed numbers per matrix; params[0] is the number of matrices."""
-    mode = thread.mode
-    tape = mode.tape
-    own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
-    slot = eager_matrices.record_packed(tape.header, code, own, packed, COPY, mode.differentiate)
-    if slot >= 0 and mode.anomaly is None:
-        return from_slot(tape, slot)
-    if _loaded(slot, code, x):
-        return record_packed(code, x, packed, name)
-    return _made(slot, [x], name)
-
-
-def record_by_factors(code: int, x: Tensor, name: str, several: int = 1) -> Tensor | None:
-    """Run and record an op by LU factors that returns numbers per square matrix; `None` as in `record_of_squares`."""
-    mode = thread.mode
-    tape = mode.tape
-    own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
-    slot = eager_matrices.record_by_factors(tape.header, code, _LU, own, several, COPY, mode.differentiate)
-    if slot >= 0 and mode.anomaly is None:
-        return from_slot(tape, slot)
-    if _loaded(slot, code, x) and _loaded(slot, _LU, x):
-        return record_by_factors(code, x, name, several)
-    return None if slot in _UNFIT else _made(slot, [x], name)
-
-
-def record_solution(code: int, a: Tensor, b: Tensor, name: str) -> Tensor | None:
-    """Run and record the solution of one system, by LU factors; `None` for stacks, or if shapes do not fit."""
-    mode = thread.mode
-    tape = mode.tape
-    first = a._slot if a._tape is tape and a._base is None else a._slot_on(tape)
-    second = b._slot if b._tape is tape and b._base is None else b._slot_on(tape)
-    slot = eager_matrices.record_solution(tape.header, code, _LU, first, second, mode.differentiate)
-    if slot >= 0 and mode.anomaly is None:
-        return from_slot(tape, slot)
-    if _loaded(slot, code, a) and _loaded(slot, _LU, a):
-        return record_solution(code, a, b, name)
-    return None if slot in _UNFIT else _made(slot, [a, b], name)
+    return None if slot in _UNFIT else _made(slot, pieces, name)
 
 
 def in_shape(result: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -23,6 +23,7 @@ from tapegrad.frontend.tensor.tensor import (
     view_from_slot,
     view_of,
 )
+from tapegrad.frontend.words.derived_docs import like
 from tapegrad.ops import COPY
 
 
@@ -402,62 +403,36 @@ FUNCTIONS = {
 } | {"permute_dims": transpose}
 
 
+@like(
+    reshape,
+    summary="Give a new shape to the Tensor without changing its elements.",
+    parameters="""*shape : int or tuple of int
+    The new shape, as a tuple or as separate numbers. One extent may be -1.
+order : {'C', 'F', 'A'}, default 'C'
+    Which elements are neighbours, as for ``numpy.reshape``.
+copy : bool, optional
+    If True, always copy; if False, raise instead of copying.""",
+    returns="""Tensor
+    A view that shares the memory, or a recorded copy where the memory does not allow a view.""",
+    raises="",
+    see_also="tapegrad.reshape : The same as a function.",
+    examples=">>> tg.arange(4.0).reshape(2, -1)\nTensor([[0., 1.],\n        [2., 3.]])",
+)
 def _reshape_method(a: Tensor, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
-    """Give a new shape to the Tensor without changing its elements.
-
-    Parameters
-    ----------
-    *shape : int or tuple of int
-        The new shape, as a tuple or as separate numbers. One extent may be -1.
-    order : {'C', 'F', 'A'}, default 'C'
-        Which elements are neighbours, as for ``numpy.reshape``.
-    copy : bool, optional
-        If True, always copy; if False, raise instead of copying.
-
-    Returns
-    -------
-    Tensor
-        A view that shares the memory, or a recorded copy where the memory does not allow a view.
-
-    See Also
-    --------
-    tapegrad.reshape : The same as a function.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.arange(4.0).reshape(2, -1)
-    Tensor([[0., 1.],
-            [2., 3.]])
-    """
     if not shape:
         raise TypeError("reshape() takes the new shape; write reshape(()) for a 0-dimensional Tensor")
     return reshape(a, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
 
+@like(
+    transpose,
+    ("view of `a`.", "view."),
+    parameters="""*axes : int, tuple of int or None
+    A permutation of the dimensions, as a tuple or as separate numbers.""",
+    see_also="tapegrad.transpose : The same as a function.",
+    examples=">>> tg.zeros((2, 3, 4)).transpose(0, 2, 1).shape\n(2, 4, 3)",
+)
 def _transpose_method(a: Tensor, *axes: Any) -> Tensor:
-    """Permute the dimensions; reverse them by default.
-
-    Parameters
-    ----------
-    *axes : int, tuple of int or None
-        A permutation of the dimensions, as a tuple or as separate numbers.
-
-    Returns
-    -------
-    Tensor
-        A view.
-
-    See Also
-    --------
-    tapegrad.transpose : The same as a function.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.zeros((2, 3, 4)).transpose(0, 2, 1).shape
-    (2, 4, 3)
-    """
     if len(axes) > 1:
         return transpose(a, axes)
     return transpose(a, axes[0] if axes else None)

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -28,6 +29,8 @@ def like(model: Any, /, *words: tuple[str, str], **sections: str) -> Callable[[_
     callable
         It returns the function itself.
     """
+    if sys.flags.optimize > 1:  # there are no docstrings
+        return lambda function: function
     text = inspect.getdoc(model) or ""
     for old, new in words:
         if old not in text:

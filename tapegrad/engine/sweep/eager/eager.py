@@ -123,6 +123,20 @@ def run_structural(header, instruction, params, dtype, recording):
 
 
 @inline_njit
+def run_new(header, instruction, params, dtype, recording):
+    """`run_structural` with a new result, NONE if memory was short: it is returned with a handle; or an error."""
+    y = instruction.result
+    if y == NONE:
+        return E_MEMORY
+    add_tensor_ref(header, y)
+    status = run_structural(header, instruction, params, dtype, recording)
+    if status != 0:
+        drop_tensor_ref(header, y)
+        return status
+    return y
+
+
+@inline_njit
 def _wrong_dtypes(header, op, a, b, c, dtype):
     """Return whether an operand is not of the kernel's dtype. Only the first may differ, if the row says so."""
     first = op_field(header, op, OP_FIRST)
@@ -209,6 +223,15 @@ def contiguous(header, x, copy, recording):
         add_tensor_ref(header, x)
         return x
     return elementwise(header, copy, x, NONE, NONE, recording)
+
+
+@inline_njit
+def obstacle_to_floats(header, op, x):
+    """Return the error that prevents an op of the floats of `x`, as of a slot that was let go of; 0 if none does."""
+    dtype = col.dtype(header, x)
+    if dtype > F32:
+        return E_DTYPES
+    return E_KERNEL if kernel_of(header, op, dtype, 0) == 0 else 0
 
 
 @entry_point(group=EVERY_COMPUTATION)

@@ -24,6 +24,7 @@ from tapegrad.engine.tape.fields.layout import (
     MAX_NDIM,
     NONE,
     OP_KIND,
+    SCAN,
 )
 from tapegrad.engine.tape.release import drop_tensor_ref
 from tapegrad.engine.tape.slots import result_slot
@@ -105,34 +106,24 @@ def _lines(header, x, axes, copy, recording):
 
 
 @inline_njit
-def _run_along(header, op, result, x, dtype, recording):
+def _run_along(header, op, result, x, recording):
     """Record and run an op of one operand and a view of its result, and drop both slots."""
     instruction = Instruction(op, result, x, NONE, NONE, 0)
-    run(header, instruction, dtype)
+    run(header, instruction, col.dtype(header, x))
     commit(header, instruction, recording)
     drop_tensor_ref(header, result)
     drop_tensor_ref(header, x)
 
 
-@entry_point()
-def record_reduction(header, op, x, axes, keepdims, copy, recording):
-    """Record and run a reduction of slot x over the axes of a bit mask. `copy` is the op code of copying."""
-    dtype, ndim, is_sum = (
-        col.dtype(header, x),
-        col.ndim(header, x),
-        op_field(header, op, OP_KIND) == BROADCAST_SUM,
-    )
-    if is_superseded(header, x, NONE, NONE):
-        return E_SUPERSEDED
-    if kernel_of(header, op, dtype, 0) == 0:
-        return E_KERNEL
-    if lacks_driver(header, op, col.geometry(header, x), ndim):
-        return E_PARALLEL
-    if ndim == MAX_NDIM and not is_sum:
-        return E_NDIM
-    operand = x
+@inline_njit
+def _reduce(header, op, x, axes, keepdims, copy, recording):
+    """Record and run a reduction over the axes of a bit mask."""
+    is_sum = op_field(header, op, OP_KIND) == BROADCAST_SUM
     if is_sum:
         add_tensor_ref(header, x)
+        operand = x
+    elif col.ndim(header, x) == MAX_NDIM:
+        return E_NDIM
     else:
         operand = _lines(header, x, axes, copy, recording)
         if operand < 0:
@@ -142,26 +133,38 @@ def record_reduction(header, op, x, axes, keepdims, copy, recording):
         drop_tensor_ref(header, operand)
         return E_MEMORY
     add_tensor_ref(header, y)
-    last = -1 << (col.ndim(header, operand) - 1)
-    _run_along(header, op, _repeated(header, y, operand, axes if is_sum else last), operand, dtype, recording)
+    repeated = axes if is_sum else -1 << (col.ndim(header, operand) - 1)
+    _run_along(header, op, _repeated(header, y, operand, repeated), operand, recording)
+    return y
+
+
+@inline_njit
+def _scan(header, op, x, axis, recording):
+    """Record and run an op from each line along the axis of a bit mask to a line of the same length."""
+    ndim = col.ndim(header, x)
+    y = result_slot(header, col.dtype(header, x), ndim, col.geometry(header, x), False)
+    if y == NONE:
+        return E_MEMORY
+    add_tensor_ref(header, y)
+    _run_along(header, op, _turned(header, y, axis), _turned(header, x, axis), recording)
     return y
 
 
 @entry_point()
-def record_scan(header, op, x, axis, recording):
-    """Record and run a scan: an op from each line along an axis to a line of the same length."""
+def record_lines(header, op, x, axes, keepdims, copy, recording):
+    """Record and run an op of the lines of slot x along the axes of a bit mask: a reduction, or a scan along one axis.
+
+    `copy` is the op code of copying.
+    """
     dtype, ndim = col.dtype(header, x), col.ndim(header, x)
     if is_superseded(header, x, NONE, NONE):
         return E_SUPERSEDED
     if kernel_of(header, op, dtype, 0) == 0:
         return E_KERNEL
-    if axis < 0 or axis >= ndim:
-        return E_SHAPES
     if lacks_driver(header, op, col.geometry(header, x), ndim):
         return E_PARALLEL
-    y = result_slot(header, dtype, ndim, col.geometry(header, x), False)
-    if y == NONE:
-        return E_MEMORY
-    add_tensor_ref(header, y)
-    _run_along(header, op, _turned(header, y, 1 << axis), _turned(header, x, 1 << axis), dtype, recording)
-    return y
+    if op_field(header, op, OP_KIND) != SCAN:
+        return _reduce(header, op, x, axes, keepdims, copy, recording)
+    if axes <= 0 or axes >> ndim != 0:
+        return E_SHAPES
+    return _scan(header, op, x, axes, recording)

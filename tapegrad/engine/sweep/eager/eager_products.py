@@ -2,19 +2,19 @@
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
 from tapegrad.engine.kernels.language.raw_memory import stack_words, store_i64
-from tapegrad.engine.sweep.eager.eager import contiguous, kernel_of, run_structural
+from tapegrad.engine.sweep.eager.eager import contiguous, obstacle_to_floats, run_new
 from tapegrad.engine.tape.append import add_tensor_ref
 from tapegrad.engine.tape.fields import columns as col
 from tapegrad.engine.tape.fields.geometry import broadcast_extent, extent, item_size, stride
 from tapegrad.engine.tape.fields.instruction import Instruction
-from tapegrad.engine.tape.fields.layout import E_DTYPES, E_KERNEL, E_MEMORY, E_SHAPES, F32, MAX_NDIM, NONE
+from tapegrad.engine.tape.fields.layout import E_DTYPES, E_MEMORY, E_SHAPES, MAX_NDIM, NONE
+from tapegrad.engine.tape.fields.parameters import write_params
 from tapegrad.engine.tape.release import drop_tensor_ref
 from tapegrad.engine.tape.slots import result_slot
 from tapegrad.engine.tape.views import VIEW_WORDS, describe, describe_like, view_as
 from tapegrad.ops.params import MatmulParams
 
-_PARAMS = len(MatmulParams._fields)
-_BLOCK = 1 + _PARAMS
+_PARAMS_BLOCK = 1 + len(MatmulParams._fields)
 
 
 @inline_njit
@@ -91,24 +91,20 @@ def _multiply(header, op, a, b, recording):
     y = result_slot(header, col.dtype(header, a), ndim, shape, False)
     if y == NONE:
         return E_MEMORY
-    add_tensor_ref(header, y)
-    params, last_a, last_b = stack_words(_BLOCK), col.ndim(header, a) - 1, col.ndim(header, b) - 1
-    store_i64(params, 0, _PARAMS)
-    store_i64(params, 1, extent(header, y, ndim - 2))
-    store_i64(params, 2, extent(header, y, ndim - 1))
-    store_i64(params, 3, extent(header, a, last_a))
-    store_i64(params, 4, stride(header, a, last_a - 1))
-    store_i64(params, 5, stride(header, a, last_a))
-    store_i64(params, 6, stride(header, b, last_b - 1))
-    store_i64(params, 7, stride(header, b, last_b))
-    store_i64(params, 8, stride(header, y, ndim - 2))
-    store_i64(params, 9, stride(header, y, ndim - 1))
-    instruction = Instruction(op, y, a, b, NONE, 0)
-    status = run_structural(header, instruction, params + 8, col.dtype(header, a), recording)
-    if status != 0:
-        drop_tensor_ref(header, y)
-        return status
-    return y
+    last_a, last_b = col.ndim(header, a) - 1, col.ndim(header, b) - 1
+    record = MatmulParams(
+        extent(header, y, ndim - 2),
+        extent(header, y, ndim - 1),
+        extent(header, a, last_a),
+        stride(header, a, last_a - 1),
+        stride(header, a, last_a),
+        stride(header, b, last_b - 1),
+        stride(header, b, last_b),
+        stride(header, y, ndim - 2),
+        stride(header, y, ndim - 1),
+    )
+    params = write_params(stack_words(_PARAMS_BLOCK), record)
+    return run_new(header, Instruction(op, y, a, b, NONE, 0), params, col.dtype(header, a), recording)
 
 
 @entry_point()
@@ -117,11 +113,11 @@ def record_product(header, op, a, b, copy, recording):
 
     E_DTYPES where the dtypes differ or are no floats, E_SHAPES where the shapes do not fit.
     """
-    dtype = col.dtype(header, a)
-    if dtype > F32 or dtype != col.dtype(header, b):
+    if col.dtype(header, a) != col.dtype(header, b):
         return E_DTYPES
-    if kernel_of(header, op, dtype, 0) == 0:
-        return E_KERNEL
+    obstacle = obstacle_to_floats(header, op, a)
+    if obstacle != 0:
+        return obstacle
     row, column = col.ndim(header, a) == 1, col.ndim(header, b) == 1
     if col.ndim(header, a) == 0 or col.ndim(header, b) == 0:
         return E_SHAPES

@@ -4,7 +4,18 @@ The record of the op's row names them.
 """
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
-from tapegrad.engine.kernels.language.raw_memory import free, load_i64, malloc, memcpy
+from tapegrad.engine.kernels.language.raw_memory import free, load_i64, malloc, memcpy, store_i64
+
+
+@inline_njit
+def write_params(block, record):
+    """Write a record of integers to a block, behind their number; return the address of the first one."""
+    count = 0
+    for value in record:
+        count += 1
+        store_i64(block, count, value)
+    store_i64(block, 0, count)
+    return block + 8
 
 
 @inline_njit

@@ -7,6 +7,7 @@ import numpy as np
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
+from tapegrad.frontend.words.derived_docs import like
 
 
 def real(val: Any) -> Any:
@@ -31,25 +32,13 @@ def real(val: Any) -> Any:
     return as_tensor(val, "numpy.real")
 
 
+@like(
+    real,
+    ("`val` itself if it is a Tensor.", "Zeros of the shape and dtype of `val`."),
+    summary="Return the imaginary part: zeros, which are constant.",
+    examples=">>> tg.imag(tg.tensor([1.0, 2.0]))\nTensor([0., 0.])",
+)
 def imag(val: Any) -> Tensor:
-    """Return the imaginary part: zeros, which are constant.
-
-    Parameters
-    ----------
-    val : Tensor or array_like
-        Real numbers.
-
-    Returns
-    -------
-    Tensor
-        Zeros of the shape and dtype of `val`.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.imag(tg.tensor([1.0, 2.0]))
-    Tensor([0., 0.])
-    """
     x = as_tensor(val, "numpy.imag")
     return from_array(np.zeros(x.shape, x.dtype), constant=True)
 

@@ -123,31 +123,14 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 FUNCTIONS = {"round": round, "around": around, "fix": fix, "nan_to_num": nan_to_num}
 
 
+@like(
+    round,
+    ("a : Tensor or array_like\n    Elements to round.\n", ""),
+    ("dtype as `a`.", "dtype."),
+    see_also="tapegrad.round : The same as a function.",
+    examples=">>> tg.tensor([1.26, -0.5]).round(1)\nTensor([ 1.3, -0.5])",
+)
 def _round_method(a: Tensor, decimals: Any = 0, out: Any = None) -> Any:
-    """Round elements to a number of decimals, halves to even.
-
-    Parameters
-    ----------
-    decimals : int, default 0
-        Number of digits to keep behind the point; a negative number rounds in front of it.
-    out : Tensor or numpy.ndarray, optional
-        Destination of the result; a plain array takes constants only.
-
-    Returns
-    -------
-    Tensor
-        Same shape and dtype. The derivative is 0, at the jumps as well.
-
-    See Also
-    --------
-    tapegrad.round : The same as a function.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.tensor([1.26, -0.5]).round(1)
-    Tensor([ 1.3, -0.5])
-    """
     return round(a, decimals, out)
 
 

@@ -140,36 +140,19 @@ def asanyarray(
     return asarray(a, dtype, order, constant=constant, device=device, copy=copy)
 
 
+@derived_docs.like(
+    asanyarray,
+    (
+        "order, device, copy, like\n    As for ``numpy.asanyarray``.",
+        "order\n    As for ``numpy.asarray_chkfinite``.",
+    ),
+    summary="Convert the input to a Tensor, and raise if an element is nan or infinite.",
+    raises="ValueError\n    If an element is nan or infinite.",
+    examples=">>> tg.asarray_chkfinite([1.0, 2.0])\nTensor([1., 2.])",
+)
 def asarray_chkfinite(
     a: Any, dtype: Any = None, order: Any = None, *, constant: bool | None = None
 ) -> Tensor:
-    """Convert the input to a Tensor, and raise if an element is nan or infinite.
-
-    Parameters
-    ----------
-    a : array_like or Tensor
-        Array, number, nested sequence or Tensor.
-    dtype, order
-        As for ``numpy.asarray_chkfinite``.
-    constant : bool, optional
-        If True, no gradient flows into the Tensor.
-
-    Returns
-    -------
-    Tensor
-        `a` itself if it is a Tensor that is as asked for.
-
-    Raises
-    ------
-    ValueError
-        If an element is nan or infinite.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.asarray_chkfinite([1.0, 2.0])
-    Tensor([1., 2.])
-    """
     x = asarray(a, dtype, order, constant=constant)
     if x.dtype.kind == "f" and not call_guarded(_all_finite, x):
         raise ValueError("asarray_chkfinite: the elements must not be nan or infinite")

@@ -15,6 +15,7 @@ from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.shape import expand_dims, moveaxis
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
+from tapegrad.frontend.words.derived_docs import like
 
 _power, _log10, _sign, _ceil, _floor = (
     ELEMENTWISE[name] for name in ("power", "log10", "sign", "ceil", "floor")
@@ -119,6 +120,19 @@ def _as_dtype(numbers: Tensor, dtype: Any) -> Tensor:
     return (_floor(numbers) if np.dtype(dtype).kind in "iu" else numbers).astype(dtype, copy=False)
 
 
+@like(
+    linspace,
+    ("    The ends; ", "    Exponents of the ends; "),
+    ("Whether `stop` is", "Whether ``base**stop`` is"),
+    (
+        "retstep : bool, default False\n    Whether to return the step as well.",
+        "base : Tensor or array_like, default 10.0\n    Base of the exponents.",
+    ),
+    ("device\n    As for ``numpy.linspace``.\n", ""),
+    ("; with `retstep` a tuple of them and the step", ""),
+    summary="Return `num` numbers from ``base**start`` to ``base**stop``, whose logarithms are evenly spaced.",
+    examples=">>> tg.logspace(0, 2, 3)\nTensor([  1.,  10., 100.])",
+)
 def logspace(
     start: Any,
     stop: Any,
@@ -130,36 +144,6 @@ def logspace(
     *,
     constant: bool | None = None,
 ) -> Tensor:
-    """Return `num` numbers from ``base**start`` to ``base**stop``, whose logarithms are evenly spaced.
-
-    Parameters
-    ----------
-    start, stop : Tensor or array_like
-        Exponents of the ends; they broadcast. Where they are Tensors, the gradient flows to them.
-    num : int, default 50
-        Number of values.
-    endpoint : bool, default True
-        Whether ``base**stop`` is the last of them.
-    base : Tensor or array_like, default 10.0
-        Base of the exponents.
-    dtype : data-type, optional
-        Dtype of the result.
-    axis : int, default 0
-        The axis of the result that the numbers are along.
-    constant : bool, optional
-        If True, no gradient flows into the Tensor.
-
-    Returns
-    -------
-    Tensor
-        The numbers.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.logspace(0, 2, 3)
-    Tensor([  1.,  10., 100.])
-    """
     if not _depends(start, stop, base):
         made = np.logspace(contents(start), contents(stop), num, endpoint, contents(base), dtype, axis)
         return finished(made, constant)
@@ -171,6 +155,16 @@ def logspace(
     return finished(_as_dtype(_power(base, exponents), dtype), constant)
 
 
+@like(
+    linspace,
+    ("The ends;", "The ends, of the same sign;"),
+    ("retstep : bool, default False\n    Whether to return the step as well.\n", ""),
+    ("device\n    As for ``numpy.linspace``.\n", ""),
+    ("; with `retstep` a tuple of them and the step", ""),
+    summary="Return `num` numbers from `start` to `stop`, each a constant multiple of the one before.",
+    raises="ValueError\n    If an end is 0.",
+    examples=">>> tg.geomspace(1, 1000, 4)\nTensor([   1.,   10.,  100., 1000.])",
+)
 def geomspace(
     start: Any,
     stop: Any,
@@ -181,39 +175,6 @@ def geomspace(
     *,
     constant: bool | None = None,
 ) -> Tensor:
-    """Return `num` numbers from `start` to `stop`, each a constant multiple of the one before.
-
-    Parameters
-    ----------
-    start, stop : Tensor or array_like
-        The ends, of the same sign; they broadcast. Where they are Tensors, the gradient flows to them.
-    num : int, default 50
-        Number of values.
-    endpoint : bool, default True
-        Whether `stop` is the last of them.
-    dtype : data-type, optional
-        Dtype of the result.
-    axis : int, default 0
-        The axis of the result that the numbers are along.
-    constant : bool, optional
-        If True, no gradient flows into the Tensor.
-
-    Returns
-    -------
-    Tensor
-        The numbers.
-
-    Raises
-    ------
-    ValueError
-        If an end is 0.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.geomspace(1, 1000, 4)
-    Tensor([   1.,   10.,  100., 1000.])
-    """
     if not _depends(start, stop):
         made = np.geomspace(contents(start), contents(stop), num, endpoint, dtype, axis)
         return finished(made, constant)

@@ -9,6 +9,7 @@ from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.functions.matrices.matrices import (
     Systems,
     matrices,
+    packed_lines,
     square,
     transposed,
     triangle_solved,
@@ -32,14 +33,12 @@ from tapegrad.frontend.functions.shapes.diagonals import diagonal
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.record import unary
-from tapegrad.frontend.recording.record_structural import record_packed
 from tapegrad.frontend.recording.rules import Step, Value, state_rules
 from tapegrad.frontend.recording.shape import in_c_order, packed_part, reshape, swapaxes
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, view_of
-from tapegrad.ops import CODES, COPY
-
-_EIGH, _QR, _SVD = (CODES[name] for name in ("eigh", "qr", "svd"))
+from tapegrad.frontend.words.derived_docs import like
+from tapegrad.ops import COPY
 
 
 class EighResult(NamedTuple):
@@ -95,7 +94,7 @@ def by_lower_triangle(a: Any, name: str) -> Tensor:
 def eigen_packed(x: Tensor, lower: bool, vectors: bool, name: str) -> Tensor:
     """Record eigenvalues and eigenvectors, packed with the eigenvectors as rows."""
     n = x.shape[-1]
-    return record_packed(_EIGH, x, (n + n * n, n, int(lower), int(vectors)), name)
+    return packed_lines("eigh", x, n + n * n, (n, int(lower), int(vectors)), name)
 
 
 def _is_lower(uplo: Any, name: str) -> bool:
@@ -160,38 +159,20 @@ def eigh(a: Any, UPLO: Literal["L", "U"] = "L") -> EighResult:  # noqa: N803  Nu
     return EighResult(part_of(packed, 0, (n,)), columns_of(packed, n, n, n))
 
 
+@like(
+    eigh,
+    summary="Compute the eigenvalues of symmetric matrices.",
+    returns="Tensor, shape (..., m)\n    In ascending order.",
+    raises="""LinAlgError
+    If the matrices are not square, or if LAPACK does not converge. In a second derivative, if eigenvalues are
+    equal and it is not determined.""",
+    notes="""\
+Derivatives are by the triangle that is read, as those of `eigh`. Where eigenvalues are equal, functions that treat
+them alike have their derivatives. For other functions they share theirs equally.""",
+    references="",
+    examples=">>> tg.linalg.eigvalsh(tg.tensor([[2.0, 0.0], [0.0, 3.0]]))\nTensor([2., 3.])",
+)
 def eigvalsh(a: Any, UPLO: Literal["L", "U"] = "L") -> Tensor:  # noqa: N803  NumPy's name
-    """Compute the eigenvalues of symmetric matrices.
-
-    Parameters
-    ----------
-    a : Tensor or array_like, shape (..., m, m)
-        Symmetric matrices.
-    UPLO : {'L', 'U'}, default 'L'
-        Which triangle is read, the lower or the upper one.
-
-    Returns
-    -------
-    Tensor, shape (..., m)
-        In ascending order.
-
-    Raises
-    ------
-    LinAlgError
-        If the matrices are not square, or if LAPACK does not converge. In a second derivative, if eigenvalues are
-        equal and it is not determined.
-
-    Notes
-    -----
-    Derivatives are by the triangle that is read, as those of `eigh`. Where eigenvalues are equal, functions that treat
-    them alike have their derivatives. For other functions they share theirs equally.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.linalg.eigvalsh(tg.tensor([[2.0, 0.0], [0.0, 3.0]]))
-    Tensor([2., 3.])
-    """
     x = square(a, "numpy.linalg.eigvalsh")
     packed = eigen_packed(x, _is_lower(UPLO, "numpy.linalg.eigvalsh"), False, "numpy.linalg.eigvalsh")
     return part_of(packed, 0, (x.shape[-1],))
@@ -274,7 +255,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     m, n = x.shape[-2:]
     k = min(m, n)
     full = m if mode == "complete" else k
-    packed = record_packed(_QR, x, (full * (m + n), m, n, full), "numpy.linalg.qr")
+    packed = packed_lines("qr", x, full * (m + n), (m, n, full), "numpy.linalg.qr")
     r = columns_of(packed, m * full, full, n)
     return r if mode == "r" else QRResult(_complete(columns_of(packed, 0, m, full), k), r)
 
@@ -287,7 +268,7 @@ def singular_packed(x: Tensor, full: bool, vectors: bool, name: str) -> Tensor:
     m, n = x.shape[-2:]
     k = min(m, n)
     left, right = (m, n) if full else (k, k)
-    return record_packed(_SVD, x, (k + m * left + n * right, m, n, int(full), int(vectors)), name)
+    return packed_lines("svd", x, k + m * left + n * right, (m, n, int(full), int(vectors)), name)
 
 
 def singular_parts(packed: Tensor, m: int, n: int, full: bool) -> SVDResult:
@@ -420,12 +401,7 @@ def _eigh_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     values, rows, ties = _eigen(step)
     values_bar, rows_bar = part_of(bar, 0, (p.n,)), part_of(bar, p.n, (p.n, p.n))
     m = matmul(rows, transposed(rows_bar))
-    if p.vectors:
-        with no_grad():
-            excess = excess_of_pairs(values_bar, m, ties)
-        values_bar = check_determined(values_bar, excess)
-    else:
-        values_bar = ties.shared(values_bar)
+    values_bar = ties.determined(values_bar, p.vectors, lambda: excess_of_pairs(values_bar, m, ties))
     gaps = row(values) - column(values)
     g = (m - transposed(m)) * ties.inverse(2.0 * gaps, ties.tied) + diagonal_matrix(values_bar)
     return {0: 2.0 * half_of_triangle(matmul(matmul(transposed(rows), g), rows), bool(p.lower))}
@@ -436,13 +412,13 @@ def _eigh_forward(step: Step, x_dot: Value) -> Value:
     values, rows, ties = _eigen(step)
     m = matmul(matmul(rows, half + transposed(half)), transposed(rows))
     values_dot = diagonal(m, 0, -2, -1)
-    if p.vectors:
-        with no_grad():
-            mixed = maximum(absolute(m), absolute(row(values_dot) - column(values_dot)))
-            excess = ties.others * (mixed - ties.slack * extent_of(m))
-        values_dot = check_determined(values_dot, excess)
-    else:
-        values_dot = ties.shared(values_dot)
+
+    def excess() -> Tensor:
+        mixed = maximum(absolute(m), absolute(row(values_dot) - column(values_dot)))
+        found: Tensor = ties.others * (mixed - ties.slack * extent_of(m))
+        return found
+
+    values_dot = ties.determined(values_dot, p.vectors, excess)
     gaps = column(values) - row(values)
     return joined([values_dot, matmul(m * ties.inverse(gaps, ties.tied), rows)])
 

@@ -21,6 +21,7 @@ from tapegrad.frontend.recording.rules import Step, Value, masked_multiply, stat
 from tapegrad.frontend.recording.shape import expand_dims
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
+from tapegrad.frontend.words.derived_docs import like
 from tapegrad.ops import COPY
 
 
@@ -70,33 +71,21 @@ def det(a: Any) -> Tensor:
     return number_of_squares("det", a, "numpy.linalg.det")
 
 
+@like(
+    det,
+    ("square.", "square; and in a derivative of the logarithm, if one is singular."),
+    summary="Compute the signs of determinants, and the logarithms of their sizes.",
+    returns="""sign : Tensor, shape (...)
+    1, -1, or 0 for a singular matrix. Its derivative is 0.
+logabsdet : Tensor, shape (...)
+    The logarithm, -inf for a singular matrix, where it has no derivative.""",
+    see_also="",
+    notes="",
+    examples=""">>> sign, logabsdet = tg.linalg.slogdet(tg.tensor([[0.0, 1.0], [1.0, 0.0]]))
+>>> sign, logabsdet
+(Tensor(-1.), Tensor(0.))""",
+)
 def slogdet(a: Any) -> SlogdetResult:
-    """Compute the signs of determinants, and the logarithms of their sizes.
-
-    Parameters
-    ----------
-    a : Tensor or array_like, shape (..., m, m)
-        Matrices.
-
-    Returns
-    -------
-    sign : Tensor, shape (...)
-        1, -1, or 0 for a singular matrix. Its derivative is 0.
-    logabsdet : Tensor, shape (...)
-        The logarithm, -inf for a singular matrix, where it has no derivative.
-
-    Raises
-    ------
-    LinAlgError
-        If the matrices are not square; and in a derivative of the logarithm, if one is singular.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> sign, logabsdet = tg.linalg.slogdet(tg.tensor([[0.0, 1.0], [1.0, 0.0]]))
-    >>> sign, logabsdet
-    (Tensor(-1.), Tensor(0.))
-    """
     both = two_numbers_of_squares("slogdet", a, "numpy.linalg.slogdet")
     return SlogdetResult(both[0], both[1])
 

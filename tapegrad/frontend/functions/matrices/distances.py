@@ -20,6 +20,7 @@ from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
 from tapegrad.frontend.recording.shape import expand_dims
 from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.frontend.words.derived_docs import like
 
 _absolute, _sqrt = ELEMENTWISE["absolute"], ELEMENTWISE["sqrt"]
 # SciPy's metrics that count elements: constant almost everywhere.
@@ -196,42 +197,24 @@ def cdist(XA: Any, XB: Any, metric: str = "euclidean", **kwargs: Any) -> Tensor:
     return _called(distance, expand_dims(u, 1), expand_dims(v, 0), metric)
 
 
+@like(
+    cdist,
+    ("the shapes do not fit.", "`X` is no matrix."),
+    summary="Compute the distances of all pairs of vectors.",
+    parameters="""X : Tensor or array_like, shape (m, k)
+    Vectors, a row each.
+metric : str, default 'euclidean'
+    As for `cdist`.
+**kwargs
+    Of the metric, as for `cdist`.""",
+    returns="""Tensor, shape (m * (m - 1) / 2,)
+    The distance of row i from row j, for ``i < j`` in lexical order.""",
+    see_also="cdist : The distances as a matrix: ``cdist(X, X)``.",
+    notes="",
+    examples=""">>> tg.linalg.pdist(tg.tensor([[0.0, 0.0], [3.0, 4.0], [3.0, 0.0]]), "cityblock")
+Tensor([7., 3., 4.])""",
+)
 def pdist(X: Any, metric: str = "euclidean", **kwargs: Any) -> Tensor:  # noqa: N803  SciPy's name
-    """Compute the distances of all pairs of vectors.
-
-    Parameters
-    ----------
-    X : Tensor or array_like, shape (m, k)
-        Vectors, a row each.
-    metric : str, default 'euclidean'
-        As for `cdist`.
-    **kwargs
-        Of the metric, as for `cdist`.
-
-    Returns
-    -------
-    Tensor, shape (m * (m - 1) / 2,)
-        The distance of row i from row j, for ``i < j`` in lexical order.
-
-    Raises
-    ------
-    TypeError
-        For an argument that the metric does not take.
-    UnsupportedError
-        For a metric that counts elements, such as 'hamming': it has no derivative.
-    ValueError
-        If there is no such metric, or `X` is no matrix.
-
-    See Also
-    --------
-    cdist : The distances as a matrix: ``cdist(X, X)``.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.linalg.pdist(tg.tensor([[0.0, 0.0], [3.0, 4.0], [3.0, 0.0]]), "cityblock")
-    Tensor([7., 3., 4.])
-    """
     name = "tapegrad.linalg.pdist"
     x = _points(X, name)
     first, second = np.triu_indices(x.shape[0], 1)

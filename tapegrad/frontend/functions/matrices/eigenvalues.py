@@ -169,12 +169,7 @@ def _eig_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     values_bar, rows_bar = part_of(bar, 0, (p.n,)), part_of(bar, p.n, (p.n, p.n))
     m = matmul(rows, transposed(rows_bar))
     m = m - matmul(rows, transposed(rows)) * row(diagonal(m, 0, -2, -1))
-    if p.vectors:
-        with no_grad():
-            excess = _excess(values_bar, m, ties)
-        values_bar = check_determined(values_bar, excess)
-    else:
-        values_bar = ties.shared(values_bar)
+    values_bar = ties.determined(values_bar, p.vectors, lambda: _excess(values_bar, m, ties))
     g = m * ties.inverse(row(values) - column(values), ties.tied) + diagonal_matrix(values_bar)
     return {0: solve(_of_a_basis(rows), matmul(g, rows))}
 
@@ -185,12 +180,7 @@ def _eig_forward(step: Step, x_dot: Value) -> Value:
     m = solve(transposed(_of_a_basis(rows)), matmul(x_dot, transposed(rows)))
     values_dot = diagonal(m, 0, -2, -1)
     beside = m * (1 - np.eye(p.n, dtype=x_dot.dtype))
-    if p.vectors:
-        with no_grad():
-            excess = _excess(values_dot, beside, ties)
-        values_dot = check_determined(values_dot, excess)
-    else:
-        values_dot = ties.shared(values_dot)
+    values_dot = ties.determined(values_dot, p.vectors, lambda: _excess(values_dot, beside, ties))
     c = beside * ties.inverse(row(values) - column(values), ties.tied)
     moved = matmul(transposed(c), rows)
     along = sum(moved * rows, -1, keepdims=True)

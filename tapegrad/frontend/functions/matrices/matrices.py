@@ -1,6 +1,5 @@
 """Shared code of functions of matrices: checks of their operands, memory order, instructions."""
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -8,15 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from tapegrad.engine.sweep.eager import eager_matrices
+from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.lines import floating
 from tapegrad.frontend.recording.record_structural import (
     as_tensor,
     in_common_dtype,
-    record_by_factors,
+    record_by,
     record_new,
-    record_of_squares,
-    record_solution,
+    record_two_by,
 )
 from tapegrad.frontend.recording.rules import Rules, Step, Value, state_transpose, total
 from tapegrad.frontend.recording.shape import broadcast_to, in_c_order, reshape, swapaxes
@@ -34,7 +34,7 @@ from tapegrad.ops.params import (
 
 Shape = tuple[int, ...]
 _FIELD_DTYPE = np.dtype(np.int64)
-_TWO = functools.partial(record_by_factors, several=2)
+_LU, _LU_SOLVE = CODES["lu"], CODES["lu_solve"]
 
 
 def record(
@@ -197,7 +197,7 @@ def solved_at_once(a: Any, b: Tensor, name: str) -> Tensor | None:
     """Record the solution of one system by a call of the engine; `None` if the engine refuses."""
     if type(a) is not Tensor or a._tape is not thread.mode.tape:
         return None
-    return record_solution(CODES["lu_solve"], a, b, name)
+    return record_two_by(eager_matrices.record_solution, _LU_SOLVE, a, b, _LU, name)
 
 
 def triangle_solved(system: Systems, transpose: bool, lower: bool, unit: bool, name: str) -> Tensor:
@@ -214,24 +214,33 @@ def lower_factor(a: Any, name: str) -> Tensor:
 
 def of_squares(op: str, a: Any, name: str) -> Tensor:
     """Record a function from square matrices to square matrices."""
-    return _at_once(record_of_squares, op, a, name)
+    return _at_once(op, a, NONE, 1, name)
 
 
 def number_of_squares(op: str, a: Any, name: str) -> Tensor:
     """Record a function of square matrices with one number for each, by LU factors."""
-    return _at_once(record_by_factors, op, a, name)
+    return _at_once(op, a, _LU, 1, name)
 
 
 def two_numbers_of_squares(op: str, a: Any, name: str) -> Tensor:
     """Record a function of square matrices with two numbers for each: all first numbers, then all second ones."""
-    return _at_once(_TWO, op, a, name)
+    return _at_once(op, a, _LU, 2, name)
 
 
-def _at_once(recorded: Callable[[int, Tensor, str], Tensor | None], op: str, a: Any, name: str) -> Tensor:
+def _at_once(op: str, a: Any, lu: int, several: int, name: str) -> Tensor:
     """Record a function by a call of the engine; convert an operand that it refuses first, or raise."""
-    result = recorded(CODES[op], a, name) if type(a) is Tensor and a._tape is thread.mode.tape else None
+    call, code, result = eager_matrices.record_of_squares, CODES[op], None
+    if type(a) is Tensor and a._tape is thread.mode.tape:
+        result = record_by(call, code, a, lu, several, name)
     if result is None:
-        result = recorded(CODES[op], square(a, name), name)
+        result = record_by(call, code, square(a, name), lu, several, name)
+    assert result is not None
+    return result
+
+
+def packed_lines(op: str, x: Tensor, length: int, options: tuple[int, ...], name: str) -> Tensor:
+    """Record a function with one line of this length for each matrix; `options`: parameters without their number."""
+    result = record_by(eager_matrices.record_packed, CODES[op], x, length, options, name)
     assert result is not None
     return result
 

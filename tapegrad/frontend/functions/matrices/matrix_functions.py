@@ -70,73 +70,39 @@ def expm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
     return of_squares("expm", A, "tapegrad.linalg.expm")
 
 
+@like(
+    expm,
+    ("Matrices.", "Matrices without negative eigenvalues."),
+    ("exponentials.", "square roots."),
+    summary="Compute the principal square roots of matrices.",
+    raises="""LinAlgError
+    If the matrices are not square, if a square root is complex, or if an eigenvalue of 0 is repeated. In a
+    derivative, if a matrix is singular.""",
+    notes="",
+    references="N. J. Higham, Computing real square roots of a real matrix, 1987.",
+    examples=""">>> tg.linalg.sqrtm(tg.tensor([[4.0, 0.0], [0.0, 9.0]]))
+Tensor([[2., 0.],
+        [0., 3.]])""",
+)
 def sqrtm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
-    """Compute the principal square roots of matrices.
-
-    Parameters
-    ----------
-    A : Tensor or array_like, shape (..., n, n)
-        Matrices without negative eigenvalues.
-
-    Returns
-    -------
-    Tensor, shape (..., n, n)
-        The square roots.
-
-    Raises
-    ------
-    LinAlgError
-        If the matrices are not square, if a square root is complex, or if an eigenvalue of 0 is repeated. In a
-        derivative, if a matrix is singular.
-
-    References
-    ----------
-    N. J. Higham, Computing real square roots of a real matrix, 1987.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.linalg.sqrtm(tg.tensor([[4.0, 0.0], [0.0, 9.0]]))
-    Tensor([[2., 0.],
-            [0., 3.]])
-    """
     return of_squares("sqrtm", A, "tapegrad.linalg.sqrtm")
 
 
+@like(
+    sqrtm,
+    ("square roots.", "logarithms."),
+    summary="Compute the principal logarithms of matrices.",
+    raises="""LinAlgError
+    If the matrices are not square, if a logarithm is complex, or if a matrix is singular.""",
+    notes="""\
+Square roots are taken until the matrices are near the identity, and then a Pade approximant in partial fractions
+[1]_. A recording guards the number of roots.""",
+    references=".. [1] N. J. Higham, Evaluating Pade approximants of the matrix logarithm, 2001.",
+    examples=""">>> tg.linalg.logm(tg.linalg.expm(tg.tensor([[0.0, 2.0], [0.0, 0.0]])))
+Tensor([[0., 2.],
+        [0., 0.]])""",
+)
 def logm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
-    """Compute the principal logarithms of matrices.
-
-    Parameters
-    ----------
-    A : Tensor or array_like, shape (..., n, n)
-        Matrices without negative eigenvalues.
-
-    Returns
-    -------
-    Tensor, shape (..., n, n)
-        The logarithms.
-
-    Raises
-    ------
-    LinAlgError
-        If the matrices are not square, if a logarithm is complex, or if a matrix is singular.
-
-    Notes
-    -----
-    Square roots are taken until the matrices are near the identity, and then a Pade approximant in partial fractions
-    [1]_. A recording guards the number of roots.
-
-    References
-    ----------
-    .. [1] N. J. Higham, Evaluating Pade approximants of the matrix logarithm, 2001.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.linalg.logm(tg.linalg.expm(tg.tensor([[0.0, 2.0], [0.0, 0.0]])))
-    Tensor([[0., 2.],
-            [0., 0.]])
-    """
     name = "tapegrad.linalg.logm"
     root = square(A, name)
     if root.size == 0:
@@ -165,34 +131,6 @@ def _of_sines(name: str, sign: float, part: Callable[[Tensor, Tensor], Tensor]) 
     """Make a function of cosines and sines, trigonometric or hyperbolic."""
 
     def function(A: Any) -> Tensor:  # noqa: N803  SciPy's name
-        """Compute the cosines of matrices.
-
-        Parameters
-        ----------
-        A : Tensor or array_like, shape (..., n, n)
-            Matrices.
-
-        Returns
-        -------
-        Tensor, shape (..., n, n)
-            The cosines.
-
-        Raises
-        ------
-        LinAlgError
-            If the matrices are not square.
-
-        Notes
-        -----
-        A block of the exponential of a matrix of twice the size.
-
-        Examples
-        --------
-        >>> import tapegrad as tg
-        >>> tg.linalg.cosm(tg.tensor([[0.0, 1.0], [0.0, 0.0]]))
-        Tensor([[1., 0.],
-                [0., 1.]])
-        """
         return part(*_even_and_odd(A, sign, f"tapegrad.linalg.{name}"))
 
     return renamed(function, name)
@@ -206,7 +144,15 @@ def _derived(name: str, sign: float, words: str, part: Callable[[Tensor, Tensor]
     return like(cosm, ("cosines", words), examples=example)(_of_sines(name, sign, part))
 
 
-cosm = _of_sines("cosm", -1.0, lambda even, odd: even)
+cosm = like(
+    expm,
+    ("exponentials", "cosines"),
+    notes="A block of the exponential of a matrix of twice the size.",
+    references="",
+    examples=""">>> tg.linalg.cosm(tg.tensor([[0.0, 1.0], [0.0, 0.0]]))
+Tensor([[1., 0.],
+        [0., 1.]])""",
+)(_of_sines("cosm", -1.0, lambda even, odd: even))
 sinm = _derived("sinm", -1.0, "sines", lambda even, odd: odd, "01")
 tanm = _derived("tanm", -1.0, "tangents", solve, "01")
 coshm = _derived("coshm", 1.0, "hyperbolic cosines", lambda even, odd: even, "10")

@@ -15,6 +15,7 @@ from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
+from tapegrad.frontend.words.derived_docs import like
 
 
 def block_diag(*arrs: Any) -> Tensor:
@@ -376,39 +377,21 @@ def cholesky_banded(
     return bands
 
 
+@like(
+    cho_solve,
+    (
+        """c_and_lower : tuple of (Tensor or array_like, bool)
+    The factors, and whether they are lower ones, as `cho_factor` returns them.""",
+        """cb_and_lower : tuple of (Tensor or array_like, bool)
+    Diagonals of the factors, as `cholesky_banded` returns them, and whether they are lower ones.""",
+    ),
+    ("(..., m)", "(m,)"),
+    summary="Solve systems of linear equations by the Cholesky factors of banded matrices.",
+    examples=""">>> tg.linalg.cho_solve_banded((tg.tensor([[0.0, 1.0], [2.0, 2.0]]), False), [2.0, 9.0])
+Tensor([-0.5,  2. ])""",
+)
 def cho_solve_banded(
     cb_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Tensor:
-    """Solve systems of linear equations by the Cholesky factors of banded matrices.
-
-    Parameters
-    ----------
-    cb_and_lower : tuple of (Tensor or array_like, bool)
-        Diagonals of the factors, as `cholesky_banded` returns them, and whether they are lower ones.
-    b : Tensor or array_like, shape (m,) or (..., m, k)
-        Right sides.
-    overwrite_b : bool, default False
-        Of no effect.
-    check_finite : bool, default True
-        Of no effect: nothing is checked.
-
-    Returns
-    -------
-    Tensor, shape (m,) or (..., m, k)
-        The solutions.
-
-    Raises
-    ------
-    LinAlgError
-        If an element of the diagonal of a factor is zero.
-    ValueError
-        If the shapes do not fit.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.linalg.cho_solve_banded((tg.tensor([[0.0, 1.0], [2.0, 2.0]]), False), [2.0, 9.0])
-    Tensor([-0.5,  2. ])
-    """
     cb, lower = cb_and_lower
     return cho_solve((_triangle(cb, lower, "tapegrad.linalg.cho_solve_banded"), lower), b)

@@ -5,7 +5,7 @@ raises too.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from tapegrad.frontend.functions.shapes.diagonals import diagonal
 from tapegrad.frontend.recording import elementwise
 from tapegrad.frontend.recording.rules import Step, Value, state_transpose
 from tapegrad.frontend.recording.shape import expand_dims, in_c_order, reshape
+from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.ops.params import DeterminedParams
 
@@ -92,6 +93,14 @@ class Ties:
         """Return numbers, each replaced by the mean over its ties."""
         weights = self.tied / reductions.sum(self.tied, -1, keepdims=True)
         return reshape(matmul(weights, column(x)), x.shape)
+
+    def determined(self, x: Tensor, has_vectors: bool, excess: Callable[[], Tensor]) -> Tensor:
+        """Return numbers by value, checked by the excess of their ties; without vectors shared among these."""
+        if not has_vectors:
+            return self.shared(x)
+        with no_grad():
+            found = excess()
+        return check_determined(x, found)
 
     def inverse(self, divisor: Tensor, is_zero: Tensor) -> Tensor:
         """Return reciprocals, and 0 where there is a tie."""

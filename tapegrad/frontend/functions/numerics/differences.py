@@ -11,6 +11,7 @@ from tapegrad.frontend.functions.reductions.scans import cumsum
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.shape import broadcast_to, ravel, reshape
 from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.frontend.words.derived_docs import like
 
 
 def _neighbours(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
@@ -182,43 +183,23 @@ def _widths(y: Tensor, x: Any, dx: Any, axis: int, name: str) -> Any:
     return reshape(diff(x), (-1, *(1,) * (y.ndim - 1 - axis)))
 
 
+@like(
+    trapezoid,
+    (
+        "    Axis to integrate along.",
+        """    Axis to integrate along.
+initial : {None, 0}, optional
+    First element of the result. By default it is one element shorter than `y`.""",
+    ),
+    ("Without the axis.", "The integrals from the first element on."),
+    summary="Integrate along an axis by the trapezoidal rule, up to each element.",
+    raises="""ValueError
+    If there are no elements along the axis, the shape of `x` does not fit, or `initial` is another number.""",
+    see_also="scipy.integrate.cumulative_trapezoid : The same for arrays.",
+    examples=""">>> tg.cumulative_trapezoid(tg.tensor([0.0, 2.0, 4.0]), initial=0)
+Tensor([0., 1., 4.])""",
+)
 def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Tensor:
-    """Integrate along an axis by the trapezoidal rule, up to each element.
-
-    Parameters
-    ----------
-    y : Tensor or array_like
-        Values of the integrand.
-    x : Tensor or array_like, optional
-        Coordinates of these values: of the shape of `y`, or one-dimensional along the axis. By default they are evenly
-        spaced.
-    dx : Tensor or array_like, default 1.0
-        The spacing, if `x` is not given.
-    axis : int, default -1
-        Axis to integrate along.
-    initial : {None, 0}, optional
-        First element of the result. By default it is one element shorter than `y`.
-
-    Returns
-    -------
-    Tensor
-        The integrals from the first element on.
-
-    Raises
-    ------
-    ValueError
-        If there are no elements along the axis, the shape of `x` does not fit, or `initial` is another number.
-
-    See Also
-    --------
-    scipy.integrate.cumulative_trapezoid : The same for arrays.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.cumulative_trapezoid(tg.tensor([0.0, 2.0, 4.0]), initial=0)
-    Tensor([0., 1., 4.])
-    """
     values = operand(y, "cumulative_trapezoid")
     axis = normalize_axis_index(axis, values.ndim)
     _check(values.shape, x, axis, initial)

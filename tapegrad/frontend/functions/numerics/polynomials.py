@@ -172,25 +172,17 @@ def polysub(a1: Any, a2: Any) -> Any:
     return first - second
 
 
+@like(
+    polyadd,
+    (
+        "highest power first.",
+        "highest power first. Zeros in front are left out, which a recorded function guards.",
+    ),
+    ("the sum", "the product"),
+    summary="Multiply two polynomials.",
+    examples=">>> tg.polymul(tg.tensor([1.0, 2.0]), [1.0, -2.0])\nTensor([ 1.,  0., -4.])",
+)
 def polymul(a1: Any, a2: Any) -> Tensor:
-    """Multiply two polynomials.
-
-    Parameters
-    ----------
-    a1, a2 : Tensor or array_like
-        Coefficients, the highest power first. Zeros in front are left out, which a recorded function guards.
-
-    Returns
-    -------
-    Tensor
-        The coefficients of the product.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.polymul(tg.tensor([1.0, 2.0]), [1.0, -2.0])
-    Tensor([ 1.,  0., -4.])
-    """
     return convolve(_trimmed(a1, "numpy.polymul"), _trimmed(a2, "numpy.polymul"))
 
 

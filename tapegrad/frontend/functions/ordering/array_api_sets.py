@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from tapegrad.frontend.functions.ordering.sets import unique
 from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.frontend.words.derived_docs import like
 
 
 class UniqueAllResult(NamedTuple):
@@ -55,70 +56,41 @@ def unique_all(x: Any) -> UniqueAllResult:
     return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
 
 
+@like(
+    unique_all,
+    summary="Return the different elements and their counts.",
+    returns="""values, counts
+    The elements in ascending order, which take the gradient, and an array of integers.""",
+    see_also="",
+    examples=">>> tg.unique_counts(tg.tensor([3.0, 1.0, 3.0])).counts\narray([1, 2])",
+)
 def unique_counts(x: Any) -> UniqueCountsResult:
-    """Return the different elements and their counts.
-
-    Parameters
-    ----------
-    x : Tensor or array_like
-        Elements; each nan differs from the others.
-
-    Returns
-    -------
-    values, counts
-        The elements in ascending order, which take the gradient, and an array of integers.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.unique_counts(tg.tensor([3.0, 1.0, 3.0])).counts
-    array([1, 2])
-    """
     return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
 
 
+@like(
+    unique_all,
+    summary="Return the different elements and how to restore `x` from them.",
+    returns="""values, inverse_indices
+    The elements in ascending order, which take the gradient, and an array of integers: ``values[inverse_indices]``
+    has the elements of `x`.""",
+    see_also="",
+    examples=""">>> tg.unique_inverse(tg.tensor([3.0, 1.0, 3.0])).inverse_indices
+array([1, 0, 1])""",
+)
 def unique_inverse(x: Any) -> UniqueInverseResult:
-    """Return the different elements and how to restore `x` from them.
-
-    Parameters
-    ----------
-    x : Tensor or array_like
-        Elements; each nan differs from the others.
-
-    Returns
-    -------
-    values, inverse_indices
-        The elements in ascending order, which take the gradient, and an array of integers: ``values[inverse_indices]``
-        has the elements of `x`.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.unique_inverse(tg.tensor([3.0, 1.0, 3.0])).inverse_indices
-    array([1, 0, 1])
-    """
     return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
 
 
+@like(
+    unique_all,
+    summary="Return the different elements.",
+    returns="""Tensor
+    In ascending order. The gradient of an element flows to its first occurrence.""",
+    see_also="",
+    examples=">>> tg.unique_values(tg.tensor([3.0, 1.0, 3.0]))\nTensor([1., 3.])",
+)
 def unique_values(x: Any) -> Tensor:
-    """Return the different elements.
-
-    Parameters
-    ----------
-    x : Tensor or array_like
-        Elements; each nan differs from the others.
-
-    Returns
-    -------
-    Tensor
-        In ascending order. The gradient of an element flows to its first occurrence.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.unique_values(tg.tensor([3.0, 1.0, 3.0]))
-    Tensor([1., 3.])
-    """
     values: Tensor = unique(x, equal_nan=False)
     return values
 

@@ -15,6 +15,7 @@ from tapegrad.frontend.recording.outputs import deliver
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.shape import broadcast_to, ravel, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, is_tensor, view_of
+from tapegrad.frontend.words.derived_docs import like
 
 _nonzero = PREDICATES["nonzero"]
 
@@ -274,30 +275,17 @@ FUNCTIONS = {
 }
 
 
+@like(
+    put,
+    ("a : Tensor\n    Array to write to.\nind", "indices"),
+    ("v :", "values :"),
+    ("range: an error, the remainder, or the nearest one.", "range."),
+    summary="Write values to elements that are given by their numbers in C order.",
+    raises="",
+    see_also="tapegrad.put : The same as a function.",
+    examples=">>> x = tg.zeros(3)\n>>> x.put([0, 2], 1.0)\n>>> x\nTensor([1., 0., 1.])",
+)
 def _put_method(x: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
-    """Write values to elements that are given by their numbers in C order.
-
-    Parameters
-    ----------
-    indices : array_like of int
-        Numbers of the elements.
-    values : Tensor or array_like
-        The values, repeated if there are fewer than numbers.
-    mode : {'raise', 'wrap', 'clip'}, default 'raise'
-        Treatment of a number out of range.
-
-    See Also
-    --------
-    tapegrad.put : The same as a function.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> x = tg.zeros(3)
-    >>> x.put([0, 2], 1.0)
-    >>> x
-    Tensor([1., 0., 1.])
-    """
     put(x, indices, values, mode)
 
 

@@ -12,6 +12,7 @@ from tapegrad.frontend.recording.record_structural import as_tensor, record_new
 from tapegrad.frontend.recording.shape import in_c_order
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
+from tapegrad.frontend.words.derived_docs import like
 from tapegrad.ops import CODES
 from tapegrad.ops.params import SearchParams
 
@@ -120,33 +121,20 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 FUNCTIONS = {function.__name__: function for function in (searchsorted, digitize)}
 
 
+@like(
+    searchsorted,
+    ("integers that\n    each replay computes, and that others can be indexed with.", "integers."),
+    summary="Return where the elements of `v` would have to be inserted to keep the order.",
+    parameters="""v : array_like
+    Elements to insert.
+side : {'left', 'right'}, default 'left'
+    Before or behind equal elements.
+sorter : array_like of int, optional
+    Indices that sort the Tensor, if it is not sorted.""",
+    see_also="tapegrad.searchsorted : The same as a function.",
+    examples=">>> tg.tensor([1.0, 2.0, 3.0]).searchsorted(2.5)\nnp.int64(2)",
+)
 def _searchsorted_method(a: Tensor, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    """Return where the elements of `v` would have to be inserted to keep the order.
-
-    Parameters
-    ----------
-    v : array_like
-        Elements to insert.
-    side : {'left', 'right'}, default 'left'
-        Before or behind equal elements.
-    sorter : array_like of int, optional
-        Indices that sort the Tensor, if it is not sorted.
-
-    Returns
-    -------
-    int or numpy.ndarray of int
-        Plain numbers, through which no gradient flows. While a function is being recorded, a Tensor of integers.
-
-    See Also
-    --------
-    tapegrad.searchsorted : The same as a function.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.tensor([1.0, 2.0, 3.0]).searchsorted(2.5)
-    np.int64(2)
-    """
     return searchsorted(a, v, side, sorter)
 
 

@@ -15,6 +15,7 @@ from tapegrad.frontend.recording.record import read_now
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.shape import ravel, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, is_tensor
+from tapegrad.frontend.words.derived_docs import like
 
 _nonzero = PREDICATES["nonzero"]
 
@@ -244,33 +245,19 @@ def extract(condition: Any, arr: Any) -> Tensor:
 FUNCTIONS = {function.__name__: function for function in (take, take_along_axis, compress, extract)}
 
 
+@like(
+    compress,
+    parameters="""condition : array_like of bool
+    One-dimensional.
+axis : int, optional
+    Axis to select along; by default the elements are flattened.
+out : Tensor or numpy.ndarray, optional
+    Destination of the result.""",
+    see_also="tapegrad.compress : The same as a function.",
+    notes="",
+    examples=">>> tg.tensor([1.0, 2.0, 3.0]).compress([True, False, True])\nTensor([1., 3.])",
+)
 def _compress_method(x: Tensor, condition: Any, axis: int | None = None, out: Any = None) -> Any:
-    """Select the slices along an axis where a condition holds.
-
-    Parameters
-    ----------
-    condition : array_like of bool
-        One-dimensional.
-    axis : int, optional
-        Axis to select along; by default the elements are flattened.
-    out : Tensor or numpy.ndarray, optional
-        Destination of the result.
-
-    Returns
-    -------
-    Tensor
-        A copy.
-
-    See Also
-    --------
-    tapegrad.compress : The same as a function.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.tensor([1.0, 2.0, 3.0]).compress([True, False, True])
-    Tensor([1., 3.])
-    """
     return compress(condition, x, axis, out)
 
 

@@ -15,6 +15,7 @@ from tapegrad.frontend.indexing.indexing import pick
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.shape import ravel
 from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.frontend.words.derived_docs import like
 
 
 def _select(function: Callable[..., np.ndarray], name: str, *arrays: Any) -> Tensor:
@@ -178,27 +179,14 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     return pick(x, kept, kept.shape)
 
 
+@like(
+    setdiff1d,
+    ("different. If so, the order is that of `ar1`, otherwise it\n    is ascending.", "different."),
+    ("occurrences in `ar1`.", "occurrences."),
+    summary="Return the elements that are in one of two arrays only, in ascending order.",
+    examples=">>> tg.setxor1d(tg.tensor([3.0, 1.0]), [2.0, 3.0])\nTensor([1., 2.])",
+)
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
-    """Return the elements that are in one of two arrays only, in ascending order.
-
-    Parameters
-    ----------
-    ar1, ar2 : Tensor or array_like
-        Input; flattened.
-    assume_unique : bool, default False
-        Whether the elements of each array are known to be different.
-
-    Returns
-    -------
-    Tensor
-        The gradient flows to the first occurrences.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.setxor1d(tg.tensor([3.0, 1.0]), [2.0, 3.0])
-    Tensor([1., 2.])
-    """
 
     def numbers(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         own = [np.arange(each.size) if assume_unique else _firsts(each) for each in (a, b)]

@@ -7,6 +7,7 @@ from tapegrad.frontend.functions.shapes import diagonals
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.shape import swapaxes
 from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.frontend.words.derived_docs import like
 
 
 def outer(x1: Any, x2: Any, /) -> Tensor:
@@ -104,27 +105,15 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     return result
 
 
+@like(
+    trace,
+    ("\ndtype : data-type, optional\n    Dtype in which to sum.", ""),
+    summary="Return the diagonals of matrices.",
+    returns="""Tensor
+    A view of `x`, which cannot be written to; the diagonals are along the last axis.""",
+    examples=">>> tg.linalg.diagonal(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))\nTensor([1., 4.])",
+)
 def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
-    """Return the diagonals of matrices.
-
-    Parameters
-    ----------
-    x : Tensor or array_like, shape (..., m, n)
-        Matrices.
-    offset : int, default 0
-        Which diagonal: 0 is the main one, positive ones are above it.
-
-    Returns
-    -------
-    Tensor
-        A view of `x`, which cannot be written to; the diagonals are along the last axis.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.linalg.diagonal(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    Tensor([1., 4.])
-    """
     return diagonals.diagonal(as_tensor(x, "numpy.linalg.diagonal"), offset, -2, -1)
 
 

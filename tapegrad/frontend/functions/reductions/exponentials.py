@@ -14,6 +14,7 @@ from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.array_like import Axis
+from tapegrad.frontend.words.derived_docs import like
 from tapegrad.ops import CODES
 
 _LOGSUMEXP = CODES["logsumexp"]
@@ -115,31 +116,14 @@ def softmax(x: Any, axis: Axis = None) -> Tensor:
     return result
 
 
+@like(
+    softmax,
+    ("`x`; its elements sum to 1 along the axes.", "`x`."),
+    summary="Compute the logarithm of `softmax`.",
+    see_also="scipy.special.log_softmax : The same for arrays.",
+    examples=">>> tg.log_softmax(tg.tensor([0.0, -1000.0]))\nTensor([    0., -1000.])",
+)
 def log_softmax(x: Any, axis: Axis = None) -> Tensor:
-    """Compute the logarithm of `softmax`.
-
-    Parameters
-    ----------
-    x : Tensor or array_like
-        Exponents.
-    axis : int or tuple of int, optional
-        Axes to sum over; all by default.
-
-    Returns
-    -------
-    Tensor
-        Same shape as `x`.
-
-    See Also
-    --------
-    scipy.special.log_softmax : The same for arrays.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.log_softmax(tg.tensor([0.0, -1000.0]))
-    Tensor([    0., -1000.])
-    """
     exponents = floating(x, "log_softmax")
     return exponents - by_lines(_LOGSUMEXP, "log_softmax", exponents, axis, True)
 

@@ -20,7 +20,7 @@ from tapegrad.frontend.functions.reductions.reductions import rules_of_weights, 
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver
-from tapegrad.frontend.recording.record_structural import record_reduction
+from tapegrad.frontend.recording.record_structural import record_lines
 from tapegrad.frontend.recording.rules import Step, state_rules
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
@@ -53,7 +53,7 @@ def _of_floats(kind: _Extreme, x: Tensor, axis: Axis, keepdims: bool, initial: A
     shape = x.shape
     if 0 in shape and count_along(axis, shape) == 0:
         raise ValueError(f"numpy.{name}: zero-size axis in an operand of shape {shape}; pass `initial`")
-    return record_reduction(kind.code, x, mask_of_axes(axis, x), keepdims, name)
+    return record_lines(kind.code, x, mask_of_axes(axis, x), keepdims, name)
 
 
 def largest_finite(x: Tensor, axis: Axis) -> Tensor:

@@ -11,7 +11,7 @@ from tapegrad.frontend.conversions.guarded_results import contents, is_recording
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import mask_of
-from tapegrad.frontend.recording.record_structural import as_tensor, record_reduction
+from tapegrad.frontend.recording.record_structural import as_tensor, record_lines
 from tapegrad.frontend.recording.shape import moveaxis, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.frontend.words.array_like import Axis
@@ -113,7 +113,7 @@ def root_of_sum(total: Tensor, root: Tensor) -> Tensor:
 
 def by_lines(code: int, name: str, x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
     """Reduce along axes by an op of lines."""
-    return record_reduction(code, x, mask_of_axes(axis, x), keepdims, name)
+    return record_lines(code, x, mask_of_axes(axis, x), keepdims, name)
 
 
 def lines_along(x: Tensor, axes: tuple[int, ...], shape: tuple[int, ...]) -> Tensor:

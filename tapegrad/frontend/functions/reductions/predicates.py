@@ -206,29 +206,15 @@ def _float(x: Any) -> Any:
     return x.astype(float) if is_tensor(x) and x.dtype.kind != "f" else x
 
 
+@like(
+    isclose,
+    ("tolerance.", "tolerance, as for `isclose`."),
+    summary="Test whether all elements are equal within tolerances.",
+    returns="""bool
+    While a function is being recorded, a Tensor of one boolean that each replay computes.""",
+    examples=">>> tg.allclose(tg.tensor([1.0, 2.0]), [1.0, 2.0 + 1e-9])\nTrue",
+)
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Test whether all elements are equal within tolerances.
-
-    Parameters
-    ----------
-    a, b : Tensor or array_like
-        Elements to compare; they broadcast.
-    rtol, atol : array_like, optional
-        Relative and absolute tolerance, as for `isclose`.
-    equal_nan : bool, default False
-        Whether nan equals nan.
-
-    Returns
-    -------
-    bool
-        While a function is being recorded, a Tensor of one boolean that each replay computes.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.allclose(tg.tensor([1.0, 2.0]), [1.0, 2.0 + 1e-9])
-    True
-    """
     if not _is_recorded(a, b):
         return call_guarded(np.allclose, a, b, rtol, atol, equal_nan)
     return all(isclose(a, b, rtol, atol, equal_nan))
@@ -264,25 +250,13 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
         return all(same | (_isnan(a1) & _isnan(a2)) if equal_nan else same)
 
 
+@like(
+    array_equal,
+    ("\nequal_nan : bool, default False\n    Whether nan equals nan.", ""),
+    summary="Test whether two Tensors have the same elements after broadcasting.",
+    examples=">>> tg.array_equiv(tg.tensor([1.0, 1.0]), 1.0)\nTrue",
+)
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """Test whether two Tensors have the same elements after broadcasting.
-
-    Parameters
-    ----------
-    a1, a2 : Tensor or array_like
-        Arrays to compare.
-
-    Returns
-    -------
-    bool
-        While a function is being recorded, a Tensor of one boolean that each replay computes.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.array_equiv(tg.tensor([1.0, 1.0]), 1.0)
-    True
-    """
     if not _is_recorded(a1, a2):
         return call_guarded(np.array_equiv, a1, a2)
     try:

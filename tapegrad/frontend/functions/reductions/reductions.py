@@ -19,7 +19,7 @@ from tapegrad.frontend.functions.reductions.lines import (
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver, mask_of
-from tapegrad.frontend.recording.record_structural import record_reduction
+from tapegrad.frontend.recording.record_structural import record_lines
 from tapegrad.frontend.recording.rules import (
     Rules,
     Step,
@@ -98,7 +98,7 @@ def sum(
     else:
         if where is not True:
             x = counted(x, where, 0.0, "numpy.sum")
-        result = record_reduction(_SUM, x, mask_of_axes(axis, x), keepdims, "sum")
+        result = record_lines(_SUM, x, mask_of_axes(axis, x), keepdims, "sum")
         if initial is not None:
             result = result + beginning(initial, x.dtype, "sum")
     return result if out is None else deliver(result, out, name="numpy.sum")
@@ -131,7 +131,7 @@ def mean(
 ) -> Tensor:
     x = floating(a, "mean", dtype)
     if where is True:
-        total = record_reduction(_SUM, x, mask_of_axes(axis, x), keepdims, "mean")
+        total = record_lines(_SUM, x, mask_of_axes(axis, x), keepdims, "mean")
         result = total / float(count_along(axis, x.shape))
     else:
         total = sum(x, axis, None, None, keepdims, None, where)

@@ -10,7 +10,7 @@ from tapegrad.frontend.functions.reductions.lines import constant, is_float, ope
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver
-from tapegrad.frontend.recording.record_structural import record_new, record_scan
+from tapegrad.frontend.recording.record_structural import record_lines, record_new
 from tapegrad.frontend.recording.rules import (
     Step,
     Value,
@@ -73,7 +73,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
     x = operand(a, "cumsum", dtype)
     if is_float(x):
         x, axis = _line(x, axis)
-        result = record_scan(_CUMSUM, x, axis, "cumsum")
+        result = record_lines(_CUMSUM, x, 1 << axis, True, "cumsum")
     else:
         result = constant(np.cumsum, x, axis=axis, dtype=dtype)
     return result if out is None else deliver(result, out, name="numpy.cumsum")

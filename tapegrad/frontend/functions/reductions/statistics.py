@@ -22,7 +22,7 @@ from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver, mask_of
 from tapegrad.frontend.recording.record import as_boolean, unary
-from tapegrad.frontend.recording.record_structural import record_reduction
+from tapegrad.frontend.recording.record_structural import record_lines
 from tapegrad.frontend.recording.rules import Step, state_rules
 from tapegrad.frontend.recording.shape import broadcast_to, contiguous, reshape, transpose
 from tapegrad.frontend.tensor.modes import current, no_grad, thread
@@ -64,7 +64,7 @@ def variance(x: Tensor, spread: Spread) -> Tensor:
     freedom = count_along(axis, x.shape) - lost
     if freedom <= 0:
         _warn_of_none()
-    total = record_reduction(_DEVIATIONS, x, mask_of_axes(axis, x), keepdims, name)
+    total = record_lines(_DEVIATIONS, x, mask_of_axes(axis, x), keepdims, name)
     return total / float(freedom if freedom > 0 else of_none)
 
 

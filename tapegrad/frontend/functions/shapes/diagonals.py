@@ -91,28 +91,15 @@ def _on_diagonal(x: Tensor, k: int) -> Tensor:
     return among_zeros(x, (n, n), max(k, -k * n), (n + 1,), "numpy.diag")
 
 
+@like(
+    diag,
+    ("A matrix or a vector.", "Elements in C order."),
+    ("Of a matrix a view, which cannot be written to. Of a vector a square", "A square"),
+    summary="Make a matrix that has all elements of the input on a diagonal.",
+    raises="",
+    examples=">>> tg.diagflat([[1.0], [2.0]])\nTensor([[1., 0.],\n        [0., 2.]])",
+)
 def diagflat(v: Any, k: int = 0) -> Tensor:
-    """Make a matrix that has all elements of the input on a diagonal.
-
-    Parameters
-    ----------
-    v : Tensor or array_like
-        Elements in C order.
-    k : int, default 0
-        Which diagonal: positive above the main one, negative below.
-
-    Returns
-    -------
-    Tensor
-        A square matrix with zeros elsewhere.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.diagflat([[1.0], [2.0]])
-    Tensor([[1., 0.],
-            [0., 2.]])
-    """
     return _on_diagonal(ravel(as_tensor(v, "numpy.diagflat")), k)
 
 

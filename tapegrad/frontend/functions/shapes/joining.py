@@ -12,6 +12,7 @@ from tapegrad.frontend.recording.outputs import deliver
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype, record_joined
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
+from tapegrad.frontend.words.derived_docs import like
 
 _SEQUENCES = (list, tuple, Tensor, np.ndarray, Sequence)
 
@@ -135,41 +136,25 @@ def _check_shapes(shapes: list[tuple[int, ...]], axis: int, is_new: bool, name: 
             raise ValueError(f"{name}: shapes {first} and {shape} differ in more than axis {axis}")
 
 
+@like(
+    concatenate,
+    ("They agree in all extents but the one along `axis`.", "All have the same shape."),
+    (
+        """int or None, default 0
+    Axis along which to join. If None, the arrays are flattened first.""",
+        "int, default 0\n    Position of the new axis in the result.",
+    ),
+    ("numpy.concatenate", "numpy.stack"),
+    (", an array is 0-dimensional, or other extents differ", " or the shapes differ"),
+    summary="Join a sequence of Tensors along a new axis.",
+    returns="Tensor\n    Has one dimension more than the arrays.",
+    examples=""">>> tg.stack([tg.zeros(2), tg.ones(2)], axis=1)
+Tensor([[0., 1.],
+        [0., 1.]])""",
+)
 def stack(
     arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Tensor:
-    """Join a sequence of Tensors along a new axis.
-
-    Parameters
-    ----------
-    arrays : sequence of Tensor or array_like
-        All have the same shape.
-    axis : int, default 0
-        Position of the new axis in the result.
-    out : Tensor, optional
-        Destination of the result, of the same shape; instead of `dtype`.
-    dtype : data-type, optional
-        Dtype of the result. By default the one that the arrays promote to.
-    casting : str, default 'same_kind'
-        Which conversions to `dtype`, or to that of `out`, are allowed, as for ``numpy.stack``.
-
-    Returns
-    -------
-    Tensor
-        Has one dimension more than the arrays.
-
-    Raises
-    ------
-    ValueError
-        If there is nothing to join or the shapes differ.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.stack([tg.zeros(2), tg.ones(2)], axis=1)
-    Tensor([[0., 1.],
-            [0., 1.]])
-    """
     pieces = _pieces(arrays, out, dtype, casting, "numpy.stack")
     joined = _join(pieces, axis, True, np.stack)
     return joined if out is None else deliver(joined, out, casting=casting, name="numpy.stack")

@@ -13,6 +13,7 @@ from tapegrad.frontend.recording.record import read_now, read_within
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.shape import ravel
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
+from tapegrad.frontend.words.derived_docs import like
 
 
 def _rearranged(x: Tensor, arrange: Callable[[np.ndarray], np.ndarray]) -> Tensor:
@@ -69,31 +70,20 @@ def _without_one(x: Tensor, row: int, axis: int | None) -> Tensor | None:
     return joined_slices(x, dim, (0, row), (row + 1, shape[dim]))
 
 
+@like(
+    delete,
+    (
+        "Which slices to leave out.",
+        """Before which slices.
+values : Tensor or array_like
+    Values to insert, in the dtype of `arr`; broadcasts to the slices.""",
+    ),
+    ("along which they lie", "along which to insert"),
+    summary="Insert values before slices along an axis.",
+    examples=""">>> tg.insert(tg.tensor([1.0, 2.0, 3.0]), 1, [7.0, 8.0])
+Tensor([1., 7., 8., 2., 3.])""",
+)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
-    """Insert values before slices along an axis.
-
-    Parameters
-    ----------
-    arr : Tensor or array_like
-        Input.
-    obj : slice, int, or array_like of int or bool
-        Before which slices.
-    values : Tensor or array_like
-        Values to insert, in the dtype of `arr`; broadcasts to the slices.
-    axis : int, optional
-        Axis along which to insert; by default the elements are flattened.
-
-    Returns
-    -------
-    Tensor
-        A copy.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.insert(tg.tensor([1.0, 2.0, 3.0]), 1, [7.0, 8.0])
-    Tensor([1., 7., 8., 2., 3.])
-    """
     name = "numpy.insert"
     x, given = as_tensor(arr, name), as_tensor(values, name)
     if x.dtype.kind != "f" and given.dtype.kind == "f" and not given.constant:

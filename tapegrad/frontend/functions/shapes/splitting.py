@@ -81,54 +81,30 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     return _parts("numpy.split", ary, indices_or_sections, axis, True)
 
 
+@like(
+    split,
+    ("equal parts,", "parts,"),
+    summary="Return consecutive parts along an axis, which may differ in length by one, as views.",
+    raises="",
+    see_also="",
+    examples=">>> tg.array_split(tg.arange(3.0), 2)\n[Tensor([0., 1.]), Tensor([2.])]",
+)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
-    """Return consecutive parts along an axis, which may differ in length by one, as views.
-
-    Parameters
-    ----------
-    ary : Tensor or array_like
-        Input.
-    indices_or_sections : int or sequence of int
-        Number of parts, or the start of each but the first.
-    axis : int, default 0
-        The axis along which to split.
-
-    Returns
-    -------
-    list of Tensor
-        Views of `ary`.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.array_split(tg.arange(3.0), 2)
-    [Tensor([0., 1.]), Tensor([2.])]
-    """
     return _parts("numpy.array_split", ary, indices_or_sections, axis, False)
 
 
+@like(
+    split,
+    ("Input.", "Array of one dimension or more."),
+    ("\naxis : int, default 0\n    The axis along which to split.", ""),
+    summary="Return consecutive parts along the second axis, or along that of a vector, as views.",
+    raises="",
+    see_also="",
+    examples=""">>> tg.hsplit(tg.tensor([[1.0, 2.0], [3.0, 4.0]]), 2)[1]
+Tensor([[2.],
+        [4.]])""",
+)
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
-    """Return consecutive parts along the second axis, or along that of a vector, as views.
-
-    Parameters
-    ----------
-    ary : Tensor or array_like
-        Array of one dimension or more.
-    indices_or_sections : int or sequence of int
-        Number of equal parts, or the start of each but the first.
-
-    Returns
-    -------
-    list of Tensor
-        Views of `ary`.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.hsplit(tg.tensor([[1.0, 2.0], [3.0, 4.0]]), 2)[1]
-    Tensor([[2.],
-            [4.]])
-    """
     x = _check_ndim(ary, 1, "numpy.hsplit")
     return _parts("numpy.hsplit", x, indices_or_sections, min(x.ndim, 2) - 1, True)
 

@@ -11,6 +11,7 @@ from tapegrad.frontend.functions.shapes.views import (
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.shape import contiguous, ravel, reshape, transpose
 from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.frontend.words.derived_docs import like
 
 
 def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Tensor:
@@ -45,30 +46,14 @@ def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Tensor
     )
 
 
+@like(
+    hstack,
+    ("one along the axis.", "first; vectors have the same length."),
+    ("elements.", "elements, of two dimensions or more."),
+    summary="Join along the first axis; vectors are rows.",
+    examples=">>> tg.vstack([tg.zeros(2), tg.ones(2)])\nTensor([[0., 0.],\n        [1., 1.]])",
+)
 def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Tensor:
-    """Join along the first axis; vectors are rows.
-
-    Parameters
-    ----------
-    tup : sequence of Tensor or array_like
-        They agree in all extents but the first; vectors have the same length.
-    dtype : data-type, optional
-        Dtype of the result. By default the one that the arrays promote to.
-    casting : str, default 'same_kind'
-        Which conversions to `dtype` are allowed.
-
-    Returns
-    -------
-    Tensor
-        The joined elements, of two dimensions or more.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.vstack([tg.zeros(2), tg.ones(2)])
-    Tensor([[0., 0.],
-            [1., 1.]])
-    """
     pieces = pieces_of(tup, "numpy.vstack")
     if _are_alike_vectors(pieces):
         return stack(pieces, 0, dtype=dtype, casting=casting)

@@ -234,48 +234,25 @@ def atleast_1d(*arys: Any) -> Any:
     return _of_each(with_one_dimension, arys, "numpy.atleast_1d")
 
 
+@like(
+    atleast_1d,
+    ("one dimension", "two dimensions"),
+    summary="Give vectors and numbers further dimensions, up to two, in front of their own.",
+    examples=">>> tg.atleast_2d(tg.tensor([1.0, 2.0]))\nTensor([[1., 2.]])",
+)
 def atleast_2d(*arys: Any) -> Any:
-    """Give vectors and numbers further dimensions, up to two, in front of their own.
-
-    Parameters
-    ----------
-    *arys : Tensor or array_like
-        Inputs.
-
-    Returns
-    -------
-    Tensor or tuple of Tensor
-        For each input a view with two dimensions or more, or the input itself.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.atleast_2d(tg.tensor([1.0, 2.0]))
-    Tensor([[1., 2.]])
-    """
     return _of_each(with_two_dimensions, arys, "numpy.atleast_2d")
 
 
+@like(
+    atleast_1d,
+    summary="Give matrices, vectors and numbers further dimensions, up to three.",
+    returns="""Tensor or tuple of Tensor
+    For each input a view with three dimensions or more, or the input itself. A vector of `n` elements is seen in
+    shape ``(1, n, 1)``, a matrix in shape ``(m, n, 1)``.""",
+    examples=">>> tg.atleast_3d(tg.tensor([1.0, 2.0])).shape\n(1, 2, 1)",
+)
 def atleast_3d(*arys: Any) -> Any:
-    """Give matrices, vectors and numbers further dimensions, up to three.
-
-    Parameters
-    ----------
-    *arys : Tensor or array_like
-        Inputs.
-
-    Returns
-    -------
-    Tensor or tuple of Tensor
-        For each input a view with three dimensions or more, or the input itself. A vector of `n` elements is seen in
-        shape ``(1, n, 1)``, a matrix in shape ``(m, n, 1)``.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> tg.atleast_3d(tg.tensor([1.0, 2.0])).shape
-    (1, 2, 1)
-    """
     return _of_each(with_three_dimensions, arys, "numpy.atleast_3d")
 
 
