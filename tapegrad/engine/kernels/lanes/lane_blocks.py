@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
@@ -25,8 +24,9 @@ from tapegrad.engine.kernels.lanes.lanes import (
     where,
     with_signs_of,
 )
+from tapegrad.engine.kernels.lanes.transpose import transposed
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
-from tapegrad.engine.kernels.language.llvm_types import i32, i64
+from tapegrad.engine.kernels.language.llvm_types import i64
 from tapegrad.engine.kernels.language.raw_memory import size_of, stack_words
 
 _SQUARE = LANE_BYTES * LANE_BYTES // 32  # 64-bit integers of a square of lanes by lanes numbers, at most
@@ -35,24 +35,6 @@ _LEAST_SIZE, _MOST_SIZE = 1e-130, 1e130
 _LEAST_SINGLE, _MOST_SINGLE = 1e-10, 1e15
 
 # --- squares of numbers: as many of each matrix as there are lanes ---------------------------------------------
-
-
-def _turned(builder: Any, rows: list[Any]) -> list[Any]:
-    """Transpose a square of numbers by exchanges of blocks, from single numbers to halves."""
-    count, distance = len(rows), 1
-    while distance < count:
-        for i in range(count):
-            if i & distance:
-                continue
-            one, other = rows[i], rows[i + distance]
-            firsts = [k if not k & distance else count + k - distance for k in range(count)]
-            lasts = [k + distance if not k & distance else count + k for k in range(count)]
-            rows[i], rows[i + distance] = (
-                builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(i32, count), indices))
-                for indices in (firsts, lasts)
-            )
-        distance *= 2
-    return rows
 
 
 @intrinsic
@@ -66,7 +48,7 @@ def gather_square(typingctx, address, stride, last, block, zero):
             builder.load(pointer_to(builder, source, offset, lanes.vector), align=zero.bitwidth // 8)
             for offset in offsets_of(builder, lanes, apart, end)
         ]
-        for number, column in enumerate(_turned(builder, rows)):
+        for number, column in enumerate(transposed(builder, rows)):
             pointer = pointer_to(builder, into, i64(number * LANE_BYTES), lanes.vector)
             builder.store(column, pointer, align=zero.bitwidth // 8)
         return context.get_dummy_value()
@@ -88,7 +70,7 @@ def scatter_square(typingctx, block, address, stride, last, zero):
             for number in range(lanes.count)
         ]
         for offset, row in zip(
-            offsets_of(builder, lanes, apart, end), _turned(builder, columns), strict=True
+            offsets_of(builder, lanes, apart, end), transposed(builder, columns), strict=True
         ):
             builder.store(row, pointer_to(builder, into, offset, lanes.vector), align=zero.bitwidth // 8)
         return context.get_dummy_value()

@@ -7,32 +7,27 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from tapegrad.engine.kernels.lanes.lanes import pointer_to
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
-from tapegrad.engine.kernels.language.llvm_types import i8, i32
+from tapegrad.engine.kernels.language.llvm_types import i32
 from tapegrad.engine.kernels.language.raw_memory import load_at, size_of, store_at
 
 
-def _shuffled(builder, one, other, indices):
-    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(i32, len(indices)), indices))
-
-
-def _exchanged(builder, rows, distance):
-    """Return rows after one stage: rows `distance` apart exchange blocks of `distance` elements."""
-    width = len(rows)
-    found = list(rows)
-    low = [k if k & distance == 0 else width + k - distance for k in range(width)]
-    high = [k + distance if k & distance == 0 else width + k for k in range(width)]
-    for k in range(width):
-        if k & distance == 0:
-            one, other = rows[k], rows[k + distance]
-            found[k] = _shuffled(builder, one, other, low)
-            found[k + distance] = _shuffled(builder, one, other, high)
+def transposed(builder: Any, rows: list[Any]) -> list[Any]:
+    """Transpose a square of vectors, as many as each has elements: exchange blocks, from single elements to halves."""
+    found, width, distance = list(rows), len(rows), 1
+    while distance < width:
+        low = [k if not k & distance else width + k - distance for k in range(width)]
+        high = [k + distance if not k & distance else width + k for k in range(width)]
+        for k in range(width):
+            if not k & distance:
+                one, other = found[k], found[k + distance]
+                found[k], found[k + distance] = (
+                    builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(i32, width), indices))
+                    for indices in (low, high)
+                )
+        distance *= 2
     return found
-
-
-def _pointer(context, builder, address, offset, row):
-    base = builder.inttoptr(address, i8.as_pointer())
-    return builder.bitcast(builder.gep(base, [offset]), row.as_pointer())
 
 
 @intrinsic
@@ -52,14 +47,10 @@ def _square(typingctx, source, source_step, target, target_step, width, zero):
         rows = []
         for k in range(count):
             offset = builder.mul(from_step, ir.Constant(from_step.type, k))
-            rows.append(builder.load(_pointer(context, builder, from_, offset, row), align=item))
-        distance = 1
-        while distance < count:
-            rows = _exchanged(builder, rows, distance)
-            distance *= 2
-        for k in range(count):
+            rows.append(builder.load(pointer_to(builder, from_, offset, row), align=item))
+        for k, column in enumerate(transposed(builder, rows)):
             offset = builder.mul(to_step, ir.Constant(to_step.type, k))
-            builder.store(rows[k], _pointer(context, builder, to, offset, row), align=item)
+            builder.store(column, pointer_to(builder, to, offset, row), align=item)
         return context.get_dummy_value()
 
     integers = [types.int64] * 4
