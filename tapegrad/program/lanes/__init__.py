@@ -11,9 +11,8 @@ In reading order; each imports only those above it:
     stacks                         rules of ops of stacks
     rules                          rules of all instructions
     widened_tape                   columns of a widened recording
-    programs                       programs of widened recordings
-    job                            a call: the caller's arrays, workspaces, threads
-    pool                           programs and workspaces, by the number of lanes
+    programs                       programs of widened recordings, and their workspaces
+    pool                           calls: programs by the number of lanes, the caller's arrays, threads
     within                         sections of a recording, appended to it over lanes
 
 Most instructions are widened by geometry: lanes are one more dimension, the last one, and kernels do not change.

@@ -11,6 +11,7 @@ In reading order; each imports only those above it:
     jacobian_columns               the program of a Jacobian column by column
     kinds                          the class of each kind
     workspace                      the memory of one execution
+    pooled_program                 a program with its idle workspaces
     workspace_image                workspaces that compiled code makes
     handle                         the native handle of a compiled function
 """

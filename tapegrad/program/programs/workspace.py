@@ -20,6 +20,13 @@ _ALIGNMENT = 64
 class Workspace(Uncopied):
     """Workspace of a program.
 
+    Parameters
+    ----------
+    program
+        The program.
+    bound
+        Bindings that lead to the same array at each execution: number of the binding, and address.
+
     Attributes
     ----------
     program
@@ -38,7 +45,7 @@ class Workspace(Uncopied):
 
     __slots__ = ("_keep", "_memory", "_words", "address", "base", "bytes", "outputs", "program", "value")
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, bound: Sequence[tuple[int, int]] = ()) -> None:
         self.program = program
         memory, base = _memory(program)
         frames = PackedFrames(program)
@@ -46,6 +53,9 @@ class Workspace(Uncopied):
         frames.words[own] = base + inside
         streams = frames.rows(frames.words.ctypes.data)
         bindings, kept = _bindings(program, frames.words, places)
+        for k, start in bound:
+            at, offsets = places[k]
+            frames.words[at], bindings[k, replay.PORT_ADDRESS] = start + offsets, start
         self._words = np.zeros(replay.PROGRAM_WORDS, np.int64)
         self._keep = (frames.words, streams, bindings, kept)
         self.address = int(self._words.ctypes.data)
