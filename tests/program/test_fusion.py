@@ -31,7 +31,7 @@ from tapegrad.program.fusion.background import worker
 from tapegrad.program.fusion.grouping.rows import ADD, READ, WRITE, Access, Span, StreamRow
 from tapegrad.program.fusion.grouping.segments import SegmentDraft
 from tapegrad.program.programs.kinds import make_program
-from tapegrad.program.programs.pooled_program import PooledProgram
+from tapegrad.program.programs.workspace import PooledProgram
 from tapegrad.program.recording.signature import flatten_args
 from tapegrad.program.streams.spec import NEVER, NOW, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.traces.trace import Trace

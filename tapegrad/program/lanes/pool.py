@@ -15,8 +15,8 @@ from tapegrad.engine.tape.tape import words_at
 from tapegrad.program.lanes.programs import LaneProgram, LaneWorkspace, lane_program
 from tapegrad.program.lanes.rules import widened
 from tapegrad.program.passes.op_facts import CALLS
-from tapegrad.program.programs.pooled_program import PooledProgram
 from tapegrad.program.programs.program import Program
+from tapegrad.program.programs.workspace import PooledProgram
 from tapegrad.program.streams.spec import FORWARD, JVP, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.traces.trace import Trace
 

@@ -101,19 +101,19 @@ def gather(made: Widening, each: TapeEntry) -> None:
     """Widen a gather of rows."""
     source, listed = each.operands
     params = read(GatherParams, each.params)
-    if not made.has_lanes(listed):
-        _emit_longer_rows(made, each, (source,), params._replace(length=params.length * made.lanes))
-    elif not made.has_lanes(source):
+    if made.has_lanes(listed) and not made.has_lanes(source):
         made.emit_stack(each, (source, made.stack(listed)), params)
     else:
-        operands = made.stack(source), _numbers(made, listed, params.rows)
-        made.emit_stack(each, operands, params._replace(rows=params.rows * made.lanes))
+        _widen_rows(made, each, params)
 
 
 def scatter_add(made: Widening, each: TapeEntry) -> None:
     """Widen additions to rows."""
+    _widen_rows(made, each, read(ScatterAddParams, each.params))
+
+
+def _widen_rows(made: Widening, each: TapeEntry, params: Any) -> None:
     source, listed = each.operands
-    params = read(ScatterAddParams, each.params)
     if not made.has_lanes(listed):
         _emit_longer_rows(made, each, (source,), params._replace(length=params.length * made.lanes))
     else:

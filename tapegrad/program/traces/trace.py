@@ -26,9 +26,8 @@ from tapegrad.program.dataflow.follow import arrays_used
 from tapegrad.program.fusion.policy import fusion_of
 from tapegrad.program.passes.layouts import with_layouts
 from tapegrad.program.programs.kinds import make_program
-from tapegrad.program.programs.pooled_program import PooledProgram
 from tapegrad.program.programs.program import Program
-from tapegrad.program.programs.workspace import Workspace
+from tapegrad.program.programs.workspace import PooledProgram, Workspace
 from tapegrad.program.recording.calling import call
 from tapegrad.program.recording.recording import RecordedTape, SourceLine
 from tapegrad.program.recording.signature import Arguments, numpy_scalar

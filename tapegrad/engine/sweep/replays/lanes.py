@@ -294,14 +294,14 @@ def _run_lanes(job, workspace, statuses, block, count):
     """Run the streams for `count` instances from `block` on that the workspace has, and write a status for each lane.
 
     A lane that fails stops no other one. `statuses` is the address of a field for each lane: 0 for results that
-    count, GUARD_FAILED for a lane on another branch, otherwise the status of a kernel. Returns the number of lanes
-    that have a status.
+    count, GUARD_FAILED for a lane on another branch, otherwise the status of a kernel. Returns whether there may be
+    other ones than 0.
     """
     lanes = load_i64(workspace, WIDTH)
     memset(statuses, 0, 8 * lanes)
     status = run_block(workspace)
     if not _note_guards(workspace, statuses, 0, lanes) and status == 0:
-        return np.int64(0)
+        return False
     # An instance on another branch computes garbage here, which may make a kernel fail: its guard decides.
     if status != 0 and _try_lanes(job, workspace, statuses, block, count, np.int64(0), lanes) != 0:
         _find_failing(job, workspace, statuses, block, count)
@@ -309,15 +309,7 @@ def _run_lanes(job, workspace, statuses, block, count):
         for lane in range(lanes if status != 0 else 0):  # the block fails, no single lane does: fail all
             if _is_wanted(statuses, lane):
                 store_i64(statuses, lane, status)
-    return _count_failed(statuses, lanes)
-
-
-@inline_njit
-def _count_failed(statuses, lanes):
-    count = np.int64(0)
-    for lane in range(lanes):
-        count += 0 if _is_wanted(statuses, lane) else 1
-    return count
+    return True
 
 
 @inline_njit
@@ -330,7 +322,7 @@ def _run_instances(job, workspace, first, stop, statuses):
         _move_all(job, workspace, TAKE, first, count)
         failed = _run_lanes(job, workspace, statuses, first, count)
         _move_all(job, workspace, GIVE, first, count)
-        for lane in range(count if failed > 0 else 0):
+        for lane in range(count if failed else 0):
             if not _is_wanted(statuses, lane):
                 store_u8(load_i64(job, FAILED), first + lane, np.uint8(1))
         first += lanes
