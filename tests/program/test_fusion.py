@@ -31,6 +31,7 @@ from tapegrad.program.fusion.background import worker
 from tapegrad.program.fusion.grouping.rows import ADD, READ, WRITE, Access, Span, StreamRow
 from tapegrad.program.fusion.grouping.segments import SegmentDraft
 from tapegrad.program.programs.kinds import make_program
+from tapegrad.program.programs.workspace import PooledProgram
 from tapegrad.program.recording.signature import flatten_args
 from tapegrad.program.streams.spec import NEVER, NOW, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.traces.trace import Trace
@@ -465,7 +466,7 @@ def test_where_fusion_fails_rows_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: Any) -> None:
         raise RuntimeError("no segment today")
 
-    monkeypatch.setattr(Trace, "_fuse", fail)
+    monkeypatch.setattr(PooledProgram, "_fuse", fail)
     f, said = tg.jit(_wave), []
     monkeypatch.setattr(warnings, "warn", lambda text, *args, **kwargs: said.append(text))
     for _ in range(20):

@@ -170,7 +170,8 @@ def test_workspaces_come_back():
     f = tg.jit(lambda x: x * x)
     pullbacks = [tg.vjp(f, X)[1] for _ in range(3)]
     (recorded,) = f.traces
-    (free,) = recorded._free.values()
+    (program,) = recorded._programs.values()
+    free = program.idle
     assert free == []
     del pullbacks
     gc.collect()

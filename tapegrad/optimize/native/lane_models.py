@@ -7,23 +7,18 @@ import numpy as np
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.optimize.native.loops import sessions
 from tapegrad.optimize.native.recorded import ReplayedFunction
-from tapegrad.program.lanes.job import LaneWorkspace
-from tapegrad.program.lanes.programs import LaneProgram, Port, lane_program
+from tapegrad.program.lanes.pool import lanes_in_cache
+from tapegrad.program.lanes.programs import LaneProgram, LaneWorkspace, Port, lane_program
 from tapegrad.program.lanes.rules import widened
 from tapegrad.program.programs.program import Program
 from tapegrad.program.streams.spec import JACFWD, NOW, ProgramSpec
 
-_MAX_LANES, _MIN_LANES = 128, 8
-_CACHE = 1 << 20  # bytes of the second-level cache of a core
 _SPEC = ProgramSpec(JACFWD, (0,), values=True)
 
 
 def lanes_for(program: Program, points: int, fits: int) -> int:
     """Return how many fits of so many points are solved at once, as the cache has room for; 1 if these are few."""
-    bytes_ = program.bytes + sum(view.nbytes for view in program.bindings) + 4 * 8 * points
-    most = min(_MAX_LANES, _CACHE // bytes_, fits // 2)
-    lanes = 1 << (max(most, 1).bit_length() - 1)
-    return lanes if lanes >= _MIN_LANES else 1
+    return lanes_in_cache(program, 4 * 8 * points, fits // 2)
 
 
 def program_of(recorded: ReplayedFunction, lanes: int) -> LaneProgram:

@@ -1,10 +1,8 @@
-"""Programs of recordings over lanes: the programs of one instance, made of a widened recording.
+"""Programs of recordings over lanes, made of widened recordings as those of one instance, and their workspaces.
 
-They differ in three points: some rows run lane by lane, guards mark the lanes in which they fail, and a seed is 1 in
-all lanes.
+They differ in two points: some rows run lane by lane, and guards mark the lanes in which they fail.
 """
 
-import ctypes
 import math
 from typing import NamedTuple
 
@@ -12,6 +10,7 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep.derivatives import jacobian_columns
 from tapegrad.engine.sweep.replays import lanes
 from tapegrad.engine.tape.fields.layout import NONE
@@ -24,8 +23,11 @@ from tapegrad.program.programs.gradient import GradientProgram, ReverseJacobianP
 from tapegrad.program.programs.jacobian_columns import ColumnsProgram
 from tapegrad.program.programs.program import Program
 from tapegrad.program.programs.tangents import TangentProgram
+from tapegrad.program.programs.workspace import Workspace
 from tapegrad.program.streams.spec import FORWARD, JACFWD, JACREV, JVP, NEVER, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.streams.stream import InstructionStream
+
+_LINE = 64  # bytes of a cache line
 
 
 class Port(NamedTuple):
@@ -47,8 +49,6 @@ class Port(NamedTuple):
         Shape of the elements, which are contiguous in the workspace, and their strides in the caller's array.
     start
         Offset of the first element in the caller's array.
-    rows
-        Runs of the second stream, each of which writes one row of the elements.
     is_stack
         Whether an instance is contiguous in the workspace, and moved like one large element.
     """
@@ -61,7 +61,6 @@ class Port(NamedTuple):
     shape: tuple[int, int] = (0, 0)
     steps: tuple[int, int] = (0, 0)
     start: int = 0
-    rows: int = 0
     is_stack: bool = False
 
 
@@ -90,10 +89,8 @@ class LaneProgram(Program):
     mask
         Offset in the workspace of a byte for each lane, set by failing guards.
     rows
-        Runs of the second stream, with a seed each; -1: one run, with the seed that the workspace holds.
+        Runs of the second stream, with a seed each.
     """
-
-    rows = -1
 
     def __init__(self, widened: Widened, spec: ProgramSpec, fusion: str = NEVER) -> None:
         self.widened = widened
@@ -102,6 +99,7 @@ class LaneProgram(Program):
         entries = tape.instructions, tape.slots, tape.buffers
         super().__init__(WidenedTape(widened.recording, *entries, widened.kept), tape, spec, fusion)
         self.mask = self._offset(self._mask)
+        self.rows = math.prod(self._of_instance(self.outputs[0]).shape) if self._runs_again else 1
         self.ports = self._given_ports() + self._result_ports()
         self.port_words = self._words_of_ports()
 
@@ -173,16 +171,18 @@ class LaneProgram(Program):
             row[lanes.ITEM] = port.view.nbytes if port.is_stack else port.view.itemsize
             row[lanes.OUTER], row[lanes.INNER] = port.shape
             row[lanes.OUTER_STEP], row[lanes.INNER_STEP] = port.steps
-            if port.rows:
-                row[lanes.ROW_BYTES] = self.bindings[port.binding].nbytes // port.rows
         return words
 
     def _result_ports(self) -> list[Port]:
-        """Return the ports of the results, in their order."""
-        bindings, kinds = self.bindings[self.given :], self._result_kinds()
-        return [
-            _port(lanes.GIVE, k, binding, kind, self.given + k)
-            for k, (binding, kind) in enumerate(zip(bindings, kinds, strict=True))
+        """Return the ports of the results, in their order: those in memory of the workspace come first."""
+        found = [
+            _plain(lanes.GIVE, k, self._of_instance(view), -1, offset)
+            for k, (offset, view) in enumerate(self.workspace_outputs())
+        ]
+        bindings = enumerate(self.bindings[self.given :])
+        return found + [
+            _port(lanes.GIVE, len(found) + k, binding, kind, self.given + k)
+            for (k, binding), kind in zip(bindings, self._result_kinds(), strict=True)
         ]
 
     def _result_kinds(self) -> list[str]:
@@ -195,51 +195,16 @@ class TangentLanes(LaneProgram, TangentProgram):
     """Tangents of all outputs along given tangents of the inputs."""
 
 
-class _ReverseLanes(LaneProgram, GradientProgram):
-    """Program with a second stream that starts from the first output."""
+class GradientLanes(LaneProgram, GradientProgram):
+    """Value and gradient of the first output, a single number."""
 
     def _result_kinds(self) -> list[str]:
         others = self.widened.outputs[1:] if self.spec.values else ()
         return [*others, *(self.widened.inputs[k] for k in self.spec.wrt)]
 
-    def _keep_blocks(self) -> None:
-        super()._keep_blocks()
-        self._blocks.keep([int(self._cotangent[self._outputs[0]])], 0, self._end)
 
-    def _result_ports(self) -> list[Port]:
-        """Return the ports of the results; that of the first output is memory of the workspace."""
-        inside = self._offset(int(self._primal[self._outputs[0]]))
-        value = _plain(lanes.GIVE, 0, self._of_instance(self.outputs[0]), -1, inside)
-        return [value, *(port._replace(array=port.array + 1) for port in super()._result_ports())]
-
-
-class GradientLanes(_ReverseLanes):
-    """Value and gradient of the first output, a single number."""
-
-    def begin_workspace(self, base: int) -> None:
-        """Write the seed of all lanes, once: no kernel overwrites it."""
-        output = self.outputs[0]
-        seed = np.ones(output.size, output.dtype)
-        address = base + self._offset(int(self._cotangent[self._outputs[0]]))
-        ctypes.memmove(address, seed.ctypes.data, seed.nbytes)
-
-
-class ReverseJacobianLanes(_ReverseLanes, ReverseJacobianProgram):
+class ReverseJacobianLanes(GradientLanes, ReverseJacobianProgram):
     """Jacobian of the first output, row by row."""
-
-    def __init__(self, widened: Widened, spec: ProgramSpec, fusion: str = NEVER) -> None:
-        self.rows = math.prod(widened.tape.slots[widened.tape.outputs[0]].shape[:-1])
-        super().__init__(widened, spec, fusion)
-
-    def _add_derivatives(self) -> None:
-        lead = self.outputs[0].shape[:-1]
-        for binding in (self._input_bindings[k] for k in self.spec.wrt):
-            self.bindings.append(View.in_c_order((*lead, *binding.shape), binding.dtype))
-
-    def _result_ports(self) -> list[Port]:
-        first = len(self.bindings) - len(self.spec.wrt)
-        found = super()._result_ports()
-        return [port._replace(rows=self.rows) if port.binding >= first else port for port in found]
 
 
 class ForwardJacobianLanes(LaneProgram, ColumnsProgram):
@@ -276,3 +241,53 @@ _PROGRAMS: dict[str, type[LaneProgram]] = {
 def lane_program(widened: Widened, spec: ProgramSpec, fusion: str = NEVER) -> LaneProgram:
     """Return the program of a recording over lanes for a spec."""
     return _PROGRAMS[spec.kind](widened, spec, fusion)
+
+
+class LaneWorkspace(Uncopied):
+    """Workspace of a program over lanes, with memory for the elements of its ports.
+
+    Attributes
+    ----------
+    program
+        The program.
+    address
+        Address of the struct that compiled code receives.
+    bytes
+        Size of the memory.
+    inside
+        For each port of the program, the address of its elements with lanes.
+    """
+
+    __slots__ = ("_keep", "address", "bytes", "inside", "program")
+
+    def __init__(self, program: LaneProgram) -> None:
+        self.program = program
+        memory = [_aligned(_inside_bytes(program, port)) for port in program.ports]
+        ports = list(zip(program.ports, (part.ctypes.data for part in memory), strict=True))
+        bound = [(port.binding, start) for port, start in ports if _has_memory(port)]
+        workspace = Workspace(program, bound)
+        inside = [start if port.binding >= 0 else workspace.base + port.inside for port, start in ports]
+        self.inside = np.array(inside, np.int64)
+        words = _aligned(8 * lanes.WORKSPACE_WORDS).view(np.int64)
+        words[:] = 0
+        words[lanes.PROGRAM], words[lanes.MASK] = workspace.address, workspace.base + program.mask
+        words[lanes.WIDTH], words[lanes.INSIDE] = program.widened.lanes, self.inside.ctypes.data
+        self.address = int(words.ctypes.data)
+        self.bytes = workspace.bytes + sum(part.nbytes for part in memory)
+        self._keep = (workspace, memory, words)
+
+
+def _has_memory(port: Port) -> bool:
+    """Return whether a port has memory of its own, beside that of the program and of the caller."""
+    return port.binding >= 0 and port.direction != lanes.SHARED
+
+
+def _inside_bytes(program: LaneProgram, port: Port) -> int:
+    return program.bindings[port.binding].nbytes if _has_memory(port) else 0
+
+
+def _aligned(bytes_: int) -> np.ndarray:
+    """Return memory that begins with a cache line."""
+    memory = np.empty(bytes_ + _LINE, np.uint8)
+    start = -memory.ctypes.data % _LINE
+    return memory[start : start + bytes_]

@@ -1,8 +1,8 @@
 """Batching rules: the instructions over lanes for each kind of instruction.
 
 Loops over elements get the lanes as one more dimension; offsets and strides in parameters are stretched. Ops of stacks
-get one stack of all lanes (`stacks`), and ops that take rows by number get the rows of all lanes (`rows`). Other ops
-run lane by lane.
+get one stack of all lanes, and ops that take rows by number get the rows of all lanes (`stacks`). Other ops run lane by
+lane.
 """
 
 from collections.abc import Callable, Sequence, Set
@@ -13,7 +13,7 @@ from tapegrad.engine.inspection.tape_entries import TapeEntry
 from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.ops import Row
 from tapegrad.ops.params import DeterminedParams, EmbedParams, Region, WriteParams, read
-from tapegrad.program.lanes import rows, stacks
+from tapegrad.program.lanes import stacks
 from tapegrad.program.lanes.layout import FIRST, LAST, Layout
 from tapegrad.program.lanes.products import are_stacks, matmul
 from tapegrad.program.lanes.widening import Widened, Widening
@@ -169,12 +169,12 @@ RULES: dict[str, Rule] = {
         write,
         embed,
         determined,
-        rows.gather,
-        rows.scatter_add,
-        rows.scatter_write,
-        rows.sparse,
-        rows.searchsorted,
-        rows.locate,
+        stacks.gather,
+        stacks.scatter_add,
+        stacks.scatter_write,
+        stacks.sparse,
+        stacks.searchsorted,
+        stacks.locate,
         *_OF_STACKS,
     )
 }

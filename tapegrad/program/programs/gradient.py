@@ -115,7 +115,7 @@ class GradientProgram(ReverseProgram):
         if self.fused and not self._runs_again:
             output = self.outputs[0]
             address = base + self._offset(self._cotangent[self._outputs[0]])
-            seed = np.ones(1, output.dtype)
+            seed = np.ones(output.size, output.dtype)
             ctypes.memmove(address, seed.ctypes.data, seed.nbytes)
 
     def _keep_blocks(self) -> None:
@@ -146,7 +146,7 @@ class ReverseJacobianProgram(GradientProgram):
     _runs_again: ClassVar[bool] = True
 
     def _add_derivatives(self) -> None:
-        lead = self.outputs[0].shape
+        lead = self._of_instance(self.outputs[0]).shape
         for binding in (self._input_bindings[k] for k in self.spec.wrt):
             self.bindings.append(View.in_c_order((*lead, *binding.shape), binding.dtype))
 

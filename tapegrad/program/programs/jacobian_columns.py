@@ -63,10 +63,6 @@ class ForwardJacobianProgram(TangentProgram):
 
     # --- selecting -----------------------------------------------------------------------------------------------
 
-    def _of_instance(self, view: View) -> View:
-        """Return the seeds of one instance's part of an input."""
-        return view
-
     def _differentiated(self) -> list[int]:
         return self._outputs[:1]
 

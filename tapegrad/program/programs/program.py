@@ -158,6 +158,10 @@ class Program(Uncopied):
     def _keep_blocks(self) -> None:
         """Keep the blocks that are in use where no frame says so."""
 
+    def _of_instance(self, view: View) -> View:
+        """Return one instance's part of an array of the caller's."""
+        return view
+
     def row_bytes(self, binding: int) -> int:
         """Return the bytes from row to row of a Jacobian that is written row by row; 0 for other bindings."""
         return 0

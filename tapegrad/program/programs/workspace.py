@@ -1,7 +1,8 @@
-"""A workspace: memory for one execution of a program at a time, and the frames that point into it."""
+"""Workspaces: memory for one execution of a program at a time, frames that point into it, and the idle ones."""
 
-from collections.abc import Sequence
-from typing import Any
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -11,14 +12,24 @@ from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep.replays import replay
 from tapegrad.engine.tape.fields.layout import CONTROL, LIBRARY
 from tapegrad.engine.tape.fields.view import View
+from tapegrad.program.fusion.policy import PendingFusion
 from tapegrad.program.programs.packed_frames import PackedFrames, Places
 from tapegrad.program.programs.program import Program
+from tapegrad.program.streams.spec import IF_KNOWN, NOW
 
 _ALIGNMENT = 64
+AnyProgram = TypeVar("AnyProgram", bound=Program)
 
 
 class Workspace(Uncopied):
     """Workspace of a program.
+
+    Parameters
+    ----------
+    program
+        The program.
+    bound
+        Bindings that lead to the same array at each execution: number of the binding, and address.
 
     Attributes
     ----------
@@ -38,7 +49,7 @@ class Workspace(Uncopied):
 
     __slots__ = ("_keep", "_memory", "_words", "address", "base", "bytes", "outputs", "program", "value")
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, bound: Sequence[tuple[int, int]] = ()) -> None:
         self.program = program
         memory, base = _memory(program)
         frames = PackedFrames(program)
@@ -46,6 +57,9 @@ class Workspace(Uncopied):
         frames.words[own] = base + inside
         streams = frames.rows(frames.words.ctypes.data)
         bindings, kept = _bindings(program, frames.words, places)
+        for k, start in bound:
+            at, offsets = places[k]
+            frames.words[at], bindings[k, replay.PORT_ADDRESS] = start + offsets, start
         self._words = np.zeros(replay.PROGRAM_WORDS, np.int64)
         self._keep = (frames.words, streams, bindings, kept)
         self.address = int(self._words.ctypes.data)
@@ -122,3 +136,54 @@ def _bindings(
         row[replay.PORT_RELOCATIONS], row[replay.PORT_RELOCATION_COUNT] = pairs.ctypes.data, len(pairs)
         row[replay.PORT_ROW_BYTES] = program.row_bytes(k)
     return bindings, kept
+
+
+class PooledProgram(Uncopied, Generic[AnyProgram]):
+    """Program with its idle workspaces, for all threads.
+
+    Parameters
+    ----------
+    make
+        Makes the program, given a fusion policy.
+    make_workspace
+        Makes a workspace of a program.
+    fusion
+        Fusion policy.
+
+    Attributes
+    ----------
+    program
+        The program, a fused one after fusion.
+    idle
+        Its idle workspaces. Taking from the list and putting back is atomic.
+    pending
+        Fusion policy of a program that may be fused later, else `None`.
+    """
+
+    def __init__(
+        self, make: Callable[[str], AnyProgram], make_workspace: Callable[[AnyProgram], Any], fusion: str
+    ) -> None:
+        self.program = program = make(fusion)
+        self.idle: list[Any] = []
+        self.pending: PendingFusion | None = None
+        if fusion == IF_KNOWN and not program.fused:
+            # The functions, which may lead to the owner of this program, are kept until it is fused
+            fuse = functools.partial(self._fuse, make, make_workspace)
+            pending = PendingFusion((program.forward, program.reverse), fuse)
+            self.pending = pending if pending.replays else None
+
+    def _fuse(self, make: Callable[[str], AnyProgram], make_workspace: Callable[[AnyProgram], Any]) -> None:
+        """Put a fused program in the place of the program."""
+        fused = make(NOW)
+        workspace = make_workspace(fused)
+        self.program, self.pending = fused, None
+        self.idle[:] = [workspace]
+
+    def take(self, program: AnyProgram) -> Any:
+        """Take an idle workspace of a program, its own or the one before it was fused; `None` if there is none."""
+        try:
+            while (workspace := self.idle.pop()).program is not program:
+                pass  # of the program before it was fused
+        except IndexError:
+            return None
+        return workspace

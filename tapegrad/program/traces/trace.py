@@ -23,15 +23,15 @@ from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program import passes
 from tapegrad.program.captured.reachable_state import ReachableState
 from tapegrad.program.dataflow.follow import arrays_used
-from tapegrad.program.fusion.policy import PendingFusion, fusion_of
+from tapegrad.program.fusion.policy import fusion_of
 from tapegrad.program.passes.layouts import with_layouts
 from tapegrad.program.programs.kinds import make_program
 from tapegrad.program.programs.program import Program
-from tapegrad.program.programs.workspace import Workspace
+from tapegrad.program.programs.workspace import PooledProgram, Workspace
 from tapegrad.program.recording.calling import call
 from tapegrad.program.recording.recording import RecordedTape, SourceLine
 from tapegrad.program.recording.signature import Arguments, numpy_scalar
-from tapegrad.program.streams.spec import IF_KNOWN, NOW, ProgramSpec
+from tapegrad.program.streams.spec import ProgramSpec
 from tapegrad.pytree import flatten, unflatten
 
 _CONTENTS = "the contents of {}, an array that plain NumPy has computed from"
@@ -69,11 +69,9 @@ class Trace(Uncopied):
         expect_group(EVERY_COMPUTATION)
         expect_group(EVERY_RECORDING)
         self.recording = RecordedTape(arguments.reordered)
-        self._programs: dict[Any, Program] = {}
+        self._programs: dict[ProgramSpec, PooledProgram[Program]] = {}
         self._tape: TapeView | None = None
-        self._free: dict[Any, list[Workspace]] = {}
         self._fusion = fusion_of(fuse)
-        self._waiting: dict[Any, PendingFusion] = {}
         self._arg_specs = arguments.arg_specs
         self.over_lanes: dict[Any, Any] = {}
         self.told: tuple[str, str] | None = None
@@ -218,52 +216,45 @@ class Trace(Uncopied):
 
     def program(self, spec: ProgramSpec) -> Program:
         """Return the program for a spec."""
+        return self._pooled(spec).program
+
+    def _pooled(self, spec: ProgramSpec) -> PooledProgram[Program]:
         known = self._programs.get(spec)
         if known is None:
             if self._tape is not None:  # otherwise it is checked when it is read
                 verify.check_if_enabled(self.recording)
-            known = self._programs[spec] = make_program(self.recording, self.tape, spec, self._fusion)
-            self.recording.fused[spec] = known.segments()
+            made = PooledProgram(functools.partial(self._made, spec), Workspace, self._fusion)
+            known = self._programs[spec] = made
             self.bytes += _INSTRUCTION_BYTES * len(self.recording)
-            if self._fusion == IF_KNOWN and not known.fused:
-                waiting = PendingFusion((known.forward, known.reverse), functools.partial(self._fuse, spec))
-                if waiting.replays:
-                    self._waiting[spec] = waiting
         return known
 
-    def _fuse(self, spec: ProgramSpec) -> None:
-        """Put a fused program in the place of the one for a spec."""
-        fused = make_program(self.recording, self.tape, spec, NOW)
-        workspace = Workspace(fused)
-        self._programs[spec] = fused
-        self.recording.fused[spec] = fused.segments()
-        self._waiting.pop(spec, None)
-        self.workspaces(spec)[:] = [workspace]
+    def _made(self, spec: ProgramSpec, fusion: str) -> Program:
+        made = make_program(self.recording, self.tape, spec, fusion)
+        self.recording.fused[spec] = made.segments()
+        return made
 
     def take_workspace(self, spec: ProgramSpec) -> Workspace:
         """Take an idle workspace, or a new one. It is put back by appending it to `workspaces`."""
-        program, free = self.program(spec), self.workspaces(spec)
-        try:
-            while (workspace := free.pop()).program is not program:
-                pass  # of the program before it was fused
-        except IndexError:
+        pooled = self._pooled(spec)
+        program = pooled.program
+        workspace: Workspace | None = pooled.take(program)
+        if workspace is None:
             workspace = Workspace(program)
             self.bytes += workspace.bytes
-            if spec in self._waiting:
-                workspace.left = self._waiting[spec].replays
+            workspace.left = pooled.pending.replays if pooled.pending else 0
         if workspace.left == 0:
             self.is_due(spec, workspace)
         return workspace
 
     def is_due(self, spec: ProgramSpec, workspace: Workspace) -> None:
         """Consult the fusion policy after the replays that the workspace was told."""
-        waiting = self._waiting.get(spec)
-        if waiting is not None:
-            workspace.left = waiting.decide()
+        pending = self._programs[spec].pending
+        if pending is not None:
+            workspace.left = pending.decide()
 
     def workspaces(self, spec: ProgramSpec) -> list[Workspace]:
         """Return the idle workspaces of a program. Taking from the list and putting back is atomic."""
-        return self._free.setdefault(spec, [])
+        return self._pooled(spec).idle
 
 
 def _guarded(text: str, path: Any) -> SourceLine:

@@ -95,7 +95,8 @@ class LaneCall:
         """Run the program of an instance for all pending ones. Return the results, and a mask of failed instances."""
         trace, spec = instance.trace, instance.spec
         stacks = self._inputs = self._stacks(instance)
-        batched = tuple(stack is not None or k in spec.wrt for k, stack in enumerate(stacks))
+        count = len(instance.arguments.arrays)
+        batched = tuple(stack is not None or k in spec.wrt for k, stack in enumerate(stacks[:count]))
         programs = trace.over_lanes.get((spec, batched))
         if programs is None:
             programs = trace.over_lanes.setdefault((spec, batched), LanePrograms(trace, spec, batched))
@@ -110,10 +111,10 @@ class LaneCall:
     def _given(self, instance: Instance, stacks: list[Any], pending: np.ndarray) -> list[np.ndarray]:
         """Return the arrays of the pending instances for the program: inputs, then directions."""
         inputs = instance.arguments.arrays
-        arrays, every = [*inputs, *instance.given], [*stacks, *self._directions()]
+        arrays = [*inputs, *instance.given]
         repeated_inputs = {*instance.spec.wrt, *range(len(inputs), len(arrays))}
         found = []
-        for k, (stack, array) in enumerate(zip(every, arrays, strict=True)):
+        for k, (stack, array) in enumerate(zip(stacks, arrays, strict=True)):
             if stack is not None:
                 found.append(_chosen(stack, array, pending, self._mapped.size))
             elif k in repeated_inputs:
@@ -122,15 +123,8 @@ class LaneCall:
                 found.append(array)
         return found
 
-    def _directions(self) -> list[Any]:
-        """Return the arrays of all instances for the leaves of the direction, if the goal has one."""
-        if not self._goal.directions:
-            return []
-        start = sum(self._mapped.counts[: self._mapped.positional - 1])
-        return self._mapped.stacks[start : start + self._mapped.counts[self._mapped.positional - 1]]
-
     def _stacks(self, instance: Instance) -> list[Any]:
-        """Return the array of all instances for each input, `None` for an unbatched one.
+        """Return the array of all instances for each input and direction, `None` for an unbatched one.
 
         Raises
         ------
@@ -145,6 +139,7 @@ class LaneCall:
             stacks = mapped.stacks[first : first + count]
             first += count
             if self._goal.directions and k == mapped.positional - 1:
+                found += stacks
                 continue
             positions = arguments.positions[starts[number] : starts[number + 1]]
             positions = positions if len(positions) == count else [-1] * count

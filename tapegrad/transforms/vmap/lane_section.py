@@ -1,27 +1,41 @@
 """`vmap` within a recording: all instances as instructions of it, so that a replay runs no Python.
 
 The function is called once, with Tensors that stand for one instance. The instructions that it records are appended
-over lanes, and its guards hold for all instances: they take the same branches.
+over lanes, and its guards hold for all instances: they take the same branches. The appended instructions are ordinary
+ones: gradients, files and fusion need nothing for them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.tape.tape import DTYPE_CODES
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.engine import kernel_table
+from tapegrad.engine.inspection.tape_entries import Slot, TapeEntry
+from tapegrad.engine.inspection.tape_view import TapeView, read_tape
+from tapegrad.engine.status import checked
+from tapegrad.engine.tape import slots
+from tapegrad.engine.tape.fields.layout import DEAD_OP
+from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
+from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.recording.record_structural import as_tensor, record_out
 from tapegrad.frontend.recording.shape import broadcast_to, contiguous, moveaxis
 from tapegrad.frontend.tensor.modes import thread
-from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
+from tapegrad.frontend.tensor.tensor import Tensor, from_slot, is_tensor
 from tapegrad.ops import CODES
-from tapegrad.program.lanes.within import NoInstruction, Section
+from tapegrad.ops.params import read
+from tapegrad.program.lanes.rules import widened
+from tapegrad.program.lanes.widening import Widened, depending_on
+from tapegrad.program.passes.dead_code import eliminate_dead_code
 from tapegrad.program.recording.calling import call
 from tapegrad.program.recording.recording import Guard, RecordedTape
 from tapegrad.pytree import flatten
 from tapegrad.transforms.vmap.mapped_axes import Mapped, repeated
 
 _TRUTH = CODES["truth_guard"]
+_MAX_UNROLLED = 64  # lanes of which each may have instructions of its own
+_NO_STEPS = (0, 0, 0, 0)  # of an instruction for all lanes
 
 
 def as_instructions(function: Callable[..., Any], mapped: Mapped) -> tuple[list[Any], Any] | None:
@@ -36,16 +50,16 @@ def as_instructions(function: Callable[..., Any], mapped: Mapped) -> tuple[list[
         return None
     pairs = [None if whole is None else _stand_in(recorder, whole) for whole in wholes]
     firsts = [None if pair is None else pair[0] for pair in pairs]
-    section = Section(recorder, {pair[0]._slot: pair[1] for pair in pairs if pair is not None})
+    section = _Section(recorder, {pair[0]._slot: pair[1] for pair in pairs if pair is not None})
     leaves, definition, guards = _instance(recorder, function, *mapped.with_parts(firsts))
-    slots = {k: leaf._slot_on(recorder) for k, leaf in enumerate(leaves) if _is_computed(leaf)}
+    computed = {k: leaf._slot_on(recorder) for k, leaf in enumerate(leaves) if _is_computed(leaf)}
     try:
-        found = section.over_lanes([*slots.values(), *(guard.slot for guard in guards)], mapped.size)
-    except NoInstruction:
+        found = section.over_lanes([*computed.values(), *(guard.slot for guard in guards)], mapped.size)
+    except _NoInstruction:
         return None
     if not _guarded(recorder, guards, found):
         return None
-    columns = [found.get(slots.get(k, -1)) for k in range(len(leaves))]
+    columns = [found.get(computed.get(k, -1)) for k in range(len(leaves))]
     of_all = [_of_all(leaf, column, mapped.size) for leaf, column in zip(leaves, columns, strict=True)]
     return of_all, definition
 
@@ -110,3 +124,160 @@ def _of_all(leaf: Any, column: Tensor | None, count: int) -> Any:
 def _is_computed(leaf: Any) -> bool:
     """Return whether a result is a Tensor of a dtype that a recording can compute; others are constants."""
     return is_tensor(leaf) and leaf.dtype in DTYPE_CODES
+
+
+# --- instructions over lanes -------------------------------------------------------------------------------------
+
+
+class _NoInstruction(Exception):
+    """Raised if an op has no instruction for all lanes, or fails for one of them."""
+
+
+class _Section:
+    """Section of a recording: the instructions of one instance, from the construction on.
+
+    Parameters
+    ----------
+    recorder
+        The recording.
+    given
+        For each slot that holds the instance's part of a batched input, that input with lanes last, in C order.
+    """
+
+    def __init__(self, recorder: RecordedTape, given: Mapping[int, Tensor]) -> None:
+        self._recorder, self._given = recorder, dict(given)
+        self._start = len(recorder)
+        tape = read_tape(recorder)
+        self._older = set(tape.buffers) - {tape.slots[slot].buffer for slot in given}
+
+    def over_lanes(self, wanted: Sequence[int], lanes: int) -> dict[int, Tensor]:
+        """Append the section for all lanes. Return, for each wanted slot that is batched, a Tensor with lanes last.
+
+        Raises
+        ------
+        _NoInstruction
+            If an op has no instruction for all lanes, or fails for one of them.
+        """
+        tape = self._instructions(wanted)
+        batched = depending_on(tape, [tape.slots[slot].buffer for slot in self._given])
+        self._check_writes(tape, batched)
+        outputs = tuple(slot for slot in wanted if tape.slots[slot].buffer in batched)
+        tape = replace(tape, outputs=outputs)
+        made = widened(self._recorder, tape, [True] * len(tape.inputs), lanes)
+        appended = _Appended(made, tape, set(tape.buffers) - batched, self._given)
+        return dict(zip(outputs, map(appended.tensor, made.tape.outputs), strict=True))
+
+    def _instructions(self, wanted: Sequence[int]) -> TapeView:
+        """Return the instructions of the section that the wanted slots depend on."""
+        tape = read_tape(self._recorder)
+        ops = tape.columns.op.copy()
+        ops[: self._start] = DEAD_OP
+        instructions = tape.columns.instructions.with_ops(ops)
+        own = replace(tape, instructions=instructions, inputs=tuple(self._given), outputs=tuple(wanted))
+        return eliminate_dead_code(own)
+
+    def _check_writes(self, tape: TapeView, batched: Set[int]) -> None:
+        for i in tape.live:
+            is_in_place = kernel_table.row(tape.instructions[i].op).in_place
+            if is_in_place and tape.written[i] in batched and tape.read[i][0] in self._older:
+                raise UnsupportedError(
+                    "vmap: the function writes in place to a Tensor that it closes over, which all instances share;"
+                    " return what each instance writes"
+                )
+
+
+class _Appended:
+    """Widened section that is appended to the recording.
+
+    An instruction that runs lane by lane becomes one instruction for each lane.
+
+    Parameters
+    ----------
+    made
+        The section over lanes.
+    tape
+        The section of one instance.
+    unbatched
+        Buffers of the recording that the section uses as they are.
+    given
+        As of the section.
+    """
+
+    def __init__(
+        self, made: Widened, tape: TapeView, unbatched: Set[int], given: Mapping[int, Tensor]
+    ) -> None:
+        self._made, self._tape, self._unbatched = made, tape, unbatched
+        self._recorder: RecordedTape = made.recording
+        self._slots: dict[tuple[int, int], int] = {}  # by slot over lanes and byte offset
+        self._bases = {
+            tape.slots[slot].buffer: whole._slot_on(self._recorder) for slot, whole in given.items()
+        }
+        self._held: list[Tensor] = []  # a slot lives as long as a Tensor holds it
+        _check_unrolled(made)
+        kernel_table.load_driver()
+        for i, each in enumerate(made.tape.instructions):
+            if made.tape.slots[each.result].buffer not in unbatched:
+                steps = made.by_lane.get(i, _NO_STEPS)
+                for lane in range(made.lanes if i in made.by_lane else 1):
+                    self._add(each, [lane * step for step in steps])
+
+    def tensor(self, number: int) -> Tensor:
+        """Return the Tensor of a slot."""
+        return from_slot(self._recorder, self._new_view(number))
+
+    def _add(self, each: TapeEntry, offsets: Sequence[int]) -> None:
+        """Append an instruction whose operands and result are shifted by bytes, and run it."""
+        record = kernel_table.row(each.op).params
+        params = None if record is None else read(record, each.params)
+        buffer = self._made.tape.slots[each.result].buffer
+        differentiate = self._made.tape.buffers[buffer].differentiable
+        operands = [self._slot(slot, offset) for slot, offset in zip(each.operands, offsets, strict=False)]
+        result = self._slot(each.result, offsets[-1])
+        try:
+            record_out(self._recorder, each.op, result, operands, params, "vmap", differentiate)
+        except (ValueError, IndexError) as error:
+            raise _NoInstruction("it fails for an instance") from error
+
+    def _slot(self, number: int, offset: int) -> int:
+        """Return the recording's own slot for an unbatched one, or else a new one."""
+        if number in self._tape.slots and self._tape.slots[number].buffer in self._unbatched:
+            return number
+        if (number, offset) not in self._slots:
+            self._slots[number, offset] = slot = self._new_view(number, offset)
+            self._held.append(from_slot(self._recorder, slot))
+        return self._slots[number, offset]
+
+    def _new_view(self, number: int, shift: int = 0) -> int:
+        entry = self._made.tape.slots[number]
+        geometry = np.array((*entry.shape, *entry.strides), np.int64)
+        base, offset = self._base(entry), entry.view.offset + shift
+        return checked(
+            slots.view_geometry(self._recorder.header, base, offset, id(geometry)), "vmap", entry.shape
+        )
+
+    def _base(self, entry: Slot) -> int:
+        """Return a slot of the recording on the buffer of a slot of the widened section."""
+        buffer = entry.buffer
+        if buffer not in self._bases:
+            if buffer in self._unbatched:
+                self._bases[buffer] = self._tape.slots_on[buffer][0]
+            elif buffer in self._made.constants:
+                self._bases[buffer] = self._recorder.enter_constant(self._made.constants[buffer])
+            else:
+                self._bases[buffer] = self._allocated(entry)
+        return self._bases[buffer]
+
+    def _allocated(self, entry: Slot) -> int:
+        """Return a slot on a new buffer of zeros, to which sums are added."""
+        count = self._made.tape.buffers[entry.buffer].bytes // DTYPES[entry.dtype].itemsize
+        slot = checked(slots.allocate(self._recorder.header, entry.dtype, (count,), True), "vmap", (count,))
+        self._held.append(from_slot(self._recorder, slot))
+        return slot
+
+
+def _check_unrolled(made: Widened) -> None:
+    """Raise if instructions run lane by lane that cannot be unrolled."""
+    for i in made.by_lane:
+        row = kernel_table.row(made.tape.instructions[i].op)
+        if made.lanes > _MAX_UNROLLED or row.in_place or row.kind == "callback":
+            raise _NoInstruction(row.name)

@@ -7,7 +7,7 @@ import numpy as np
 from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.frontend.tensor.memory_order import is_reordered
 from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.pytree import LEAF, flatten, paths, unflatten
+from tapegrad.pytree import flatten, paths, unflatten
 
 Axes = Any  # an int, None, or a structure of them that is a prefix of the arguments'
 
@@ -75,21 +75,21 @@ class Mapped:
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Axes) -> None:
         axes = _axes_of_each(in_axes, args)
-        self._names, self.positional = sorted(kwargs), len(args)
-        parts = [*args, *(kwargs[name] for name in self._names)]
-        flat = [flatten(part) for part in parts]
-        self.leaves = [leaf for leaves, _ in flat for leaf in leaves]
-        self._definitions = [definition for _, definition in flat]
-        self.counts = [len(leaves) for leaves, _ in flat]
+        names, self.positional = sorted(kwargs), len(args)
+        parts = [*args, *(kwargs[name] for name in names)]
+        self.leaves, self.definition = flatten((args, kwargs))
+        self._is_plain = not kwargs and all(type(arg) is np.ndarray for arg in args)
         every = [
             axis
-            for part, own in zip(parts, [*axes, *(0 for _ in self._names)], strict=True)
+            for part, own in zip(parts, [*axes, *(0 for _ in names)], strict=True)
             for axis in spread(own, part, "in_axes")
         ]
+        under = [paths(part) for part in parts]
+        self.counts = [len(each) for each in under]
         named = [
-            f"argument {k}{path}" if k < len(args) else f"argument {self._names[k - len(args)]!r}{path}"
-            for k, part in enumerate(parts)
-            for path in paths(part)
+            f"argument {k if k < len(args) else repr(names[k - len(args)])}{path}"
+            for k, each in enumerate(under)
+            for path in each
         ]
         self.stacks = [
             None if axis is None else _moved_first(leaf, axis, name)
@@ -97,14 +97,11 @@ class Mapped:
         ]
         self.size = _common_size(self.stacks, named)
         self.on_tensors = any(map(is_tensor, self.leaves))
-        self.definition = flatten((args, kwargs))[1]
 
     @property
     def cache_key(self) -> Any:
         """Cache key of a call with plain arrays: shape, dtype and "is unbatched" of each leaf; `None` for others."""
-        if self.positional < len(self.counts) or any(type(leaf) is not np.ndarray for leaf in self.leaves):
-            return None
-        if any(definition is not LEAF for definition in self._definitions):
+        if not self._is_plain:
             return None
         return tuple(
             (leaf.shape, leaf.dtype, stack is None, is_reordered(leaf))
@@ -125,11 +122,8 @@ class Mapped:
             leaf if stack is None else part
             for leaf, stack, part in zip(self.leaves, self.stacks, instance, strict=True)
         ]
-        parts, start = [], 0
-        for definition, count in zip(self._definitions, self.counts, strict=True):
-            parts.append(unflatten(definition, leaves[start : start + count]))
-            start += count
-        return tuple(parts[: self.positional]), dict(zip(self._names, parts[self.positional :], strict=True))
+        args, kwargs = unflatten(self.definition, leaves)
+        return args, kwargs
 
 
 def is_numeric(leaf: Any) -> bool:

@@ -6,23 +6,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.errors import NoForwardModeError, OuterTensorError
+from tapegrad.errors import NoForwardModeError, OuterTensorError, name_of
 from tapegrad.frontend.functions.reductions.predicates import array_equal
 from tapegrad.frontend.functions.shapes.joining import stack
 from tapegrad.frontend.recording.shape import moveaxis
 from tapegrad.frontend.tensor.modes import thread
-from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.program.captured.captured_state import CapturedState
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.base import Transform, replayable
 from tapegrad.transforms.jit import Jit
-from tapegrad.transforms.vmap.empty_batches import of_none
 from tapegrad.transforms.vmap.lane_call import LaneCall
 from tapegrad.transforms.vmap.lane_goals import Goal, Instance, Unsuited, goals_of
 from tapegrad.transforms.vmap.lane_op import over_tensors
 from tapegrad.transforms.vmap.lane_section import as_instructions
-from tapegrad.transforms.vmap.mapped_axes import Axes, Mapped, checked_axes, hashable, spread
+from tapegrad.transforms.vmap.mapped_axes import Axes, Mapped, checked_axes, hashable, is_numeric, spread
 
 _MAX_KNOWN_CALLS = 16  # cache keys of calls that are kept
 _MIN_OP_INSTANCES = 8  # of Tensors: smaller batches call the function for each instance
@@ -134,7 +133,7 @@ class Vmap(Transform):
         """Compute all instances together; `None` if the function must be called for each."""
         inside = mapped.on_tensors or thread.mode.nested
         if mapped.size == 0:
-            return of_none(self.function if inside else self._recorded, mapped)
+            return _of_none(self.function if inside else self._recorded, mapped)
         if not inside:
             return self._over_lanes(mapped)
         found = None if thread.mode.recorder is None else as_instructions(self.function, mapped)
@@ -192,11 +191,52 @@ def _stacked(values: list[Any]) -> Any:
     """Return the results of all instances as one array or Tensor; other values must be equal."""
     if any(map(is_tensor, values)):
         return stack(values)
-    if isinstance(values[0], np.ndarray | np.generic | int | float):
+    if is_numeric(values[0]):
         return np.stack([np.asarray(value) for value in values])
     if any(value != values[0] for value in values):
         raise ValueError(f"vmap: some instances return {values[0]!r}, others something else")
     return values[0]
+
+
+def _of_none(function: Callable[..., Any], mapped: Mapped) -> tuple[list[Any], Any]:
+    """Return the leaves of the results, each with a first axis of length 0, and their structure.
+
+    Shapes and dtypes are those of the function's results for a made-up instance.
+
+    Raises
+    ------
+    ValueError
+        If the function raises for the made-up instance.
+    """
+    parts = [None if stack is None else _made_up(stack.shape[1:], stack.dtype) for stack in mapped.stacks]
+    args, kwargs = mapped.with_parts(parts)
+    try:
+        with np.errstate(all="ignore"):
+            leaves, definition = flatten(function(*args, **kwargs))
+    except (ValueError, IndexError, ArithmeticError) as error:
+        raise ValueError(
+            "vmap: the mapped axes have length 0, and what the function returns cannot be found out:"
+            f" {name_of(function)} has an error for an instance that is made up ({error})"
+        ) from error
+    return [_none_like(leaf) for leaf in leaves], definition
+
+
+def _made_up(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    """Return an instance for which few functions have an error: integers are 0, square matrices diag(1, 2, ...)."""
+    if dtype.kind != "f":
+        return np.zeros(shape, dtype)
+    if len(shape) >= 2 and shape[-1] == shape[-2]:
+        return np.broadcast_to(np.diag(np.arange(1.0, shape[-1] + 1)), shape).astype(dtype)
+    return np.ones(shape, dtype)
+
+
+def _none_like(leaf: Any) -> Any:
+    if is_tensor(leaf):
+        return from_array(np.zeros((0, *leaf.shape), leaf.dtype), constant=True)
+    if not is_numeric(leaf):
+        return leaf
+    array = np.asarray(leaf)
+    return np.zeros((0, *array.shape), array.dtype)
 
 
 def _moved_out(leaf: Any, axis: int | None) -> Any:

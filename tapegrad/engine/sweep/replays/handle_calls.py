@@ -67,7 +67,7 @@ from tapegrad.engine.sweep.replays.replay import (
     BINDINGS,
     PORT_ADDRESS,
     PORT_ROW_BYTES,
-    place,
+    bind_port,
     run_chunks,
     run_forward,
     run_reverse,
@@ -133,8 +133,7 @@ def plug(handle, specialization, workspace, addresses):
         address = _port_address(handle, specialization, workspace, addresses, k)
         # skip ports whose address has not changed, but never those of a Jacobian: each row moves them
         if load_i64(binding, PORT_ADDRESS) != address or load_i64(binding, PORT_ROW_BYTES) != 0:
-            store_i64(binding, PORT_ADDRESS, address)
-            place(binding, address)
+            bind_port(binding, address)
 
 
 @inline_njit
@@ -142,7 +141,7 @@ def run(specialization, workspace):
     """Run the program of a specialization on a workspace whose ports are plugged."""
     kind = load_i64(specialization, KIND)
     if kind == ROWS:
-        return run_rows(workspace)
+        return run_rows(workspace, 1)
     if kind != GRADIENT:
         return run_chunks(workspace)
     store_seed(workspace, 0, 1.0)  # a segment with both sweeps in it reads the seed from the beginning on

@@ -10,7 +10,6 @@ the job's workspaces that is free.
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
@@ -19,28 +18,29 @@ from tapegrad.engine.kernels.language.frame import PARAMS, WORDS, Y_BAR, X
 from tapegrad.engine.kernels.language.inlining import always_inline
 from tapegrad.engine.kernels.language.raw_memory import (
     call_kernel,
-    free,
     load_at,
     load_i64,
     load_u8,
-    malloc,
     memcpy,
     memset,
     size_of,
     stack_words,
     store_at,
-    store_f32,
-    store_f64,
     store_i64,
     store_u8,
 )
-from tapegrad.engine.kernels.language.status import GUARD_FAILED, OUT_OF_MEMORY
-from tapegrad.engine.sweep.replays import replay
-from tapegrad.engine.sweep.replays.replay import place, run_stream
+from tapegrad.engine.kernels.language.status import GUARD_FAILED
+from tapegrad.engine.sweep.replays.replay import (
+    BINDING_WORDS,
+    BINDINGS,
+    REVERSE_COUNT,
+    bind_port,
+    run_forward,
+    run_rows,
+)
 from tapegrad.engine.sweep.threading.chunks import FRAME, KERNEL, LAUNCH_WORDS, LENGTH, SPLIT, TASK, TOTAL
 from tapegrad.engine.sweep.threading.pool import share
 from tapegrad.engine.sweep.threading.synchronization import atomic_store, compare_and_swap
-from tapegrad.engine.tape.fields.layout import F32
 
 MAX_LANES = 128  # of a program that a job runs
 
@@ -64,22 +64,20 @@ TAKEN = 0  # 1 while a chunk runs on it
     PROGRAM,  # address of its program's block
     WIDTH,  # lanes
     MASK,  # address of a byte for each lane: 1 where a guard has failed
-    ROWS,  # how many times the second stream runs, each for one element of the first output; -1: once, seeded before
     INSIDE,  # address for each port of the memory that has the lanes
-) = range(8, 13)
+) = range(8, 12)
 WORKSPACE_WORDS = 16
 
 # Fields of a port.
 (
     DIRECTION,
-    BINDING,  # which of the program's, -1: none
+    BINDING,  # of a shared array: which of the program's
     ITEM,  # bytes of an element; of an instance that is one behind another inside, all its bytes
     OUTER,  # elements of an instance: OUTER times INNER, one behind another inside
     INNER,
     OUTER_STEP,  # bytes between them outside
     INNER_STEP,
-    ROW_BYTES,  # from one row of a Jacobian to the next inside; 0: the same for all
-) = range(8)
+) = range(7)
 PORT_WORDS = 8
 SHARED, TAKE, GIVE = range(3)  # used where it is by all lanes; brought in; brought out
 
@@ -156,26 +154,28 @@ def _move_stack(port, outside, step, inside, count, lanes):
             memcpy(outside + lane * step, inside + lane * item, item)
 
 
+@always_inline
+def _move_elements(
+    outside: int, step: int, inside: int, port: int, count: int, lanes: int, zero: Any
+) -> None:
+    if load_i64(port, DIRECTION) == TAKE:
+        _take(outside, step, inside, port, count, lanes, zero)
+    else:
+        _give(outside, step, inside, port, count, lanes, zero)
+
+
 @inline_njit
 def _move(port, outside, step, inside, count, lanes):
     """Bring a block to lanes, or lanes to the block."""
-    taken, item = load_i64(port, DIRECTION) == TAKE, load_i64(port, ITEM)
+    item = load_i64(port, ITEM)
     if item == 8:
-        if taken:
-            _take(outside, step, inside, port, count, lanes, np.int64(0))
-        else:
-            _give(outside, step, inside, port, count, lanes, np.int64(0))
+        _move_elements(outside, step, inside, port, count, lanes, np.int64(0))
     elif item == 4:
-        if taken:
-            _take(outside, step, inside, port, count, lanes, np.int32(0))
-        else:
-            _give(outside, step, inside, port, count, lanes, np.int32(0))
-    elif item != 1:
-        _move_stack(port, outside, step, inside, count, lanes)
-    elif taken:
-        _take(outside, step, inside, port, count, lanes, np.uint8(0))
+        _move_elements(outside, step, inside, port, count, lanes, np.int32(0))
+    elif item == 1:
+        _move_elements(outside, step, inside, port, count, lanes, np.uint8(0))
     else:
-        _give(outside, step, inside, port, count, lanes, np.uint8(0))
+        _move_stack(port, outside, step, inside, count, lanes)
 
 
 @inline_njit
@@ -193,58 +193,24 @@ def _move_all(job, workspace, direction, first, count):
 
 
 @inline_njit
-def _bind_all(job, workspace):
-    """Let the program find its bindings: arrays that all lanes share where they are, others in the workspace."""
-    bindings = load_i64(load_i64(workspace, PROGRAM), replay.BINDINGS)
+def _bind_shared(job, workspace):
+    """Bind the arrays that all lanes share, where they are."""
+    bindings = load_i64(load_i64(workspace, PROGRAM), BINDINGS)
     for k in range(load_i64(job, PORT_COUNT)):
         port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
-        binding = load_i64(port, BINDING)
-        if binding >= 0:
-            shared = load_i64(port, DIRECTION) == SHARED
-            table = load_i64(job, OUTSIDE) if shared else load_i64(workspace, INSIDE)
-            place(bindings + 8 * replay.BINDING_WORDS * binding, load_i64(table, 2 * k if shared else k))
+        if load_i64(port, DIRECTION) == SHARED:
+            binding = bindings + 8 * BINDING_WORDS * load_i64(port, BINDING)
+            bind_port(binding, load_i64(load_i64(job, OUTSIDE), 2 * k))
 
 
 @inline_njit
-def _direct_to_row(job, workspace, row):
-    """Let the gradients of this sweep go to row `row` of the Jacobians."""
-    bindings = load_i64(load_i64(workspace, PROGRAM), replay.BINDINGS)
-    for k in range(load_i64(job, PORT_COUNT)):
-        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
-        if load_i64(port, ROW_BYTES) > 0:
-            binding = bindings + 8 * replay.BINDING_WORDS * load_i64(port, BINDING)
-            place(binding, load_i64(load_i64(workspace, INSIDE), k) + row * load_i64(port, ROW_BYTES))
-
-
-@inline_njit
-def _seed_row(program, row, rows, lanes):
-    """Seed one element of the first output, in all lanes."""
-    seed, single = load_i64(program, replay.SEED), load_i64(program, replay.SEED_DTYPE) == F32
-    memset(seed, 0, (4 if single else 8) * rows * lanes)
-    for lane in range(row * lanes, (row + 1) * lanes):
-        if single:
-            store_f32(seed, lane, numba.float32(1.0))
-        else:
-            store_f64(seed, lane, 1.0)
-
-
-@inline_njit
-def run_block(job, workspace):
+def run_block(workspace):
     """Run the streams for a block that lies in the workspace; return the status of the first kernel that has one."""
-    program, rows = load_i64(workspace, PROGRAM), load_i64(workspace, ROWS)
-    lanes = load_i64(workspace, WIDTH)
+    program, lanes = load_i64(workspace, PROGRAM), load_i64(workspace, WIDTH)
     memset(load_i64(workspace, MASK), 0, lanes)
-    status = run_stream(program, load_i64(program, replay.FORWARD), load_i64(program, replay.FORWARD_COUNT))
-    reverse, count = load_i64(program, replay.REVERSE), load_i64(program, replay.REVERSE_COUNT)
-    if rows < 0 and status == 0:
-        return run_stream(program, reverse, count)
-    row = 0
-    while status == 0 and row < rows:
-        _seed_row(program, row, rows, lanes)
-        _direct_to_row(job, workspace, row)
-        status = run_stream(program, reverse, count)
-        row += 1
-    return status
+    if load_i64(program, REVERSE_COUNT) == 0:
+        return run_forward(program)
+    return run_rows(program, lanes)
 
 
 # --- lanes that fail ----------------------------------------------------------------------------------------------
@@ -276,67 +242,45 @@ def _note_guards(workspace, statuses, first, stop):
 
 
 @inline_njit
-def _taken_bytes(job, lanes):
-    """Return the bytes of all inputs of a workspace."""
-    total = np.int64(0)
-    for k in range(load_i64(job, PORT_COUNT)):
-        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
-        if load_i64(port, DIRECTION) == TAKE:
-            total += load_i64(port, INNER) * lanes * load_i64(port, ITEM)
-    return total
-
-
-@inline_njit
-def _save(job, workspace, saved, lanes):
-    """Copy all that a workspace is given."""
-    for k in range(load_i64(job, PORT_COUNT)):
-        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
-        if load_i64(port, DIRECTION) == TAKE:
-            bytes_ = load_i64(port, INNER) * lanes * load_i64(port, ITEM)
-            memcpy(saved, load_i64(load_i64(workspace, INSIDE), k), bytes_)
-            saved += bytes_
-
-
-@inline_njit
-def _fill(job, workspace, saved, statuses, first, stop):
-    """Give lanes what was saved for them, and all others what one of the lanes from `first` to `stop` has.
-
-    Lanes that have a status are others. For ``first == stop`` each lane gets its own.
-    """
+def _fill(job, workspace, statuses, block, count, first, stop):
+    """Give lanes [first, stop) without a status their own instances again, and all others one of those instances."""
     lanes, source = load_i64(workspace, WIDTH), _first_wanted(statuses, first, stop)
     for k in range(load_i64(job, PORT_COUNT)):
         port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
         if load_i64(port, DIRECTION) != TAKE:
             continue
         inside, item = load_i64(load_i64(workspace, INSIDE), k), load_i64(port, ITEM)
+        outside, step = (
+            load_i64(load_i64(job, OUTSIDE), 2 * k),
+            load_i64(load_i64(job, OUTSIDE), 2 * k + 1),
+        )
         for lane in range(lanes):
-            own = first == stop or (first <= lane < stop and _is_wanted(statuses, lane))
+            own = first <= lane < stop and _is_wanted(statuses, lane)
+            instance = outside + (block + min(lane if own else source, count - 1)) * step
             for element in range(load_i64(port, INNER)):
-                line = element * lanes * item
-                memcpy(inside + line + lane * item, saved + line + (lane if own else source) * item, item)
-        saved += load_i64(port, INNER) * lanes * item
+                memcpy(inside + (element * lanes + lane) * item, instance + element * item, item)
 
 
 @inline_njit
-def _try_lanes(job, workspace, saved, statuses, first, stop):
+def _try_lanes(job, workspace, statuses, block, count, first, stop):
     """Run lanes [first, stop), all others filled with copies of one. Return the status, 0 if none is pending."""
     if _first_wanted(statuses, first, stop) < 0:
         return np.int64(0)
-    _fill(job, workspace, saved, statuses, first, stop)
-    status = run_block(job, workspace)
+    _fill(job, workspace, statuses, block, count, first, stop)
+    status = run_block(workspace)
     if status == 0 or first + 1 == stop:
         _note_guards(workspace, statuses, first, stop)
     return status
 
 
 @inline_njit
-def _find_failing(job, workspace, saved, statuses):
+def _find_failing(job, workspace, statuses, block, instances):
     """Find the lanes for which a kernel has a status, by halves of those among which some fail."""
     lanes = load_i64(workspace, WIDTH)
     first, count = np.int64(0), (lanes + 1) // 2
     while first < lanes:
         stop = min(first + count, lanes)
-        status = _try_lanes(job, workspace, saved, statuses, first, stop)
+        status = _try_lanes(job, workspace, statuses, block, instances, first, stop)
         if status != 0 and stop - first > 1:
             count = (stop - first + 1) // 2
             continue
@@ -346,63 +290,39 @@ def _find_failing(job, workspace, saved, statuses):
 
 
 @inline_njit
-def run_lanes(job, workspace, statuses):
-    """Run the streams for a block that lies in the workspace, and write for each lane what has become of it.
+def _run_lanes(job, workspace, statuses, block, count):
+    """Run the streams for `count` instances from `block` on that the workspace has, and write a status for each lane.
 
     A lane that fails stops no other one. `statuses` is the address of a field for each lane: 0 for results that
-    count, GUARD_FAILED for a lane on another branch, otherwise the status of a kernel. The workspace's inputs stay
-    unchanged. Of a job only the ports are read. Returns the number of lanes that have a status.
+    count, GUARD_FAILED for a lane on another branch, otherwise the status of a kernel. Returns whether there may be
+    other ones than 0.
     """
     lanes = load_i64(workspace, WIDTH)
     memset(statuses, 0, 8 * lanes)
-    status = run_block(job, workspace)
-    if status == 0:
-        return _note_all(workspace, statuses)
-    saved = malloc(_taken_bytes(job, lanes) + 8)
-    if saved == 0:
-        for lane in range(lanes):
-            store_i64(statuses, lane, OUT_OF_MEMORY)
-        return lanes
-    _save(job, workspace, saved, lanes)
-    _note_guards(workspace, statuses, 0, lanes)
+    status = run_block(workspace)
+    if not _note_guards(workspace, statuses, 0, lanes) and status == 0:
+        return False
     # An instance on another branch computes garbage here, which may make a kernel fail: its guard decides.
-    if _try_lanes(job, workspace, saved, statuses, np.int64(0), lanes) != 0:
-        _find_failing(job, workspace, saved, statuses)
-        status = _try_lanes(job, workspace, saved, statuses, np.int64(0), lanes)
+    if status != 0 and _try_lanes(job, workspace, statuses, block, count, np.int64(0), lanes) != 0:
+        _find_failing(job, workspace, statuses, block, count)
+        status = _try_lanes(job, workspace, statuses, block, count, np.int64(0), lanes)
         for lane in range(lanes if status != 0 else 0):  # the block fails, no single lane does: fail all
             if _is_wanted(statuses, lane):
                 store_i64(statuses, lane, status)
-    _fill(job, workspace, saved, statuses, np.int64(0), np.int64(0))
-    free(saved)
-    return _count_failed(statuses, lanes)
-
-
-@inline_njit
-def _note_all(workspace, statuses):
-    """Note the lanes whose guards have failed; return their number."""
-    lanes = load_i64(workspace, WIDTH)
-    return _count_failed(statuses, lanes) if _note_guards(workspace, statuses, 0, lanes) else np.int64(0)
-
-
-@inline_njit
-def _count_failed(statuses, lanes):
-    count = np.int64(0)
-    for lane in range(lanes):
-        count += 0 if _is_wanted(statuses, lane) else 1
-    return count
+    return True
 
 
 @inline_njit
 def _run_instances(job, workspace, first, stop, statuses):
     """Run the blocks of some instances, and note of which the results are not computed."""
     lanes = load_i64(job, LANES)
-    _bind_all(job, workspace)
+    _bind_shared(job, workspace)
     while first < stop:
         count = min(lanes, stop - first)
         _move_all(job, workspace, TAKE, first, count)
-        failed = run_lanes(job, workspace, statuses)
+        failed = _run_lanes(job, workspace, statuses, first, count)
         _move_all(job, workspace, GIVE, first, count)
-        for lane in range(count if failed > 0 else 0):
+        for lane in range(count if failed else 0):
             if not _is_wanted(statuses, lane):
                 store_u8(load_i64(job, FAILED), first + lane, np.uint8(1))
         first += lanes

@@ -106,13 +106,19 @@ def place(binding, address):
 
 
 @inline_njit
+def bind_port(binding, address):
+    """Let a port lead to an array at an address."""
+    store_i64(binding, PORT_ADDRESS, address)
+    place(binding, address)
+
+
+@inline_njit
 def _bind(program, k, array):
     """Bind an array to port k; return whether it fits."""
     binding = load_i64(program, BINDINGS) + 8 * BINDING_WORDS * k
     if not _fits(binding, array):
         return False
-    store_i64(binding, PORT_ADDRESS, array_data(array))
-    place(binding, array_data(array))
+    bind_port(binding, array_data(array))
     return True
 
 
@@ -224,25 +230,26 @@ def _direct_to_row(program, row):
 
 
 @inline_njit
-def run_rows(program):
-    """Run a forward sweep, and a reverse sweep for each element of the seeded output."""
+def run_rows(program, lanes):
+    """Run a forward sweep, and a reverse sweep for each element of the seeded output, in so many lanes at once."""
     status = run_forward(program)
     count = load_i64(program, SEED_COUNT)
     item = 4 if load_i64(program, SEED_DTYPE) == F32 else 8
-    row = 0
-    while status == 0 and row < count:
+    first = 0
+    while status == 0 and first < count:
         memset(load_i64(program, SEED), 0, item * count)
-        store_seed(program, row, 1.0)
-        _direct_to_row(program, row)
+        for k in range(first, first + lanes):
+            store_seed(program, k, 1.0)
+        _direct_to_row(program, first // lanes)
         status = run_reverse(program)
-        row += 1
+        first += lanes
     return status
 
 
 @entry_point(nogil=True)
 def replay_jacobian(program, arrays):
     """Compute the Jacobians of the seeded output: one forward sweep, one reverse sweep for each of its elements."""
-    return run_rows(program) if _plug_all(program, tuple_items(arrays)) else MISMATCH
+    return run_rows(program, 1) if _plug_all(program, tuple_items(arrays)) else MISMATCH
 
 
 @inline_njit

@@ -38,9 +38,9 @@ def _leave_out_masked(batch):
 @inline_njit
 def _run_lanes(batch):
     """Evaluate the lanes, without those that take another branch; return a status if one of the others fails."""
-    status = run_block(0, batch.workspace)
+    status = run_block(batch.workspace)
     while _leave_out_masked(batch) and status != 0:
-        status = run_block(0, batch.workspace)
+        status = run_block(batch.workspace)
     return status
 
 
