@@ -19,7 +19,6 @@ from tapegrad.engine.codegen.python_calls.python_code import (
     ExternalObjects,
     Module,
     compiled,
-    word,
 )
 from tapegrad.engine.kernels.language.status import CALL_FAILED
 from tapegrad.engine.runtime.object_layouts import ARRAY_DATA, FLOAT_VALUE
@@ -178,14 +177,14 @@ def _fits(module: Module) -> None:
     """``fits(words, arguments, count)``: whether there are as many arguments as expected, of the expected types."""
     code = Code(module, "fits", 3)
     words, arguments, count = code.arguments
-    with code.where(code.differ(code.load(words, ARITY), count)):
+    with code.where(code.load(words, ARITY).unequal(count)):
         code.ret(NULL)
     kinds = code.load(words, KINDS)
     with code.for_each(count) as k:
-        different = code.differ(code.type_of(code.load(arguments, k)), code.load(kinds, k))
+        different = code.type_of(code.load(arguments, k)).unequal(code.load(kinds, k))
         with code.where(different):
             code.ret(NULL)
-    code.ret(word(1))
+    code.ret(1)
 
 
 def _taken(module: Module) -> None:
@@ -195,10 +194,10 @@ def _taken(module: Module) -> None:
     count = code.call("PyList_Size", workspaces)
     with code.where_null(count):
         code.ret(NULL)
-    last = code.builder.sub(count, word(1))
+    last = count - 1
     workspace = code.new_reference(code.call("PyList_GetItem", workspaces, last))
     failed = code.call("PyList_SetSlice", workspaces, last, count, NULL)
-    with code.where(code.differ(failed, NULL)):  # no memory to shrink the list
+    with code.where(failed.unequal(NULL)):  # no memory to shrink the list
         code.call("PyErr_Clear")
         code.drop(workspace)
         code.ret(NULL)
@@ -210,7 +209,7 @@ def _put_back(module: Module) -> None:
     code = Code(module, "put_back", 2)
     workspaces, workspace = code.arguments
     failed = code.call("PyList_Append", workspaces, workspace)
-    with code.where(code.differ(failed, NULL)):
+    with code.where(failed.unequal(NULL)):
         code.call("PyErr_Clear")
     code.drop(workspace)
     code.ret(NULL)
@@ -220,7 +219,7 @@ def _as_array(module: Module) -> None:
     """``as_array(argument)``: an array itself, a new one with a float, or null with an exception."""
     code = Code(module, "as_array", 1)
     (argument,) = code.arguments
-    with code.where(code.equal(code.type_of(argument), code.outside("array"))):
+    with code.where(code.type_of(argument).equal(code.outside("array"))):
         code.ret(code.new_reference(argument))
     dtype = code.new_reference(code.outside("float64"))
     array = code.call("PyArray_Empty", NULL, NULL, dtype, NULL)
@@ -255,18 +254,18 @@ def _plugged(module: Module) -> None:
         put(code.call("as_array", code.load(arguments, k)), k)
     shapes = code.load(specialization, SHAPES)
     with code.for_each(code.load(specialization, RESULTS)) as k:
-        shape = code.builder.add(shapes, code.builder.mul(k, word(8 * _SHAPE_WORDS)))
+        shape = shapes + k * (8 * _SHAPE_WORDS)
         dtype = code.new_reference(code.load(shape, _DTYPE))
         ndim, extents = code.load(shape, _NDIM), code.load(shape, _EXTENTS)
-        put(code.call("PyArray_Empty", ndim, extents, dtype, NULL), code.builder.add(given, k))
-    code.ret(word(1))
+        put(code.call("PyArray_Empty", ndim, extents, dtype, NULL), given + k)
+    code.ret(1)
 
 
 def _returned(module: Module) -> None:
     """``returned(specialization, results)``: the results for Python; a 0-d one as a NumPy scalar."""
     code = Code(module, "returned", 2)
     specialization, results = code.arguments
-    together = code.builder.and_(code.load(specialization, FORM), word(_TOGETHER))
+    together = code.load(specialization, FORM) & _TOGETHER
     with code.where_null(together):
         code.ret(code.call("PyArray_Return", code.new_reference(code.load(results))))
     count = code.load(specialization, RESULTS)
@@ -287,8 +286,8 @@ def _packed(module: Module) -> None:
     code = Code(module, "packed", 3)
     specialization, results, workspace = code.arguments
     found = code.call("returned", specialization, results)
-    valued = code.builder.and_(code.load(specialization, FORM), word(_VALUED))
-    with code.where(code.builder.or_(code.equal(valued, NULL), code.equal(found, NULL))):
+    valued = code.load(specialization, FORM) & _VALUED
+    with code.where(valued.equal(NULL) | found.equal(NULL)):
         code.ret(found)
     value = code.call("PyObject_GetAttr", workspace, code.outside("value"))
     with code.where_null(value):
@@ -298,13 +297,13 @@ def _packed(module: Module) -> None:
     with code.where_null(value):
         code.drop(found)
         code.ret(NULL)
-    pair = code.call("PyTuple_New", word(2))
+    pair = code.call("PyTuple_New", 2)
     with code.where_null(pair):
         code.drop(value)
         code.drop(found)
         code.ret(NULL)
-    code.call("PyTuple_SetItem", pair, word(0), value)
-    code.call("PyTuple_SetItem", pair, word(1), found)
+    code.call("PyTuple_SetItem", pair, 0, value)
+    code.call("PyTuple_SetItem", pair, 1, found)
     code.ret(pair)
 
 
@@ -318,17 +317,17 @@ def _run(module: Module) -> None:
     address = code.call("PyLong_AsLongLong", attribute)
     code.drop(attribute)
     given = code.load(words, ARITY)
-    count = code.builder.add(given, code.load(specialization, RESULTS))
+    count = given + code.load(specialization, RESULTS)
     arrays = code.room(count)
     with code.where_null(code.call("plugged", words, specialization, arguments, arrays)):
         code.ret(NULL)
-    status = code.call_compiled(code.load(specialization, ENTRY), address, code.tuple_around(arrays))
-    with code.where(code.differ(status, NULL)):
+    _, status = code.call_compiled(code.load(specialization, ENTRY), address, code.tuple_around(arrays))
+    with code.where(status.unequal(NULL)):
         code.call("released", arrays, count)
-        with code.where(code.equal(status, word(CALL_FAILED))):
+        with code.where(status.equal(CALL_FAILED)):
             code.ret(code.call("PyObject_CallNoArgs", code.load(words, FAILURE)))
         code.ret(code.new_reference(code.outside("none")))
-    results = code.builder.add(arrays, code.builder.mul(given, word(8)))
+    results = arrays + given * 8
     found = code.call("packed", specialization, results, workspace)
     code.call("released", arrays, count)
     code.ret(found)
@@ -338,9 +337,7 @@ def _tried(module: Module) -> None:
     """``tried(words, number, arguments)``: its results; None if unfit; null with an exception."""
     code = Code(module, "tried", 3)
     words, number, arguments = code.arguments
-    specialization = code.builder.add(
-        code.load(words, SPECIALIZATIONS), code.builder.mul(number, word(8 * _SPECIALIZATION_WORDS))
-    )
+    specialization = code.load(words, SPECIALIZATIONS) + number * (8 * _SPECIALIZATION_WORDS)
     workspaces = code.load(specialization, WORKSPACES)
     workspace = code.call("taken", workspaces)
     with code.where_null(workspace):
@@ -354,9 +351,9 @@ def _others(module: Module) -> None:
     """``others(words, last, arguments)``: the same of the specializations but for the last one, until one serves."""
     code = Code(module, "others", 3)
     words, last, arguments = code.arguments
-    with code.for_each(code.load(words, SPECIALIZATION_COUNT)) as k, code.where(code.differ(k, last)):
+    with code.for_each(code.load(words, SPECIALIZATION_COUNT)) as k, code.where(k.unequal(last)):
         found = code.call("tried", words, k, arguments)
-        with code.where(code.differ(found, code.outside("none"))):
+        with code.where(found.unequal(code.outside("none"))):
             code.store(k, words, LAST)
             code.ret(found)
         code.drop(found)
@@ -374,11 +371,11 @@ def _replayed(module: Module) -> None:
     with code.where_null(holds):
         code.ret(NULL)
     code.drop(holds)
-    with code.where(code.differ(holds, code.outside("true"))):
+    with code.where(holds.unequal(code.outside("true"))):
         code.ret(code.new_reference(code.outside("none")))
     last = code.load(words, LAST)
     found = code.call("tried", words, last, arguments)
-    with code.where(code.equal(found, code.outside("none"))):
+    with code.where(found.equal(code.outside("none"))):
         code.drop(found)
         code.ret(code.call("others", words, last, arguments))
     code.ret(found)

@@ -15,7 +15,6 @@ from tapegrad.engine.codegen.python_calls.python_code import (
     ExternalObjects,
     Module,
     compiled,
-    word,
 )
 from tapegrad.engine.runtime.object_layouts import TYPE_CALL
 
@@ -91,7 +90,7 @@ def _define_call(module: Module, flag: str) -> None:
     """Define ``PyObject *call(PyObject *instance, PyObject *args, PyObject *kwargs)``, which Python calls."""
     code = Code(module, f"call_unless_{flag}", 3, own=False)
     found = code.call(f"fast_unless_{flag}", *code.arguments)
-    with code.where(code.equal(found, code.outside("none"))):
+    with code.where(found.equal(code.outside("none"))):
         code.drop(found)
         code.ret(code.call("general", *code.arguments))
     code.ret(found)
@@ -101,7 +100,7 @@ def _define_general(module: Module) -> None:
     """Define ``general(instance, args, kwargs)``."""
     code = Code(module, "general", 3)
     instance, args, kwargs = code.arguments
-    given = code.room(word(3))
+    given = code.room(3)
     for k, value in enumerate((instance, args)):
         code.store(value, given, k)
     with code.where_null(kwargs):
@@ -109,11 +108,11 @@ def _define_general(module: Module) -> None:
         with code.where_null(empty):
             code.ret(NULL)
         code.store(empty, given, 2)
-        found = code.call("PyObject_VectorcallMethod", code.outside("general"), given, word(3), NULL)
+        found = code.call("PyObject_VectorcallMethod", code.outside("general"), given, 3, NULL)
         code.drop(empty)
         code.ret(found)
     code.store(kwargs, given, 2)
-    code.ret(code.call("PyObject_VectorcallMethod", code.outside("general"), given, word(3), NULL))
+    code.ret(code.call("PyObject_VectorcallMethod", code.outside("general"), given, 3, NULL))
 
 
 def _define_fast(module: Module, flag: str) -> None:
@@ -121,15 +120,15 @@ def _define_fast(module: Module, flag: str) -> None:
     code = Code(module, f"fast_unless_{flag}", 3)
     instance, args, kwargs = code.arguments
     with (
-        code.where(code.differ(kwargs, NULL)),
-        code.where(code.differ(code.call("PyDict_Size", kwargs), NULL)),
+        code.where(kwargs.unequal(NULL)),
+        code.where(code.call("PyDict_Size", kwargs).unequal(NULL)),
     ):
         code.ret(code.new_reference(code.outside("none")))
     fast = code.call("PyObject_GetAttr", instance, code.outside("fast"))
-    with code.where(code.builder.or_(code.equal(fast, NULL), code.equal(fast, code.outside("none")))):
+    with code.where(fast.equal(NULL) | fast.equal(code.outside("none"))):
         code.ret(fast)
     is_set = code.call(f"is_{flag}")
-    with code.where(code.differ(is_set, code.outside("false"))):
+    with code.where(is_set.unequal(code.outside("false"))):
         code.drop(fast)
         with code.where_null(is_set):
             code.ret(NULL)

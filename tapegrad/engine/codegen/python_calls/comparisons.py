@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.codegen.ir.operations import select
 from tapegrad.engine.codegen.python_calls.fast_calls import python_function
 from tapegrad.engine.codegen.python_calls.python_code import (
     NULL,
@@ -18,7 +19,6 @@ from tapegrad.engine.codegen.python_calls.python_code import (
     ExternalObjects,
     Module,
     compiled,
-    word,
 )
 from tapegrad.engine.runtime.object_layouts import (
     ARRAY_DATA,
@@ -33,7 +33,7 @@ _OPERANDS = 3
 _ROW_WORDS = 1 + _OPERANDS
 _DESCR_GET = 54  # Py_tp_descr_get of Python's C interface
 _EQUAL = 2  # Py_EQ
-_SAME, _RAISED = word(1), word(-1)  # results beside NULL, where there is a difference
+_SAME, _RAISED = 1, -1  # results beside NULL, where there is a difference
 _OUTSIDE = ExternalObjects(true=True, false=False, exception=Exception, array=np.ndarray)
 # Words of NumPy's array object, the second and the last of which are integers of 32 bits; its flag of contiguous ones.
 _DATA, _NDIM, _EXTENTS = ARRAY_DATA // 8, ARRAY_NDIM // 8, ARRAY_EXTENTS // 8
@@ -135,10 +135,10 @@ def _define_search(module: Module) -> None:
     code = Code(module, "search", 1)
     count, rows = (code.load(code.arguments[0], k) for k in range(2))
     with code.for_each(count) as k:
-        row = code.builder.add(rows, code.builder.mul(k, word(8 * _ROW_WORDS)))
+        row = rows + k * (8 * _ROW_WORDS)
         found = code.call_at(code.load(row), row)
-        with code.where(code.differ(found, _SAME)):
-            with code.where(code.equal(found, _RAISED)):
+        with code.where(found.unequal(_SAME)):
+            with code.where(found.equal(_RAISED)):
                 code.ret(_RAISED)
             code.ret(k)
     code.ret(count)
@@ -149,22 +149,21 @@ def _begin(module: Module, name: str) -> tuple[Code, Any, Any]:
     code = Code(module, name, 3, own=False)
     header = code.call("PyLong_AsLongLong", code.load(code.items_of(code.arguments[0])))
     found = code.call("search", header)
-    with code.where(code.equal(found, _RAISED)):
+    with code.where(found.equal(_RAISED)):
         code.ret(NULL)
     return code, found, code.load(header)
 
 
 def _define_holds(module: Module) -> None:
     code, found, count = _begin(module, "holds")
-    with code.where(code.differ(found, count)):
+    with code.where(found.unequal(count)):
         code.ret(code.new_reference(code.outside("false")))
     code.ret(code.new_reference(code.outside("true")))
 
 
 def _define_first_difference(module: Module) -> None:
     code, found, count = _begin(module, "first_difference")
-    first = code.builder.select(code.equal(found, count), word(-1), found)
-    code.ret(code.call("PyLong_FromLongLong", first))
+    code.ret(code.call("PyLong_FromLongLong", select(found.equal(count), -1, found)))
 
 
 # --- kinds -------------------------------------------------------------------------------------------------------
@@ -172,11 +171,11 @@ def _define_first_difference(module: Module) -> None:
 
 def _end(code: Code, found: Any, expected: Any) -> None:
     """Return whether an object is the expected one."""
-    code.ret(code.builder.zext(code.equal(found, expected), expected.type))
+    code.ret(code.body.convert("zext", found.equal(expected), "i64"))
 
 
 def _end_where_different(code: Code, found: Any, expected: Any) -> None:
-    with code.where(code.differ(found, expected)):
+    with code.where(found.unequal(expected)):
         code.ret(NULL)
 
 
@@ -187,7 +186,7 @@ def _end_where_failed(code: Code, found: Any) -> None:
 
 
 def _end_where_raised(code: Code, status: Any) -> None:
-    with code.where(code.equal(status, _RAISED)):
+    with code.where(status.equal(_RAISED)):
         _end_with_exception(code)
 
 
@@ -212,7 +211,7 @@ def _attributes(code: Code, owner: Any, expected: Any, _: Any) -> None:
 
 def _entry(code: Code, names: Any, name: Any, expected: Any) -> None:
     found = code.call("PyDict_GetItemWithError", names, name)
-    with code.where_null(found), code.where(code.differ(code.call("PyErr_Occurred"), NULL)):
+    with code.where_null(found), code.where(code.call("PyErr_Occurred").unequal(NULL)):
         _end_with_exception(code)
     _end(code, found, expected)
 
@@ -241,7 +240,7 @@ def _of_function(get: str) -> Callable[..., None]:
 
 
 def _member(code: Code, member: Any, owner: Any, expected: Any) -> None:
-    get = code.call("PyType_GetSlot", code.type_of(member), word(_DESCR_GET))
+    get = code.call("PyType_GetSlot", code.type_of(member), _DESCR_GET)
     found = code.call_at(get, member, owner, code.type_of(owner))
     with code.where_null(found):
         code.call("PyErr_Clear")
@@ -271,7 +270,7 @@ def _entries(code: Code, mapping: Any, keys: Any, values: Any) -> None:
 @contextmanager
 def _for_each_entry(code: Code, mapping: Any) -> Iterator[tuple[Any, Any, Any]]:
     """Loop over the entries of a dict: key, value and number of each."""
-    place, key, value = (code.room(word(1)) for _ in range(3))
+    place, key, value = (code.room(1) for _ in range(3))
     code.store(NULL, place)
     with code.for_each(code.call("PyDict_Size", mapping)) as k:
         _end_where_different(code, code.call("PyDict_Next", mapping, place, key, value), _SAME)
@@ -285,14 +284,13 @@ def _parts(code: Code, iterate: Any, owner: Any, expected: Any) -> None:
     code.drop(iterable)
     _end_where_failed(code, found)
     count = code.call("PyTuple_Size", expected)
-    same = code.equal(code.call("PyTuple_Size", found), count)
-    with code.where(code.builder.not_(same)):
+    with code.where(code.call("PyTuple_Size", found).unequal(count)):
         code.drop(found)
         code.ret(NULL)
     parts, wanted = code.items_of(found), code.items_of(expected)
     with (
         code.for_each(count) as k,
-        code.where(code.differ(code.load(parts, k), code.load(wanted, k))),
+        code.where(code.load(parts, k).unequal(code.load(wanted, k))),
     ):
         code.drop(found)
         code.ret(NULL)
@@ -303,7 +301,7 @@ def _parts(code: Code, iterate: Any, owner: Any, expected: Any) -> None:
 def _answer(code: Code, ask: Any, owner: Any, expected: Any) -> None:
     found = code.call("PyObject_CallOneArg", ask, owner)
     _end_where_failed(code, found)
-    same = code.call("PyObject_RichCompareBool", found, expected, word(_EQUAL))
+    same = code.call("PyObject_RichCompareBool", found, expected, _EQUAL)
     code.drop(found)
     _end_where_raised(code, same)
     code.ret(same)
@@ -332,13 +330,13 @@ def _define_same_array(module: Module) -> None:
     found, expected, bytes_ = code.arguments
     _end_where_different(code, code.type_of(found), code.outside("array"))
     _end_where_different(code, code.load(found, _DTYPE), code.load(expected, _DTYPE))
-    ndim, other = (code.builder.and_(code.load(each, _NDIM), word(_INT)) for each in (expected, found))
+    ndim, other = (code.load(each, _NDIM) & _INT for each in (expected, found))
     _end_where_different(code, ndim, other)
     extents, others = code.load(expected, _EXTENTS), code.load(found, _EXTENTS)
     with code.for_each(ndim) as k:
         _end_where_different(code, code.load(extents, k), code.load(others, k))
-    contiguous = code.builder.and_(code.load(found, _FLAGS), word(_CONTIGUOUS))
-    _end_where_different(code, contiguous, word(_CONTIGUOUS))
+    contiguous = code.load(found, _FLAGS) & _CONTIGUOUS
+    _end_where_different(code, contiguous, _CONTIGUOUS)
     difference = code.call("memcmp", code.load(expected, _DATA), code.load(found, _DATA), bytes_)
     _end(code, difference, NULL)
 

@@ -10,16 +10,14 @@ says how many there are. A function can return a tuple as well: it writes the wo
 
 import ctypes
 import functools
-import hashlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from llvmlite import ir
 from numba import types
 
-from tapegrad.engine.codegen.python_calls.python_code import ExternalObjects, Module, compiled
+from tapegrad.engine.codegen.ir.body import Value
+from tapegrad.engine.codegen.python_calls.python_code import Code, ExternalObjects, Module, compiled
 
-_I64, _I32, _F64 = ir.IntType(64), ir.IntType(32), ir.DoubleType()
 _FASTCALL = 0x80  # METH_FASTCALL of Python's C interface
 # What fits the word of zeros that a result is written to.
 _RETURNED = (types.int64, types.boolean, types.none)
@@ -107,97 +105,47 @@ def _compile(shapes: set[WrapperKind]) -> None:
             _define(module, shape)
 
     names = [shape.name for shape in ordered]
-    name = f"fast_calls.{hashlib.sha256(repr(names).encode()).hexdigest()[:8]}"
-    _addresses.update(zip(ordered, compiled(name, define, _EXCEPTIONS, *names), strict=True))
-
-
-def _external(module: Module, name: str, result: Any, *arguments: Any) -> Any:
-    """Declare a function of Python's C interface."""
-    known = module.globals.get(name)
-    return known or ir.Function(module, ir.FunctionType(result, arguments), name)
-
-
-def _as_integer(module: Module) -> Any:
-    return _external(module, "PyLong_AsLongLong", _I64, _I64)
+    _addresses.update(zip(ordered, compiled("fast_calls", define, _EXCEPTIONS, *names), strict=True))
 
 
 def _define(module: Module, shape: WrapperKind) -> None:
     """Define ``PyObject *wrapper(PyObject *address, PyObject *const *arguments, Py_ssize_t count)``."""
-    wrapper = ir.Function(module, ir.FunctionType(_I64, (_I64, _I64, _I64)), shape.name)
-    builder = ir.IRBuilder(wrapper.append_basic_block())
-    address, arguments, given = wrapper.args
+    code = Code(module, shape.name, 3, own=False)
+    address, arguments, given = code.arguments
     count = len(shape.arguments)
-    with builder.if_then(builder.icmp_signed("!=", given, _I64(count)), likely=False):
-        _raise(builder, TypeError, f"it takes {count} arguments")
-    values, blocks = _converted(builder, shape, arguments)
-    error = builder.call(_external(module, "PyErr_Occurred", _I64), [])
-    with builder.if_then(builder.icmp_signed("!=", error, _I64(0)), likely=False):
-        _free(builder, blocks)
-        builder.ret(_I64(0))
-    room = _words_on_stack(builder, _ROOM) if shape.returns_tuple else None
-    outcome = builder.call(_as_integer(module), [address])
-    status, result = _call(builder, shape, outcome, values if room is None else [*values, room])
-    _free(builder, blocks)
-    with builder.if_then(builder.icmp_signed("!=", status, _I32(0)), likely=False):
-        _raise(builder, SystemError, "compiled code has raised an exception")
-    if room is None:
-        builder.ret(builder.call(_external(module, "PyLong_FromLongLong", _I64, _I64), [result]))
-    else:
-        builder.ret(builder.call(module.globals["tuple_of"], [room, result]))
+    with code.where(given.unequal(count)):
+        code.fail("TypeError", f"it takes {count} arguments")
+    values, blocks = _converted(code, shape, arguments)
+    with code.where(code.call("PyErr_Occurred").unequal(0)):
+        _free(code, blocks)
+        code.ret(0)
+    room = [code.room(_ROOM)] if shape.returns_tuple else []
+    function = code.call("PyLong_AsLongLong", address)
+    status, result = code.call_compiled(function, *values, *room, releases_gil=shape.releases_gil)
+    _free(code, blocks)
+    with code.where(status.unequal(0)):
+        code.fail("SystemError", "compiled code has raised an exception")
+    code.ret(code.call("tuple_of" if room else "PyLong_FromLongLong", *room, result))
 
 
-def _converted(builder: ir.IRBuilder, shape: WrapperKind, arguments: Any) -> tuple[list[Any], list[Any]]:
+_CONVERSIONS = {"i": "PyLong_AsLongLong", "f": "PyFloat_AsDouble", "t": "words_of"}
+
+
+def _converted(code: Code, shape: WrapperKind, arguments: Value) -> tuple[list[Value], list[Value]]:
     """Convert arguments to those of the compiled function; return also the blocks that hold the items of tuples."""
-    module, place = builder.module, builder.inttoptr(arguments, _I64.as_pointer())
-    convert = {
-        "i": _as_integer(module),
-        "f": _external(module, "PyFloat_AsDouble", _F64, _I64),
-        "t": module.globals["words_of"],
-    }
     values, blocks = [], []
     for k, kind in enumerate(shape.arguments):
-        value = builder.call(convert[kind], [builder.load(builder.gep(place, [_I64(k)]))])
+        value = code.call(_CONVERSIONS[kind], code.load(arguments, k))
         if kind == "t":
             blocks.append(value)
-            value = builder.add(value, _I64(8))
+            value = value + 8
         values.append(value)
     return values, blocks
 
 
-def _free(builder: ir.IRBuilder, blocks: list[Any]) -> None:
-    free = _external(builder.module, "PyMem_RawFree", ir.VoidType(), _I64)
+def _free(code: Code, blocks: list[Value]) -> None:
     for block in blocks:
-        builder.call(free, [block])
-
-
-def _words_on_stack(builder: ir.IRBuilder, count: int) -> Any:
-    return builder.ptrtoint(builder.alloca(_I64, _I64(count)), _I64)
-
-
-def _call(builder: ir.IRBuilder, shape: WrapperKind, address: Any, values: list[Any]) -> tuple[Any, Any]:
-    """Call a function as Numba's code does: it writes to its first argument, and returns a status."""
-    module, place = builder.module, _I64.as_pointer()
-    result, exception = builder.alloca(_I64), builder.alloca(_I64)
-    builder.store(_I64(0), result)
-    kind = ir.FunctionType(_I32, (place, place, *(value.type for value in values)))
-    state = builder.call(_external(module, "PyEval_SaveThread", _I64), []) if shape.releases_gil else None
-    status = builder.call(builder.inttoptr(address, kind.as_pointer()), [result, exception, *values])
-    if state is not None:
-        builder.call(_external(module, "PyEval_RestoreThread", ir.VoidType(), _I64), [state])
-    return status, builder.load(result)
-
-
-def _raise(builder: ir.IRBuilder, exception: type[Exception], message: str) -> None:
-    """Return to Python with an exception."""
-    module = builder.module
-    text = ir.GlobalVariable(
-        module, ir.ArrayType(ir.IntType(8), len(message) + 1), module.get_unique_name("text")
-    )
-    text.initializer = ir.Constant(text.value_type, bytearray(message.encode() + b"\0"))
-    text.global_constant, text.linkage = True, "internal"
-    set_string = _external(module, "PyErr_SetString", ir.VoidType(), _I64, _I64)
-    builder.call(set_string, [module.refer(builder, exception.__name__), builder.ptrtoint(text, _I64)])
-    builder.ret(_I64(0))
+        code.call("PyMem_RawFree", block)
 
 
 # --- tuples ------------------------------------------------------------------------------------------------------
@@ -208,59 +156,29 @@ def _define_words_of(module: Module) -> None:
 
     0 where it is no tuple. What went wrong is Python's to ask: an element that is no integer is an error as well.
     """
-    function = ir.Function(module, ir.FunctionType(_I64, (_I64,)), "words_of")
-    builder = ir.IRBuilder(function.append_basic_block())
-    (given,) = function.args
-    count = builder.call(_external(module, "PyTuple_Size", _I64, _I64), [given])
-    with builder.if_then(builder.icmp_signed("<", count, _I64(0)), likely=False):
-        _raise(builder, TypeError, "a tuple of integers is required")
-    bytes_ = builder.mul(builder.add(count, _I64(1)), _I64(8))
-    block = builder.call(_external(module, "PyMem_RawMalloc", _I64, _I64), [bytes_])
-    with builder.if_then(builder.icmp_signed("==", block, _I64(0)), likely=False):
-        builder.call(_external(module, "PyErr_NoMemory", _I64), [])
-        builder.ret(_I64(0))
-    words = builder.inttoptr(block, _I64.as_pointer())
-    builder.store(count, words)
-    take = _external(module, "PyTuple_GetItem", _I64, _I64, _I64)
-
-    def body(k: Any) -> None:
-        word = builder.call(_as_integer(module), [builder.call(take, [given, k])])
-        builder.store(word, builder.gep(words, [builder.add(k, _I64(1))]))
-
-    _for_each(builder, count, body)
-    builder.ret(block)
+    code = Code(module, "words_of", 1)
+    (given,) = code.arguments
+    count = code.call("PyTuple_Size", given)
+    with code.where(count < 0):
+        code.fail("TypeError", "a tuple of integers is required")
+    block = code.call("PyMem_RawMalloc", (count + 1) * 8)
+    with code.where_null(block):
+        code.call("PyErr_NoMemory")
+        code.ret(0)
+    code.store(count, block)
+    with code.for_each(count) as k:
+        item = code.call("PyTuple_GetItem", given, k)
+        code.store(code.call("PyLong_AsLongLong", item), block, k + 1)
+    code.ret(block)
 
 
 def _define_tuple_of(module: Module) -> None:
     """Define ``tuple_of(words, count)``: a tuple of integers."""
-    function = ir.Function(module, ir.FunctionType(_I64, (_I64, _I64)), "tuple_of")
-    builder = ir.IRBuilder(function.append_basic_block())
-    address, count = function.args
-    words = builder.inttoptr(address, _I64.as_pointer())
-    made = builder.call(_external(module, "PyTuple_New", _I64, _I64), [count])
-    with builder.if_then(builder.icmp_signed("==", made, _I64(0)), likely=False):
-        builder.ret(_I64(0))
-    box = _external(module, "PyLong_FromLongLong", _I64, _I64)
-    put = _external(module, "PyTuple_SetItem", _I32, _I64, _I64, _I64)
-
-    def body(k: Any) -> None:
-        builder.call(put, [made, k, builder.call(box, [builder.load(builder.gep(words, [k]))])])
-
-    _for_each(builder, count, body)
-    builder.ret(made)
-
-
-def _for_each(builder: ir.IRBuilder, count: Any, body: Callable[[Any], None]) -> None:
-    """Loop over the numbers from 0 up to `count`."""
-    before = builder.block
-    head, inside, after = (builder.append_basic_block() for _ in range(3))
-    builder.branch(head)
-    builder.position_at_end(head)
-    k = builder.phi(_I64)
-    k.add_incoming(_I64(0), before)
-    builder.cbranch(builder.icmp_signed("<", k, count), inside, after)
-    builder.position_at_end(inside)
-    body(k)
-    k.add_incoming(builder.add(k, _I64(1)), builder.block)
-    builder.branch(head)
-    builder.position_at_end(after)
+    code = Code(module, "tuple_of", 2)
+    words, count = code.arguments
+    made = code.call("PyTuple_New", count)
+    with code.where_null(made):
+        code.ret(0)
+    with code.for_each(count) as k:
+        code.call("PyTuple_SetItem", made, k, code.call("PyLong_FromLongLong", code.load(words, k)))
+    code.ret(made)
