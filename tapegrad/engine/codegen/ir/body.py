@@ -175,6 +175,11 @@ class Body:
         self.declarations[f"@{name}"] = f"@{name} = private constant {contents}, align 64"
         return Value(self, Type("ptr"), f"@{name}")
 
+    def external(self, name: str) -> Value:
+        """Return the address that a name outside of the module stands for when it is loaded."""
+        self.declarations[name] = f"{name} = external global i8"
+        return Value(self, Type("ptr"), name)
+
     def nothings(self, element: str) -> Value:
         """Return the address of a vector of identities of addition, -0.0."""
         zeros = ", ".join([f"{element} -0.0"] * self.target.lanes)

@@ -16,14 +16,11 @@ from typing import Any, NamedTuple
 from numba import types
 
 from tapegrad.engine.codegen.ir.body import Value
-from tapegrad.engine.codegen.python_calls.python_code import Code, ExternalObjects, Module, compiled
+from tapegrad.engine.codegen.python_calls.python_code import Code, Module
 
 _FASTCALL = 0x80  # METH_FASTCALL of Python's C interface
 # What fits the word of zeros that a result is written to.
 _RETURNED = (types.int64, types.boolean, types.none)
-
-
-_EXCEPTIONS = ExternalObjects(TypeError=TypeError, SystemError=SystemError)
 _ROOM = 128  # words that a function which returns a tuple can write
 
 
@@ -46,7 +43,7 @@ class WrapperKind(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name of the wrapper in LLVM's module."""
+        """Name of the wrapper."""
         return f"call_{self.arguments}_{int(self.releases_gil)}{int(self.returns_tuple)}"
 
 
@@ -64,7 +61,7 @@ class _MethodDef(ctypes.Structure):
 _new_function = ctypes.pythonapi.PyCFunction_NewEx
 _new_function.restype = ctypes.py_object
 _new_function.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-_addresses: dict[WrapperKind, int] = {}
+_addresses: dict[str, int] = {}  # of wrappers, by their names
 expected: set[WrapperKind] = set()  # shapes of all entry points: their wrappers are made together
 
 
@@ -72,10 +69,10 @@ def fast_call(compiled: Any, shape: WrapperKind) -> Callable[..., int]:
     """Wrap a function that Numba has compiled in a Python function."""
     if compiled.signature.return_type not in _RETURNED:
         raise TypeError(f"{compiled.fndesc.qualname} returns {compiled.signature.return_type}, not a word")
-    if shape not in _addresses:
-        _compile((expected | {shape}) - _addresses.keys())
+    if shape.name not in _addresses:
+        _compile({each for each in expected | {shape} if each.name not in _addresses})
     address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
-    return python_function(compiled.fndesc.qualname, _addresses[shape], address)
+    return python_function(compiled.fndesc.qualname, _addresses[shape.name], address)
 
 
 def python_function(name: str, address: int, fixed: Any) -> Callable[..., Any]:
@@ -96,36 +93,34 @@ def _definition(name: str, address: int) -> _MethodDef:
 
 def _compile(shapes: set[WrapperKind]) -> None:
     """Compile the wrappers of some shapes, a matter of milliseconds."""
-    ordered = sorted(shapes)
-
-    def define(module: Module) -> None:
-        _define_words_of(module)
-        _define_tuple_of(module)
-        for shape in ordered:
-            _define(module, shape)
-
-    names = [shape.name for shape in ordered]
-    _addresses.update(zip(ordered, compiled("fast_calls", define, _EXCEPTIONS, *names), strict=True))
+    module = Module("fast_calls", TypeError=TypeError, SystemError=SystemError)
+    module.own(_words_of)
+    module.own(_tuple_of)
+    for shape in sorted(shapes):
+        module.called(_wrapper(shape), shape.name)
+    _addresses.update(module.addresses())
 
 
-def _define(module: Module, shape: WrapperKind) -> None:
-    """Define ``PyObject *wrapper(PyObject *address, PyObject *const *arguments, Py_ssize_t count)``."""
-    code = Code(module, shape.name, 3, own=False)
-    address, arguments, given = code.arguments
-    count = len(shape.arguments)
-    with code.where(given.unequal(count)):
-        code.fail("TypeError", f"it takes {count} arguments")
-    values, blocks = _converted(code, shape, arguments)
-    with code.where(code.call("PyErr_Occurred").unequal(0)):
+def _wrapper(shape: WrapperKind) -> Callable[[Code, Value, Value, Value], None]:
+    """Return what emits ``PyObject *(PyObject *address, PyObject *const *arguments, Py_ssize_t count)``."""
+
+    def define(code: Code, address: Value, arguments: Value, given: Value) -> None:
+        count = len(shape.arguments)
+        with code.where(given.unequal(count)):
+            code.fail("TypeError", f"it takes {count} arguments")
+        values, blocks = _converted(code, shape, arguments)
+        with code.where(code.call("PyErr_Occurred").unequal(0)):
+            _free(code, blocks)
+            code.ret(0)
+        room = [code.room(_ROOM)] if shape.returns_tuple else []
+        function = code.call("PyLong_AsLongLong", address)
+        status, result = code.call_compiled(function, *values, *room, releases_gil=shape.releases_gil)
         _free(code, blocks)
-        code.ret(0)
-    room = [code.room(_ROOM)] if shape.returns_tuple else []
-    function = code.call("PyLong_AsLongLong", address)
-    status, result = code.call_compiled(function, *values, *room, releases_gil=shape.releases_gil)
-    _free(code, blocks)
-    with code.where(status.unequal(0)):
-        code.fail("SystemError", "compiled code has raised an exception")
-    code.ret(code.call("tuple_of" if room else "PyLong_FromLongLong", *room, result))
+        with code.where(status.unequal(0)):
+            code.fail("SystemError", "compiled code has raised an exception")
+        code.ret(code.call("tuple_of" if room else "PyLong_FromLongLong", *room, result))
+
+    return define
 
 
 _CONVERSIONS = {"i": "PyLong_AsLongLong", "f": "PyFloat_AsDouble", "t": "words_of"}
@@ -151,13 +146,11 @@ def _free(code: Code, blocks: list[Value]) -> None:
 # --- tuples ------------------------------------------------------------------------------------------------------
 
 
-def _define_words_of(module: Module) -> None:
-    """Define ``words_of(tuple)``: a block with the number of integers in a tuple, then the integers.
+def _words_of(code: Code, given: Value) -> None:
+    """``words_of(tuple)``: a block with the number of integers in a tuple, then the integers.
 
     0 where it is no tuple. What went wrong is Python's to ask: an element that is no integer is an error as well.
     """
-    code = Code(module, "words_of", 1)
-    (given,) = code.arguments
     count = code.call("PyTuple_Size", given)
     with code.where(count < 0):
         code.fail("TypeError", "a tuple of integers is required")
@@ -172,10 +165,8 @@ def _define_words_of(module: Module) -> None:
     code.ret(block)
 
 
-def _define_tuple_of(module: Module) -> None:
-    """Define ``tuple_of(words, count)``: a tuple of integers."""
-    code = Code(module, "tuple_of", 2)
-    words, count = code.arguments
+def _tuple_of(code: Code, words: Value, count: Value) -> None:
+    """``tuple_of(words, count)``: a tuple of integers."""
     made = code.call("PyTuple_New", count)
     with code.where_null(made):
         code.ret(0)

@@ -1,18 +1,18 @@
 """Functions of Python's C interface, written as LLVM's instructions and compiled in milliseconds.
 
-Nearly all values in them are words of 64 bits: addresses of objects, and integers. Functions of Python are called by
-name, those of NumPy by their index in the table of addresses that its C interface consists of, which is the same in all
-versions.
+Nearly all values in them are words: addresses of objects, and integers. Functions of Python and of NumPy are called by
+name, and objects are referred to by names that are given their addresses before the code is loaded.
 """
 
-import ctypes
+import functools
 import hashlib
 from collections.abc import Callable
 from typing import Any
 
+from llvmlite import binding
+
 from tapegrad.engine.codegen.ir.body import Operand, Value
 from tapegrad.engine.codegen.ir.c_code import CCode
-from tapegrad.engine.codegen.ir.memory import POINTER, word
 from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.ir.types import I64
 from tapegrad.engine.codegen.machine import machine, objects
@@ -24,51 +24,84 @@ _VOIDS = (
     "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_SetString", "PyEval_RestoreThread", "PyMem_RawFree",
 )  # fmt: skip
 _INTS = (
-    "PyDict_Next", "PyErr_ExceptionMatches", "PyList_Append", "PyList_SetSlice", "PyObject_IsTrue",
-    "PyObject_RichCompareBool", "PySet_Contains", "PyTuple_SetItem", "memcmp",
+    "PyDict_Next", "PyErr_ExceptionMatches", "PyList_Append", "PyList_SetSlice", "PyObject_RichCompareBool",
+    "PySet_Contains", "PyTuple_SetItem", "memcmp",
 )  # fmt: skip
 # What functions return that do not return a word.
 _RESULTS = dict.fromkeys(_VOIDS, "void") | dict.fromkeys(_INTS, "i32") | {"PyFloat_AsDouble": "double"}
-# Functions of NumPy's table, and which of their arguments are of C's type `int`.
-_NUMPY: dict[str, tuple[int, ...]] = {"PyArray_Empty": (0, 3), "PyArray_Return": ()}
+_NUMPY = ("PyArray_Empty", "PyArray_Return")  # functions of NumPy's table, which have no names of their own
+
+_Define = Callable[..., None]
 
 
-class ExternalObjects:
-    """Objects that code refers to by addresses that differ between processes: fields that are filled on loading.
+class Module:
+    """A module of C functions, compiled or taken from the cache when the first address is needed.
 
     Parameters
     ----------
+    name
+        Its name. A process has one module of a name and these names of functions and objects.
     objects
         Python objects by the names that code has for them. They have to live as long as the process.
     """
 
-    def __init__(self, **objects: Any) -> None:
-        self.names = (*_NUMPY, *objects)
-        self._objects = objects
+    def __init__(self, name: str, **objects: Any) -> None:
+        self._kind, self._objects = name, objects
+        self._own: dict[str, _Define] = {}
+        self._called: dict[str, _Define] = {}
+        self._addresses: dict[str, int] = {}
 
-    def words(self) -> list[int]:
-        return [*map(numpy_function, _NUMPY), *map(id, self._objects.values())]
+    def own(self, define: _Define) -> _Define:
+        """Add a function that others of the module call: ``define(code, *arguments)`` emits it, under its own name."""
+        self._own[define.__name__.lstrip("_")] = define
+        return define
 
+    def called(self, define: _Define, name: str = "") -> _Define:
+        """Add a function that is called from outside, by its address; under its own name, or another one."""
+        self._called[name or define.__name__.lstrip("_")] = define
+        return define
 
-class Module:
-    """A module of C functions, which refers to external objects by a table that is filled when it is loaded."""
+    def addresses(self) -> dict[str, int]:
+        """Return the addresses of the functions that are called from outside; they live for ever."""
+        if not self._addresses:
+            ensure_known()
+            with compiling:
+                self._addresses = self._addresses or self._load()
+        return self._addresses
 
-    def __init__(self, name: str, outside: ExternalObjects) -> None:
-        self.name, self.outside = name, outside
-        self.functions: dict[str, Code] = {}
+    def _load(self) -> dict[str, int]:
+        def make() -> objects.ObjectCode:
+            return objects.ObjectCode(machine.compile_text(self._text(), host()), (), ())
+
+        found = objects.obtain(self._name, host(), make)
+        for name, each in self._objects.items():
+            binding.add_symbol(self.object_symbol(name), id(each))
+        for name in _NUMPY:
+            binding.add_symbol(self.symbol(name), numpy_function(name))
+        return dict(zip(self._called, machine.load(found.code, *map(self.symbol, self._called)), strict=True))
+
+    @functools.cached_property
+    def _name(self) -> str:
+        """Its name, and a digest of those of functions and objects. What emits them is in the digest of all sources."""
+        state = hashlib.sha256(repr((*self._called, *self._objects)).encode()).hexdigest()[:8]
+        return f"python.{self._kind}.{state}"
+
+    def _text(self) -> str:
+        bodies = []
+        for name, define in (self._own | self._called).items():
+            code = Code(self, name, define.__code__.co_argcount - 1, is_own=name in self._own)
+            define(code, *code.arguments)
+            bodies.append(code.body)
+        return machine.module_text(bodies)
 
     def symbol(self, name: str) -> str:
-        """Return the symbol of a function, or of the table: no other module has it."""
-        return f"{self.name}.{name}"
+        """Return the symbol of a function of the module, of NumPy or of Python."""
+        is_ours = name in self._own or name in self._called
+        return f"{self._name}.{name}" if is_ours else f"numpy.{name}" if name in _NUMPY else name
 
-    @property
-    def table(self) -> str:
-        return self.symbol("outside")
-
-    def text(self) -> str:
-        """Write the module as LLVM's text."""
-        table = f'@"{self.table}" = global [{len(self.outside.names)} x i64] zeroinitializer'
-        return f"{table}\n{machine.module_text(code.body for code in self.functions.values())}"
+    def object_symbol(self, name: str) -> str:
+        """Return the symbol of an object."""
+        return f"{self._name}.object.{name}"
 
 
 class Code(CCode):
@@ -80,40 +113,24 @@ class Code(CCode):
         Where it is written.
     name, arguments
         Its name, and the number of its arguments, which are words.
-    own
+    is_own
         Whether only functions of the module call it.
     """
 
-    def __init__(self, module: Module, name: str, arguments: int, own: bool = True) -> None:
-        super().__init__(
-            f'@"{module.symbol(name)}"', [I64] * arguments, linkage="internal" if own else "external"
-        )
+    def __init__(self, module: Module, name: str, arguments: int, is_own: bool) -> None:
+        linkage = "internal" if is_own else "external"
+        super().__init__(f'@"{module.symbol(name)}"', [I64] * arguments, linkage=linkage)
         self._module = module
-        module.functions[name] = self
 
     def outside(self, name: str) -> Value:
         """Refer to an object outside of the module by its name."""
-        table = self.body.named(POINTER, f'@"{self._module.table}"')
-        return word(table, self._module.outside.names.index(name))
-
-    # --- calls -----------------------------------------------------------------------------------------------------
+        return self.address_of(self.body.external(f'@"{self._module.object_symbol(name)}"'))
 
     def call(self, name: str, *values: Operand) -> Value:
         """Call a function of Python, of NumPy or of the module."""
-        if name in self._module.functions:
-            return self.call_by_name(f'@"{self._module.symbol(name)}"', *values)
-        if name in _NUMPY:
-            return self._call_numpy(name, values)
-        found = self.call_by_name(f"@{name}", *values, result=_RESULTS.get(name, "i64"))
+        symbol = f'@"{self._module.symbol(name)}"'
+        found = self.call_by_name(symbol, *values, result=_RESULTS.get(name, "i64"))
         return self.body.convert("sext", found, "i64") if found.type.element == "i32" else found
-
-    def _call_numpy(self, name: str, values: tuple[Operand, ...]) -> Value:
-        ints = _NUMPY[name]
-        given = [
-            self.body.convert("trunc", self.word(value), "i32") if k in ints else value
-            for k, value in enumerate(values)
-        ]
-        return self.call_at(self.outside(name), *given)
 
     def call_compiled(
         self, address: Value, *values: Operand, releases_gil: bool = True
@@ -152,43 +169,3 @@ class Code(CCode):
 
     def drop(self, value: Value) -> None:
         self.call("Py_DecRef", value)
-
-
-_loaded: dict[str, list[int]] = {}  # the addresses of the functions of each module
-
-
-def compiled(
-    name: str, define: Callable[[Module], None], outside: ExternalObjects, *functions: str
-) -> list[int]:
-    """Compile functions of a module, or take them from the cache; return their addresses, which live for ever.
-
-    Parameters
-    ----------
-    name
-        Of the module. There is one of each name and names of functions and external objects in a process.
-    define
-        Writes the module.
-    outside
-        What it refers to.
-    functions
-        The names of the functions.
-    """
-    ensure_known()
-    state = hashlib.sha256(repr((functions, outside.names)).encode()).hexdigest()[:8]
-    module = Module(f"python.{name}.{state}", outside)
-    with compiling:
-        if module.name not in _loaded:
-            _loaded[module.name] = _load(module, define, functions)
-    return _loaded[module.name]
-
-
-def _load(module: Module, define: Callable[[Module], None], functions: tuple[str, ...]) -> list[int]:
-    def make() -> objects.ObjectCode:
-        define(module)
-        return objects.ObjectCode(machine.compile_text(module.text(), host()), (), ())
-
-    found = objects.obtain(module.name, host(), make)
-    table, *addresses = machine.load(found.code, module.table, *map(module.symbol, functions))
-    words = module.outside.words()
-    ctypes.memmove(table, (ctypes.c_int64 * len(words))(*words), 8 * len(words))
-    return addresses
