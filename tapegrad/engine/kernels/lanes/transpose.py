@@ -8,7 +8,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
-from tapegrad.engine.kernels.language.llvm_types import i8, i32
+from tapegrad.engine.kernels.language.llvm_types import i32, pointer_to
 from tapegrad.engine.kernels.language.raw_memory import load_at, size_of, store_at
 
 
@@ -30,11 +30,6 @@ def _exchanged(builder, rows, distance):
     return found
 
 
-def _pointer(context, builder, address, offset, row):
-    base = builder.inttoptr(address, i8.as_pointer())
-    return builder.bitcast(builder.gep(base, [offset]), row.as_pointer())
-
-
 @intrinsic
 def _square(typingctx, source, source_step, target, target_step, width, zero):
     """Transpose a square of `width` (a literal, a power of two) rows of adjacent elements of the type of `zero`.
@@ -52,14 +47,14 @@ def _square(typingctx, source, source_step, target, target_step, width, zero):
         rows = []
         for k in range(count):
             offset = builder.mul(from_step, ir.Constant(from_step.type, k))
-            rows.append(builder.load(_pointer(context, builder, from_, offset, row), align=item))
+            rows.append(builder.load(pointer_to(builder, from_, offset, row), align=item))
         distance = 1
         while distance < count:
             rows = _exchanged(builder, rows, distance)
             distance *= 2
         for k in range(count):
             offset = builder.mul(to_step, ir.Constant(to_step.type, k))
-            builder.store(rows[k], _pointer(context, builder, to, offset, row), align=item)
+            builder.store(rows[k], pointer_to(builder, to, offset, row), align=item)
         return context.get_dummy_value()
 
     integers = [types.int64] * 4
