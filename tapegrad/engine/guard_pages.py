@@ -30,7 +30,7 @@ def put_up() -> None:
 
     for use, kind in ((bind_allocator, "fenced"), (_let_numpy_use, "array")):
         own = [getattr(guarded_memory, f"{kind}_{name}") for name in ("malloc", "calloc", "realloc", "free")]
-        use([compiler.compile_allocator(function) for function in own])
+        use([compiler.compile_c_function(function) for function in own])
 
 
 # --- NumPy's arrays ----------------------------------------------------------------------------------------------

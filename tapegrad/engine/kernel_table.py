@@ -189,7 +189,7 @@ def _address(name: KernelName) -> int:
     module_name, function = place
     module = importlib.import_module(module_name)
     emitter.ensure_loops(getattr(module, "LIBRARY", {}).get(function, ()))
-    return compiler.compile_kernel(entry_point(module, function))
+    return compiler.compile_c_function(entry_point(module, function))
 
 
 def engine() -> dict[str, Callable[[], Any]]:
@@ -211,7 +211,7 @@ def engine() -> dict[str, Callable[[], Any]]:
 def address_of(function: Callable[..., Any]) -> int:
     """Return the address of a kernel that belongs to no op."""
     with compiler.compiling:
-        return int(compiler.compile_kernel(function))
+        return compiler.compile_c_function(function)
 
 
 def expect(kernels_: Iterable[tuple[int, int, int]]) -> None:
@@ -236,7 +236,7 @@ def load_driver() -> None:
     with compiler.compiling:
         if _control[DRIVER] == 0:
             _control[THREADS], _control[POOL] = threads.start(_thread())
-            _control[DRIVER] = compiler.compile_driver(parallel_driver)
+            _control[DRIVER] = compiler.compile_c_function(parallel_driver)
         if _control[THREAD_LIMIT] == 0:
             _control[THREAD_LIMIT] = threads.numba_limit()
 
@@ -244,7 +244,7 @@ def load_driver() -> None:
 @functools.cache
 def _thread() -> int:
     """Return the address of the function that the pool's threads run."""
-    return compiler.compile_thread(help_out)
+    return compiler.compile_c_function(help_out)
 
 
 def run_serially() -> None:

@@ -17,7 +17,7 @@ def _function(symbol: str, arguments: str, target: Target | None = None) -> Body
 
 def _compiled(body: Body, symbol: str, *types: type) -> "ctypes._FuncPointer":
     text = machine.module_text([body])
-    address = machine.load(machine.compile_text(text, body.target), symbol)
+    (address,) = machine.load(machine.compile_text(text, body.target), symbol)
     return ctypes.CFUNCTYPE(ctypes.c_int64, *types)(address)
 
 
@@ -31,7 +31,7 @@ def test_what_stays_the_same_in_a_loop_stands_before_it():
     a = body.named(I64, "%a")
     with body.carrying(start, n, 1, [start]) as turn:
         turn.following = [turn.values[0] + a * a * turn.index]
-    body.do(f"ret {turn.values[0]}")
+    body.ret(turn.values[0])
     before, _, inside = body.text.partition("phi")
     assert "mul i64 %a, %a" in before
     assert "mul" in inside
@@ -51,7 +51,7 @@ def test_an_instruction_leaves_as_many_loops_as_it_takes_nothing_of():
             inner.following = [inner.values[0] + (once + each) * inner.index]
         outer.following = [inner.values[0]]
     assert a * a is once  # stands before both, and was executed whatever came
-    body.do(f"ret {outer.values[0]}")
+    body.ret(outer.values[0])
     function = _compiled(body, "tested.nested", ctypes.c_int64, ctypes.c_int64)
     assert function(4, 3) == sum((9 + 3 * i) * j for i in range(4) for j in range(4))
     lines = [line.strip() for line in body.text.splitlines()]
@@ -67,7 +67,7 @@ def test_what_comes_of_a_loop_that_has_ended_is_used_in_the_next_one():
         first.following = [first.values[0] + first.index]
     with body.carrying(start, n, 1, [start]) as second:
         second.following = [second.values[0] + first.values[0] * first.values[0]]
-    body.do(f"ret {second.values[0]}")
+    body.ret(second.values[0])
     function = _compiled(body, "tested.after", ctypes.c_int64, ctypes.c_int64)
     assert function(4, 0) == 4 * 36
 
@@ -80,7 +80,7 @@ def test_what_stands_before_a_loop_that_may_be_skipped_is_forgotten():
     with body.when(n > 2), body.loop(start, n, 1):
         store(a * a, room)
     again = a * a
-    body.do(f"ret {load(room, I64) + again}")
+    body.ret(load(room, I64) + again)
     function = _compiled(body, "tested.skipped", ctypes.c_int64, ctypes.c_int64)
     assert [function(n, 3) for n in (0, 2, 3)] == [9, 9, 18]
 
@@ -101,7 +101,7 @@ def _copy(element: str, constant: int | None, target: Target) -> Body:
         mask = body.named(Type("i1", lanes), f"<{bits}>")
     value = load(body.named(POINTER, "%x"), type_)
     store(value, element_at(body.named(POINTER, "%y"), Type(element), body.constant(I64, 0)), mask)
-    body.do("ret i64 0")
+    body.ret("i64 0")
     return body
 
 

@@ -44,7 +44,7 @@ def test_another_layout_is_refused_and_nothing_is_read_from_it(name, shift, monk
 @pytest.mark.parametrize(
     "use",
     [
-        lambda: python_code.compiled("nothing", lambda module: None, python_code.ExternalObjects()),
+        lambda: python_code.Module("nothing").addresses(),
         lambda: library_loops._loop(np.add, "dd->d"),
         lambda: guard_pages._let_numpy_use([0] * 4),
     ],

@@ -19,7 +19,7 @@ from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.codegen.translator import values, whole
 from tapegrad.engine.codegen.translator.compiler import (
     ENTRY_POINTS,
-    compile_kernel,
+    compile_c_function,
     entry_point,
     inline_njit,
     shared_njit,
@@ -325,7 +325,7 @@ def _entry_of(table: _Typed) -> Any:
 def test_equal_tables_of_other_types_are_told_apart() -> None:
     for zero in (np.float64(0), np.float32(0), np.int64(0), np.uint8(0)):
         call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
-        address = compile_kernel(_entry_of(_Typed(False, zero)))
+        address = compile_c_function(_entry_of(_Typed(False, zero)))
         assert call(address)(0, 0) == zero.itemsize
 
 
@@ -414,7 +414,7 @@ def test_where_the_translator_fails_numba_compiles_and_stderr_says_so_once(
 def test_kernels_are_compiled_by_numba_where_the_translator_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole, "part", _Failing())
     monkeypatch.setattr(whole, "complaint", whole.Complaint())
-    address = compile_kernel(divided)
+    address = compile_c_function(divided)
     assert ctypes.CFUNCTYPE(*[ctypes.c_int64] * 3)(address)(7, 2) == 4
 
 

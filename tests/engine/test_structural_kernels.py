@@ -201,7 +201,7 @@ def refuse(self):
 if sys.argv[1] == "hit":
     CFunc._compile_uncached = refuse
 for kernel in ((scan, "cumsum_forward_f64"), (index, "gather_forward_f64"), (matmul, "matmul_forward_f32")):
-    compiler.compile_kernel(entry_point(*kernel))
+    compiler.compile_c_function(entry_point(*kernel))
 """
 
 

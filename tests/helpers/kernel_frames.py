@@ -30,7 +30,7 @@ def loops():
 @functools.cache
 def compiled(module, name):
     ensure_loops(getattr(module, "LIBRARY", {}).get(name, ()))
-    return _SIGNATURE(compiler.compile_kernel(entry_point(module, name)))
+    return _SIGNATURE(compiler.compile_c_function(entry_point(module, name)))
 
 
 def at(array):

@@ -29,7 +29,7 @@ def loop(name: str, target: Target, element: str) -> Body:
         arguments = [load(place, type_) for place in places[:-1]]
         value = sum_of_both(*arguments) if name == "sincos" else functions.call(name, *arguments)
         store(value, places[-1])
-    body.do("ret void")
+    body.ret("void")
     return body
 
 
@@ -58,7 +58,7 @@ def vectorised(name: str, target: Target, dtype: type) -> Callable[..., np.ndarr
     element = ELEMENTS[dtype]
     _function(name, target)
     code = machine.compile_text(machine.module_text([loop(name, target, element)]), target)
-    address = machine.load(code, symbol(name, target, element))
+    (address,) = machine.load(code, symbol(name, target, element))
     arity = functions.arity(name)
     call = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * (arity + 1))(address)
 

@@ -104,7 +104,8 @@ def _enter(symbol: str, target: Target, found: objects.ObjectCode) -> int:
     for each in found.calls:
         _shared_address(each, target)
     library_loops.ensure(found.loops)
-    return machine.load(found.code, symbol)
+    (address,) = machine.load(found.code, symbol)
+    return address
 
 
 def ensure_loops(names: Collection[str]) -> None:

@@ -77,7 +77,7 @@ _destructors: list[int] = []
 def _destructor() -> int:
     """Address of the function that releases a block."""
     if not _destructors:
-        _destructors.append(compiler.compile_destructor(export.release_exported))
+        _destructors.append(compiler.compile_c_function(export.release_exported))
     return _destructors[0]
 
 

@@ -8,6 +8,7 @@ In reading order; each imports only those above it:
     body                           A function of LLVM's under construction, and its values
     operations                     what can be done with values, beside Python's operators
     memory                         loads and stores
+    c_code                         C functions: fields of structs, calls by name and by address
     lines                          moving blocks between lines at any stride and adjacent elements
     pairs                          numbers as sums of two float64
     sums                           sums into one element

@@ -107,7 +107,7 @@ class Body:
         self._code = Instructions[Value](["entry:"])
         self._stack: list[str] = []
         self._terms: dict[str, tuple[Value, ...]] = {}
-        self._block = "entry"
+        self._block, self._has_returned = "entry", False
         self._count = 0
 
     @property
@@ -147,6 +147,11 @@ class Body:
         """Emit an instruction without a value."""
         self._code.add(f"  {instruction}")
 
+    def ret(self, value: Value | str) -> None:
+        """End the block by a return of a value, or of ``void``."""
+        self.do(f"ret {value}")
+        self._has_returned = True
+
     def call(self, result: str, name: str, arguments: Sequence[Value], convention: str = "") -> str:
         """Write the text of a call and declare its function."""
         types = ", ".join(str(argument.type) for argument in arguments)
@@ -159,16 +164,21 @@ class Body:
         text = self.call(str(result or type_), f"@llvm.{name}.{type_.suffix}", arguments)
         return self.emit(result or type_, text)
 
-    def on_stack(self, what: str) -> Value:
+    def on_stack(self, what: str, align: int = 64) -> Value:
         """Allocate memory on the stack; return its address."""
         name = f"%{self.fresh('s')}"
-        self._stack.append(f"  {name} = alloca {what}, align 64")
+        self._stack.append(f"  {name} = alloca {what}, align {align}")
         return Value(self, Type("ptr"), name)
 
     def data(self, name: str, contents: str) -> Value:
         """Return the address of constant data of the module."""
         self.declarations[f"@{name}"] = f"@{name} = private constant {contents}, align 64"
         return Value(self, Type("ptr"), f"@{name}")
+
+    def external(self, name: str) -> Value:
+        """Return the address that a name outside of the module stands for when it is loaded."""
+        self.declarations[name] = f"{name} = external global i8"
+        return Value(self, Type("ptr"), name)
 
     def nothings(self, element: str) -> Value:
         """Return the address of a vector of identities of addition, -0.0."""
@@ -251,7 +261,7 @@ class Body:
     def begin(self, block: str) -> None:
         """Begin a block. What is known must have been emitted in blocks that it cannot be reached around."""
         self._code.add(f"{block}:")
-        self._block = block
+        self._block, self._has_returned = block, False
 
     @property
     def block(self) -> str:
@@ -278,24 +288,18 @@ class Body:
         self.do(f"br {condition}, label %{rare}, label %{usual}, !prof {weights}")
 
     @contextlib.contextmanager
-    def when(self, condition: Value) -> Iterator[None]:
-        """Emit a conditional block: code inside runs only if a condition holds."""
+    def when(self, condition: Value, rarely: bool = False) -> Iterator[None]:
+        """Emit a conditional block: code inside runs only if a condition holds, and may end in a return."""
         inside, after = self.fresh("then"), self.fresh("after")
-        self.do(f"br {condition}, label %{inside}, label %{after}")
+        if rarely:
+            self.rarely(condition, inside, after)
+        else:
+            self.do(f"br {condition}, label %{inside}, label %{after}")
         self.begin(inside)
         with self.scope():
             yield
-        self.do(f"br label %{after}")
-        self.begin(after)
-
-    @contextlib.contextmanager
-    def when_leaving(self, condition: Value) -> Iterator[None]:
-        """Emit a conditional block that ends in a return."""
-        inside, after = self.fresh("then"), self.fresh("after")
-        self.do(f"br {condition}, label %{inside}, label %{after}")
-        self.begin(inside)
-        with self.scope():
-            yield
+        if not self._has_returned:
+            self.do(f"br label %{after}")
         self.begin(after)
 
     def unless(self, condition: Value, value: Value, otherwise: Callable[[], Value]) -> Value:

@@ -54,7 +54,7 @@ def define_pack(target: Target, element: Type) -> Body:
         store(load(moved(at, i * stride), element), element_at(room, element, i))
 
     _each(body.either(ready, _integer(body, 0), n), copy)
-    body.do(f"ret {body.either(ready, at, room)}")
+    body.ret(body.either(ready, at, room))
     return body
 
 
@@ -68,7 +68,7 @@ def define_flush(target: Target, element: Type) -> Body:
         store(load(element_at(room, element, i), element), moved(at, i * stride))
 
     _each(body.either(stride.equal(element.bytes), _integer(body, 0), n), copy)
-    body.do("ret void")
+    body.ret("void")
     return body
 
 
@@ -83,7 +83,7 @@ def define_add(target: Target, element: Type) -> Body:
         store(body.either(stored, value, load(place, element) + value), place)
 
     _each(body.either(stride.equal(element.bytes), _integer(body, 0), n), add)
-    body.do("ret void")
+    body.ret("void")
     return body
 
 

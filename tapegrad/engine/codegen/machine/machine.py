@@ -54,32 +54,12 @@ def compile_text(text: str, target: Target) -> bytes:
         return pace.aside(lambda: bytes(machine.emit_object(module)))
 
 
-def compile_plain(text: str) -> bytes:
-    """Compile a module that has no vectors to object code, for any processor of this kind."""
-    thread_stack.require()
-    with llvm.parse_assembly(text) as module:
-        return bytes(_plain_machine().emit_object(module))
-
-
-def _plain_machine() -> Any:
-    return llvm.Target.from_default_triple().create_target_machine(opt=1)
-
-
-def load(code: bytes, symbol: str) -> int:
-    """Load object code; return the address of a function. From now on other code can call it by its name."""
+def load(code: bytes, *symbols: str) -> list[int]:
+    """Load object code; return the addresses of functions and data. From now on other code can call them by name."""
     engine = _engine()
     engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    address = int(engine.get_function_address(symbol))
-    llvm.add_symbol(symbol, address)
-    return address
-
-
-def load_apart(code: bytes, *names: str) -> list[int]:
-    """Load object code whose names no other code knows; return the addresses of functions and data, for ever."""
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _plain_machine())
-    engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    addresses = [int(engine.get_global_value_address(name)) for name in names]
-    engine.detach()
+    addresses = [int(engine.get_global_value_address(symbol)) for symbol in symbols]
+    for symbol, address in zip(symbols, addresses, strict=True):
+        llvm.add_symbol(symbol, address)
     return addresses

@@ -46,8 +46,7 @@ def digest(target: Target) -> str:
 
 
 def _file(name: str, target: Target) -> Path | None:
-    own, folder = digest(target), cache.folder()
-    return None if folder is None else folder / f"{name}.{own}.o"
+    return cache.named_file(f"{name}.{digest(target)}.o")
 
 
 def is_kept(name: str, target: Target) -> bool:

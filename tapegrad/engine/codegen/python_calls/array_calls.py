@@ -12,15 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.engine.codegen.ir.body import Value
 from tapegrad.engine.codegen.python_calls.fast_calls import python_function
-from tapegrad.engine.codegen.python_calls.python_code import (
-    NULL,
-    Code,
-    ExternalObjects,
-    Module,
-    compiled,
-    word,
-)
+from tapegrad.engine.codegen.python_calls.python_code import NULL, Code, Module
 from tapegrad.engine.kernels.language.status import CALL_FAILED
 from tapegrad.engine.runtime.object_layouts import ARRAY_DATA, FLOAT_VALUE
 
@@ -51,8 +45,14 @@ _VALUED = 1  # the workspace's value comes first
 _TOGETHER = 2  # the arrays are in a tuple of their own
 
 _DATA, _NUMBER = ARRAY_DATA // 8, FLOAT_VALUE // 8  # words of an array and of a float
-_OUTSIDE = ExternalObjects(
-    none=None, true=True, array=np.ndarray, float64=np.dtype(np.float64), address="address", value="value"
+_MODULE = Module(
+    "array_calls",
+    none=None,
+    true=True,
+    array=np.ndarray,
+    float64=np.dtype(np.float64),
+    address="address",
+    value="value",
 )
 
 
@@ -134,7 +134,7 @@ class ArrayCall(NamedTuple):
             kinds,
             kept,
         )  # all that has to live on
-        return python_function("replay", _address(), fixed)
+        return python_function("replay", _MODULE.addresses()["replayed"], fixed)
 
 
 def fixed_of(function: Any) -> ArrayCall:
@@ -147,80 +147,52 @@ def _raise(failure: Callable[[], BaseException]) -> None:
     raise failure()
 
 
-@functools.cache
-def _address() -> int:
-    """Address of the C function that they share."""
-    return compiled("array_calls", _define, _OUTSIDE, "replayed")[0]
-
-
-def _define(module: Module) -> None:
-    for define in (
-        _fits,
-        _taken,
-        _as_array,
-        _released,
-        _plugged,
-        _returned,
-        _packed,
-        _run,
-        _put_back,
-        _tried,
-        _others,
-        _replayed,
-    ):
-        define(module)
-
-
 # --- its parts ---------------------------------------------------------------------------------------------------
 
 
-def _fits(module: Module) -> None:
+@_MODULE.own
+def _fits(code: Code, words: Value, arguments: Value, count: Value) -> None:
     """``fits(words, arguments, count)``: whether there are as many arguments as expected, of the expected types."""
-    code = Code(module, "fits", 3)
-    words, arguments, count = code.arguments
-    with code.where(code.differ(code.load(words, ARITY), count)):
+    with code.where(code.load(words, ARITY).unequal(count)):
         code.ret(NULL)
     kinds = code.load(words, KINDS)
     with code.for_each(count) as k:
-        different = code.differ(code.type_of(code.load(arguments, k)), code.load(kinds, k))
+        different = code.type_of(code.load(arguments, k)).unequal(code.load(kinds, k))
         with code.where(different):
             code.ret(NULL)
-    code.ret(word(1))
+    code.ret(1)
 
 
-def _taken(module: Module) -> None:
+@_MODULE.own
+def _taken(code: Code, workspaces: Value) -> None:
     """``taken(workspaces)``: the last one, which the list no longer has; null if there is none."""
-    code = Code(module, "taken", 1)
-    (workspaces,) = code.arguments
     count = code.call("PyList_Size", workspaces)
     with code.where_null(count):
         code.ret(NULL)
-    last = code.builder.sub(count, word(1))
+    last = count - 1
     workspace = code.new_reference(code.call("PyList_GetItem", workspaces, last))
     failed = code.call("PyList_SetSlice", workspaces, last, count, NULL)
-    with code.where(code.differ(failed, NULL)):  # no memory to shrink the list
+    with code.where(failed.unequal(NULL)):  # no memory to shrink the list
         code.call("PyErr_Clear")
         code.drop(workspace)
         code.ret(NULL)
     code.ret(workspace)
 
 
-def _put_back(module: Module) -> None:
+@_MODULE.own
+def _put_back(code: Code, workspaces: Value, workspace: Value) -> None:
     """``put_back(workspaces, workspace)``, whether there is an exception or not; without memory it is given up."""
-    code = Code(module, "put_back", 2)
-    workspaces, workspace = code.arguments
     failed = code.call("PyList_Append", workspaces, workspace)
-    with code.where(code.differ(failed, NULL)):
+    with code.where(failed.unequal(NULL)):
         code.call("PyErr_Clear")
     code.drop(workspace)
     code.ret(NULL)
 
 
-def _as_array(module: Module) -> None:
+@_MODULE.own
+def _as_array(code: Code, argument: Value) -> None:
     """``as_array(argument)``: an array itself, a new one with a float, or null with an exception."""
-    code = Code(module, "as_array", 1)
-    (argument,) = code.arguments
-    with code.where(code.equal(code.type_of(argument), code.outside("array"))):
+    with code.where(code.type_of(argument).equal(code.outside("array"))):
         code.ret(code.new_reference(argument))
     dtype = code.new_reference(code.outside("float64"))
     array = code.call("PyArray_Empty", NULL, NULL, dtype, NULL)
@@ -230,22 +202,20 @@ def _as_array(module: Module) -> None:
     code.ret(array)
 
 
-def _released(module: Module) -> None:
+@_MODULE.own
+def _released(code: Code, arrays: Value, count: Value) -> None:
     """``released(arrays, count)``: give up the references to so many arrays."""
-    code = Code(module, "released", 2)
-    arrays, count = code.arguments
     with code.for_each(count) as k:
         code.drop(code.load(arrays, k))
     code.ret(NULL)
 
 
-def _plugged(module: Module) -> None:
+@_MODULE.own
+def _plugged(code: Code, words: Value, specialization: Value, arguments: Value, arrays: Value) -> None:
     """``plugged(words, specialization, arguments, arrays)``: write the bound arrays; null with an exception."""
-    code = Code(module, "plugged", 4)
-    words, specialization, arguments, arrays = code.arguments
     given = code.load(words, ARITY)
 
-    def put(array: Any, k: Any) -> None:
+    def put(array: Value, k: Value) -> None:
         with code.where_null(array):
             code.call("released", arrays, k)
             code.ret(NULL)
@@ -255,18 +225,17 @@ def _plugged(module: Module) -> None:
         put(code.call("as_array", code.load(arguments, k)), k)
     shapes = code.load(specialization, SHAPES)
     with code.for_each(code.load(specialization, RESULTS)) as k:
-        shape = code.builder.add(shapes, code.builder.mul(k, word(8 * _SHAPE_WORDS)))
+        shape = shapes + k * (8 * _SHAPE_WORDS)
         dtype = code.new_reference(code.load(shape, _DTYPE))
         ndim, extents = code.load(shape, _NDIM), code.load(shape, _EXTENTS)
-        put(code.call("PyArray_Empty", ndim, extents, dtype, NULL), code.builder.add(given, k))
-    code.ret(word(1))
+        put(code.call("PyArray_Empty", ndim, extents, dtype, NULL), given + k)
+    code.ret(1)
 
 
-def _returned(module: Module) -> None:
+@_MODULE.own
+def _returned(code: Code, specialization: Value, results: Value) -> None:
     """``returned(specialization, results)``: the results for Python; a 0-d one as a NumPy scalar."""
-    code = Code(module, "returned", 2)
-    specialization, results = code.arguments
-    together = code.builder.and_(code.load(specialization, FORM), word(_TOGETHER))
+    together = code.load(specialization, FORM) & _TOGETHER
     with code.where_null(together):
         code.ret(code.call("PyArray_Return", code.new_reference(code.load(results))))
     count = code.load(specialization, RESULTS)
@@ -282,13 +251,12 @@ def _returned(module: Module) -> None:
     code.ret(made)
 
 
-def _packed(module: Module) -> None:
+@_MODULE.own
+def _packed(code: Code, specialization: Value, results: Value, workspace: Value) -> None:
     """``packed(specialization, results, workspace)``: the same with the value of the workspace, if that is wanted."""
-    code = Code(module, "packed", 3)
-    specialization, results, workspace = code.arguments
     found = code.call("returned", specialization, results)
-    valued = code.builder.and_(code.load(specialization, FORM), word(_VALUED))
-    with code.where(code.builder.or_(code.equal(valued, NULL), code.equal(found, NULL))):
+    valued = code.load(specialization, FORM) & _VALUED
+    with code.where(valued.equal(NULL) | found.equal(NULL)):
         code.ret(found)
     value = code.call("PyObject_GetAttr", workspace, code.outside("value"))
     with code.where_null(value):
@@ -298,49 +266,45 @@ def _packed(module: Module) -> None:
     with code.where_null(value):
         code.drop(found)
         code.ret(NULL)
-    pair = code.call("PyTuple_New", word(2))
+    pair = code.call("PyTuple_New", 2)
     with code.where_null(pair):
         code.drop(value)
         code.drop(found)
         code.ret(NULL)
-    code.call("PyTuple_SetItem", pair, word(0), value)
-    code.call("PyTuple_SetItem", pair, word(1), found)
+    code.call("PyTuple_SetItem", pair, 0, value)
+    code.call("PyTuple_SetItem", pair, 1, found)
     code.ret(pair)
 
 
-def _run(module: Module) -> None:
+@_MODULE.own
+def _run(code: Code, words: Value, specialization: Value, arguments: Value, workspace: Value) -> None:
     """``run(words, specialization, arguments, workspace)``: the results; None if unfit; null with an exception."""
-    code = Code(module, "run", 4)
-    words, specialization, arguments, workspace = code.arguments
     attribute = code.call("PyObject_GetAttr", workspace, code.outside("address"))
     with code.where_null(attribute):
         code.ret(NULL)
     address = code.call("PyLong_AsLongLong", attribute)
     code.drop(attribute)
     given = code.load(words, ARITY)
-    count = code.builder.add(given, code.load(specialization, RESULTS))
+    count = given + code.load(specialization, RESULTS)
     arrays = code.room(count)
     with code.where_null(code.call("plugged", words, specialization, arguments, arrays)):
         code.ret(NULL)
-    status = code.call_compiled(code.load(specialization, ENTRY), address, code.tuple_around(arrays))
-    with code.where(code.differ(status, NULL)):
+    _, status = code.call_compiled(code.load(specialization, ENTRY), address, code.tuple_around(arrays))
+    with code.where(status.unequal(NULL)):
         code.call("released", arrays, count)
-        with code.where(code.equal(status, word(CALL_FAILED))):
+        with code.where(status.equal(CALL_FAILED)):
             code.ret(code.call("PyObject_CallNoArgs", code.load(words, FAILURE)))
         code.ret(code.new_reference(code.outside("none")))
-    results = code.builder.add(arrays, code.builder.mul(given, word(8)))
+    results = arrays + given * 8
     found = code.call("packed", specialization, results, workspace)
     code.call("released", arrays, count)
     code.ret(found)
 
 
-def _tried(module: Module) -> None:
+@_MODULE.own
+def _tried(code: Code, words: Value, number: Value, arguments: Value) -> None:
     """``tried(words, number, arguments)``: its results; None if unfit; null with an exception."""
-    code = Code(module, "tried", 3)
-    words, number, arguments = code.arguments
-    specialization = code.builder.add(
-        code.load(words, SPECIALIZATIONS), code.builder.mul(number, word(8 * _SPECIALIZATION_WORDS))
-    )
+    specialization = code.load(words, SPECIALIZATIONS) + number * (8 * _SPECIALIZATION_WORDS)
     workspaces = code.load(specialization, WORKSPACES)
     workspace = code.call("taken", workspaces)
     with code.where_null(workspace):
@@ -350,23 +314,21 @@ def _tried(module: Module) -> None:
     code.ret(found)
 
 
-def _others(module: Module) -> None:
+@_MODULE.own
+def _others(code: Code, words: Value, last: Value, arguments: Value) -> None:
     """``others(words, last, arguments)``: the same of the specializations but for the last one, until one serves."""
-    code = Code(module, "others", 3)
-    words, last, arguments = code.arguments
-    with code.for_each(code.load(words, SPECIALIZATION_COUNT)) as k, code.where(code.differ(k, last)):
+    with code.for_each(code.load(words, SPECIALIZATION_COUNT)) as k, code.where(k.unequal(last)):
         found = code.call("tried", words, k, arguments)
-        with code.where(code.differ(found, code.outside("none"))):
+        with code.where(found.unequal(code.outside("none"))):
             code.store(k, words, LAST)
             code.ret(found)
         code.drop(found)
     code.ret(code.new_reference(code.outside("none")))
 
 
-def _replayed(module: Module) -> None:
+@_MODULE.called
+def _replayed(code: Code, fixed: Value, arguments: Value, count: Value) -> None:
     """``replayed(fixed, arguments, count)``, which Python calls. `fixed` is a tuple that begins with the words."""
-    code = Code(module, "replayed", 3, own=False)
-    fixed, arguments, count = code.arguments
     words = code.call("PyLong_AsLongLong", code.load(code.items_of(fixed)))
     with code.where_null(code.call("fits", words, arguments, count)):
         code.ret(code.new_reference(code.outside("none")))
@@ -374,11 +336,11 @@ def _replayed(module: Module) -> None:
     with code.where_null(holds):
         code.ret(NULL)
     code.drop(holds)
-    with code.where(code.differ(holds, code.outside("true"))):
+    with code.where(holds.unequal(code.outside("true"))):
         code.ret(code.new_reference(code.outside("none")))
     last = code.load(words, LAST)
     found = code.call("tried", words, last, arguments)
-    with code.where(code.equal(found, code.outside("none"))):
+    with code.where(found.equal(code.outside("none"))):
         code.drop(found)
         code.ret(code.call("others", words, last, arguments))
     code.ret(found)

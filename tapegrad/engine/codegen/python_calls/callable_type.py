@@ -5,21 +5,12 @@ there is no such function yet or where it returns `None`, it is ``instance._gene
 """
 
 import ctypes
-import functools
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.engine.codegen.python_calls.python_code import (
-    NULL,
-    Code,
-    ExternalObjects,
-    Module,
-    compiled,
-    word,
-)
+from tapegrad.engine.codegen.ir.body import Value
+from tapegrad.engine.codegen.python_calls.python_code import NULL, Code, Module
 from tapegrad.engine.runtime.object_layouts import TYPE_CALL
-
-_kept: list[Any] = []  # what compiled code refers to
 
 
 def callable_types(name: str, thread: Any, entered: list[Any], *flags: str) -> list[Any]:
@@ -39,34 +30,25 @@ def callable_types(name: str, thread: Any, entered: list[Any], *flags: str) -> l
     flags
         For each class the attribute of a mode that is true where `_fast` does not serve.
     """
-
-    def define(module: Module) -> None:
-        _define_general(module)
-        for flag in flags:
-            _define_is_set(module, flag)
-            _define_fast(module, flag)
-            _define_call(module, flag)
-
-    @functools.cache
-    def addresses() -> dict[str, int]:
-        outside = ExternalObjects(
-            none=None, false=False, thread=thread, entered=entered, fast="_fast", general="_general", mode="mode",
-            **{flag: flag for flag in flags},
-        )  # fmt: skip
-        _kept.append(outside)
-        functions = [f"call_unless_{flag}" for flag in flags]
-        return dict(zip(flags, compiled("callable_types", define, outside, *functions), strict=True))
-
-    return [_made(name, flag, addresses) for flag in flags]
+    module = Module(
+        "callable_types",
+        none=None, false=False, thread=thread, entered=entered, fast="_fast", general="_general", mode="mode",
+        **{flag: flag for flag in flags},
+    )  # fmt: skip
+    for function in (_general, _is_set, _fast):
+        module.own(function)
+    for flag in flags:
+        module.called(_call_unless(flag), flag)
+    return [_made(name, flag, module) for flag in flags]
 
 
-def _made(name: str, flag: str, addresses: Callable[[], dict[str, int]]) -> Any:
+def _made(name: str, flag: str, module: Module) -> Any:
     """Return a class whose first instance gives it, and those that inherit from it, the compiled function."""
     ready: set[type] = set()
 
     def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:  # noqa: N807  as Python names them
         if cls not in ready:
-            _set_call_slots(base, addresses()[flag])
+            _set_call_slots(base, module.addresses()[flag])
             ready.add(cls)
         return object.__new__(cls)
 
@@ -87,21 +69,9 @@ def _set_call_slots(base: type, address: int) -> None:
         waiting += type.__subclasses__(cls)
 
 
-def _define_call(module: Module, flag: str) -> None:
-    """Define ``PyObject *call(PyObject *instance, PyObject *args, PyObject *kwargs)``, which Python calls."""
-    code = Code(module, f"call_unless_{flag}", 3, own=False)
-    found = code.call(f"fast_unless_{flag}", *code.arguments)
-    with code.where(code.equal(found, code.outside("none"))):
-        code.drop(found)
-        code.ret(code.call("general", *code.arguments))
-    code.ret(found)
-
-
-def _define_general(module: Module) -> None:
-    """Define ``general(instance, args, kwargs)``."""
-    code = Code(module, "general", 3)
-    instance, args, kwargs = code.arguments
-    given = code.room(word(3))
+def _general(code: Code, instance: Value, args: Value, kwargs: Value) -> None:
+    """``general(instance, args, kwargs)``: what the Python method returns."""
+    given = code.room(3)
     for k, value in enumerate((instance, args)):
         code.store(value, given, k)
     with code.where_null(kwargs):
@@ -109,27 +79,40 @@ def _define_general(module: Module) -> None:
         with code.where_null(empty):
             code.ret(NULL)
         code.store(empty, given, 2)
-        found = code.call("PyObject_VectorcallMethod", code.outside("general"), given, word(3), NULL)
+        found = code.call("PyObject_VectorcallMethod", code.outside("general"), given, 3, NULL)
         code.drop(empty)
         code.ret(found)
     code.store(kwargs, given, 2)
-    code.ret(code.call("PyObject_VectorcallMethod", code.outside("general"), given, word(3), NULL))
+    code.ret(code.call("PyObject_VectorcallMethod", code.outside("general"), given, 3, NULL))
 
 
-def _define_fast(module: Module, flag: str) -> None:
-    """Define ``fast(instance, args, kwargs)``: None where `_fast` does not serve, null with an exception."""
-    code = Code(module, f"fast_unless_{flag}", 3)
-    instance, args, kwargs = code.arguments
+def _is_set(code: Code, flag: Value) -> None:
+    """``is_set(flag)``: True or False, which live for ever; null with an exception."""
+    with code.where_null(code.call("PyList_Size", code.outside("entered"))):
+        code.ret(code.outside("false"))
+    mode = code.call("PyObject_GetAttr", code.outside("thread"), code.outside("mode"))
+    with code.where_null(mode):
+        code.ret(NULL)
+    found = code.call("PyObject_GetAttr", mode, flag)
+    code.drop(mode)
+    with code.where_null(found):
+        code.ret(NULL)
+    code.drop(found)
+    code.ret(found)
+
+
+def _fast(code: Code, flag: Value, instance: Value, args: Value, kwargs: Value) -> None:
+    """``fast(flag, instance, args, kwargs)``: None where `_fast` does not serve, null with an exception."""
     with (
-        code.where(code.differ(kwargs, NULL)),
-        code.where(code.differ(code.call("PyDict_Size", kwargs), NULL)),
+        code.where(kwargs.unequal(NULL)),
+        code.where(code.call("PyDict_Size", kwargs).unequal(NULL)),
     ):
         code.ret(code.new_reference(code.outside("none")))
     fast = code.call("PyObject_GetAttr", instance, code.outside("fast"))
-    with code.where(code.builder.or_(code.equal(fast, NULL), code.equal(fast, code.outside("none")))):
+    with code.where(fast.equal(NULL) | fast.equal(code.outside("none"))):
         code.ret(fast)
-    is_set = code.call(f"is_{flag}")
-    with code.where(code.differ(is_set, code.outside("false"))):
+    is_set = code.call("is_set", flag)
+    with code.where(is_set.unequal(code.outside("false"))):
         code.drop(fast)
         with code.where_null(is_set):
             code.ret(NULL)
@@ -139,17 +122,14 @@ def _define_fast(module: Module, flag: str) -> None:
     code.ret(found)
 
 
-def _define_is_set(module: Module, flag: str) -> None:
-    """Define ``is_set()``: True or False, which live for ever; null with an exception."""
-    code = Code(module, f"is_{flag}", 0)
-    with code.where_null(code.call("PyList_Size", code.outside("entered"))):
-        code.ret(code.outside("false"))
-    mode = code.call("PyObject_GetAttr", code.outside("thread"), code.outside("mode"))
-    with code.where_null(mode):
-        code.ret(NULL)
-    found = code.call("PyObject_GetAttr", mode, code.outside(flag))
-    code.drop(mode)
-    with code.where_null(found):
-        code.ret(NULL)
-    code.drop(found)
-    code.ret(found)
+def _call_unless(flag: str) -> Callable[[Code, Value, Value, Value], None]:
+    """Return the function that emits ``PyObject *call(PyObject *instance, PyObject *args, PyObject *kwargs)``."""
+
+    def call(code: Code, instance: Value, args: Value, kwargs: Value) -> None:
+        found = code.call("fast", code.outside(flag), instance, args, kwargs)
+        with code.where(found.equal(code.outside("none"))):
+            code.drop(found)
+            code.ret(code.call("general", instance, args, kwargs))
+        code.ret(found)
+
+    return call

@@ -4,22 +4,16 @@ A comparison is a row of words: the address of the function of its kind, and its
 one behind the other. What a container must hold is a tuple, whose words are contiguous as well.
 """
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.codegen.ir.body import Operand, Value
+from tapegrad.engine.codegen.ir.operations import select
 from tapegrad.engine.codegen.python_calls.fast_calls import python_function
-from tapegrad.engine.codegen.python_calls.python_code import (
-    NULL,
-    Code,
-    ExternalObjects,
-    Module,
-    compiled,
-    word,
-)
+from tapegrad.engine.codegen.python_calls.python_code import NULL, Code, Module
 from tapegrad.engine.runtime.object_layouts import (
     ARRAY_DATA,
     ARRAY_DESCR,
@@ -33,8 +27,8 @@ _OPERANDS = 3
 _ROW_WORDS = 1 + _OPERANDS
 _DESCR_GET = 54  # Py_tp_descr_get of Python's C interface
 _EQUAL = 2  # Py_EQ
-_SAME, _RAISED = word(1), word(-1)  # results beside NULL, where there is a difference
-_OUTSIDE = ExternalObjects(true=True, false=False, exception=Exception, array=np.ndarray)
+_SAME, _RAISED = 1, -1  # results beside NULL, where there is a difference
+_MODULE = Module("comparisons", true=True, false=False, exception=Exception, array=np.ndarray)
 # Words of NumPy's array object, the second and the last of which are integers of 32 bits; its flag of contiguous ones.
 _DATA, _NDIM, _EXTENTS = ARRAY_DATA // 8, ARRAY_NDIM // 8, ARRAY_EXTENTS // 8
 _DTYPE, _FLAGS = ARRAY_DESCR // 8, ARRAY_FLAGS // 8
@@ -87,7 +81,7 @@ class Comparisons:
         self._first: Callable[[], int] = (-1).__int__
         if not rows:
             return
-        addresses = _addresses()
+        addresses = _MODULE.addresses()
         # what compiled code refers to has to live on
         fixed = (int(header.ctypes.data), header, self._words, self._kept)
         self.holds = python_function("holds", addresses["holds"], fixed)
@@ -107,87 +101,85 @@ class Comparisons:
 def _words(row: Row) -> list[int]:
     kind, *operands = row
     words = [0 if each is Missing else id(each) for each in operands]
-    return [_addresses()[kind], *words, *[0] * (_OPERANDS - len(words))]
-
-
-@functools.cache
-def _addresses() -> dict[str, int]:
-    """Addresses of the C functions: those of the kinds, and the two that run along the rows."""
-    names = [*_KINDS, "holds", "first_difference"]
-    return dict(zip(names, compiled("comparisons", _define, _OUTSIDE, *names), strict=True))
-
-
-def _define(module: Module) -> None:
-    _define_same_array(module)
-    for kind, define in _KINDS.items():
-        code = Code(module, kind, 1, own=False)
-        define(code, *(code.load(code.arguments[0], k) for k in range(1, 1 + _OPERANDS)))
-    _define_search(module)
-    _define_holds(module)
-    _define_first_difference(module)
+    return [_MODULE.addresses()[kind], *words, *[0] * (_OPERANDS - len(words))]
 
 
 # --- along the rows ----------------------------------------------------------------------------------------------
 
 
-def _define_search(module: Module) -> None:
-    """Define ``search(header)``: the number of the first row that differs, or of rows; -1 with an exception."""
-    code = Code(module, "search", 1)
-    count, rows = (code.load(code.arguments[0], k) for k in range(2))
+@_MODULE.own
+def _search(code: Code, header: Value) -> None:
+    """``search(header)``: the number of the first row that differs, or of rows; -1 with an exception."""
+    count, rows = (code.load(header, k) for k in range(2))
     with code.for_each(count) as k:
-        row = code.builder.add(rows, code.builder.mul(k, word(8 * _ROW_WORDS)))
+        row = rows + k * (8 * _ROW_WORDS)
         found = code.call_at(code.load(row), row)
-        with code.where(code.differ(found, _SAME)):
-            with code.where(code.equal(found, _RAISED)):
+        with code.where(found.unequal(_SAME)):
+            with code.where(found.equal(_RAISED)):
                 code.ret(_RAISED)
             code.ret(k)
     code.ret(count)
 
 
-def _begin(module: Module, name: str) -> tuple[Code, Any, Any]:
-    """Begin a function that Python calls, whose `fixed` is a tuple that begins with the header's address."""
-    code = Code(module, name, 3, own=False)
-    header = code.call("PyLong_AsLongLong", code.load(code.items_of(code.arguments[0])))
+def _found(code: Code, fixed: Value) -> tuple[Value, Value]:
+    """Emit the search of a function that Python calls, whose `fixed` is a tuple that begins with the header's address.
+
+    Return what it finds, and the number of rows.
+    """
+    header = code.call("PyLong_AsLongLong", code.load(code.items_of(fixed)))
     found = code.call("search", header)
-    with code.where(code.equal(found, _RAISED)):
+    with code.where(found.equal(_RAISED)):
         code.ret(NULL)
-    return code, found, code.load(header)
+    return found, code.load(header)
 
 
-def _define_holds(module: Module) -> None:
-    code, found, count = _begin(module, "holds")
-    with code.where(code.differ(found, count)):
+@_MODULE.called
+def _holds(code: Code, fixed: Value, _arguments: Value, _count: Value) -> None:
+    found, count = _found(code, fixed)
+    with code.where(found.unequal(count)):
         code.ret(code.new_reference(code.outside("false")))
     code.ret(code.new_reference(code.outside("true")))
 
 
-def _define_first_difference(module: Module) -> None:
-    code, found, count = _begin(module, "first_difference")
-    first = code.builder.select(code.equal(found, count), word(-1), found)
-    code.ret(code.call("PyLong_FromLongLong", first))
+@_MODULE.called
+def _first_difference(code: Code, fixed: Value, _arguments: Value, _count: Value) -> None:
+    found, count = _found(code, fixed)
+    code.ret(code.call("PyLong_FromLongLong", select(found.equal(count), -1, found)))
 
 
 # --- kinds -------------------------------------------------------------------------------------------------------
 
+_Kind = Callable[[Code, Value, Value, Value], None]
 
-def _end(code: Code, found: Any, expected: Any) -> None:
+
+def _kind(define: _Kind, name: str = "") -> _Kind:
+    """Add a kind of comparison: a function of a row, which emits the comparison of its operands."""
+
+    def on_row(code: Code, row: Value) -> None:
+        define(code, *(code.load(row, k) for k in range(1, 1 + _OPERANDS)))
+
+    _MODULE.called(on_row, name or define.__name__.lstrip("_"))
+    return define
+
+
+def _end(code: Code, found: Value, expected: Operand) -> None:
     """Return whether an object is the expected one."""
-    code.ret(code.builder.zext(code.equal(found, expected), expected.type))
+    code.ret(code.body.convert("zext", found.equal(expected), "i64"))
 
 
-def _end_where_different(code: Code, found: Any, expected: Any) -> None:
-    with code.where(code.differ(found, expected)):
+def _end_where_different(code: Code, found: Value, expected: Operand) -> None:
+    with code.where(found.unequal(expected)):
         code.ret(NULL)
 
 
-def _end_where_failed(code: Code, found: Any) -> None:
+def _end_where_failed(code: Code, found: Value) -> None:
     """Return where a call has failed: an exception is a difference, but not an interrupt."""
     with code.where_null(found):
         _end_with_exception(code)
 
 
-def _end_where_raised(code: Code, status: Any) -> None:
-    with code.where(code.equal(status, _RAISED)):
+def _end_where_raised(code: Code, status: Value) -> None:
+    with code.where(status.equal(_RAISED)):
         _end_with_exception(code)
 
 
@@ -199,25 +191,29 @@ def _end_with_exception(code: Code) -> None:
     code.ret(NULL)
 
 
-def _type(code: Code, owner: Any, expected: Any, _: Any) -> None:
+@_kind
+def _type(code: Code, owner: Value, expected: Value, _: Value) -> None:
     _end(code, code.type_of(owner), expected)
 
 
-def _attributes(code: Code, owner: Any, expected: Any, _: Any) -> None:
+@_kind
+def _attributes(code: Code, owner: Value, expected: Value, _: Value) -> None:
     found = code.call("PyObject_GenericGetDict", owner, NULL)
     _end_where_failed(code, found)
     code.drop(found)
     _end(code, found, expected)
 
 
-def _entry(code: Code, names: Any, name: Any, expected: Any) -> None:
+@_kind
+def _entry(code: Code, names: Value, name: Value, expected: Value) -> None:
     found = code.call("PyDict_GetItemWithError", names, name)
-    with code.where_null(found), code.where(code.differ(code.call("PyErr_Occurred"), NULL)):
+    with code.where_null(found), code.where(code.call("PyErr_Occurred").unequal(NULL)):
         _end_with_exception(code)
     _end(code, found, expected)
 
 
-def _without(code: Code, names: Any, absent: Any, _: Any) -> None:
+@_kind
+def _without(code: Code, names: Value, absent: Value, _: Value) -> None:
     with _for_each_entry(code, names) as (key, _value, _k):
         found = code.call("PySet_Contains", absent, key)
         _end_where_raised(code, found)
@@ -225,7 +221,8 @@ def _without(code: Code, names: Any, absent: Any, _: Any) -> None:
     code.ret(_SAME)
 
 
-def _cell(code: Code, holder: Any, expected: Any, _: Any) -> None:
+@_kind
+def _cell(code: Code, holder: Value, expected: Value, _: Value) -> None:
     found = code.call("PyCell_Get", holder)
     with code.where_null(found):
         _end(code, found, expected)
@@ -233,15 +230,21 @@ def _cell(code: Code, holder: Any, expected: Any, _: Any) -> None:
     _end(code, found, expected)
 
 
-def _of_function(get: str) -> Callable[..., None]:
-    def define(code: Code, function: Any, expected: Any, _: Any) -> None:
+def _of_function(get: str) -> _Kind:
+    def define(code: Code, function: Value, expected: Value, _: Value) -> None:
         _end(code, code.call(get, function), expected)
 
     return define
 
 
-def _member(code: Code, member: Any, owner: Any, expected: Any) -> None:
-    get = code.call("PyType_GetSlot", code.type_of(member), word(_DESCR_GET))
+_kind(_of_function("PyFunction_GetCode"), "code")
+_kind(_of_function("PyFunction_GetDefaults"), "defaults")
+_kind(_of_function("PyFunction_GetKwDefaults"), "keyword_defaults")
+
+
+@_kind
+def _member(code: Code, member: Value, owner: Value, expected: Value) -> None:
+    get = code.call("PyType_GetSlot", code.type_of(member), _DESCR_GET)
     found = code.call_at(get, member, owner, code.type_of(owner))
     with code.where_null(found):
         code.call("PyErr_Clear")
@@ -250,7 +253,8 @@ def _member(code: Code, member: Any, owner: Any, expected: Any) -> None:
     _end(code, found, expected)
 
 
-def _elements(code: Code, container: Any, expected: Any, _: Any) -> None:
+@_kind
+def _elements(code: Code, container: Value, expected: Value, _: Value) -> None:
     count = code.call("PyTuple_Size", expected)
     _end_where_different(code, code.call("PyList_Size", container), count)
     parts = code.items_of(expected)
@@ -259,7 +263,8 @@ def _elements(code: Code, container: Any, expected: Any, _: Any) -> None:
     code.ret(_SAME)
 
 
-def _entries(code: Code, mapping: Any, keys: Any, values: Any) -> None:
+@_kind
+def _entries(code: Code, mapping: Value, keys: Value, values: Value) -> None:
     _end_where_different(code, code.call("PyDict_Size", mapping), code.call("PyTuple_Size", keys))
     keys, values = code.items_of(keys), code.items_of(values)
     with _for_each_entry(code, mapping) as (key, value, k):
@@ -269,30 +274,30 @@ def _entries(code: Code, mapping: Any, keys: Any, values: Any) -> None:
 
 
 @contextmanager
-def _for_each_entry(code: Code, mapping: Any) -> Iterator[tuple[Any, Any, Any]]:
+def _for_each_entry(code: Code, mapping: Value) -> Iterator[tuple[Value, Value, Value]]:
     """Loop over the entries of a dict: key, value and number of each."""
-    place, key, value = (code.room(word(1)) for _ in range(3))
+    place, key, value = (code.room(1) for _ in range(3))
     code.store(NULL, place)
     with code.for_each(code.call("PyDict_Size", mapping)) as k:
         _end_where_different(code, code.call("PyDict_Next", mapping, place, key, value), _SAME)
         yield code.load(key), code.load(value), k
 
 
-def _parts(code: Code, iterate: Any, owner: Any, expected: Any) -> None:
+@_kind
+def _parts(code: Code, iterate: Value, owner: Value, expected: Value) -> None:
     iterable = code.call("PyObject_CallOneArg", iterate, owner)
     _end_where_failed(code, iterable)
     found = code.call("PySequence_Tuple", iterable)
     code.drop(iterable)
     _end_where_failed(code, found)
     count = code.call("PyTuple_Size", expected)
-    same = code.equal(code.call("PyTuple_Size", found), count)
-    with code.where(code.builder.not_(same)):
+    with code.where(code.call("PyTuple_Size", found).unequal(count)):
         code.drop(found)
         code.ret(NULL)
     parts, wanted = code.items_of(found), code.items_of(expected)
     with (
         code.for_each(count) as k,
-        code.where(code.differ(code.load(parts, k), code.load(wanted, k))),
+        code.where(code.load(parts, k).unequal(code.load(wanted, k))),
     ):
         code.drop(found)
         code.ret(NULL)
@@ -300,23 +305,26 @@ def _parts(code: Code, iterate: Any, owner: Any, expected: Any) -> None:
     code.ret(_SAME)
 
 
-def _answer(code: Code, ask: Any, owner: Any, expected: Any) -> None:
+@_kind
+def _answer(code: Code, ask: Value, owner: Value, expected: Value) -> None:
     found = code.call("PyObject_CallOneArg", ask, owner)
     _end_where_failed(code, found)
-    same = code.call("PyObject_RichCompareBool", found, expected, word(_EQUAL))
+    same = code.call("PyObject_RichCompareBool", found, expected, _EQUAL)
     code.drop(found)
     _end_where_raised(code, same)
     code.ret(same)
 
 
-def _result(code: Code, ask: Any, argument: Any, expected: Any) -> None:
+@_kind
+def _result(code: Code, ask: Value, argument: Value, expected: Value) -> None:
     found = code.call("PyObject_CallOneArg", ask, argument)
     _end_where_failed(code, found)
     code.drop(found)
     _end(code, found, expected)
 
 
-def _array(code: Code, convert: Any, owner: Any, expected: Any) -> None:
+@_kind
+def _array(code: Code, convert: Value, owner: Value, expected: Value) -> None:
     found = code.call("PyObject_CallOneArg", convert, owner)
     _end_where_failed(code, found)
     parts = code.items_of(expected)
@@ -326,37 +334,17 @@ def _array(code: Code, convert: Any, owner: Any, expected: Any) -> None:
     code.ret(same)
 
 
-def _define_same_array(module: Module) -> None:
-    """Define ``same_array(found, expected, bytes)``: whether an object is a contiguous array equal to another one."""
-    code = Code(module, "same_array", 3)
-    found, expected, bytes_ = code.arguments
+@_MODULE.own
+def _same_array(code: Code, found: Value, expected: Value, bytes_: Value) -> None:
+    """``same_array(found, expected, bytes)``: whether an object is a contiguous array equal to another one."""
     _end_where_different(code, code.type_of(found), code.outside("array"))
     _end_where_different(code, code.load(found, _DTYPE), code.load(expected, _DTYPE))
-    ndim, other = (code.builder.and_(code.load(each, _NDIM), word(_INT)) for each in (expected, found))
+    ndim, other = (code.load(each, _NDIM) & _INT for each in (expected, found))
     _end_where_different(code, ndim, other)
     extents, others = code.load(expected, _EXTENTS), code.load(found, _EXTENTS)
     with code.for_each(ndim) as k:
         _end_where_different(code, code.load(extents, k), code.load(others, k))
-    contiguous = code.builder.and_(code.load(found, _FLAGS), word(_CONTIGUOUS))
-    _end_where_different(code, contiguous, word(_CONTIGUOUS))
+    contiguous = code.load(found, _FLAGS) & _CONTIGUOUS
+    _end_where_different(code, contiguous, _CONTIGUOUS)
     difference = code.call("memcmp", code.load(expected, _DATA), code.load(found, _DATA), bytes_)
     _end(code, difference, NULL)
-
-
-_KINDS: dict[str, Callable[..., None]] = {
-    "type": _type,
-    "attributes": _attributes,
-    "entry": _entry,
-    "without": _without,
-    "cell": _cell,
-    "code": _of_function("PyFunction_GetCode"),
-    "defaults": _of_function("PyFunction_GetDefaults"),
-    "keyword_defaults": _of_function("PyFunction_GetKwDefaults"),
-    "member": _member,
-    "elements": _elements,
-    "entries": _entries,
-    "parts": _parts,
-    "result": _result,
-    "answer": _answer,
-    "array": _array,
-}

@@ -39,12 +39,12 @@ def accumulate(dtype: str, target: Target) -> list[Body]:
     case = Case(dataclasses.replace(identity, name="accumulate"), dtype, target)
     body = case.begin(symbol(dtype, target))
     to, source = case.second(body, "x0"), case.second(body, "y")
-    with body.when_leaving(to.stride.unequal(0) & count_of(body).unequal(1)):
+    with body.when(to.stride.unequal(0) & count_of(body).unequal(1)):
         leave_for(body, case.symbol("reverse"))
     call = call_for("double", "sum", source.element, source.base, source.stride, count_of(body))
     stored = (word(frame_of(body), STORE) & 1).unequal(0)
     bring_to(Cotangent(to, stored), body.load(TOTAL, call))
-    body.do("ret i64 0")
+    body.ret("i64 0")
     return [*reverse(case, _never_negative_zero), body]
 
 
@@ -73,7 +73,7 @@ def define_sum(target: Target, element: Type) -> Body:
         packed = body.load(POINTER, call_for("ptr", "pack", element, place, stride, length, room))
         block = body.either(stride.equal(0), room, packed)
         iteration.following = list(Total(*iteration.values).raised(_block_sum(block, length, vector)))
-    body.do(f"ret {Total(*iteration.values).value}")
+    body.ret(Total(*iteration.values).value)
     return body
 
 

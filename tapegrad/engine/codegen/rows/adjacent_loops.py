@@ -56,5 +56,5 @@ def define(name: str, target: Target) -> Body:
     element, size = Type("double"), body.constant(I64, 8)
     blocks = {line: adjacent(Line(body.named(POINTER, f"%{line}"), size, element)) for line in lines}
     over_vectors(body, body.named(I64, "%n"), blocks, emit)
-    body.do("ret void")
+    body.ret("void")
     return body

@@ -81,7 +81,7 @@ def kernel(case: Case, direction: str, pattern: Pattern, symbol: str) -> Body:
     blocks = _blocks(loop.lines(body), pattern)
     if pattern.single:
         loop.vector(body)(Elements(blocks, body.constant(I64, 0), 1))
-        body.do("ret i64 0")
+        body.ret("i64 0")
     else:
         loop.run(body, blocks)
     return body

@@ -68,7 +68,7 @@ def leave_for(body: Body, name: str) -> None:
     """Go on in another kernel, with the same frame, and do not come back."""
     arguments = [frame_of(body), body.named(POINTER, "%loops")]
     result = body.load(Type("i64"), f"musttail {body.call('i64', quoted(name), arguments)}")
-    body.do(f"ret {result}")
+    body.ret(result)
 
 
 def quoted(name: str) -> str:

@@ -27,7 +27,7 @@ def define(name: str, target: Target) -> Body:
         f'define {_CONVENTION} {_results(name, type_)} @"{target.symbol(name)}"({arguments}) noinline',
     )
     given = MATHEMATICS[name](*(body.named(type_, f"%x{j}") for j in range(arity(name))))
-    body.do(f"ret {_packed(body, given) if isinstance(given, tuple) else given}")
+    body.ret(_packed(body, given) if isinstance(given, tuple) else given)
     return body
 
 

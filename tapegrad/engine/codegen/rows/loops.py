@@ -88,7 +88,7 @@ class Loop:
         """Emit the loop over adjacent lines, given as one block each, and return."""
         over = over_vectors if self.takes_whole_vectors else over_pieces
         over(body, count_of(body), blocks, self.vector(body))
-        body.do("ret i64 0")
+        body.ret("i64 0")
 
     def vector(self, body: Body) -> Callable[[Elements], None]:
         """Emit what is done with a vector."""
@@ -148,7 +148,7 @@ def _general(loop: Loop, name: str) -> list[Body]:
     if not lines.cotangents:
         return [_by_blocks(loop, body, lines)]
     (cotangent,) = lines.cotangents.values()
-    with body.when_leaving(cotangent.line.stride.equal(0)):
+    with body.when(cotangent.line.stride.equal(0)):
         leave_for(body, f"{name}.sum")
     other = loop.case.begin(f"{name}.sum")
     reads, writes, cotangents = loop.lines(other)
@@ -162,7 +162,7 @@ def _by_blocks(loop: Loop, body: Body, lines: LoopLines) -> Body:
     with blocks.each():
         run_steps(loop.case, blocks, loop.stages, everything(loop.stages, loop.nodes))
         blocks.over_elements(loop.vector(body))
-    body.do("ret i64 0")
+    body.ret("i64 0")
     return body
 
 

@@ -100,7 +100,7 @@ def _choice(case: Case, name: str, together: str, apart: str) -> Body:
     body, wanted = case.begin(name), case.op.differentiable_operands
     conditions = [_is_wanted(body, j) for j in wanted]
     conditions += [_are_apart(case, body, j, k) for j, k in itertools.combinations(wanted, 2)]
-    with body.when_leaving(functools.reduce(operator.and_, conditions)):
+    with body.when(functools.reduce(operator.and_, conditions)):
         leave_for(body, together)
     leave_for(body, apart)
     return body
@@ -114,7 +114,7 @@ def _one_after_the_other(case: Case, name: str) -> Body:
         with body.when(_is_wanted(body, j)):
             arguments = [frame_of(body), body.named(POINTER, "%loops")]
             body.load(I64, body.call("i64", quoted(_part(kernel, j)), arguments))
-    body.do("ret i64 0")
+    body.ret("i64 0")
     return body
 
 

@@ -56,7 +56,7 @@ def several(case: Case, wanted: list[int], name: str) -> Body:
         for partial in partials.values():
             partial.compute()
         _apply(case, blocks, list(partials.values()), tangents, wanted)
-    body.do("ret i64 0")
+    body.ret("i64 0")
     return body
 
 
@@ -189,5 +189,5 @@ def define_apply(target: Target, operands: int, element: Type) -> Body:
 
     with blocks.each():
         blocks.over_elements(emit)
-    body.do("ret void")
+    body.ret("void")
     return body

@@ -44,13 +44,13 @@ def _dispatch(case: Case, name: str, sets: list[tuple[int, ...]]) -> Body:
         present = present | body.either(there, body.constant(I64, 1 << j), body.constant(I64, 0))
 
     if wanted:
-        with body.when_leaving(present.unequal(0) & tangents.count.unequal(1)):
+        with body.when(present.unequal(0) & tangents.count.unequal(1)):
             leave_for(body, f"{name}.several")
     for chosen in sets:
-        with body.when_leaving(present.equal(sum(1 << j for j in chosen))):
+        with body.when(present.equal(sum(1 << j for j in chosen))):
             leave_for(body, _part(name, chosen))
     _emit_zeros(case, body, tangents)
-    body.do("ret i64 0")
+    body.ret("i64 0")
     return body
 
 

@@ -23,5 +23,5 @@ def _of_lines(segment: Segment, target: Target, head: str) -> Body:
     """Return the function for one line of each operand."""
     body = Body(target, f"{head}(ptr %frame, ptr %loops)")
     (Short if segment.is_short else Long)(body, segment).emit()
-    body.do("ret i64 0")
+    body.ret("i64 0")
     return body

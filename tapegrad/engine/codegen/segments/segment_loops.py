@@ -17,7 +17,7 @@ def around(segment: Segment, target: Target, symbol: str, inner: str) -> Body:
         store(value, element_at(local, I64, body.constant(I64, word_of(number))))
     addresses = [word(frame, word_of(first + k)) for k in range(segment.addresses)]
     _loop(_Loops(body, segment, frame, local, inner), 0, addresses)
-    body.do("ret i64 0")
+    body.ret("i64 0")
     return body
 
 

@@ -41,7 +41,7 @@ class Short(SegmentForm):
         body.begin(right)
         with body.scope():
             place.end()
-            body.do("ret i64 0")
+            body.ret("i64 0")
         body.begin(masked)
         self._place(unmasked=False).end()
 

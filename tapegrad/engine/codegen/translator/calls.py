@@ -29,6 +29,7 @@ from tapegrad.engine.codegen.translator.values import (
     kind_of,
     materialized,
 )
+from tapegrad.engine.kernels.language.llvm_types import called, unpacked
 from tapegrad.engine.kernels.language.numba_internals import cpu_target
 from tapegrad.engine.kernels.language.raw_memory import load_i64
 
@@ -101,11 +102,10 @@ class CallTranslator(ExpressionTranslator):
         passed = [
             word for each in arguments if not isinstance(each, Constant) for word in values.words_of(each)
         ]
-        returned = self.builder.call(self._declared(name, type_), passed)
+        returned = called(self.builder, name, passed, type_.return_type)
         if not isinstance(kind, values.RecordType):
             return None if kind is None else returned
-        count = len(list(values.words_of(kind)))
-        return values.of_words(kind, (self.builder.extract_value(returned, k) for k in range(count)))
+        return values.of_words(kind, iter(unpacked(self.builder, returned)))
 
     def _part_for(self, function: Any, given: list[Any]) -> tuple[list[Any], tuple[str, Any, Any]]:
         """Return the part for some arguments, and those it takes; known numbers stay known only if it needs them."""
@@ -134,10 +134,6 @@ class CallTranslator(ExpressionTranslator):
         value = materialized(value)
         return cast(self.builder, value, I64) if kind_of(value) == I1 else value
 
-    def _declared(self, name: str, kind: ir.FunctionType) -> ir.Function:
-        module = self.builder.module
-        return module.globals.get(name) or ir.Function(module, kind, name)
-
     def _call_intrinsic(self, function: Any, given: list[Any]) -> Any:
         made = function._defn(None, *map(values.numba_type, given))
         if made is None:
@@ -156,8 +152,8 @@ class CallTranslator(ExpressionTranslator):
         arguments = [values.as_numba_has_it(self.builder, *pair) for pair in pairs]
         returned = signature.return_type
         kind = ir.VoidType() if returned in (types.void, types.none) else values.KINDS[returned]
-        declared = self._declared(function.symbol, ir.FunctionType(kind, [value.type for value in arguments]))
-        return values.from_numba(self.builder, self.builder.call(declared, arguments), returned)
+        found = called(self.builder, function.symbol, arguments, kind)
+        return values.from_numba(self.builder, found, returned)
 
     def _call_builtin(self, function: Any, given: list[Any]) -> Any:
         if function in (min, max) and len(given) > 1:
@@ -201,8 +197,7 @@ class CallTranslator(ExpressionTranslator):
         """Call one of the C library's functions."""
         if any(number.type != F64 for number in numbers):
             raise NotPlainError(f"{name} of what is no float64")
-        kind = ir.FunctionType(F64, [F64] * len(numbers))
-        return self.builder.call(self._declared(name, kind), numbers)
+        return called(self.builder, name, numbers, F64)
 
     def _of_float(self, name: str, number: Any) -> Any:
         """Call one of LLVM's own functions."""

@@ -181,9 +181,12 @@ def _widened(arg: Any) -> Any:
     return types.int64 if isinstance(plain, types.Integer | types.Boolean) else plain
 
 
-def _compile(function: Callable[..., Any], arguments: int) -> int:
-    """Compile a C function of so many int64 arguments that returns an int64, or take it from the cache."""
-    signature = numba.types.int64(*[numba.types.int64] * arguments)
+def compile_c_function(function: Callable[..., Any]) -> int:
+    """Compile a C function of int64 arguments that returns an int64, or take it from the cache; return its address.
+
+    Kernels are called so, destructors, functions that threads run, and those of an allocator. C may ignore the result.
+    """
+    signature = types.int64(*[types.int64] * function.__code__.co_argcount)
     options = {"nopython": True, "error_model": "numpy"}
     compiled = CFunc(function, (signature.args, signature.return_type), {}, options, DirectKernelCompiler)
     compiled._cache = cache_of(function)
@@ -191,11 +194,6 @@ def _compile(function: Callable[..., Any], arguments: int) -> int:
         compiled.compile()
     _KEEP_ALIVE.append(compiled)
     return int(compiled.address)
-
-
-def compile_kernel(function: Callable[..., Any]) -> int:
-    """Address of ``int64 kernel(int64 frame, int64 loops)``, compiled or taken from the cache."""
-    return _compile(function, 2)
 
 
 def compile_call(function: Callable[..., Any]) -> CFunc:
@@ -207,29 +205,6 @@ def compile_call(function: Callable[..., Any]) -> CFunc:
     with compiling, announcer.compiling(function):
         compiled.compile()
     return compiled
-
-
-def compile_destructor(function: Callable[..., Any]) -> int:
-    """Address of a destructor of Numba's runtime ``void destructor(void *data, size_t size, void *info)``.
-
-    What the function returns is ignored.
-    """
-    return _compile(function, 3)
-
-
-def compile_allocator(function: Callable[..., Any]) -> int:
-    """Address of a function of sizes and addresses that stands for one of an allocator."""
-    return _compile(function, len(inspect.signature(function).parameters))
-
-
-def compile_driver(function: Callable[..., Any]) -> int:
-    """Address of the parallel driver ``int64 driver(kernel, frame, loops, control, parallel_threshold)``."""
-    return _compile(function, 5)
-
-
-def compile_thread(function: Callable[..., Any]) -> int:
-    """Address of what a thread runs: ``void function(void *place)``. What the function returns is ignored."""
-    return _compile(function, 1)
 
 
 _KEEP_ALIVE: list[CFunc] = []

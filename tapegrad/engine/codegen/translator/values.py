@@ -7,6 +7,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
+from tapegrad.engine.kernels.language.llvm_types import unpacked
 from tapegrad.engine.kernels.language.numba_internals import cpu_target
 
 I64, I32, U8, I1 = (ir.IntType(bits) for bits in (64, 32, 8, 1))
@@ -195,8 +196,7 @@ def from_numba(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
     if kind in (types.void, types.none):
         return None
     if isinstance(kind, types.NamedUniTuple) and kind.dtype == types.int64:
-        items = tuple(builder.extract_value(value, k) for k in range(len(kind)))
-        return Record(kind.instance_class, items)
+        return Record(kind.instance_class, tuple(unpacked(builder, value)))
     if isinstance(value.type, ir.VectorType):
         _VECTORS[value.type] = kind
         return value

@@ -5,13 +5,16 @@ import itertools
 from typing import Any, NamedTuple
 
 import numba
-from llvmlite import binding, ir
+from llvmlite import binding
 from numba import types
 
+from tapegrad.engine.codegen.ir.body import Value
+from tapegrad.engine.codegen.ir.c_code import CCode
+from tapegrad.engine.codegen.ir.types import I64, Type
 from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.codegen.translator import values
 from tapegrad.engine.codegen.translator.parts import FunctionIR, Text, part, text_of
-from tapegrad.engine.codegen.translator.values import I1, I32, I64, NotPlainError
+from tapegrad.engine.codegen.translator.values import NotPlainError
 from tapegrad.engine.kernels.language.linking import LoopPartCompiler, PlainWholeCompiler, WholeCompiler
 from tapegrad.engine.kernels.language.numba_internals import (
     CompileResult,
@@ -22,7 +25,7 @@ from tapegrad.engine.kernels.language.numba_internals import (
 from tapegrad.engine.runtime import messages
 from tapegrad.engine.runtime.switches import TRANSLATES
 
-_RESULTS: dict[Any, Any] = {I64: types.int64, I1: types.boolean, None: types.none}
+_RESULTS: dict[Any, Any] = {values.I64: types.int64, values.I1: types.boolean, None: types.none}
 
 
 _numbers = itertools.count(1)  # of functions of one name: part of their symbols
@@ -51,7 +54,7 @@ def translated(
         described = _description(function, arguments, _result(whole, returned), uid)
         wrapper = _entry_wrapper(whole, described) if returned is None else _c_entry_wrapper(whole, described)
         text = text_of(whole, keeps_large_parts=returned is None)
-        module = _module(text, str(wrapper))
+        module = _module(text, wrapper)
     except NotPlainError:
         return None
     module.name = described.mangled_name
@@ -83,43 +86,37 @@ def _description(function: Any, arguments: tuple[Any, ...], result: Any, uid: in
     )
 
 
-def _entry_wrapper(whole: FunctionIR, described: Any) -> ir.Module:
+def _entry_wrapper(whole: FunctionIR, described: Any) -> str:
     """Write the entry wrapper ``int32 function(result, exception, arguments...)``, which returns 0."""
-    place = I64.as_pointer()
-    kind = ir.FunctionType(I32, [place, place, *whole.type.args])
-    builder, function = _begun(whole, described, kind, described.mangled_name)
-    returned = builder.call(function.module.get_global(whole.name), function.args[2:])
+    arguments = [Type(str(each)) for each in whole.type.args]
+    code = CCode(f'@"{described.mangled_name}"', [I64, I64, *arguments], "i32")
+    place, _, *given = code.arguments
+    found = _called(code, whole, given)
     if whole.result is not None:
-        builder.store(values.cast(builder, returned, I64), function.args[0])
-    builder.ret(I32(0))
-    return _without(function.module, whole)
+        code.store(found, place)
+    code.ret(code.body.constant(Type("i32"), 0))
+    return _text(code, described)
 
 
-def _c_entry_wrapper(whole: FunctionIR, described: Any) -> ir.Module:
+def _c_entry_wrapper(whole: FunctionIR, described: Any) -> str:
     """Write the entry wrapper ``int64 function(arguments...)``."""
-    kind = ir.FunctionType(I64, whole.type.args)
-    builder, function = _begun(whole, described, kind, described.llvm_cfunc_wrapper_name)
-    returned = builder.call(function.module.get_global(whole.name), function.args)
-    builder.ret(values.cast(builder, returned, I64))
-    return _without(function.module, whole)
+    arguments = [Type(str(each)) for each in whole.type.args]
+    code = CCode(f'@"{described.llvm_cfunc_wrapper_name}"', arguments)
+    code.ret(_called(code, whole, code.arguments))
+    return _text(code, described)
 
 
-def _begun(
-    whole: FunctionIR, described: Any, kind: ir.FunctionType, name: str
-) -> tuple[ir.IRBuilder, ir.Function]:
-    """Return a builder at the start of a function, in a module that declares the whole."""
-    module = ir.Module(described.mangled_name)
-    module.triple = cpu_target.target_context.codegen()._llvm_module.triple
-    cpu_target.target_context.declare_env_global(module, described.env_name)
-    ir.Function(module, whole.type, whole.name)
-    function = ir.Function(module, kind, name)
-    return ir.IRBuilder(function.append_basic_block()), function
+def _called(code: CCode, whole: FunctionIR, given: list[Value]) -> Value:
+    """Emit the call of a function that is defined beside the wrapper; its result as a word."""
+    found = code.call_by_name(f'@"{whole.name}"', *given, result=str(whole.type.return_type))
+    return code.body.convert("zext", found, "i64")
 
 
-def _without(module: ir.Module, whole: FunctionIR) -> ir.Module:
-    """Remove the declaration of the whole from a module, which is defined beside it."""
-    del module.globals[whole.name]
-    return module
+def _text(code: CCode, described: Any) -> str:
+    """Write the wrapper, and the environment that Numba asks for."""
+    triple = cpu_target.target_context.codegen()._llvm_module.triple
+    environment = f'@"{described.env_name}" = common global ptr null'
+    return f'target triple = "{triple}"\n{environment}\n{code.body.text}'
 
 
 @functools.cache

@@ -15,7 +15,7 @@ from numba import types
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
 from tapegrad.engine.kernels.language.inlining import always_inline
-from tapegrad.engine.kernels.language.llvm_types import declared, f32, f64, i8, i32, i64
+from tapegrad.engine.kernels.language.llvm_types import called, f32, f64, i32, i64, pointer_to
 from tapegrad.engine.kernels.language.raw_memory import size_of
 
 LANE_BYTES = 64  # bytes of a vector register
@@ -68,9 +68,8 @@ def _function_of(name: str, operands: int) -> Any:
     def typed(*kinds: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             vector = kinds[0].vector
-            kind = ir.FunctionType(vector, [vector] * operands)
             whole = f"llvm.{name}.v{kinds[0].count}f{kinds[0].element.bitwidth}"
-            return builder.call(declared(builder.module, kind, whole), args)
+            return called(builder, whole, args, vector)
 
         return kinds[0](*kinds), codegen
 
@@ -210,11 +209,6 @@ def anywhere(typingctx, mask):
 
 
 # --- memory ----------------------------------------------------------------------------------------------------
-
-
-def pointer_to(builder: Any, address: Any, offset: Any, kind: Any) -> Any:
-    first = builder.gep(builder.inttoptr(address, i8.as_pointer()), [offset])
-    return builder.bitcast(first, kind.as_pointer())
 
 
 def offsets_of(builder: Any, lanes: Lanes, stride: Any, last: Any) -> list[Any]:

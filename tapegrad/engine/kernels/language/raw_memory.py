@@ -9,14 +9,18 @@ from llvmlite import binding, ir
 from numba import types
 from numba.extending import intrinsic
 
-from tapegrad.engine.kernels.language.llvm_types import f32, f64, i8, i32, i64, unpacked
+from tapegrad.engine.kernels.language.llvm_types import (
+    called_at,
+    element_pointer,
+    f32,
+    f64,
+    i8,
+    i32,
+    i64,
+    pointer_to,
+    unpacked,
+)
 from tapegrad.engine.kernels.language.numba_internals import cpu_target
-
-
-def _pointer(builder, address, element, index):
-    """Emit a pointer to element `index` of the array of `element` at `address`."""
-    base = builder.inttoptr(address, element.as_pointer())
-    return builder.gep(base, [index])
 
 
 def _loader(numba_type, llvm_type):
@@ -25,7 +29,7 @@ def _loader(numba_type, llvm_type):
     @intrinsic
     def load(typingctx, address, index):
         def codegen(context, builder, signature, args):
-            return builder.load(_pointer(builder, args[0], llvm_type, args[1]))
+            return builder.load(element_pointer(builder, args[0], llvm_type, args[1]))
 
         return numba_type(types.int64, types.int64), codegen
 
@@ -38,7 +42,7 @@ def _storer(numba_type, llvm_type):
     @intrinsic
     def store(typingctx, address, index, value):
         def codegen(context, builder, signature, args):
-            builder.store(args[2], _pointer(builder, args[0], llvm_type, args[1]))
+            builder.store(args[2], element_pointer(builder, args[0], llvm_type, args[1]))
             return context.get_dummy_value()
 
         return types.void(types.int64, types.int64, numba_type), codegen
@@ -68,7 +72,7 @@ def load_record(typingctx, address, record):
     named = types.NamedUniTuple(types.int64, len(fields), record.instance_class)
 
     def codegen(context, builder, signature, args):
-        words = [builder.load(_pointer(builder, args[0], i64, i64(k))) for k in range(len(fields))]
+        words = [builder.load(element_pointer(builder, args[0], i64, i64(k))) for k in range(len(fields))]
         return context.make_tuple(builder, signature.return_type, words)
 
     return named(types.int64, record), codegen
@@ -79,8 +83,7 @@ def call_kernel(typingctx, kernel, frame, loops):
     """Call the kernel at address `kernel`: ``int64 kernel(int64 frame, int64 loops)``."""
 
     def codegen(context, builder, signature, args):
-        function = ir.FunctionType(i64, [i64, i64]).as_pointer()
-        return builder.call(builder.inttoptr(args[0], function), args[1:])
+        return called_at(builder, args[0], args[1:])
 
     return types.int64(types.int64, types.int64, types.int64), codegen
 
@@ -128,18 +131,12 @@ memcmp = types.ExternalFunction("memcmp", types.int32(types.int64, types.int64, 
 # Access by byte offset, for any element type: `zero` is a value of that type
 
 
-def _offset_pointer(context, builder, address, offset, element):
-    """Emit a pointer to an element of Numba type `element`, `offset` bytes after `address`."""
-    base = builder.inttoptr(address, i8.as_pointer())
-    return builder.bitcast(builder.gep(base, [offset]), context.get_value_type(element).as_pointer())
-
-
 @intrinsic
 def load_at(typingctx, address, offset, zero):
     """Load the element of the type of `zero` at `offset` bytes after `address`."""
 
     def codegen(context, builder, signature, args):
-        return builder.load(_offset_pointer(context, builder, args[0], args[1], zero))
+        return builder.load(pointer_to(builder, args[0], args[1], context.get_value_type(zero)))
 
     return zero(types.int64, types.int64, zero), codegen
 
@@ -150,7 +147,7 @@ def store_at(typingctx, address, offset, value, zero):
 
     def codegen(context, builder, signature, args):
         element = context.cast(builder, args[2], value, zero)
-        builder.store(element, _offset_pointer(context, builder, args[0], args[1], zero))
+        builder.store(element, pointer_to(builder, args[0], args[1], element.type))
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, value, zero), codegen
@@ -172,9 +169,8 @@ def call_loop(typingctx, loops, entry, n, lines):
 
     def codegen(context, builder, signature, args):
         table, number, count, packed = args
-        place = _pointer(builder, table, i64, builder.shl(number, i64(1)))
-        function = ir.FunctionType(ir.VoidType(), [i64] * (1 + len(lines))).as_pointer()
-        builder.call(builder.inttoptr(builder.load(place), function), [count, *unpacked(builder, packed)])
+        place = element_pointer(builder, table, i64, builder.shl(number, i64(1)))
+        called_at(builder, builder.load(place), [count, *unpacked(builder, packed)], ir.VoidType())
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64, lines), codegen
@@ -189,7 +185,7 @@ def call_by_reference(typingctx, loops, entry, arguments):
     """
 
     def codegen(context, builder, signature, args):
-        function = builder.load(_pointer(builder, args[0], i64, builder.shl(args[1], i64(1))))
+        function = builder.load(element_pointer(builder, args[0], i64, builder.shl(args[1], i64(1))))
         passed = []
         for value, kind in zip(unpacked(builder, args[2]), arguments, strict=True):
             if kind == types.int64:
@@ -199,8 +195,7 @@ def call_by_reference(typingctx, loops, entry, arguments):
                     pointer = builder.alloca(value.type)
                 builder.store(value, pointer)
                 passed.append(builder.ptrtoint(pointer, i64))
-        signature_ = ir.FunctionType(ir.VoidType(), [i64] * len(passed)).as_pointer()
-        builder.call(builder.inttoptr(function, signature_), passed)
+        called_at(builder, function, passed, ir.VoidType())
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, arguments), codegen

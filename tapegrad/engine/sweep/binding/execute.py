@@ -1,12 +1,11 @@
 """Run a kernel over all the loops of a frame: the inner one, the outer ones, and on several threads."""
 
-from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.frame import COUNT, OUTER, STORE, WORDS, X_BAR, Y_BAR, X, Y
-from tapegrad.engine.kernels.language.llvm_types import i64
+from tapegrad.engine.kernels.language.llvm_types import called_at
 from tapegrad.engine.kernels.language.odometer import begin_index, next_index
 from tapegrad.engine.kernels.language.raw_memory import call_kernel, load_i64, stack_words, store_i64
 from tapegrad.engine.sweep.binding.control_fields import DRIVER, LINES_SHIFT
@@ -18,8 +17,7 @@ def call_driver(typingctx, driver, kernel, frame, loops, control, parallel_thres
     """Call the parallel driver by address: only programs with large arrays compile it."""
 
     def codegen(context, builder, signature, args):
-        function = ir.FunctionType(i64, [i64] * 5).as_pointer()
-        return builder.call(builder.inttoptr(args[0], function), args[1:])
+        return called_at(builder, args[0], args[1:])
 
     return types.int64(*[types.int64] * 6), codegen
 

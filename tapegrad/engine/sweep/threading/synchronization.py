@@ -13,7 +13,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
-from tapegrad.engine.kernels.language.llvm_types import declared, i32, i64
+from tapegrad.engine.kernels.language.llvm_types import called, called_at, i32, i64
 from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_words
 
 _ORDER = "seq_cst"  # a sleeper and its waker each write one field, then read the other's
@@ -94,8 +94,7 @@ def relax(typingctx):
         if platform.machine() in _RELAX:
             name, *hints = _RELAX[platform.machine()]
             passed = [i32(hint) for hint in hints]
-            kind = ir.FunctionType(ir.VoidType(), [i32] * len(hints))
-            builder.call(declared(builder.module, kind, str(name)), passed)
+            called(builder, str(name), passed, ir.VoidType())
         return context.get_dummy_value()
 
     return types.void(), codegen
@@ -106,8 +105,7 @@ def call_count(typingctx, address):
     """Call the C function ``int count(void)`` at `address`."""
 
     def codegen(context, builder, signature, args):
-        function = ir.FunctionType(i32, []).as_pointer()
-        return builder.sext(builder.call(builder.inttoptr(args[0], function), []), i64)
+        return builder.sext(called_at(builder, args[0], [], i32), i64)
 
     return types.int64(types.int64), codegen
 

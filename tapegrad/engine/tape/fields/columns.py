@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from tapegrad.engine.kernels.language.llvm_types import i64
+from tapegrad.engine.kernels.language.llvm_types import element_pointer, i64
 from tapegrad.engine.tape.fields.layout import FIRST_COLUMN
 
 INSTRUCTION, SLOT, BUFFER = "instruction", "slot", "buffer"
@@ -32,9 +32,8 @@ def _accessors(word: int, width: int) -> tuple[Any, Any]:
     llvm_type = ir.IntType(8 * width)
 
     def pointer(builder: Any, header: Any, index: Any) -> Any:
-        words = builder.inttoptr(header, i64.as_pointer())
-        base = builder.load(builder.gep(words, [i64(word)]))
-        return builder.gep(builder.inttoptr(base, llvm_type.as_pointer()), [index])
+        base = builder.load(element_pointer(builder, header, i64, i64(word)))
+        return element_pointer(builder, base, llvm_type, index)
 
     @intrinsic
     def get(typingctx, header, index):
