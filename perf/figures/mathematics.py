@@ -13,6 +13,7 @@ from perf.timer import Contender, Timing, race
 from tapegrad.engine.codegen import kernels
 from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.mathematics import MATHEMATICS
+from tapegrad.engine.codegen.rows.case import Case
 from tapegrad.engine.kernels.language.frame import COUNT, STRIDE, WORDS, Y_STRIDE, X, Y
 from tapegrad.engine.runtime import library_loops
 from tapegrad.ops import BY_NAME
@@ -34,7 +35,7 @@ class _Kernel:
     """The forward kernel of a row, called on arrays."""
 
     def __init__(self, name: str, dtype: str, operands: list[np.ndarray]) -> None:
-        address = kernels.address(BY_NAME[name], dtype, "forward")
+        address = kernels.address(Case(BY_NAME[name], dtype), "forward")
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(address)
         self._operands, self._result = operands, np.empty_like(operands[0])
         self._frame = np.zeros(WORDS, np.int64)

@@ -10,8 +10,8 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen import kernels as emitter
-from tapegrad.engine.codegen.rows.bound import Pattern, words_read
-from tapegrad.engine.codegen.rows.case import ELEMENTS
+from tapegrad.engine.codegen.rows.case import ELEMENTS, Case, FrameFacts
+from tapegrad.engine.codegen.rows.rows import words_read
 from tapegrad.engine.codegen.translator import compiler
 from tapegrad.engine.inspection.view_columns import numbered
 from tapegrad.engine.kernel_table import DIRECTIONS, DTYPE_NAMES
@@ -19,7 +19,7 @@ from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, WORDS, 
 from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.ops import ROWS, Op
 
-_NO_PATTERN = -1
+_NO_FACTS = -1
 _AT_ONCE = 4096  # rows
 _BYTES = {"f64": 8, "f32": 4}
 _BITS = np.array([1, 2, 4])
@@ -31,22 +31,22 @@ def chosen(keys: np.ndarray, frames: np.ndarray, rows: np.ndarray) -> np.ndarray
     `keys` holds their op, dtype and direction codes.
     """
     parts = [slice(k, k + _AT_ONCE) for k in range(0, len(rows), _AT_ONCE)]
-    patterns = np.zeros(len(rows), np.int64)
+    facts = np.zeros(len(rows), np.int64)
     for part in parts:  # in parts, so that temporaries stay in the CPU cache
-        patterns[part] = _patterns(keys[:, part], frames[rows[part]])
+        facts[part] = _facts(keys[:, part], frames[rows[part]])
     op, dtype, direction = keys
-    where = numbered([(op * len(DTYPE_NAMES) + dtype) * len(DIRECTIONS) + direction, patterns])
+    where = numbered([(op * len(DTYPE_NAMES) + dtype) * len(DIRECTIONS) + direction, facts])
     first = np.zeros(int(where.max(initial=NONE)) + 1, np.int64)
     first[where] = np.arange(len(where))  # or any other
-    found = [_load(*each) for each in zip(*keys[:, first].tolist(), patterns[first].tolist(), strict=True)]
+    found = [_load(*each) for each in zip(*keys[:, first].tolist(), facts[first].tolist(), strict=True)]
     return np.array(found, np.int64).reshape(-1, 2)[where]
 
 
-def _load(op: int, dtype: int, direction: int, pattern: int) -> tuple[int, int]:
+def _load(op: int, dtype: int, direction: int, facts: int) -> tuple[int, int]:
     row, address, name = ROWS[op], 0, DIRECTIONS[direction]
-    if pattern != _NO_PATTERN and isinstance(row, Op):
+    if facts != _NO_FACTS and isinstance(row, Op):
         with compiler.compiling:
-            address = emitter.bound_address(row, DTYPE_NAMES[dtype], name, Pattern.of_code(pattern))
+            address = emitter.address(Case(row, DTYPE_NAMES[dtype]), name, FrameFacts.of_code(facts))
     if address:
         return address, words_read(name)
     return kernel_table.load_code(op, dtype, direction), WORDS
@@ -72,8 +72,8 @@ def _differentiable() -> np.ndarray:
     return np.array([sum(1 << j for j in operands) for operands in of_ops])
 
 
-def _patterns(keys: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """Return the code of each row's pattern."""
+def _facts(keys: np.ndarray, frames: np.ndarray) -> np.ndarray:
+    """Return the code of the facts of each row's frame."""
     op, dtype, direction = keys
     bytes_, count = _element_bytes()[op, dtype], frames[:, COUNT]
     single = count == 1
@@ -89,8 +89,8 @@ def _patterns(keys: np.ndarray, frames: np.ndarray) -> np.ndarray:
     known &= (direction != reverse) | (
         (wanted != 0) & (wanted & scalars == 0) & ~_overlapping(bytes_, frames)
     )
-    code = Pattern(single.astype(np.int64), scalars, wanted, frames[:, STORE] & wanted).code
-    return np.where(known, code, _NO_PATTERN)
+    code = FrameFacts(single.astype(np.int64), scalars, wanted, frames[:, STORE] & wanted).code
+    return np.where(known, code, _NO_FACTS)
 
 
 def _overlapping(bytes_: np.ndarray, frames: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tapegrad.engine import guard_pages, threads
 from tapegrad.engine.codegen import kernels as emitter
+from tapegrad.engine.codegen.rows.case import Case
 from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.codegen.store.announcer import announcer
 from tapegrad.engine.codegen.translator import compiler
@@ -165,7 +166,7 @@ def is_cached(name: KernelName) -> bool:
     """Return whether a kernel's machine code is in the cache folder."""
     row, place = _ROWS[name.op], _place(name)
     if isinstance(row, Op):
-        return emitter.is_kept(row, name.dtype, name.direction)
+        return emitter.is_kept(Case(row, name.dtype), name.direction)
     return emitter.is_accumulation_kept(name.dtype) if place is None else cache.holds(*place)
 
 
@@ -183,7 +184,7 @@ def _address(name: KernelName) -> int:
     """Return the address of a kernel, made or taken from the cache."""
     row, place = _ROWS[name.op], _place(name)
     if isinstance(row, Op):
-        return emitter.address(row, name.dtype, name.direction)
+        return emitter.address(Case(row, name.dtype), name.direction)
     if place is None:
         return emitter.address_of_accumulation(name.dtype)
     module_name, function = place

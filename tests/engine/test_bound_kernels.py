@@ -15,7 +15,8 @@ from helpers.elementwise_kernels import DTYPES
 from tapegrad.engine import bound_kernels, kernel_table
 from tapegrad.engine.codegen import kernels
 from tapegrad.engine.codegen.ir.target import x86_64_v3
-from tapegrad.engine.codegen.rows.bound import Pattern, words_read
+from tapegrad.engine.codegen.rows.case import Case, FrameFacts
+from tapegrad.engine.codegen.rows.rows import words_read
 from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, Y_STRIDE
 from tapegrad.ops import BY_NAME, CODES, Op
 
@@ -25,15 +26,15 @@ NAMES = ("multiply", "subtract", "divide", "maximum", "square", "tanh", "power",
 
 
 def _frames(op: Op, dtype: str, direction: str) -> Any:
-    """Frames of every pattern, and their patterns."""
+    """Frames of all facts, each with its facts."""
     targets = [0] if direction == "forward" else range(1, 1 << op.arity)
     for count, scalars, wanted in itertools.product(COUNTS, range(1 << op.arity), targets):
         wanted &= sum(1 << j for j in op.differentiable_operands)
         if scalars & wanted or (count == 1 and scalars) or (direction == "reverse" and not wanted):
             continue
         for stored in {0, wanted, wanted & 1} if direction == "reverse" else {0}:
-            pattern = Pattern(int(count == 1), scalars, wanted, stored)
-            yield lambda case=(count, scalars, wanted): Frame(op, dtype, direction, *case), pattern
+            facts = FrameFacts(int(count == 1), scalars, wanted, stored)
+            yield lambda case=(count, scalars, wanted): Frame(op, dtype, direction, *case), facts
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -41,13 +42,13 @@ def _frames(op: Op, dtype: str, direction: str) -> Any:
 def test_results_are_those_of_the_other_kernel(name: str, dtype: str) -> None:
     op = BY_NAME[name]
     for direction in ("forward", "reverse")[: 1 if op.predicate else 2]:
-        for make, pattern in _frames(op, dtype, direction):
+        for make, facts in _frames(op, dtype, direction):
             frame, other = make(), make()
-            frame.words[STORE] = other.words[STORE] = pattern.stored
-            address = kernels.bound_address(op, dtype, direction, pattern)
-            assert frame.run(address) == other.run(kernels.address(op, dtype, direction)), (
+            frame.words[STORE] = other.words[STORE] = facts.stored
+            address = kernels.address(Case(op, dtype), direction, facts)
+            assert frame.run(address) == other.run(kernels.address(Case(op, dtype), direction)), (
                 direction,
-                pattern,
+                facts,
             )
 
 
@@ -71,17 +72,17 @@ def test_the_last_of_these_words_is_read(direction: str) -> None:
 
 
 def test_for_other_processors() -> None:
-    op, pattern = BY_NAME["multiply"], Pattern(0, 1, 2, 2)
+    op, facts = BY_NAME["multiply"], FrameFacts(0, 1, 2, 2)
     frame, other = (Frame(op, "f64", "reverse", 13, 1, 2) for _ in range(2))
     frame.words[STORE] = other.words[STORE] = 2
-    address = kernels.bound_address(op, "f64", "reverse", pattern, x86_64_v3())
-    assert frame.run(address) == other.run(kernels.address(op, "f64", "reverse"))
+    address = kernels.address(Case(op, "f64", x86_64_v3()), "reverse", facts)
+    assert frame.run(address) == other.run(kernels.address(Case(op, "f64"), "reverse"))
 
 
-def test_codes_of_patterns() -> None:
+def test_codes_of_facts() -> None:
     for single, scalars, wanted in itertools.product((0, 1), range(8), range(8)):
-        pattern = Pattern(single, scalars, wanted, wanted & 5)
-        assert Pattern.of_code(pattern.code) == pattern
+        facts = FrameFacts(single, scalars, wanted, wanted & 5)
+        assert FrameFacts.of_code(facts.code) == facts
 
 
 MULTIPLY = BY_NAME["multiply"]
@@ -97,8 +98,8 @@ def _chosen(direction: str, change: dict[int, int], name: str = "multiply", coun
     return int(bound_kernels.chosen(keys, frame.words[None], np.zeros(1, np.int64))[0, 0])
 
 
-def _expected(direction: str, *pattern: int) -> int:
-    return kernels.bound_address(MULTIPLY, "f64", direction, Pattern(*pattern))
+def _expected(direction: str, *facts: int) -> int:
+    return kernels.address(Case(MULTIPLY, "f64"), direction, FrameFacts(*facts))
 
 
 def test_the_frame_chooses() -> None:
@@ -123,11 +124,11 @@ def test_the_frame_chooses() -> None:
     ],
 )
 def test_other_frames_have_the_other_kernel(direction: str, change: dict[int, int]) -> None:
-    assert _chosen(direction, change) == kernels.address(MULTIPLY, "f64", direction)
+    assert _chosen(direction, change) == kernels.address(Case(MULTIPLY, "f64"), direction)
 
 
 def test_loops_of_libraries_have_the_other_kernel() -> None:
-    assert _chosen("forward", {}, "lgamma") == kernels.address(BY_NAME["lgamma"], "f64", "forward")
+    assert _chosen("forward", {}, "lgamma") == kernels.address(Case(BY_NAME["lgamma"], "f64"), "forward")
 
 
 def test_replay_is_to_the_bit_what_is_computed_eagerly() -> None:

@@ -1,4 +1,4 @@
-"""Frames that bound kernels are run on, and all patterns of such frames."""
+"""Frames that bound kernels are run on, and all facts of such frames."""
 
 import ctypes
 import itertools
@@ -15,7 +15,7 @@ import tapegrad
 from helpers.daily import IS_DAILY
 from helpers.elementwise_kernels import DTYPES, SPECIAL
 from tapegrad.engine.codegen import kernels
-from tapegrad.engine.codegen.rows.bound import Pattern
+from tapegrad.engine.codegen.rows.case import Case, FrameFacts
 from tapegrad.engine.guard_pages import PAGE, fenced_pages
 from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, WORDS, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.runtime import library_loops
@@ -75,8 +75,8 @@ class Frame:
             assert _KERNEL(address)(words.ctypes.data, library_loops.table()) == 0
 
 
-def patterns(op: Op, direction: str) -> Iterator[Pattern]:
-    """Every pattern that a frame of an op can have."""
+def all_facts(op: Op, direction: str) -> Iterator[FrameFacts]:
+    """All facts that a frame of an op can have."""
     able = sum(1 << j for j in op.differentiable_operands)
     subsets = [bits for bits in range(1, able + 1) if bits & ~able == 0] if direction == "reverse" else [0]
     for single, scalars, wanted in itertools.product((0, 1), range(1 << op.arity), subsets):
@@ -84,24 +84,24 @@ def patterns(op: Op, direction: str) -> Iterator[Pattern]:
             continue
         for stored in range(wanted + 1):
             if stored & ~wanted == 0:
-                yield Pattern(single, scalars, wanted, stored)
+                yield FrameFacts(single, scalars, wanted, stored)
 
 
 def call_all(direction: str, dtype: str, count: int, names: Sequence[str]) -> None:
-    """Run the kernels of each pattern on so many words with nothing behind them; those of ops, or of all."""
+    """Run the kernels for all facts on so many words with nothing behind them; those of ops, or of all."""
     words = fenced_pages(2 * PAGE, [PAGE])[PAGE - 8 * count : PAGE].view(np.int64)
     for number, op in enumerate(ELEMENTWISE):
         if (direction == "reverse" and op.predicate) or (names and op.name not in names):
             continue
-        every = [*patterns(op, direction)]
+        every = [*all_facts(op, direction)]
         few = 3 if IS_DAILY and len(every) > 2 else 1
-        for pattern in every[number % few :: few]:
-            address = kernels.bound_address(op, dtype, direction, pattern)
+        for facts in every[number % few :: few]:
+            address = kernels.address(Case(op, dtype), direction, facts)
             if address:
-                print(op.name, pattern, flush=True)
-                elements = 1 if pattern.single else _COUNT
-                frame = Frame(op, dtype, direction, elements, pattern.scalars, pattern.wanted)
-                frame.words[STORE] = pattern.stored
+                print(op.name, facts, flush=True)
+                elements = 1 if facts.single else _COUNT
+                frame = Frame(op, dtype, direction, elements, facts.scalars, facts.wanted)
+                frame.words[STORE] = facts.stored
                 frame.run_on(address, words)
 
 

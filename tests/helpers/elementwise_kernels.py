@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tapegrad.engine.codegen import kernels
-from tapegrad.engine.codegen.ir.target import Target
+from tapegrad.engine.codegen.ir.target import Target, host
+from tapegrad.engine.codegen.rows.case import Case
 from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, WORDS, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.engine.runtime import library_loops
@@ -30,7 +31,7 @@ _KERNEL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 @functools.cache
 def kernel(op: Op, direction: str, dtype: str, target: Target | None = None) -> Any:
-    return _KERNEL(kernels.address(op, dtype, direction, target))
+    return _KERNEL(kernels.address(Case(op, dtype, target or host()), direction))
 
 
 @dataclass

@@ -13,7 +13,7 @@ from helpers.mpmath_oracle import DIFFERENTIABLE, MP, in_mp, is_close, operands_
 from helpers.offenders import assert_none
 from tapegrad.cli.generate import examples
 from tapegrad.engine.codegen import kernels
-from tapegrad.engine.codegen.ir.target import host
+from tapegrad.engine.codegen.rows.case import Case
 from tapegrad.engine.kernels.language import library
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.frontend.recording.elementwise import FUNCTIONS
@@ -96,7 +96,7 @@ def test_unknown_library_function_is_said_in_a_sentence() -> None:
     with pytest.raises(
         LookupError, match=r"^\"?bessel: 'bessel_i0' is no function .* engine/kernels/language/library\.py"
     ):
-        kernels.bodies(row, "f64", "forward", host())
+        kernels.bodies(Case(row, "f64"), "forward")
     with pytest.raises(LookupError, match="enter it in engine/kernels/language/library"):
         library.entry("bessel_i0")
 

@@ -12,17 +12,14 @@ from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.machine import machine, objects
 from tapegrad.engine.codegen.machine.lock import compiling
 from tapegrad.engine.codegen.mathematics import MATHEMATICS
-from tapegrad.engine.codegen.rows import accumulation, adjacent_loops, bound, tangents
-from tapegrad.engine.codegen.rows.bound import Pattern
-from tapegrad.engine.codegen.rows.case import Case
+from tapegrad.engine.codegen.rows import accumulation, adjacent_loops, rows
+from tapegrad.engine.codegen.rows.case import Case, FrameFacts
 from tapegrad.engine.codegen.rows.functions import define
-from tapegrad.engine.codegen.rows.rows import forward, reverse
 from tapegrad.engine.codegen.rows.several_tangents import apply_symbol, define_apply
 from tapegrad.engine.codegen.segments import segment_kernels
 from tapegrad.engine.codegen.segments.segment import Segment
 from tapegrad.engine.kernels.language import library
 from tapegrad.engine.runtime import library_loops
-from tapegrad.ops import Op
 
 
 @functools.cache
@@ -41,20 +38,12 @@ def _shared(target: Target) -> dict[str, Callable[[], Body]]:
     }
 
 
-def bodies(op: Op, dtype: str, direction: str, target: Target) -> list[Body]:
+def bodies(case: Case, direction: str, facts: FrameFacts | None = None) -> list[Body]:
     """Return the functions of a kernel, which is the last of them."""
-    case = Case(op, dtype, target)
     try:
-        return _MAKERS[direction](case)
+        return rows.kernel(case, direction, facts)
     except LookupError as error:
-        raise LookupError(f"{op.name}: {error}") from None
-
-
-_MAKERS: dict[str, Callable[[Case], list[Body]]] = {
-    "forward": forward,
-    "reverse": reverse,
-    "tangent": tangents.tangent,
-}
+        raise LookupError(f"{case.op.name}: {error}") from None
 
 
 def compiled(parts: Iterable[Body], target: Target) -> objects.ObjectCode:
@@ -70,25 +59,13 @@ def compiled(parts: Iterable[Body], target: Target) -> objects.ObjectCode:
 
 
 @functools.cache
-def address(op: Op, dtype: str, direction: str, target: Target | None = None) -> int:
-    """Return the address of a kernel, for this processor or another kind that it can stand for."""
-    target = target or host()
-    symbol = Case(op, dtype, target).symbol(direction)
-    return _load(symbol, target, lambda: compiled(bodies(op, dtype, direction, target), target))
-
-
-@functools.cache
-def bound_address(op: Op, dtype: str, direction: str, pattern: Pattern, target: Target | None = None) -> int:
-    """Return the address of a kernel for rows whose frames have a pattern; 0 if there is none."""
-    case = Case(op, dtype, target or host())
-    known = bound.needed(case, direction, pattern)
-    return 0 if known is None else _bound_address(case, direction, known)
-
-
-@functools.cache
-def _bound_address(case: Case, direction: str, pattern: Pattern) -> int:
-    symbol, target = case.symbol(direction, pattern.code), case.target
-    return _load(symbol, target, lambda: compiled([bound.kernel(case, direction, pattern, symbol)], target))
+def address(case: Case, direction: str, facts: FrameFacts | None = None) -> int:
+    """Return the address of a kernel; for frames of which facts are known, 0 if the general one uses none of them."""
+    known = None if facts is None else rows.used(case, direction, facts)
+    if known != facts:
+        return address(case, direction, known) if known else 0
+    make = functools.partial(bodies, case, direction, facts)
+    return _load(case.symbol(direction, facts), case.target, lambda: compiled(make(), case.target))
 
 
 @functools.cache
@@ -153,9 +130,9 @@ def address_of_segment(segment: Segment) -> int:
     return address
 
 
-def is_kept(op: Op, dtype: str, direction: str) -> bool:
-    """Return whether a kernel is on disk."""
-    return objects.is_kept(Case(op, dtype, host()).symbol(direction), host())
+def is_kept(case: Case, direction: str) -> bool:
+    """Return whether a general kernel is on disk."""
+    return objects.is_kept(case.symbol(direction), case.target)
 
 
 def is_accumulation_kept(dtype: str) -> bool:

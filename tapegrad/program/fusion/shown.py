@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tapegrad.engine.codegen.kernels import segment_text
-from tapegrad.engine.codegen.rows.rows import primal_of
+from tapegrad.engine.codegen.rows.directions import primal_of
 from tapegrad.engine.codegen.segments.segment import (
     EXPONENTIALS,
     EXTREME,

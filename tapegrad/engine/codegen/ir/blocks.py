@@ -185,14 +185,19 @@ def adjacent(line: Line) -> ElementBlock:
     return ElementBlock(line.base, line.element)
 
 
-def adjacent_cotangent(to: Cotangent) -> ElementBlock:
-    """Describe an adjacent cotangent as one block; elements to be overwritten are read as -0.0."""
-    body, line = to.stored.body, to.line
-    nothings = body.nothings(line.element.element)
-    everywhere = body.either(to.stored, body.constant(I64, 0), body.constant(I64, -1))
-    return ElementBlock(
-        line.base, line.element, old=(body.either(to.stored, nothings, line.base), everywhere)
-    )
+def adjacent_cotangent(to: Cotangent, stored: bool | None) -> ElementBlock:
+    """Describe an adjacent cotangent as one block, which is written if it is `stored`, or added to.
+
+    Where that is not known, `None`, elements to be overwritten are read as -0.0.
+    """
+    line, body = to.line, to.stored.body
+    if stored:
+        return adjacent(line)
+    at, mask = line.base, body.constant(I64, -1)
+    if stored is None:
+        mask = body.either(to.stored, body.constant(I64, 0), mask)
+        at = body.either(to.stored, body.nothings(line.element.element), at)
+    return ElementBlock(line.base, line.element, old=(at, mask))
 
 
 def everywhere(line: Line) -> ElementBlock:
@@ -200,17 +205,6 @@ def everywhere(line: Line) -> ElementBlock:
     element = load(line.base, line.element)
     line.base.body.splat(element)  # known from now on, so that no loop does it again
     return ElementBlock(line.base, line.element, everywhere=element)
-
-
-def written(to: Cotangent) -> ElementBlock:
-    """Describe a cotangent that is written."""
-    return ElementBlock(to.line.base, to.line.element)
-
-
-def added_to(to: Cotangent) -> ElementBlock:
-    """Describe a cotangent that is added to."""
-    line = to.line
-    return ElementBlock(line.base, line.element, old=(line.base, line.base.body.constant(I64, -1)))
 
 
 def over_vectors(

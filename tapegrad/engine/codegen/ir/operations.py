@@ -1,5 +1,7 @@
 """Operations on values that have no operator in Python: one instruction each, or a few."""
 
+import functools
+import operator
 from collections.abc import Iterable
 
 from tapegrad.engine.codegen.ir.body import Operand, Value
@@ -138,6 +140,11 @@ def integer(x: Value) -> Value:
 def power_of_two(k: Value) -> Value:
     """``2.0**k`` for a whole number from -1022 to 1023, given as a float64."""
     return from_bits((bits(k + MAGIC) << 52) + (1023 << 52))
+
+
+def total_of(terms: Iterable[Value]) -> Value:
+    """Add terms from the first to the last."""
+    return functools.reduce(operator.add, terms)
 
 
 def scaled(x: Value, k: Value) -> Value:

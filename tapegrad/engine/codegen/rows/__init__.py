@@ -7,11 +7,11 @@ In reading order; each imports only those above it:
     exponentials                   sums of exponentials
     adjacent_loops                 loops of them that kernels written by hand call
     expressions                    what is left as values
-    stages                         a text cut at calls of libraries
+    stages                         texts cut at calls of libraries
     loops                          A loop over elements, and the two functions that do it
-    rows                           the forward and the reverse kernel of a row
-    accumulation                   the kernel of sums, broadcasts and copies
-    bound                          the same for rows of which binding knows all that a kernel would ask
+    directions                     the loop of a row in each direction
     several_tangents               several tangents of a row at once
     tangents                       the tangent kernel of a row
+    rows                           the kernels of a row, general ones and by what is known of a frame
+    accumulation                   the kernel of sums, broadcasts and copies
 """

@@ -38,7 +38,7 @@ def accumulate(dtype: str, target: Target) -> list[Body]:
     assert isinstance(identity, Op)
     case = Case(dataclasses.replace(identity, name="accumulate"), dtype, target)
     body = case.begin(symbol(dtype, target))
-    to, source = case.second(body, "x0"), case.second(body, "y")
+    to, source = case.line(body, "x0_bar"), case.line(body, "y_bar")
     with body.when(to.stride.unequal(0) & count_of(body).unequal(1)):
         leave_for(body, case.symbol("reverse"))
     call = call_for("double", "sum", source.element, source.base, source.stride, count_of(body))

@@ -1,33 +1,70 @@
-"""Cases of the emitter: one kernel of a row of the table, and the lines that its frame leads to."""
+"""Cases of the emitter: one kernel of a row of the table, the lines that its frame leads to, and facts of the frame."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tapegrad.engine.codegen.ir.body import Body, Value
 from tapegrad.engine.codegen.ir.memory import POINTER, Line, pointer_word, word
-from tapegrad.engine.codegen.ir.target import Target
+from tapegrad.engine.codegen.ir.target import Target, host
 from tapegrad.engine.codegen.ir.types import Type
-from tapegrad.engine.kernels.language.frame import COUNT, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.kernels.language.frame import COUNT, STRIDE, X_BAR, X
 from tapegrad.ops import Op
 
 ELEMENTS = {"f64": "double", "f32": "float"}
 _BYTE = "i8"
+_OPERANDS = 3
+
+
+class FrameFacts(NamedTuple):
+    """Facts of a frame that are known when it is bound, beside that its lines are adjacent; for operands a bit each.
+
+    Attributes
+    ----------
+    single
+        Whether there is one element in all.
+    scalars
+        Operands that are one element, in a loop over several.
+    wanted, stored
+        Operands to whose cotangents is contributed, and those of them whose cotangents are written.
+    """
+
+    single: int
+    scalars: int
+    wanted: int
+    stored: int
+
+    @classmethod
+    def of_code(cls, code: int) -> "FrameFacts":
+        """Decode the facts from a number that `code` gives."""
+        return cls(code & 1, code >> 1 & 7, code >> 4 & 7, code >> 7 & 7)
+
+    @property
+    def code(self) -> int:
+        """A number below 1024."""
+        return self.single | self.scalars << 1 | self.wanted << 4 | self.stored << 7
+
+
+def operands(bits: int) -> tuple[int, ...]:
+    """Return the operands that bits stand for."""
+    return tuple(j for j in range(_OPERANDS) if bits >> j & 1)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A row in one element type, for one processor."""
+    """A row in one element type, for one processor: this one, or another kind that it can stand for."""
 
     op: Op
     dtype: str
-    target: Target
+    target: Target = field(default_factory=host)
 
     @property
     def element(self) -> Type:
         return Type(ELEMENTS[self.dtype])
 
-    def symbol(self, direction: str, *parts: object) -> str:
+    def symbol(self, direction: str, facts: FrameFacts | None = None) -> str:
         """Return the symbol of a kernel."""
-        return self.target.symbol(self.op.name, direction, self.dtype, *parts)
+        known = () if facts is None else (facts.code,)
+        return self.target.symbol(self.op.name, direction, self.dtype, *known)
 
     @property
     def vector(self) -> Type:
@@ -37,23 +74,16 @@ class Case:
     def begin(self, symbol: str) -> Body:
         return Body(self.target, f'define i64 @"{symbol}"(ptr %frame, ptr %loops)')
 
-    def primal(self, body: Body, name: str) -> Line:
-        """Return the line of an operand, or of the result."""
-        frame = body.named(POINTER, "%frame")
-        if name == "y":
-            result = Type(_BYTE) if self.op.predicate else self.element
-            return Line(pointer_word(frame, Y), word(frame, Y_STRIDE), result)
-        j = int(name[1:])
-        element = Type(_BYTE) if j in self.op.boolean_operands else self.element
-        return Line(pointer_word(frame, X + j), word(frame, STRIDE + j), element)
-
-    def second(self, body: Body, name: str) -> Line:
-        """Return the line of a cotangent, or of a tangent."""
-        frame = body.named(POINTER, "%frame")
-        if name == "y":
-            return Line(pointer_word(frame, Y_BAR), word(frame, Y_STRIDE), self.element)
-        j = int(name[1:])
-        return Line(pointer_word(frame, X_BAR + j), word(frame, STRIDE + j), self.element)
+    def line(self, body: Body, name: str) -> Line:
+        """Return a line by its name: ``x0`` or ``y``, or of its cotangent ``x0_bar``, of its tangent ``x0_dot``."""
+        primal, _, dual = name.partition("_")
+        j = (
+            _OPERANDS if primal == "y" else int(primal[1:])
+        )  # fields of the result follow those of the operands
+        bytes_ = (*self.op.boolean_operands, *[_OPERANDS][: self.op.predicate])
+        element = Type(_BYTE) if j in bytes_ and not dual else self.element
+        frame = frame_of(body)
+        return Line(pointer_word(frame, (X_BAR if dual else X) + j), word(frame, STRIDE + j), element)
 
 
 def frame_of(body: Body) -> Value:
@@ -62,6 +92,11 @@ def frame_of(body: Body) -> Value:
 
 def count_of(body: Body) -> Value:
     return word(frame_of(body), COUNT)
+
+
+def has_dual(body: Body, j: int) -> Value:
+    """Return whether an operand has a cotangent, which is wanted then, or a tangent."""
+    return word(frame_of(body), X_BAR + j).unequal(0)
 
 
 def leave_for(body: Body, name: str) -> None:

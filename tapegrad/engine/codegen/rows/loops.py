@@ -4,9 +4,8 @@ The first asks once whether every line is adjacent in memory, and then goes over
 nearly every instruction runs through, and as short as it can be. The other one packs blocks (see `blocks`).
 """
 
-import ast
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from tapegrad.engine.codegen.ir.blocks import (
@@ -15,15 +14,17 @@ from tapegrad.engine.codegen.ir.blocks import (
     Elements,
     adjacent,
     adjacent_cotangent,
+    everywhere,
     over_pieces,
     over_vectors,
 )
 from tapegrad.engine.codegen.ir.body import Body, Value
-from tapegrad.engine.codegen.ir.memory import POINTER, Cotangent, Line, element_at, pointer_word
+from tapegrad.engine.codegen.ir.memory import POINTER, Cotangent, Line, element_at, pointer_word, word
 from tapegrad.engine.codegen.ir.types import I64, Type
-from tapegrad.engine.codegen.rows.case import Case, count_of, leave_for
+from tapegrad.engine.codegen.rows.case import Case, FrameFacts, count_of, frame_of, leave_for, operands
 from tapegrad.engine.codegen.rows.expressions import Expressions, calls_mathematics
 from tapegrad.engine.codegen.rows.stages import Called, Computed, Stages
+from tapegrad.engine.kernels.language.frame import STORE
 from tapegrad.engine.kernels.language.library import entry
 
 _LETTERS = {"f64": "d", "f32": "f"}
@@ -48,9 +49,6 @@ def _words(body: Body, type_: Type, values: Sequence[Value]) -> Value:
     return room
 
 
-PRIMALS = ("x0", "x1", "x2", "y")
-
-
 class LoopLines(NamedTuple):
     """Lines that a loop reads and writes, by name."""
 
@@ -65,29 +63,49 @@ class Loop:
 
     Attributes
     ----------
-    stages, nodes
-        What is done before the last loop over a block, and the expressions that are evaluated in it.
-    lines
-        The lines, for a function under construction.
+    stages
+        The expressions that are evaluated.
     emit
         What is done with a vector of elements.
+    reads, writes
+        Names of the cotangents or tangents that are read, and of the line that is written, if any.
+    wanted
+        Operands whose cotangents are contributed to.
     """
 
     case: Case
     stages: Stages
-    nodes: list[ast.expr]
-    lines: Callable[[Body], LoopLines]
     emit: Callable[[Expressions, Elements], None]
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    wanted: tuple[int, ...] = ()
 
     @property
     def takes_whole_vectors(self) -> bool:
         """True if functions of the mathematics are called, which take whole vectors only."""
-        return any(map(calls_mathematics, self.nodes))
+        return any(map(calls_mathematics, self.stages.nodes))
 
-    def run(self, body: Body, blocks: dict[str, ElementBlock]) -> None:
-        """Emit the loop over adjacent lines, given as one block each, and return."""
-        over = over_vectors if self.takes_whole_vectors else over_pieces
-        over(body, count_of(body), blocks, self.vector(body))
+    def lines(self, body: Body, summed: bool = False) -> LoopLines:
+        """Return the lines, for a function under construction; a cotangent that is `summed` is one element."""
+        stores = {j: word(frame_of(body), STORE) for j in self.wanted}
+        reads = self._named(body, self.stages.primals_read)
+        cotangents = {
+            f"x{j}_bar": Cotangent(self.case.line(body, f"x{j}_bar"), (store & (1 << j)).unequal(0), summed)
+            for j, store in stores.items()
+        }
+        return LoopLines(reads | self._named(body, self.reads), self._named(body, self.writes), cotangents)
+
+    def _named(self, body: Body, names: Iterable[str]) -> dict[str, Line]:
+        return {name: self.case.line(body, name) for name in names}
+
+    def run(self, body: Body, facts: FrameFacts | None = None) -> None:
+        """Emit the loop over adjacent lines, where they lie, and return."""
+        blocks = _adjacent(self.lines(body), facts)
+        if facts and facts.single:
+            self.vector(body)(Elements(blocks, body.constant(I64, 0), 1))
+        else:
+            over = over_vectors if self.takes_whole_vectors else over_pieces
+            over(body, count_of(body), blocks, self.vector(body))
         body.ret("i64 0")
 
     def vector(self, body: Body) -> Callable[[Elements], None]:
@@ -95,21 +113,30 @@ class Loop:
 
         def emit(elements: Elements) -> None:
             type_ = elements.type_of(self.case.element)
-            self.emit(Expressions(body, type_, elements.read, everything(self.stages, self.nodes)), elements)
+            self.emit(Expressions(body, type_, elements.read, self.stages.expressions), elements)
 
         return emit
 
 
-def everything(stages: Stages, nodes: Iterable[ast.expr]) -> list[ast.expr]:
-    """Yield every expression that is evaluated."""
-    return [*nodes, *(step.node for step in stages.steps if isinstance(step, Computed))]
+def _adjacent(lines: LoopLines, facts: FrameFacts | None) -> dict[str, ElementBlock]:
+    """Describe adjacent lines as one block each, by what is known of them."""
+    scalars = {f"x{j}" for j in operands(facts.scalars)} if facts else ()
+    stored = {f"x{j}_bar" for j in operands(facts.stored)} if facts else ()
+    return {
+        **{
+            name: everywhere(line) if name in scalars else adjacent(line)
+            for name, line in (lines.reads | lines.writes).items()
+        },
+        **{
+            name: adjacent_cotangent(to, name in stored if facts else None)
+            for name, to in lines.cotangents.items()
+        },
+    }
 
 
-def primals_read(stages: Stages, nodes: Iterable[ast.expr]) -> list[str]:
-    """Return the names of the primals that expressions and library loops read."""
-    called = {name for step in stages.steps if isinstance(step, Called) for name in step.arguments}
-    names = {n.id for node in everything(stages, nodes) for n in ast.walk(node) if isinstance(n, ast.Name)}
-    return sorted((names | called) & set(PRIMALS))
+def part_of(name: str, chosen: Iterable[int]) -> str:
+    """Return the symbol of the part of a kernel that is for some operands."""
+    return f"{name}.{''.join(map(str, chosen))}"
 
 
 def functions_of(loop: Loop, name: str, otherwise: str = "") -> list[Body]:
@@ -135,32 +162,27 @@ def _lean(loop: Loop, name: str, otherwise: str) -> Body:
     body.begin(general)
     leave_for(body, otherwise)
     body.begin(lean)
-    blocks = {name: adjacent(line) for name, line in (*lines.reads.items(), *lines.writes.items())}
-    blocks |= {name: adjacent_cotangent(to) for name, to in lines.cotangents.items()}
-    loop.run(body, blocks)
+    loop.run(body)
     return body
 
 
 def _general(loop: Loop, name: str) -> list[Body]:
     """Return the functions for lines that are not adjacent; a cotangent of one element has its own."""
     body = loop.case.begin(name)
-    lines = loop.lines(body)
-    if not lines.cotangents:
-        return [_by_blocks(loop, body, lines)]
-    (cotangent,) = lines.cotangents.values()
+    if not loop.wanted:
+        return [_by_blocks(loop, body)]
+    (cotangent,) = loop.lines(body).cotangents.values()
     with body.when(cotangent.line.stride.equal(0)):
         leave_for(body, f"{name}.sum")
-    other = loop.case.begin(f"{name}.sum")
-    reads, writes, cotangents = loop.lines(other)
-    summed = {each: replace(to, summed=True) for each, to in cotangents.items()}
-    return [_by_blocks(loop, other, LoopLines(reads, writes, summed)), _by_blocks(loop, body, lines)]
+    return [_by_blocks(loop, loop.case.begin(f"{name}.sum"), summed=True), _by_blocks(loop, body)]
 
 
-def _by_blocks(loop: Loop, body: Body, lines: LoopLines) -> Body:
+def _by_blocks(loop: Loop, body: Body, summed: bool = False) -> Body:
+    lines = loop.lines(body, summed)
     blocks = BlockLoop(body, count_of(body), *lines, whole=not loop.stages.steps)
     make_room(loop.case, blocks, loop.stages)
     with blocks.each():
-        run_steps(loop.case, blocks, loop.stages, everything(loop.stages, loop.nodes))
+        run_steps(loop.case, blocks, loop.stages)
         blocks.over_elements(loop.vector(body))
     body.ret("i64 0")
     return body
@@ -172,18 +194,21 @@ def make_room(case: Case, blocks: BlockLoop, stages: Stages) -> None:
         blocks.temporary(step.name, case.element)
 
 
-def run_steps(case: Case, blocks: BlockLoop, stages: Stages, nodes: list[ast.expr]) -> None:
+def run_steps(case: Case, blocks: BlockLoop, stages: Stages) -> None:
     """Fill the temporary blocks."""
     for step in stages.steps:
         if isinstance(step, Called):
             lines: list[tuple[Value, Value]] = [blocks.pointer(name) for name in (*step.arguments, step.name)]
             call_library(blocks.body, step.function, case.dtype, blocks.n, lines)
         else:
-            _fill(case.vector, blocks, step, nodes)
+            fill(case, blocks, step, stages)
 
 
-def _fill(vector: Type, blocks: BlockLoop, step: Computed, nodes: list[ast.expr]) -> None:
+def fill(case: Case, blocks: BlockLoop, step: Computed, stages: Stages) -> None:
+    """Fill a temporary block with the values of an expression."""
+
     def emit(elements: Elements) -> None:
-        elements.write(step.name, Expressions(blocks.body, vector, elements.read, nodes).value(step.node))
+        expressions = Expressions(blocks.body, case.vector, elements.read, stages.expressions)
+        elements.write(step.name, expressions.value(step.node))
 
     blocks.over_elements(emit)

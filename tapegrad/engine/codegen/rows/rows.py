@@ -1,55 +1,65 @@
-"""The forward and the reverse kernel of a row: ``int64 kernel(frame, loops)``."""
+"""The kernels of a row: ``int64 kernel(frame, loops)``, general ones and those for frames of which facts are known."""
 
-import ast
 import functools
 import itertools
 import operator
 from collections.abc import Callable
 
-from tapegrad.engine.codegen.ir.blocks import Elements
 from tapegrad.engine.codegen.ir.body import Body, Value
-from tapegrad.engine.codegen.ir.memory import POINTER, Cotangent, word
+from tapegrad.engine.codegen.ir.memory import POINTER, word
 from tapegrad.engine.codegen.ir.types import I64
-from tapegrad.engine.codegen.mathematics import MATHEMATICS
-from tapegrad.engine.codegen.rows.case import Case, frame_of, leave_for, quoted
-from tapegrad.engine.codegen.rows.expressions import Expressions, parse
-from tapegrad.engine.codegen.rows.loops import Loop, LoopLines, functions_of, primals_read
-from tapegrad.engine.codegen.rows.stages import Stages
-from tapegrad.engine.kernels.language.frame import COUNT, STORE, X_BAR
-from tapegrad.ops import Op
+from tapegrad.engine.codegen.rows import directions
+from tapegrad.engine.codegen.rows.case import (
+    Case,
+    FrameFacts,
+    frame_of,
+    has_dual,
+    leave_for,
+    operands,
+    quoted,
+)
+from tapegrad.engine.codegen.rows.directions import Term, contributions
+from tapegrad.engine.codegen.rows.expressions import Expressions
+from tapegrad.engine.codegen.rows.loops import Loop, functions_of, part_of
+from tapegrad.engine.codegen.rows.tangents import tangent
+from tapegrad.engine.kernels.language.frame import COUNT, X_BAR, Y_BAR, Y
 
-Term = Callable[[Expressions, ast.expr, Value], Value]
+
+def kernel(case: Case, direction: str, facts: FrameFacts | None = None) -> list[Body]:
+    """Return the functions of a kernel, which is the last of them.
+
+    A kernel for frames of which facts are known, those that `used` returns, asks for nothing else. Its results are
+    those of the general one, to the bit.
+    """
+    if facts is None:
+        return _GENERAL[direction](case)
+    body = case.begin(case.symbol(direction, facts))
+    _loop(case, direction, facts).run(body, facts)
+    return [body]
 
 
-def primal_of(op: Op) -> str:
-    """Return the text of the primal, or the call of the function if the mathematics has it."""
-    arguments = ", ".join(f"x{j}" for j in range(op.arity))
-    return f"{op.name}({arguments})" if op.name in MATHEMATICS else op.primal
+def used(case: Case, direction: str, facts: FrameFacts) -> FrameFacts | None:
+    """Return the facts of a frame that a kernel makes use of; `None` if it is the general one that calls libraries."""
+    loop = _loop(case, direction, facts)
+    if loop.stages.steps:
+        return None
+    return facts._replace(single=0) if loop.takes_whole_vectors else facts
 
 
-def loop_of(case: Case, direction: str, wanted: tuple[int, ...]) -> Loop:
-    """Return the loop of a kernel of a direction; in reverse, for the cotangents of the operands in `wanted`."""
-    return _primal(case) if direction == "forward" else _contributions(case, wanted)
+def words_read(direction: str) -> int:
+    """Return how many fields kernels by facts read: up to the result, or its cotangent, the last of them."""
+    return 1 + (Y if direction == "forward" else Y_BAR)
+
+
+def _loop(case: Case, direction: str, facts: FrameFacts) -> Loop:
+    if direction == "forward":
+        return directions.primal(case)
+    return contributions(case, operands(facts.wanted))
 
 
 def forward(case: Case) -> list[Body]:
     """Return the functions of the kernel of the primal."""
-    return functions_of(_primal(case), case.symbol("forward"))
-
-
-def _primal(case: Case) -> Loop:
-    """Return the loop that computes the result."""
-    stages = Stages()
-    node = stages.cut(parse(primal_of(case.op)))
-
-    def lines(body: Body) -> LoopLines:
-        reads = {name: case.primal(body, name) for name in primals_read(stages, [node])}
-        return LoopLines(reads, {"y": case.primal(body, "y")}, {})
-
-    def emit(expressions: Expressions, elements: Elements) -> None:
-        elements.write("y", expressions.value(node))
-
-    return Loop(case, stages, [node], lines, emit)
+    return functions_of(directions.primal(case), case.symbol("forward"))
 
 
 def reverse(case: Case, term: Term = Expressions.times) -> list[Body]:
@@ -60,24 +70,21 @@ def reverse(case: Case, term: Term = Expressions.times) -> list[Body]:
     """
     wanted = case.op.differentiable_operands
     name = case.symbol("reverse")
-    each = {_part(name, j): _contributions(case, (j,), term) for j in wanted}
+    each = {part_of(name, (j,)): contributions(case, (j,), term) for j in wanted}
     parts = [function for part, loop in each.items() for function in functions_of(loop, part)]
-    if len(wanted) < 2:
+    joint = contributions(case, wanted, term)
+    if len(wanted) < 2 or joint.stages.steps:
         return [*parts, _one_after_the_other(case, name)]
     together, apart = f"{name}.together", f"{name}.apart"
-    joint = _contributions(case, wanted, term)
-    if joint.stages.steps:
-        return [*parts, _one_after_the_other(case, name)]
     functions = [*parts, *functions_of(joint, together, apart)]
     return [*functions, _one_after_the_other(case, apart), _choice(case, name, together, apart)]
 
 
-def _part(name: str, j: int) -> str:
-    return f"{name}.{j}"
-
-
-def _is_wanted(body: Body, j: int) -> Value:
-    return word(frame_of(body), X_BAR + j).unequal(0)
+_GENERAL: dict[str, Callable[[Case], list[Body]]] = {
+    "forward": forward,
+    "reverse": reverse,
+    "tangent": tangent,
+}
 
 
 def _are_apart(case: Case, body: Body, j: int, k: int) -> Value:
@@ -98,7 +105,7 @@ def _choice(case: Case, name: str, together: str, apart: str) -> Body:
     One loop if all cotangents are wanted and no two partly overlap, else a loop each.
     """
     body, wanted = case.begin(name), case.op.differentiable_operands
-    conditions = [_is_wanted(body, j) for j in wanted]
+    conditions = [has_dual(body, j) for j in wanted]
     conditions += [_are_apart(case, body, j, k) for j, k in itertools.combinations(wanted, 2)]
     with body.when(functools.reduce(operator.and_, conditions)):
         leave_for(body, together)
@@ -111,29 +118,8 @@ def _one_after_the_other(case: Case, name: str) -> Body:
     body = case.begin(name)
     kernel = name.removesuffix(".apart")
     for j in case.op.differentiable_operands:
-        with body.when(_is_wanted(body, j)):
+        with body.when(has_dual(body, j)):
             arguments = [frame_of(body), body.named(POINTER, "%loops")]
-            body.load(I64, body.call("i64", quoted(_part(kernel, j)), arguments))
+            body.load(I64, body.call("i64", quoted(part_of(kernel, (j,))), arguments))
     body.ret("i64 0")
     return body
-
-
-def _contributions(case: Case, wanted: tuple[int, ...], term: Term = Expressions.times) -> Loop:
-    """Return the loop that adds to the cotangents of some operands."""
-    stages = Stages()
-    nodes = {j: stages.cut(parse(case.op.partials[j])) for j in wanted}
-
-    def lines(body: Body) -> LoopLines:
-        stored = word(frame_of(body), STORE)
-        reads = {name: case.primal(body, name) for name in primals_read(stages, nodes.values())}
-        targets = {
-            f"x{j}_bar": Cotangent(case.second(body, f"x{j}"), (stored & (1 << j)).unequal(0)) for j in wanted
-        }
-        return LoopLines(reads | {"bar": case.second(body, "y")}, {}, targets)
-
-    def emit(expressions: Expressions, elements: Elements) -> None:
-        bar = elements.read("bar")
-        for j, node in nodes.items():
-            elements.add(f"x{j}_bar", term(expressions, node, bar))
-
-    return Loop(case, stages, list(nodes.values()), lines, emit)

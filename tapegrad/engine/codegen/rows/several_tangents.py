@@ -1,18 +1,16 @@
 """Several tangents of a row at once: the partials of a block are computed, and applied to all of them."""
 
-import ast
-
 from tapegrad.engine.codegen.ir.blocks import BlockLoop, Elements
 from tapegrad.engine.codegen.ir.body import Body, Value
 from tapegrad.engine.codegen.ir.memory import POINTER, Line, is_null, moved, pointer_word, store, word
-from tapegrad.engine.codegen.ir.operations import is_nan
+from tapegrad.engine.codegen.ir.operations import is_nan, total_of
 from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.codegen.ir.types import I64, Type
-from tapegrad.engine.codegen.rows.case import Case, count_of, frame_of, quoted
-from tapegrad.engine.codegen.rows.expressions import Expressions, is_constant, masked_multiply, parse
-from tapegrad.engine.codegen.rows.loops import everything, make_room, primals_read, run_steps
-from tapegrad.engine.codegen.rows.stages import Stages
-from tapegrad.engine.kernels.language.frame import PARAMS, X_BAR
+from tapegrad.engine.codegen.rows.case import Case, count_of, frame_of, has_dual, quoted
+from tapegrad.engine.codegen.rows.expressions import Expressions, is_constant, masked_multiply
+from tapegrad.engine.codegen.rows.loops import fill, make_room, run_steps
+from tapegrad.engine.codegen.rows.stages import Computed, Stages
+from tapegrad.engine.kernels.language.frame import PARAMS
 
 _MAX_ELEMENTS_ALONG_TANGENTS = 4  # elements up to which the inner loop goes along the tangents
 
@@ -34,28 +32,19 @@ class Tangents:
         return word(self._words, 1 + operand)
 
 
-def total_of(terms: list[Value]) -> Value:
-    """Add terms from the first to the last."""
-    total, *others = terms
-    for term in others:
-        total = total + term
-    return total
-
-
 def several(case: Case, wanted: list[int], name: str) -> Body:
     """Return the functions of the kernel for several tangents."""
     body = case.begin(name)
-    cut = {j: Stages(f"t{j}_") for j in wanted}
-    nodes = {j: cut[j].cut(parse(case.op.partials[j])) for j in wanted}
-    names = {name for j in wanted for name in primals_read(cut[j], [nodes[j]])}
-    reads = {name: _if_given(case.primal(body, name), frame_of(body)) for name in sorted(names)}
+    stages = {j: Stages([case.op.partials[j]], f"t{j}_") for j in wanted}
+    names = {name for each in stages.values() for name in each.primals_read}
+    reads = {name: _if_given(case.line(body, name), frame_of(body)) for name in sorted(names)}
     blocks = BlockLoop(body, count_of(body), reads, {}, whole=False)
-    partials = {j: _Partial(case, blocks, j, nodes[j], cut[j]) for j in wanted}
+    partials = [_Partial(case, blocks, j, each) for j, each in stages.items()]
     tangents = Tangents(body)
     with blocks.each():
-        for partial in partials.values():
+        for partial in partials:
             partial.compute()
-        _apply(case, blocks, list(partials.values()), tangents, wanted)
+        _apply(case, blocks, partials, tangents, wanted)
     body.ret("i64 0")
     return body
 
@@ -76,14 +65,13 @@ class _Partial:
     To add -0.0 changes nothing, the sign of a zero included.
     """
 
-    def __init__(self, case: Case, blocks: BlockLoop, j: int, node: ast.expr, stages: Stages) -> None:
-        body = blocks.body
-        self._case, self._blocks, self._node, self._stages = case, blocks, node, stages
-        self.name, self._constant = f"p{j}", is_constant(node)
-        self.present = word(frame_of(body), X_BAR + j).unequal(0)
-        self.dots = _nothing_unless(self.present, case.second(body, f"x{j}"))
+    def __init__(self, case: Case, blocks: BlockLoop, j: int, stages: Stages) -> None:
+        body, (self._node,) = blocks.body, stages.nodes
+        self._case, self._blocks, self._stages = case, blocks, stages
+        self.name, self._constant = f"p{j}", is_constant(self._node)
+        self.present = has_dual(body, j)
+        self.dots = _nothing_unless(self.present, case.line(body, f"x{j}_dot"))
         make_room(case, blocks, stages)
-        self._everything = everything(stages, [node])
         self._cell = body.on_stack(str(case.element))
         store(body.constant(case.element, 1.0), self._cell)
         if not self._constant:
@@ -97,15 +85,8 @@ class _Partial:
                 store(Expressions(body, self._case.element, _nothing, []).value(self._node), self._cell)
             return
         with body.when(self.present):
-            run_steps(self._case, self._blocks, self._stages, self._everything)
-            self._blocks.over_elements(self._emit)
-
-    def _emit(self, elements: Elements) -> None:
-        body = self._blocks.body
-        expressions = Expressions(
-            body, body.vector(self._case.element.element), elements.read, self._everything
-        )
-        elements.write(self.name, expressions.value(self._node))
+            run_steps(self._case, self._blocks, self._stages)
+            fill(self._case, self._blocks, Computed(self.name, self._node), self._stages)
 
     def place(self) -> tuple[Value, Value]:
         """Address and stride of the block; of a constant, and where there is no tangent, one element."""
@@ -133,7 +114,7 @@ def _apply(
     case: Case, blocks: BlockLoop, partials: list[_Partial], tangents: Tangents, wanted: list[int]
 ) -> None:
     """Apply the partials of a block to all tangents: one tangent after the other, or few elements at once."""
-    body, zero, y = blocks.body, blocks.body.constant(I64, 0), case.second(blocks.body, "y")
+    body, zero, y = blocks.body, blocks.body.constant(I64, 0), case.line(blocks.body, "y_dot")
     steps = [body.either(p.present, tangents.step(j), zero) for p, j in zip(partials, wanted, strict=True)]
     places = [partial.place() for partial in partials]
     short = body.compare("le", count_of(body), _MAX_ELEMENTS_ALONG_TANGENTS)

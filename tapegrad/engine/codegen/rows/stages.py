@@ -2,9 +2,11 @@
 
 import ast
 import copy
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from tapegrad.engine.codegen.rows.expressions import function_of, is_library_call
+from tapegrad.engine.codegen.rows.expressions import function_of, is_library_call, parse
+from tapegrad.ops import PRIMALS
 
 
 @dataclass(frozen=True)
@@ -24,19 +26,34 @@ class Called:
     arguments: tuple[str, ...]
 
 
-@dataclass
 class Stages(ast.NodeTransformer):
-    """Stages of a block before its last loop, in order."""
+    """Expressions that the last loop over a block evaluates, and the stages before it.
 
-    prefix: str = "t"
-    steps: list[Computed | Called] = field(default_factory=list)
-    _found: dict[str, str] = field(default_factory=dict)
+    Attributes
+    ----------
+    steps
+        The stages, in order.
+    nodes
+        An expression for each text, with temporaries in the place of library calls.
+    """
 
-    def cut(self, node: ast.expr) -> ast.expr:
-        """Replace the library calls in an expression by temporaries."""
-        result = self.visit(copy.deepcopy(node))
-        assert isinstance(result, ast.expr)
-        return result
+    def __init__(self, texts: Iterable[str], prefix: str = "t") -> None:
+        self._prefix = prefix
+        self._found: dict[str, str] = {}
+        self.steps: list[Computed | Called] = []
+        self.nodes: list[ast.expr] = [self.visit(copy.deepcopy(parse(text))) for text in texts]
+
+    @property
+    def expressions(self) -> list[ast.expr]:
+        """Expressions of the last loop and of the stages before it."""
+        return [*self.nodes, *(step.node for step in self.steps if isinstance(step, Computed))]
+
+    @property
+    def primals_read(self) -> list[str]:
+        """The names of the primals that expressions and library loops read."""
+        called = {name for step in self.steps if isinstance(step, Called) for name in step.arguments}
+        names = {n.id for node in self.expressions for n in ast.walk(node) if isinstance(n, ast.Name)}
+        return sorted((names | called) & PRIMALS)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         key = ast.dump(node)
@@ -58,4 +75,4 @@ class Stages(ast.NodeTransformer):
         return name
 
     def _temporary(self) -> str:
-        return f"{self.prefix}{len(self.steps) + 1}"
+        return f"{self._prefix}{len(self.steps) + 1}"

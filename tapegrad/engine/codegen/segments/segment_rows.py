@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from tapegrad.engine.codegen.ir.body import Body, Value
+from tapegrad.engine.codegen.ir.operations import total_of
 from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.mathematics import MATHEMATICS
 from tapegrad.engine.codegen.rows.case import ELEMENTS
+from tapegrad.engine.codegen.rows.directions import primal_of
 from tapegrad.engine.codegen.rows.exponentials import log_of_sum, share
 from tapegrad.engine.codegen.rows.expressions import Expressions, functions_in, is_library_call, parse
-from tapegrad.engine.codegen.rows.rows import primal_of
-from tapegrad.engine.codegen.rows.several_tangents import total_of
 from tapegrad.engine.codegen.segments.extremes import portion, ties_of
 from tapegrad.engine.codegen.segments.segment import (
     EXPONENTIALS,

@@ -15,7 +15,6 @@ from tapegrad.engine.kernels.lanes.lanes import (
     lanes_at,
     less,
     offsets_of,
-    pointer_to,
     put_lanes,
     roots,
     scatter,
@@ -26,7 +25,7 @@ from tapegrad.engine.kernels.lanes.lanes import (
 )
 from tapegrad.engine.kernels.lanes.transpose import move_transposed
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
-from tapegrad.engine.kernels.language.llvm_types import i64
+from tapegrad.engine.kernels.language.llvm_types import i64, pointer_to
 from tapegrad.engine.kernels.language.raw_memory import size_of, stack_words
 
 _SQUARE = LANE_BYTES * LANE_BYTES // 32  # 64-bit integers of a square of lanes by lanes numbers, at most

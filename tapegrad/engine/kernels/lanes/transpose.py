@@ -7,9 +7,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from tapegrad.engine.kernels.lanes.lanes import pointer_to
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
-from tapegrad.engine.kernels.language.llvm_types import i32
+from tapegrad.engine.kernels.language.llvm_types import i32, pointer_to
 from tapegrad.engine.kernels.language.raw_memory import load_at, size_of, store_at
 
 

@@ -24,7 +24,7 @@ A kernel processes COUNT elements along the inner dimension and does not read OU
 dimensions and calls it with moved addresses. A kernel whose row says `takes_lines` runs the last loop of OUTER itself.
 A stride of 0 is a broadcast operand, whose cotangent is the sum over the loop.
 
-Kernels of bound rows read only the first fields (see `codegen.rows.bound`), and a workspace stores no others of their
+Kernels of bound rows read only the first fields (see `codegen.rows.rows`), and a workspace stores no others of their
 frames.
 """
 

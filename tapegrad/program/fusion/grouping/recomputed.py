@@ -8,8 +8,8 @@ never stored.
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from tapegrad.engine.codegen.rows.directions import primal_of
 from tapegrad.engine.codegen.rows.expressions import functions_in, parse
-from tapegrad.engine.codegen.rows.rows import primal_of
 from tapegrad.engine.codegen.segments.segment import FORWARD
 from tapegrad.engine.codegen.segments.segment_rows import op_of
 from tapegrad.engine.runtime.pace import with_pauses
