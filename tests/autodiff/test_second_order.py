@@ -163,6 +163,7 @@ def test_second_derivatives(op: Op, way) -> None:
         np.testing.assert_allclose(value, want, rtol=2e-11, atol=1e-13, err_msg=f"{op.name} {j} {k}")
 
 
+@daily(every=2, always=is_first_of_arity)
 @every_row
 def test_third_derivatives(op: Op) -> None:
     function, xs = FUNCTIONS[op.name], columns_of(sample(op.name))

@@ -10,7 +10,7 @@ import pytest
 
 import tapegrad as tg
 from helpers.bound_frames import Frame, bits, run_before_fence
-from helpers.daily import drawn
+from helpers.daily import daily, drawn
 from helpers.elementwise_kernels import DTYPES
 from tapegrad.engine import bound_kernels, kernel_table
 from tapegrad.engine.codegen import kernels
@@ -53,6 +53,7 @@ def test_results_are_those_of_the_other_kernel(name: str, dtype: str) -> None:
 
 
 @drawn
+@daily(among=lambda dtype: dtype == "f64")
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such pages on Windows")
 @pytest.mark.parametrize(("dtype", "names"), [("f64", ()), ("f32", NAMES)], ids=DTYPES)
 @pytest.mark.parametrize("direction", ["forward", "reverse"])

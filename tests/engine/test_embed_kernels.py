@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
+from helpers.daily import daily
 from helpers.kernel_frames import DTYPES, add_or_store, at, both_dtypes, rng, run
 from tapegrad.engine.kernels.indexing import embed
 from tapegrad.ops import params
@@ -90,6 +91,7 @@ def test_operand_at_the_result_is_absent(dtype):
     assert (y == 0).all()
 
 
+@daily("store")
 @cases
 @both_dtypes
 @add_or_store

@@ -150,7 +150,7 @@ def test_tangent_kernel_is_the_partials(op: Op, dtype: str) -> None:
             check(op, dtype, count, 3, [layout] * op.arity + ["adjacent"], wanted, one=False)
 
 
-@daily_rows
+@daily("dot", among=in_double, always=is_first_of_arity)
 @every_row
 @pytest.mark.parametrize("dot", [0.0, 1.0, np.inf])
 def test_zero_rules_of_tangents(op: Op, dtype: str, dot: float) -> None:
@@ -168,7 +168,7 @@ def test_zero_rules_of_tangents(op: Op, dtype: str, dot: float) -> None:
         np.testing.assert_array_equal(outcome.y_dot[~finite], expected[~finite])
 
 
-@daily_rows
+@daily("tangents", among=in_double, always=is_first_of_arity)
 @every_row
 @pytest.mark.parametrize("tangents", [1, 2])
 def test_without_any_tangent_zeros_are_written(op: Op, dtype: str, tangents: int) -> None:

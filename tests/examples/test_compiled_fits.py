@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from helpers.daily import not_daily
+from helpers.daily import daily, not_daily
 from tapegrad.cli import EXAMPLES, main
 from tapegrad.examples import cluster, logistic, reaction, spots
 
@@ -106,6 +106,7 @@ def test_chains_that_do_not_agree_are_seen() -> None:
     assert logistic.reduction_of_scale(chains)[1] > 1.02
 
 
+@daily(every=2)
 @pytest.mark.parametrize(
     ("arguments", "lines"),
     [(["reaction"], 5), (["spots", "--count", "300"], 7), (["logistic"], 10), (["cluster"], 7)],

@@ -178,7 +178,7 @@ def test_gradient_in_single_precision(case: Case) -> None:
         np.testing.assert_allclose(g, e, rtol=2e-4, atol=2e-4 * max(1.0, float(np.abs(e).max(initial=0.0))))
 
 
-@daily(every=4, always=lambda case: case in FIRST)
+@daily(every=3)
 @differentiable
 def test_second_derivatives(case: Case) -> None:
     if case.derivatives < 2:
@@ -205,7 +205,7 @@ def test_second_derivatives(case: Case) -> None:
 # --- replays ---------------------------------------------------------------------------------------------------
 
 
-@daily(every=2, always=lambda case: case in FIRST)
+@daily(every=3)
 @every_case
 def test_a_replay_is_the_eager_call(case: Case) -> None:
     counted = Counter[str]()

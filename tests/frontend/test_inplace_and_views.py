@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import daily
 from tapegrad.engine.tape.fields.layout import HISTORIES
 from tapegrad.frontend.tensor.modes import EAGER
 from tapegrad.frontend.tensor.tensor import view_of
@@ -719,6 +720,7 @@ def _updated(part, update, other):
     return loss
 
 
+@daily(every=2)
 @pytest.mark.parametrize("part", PARTS)
 def test_in_place_operators_change_arrays_and_no_numbers(part):
     """NumPy's scalars stay: ``a = x[0]; a += v`` binds another value to `a`, which may be a vector, and leaves `x`."""

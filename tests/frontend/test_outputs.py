@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import daily
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.recording.outputs import deliver
 
@@ -106,6 +107,7 @@ def test_gradients_follow_what_is_written(name):
 DTYPES = (np.float64, np.float32, np.int64, np.int8, np.bool_)
 
 
+@daily("mask")
 @pytest.mark.parametrize("casting", ["same_kind", "safe", "unsafe", "no"])
 @pytest.mark.parametrize("mask", [True, [True, True, False]], ids=["whole", "masked"])
 @pytest.mark.parametrize("target", DTYPES)

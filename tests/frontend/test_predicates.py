@@ -182,6 +182,7 @@ def weight(outcome: Any) -> float:
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")
+@daily(every=2)
 @pytest.mark.parametrize("name", LOOKS)
 def test_in_derivatives_it_is_a_constant(name: str) -> None:
     look = LOOKS[name]

@@ -5,6 +5,7 @@ import pytest
 from numpy.lib import stride_tricks
 
 import tapegrad as tg
+from helpers.daily import daily
 
 _SHAPE = (3, 3, 2)
 
@@ -107,6 +108,7 @@ def _data(view):
     return view.data if isinstance(view, tg.Tensor) else view
 
 
+@daily("sort")
 @pytest.mark.parametrize("sort", SORTS)
 @pytest.mark.parametrize("maker", MAKERS)
 def test_views_of_views_are_read_only_where_numpys_are(maker, sort):

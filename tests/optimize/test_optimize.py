@@ -10,6 +10,7 @@ import pytest
 import scipy.optimize
 
 import tapegrad as tg
+from helpers.daily import daily
 from tapegrad.optimize import Objective, Residuals, least_squares, minimize, objective, residuals
 
 START = np.array([1.3, 0.7, 0.8, 1.9])
@@ -426,6 +427,7 @@ def shifted(x, shift=0.0):
     return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2) + shift
 
 
+@daily(every=3)
 @pytest.mark.parametrize(("method", "name"), TABLE)
 def test_options_give_results_of_scipys_fields_and_types(method, name):
     options = OPTIONS[name]

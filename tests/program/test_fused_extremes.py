@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from helpers.daily import daily
 from helpers.segments import assert_same, segments_alike
 from tapegrad.program.fusion.grouping.extremes import LONGEST_ALONE
 from tapegrad.program.streams.spec import ProgramSpec
@@ -102,6 +103,7 @@ def _specials(x: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@daily("dtype")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("function", "shape"), TABLES)
 def test_of_tables(function: Any, shape: tuple[int, int], dtype: Any) -> None:
