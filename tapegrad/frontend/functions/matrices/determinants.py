@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from tapegrad.frontend.functions.matrices.matrices import number_of_squares, two_numbers_of_squares
+from tapegrad.frontend.functions.matrices.matrices import of_squares
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like
 
@@ -50,7 +50,7 @@ def det(a: Any) -> Tensor:
     array([[ 4., -2.],
            [-2.,  1.]])
     """
-    return number_of_squares("det", a, "numpy.linalg.det")
+    return of_squares("det", a, "numpy.linalg.det", 1)
 
 
 @like(
@@ -68,7 +68,7 @@ logabsdet : Tensor, shape (...)
 (Tensor(-1.), Tensor(0.))""",
 )
 def slogdet(a: Any) -> SlogdetResult:
-    both = two_numbers_of_squares("slogdet", a, "numpy.linalg.slogdet")
+    both = of_squares("slogdet", a, "numpy.linalg.slogdet", 2)
     return SlogdetResult(both[0], both[1])
 
 
