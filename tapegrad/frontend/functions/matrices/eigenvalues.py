@@ -1,13 +1,10 @@
 """Eigenvalues of square matrices that need not be symmetric, as long as they are real."""
 
-import math
 from typing import Any, NamedTuple
 
 from tapegrad.frontend.functions.matrices.decompositions import columns_of, part_of
-from tapegrad.frontend.functions.matrices.matrices import record, square
-from tapegrad.frontend.recording.shape import in_c_order
+from tapegrad.frontend.functions.matrices.matrices import packed_lines, square
 from tapegrad.frontend.tensor.tensor import Tensor
-from tapegrad.ops.params import EigParams
 
 
 class EigResult(NamedTuple):
@@ -19,9 +16,8 @@ class EigResult(NamedTuple):
 
 def general_packed(x: Tensor, vectors: bool, name: str) -> Tensor:
     """Record eigenvalues and eigenvectors, packed with the eigenvectors as rows."""
-    x, n = in_c_order(x), x.shape[-1]
-    stack = x.shape[:-2]
-    return record("eig", [x], (*stack, n + n * n), EigParams(math.prod(stack), n, int(vectors)), name)
+    n = x.shape[-1]
+    return packed_lines("eig", x, n + n * n, (n, int(vectors)), name)
 
 
 def real_eigenvalues(a: Any, name: str) -> Tensor:
