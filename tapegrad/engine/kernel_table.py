@@ -128,7 +128,7 @@ _op_table = _op_words[1:].reshape(len(ROWS), layout.OP_WORDS)
 
 
 def tables() -> dict[int, int]:
-    """Return the fields of a tape's header that say what the table of ops does: field -> address or op code."""
+    """Return the fields of a header that come from the tables of this module: field -> address or op code."""
     return {
         layout.KERNELS: int(_kernels.ctypes.data),
         layout.OP_TABLE: int(_op_table.ctypes.data),
