@@ -31,7 +31,7 @@ from tapegrad.engine.sweep.replays import handle_calls, lanes
 from tapegrad.engine.sweep.threading.parallel import parallel_driver
 from tapegrad.engine.sweep.threading.pool import help_out
 from tapegrad.engine.tape.fields import layout
-from tapegrad.ops import CODES, KINDS, ROWS, Op, Row, Structural
+from tapegrad.ops import CODES, COPY, KINDS, ROWS, Op, Row, Structural
 from tapegrad.ops.params import words_of
 from tapegrad.ops.row import EMITTED
 
@@ -120,6 +120,7 @@ def _words(row: Row) -> list[int]:
         int(row.params is not None),
         int(row.in_place),
         int(row.takes_lines),
+        layout.NONE if row.factors is None else CODES[row.factors[1]],
     ]
 
 
@@ -128,12 +129,13 @@ _op_table = _op_words[1:].reshape(len(ROWS), layout.OP_WORDS)
 
 
 def tables() -> dict[int, int]:
-    """Return the fields of a tape's header that lead to the tables: field -> address."""
+    """Return the fields of a header that come from the tables of this module: field -> address or op code."""
     return {
         layout.KERNELS: int(_kernels.ctypes.data),
         layout.OP_TABLE: int(_op_table.ctypes.data),
         layout.LIBRARY: library_loops.table(),
         layout.CONTROL: int(_control.ctypes.data),
+        layout.COPY_OP: COPY,
     }
 
 

@@ -11,7 +11,6 @@ from tapegrad.engine.tape.fields.layout import E_DTYPES, E_SUPERSEDED, F64, NONE
 from tapegrad.frontend.tensor.modes import EAGER
 from tapegrad.ops import CODES
 
-_COPY = CODES["positive"]
 _NUMBERS = np.arange(3)
 _OTHER = np.ones(3)
 _TAPE = EAGER.header
@@ -21,13 +20,13 @@ CALLS = {
     "elementwise": lambda old, new: eager.record_elementwise(_TAPE, CODES["add"], new, old, NONE, True),
     "with a number": lambda old, new: eager.record_with_number(_TAPE, CODES["add"], old, 2.0, 0, True),
     "with an array": lambda old, new: eager.record_with_array(_TAPE, CODES["add"], old, id(_OTHER), F64, 0, True),
-    "sum": lambda old, new: eager_lines.record_lines(_TAPE, CODES["sum"], old, 1, 0, _COPY, True),
-    "max": lambda old, new: eager_lines.record_lines(_TAPE, CODES["max_reduce"], old, 1, 0, _COPY, True),
-    "scan": lambda old, new: eager_lines.record_lines(_TAPE, CODES["cumsum"], old, 1, 1, _COPY, True),
-    "product": lambda old, new: eager_products.record_product(_TAPE, CODES["matmul"], new, old, _COPY, True),
-    "rows": lambda old, new: eager_rows.record_rows(_TAPE, CODES["gather"], old, id(_NUMBERS), 1, _COPY, True),
-    "joined": lambda old, new: eager_joining.record_joined(_TAPE, _COPY, (new, old), 0, 0, True),
-    "laid out": lambda old, new: eager_joining.record_laid_out(_TAPE, _COPY, (new, old), F64, (6,), True),
+    "sum": lambda old, new: eager_lines.record_lines(_TAPE, CODES["sum"], old, 1, 0, True),
+    "max": lambda old, new: eager_lines.record_lines(_TAPE, CODES["max_reduce"], old, 1, 0, True),
+    "scan": lambda old, new: eager_lines.record_lines(_TAPE, CODES["cumsum"], old, 1, 1, True),
+    "product": lambda old, new: eager_products.record_product(_TAPE, CODES["matmul"], new, old, True),
+    "rows": lambda old, new: eager_rows.record_rows(_TAPE, CODES["gather"], old, id(_NUMBERS), 1, True),
+    "joined": lambda old, new: eager_joining.record_joined(_TAPE, (new, old), 0, 0, True),
+    "laid out": lambda old, new: eager_joining.record_laid_out(_TAPE, (new, old), F64, (6,), True),
     "write to": lambda old, new: _with_target(old, lambda t: writes.write(_TAPE, CODES["write"], old, t, new, True)),
     "write of": lambda old, new: _with_target(new, lambda t: writes.write(_TAPE, CODES["write"], new, t, old, True)),
     "write of a number": lambda old, new: _with_target(

@@ -65,7 +65,7 @@ def joined_slices(x: Tensor, axis: int, *limits: tuple[int, int]) -> Tensor | No
     parts = tuple([views.view_key(header, own, (*before, SLICE, start, stop, 1)) for start, stop in limits])
     slot = NONE
     if min(parts) >= 0:
-        slot = eager_joining.record_joined(header, COPY, parts, axis, False, mode.differentiate)
+        slot = eager_joining.record_joined(header, parts, axis, False, mode.differentiate)
     for part in parts:
         if part >= 0:
             slots.drop(header, part)

@@ -55,7 +55,7 @@ def stacked(value: Any) -> Tensor | None:
     given = [
         leaf._slot_on(tape) if type(leaf) is Tensor else slots.number(header, leaf, F64) for leaf in leaves
     ]
-    slot = eager_joining.record_joined(header, COPY, tuple(given), 0, True, mode.differentiate)
+    slot = eager_joining.record_joined(header, tuple(given), 0, True, mode.differentiate)
     if len(kinds) > 1:
         for leaf, each in zip(leaves, given, strict=True):
             if type(leaf) is not Tensor:
@@ -123,7 +123,7 @@ def joined(parts: list[Tensor], shape: tuple[int, ...], dtype: np.dtype[Any], na
     """Concatenate flat Tensors into a new buffer, by consecutive instructions that write it together."""
     tape, differentiate = current()
     operands = tuple([part._slot_on(tape) for part in parts])
-    arguments = tape.header, COPY, operands, DTYPE_CODES[dtype], shape, differentiate
+    arguments = tape.header, operands, DTYPE_CODES[dtype], shape, differentiate
     slot = eager_joining.record_laid_out(*arguments)
     while slot == E_KERNEL:
         kernel_table.load_code(COPY, DTYPE_CODES[dtype], 0)

@@ -7,7 +7,7 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.status import checked, raise_for
-from tapegrad.engine.sweep.eager import eager, eager_joining, eager_lines, eager_products
+from tapegrad.engine.sweep.eager import eager, eager_joining, eager_lines, eager_matrices, eager_products
 from tapegrad.engine.tape import slots, views
 from tapegrad.engine.tape.fields.layout import E_DTYPES, E_KERNEL, E_PARALLEL, E_SHAPES, NONE
 from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
@@ -122,7 +122,7 @@ def record_lines(code: int, x: Tensor, axes: int, keepdims: bool, name: str) -> 
     mode = thread.mode
     tape = mode.tape
     own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
-    slot = eager_lines.record_lines(tape.header, code, own, axes, keepdims, COPY, mode.differentiate)
+    slot = eager_lines.record_lines(tape.header, code, own, axes, keepdims, mode.differentiate)
     if slot >= 0 and mode.anomaly is None:
         return from_slot(tape, slot)
     if _loaded(slot, code, x):
@@ -138,7 +138,7 @@ def record_by(call: Call, code: int, x: Tensor, first: Any, second: Any, name: s
     mode = thread.mode
     tape = mode.tape
     own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
-    slot = call(tape.header, code, own, first, second, COPY, mode.differentiate)
+    slot = call(tape.header, code, own, first, second, mode.differentiate)
     if slot >= 0 and mode.anomaly is None:
         return from_slot(tape, slot)
     if _loaded(slot, code, x):
@@ -146,17 +146,30 @@ def record_by(call: Call, code: int, x: Tensor, first: Any, second: Any, name: s
     return None if slot in _UNFIT else _made(slot, [x], name)
 
 
-def record_two_by(call: Call, code: int, x1: Tensor, x2: Tensor, argument: Any, name: str) -> Tensor | None:
-    """Run and record an op of two operands by a call of the engine with one argument; `None` as in `record_by`."""
+def record_of_squares(code: int, x: Tensor, numbers: int, name: str) -> Tensor | None:
+    """Run and record an op from square matrices to square matrices, or to numbers of each; `None` as in `record_by`."""
+    mode = thread.mode
+    tape = mode.tape
+    own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
+    slot = eager_matrices.record_of_squares(tape.header, code, own, numbers, mode.differentiate)
+    if slot >= 0 and mode.anomaly is None:
+        return from_slot(tape, slot)
+    if _loaded(slot, code, x):
+        return record_of_squares(code, x, numbers, name)
+    return None if slot in _UNFIT else _made(slot, [x], name)
+
+
+def record_two_by(call: Call, code: int, x1: Tensor, x2: Tensor, name: str) -> Tensor | None:
+    """Run and record an op of two operands by a call of the engine; `None` as in `record_by`."""
     mode = thread.mode
     tape = mode.tape
     a = x1._slot if x1._tape is tape and x1._base is None else x1._slot_on(tape)
     b = x2._slot if x2._tape is tape and x2._base is None else x2._slot_on(tape)
-    slot = call(tape.header, code, a, b, argument, mode.differentiate)
+    slot = call(tape.header, code, a, b, mode.differentiate)
     if slot >= 0 and mode.anomaly is None:
         return from_slot(tape, slot)
     if _loaded(slot, code, x1):
-        return record_two_by(call, code, x1, x2, argument, name)
+        return record_two_by(call, code, x1, x2, name)
     return None if slot in _UNFIT else _made(slot, [x1, x2], name)
 
 
@@ -172,7 +185,7 @@ def record_product_of(code: int, x1: Any, x2: Any) -> Tensor | None:
         return None
     own = x._slot if x._base is None else x._slot_on(tape)
     a, b = (other, own) if is_first else (own, other)
-    slot = eager_products.record_product(tape.header, code, a, b, COPY, mode.differentiate)
+    slot = eager_products.record_product(tape.header, code, a, b, mode.differentiate)
     slots.drop(tape.header, other)
     return from_slot(tape, slot) if slot >= 0 else None
 
@@ -182,7 +195,7 @@ def record_joined(pieces: list[Tensor], axis: int, is_new: bool, name: str) -> T
     mode = thread.mode
     tape = mode.tape
     operands = tuple([x._slot if x._tape is tape and x._base is None else x._slot_on(tape) for x in pieces])
-    slot = eager_joining.record_joined(tape.header, COPY, operands, axis, is_new, mode.differentiate)
+    slot = eager_joining.record_joined(tape.header, operands, axis, is_new, mode.differentiate)
     if slot >= 0 and mode.anomaly is None:
         return from_slot(tape, slot)
     if _loaded(slot, COPY, pieces[0]):

@@ -24,6 +24,7 @@ from tapegrad.engine.tape.fields.layout import (
     ALL_LIVE,
     CALLS,
     CONTROL,
+    COPY_OP,
     DIFFERENTIABLE,
     DTYPE_COUNT,
     E_DTYPES,
@@ -214,15 +215,12 @@ def record_any(header, op, a, b, c, recording):
 
 
 @inline_njit
-def contiguous(header, x, copy, recording):
-    """Return a slot with the elements of `x` contiguous in C order, with its own handle: `x` or a recorded copy.
-
-    `copy` is the op code of copying.
-    """
+def contiguous(header, x, recording):
+    """Return a slot with the elements of `x` contiguous in C order, with its own handle: `x` or a recorded copy."""
     if is_contiguous(header, x):
         add_tensor_ref(header, x)
         return x
-    return elementwise(header, copy, x, NONE, NONE, recording)
+    return elementwise(header, load_i64(header, COPY_OP), x, NONE, NONE, recording)
 
 
 @inline_njit

@@ -12,6 +12,7 @@ from tapegrad.engine.tape.fields import columns as col
 from tapegrad.engine.tape.fields.geometry import extent, item_size, size, stride
 from tapegrad.engine.tape.fields.instruction import Instruction
 from tapegrad.engine.tape.fields.layout import (
+    COPY_OP,
     E_DTYPES,
     E_KERNEL,
     E_MEMORY,
@@ -73,17 +74,17 @@ def _part(header, y, piece, axis, is_new, start):
 
 
 @inline_njit
-def _copy_into(header, copy, part, piece, recording):
+def _copy_into(header, part, piece, recording):
     """Record and run the copying of a piece into a part of the result, and let go of the part."""
-    instruction = Instruction(copy, part, piece, NONE, NONE, 0)
+    instruction = Instruction(load_i64(header, COPY_OP), part, piece, NONE, NONE, 0)
     run(header, instruction, col.dtype(header, piece))
     commit(header, instruction, recording)
     drop_tensor_ref(header, part)
 
 
 @entry_point(tuples=("pieces",))
-def record_joined(header, copy, pieces, axis, is_new, recording):
-    """Join the slots of a tuple along an axis that they have, or that is new. `copy` is the op code of copying.
+def record_joined(header, pieces, axis, is_new, recording):
+    """Join the slots of a tuple along an axis that they have, or that is new.
 
     E_SHAPES where the extents or the dtypes differ, or there is no such axis.
     """
@@ -95,7 +96,7 @@ def record_joined(header, copy, pieces, axis, is_new, recording):
         return E_DTYPES
     if _has_superseded(header, pieces):
         return E_SUPERSEDED
-    if kernel_of(header, copy, dtype, 0) == 0:
+    if kernel_of(header, load_i64(header, COPY_OP), dtype, 0) == 0:
         return E_KERNEL
     axis += ndim if axis < 0 else 0
     shape = stack_words(MAX_NDIM)
@@ -103,7 +104,7 @@ def record_joined(header, copy, pieces, axis, is_new, recording):
         return E_SHAPES
     if not _joined_shape(header, pieces, axis, is_new, shape):
         return E_SHAPES
-    if lacks_driver(header, copy, shape, ndim):
+    if lacks_driver(header, load_i64(header, COPY_OP), shape, ndim):
         return E_PARALLEL
     y, start = result_slot(header, dtype, ndim, shape, False), 0
     if y == NONE:
@@ -111,7 +112,7 @@ def record_joined(header, copy, pieces, axis, is_new, recording):
     add_tensor_ref(header, y)
     for k in range(load_i64(pieces, -1)):
         piece = load_i64(pieces, k)
-        _copy_into(header, copy, _part(header, y, piece, axis, is_new, start), piece, recording)
+        _copy_into(header, _part(header, y, piece, axis, is_new, start), piece, recording)
         start += 1 if is_new else extent(header, piece, axis)
     return y
 
@@ -128,12 +129,12 @@ def _contiguous_part(header, y, piece, offset):
 
 
 @entry_point(tuples=("pieces", "shape"))
-def record_laid_out(header, copy, pieces, dtype, shape, recording):
+def record_laid_out(header, pieces, dtype, shape, recording):
     """Copy the slots of a tuple one after another into a result of a dtype and a shape with as many elements.
 
-    `copy` is the op code of copying. E_SHAPES if the numbers differ.
+    E_SHAPES if the numbers differ.
     """
-    if kernel_of(header, copy, dtype, 0) == 0:
+    if kernel_of(header, load_i64(header, COPY_OP), dtype, 0) == 0:
         return E_KERNEL
     if load_i64(shape, -1) > MAX_NDIM:
         return E_NDIM
@@ -153,6 +154,6 @@ def record_laid_out(header, copy, pieces, dtype, shape, recording):
         return E_SHAPES
     for k in range(load_i64(pieces, -1)):
         piece = load_i64(pieces, k)
-        _copy_into(header, copy, _contiguous_part(header, y, piece, offset), piece, recording)
+        _copy_into(header, _contiguous_part(header, y, piece, offset), piece, recording)
         offset += size(header, piece) * item_size(dtype)
     return y

@@ -6,7 +6,7 @@ reduced axes, or is copied where its strides do not allow that.
 """
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
-from tapegrad.engine.kernels.language.raw_memory import stack_words, store_i64
+from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_words, store_i64
 from tapegrad.engine.sweep.binding.bind import op_field
 from tapegrad.engine.sweep.eager.eager import commit, elementwise, is_superseded, kernel_of, lacks_driver, run
 from tapegrad.engine.tape.append import add_tensor_ref
@@ -15,6 +15,7 @@ from tapegrad.engine.tape.fields.geometry import extent, item_size, stride
 from tapegrad.engine.tape.fields.instruction import Instruction
 from tapegrad.engine.tape.fields.layout import (
     BROADCAST_SUM,
+    COPY_OP,
     E_KERNEL,
     E_MEMORY,
     E_NDIM,
@@ -86,14 +87,14 @@ def _turned(header, x, axes):
 
 
 @inline_njit
-def _lines(header, x, axes, copy, recording):
+def _lines(header, x, axes, recording):
     """`x` with a last dimension in place of the reduced axes, or a recorded copy of it; with a handle, or an error."""
     seen = stack_words(VIEW_WORDS)
     ndim = _describe_lines(seen, header, x, axes)
     if ndim != NONE:
         return view_as(header, x, ndim, col.offset(header, x), seen)
     turned = _turned(header, x, axes)
-    copied = elementwise(header, copy, turned, NONE, NONE, recording)
+    copied = elementwise(header, load_i64(header, COPY_OP), turned, NONE, NONE, recording)
     drop_tensor_ref(header, turned)
     if copied < 0:
         return copied
@@ -116,7 +117,7 @@ def _run_along(header, op, result, x, recording):
 
 
 @inline_njit
-def _reduce(header, op, x, axes, keepdims, copy, recording):
+def _reduce(header, op, x, axes, keepdims, recording):
     """Record and run a reduction over the axes of a bit mask."""
     is_sum = op_field(header, op, OP_KIND) == BROADCAST_SUM
     if is_sum:
@@ -125,7 +126,7 @@ def _reduce(header, op, x, axes, keepdims, copy, recording):
     elif col.ndim(header, x) == MAX_NDIM:
         return E_NDIM
     else:
-        operand = _lines(header, x, axes, copy, recording)
+        operand = _lines(header, x, axes, recording)
         if operand < 0:
             return operand
     y = _reduced_slot(header, x, axes, keepdims, is_sum)
@@ -151,11 +152,8 @@ def _scan(header, op, x, axis, recording):
 
 
 @entry_point()
-def record_lines(header, op, x, axes, keepdims, copy, recording):
-    """Record and run an op of the lines of slot x along the axes of a bit mask: a reduction, or a scan along one axis.
-
-    `copy` is the op code of copying.
-    """
+def record_lines(header, op, x, axes, keepdims, recording):
+    """Record and run an op of lines along the axes of a bit mask: a reduction, or a scan along one axis."""
     dtype, ndim = col.dtype(header, x), col.ndim(header, x)
     if is_superseded(header, x, NONE, NONE):
         return E_SUPERSEDED
@@ -164,7 +162,7 @@ def record_lines(header, op, x, axes, keepdims, copy, recording):
     if lacks_driver(header, op, col.geometry(header, x), ndim):
         return E_PARALLEL
     if op_field(header, op, OP_KIND) != SCAN:
-        return _reduce(header, op, x, axes, keepdims, copy, recording)
+        return _reduce(header, op, x, axes, keepdims, recording)
     if axes <= 0 or axes >> ndim != 0:
         return E_SHAPES
     return _scan(header, op, x, axes, recording)

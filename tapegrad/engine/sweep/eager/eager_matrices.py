@@ -1,12 +1,13 @@
 """Functions of square matrices, and systems of linear equations, recorded and run in one call."""
 
-from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
+from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit, shared_njit
 from tapegrad.engine.kernels.language.raw_memory import load_i64, memcpy, stack_words, store_i64
+from tapegrad.engine.sweep.binding.bind import op_field
 from tapegrad.engine.sweep.eager.eager import contiguous, obstacle_to_floats, run_new
 from tapegrad.engine.tape.fields import columns as col
 from tapegrad.engine.tape.fields.geometry import extent, is_contiguous, item_size
 from tapegrad.engine.tape.fields.instruction import Instruction
-from tapegrad.engine.tape.fields.layout import E_DTYPES, E_SHAPES, I64, MAX_NDIM, NONE
+from tapegrad.engine.tape.fields.layout import E_DTYPES, E_SHAPES, I64, MAX_NDIM, NONE, OP_FACTORIZATION
 from tapegrad.engine.tape.fields.parameters import write_params
 from tapegrad.engine.tape.release import drop_tensor_ref
 from tapegrad.engine.tape.slots import result_slot
@@ -17,9 +18,9 @@ _MAX_PARAM_FIELDS = 8  # parameters of an op with a packed result, their number 
 
 
 @inline_njit
-def _obstacle(header, op, lu, x):
-    """Return the error that prevents an op, and the factors that it reads unless `lu` is NONE; 0 if none does."""
-    obstacle = obstacle_to_floats(header, op, x)
+def _obstacle(header, op, x):
+    """Return the error that prevents an op, or the factorization that it needs, of the floats of `x`; 0 if none."""
+    obstacle, lu = obstacle_to_floats(header, op, x), op_field(header, op, OP_FACTORIZATION)
     return obstacle_to_floats(header, lu, x) if obstacle == 0 and lu != NONE else obstacle
 
 
@@ -49,20 +50,20 @@ def _run_on_squares(header, op, result, x, factors, recording):
 
 
 @inline_njit
-def _factors(header, lu, x, recording):
-    """Return the LU factors of matrices in C order, as 64-bit fields, with a handle; or an error."""
+def _factors(header, op, x, recording):
+    """Return the LU factors that an op of matrices in C order reads, as 64-bit fields, with a handle; or an error."""
     shape, stack = stack_words(MAX_NDIM), col.ndim(header, x) - 2
     n, bytes_ = extent(header, x, stack), item_size(col.dtype(header, x))
     memcpy(shape, col.geometry(header, x), 8 * stack)
     store_i64(shape, stack, (n * n * bytes_ + 7) // 8 + (4 * n + 7) // 8)
-    result = result_slot(header, I64, stack + 1, shape, False)
+    result, lu = result_slot(header, I64, stack + 1, shape, False), op_field(header, op, OP_FACTORIZATION)
     return _run_on_squares(header, lu, result, x, NONE, recording)
 
 
-@inline_njit
-def _numbers(header, op, x, lu, several, recording):
+@shared_njit
+def _numbers(header, op, x, several, recording):
     """Record and run an op whose result has a number, or `several`, for each matrix, by LU factors."""
-    factors = _factors(header, lu, x, recording)
+    factors = _factors(header, op, x, recording)
     if factors < 0:
         return factors
     shape, stack = stack_words(MAX_NDIM), col.ndim(header, x) - 2
@@ -76,22 +77,21 @@ def _numbers(header, op, x, lu, several, recording):
 
 
 @entry_point()
-def record_of_squares(header, op, x, lu, several, copy, recording):
+def record_of_squares(header, op, x, several, recording):
     """Record and run an op of square matrices, whose result has a square matrix for each.
 
-    If `lu` is not NONE, it is the op code of the factors that the op reads. Then the result has a number for each
-    matrix or, before the dimensions of the stack, one of `several`. `copy` is the op code of copying.
+    That of an op that reads LU factors has a number for each or, before the dimensions of the stack, one of `several`.
     """
-    obstacle = _obstacle(header, op, lu, x)
+    obstacle = _obstacle(header, op, x)
     if obstacle != 0:
         return obstacle
     if not _are_squares(header, x):
         return E_SHAPES
-    own, dtype = contiguous(header, x, copy, recording), col.dtype(header, x)
+    own, dtype = contiguous(header, x, recording), col.dtype(header, x)
     if own < 0:
         return own
-    if lu != NONE:
-        y = _numbers(header, op, own, lu, several, recording)
+    if op_field(header, op, OP_FACTORIZATION) != NONE:
+        y = _numbers(header, op, own, several, recording)
     else:
         result = result_slot(header, dtype, col.ndim(header, own), col.geometry(header, own), False)
         y = _run_on_squares(header, op, result, own, NONE, recording)
@@ -100,7 +100,7 @@ def record_of_squares(header, op, x, lu, several, copy, recording):
 
 
 @entry_point(tuples=("params",))
-def record_packed(header, op, x, length, params, copy, recording):
+def record_packed(header, op, x, length, params, recording):
     """Record and run an op whose result has one line of this length for each matrix.
 
     `params` are the parameters without the first one, which is the number of matrices.
@@ -110,7 +110,7 @@ def record_packed(header, op, x, length, params, copy, recording):
         return obstacle
     if stack < 0:
         return E_SHAPES
-    own = contiguous(header, x, copy, recording)
+    own = contiguous(header, x, recording)
     if own < 0:
         return own
     shape, block, given = stack_words(MAX_NDIM), stack_words(_MAX_PARAM_FIELDS), load_i64(params, -1)
@@ -138,17 +138,17 @@ def _fits(header, a, b):
 
 
 @entry_point()
-def record_solution(header, op, a, b, lu, recording):
+def record_solution(header, op, a, b, recording):
     """Record and run the solution of one system by LU factors; E_SHAPES for several, and where copies are needed."""
     dtype, ndim = col.dtype(header, a), col.ndim(header, b)
     if dtype != col.dtype(header, b):
         return E_DTYPES
-    obstacle = _obstacle(header, op, lu, a)
+    obstacle = _obstacle(header, op, a)
     if obstacle != 0:
         return obstacle
     if not _fits(header, a, b):
         return E_SHAPES
-    factors = _factors(header, lu, a, recording)
+    factors = _factors(header, op, a, recording)
     if factors < 0:
         return factors
     columns = extent(header, b, 1) if ndim == 2 else 1

@@ -41,12 +41,12 @@ def _is_addressable(header, x):
 
 
 @inline_njit
-def _factor(header, x, is_column, copy, recording):
+def _factor(header, x, is_column, recording):
     """Return an operand as matrices that BLAS can address: a view or a recorded copy, with a handle; or an error."""
     matrix = _matrix(header, x, is_column)
     if _is_addressable(header, matrix):
         return matrix
-    copied = contiguous(header, matrix, copy, recording)
+    copied = contiguous(header, matrix, recording)
     drop_tensor_ref(header, matrix)
     return copied
 
@@ -108,8 +108,8 @@ def _multiply(header, op, a, b, recording):
 
 
 @entry_point()
-def record_product(header, op, a, b, copy, recording):
-    """Record and run the product of two slots as ``numpy.matmul`` has it. `copy` is the op code of copying.
+def record_product(header, op, a, b, recording):
+    """Record and run the product of two slots as ``numpy.matmul`` has it.
 
     E_DTYPES where the dtypes differ or are no floats, E_SHAPES where the shapes do not fit.
     """
@@ -121,10 +121,10 @@ def record_product(header, op, a, b, copy, recording):
     row, column = col.ndim(header, a) == 1, col.ndim(header, b) == 1
     if col.ndim(header, a) == 0 or col.ndim(header, b) == 0:
         return E_SHAPES
-    left = _factor(header, a, False, copy, recording)
+    left = _factor(header, a, False, recording)
     if left < 0:
         return left
-    right = _factor(header, b, True, copy, recording)
+    right = _factor(header, b, True, recording)
     y = right if right < 0 else _multiply(header, op, left, right, recording)
     drop_tensor_ref(header, left)
     if right >= 0:

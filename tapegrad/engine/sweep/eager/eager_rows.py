@@ -46,11 +46,11 @@ def _gather(header, op, x, numbers, by_rows, recording):
 
 
 @entry_point()
-def record_rows(header, op, x, numbers, by_rows, copy, recording):
+def record_rows(header, op, x, numbers, by_rows, recording):
     """Take rows of a slot of floats along the first dimension, or elements of it in C order, by number.
 
     `numbers` is the id of an int64 array in C order, which is copied; the kernel checks them before it writes anything:
-    E_SHAPES if one is out of bounds. `copy` is the op code of copying, for an operand that is not contiguous.
+    E_SHAPES if one is out of bounds.
     """
     obstacle = obstacle_to_floats(header, op, x)
     if obstacle != 0:
@@ -59,7 +59,7 @@ def record_rows(header, op, x, numbers, by_rows, copy, recording):
         return E_SHAPES
     if array_ndim(numbers) + col.ndim(header, x) > MAX_NDIM:
         return E_NDIM
-    source = contiguous(header, x, copy, recording)
+    source = contiguous(header, x, recording)
     if source < 0:
         return source
     y = _gather(header, op, source, numbers, by_rows, recording)

@@ -34,13 +34,14 @@ from tapegrad.engine.kernels.language.frame import MAX_NDIM as MAX_NDIM
     OP_TABLE,  # address of the op table, see below; the field before it is the number of ops
     LIBRARY,  # address of the table of library loops
     CONTROL,  # address of the control block of the parallel driver
+    COPY_OP,  # op code of the op that copies its operand
     ALL_LIVE,  # 1 on a recording: every instruction is appended, also those that only touch constants
     SCALAR_CACHE,  # address of the table of constant scalars used last
     CALLS,  # 1 once an instruction that calls a user's function was appended
     CHECKSUMS,  # address of the table of checksums; 0 unless checks are switched on
     HISTORIES,  # number of histories, see `history`
-) = range(19)
-FIRST_COLUMN = 19  # from here on the fields are the addresses of the columns, see `columns`
+) = range(20)
+FIRST_COLUMN = 20  # from here on the fields are the addresses of the columns, see `columns`
 
 # The table of constant scalars: entries of [bits of the value, dtype code, slot + 1].
 SCALAR_CACHE_ENTRIES = 64
@@ -79,8 +80,9 @@ DTYPE_COUNT = 4
     OP_HAS_PARAMS,
     OP_IN_PLACE,  # 1: the result takes over the memory of operand 0
     OP_TAKES_LINES,  # 1: the kernel goes through the innermost of the outer loops itself
-) = range(13)
-OP_WORDS = 13
+    OP_FACTORIZATION,  # op code of the factorization that an operand has to come from; NONE if there is none
+) = range(14)
+OP_WORDS = 14
 READS_Y = 8  # bit 3 of a READS field; bits 0-2 are the operands
 
 # Kinds of op, in the order of `ops.row.KINDS`. Those before OPAQUE are bound to loops.

@@ -7,9 +7,8 @@ import numpy as np
 from tapegrad.frontend.functions.matrices.decompositions import singular_packed, singular_parts
 from tapegrad.frontend.functions.matrices.matrices import (
     inverse,
-    number_of_squares,
+    of_squares,
     transposed,
-    two_numbers_of_squares,
 )
 from tapegrad.frontend.functions.matrices.ties import diagonal_matrix, maximum
 from tapegrad.frontend.functions.products.linalg import matmul
@@ -68,7 +67,7 @@ def det(a: Any) -> Tensor:
     array([[ 4., -2.],
            [-2.,  1.]])
     """
-    return number_of_squares("det", a, "numpy.linalg.det")
+    return of_squares("det", a, "numpy.linalg.det", 1)
 
 
 @like(
@@ -86,7 +85,7 @@ logabsdet : Tensor, shape (...)
 (Tensor(-1.), Tensor(0.))""",
 )
 def slogdet(a: Any) -> SlogdetResult:
-    both = two_numbers_of_squares("slogdet", a, "numpy.linalg.slogdet")
+    both = of_squares("slogdet", a, "numpy.linalg.slogdet", 2)
     return SlogdetResult(both[0], both[1])
 
 

@@ -1,12 +1,11 @@
 """Eigenvalues of square matrices that need not be symmetric, as long as they are real."""
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tapegrad.frontend.functions.matrices.decompositions import columns_of, eigen_parts, part_of, svdvals
-from tapegrad.frontend.functions.matrices.matrices import record, square, transposed
+from tapegrad.frontend.functions.matrices.matrices import packed_lines, square, transposed
 from tapegrad.frontend.functions.matrices.systems import solve
 from tapegrad.frontend.functions.matrices.ties import (
     Ties,
@@ -23,10 +22,8 @@ from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.shapes.diagonals import diagonal
 from tapegrad.frontend.recording.rules import Step, Value, state_rules
-from tapegrad.frontend.recording.shape import in_c_order
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor
-from tapegrad.ops.params import EigParams
 
 
 class EigResult(NamedTuple):
@@ -38,9 +35,8 @@ class EigResult(NamedTuple):
 
 def general_packed(x: Tensor, vectors: bool, name: str) -> Tensor:
     """Record eigenvalues and eigenvectors, packed with the eigenvectors as rows."""
-    x, n = in_c_order(x), x.shape[-1]
-    stack = x.shape[:-2]
-    return record("eig", [x], (*stack, n + n * n), EigParams(math.prod(stack), n, int(vectors)), name)
+    n = x.shape[-1]
+    return packed_lines("eig", x, n + n * n, (n, int(vectors)), name)
 
 
 def real_eigenvalues(a: Any, name: str) -> Tensor:

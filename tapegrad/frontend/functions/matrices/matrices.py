@@ -8,7 +8,6 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from tapegrad.engine.sweep.eager import eager_matrices
-from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.lines import floating
 from tapegrad.frontend.recording.record_structural import (
@@ -16,6 +15,7 @@ from tapegrad.frontend.recording.record_structural import (
     in_common_dtype,
     record_by,
     record_new,
+    record_of_squares,
     record_two_by,
 )
 from tapegrad.frontend.recording.rules import Rules, Step, Value, state_transpose, total
@@ -34,7 +34,7 @@ from tapegrad.ops.params import (
 
 Shape = tuple[int, ...]
 _FIELD_DTYPE = np.dtype(np.int64)
-_LU, _LU_SOLVE = CODES["lu"], CODES["lu_solve"]
+_LU_SOLVE = CODES["lu_solve"]
 
 
 def record(
@@ -197,7 +197,7 @@ def solved_at_once(a: Any, b: Tensor, name: str) -> Tensor | None:
     """Record the solution of one system by a call of the engine; `None` if the engine refuses."""
     if type(a) is not Tensor or a._tape is not thread.mode.tape:
         return None
-    return record_two_by(eager_matrices.record_solution, _LU_SOLVE, a, b, _LU, name)
+    return record_two_by(eager_matrices.record_solution, _LU_SOLVE, a, b, name)
 
 
 def triangle_solved(system: Systems, transpose: bool, lower: bool, unit: bool, name: str) -> Tensor:
@@ -212,28 +212,16 @@ def lower_factor(a: Any, name: str) -> Tensor:
     return of_squares("cholesky", a, name)
 
 
-def of_squares(op: str, a: Any, name: str) -> Tensor:
-    """Record a function from square matrices to square matrices."""
-    return _at_once(op, a, NONE, 1, name)
+def of_squares(op: str, a: Any, name: str, numbers: int = 0) -> Tensor:
+    """Record a function from square matrices to square matrices or, by their LU factors, to numbers of each.
 
-
-def number_of_squares(op: str, a: Any, name: str) -> Tensor:
-    """Record a function of square matrices with one number for each, by LU factors."""
-    return _at_once(op, a, _LU, 1, name)
-
-
-def two_numbers_of_squares(op: str, a: Any, name: str) -> Tensor:
-    """Record a function of square matrices with two numbers for each: all first numbers, then all second ones."""
-    return _at_once(op, a, _LU, 2, name)
-
-
-def _at_once(op: str, a: Any, lu: int, several: int, name: str) -> Tensor:
-    """Record a function by a call of the engine; convert an operand that it refuses first, or raise."""
-    call, code, result = eager_matrices.record_of_squares, CODES[op], None
+    Several numbers come before the dimensions of the stack. An operand that the engine refuses is converted.
+    """
+    code, result = CODES[op], None
     if type(a) is Tensor and a._tape is thread.mode.tape:
-        result = record_by(call, code, a, lu, several, name)
+        result = record_of_squares(code, a, numbers, name)
     if result is None:
-        result = record_by(call, code, square(a, name), lu, several, name)
+        result = record_of_squares(code, square(a, name), numbers, name)
     assert result is not None
     return result
 

@@ -17,7 +17,7 @@ from tapegrad.frontend.recording.rules import rules_of_product, state_rules
 from tapegrad.frontend.recording.shape import swapaxes
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
-from tapegrad.ops import CODES, COPY
+from tapegrad.ops import CODES
 
 _MATMUL = CODES["matmul"]
 _DENSE = (Tensor, np.ndarray)
@@ -69,7 +69,7 @@ def matmul(x1: Any, x2: Any, /) -> Tensor:
     b = x2 if type(x2) is Tensor else as_tensor(x2, "matmul")
     tape = thread.mode.tape
     if a._tape is tape and b._tape is tape:  # most often the operands have one dtype, too
-        product = record_two_by(eager_products.record_product, _MATMUL, a, b, COPY, "matmul")
+        product = record_two_by(eager_products.record_product, _MATMUL, a, b, "matmul")
         if product is not None:
             return product
     return _converted(a, b)
@@ -81,7 +81,7 @@ def _converted(a: Tensor, b: Tensor) -> Tensor:
     if a.dtype.kind != "f" and b.dtype.kind != "f":
         return from_array(np.matmul(np.asarray(a), np.asarray(b)), constant=True)
     a, b = in_common_dtype(a, b)
-    product = record_two_by(eager_products.record_product, _MATMUL, a, b, COPY, "matmul")
+    product = record_two_by(eager_products.record_product, _MATMUL, a, b, "matmul")
     assert product is not None
     return product
 

@@ -71,7 +71,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
     array([3., 2., 1.])
     """
     x = operand(a, "cumsum", dtype)
-    if is_float(x):
+    if x.dtype.kind == "f":
         x, axis = _line(x, axis)
         result = record_lines(_CUMSUM, x, 1 << axis, True, "cumsum")
     else:
