@@ -4,9 +4,9 @@ A new op takes these parts; a test names the missing one:
 
 1. a row in this file, with all facts of the op, and a record in `params` if the op has parameters;
 2. the kernels that the row names, in `engine.kernels`;
-3. a function in `frontend` that records the op by `record_lines`, `record_by` or `record_new`, and beside it the
-   derivative on Tensors, stated as `frontend.recording.rules` says; the transpose of a linear op may be another op, and
-   needs no statement;
+3. a function in `frontend` that records the op, by `record_new` or another call of `recording.record_structural`, and
+   at the end of its file the derivative on Tensors, by `state_rules` of `recording.rules`; that of a linear op by
+   `state_transpose`, unless the transpose in its row is another op;
 4. a case in ``tests/autodiff/test_structural_rules.py``, which compares kernels and derivatives of all orders.
 
 No other file names an op: passes, segments, lanes and the verifier read the fields of its row.

@@ -252,7 +252,9 @@ def _parameter(path: str, parameter: inspect.Parameter) -> str:
         own = f"{path.removeprefix('Tensor.')}.{name}"
         known = _PARAMETERS.get(f"{path}.{name}") or _PARAMETERS.get(own) or _PARAMETERS.get(name) or known
     if not known:
-        raise TypeError(f"{path}: say what may be given for {name!r}, there or in _PARAMETERS")
+        raise TypeError(
+            f"{path}: say what may be given for {name!r}, in its annotation or in _PARAMETERS of cli/generate/stubs.py"
+        )
     text = f"{_STARS.get(parameter.kind, '')}{name}: {known}"
     return text if default is parameter.empty else f"{text} = {_default(default)}"
 

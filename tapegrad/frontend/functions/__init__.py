@@ -11,6 +11,7 @@ In reading order; each imports only those above it:
     matrices                       functions of matrices: systems, decompositions, norms
     numerics                       numerical methods: differences, interpolation, polynomials, convolutions, histograms
 
-A file has a table of its functions, `FUNCTIONS`, and binds the methods that a Tensor has of them. It imports the files
-of `frontend` around it, which do not import it.
+A file has a table of its functions, `FUNCTIONS`, binds the methods that a Tensor has of them, and states at its end the
+derivatives of the structural ops that they record (`recording.rules`). It imports the files of `frontend` around it,
+which do not import it.
 """

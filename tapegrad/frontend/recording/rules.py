@@ -1,7 +1,7 @@
 """Derivative rules of structural ops on Tensors, stated beside the functions that record the ops.
 
-Sweeps on Tensors look them up by name. An op that is not linear states how cotangents and tangents follow from each
-other. A linear op names its transpose in its row: another op, or a function that is stated here.
+Sweeps on Tensors look them up by name. An op that is not linear has two rules, one for cotangents and one for tangents.
+A linear op names its transpose in its row: another op, or a rule stated by `state_transpose`.
 """
 
 import functools
