@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES
 from tapegrad.engine.kernels.lanes.lu_lanes import invert_stack
-from tapegrad.engine.kernels.language.frame import PARAMS, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
     MAX_SMALL_ROWS,
@@ -36,9 +36,8 @@ from tapegrad.engine.kernels.language.raw_memory import (
     memset,
     size_of,
 )
-from tapegrad.engine.kernels.language.status import SINGULAR
+from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
 from tapegrad.engine.kernels.systems.lu import factorize, solve
-from tapegrad.engine.kernels.systems.stacks import MatrixFrame, Sizes, clear_if_written, for_each
 from tapegrad.ops.params import SquareParams
 
 LIBRARY = libraries(("inv",), "getrf", "getri")
@@ -65,72 +64,77 @@ def invert(loops: int, routines: Lapack, factor: int, n: int, inverse: int) -> N
     free(work)
 
 
-@noinline
-def _write_inverse(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
-    """Write the inverse of one matrix; return a status."""
-    n, zero, factor = p.n, routines.zero, own.scratch
-    t, inverse = by_columns(factor, n, n, zero), factor + factor_bytes(n, zero)
-    copy(by_rows(own.x, n, n, zero), t, zero)
-    factorize(loops, routines, factor, n, factor + triangle_bytes(n, zero))
-    if is_singular(t, zero):
-        return SINGULAR
-    invert(loops, routines, factor, n, inverse)
-    copy(by_columns(inverse, n, n, zero), by_rows(own.y, n, n, zero), zero)
-    return 0
-
-
 @always_inline
 def inv_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write the inverse of each matrix of X[0] to Y."""
-    p, zero = load_record(load_i64(frame, PARAMS), SquareParams), routines.zero
-    if p.n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
-        return invert_stack(load_i64(frame, X), p.matrices, p.n, load_i64(frame, Y), zero)
-    bytes_ = p.n * p.n * size_of(zero)
-    sizes = Sizes(bytes_, 0, bytes_, factor_bytes(p.n, zero) + bytes_)
-    return for_each(frame, loops, routines, p, sizes, _write_inverse)
+    p, x, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, X), load_i64(frame, Y)
+    n, zero = p.n, routines.zero
+    bytes_, status = n * n * size_of(zero), 0
+    if n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
+        return invert_stack(x, p.matrices, n, y, zero)
+    factor = malloc(factor_bytes(n, zero) + bytes_ + 8)
+    if factor == 0:
+        return OUT_OF_MEMORY
+    inverse = factor + factor_bytes(n, zero)
+    for _ in range(p.matrices):
+        copy(by_rows(x, n, n, zero), by_columns(factor, n, n, zero), zero)
+        factorize(loops, routines, factor, n, factor + triangle_bytes(n, zero))
+        if is_singular(by_columns(factor, n, n, zero), zero):
+            status = SINGULAR
+            break
+        invert(loops, routines, factor, n, inverse)
+        copy(by_columns(inverse, n, n, zero), by_rows(y, n, n, zero), zero)
+        x += bytes_
+        y += bytes_
+    free(factor)
+    return status
 
 
 @noinline
-def _between(loops: int, products: Any, y: Matrix, middle: int, scratch: int, into: int) -> None:
-    """Add ``-y @ middle @ y`` to a matrix; the addresses are of matrices in C order."""
-    n, zero = y.rows, products.zero
-    half = by_rows(scratch, n, n, zero)
-    product(loops, products, y, by_rows(middle, n, n, zero), half, np.int64(1))
-    negate(half, zero)
-    product(loops, products, half, y, by_rows(into, n, n, zero), np.int64(0))
+def _between(loops: int, products: Any, y: Matrix, middle: Matrix, scratch: Matrix, into: Matrix) -> None:
+    """Add ``-y @ middle @ y`` to a matrix."""
+    zero = products.zero
+    product(loops, products, y, middle, scratch, np.int64(1))
+    negate(scratch, zero)
+    product(loops, products, scratch, y, into, np.int64(0))
 
 
-@noinline
-def _cotangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
-    """Add the cotangent of one matrix; return a status."""
-    inverse = transposed(by_rows(own.y, p.n, p.n, routines.zero))
-    _between(loops, routines.products, inverse, own.y_bar, own.scratch, own.x_bar)
-    return 0
-
-
-@noinline
-def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
-    """Add the tangent of one matrix; return a status."""
-    inverse = by_rows(own.y, p.n, p.n, routines.zero)
-    _between(loops, routines.products, inverse, own.x_bar, own.scratch, own.y_bar)
+@always_inline
+def _inv_derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
+    p, y, y_bar = (
+        load_record(load_i64(frame, PARAMS), SquareParams),
+        load_i64(frame, Y),
+        load_i64(frame, Y_BAR),
+    )
+    n, zero, x_bar = p.n, routines.zero, load_i64(frame, X_BAR)
+    bytes_ = n * n * size_of(zero)
+    into, middle = (x_bar, y_bar) if reverse else (y_bar, x_bar)
+    if not reverse or load_i64(frame, STORE) & 1:
+        memset(into, np.int32(0), p.matrices * bytes_)
+    if middle == 0:
+        return 0
+    scratch = malloc(bytes_ + 8)
+    if scratch == 0:
+        return OUT_OF_MEMORY
+    for _ in range(p.matrices):
+        inverse = by_rows(y, n, n, zero)
+        inverse = transposed(inverse) if reverse else inverse
+        own, result = by_rows(middle, n, n, zero), by_rows(into, n, n, zero)
+        _between(loops, routines.products, inverse, own, by_rows(scratch, n, n, zero), result)
+        y += bytes_
+        middle += bytes_
+        into += bytes_
+    free(scratch)
     return 0
 
 
 @always_inline
 def inv_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) ``-y.T @ y_bar @ y.T`` to X_BAR[0]."""
-    p = load_record(load_i64(frame, PARAMS), SquareParams)
-    bytes_ = p.n * p.n * size_of(routines.zero)
-    clear_if_written(frame, p.matrices * bytes_)
-    return for_each(frame, loops, routines, p, Sizes(bytes_, 0, bytes_, bytes_), _cotangent)
+    return _inv_derivative(frame, loops, routines, True)
 
 
 @always_inline
 def inv_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write ``-y @ x_dot @ y`` to Y_BAR."""
-    p = load_record(load_i64(frame, PARAMS), SquareParams)
-    bytes_ = p.n * p.n * size_of(routines.zero)
-    memset(load_i64(frame, Y_BAR), np.int32(0), p.matrices * bytes_)
-    if load_i64(frame, X_BAR) == 0:
-        return 0
-    return for_each(frame, loops, routines, p, Sizes(bytes_, 0, bytes_, bytes_), _tangent)
+    return _inv_derivative(frame, loops, routines, False)

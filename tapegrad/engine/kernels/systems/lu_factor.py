@@ -38,7 +38,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, OUT_OF_RANGE, SINGULAR
 from tapegrad.engine.kernels.systems.lu import exchange_pair, exchange_rows
-from tapegrad.engine.kernels.systems.stacks import MatrixFrame, Sizes, clear_if_written, for_each
+from tapegrad.engine.kernels.systems.stacks import clear_if_written
 from tapegrad.ops.params import ExchangeParams, PivotParams, SquareParams
 
 LIBRARY = libraries(("lu_triangles",))
@@ -88,17 +88,14 @@ def _merge(lower: Matrix, upper: Matrix, into: Matrix, zero: Any) -> None:
 
 
 @noinline
-def _cotangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
-    """Add the cotangent of one matrix; return a status."""
-    n, zero, products, write = p.n, routines.zero, routines.products, np.int64(1)
-    y, y_bar, bytes_ = by_rows(own.y, n, n, zero), by_rows(own.y_bar, n, n, zero), n * n * size_of(zero)
-    if is_singular(y, zero):
-        return SINGULAR
-    one, g = by_rows(own.scratch, n, n, zero), by_rows(own.scratch + bytes_, n, n, zero)
-    above, below = (
-        by_rows(own.scratch + 2 * bytes_, n, n, zero),
-        by_rows(own.scratch + 3 * bytes_, n, n, zero),
-    )
+def _cotangent(
+    loops: int, routines: Lapack, y: Matrix, y_bar: Matrix, exchanges: int, into: Matrix, scratch: int
+) -> None:
+    """Add the cotangent of one matrix; the scratch has room for four squares."""
+    n, zero, products, write = y.rows, routines.zero, routines.products, np.int64(1)
+    size = n * n * size_of(zero)
+    one, g = by_rows(scratch, n, n, zero), by_rows(scratch + size, n, n, zero)
+    above, below = by_rows(scratch + 2 * size, n, n, zero), by_rows(scratch + 3 * size, n, n, zero)
     copy(y, one, zero)
     clear_triangle(one, write, zero)
     copy(y_bar, g, zero)
@@ -110,25 +107,21 @@ def _cotangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
     _merge(below, above, g, zero)
     substitute(loops, routines, transposed(one), g, np.int64(0), np.int64(1))
     substitute(loops, routines, y, transposed(g), np.int64(0), np.int64(0))
-    exchange_rows(g, own.other + triangle_bytes(n, zero), True, zero)
-    add(g, by_rows(own.x_bar, n, n, zero), np.int64(0), zero)
-    return 0
+    exchange_rows(g, exchanges, True, zero)
+    add(g, into, np.int64(0), zero)
 
 
 @noinline
-def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
-    """Write the tangent of one matrix; return a status."""
-    n, zero, products, write = p.n, routines.zero, routines.products, np.int64(1)
-    y, bytes_ = by_rows(own.y, n, n, zero), n * n * size_of(zero)
-    if is_singular(y, zero):
-        return SINGULAR
-    g, triangle = by_rows(own.scratch, n, n, zero), by_rows(own.scratch + bytes_, n, n, zero)
-    below, above = (
-        by_rows(own.scratch + 2 * bytes_, n, n, zero),
-        by_rows(own.scratch + 3 * bytes_, n, n, zero),
-    )
-    copy(by_rows(own.x_bar, n, n, zero), g, zero)
-    exchange_rows(g, own.other + triangle_bytes(n, zero), False, zero)
+def _tangent_of(
+    loops: int, routines: Lapack, y: Matrix, x_dot: Matrix, exchanges: int, y_dot: Matrix, scratch: int
+) -> None:
+    """Write the tangent of one matrix; the scratch has room for four squares."""
+    n, zero, products, write = y.rows, routines.zero, routines.products, np.int64(1)
+    size = n * n * size_of(zero)
+    g, triangle = by_rows(scratch, n, n, zero), by_rows(scratch + size, n, n, zero)
+    below, above = by_rows(scratch + 2 * size, n, n, zero), by_rows(scratch + 3 * size, n, n, zero)
+    copy(x_dot, g, zero)
+    exchange_rows(g, exchanges, False, zero)
     substitute(loops, routines, y, g, write, write)
     substitute(loops, routines, transposed(y), transposed(g), write, np.int64(0))
     copy(y, triangle, zero)
@@ -139,30 +132,51 @@ def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
     _lower(y, triangle, zero)
     _strictly_lower(g, g, zero)
     product(loops, products, triangle, g, below, write)
-    _merge(below, above, by_rows(own.y_bar, n, n, zero), zero)
-    return 0
+    _merge(below, above, y_dot, zero)
 
 
 @always_inline
-def _sizes(n: int, zero: Any) -> Sizes:
-    """Return the bytes of a stack with factors as second operands; the scratch memory holds four matrices."""
-    bytes_ = n * n * size_of(zero)
-    return Sizes(bytes_, factor_bytes(n, zero), bytes_, 4 * bytes_)
+def _derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
+    p, y, factor = (
+        load_record(load_i64(frame, PARAMS), SquareParams),
+        load_i64(frame, Y),
+        load_i64(frame, X + 1),
+    )
+    x_bar, y_bar, n, zero = load_i64(frame, X_BAR), load_i64(frame, Y_BAR), p.n, routines.zero
+    bytes_, status = n * n * size_of(zero), 0
+    scratch = malloc(4 * bytes_ + 8)
+    if scratch == 0:
+        return OUT_OF_MEMORY
+    if reverse:
+        clear_if_written(frame, p.matrices * bytes_)
+    for _ in range(p.matrices):
+        own, bar, other = by_rows(y, n, n, zero), by_rows(y_bar, n, n, zero), by_rows(x_bar, n, n, zero)
+        exchanges = factor + triangle_bytes(n, zero)
+        if is_singular(own, zero):
+            status = SINGULAR
+            break
+        if reverse:
+            _cotangent(loops, routines, own, bar, exchanges, other, scratch)
+        else:
+            _tangent_of(loops, routines, own, other, exchanges, bar, scratch)
+        y += bytes_
+        y_bar += bytes_
+        x_bar += bytes_
+        factor += factor_bytes(n, zero)
+    free(scratch)
+    return status
 
 
 @always_inline
 def lu_triangles_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the cotangents of the matrices to X_BAR[0]."""
-    p, zero = load_record(load_i64(frame, PARAMS), SquareParams), routines.zero
-    clear_if_written(frame, p.matrices * p.n * p.n * size_of(zero))
-    return for_each(frame, loops, routines, p, _sizes(p.n, zero), _cotangent)
+    return _derivative(frame, loops, routines, True)
 
 
 @always_inline
 def lu_triangles_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the tangents of the triangles to Y_BAR."""
-    p = load_record(load_i64(frame, PARAMS), SquareParams)
-    return for_each(frame, loops, routines, p, _sizes(p.n, routines.zero), _tangent)
+    return _derivative(frame, loops, routines, False)
 
 
 # --- row exchanges ---------------------------------------------------------------------------------------------
