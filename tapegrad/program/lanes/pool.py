@@ -68,8 +68,8 @@ class LanePrograms(Uncopied):
         """Return the program of so many lanes."""
         if count not in self._programs:
             made = PooledProgram(functools.partial(self._made, count), LaneWorkspace, self._trace.fusion)
-            self._programs[count] = made
             self._countdown[count] = made.pending.replays if made.pending else 0
+            self._programs[count] = made
         return self._programs[count]
 
     def _made(self, count: int, fusion: str) -> LaneProgram:

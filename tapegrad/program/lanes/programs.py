@@ -264,7 +264,7 @@ class LaneWorkspace(Uncopied):
         self.program = program
         memory = [_aligned(_inside_bytes(program, port)) for port in program.ports]
         ports = list(zip(program.ports, (part.ctypes.data for part in memory), strict=True))
-        bound = [(port.binding, start) for port, start in ports if _has_memory(port)]
+        bound = {port.binding: start for port, start in ports if _has_memory(port)}
         workspace = Workspace(program, bound)
         inside = [start if port.binding >= 0 else workspace.base + port.inside for port, start in ports]
         self.inside = np.array(inside, np.int64)

@@ -10,7 +10,6 @@ In reading order; each imports only those above it:
     tangents                       programs with tangents, and how these lie in memory
     jacobian_columns               the program of a Jacobian column by column
     kinds                          the class of each kind
-    workspace                      the memory of one execution, and the idle workspaces of a program
-    workspace_image                workspaces that compiled code makes
+    workspace                      the memory of one execution, its image, and the idle workspaces of a program
     handle                         the native handle of a compiled function
 """

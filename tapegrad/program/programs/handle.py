@@ -16,7 +16,7 @@ from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.program.programs.jacobian_columns import ColumnsProgram
 from tapegrad.program.programs.program import Program
-from tapegrad.program.programs.workspace_image import WorkspaceImage, image_of
+from tapegrad.program.programs.workspace import WorkspaceImage, image_of
 
 _SLOTS = 64  # workspaces that a specialization keeps at most
 _KINDS = {"replay_gradient": word.GRADIENT, "replay_jacobian": word.ROWS}

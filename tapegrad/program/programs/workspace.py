@@ -1,13 +1,19 @@
-"""Workspaces: memory for one execution of a program at a time, frames that point into it, and the idle ones."""
+"""Workspaces: memory for one execution of a program at a time, and the idle ones.
+
+A workspace is one block: the words of the program, its frames, streams and bindings, then the memory of the program.
+Behind it those that compiled code makes have a room for each binding, for when no array is given. All are copies of an
+*image*, whose addresses are relative to the block.
+"""
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.guard_pages import fenced_pages
+from tapegrad.engine.guard_pages import PAGE, fenced_pages
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep.replays import replay
 from tapegrad.engine.tape.fields.layout import CONTROL, LIBRARY
@@ -17,8 +23,137 @@ from tapegrad.program.programs.packed_frames import PackedFrames, Places
 from tapegrad.program.programs.program import Program
 from tapegrad.program.streams.spec import IF_KNOWN, NOW
 
-_ALIGNMENT = 64
+_LINE = 64
+_ADDRESSES = (replay.FORWARD, replay.REVERSE, replay.BINDINGS, replay.SEED)  # words of a program's block
+_NONE: Mapping[int, int] = MappingProxyType({})
 AnyProgram = TypeVar("AnyProgram", bound=Program)
+
+
+class WorkspaceImage(NamedTuple):
+    """Template that workspaces of a program are copied from.
+
+    Attributes
+    ----------
+    words
+        The first words of each.
+    places
+        The numbers of those that a workspace's address is added to.
+    memory
+        Where the memory of the program begins, in bytes.
+    rooms
+        Where the room for each binding begins.
+    bytes
+        Bytes of a workspace.
+    """
+
+    words: np.ndarray
+    places: np.ndarray
+    memory: int
+    rooms: list[int]
+    bytes: int
+
+
+class _Words:
+    """Arrays of words one behind another, and which of the words are relative addresses."""
+
+    def __init__(self) -> None:
+        self.parts: list[np.ndarray] = []
+        self.places: list[np.ndarray] = []
+        self.end = 0  # in bytes
+
+    def add(self, part: np.ndarray) -> int:
+        """Add an array; the byte at which it begins."""
+        begin = self.end
+        self.parts.append(part)
+        self.end += part.nbytes
+        return begin
+
+    def mark(self, begin: int, step: int) -> None:
+        """Mark one word of so many as an address, from a byte to the end."""
+        self.places.append(np.arange(begin // 8, self.end // 8, step))
+
+
+def image_of(program: Program, on_threads: bool = False, bound: Mapping[int, int] = _NONE) -> WorkspaceImage:
+    """Return the image of the workspaces of a program.
+
+    Parameters
+    ----------
+    program
+        The program.
+    on_threads
+        Whether instructions may run on several threads.
+    bound
+        Addresses of arrays that bindings lead to in all workspaces, by number of the binding.
+    """
+    words = _Words()
+    head = np.zeros(replay.PROGRAM_WORDS, np.int64)
+    words.add(head)
+    frames = PackedFrames(program, on_threads)
+    (own, inside), *given = frames.relocations(len(program.bindings))
+    at = words.add(frames.words)
+    words.places.append(at // 8 + own)
+    _add_streams(words, frames, head, at)
+    for k, address in bound.items():
+        frames.words[given[k][0]] = address + given[k][1]
+    head[replay.BINDINGS] = _add_bindings(words, program, given, at, bound)
+    head[replay.BINDING_COUNT], head[replay.INPUTS] = len(program.bindings), program.given
+    memory = _rounded(words.end, PAGE if program.fences else _LINE)
+    frames.words[own] = memory + inside
+    tables = kernel_table.tables()
+    head[replay.LIBRARY], head[replay.CONTROL] = tables[LIBRARY], tables[CONTROL]
+    for number, value in program.workspace_words(memory).items():
+        head[number] = value
+    words.places.append(np.array([number for number in _ADDRESSES if head[number]], np.int64))
+    rooms, end = _rooms(program, memory + program.bytes)
+    return WorkspaceImage(
+        np.concatenate([part.reshape(-1) for part in words.parts]),
+        np.concatenate(words.places),
+        memory,
+        rooms,
+        end,
+    )
+
+
+def _add_streams(words: _Words, frames: PackedFrames, head: np.ndarray, begin: int) -> None:
+    """Add the rows of both streams, whose frames begin at a byte."""
+    for word, rows in zip((replay.FORWARD, replay.REVERSE), frames.rows(begin), strict=True):
+        head[word], head[word + 1] = words.add(rows), len(rows)
+        words.mark(int(head[word]) + 8, replay.STREAM_WORDS)
+
+
+def _add_bindings(
+    words: _Words, program: Program, places: list[Places], frames: int, bound: Mapping[int, int]
+) -> int:
+    """Add the bindings, which words of the frames hold their addresses and where; the byte at which they begin."""
+    extents = [extent for view in program.bindings for extent in view.shape]
+    pairs = [np.stack([frames + 8 * at, offsets], 1) for at, offsets in places]
+    extents_at, pairs_at = words.add(np.array(extents, np.int64)), words.end
+    for each in pairs:
+        words.add(each)
+    words.mark(pairs_at, 2)
+    rows = []
+    for k, (view, own) in enumerate(zip(program.bindings, pairs, strict=True)):
+        look = id(view.dtype), view.ndim, extents_at, view.itemsize
+        rows.append((*look, pairs_at, len(own), program.row_bytes(k), bound.get(k, 0)))
+        extents_at, pairs_at = extents_at + 8 * view.ndim, pairs_at + own.nbytes
+    begin = words.add(np.array(rows, np.int64))
+    words.mark(begin + 8 * replay.PORT_EXTENTS, replay.BINDING_WORDS)
+    words.mark(begin + 8 * replay.PORT_RELOCATIONS, replay.BINDING_WORDS)
+    return begin
+
+
+def _rooms(program: Program, begin: int) -> tuple[list[int], int]:
+    """Return the offsets of the rooms for the bindings, and the end of the last one."""
+    found, end = [], begin
+    for binding in program.bindings:
+        end = _rounded(end, _LINE)
+        found.append(end)
+        end += binding.nbytes
+    return found, end
+
+
+def _rounded(bytes_: int, unit: int) -> int:
+    return -(-bytes_ // unit) * unit
 
 
 class Workspace(Uncopied):
@@ -29,7 +164,7 @@ class Workspace(Uncopied):
     program
         The program.
     bound
-        Bindings that lead to the same array at each execution: number of the binding, and address.
+        Addresses of arrays that bindings lead to at each execution, by number of the binding.
 
     Attributes
     ----------
@@ -47,40 +182,26 @@ class Workspace(Uncopied):
         The first of them, if there is one.
     """
 
-    __slots__ = ("_keep", "_memory", "_words", "address", "base", "bytes", "outputs", "program", "value")
+    __slots__ = ("_memory", "_words", "address", "base", "bytes", "outputs", "program", "value")
 
-    def __init__(self, program: Program, bound: Sequence[tuple[int, int]] = ()) -> None:
+    def __init__(self, program: Program, bound: Mapping[int, int] = _NONE) -> None:
         self.program = program
-        memory, base = _memory(program)
-        frames = PackedFrames(program)
-        (own, inside), *places = frames.relocations(len(program.bindings))
-        frames.words[own] = base + inside
-        streams = frames.rows(frames.words.ctypes.data)
-        bindings, kept = _bindings(program, frames.words, places)
-        for k, start in bound:
-            at, offsets = places[k]
-            frames.words[at], bindings[k, replay.PORT_ADDRESS] = start + offsets, start
-        self._words = np.zeros(replay.PROGRAM_WORDS, np.int64)
-        self._keep = (frames.words, streams, bindings, kept)
+        image = image_of(program, True, bound)
+        self.bytes = image.memory + program.bytes
+        if program.fences:
+            fences = [image.memory + fence for fence in program.fences]
+            self._memory = fenced_pages(self.bytes, fences)
+        else:
+            self._memory = np.empty(self.bytes + _LINE, np.uint8)
+        start = -self._memory.ctypes.data % _LINE
+        self._words = self._memory[start : start + image.words.nbytes].view(np.int64)
         self.address = int(self._words.ctypes.data)
-        self.base = base
-        self.bytes = program.bytes + frames.words.nbytes + sum(rows.nbytes for rows in streams)
-        self._fill_words(program, streams, bindings)
-        self._memory = memory
+        self.base = self.address + image.memory
+        self._words[:] = image.words
+        self._words[image.places] += self.address
         self.outputs = [self._array(offset, view) for offset, view in program.workspace_outputs()]
         self.value: Any = self.outputs[0] if self.outputs else None
         program.begin_workspace(self.base)
-
-    def _fill_words(self, program: Program, streams: list[np.ndarray], bindings: np.ndarray) -> None:
-        words = self._words
-        words[replay.FORWARD], words[replay.FORWARD_COUNT] = streams[0].ctypes.data, len(streams[0])
-        words[replay.REVERSE], words[replay.REVERSE_COUNT] = streams[1].ctypes.data, len(streams[1])
-        words[replay.BINDINGS], words[replay.BINDING_COUNT] = bindings.ctypes.data, len(bindings)
-        words[replay.INPUTS] = program.given
-        tables = kernel_table.tables()
-        words[replay.LIBRARY], words[replay.CONTROL] = tables[LIBRARY], tables[CONTROL]
-        for number, value in program.workspace_words(self.base).items():
-            words[number] = value
 
     def _array(self, offset: int, view: View) -> np.ndarray:
         """Return an array on the workspace's memory."""
@@ -109,33 +230,6 @@ class Workspace(Uncopied):
     def stopped_at(self) -> int:
         """Number of the instruction of the forward stream at which the last execution stopped."""
         return int(self._words[replay.STOPPED_AT])
-
-
-def _memory(program: Program) -> tuple[np.ndarray, int]:
-    """Memory, and the address of the first cache line that begins in it."""
-    if program.fences:
-        memory = fenced_pages(program.bytes, program.fences)
-    else:
-        memory = np.empty(program.bytes + _ALIGNMENT, np.uint8)
-    return memory, -(-memory.ctypes.data // _ALIGNMENT) * _ALIGNMENT
-
-
-def _bindings(
-    program: Program, frames: np.ndarray, places: list[Places]
-) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the fields of the bindings, and the arrays that they point to."""
-    bindings = np.zeros((len(program.bindings), replay.BINDING_WORDS), np.int64)
-    kept: list[np.ndarray] = []
-    for k, (row, binding, (at, offsets)) in enumerate(zip(bindings, program.bindings, places, strict=True)):
-        extents = np.array(binding.shape, np.int64)
-        pairs = np.stack([frames.ctypes.data + 8 * at, offsets], axis=1).astype(np.int64)
-        kept += [extents, pairs]
-        row[replay.PORT_DESCR] = id(binding.dtype)
-        row[replay.PORT_NDIM], row[replay.PORT_EXTENTS] = len(binding.shape), extents.ctypes.data
-        row[replay.PORT_ITEM] = binding.dtype.itemsize
-        row[replay.PORT_RELOCATIONS], row[replay.PORT_RELOCATION_COUNT] = pairs.ctypes.data, len(pairs)
-        row[replay.PORT_ROW_BYTES] = program.row_bytes(k)
-    return bindings, kept
 
 
 class PooledProgram(Uncopied, Generic[AnyProgram]):
