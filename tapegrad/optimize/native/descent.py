@@ -12,8 +12,8 @@ from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.optimize.executors import packed
 from tapegrad.optimize.native.arguments import check_feasible, checked_bounds, checked_positive, refuse
 from tapegrad.optimize.native.blocks import Block, Shape
-from tapegrad.optimize.native.loops.descents import descent_fields as fields
-from tapegrad.optimize.native.loops.descents import newton, quasi_newton
+from tapegrad.optimize.native.loops import descents as fields
+from tapegrad.optimize.native.loops import driver, newton, quasi_newton
 from tapegrad.optimize.native.recorded import GRADIENT, PRODUCT, ReplayedFunction, Session, example_of
 from tapegrad.optimize.native.sharing import Results, checked_threads, run_elsewhere, run_shared
 from tapegrad.optimize.objective import Objective
@@ -70,7 +70,7 @@ class DescentSettings:
             take("max_trust_radius", 1e3), "max_trust_radius", who
         )
         self.counts = np.zeros(fields.END + 1, np.int64)
-        self.counts[fields.MAX_NFEV] = int(checked_positive(take("maxfun", _LIMIT), "maxfun", who))
+        self.counts[driver.MAX_NFEV] = int(checked_positive(take("maxfun", _LIMIT), "maxfun", who))
         self.counts[fields.MAX_NIT] = int(checked_positive(take("maxiter", _LIMIT), "maxiter", who))
         self.counts[fields.MAX_SEARCH] = int(checked_positive(take("maxls", 30), "maxls", who))
         self.memory = int(checked_positive(take("maxcor", 10), "maxcor", who))
@@ -167,7 +167,7 @@ class _Worker:
         counts = self.block["counts"]
         counts[fields.NEXT], counts[fields.END] = first, end
         while status := self._run(self.block.address):
-            choosing = int(counts[fields.PHASE] == fields.CHOOSING)
+            choosing = int(counts[driver.PHASE] == driver.CHOOSING)
             self._sessions[choosing].go_on(status, self.block["x" if choosing else "trial"])
 
     def finish(self) -> None:

@@ -13,8 +13,8 @@ from tapegrad.optimize.native.arguments import (
     checked_positive,
     checked_tolerances,
 )
-from tapegrad.optimize.native.loops.fit_fields import F_SCALE, GTOL, PREDICTED
-from tapegrad.optimize.native.loops.losses import LOSSES
+from tapegrad.optimize.native.loops import fit_fields as fields
+from tapegrad.optimize.native.loops.cost import LOSSES
 
 
 class FitSettings:
@@ -54,9 +54,9 @@ class FitSettings:
         else:
             self.lower, self.upper = np.full(size, -np.inf), np.full(size, np.inf)
         tolerances = [take(name, TOLERANCE) for name in ("ftol", "xtol", "gtol")]
-        self.numbers = np.zeros(PREDICTED + 1)
-        self.numbers[: GTOL + 1] = checked_tolerances(tolerances, who)
-        self.numbers[F_SCALE] = checked_positive(take("f_scale", 1.0), "f_scale", who)
+        self.numbers = np.zeros(fields.PREDICTED + 1)
+        self.numbers[: fields.GTOL + 1] = checked_tolerances(tolerances, who)
+        self.numbers[fields.F_SCALE] = checked_positive(take("f_scale", 1.0), "f_scale", who)
         self.loss = LOSSES[checked_choice(take("loss", "linear"), LOSSES, "loss", who)]
         most = take("max_nfev", None)
         self.max_evaluations = 100 * size if most is None else int(checked_positive(most, "max_nfev", who))

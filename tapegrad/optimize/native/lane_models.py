@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 
 from tapegrad.engine.runtime.uncopied import Uncopied
-from tapegrad.optimize.native.loops import sessions
+from tapegrad.optimize.native.loops import driver
 from tapegrad.optimize.native.recorded import ReplayedFunction
 from tapegrad.program.lanes.job import LaneWorkspace
 from tapegrad.program.lanes.programs import LaneProgram, Port, lane_program
@@ -81,4 +81,4 @@ class LaneModel(Uncopied):
             if port.binding >= 0
         ]
         bindings, addresses = (np.array(words, np.int64) for words in zip(*pairs, strict=True))
-        sessions.lead(self.address, bindings.ctypes.data, addresses.ctypes.data, len(pairs))
+        driver.bind_lanes(self.address, bindings.ctypes.data, addresses.ctypes.data, len(pairs))

@@ -7,9 +7,9 @@ import numpy as np
 from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.fit_settings import FitSettings
 from tapegrad.optimize.native.lane_models import LaneModel, lanes_for, program_of
-from tapegrad.optimize.native.loops.batches import batch as compiled
-from tapegrad.optimize.native.loops.batches import batch_fields as fields
-from tapegrad.optimize.native.loops.fit_fields import MAX_NFEV, NOT_FINITE
+from tapegrad.optimize.native.loops import batch as compiled
+from tapegrad.optimize.native.loops import fit_fields as fields
+from tapegrad.optimize.native.loops.driver import MAX_NFEV
 from tapegrad.optimize.native.recorded import ReplayedFunction, Session
 from tapegrad.optimize.native.sharing import Results, run_shared
 from tapegrad.program.lanes.programs import LaneProgram
@@ -55,7 +55,7 @@ class FitResults(Results):
 
     def give_up(self, starts: np.ndarray) -> None:
         """Enter that the model cannot be computed at any start."""
-        self.out_x[:], self.out_status[:], self.out_evaluations[:] = starts, NOT_FINITE, 1
+        self.out_x[:], self.out_status[:], self.out_evaluations[:] = starts, fields.NOT_FINITE, 1
 
 
 def _shapes(n: int, k: int, lanes: int) -> dict[str, Shape]:

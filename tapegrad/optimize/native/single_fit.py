@@ -10,8 +10,8 @@ from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.optimize.native.arguments import UNBOUNDED, checked_choice, refuse
 from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.fit_settings import FitSettings
+from tapegrad.optimize.native.loops import driver, levenberg
 from tapegrad.optimize.native.loops import fit_fields as fields
-from tapegrad.optimize.native.loops.fits import levenberg
 from tapegrad.optimize.native.recorded import ReplayedFunction, Session
 
 _WHO = 'least_squares(method="native")'
@@ -82,7 +82,7 @@ def _block(n: int, x0: np.ndarray, settings: SingleFitSettings) -> Block:
         "bounded": int(settings.bounded),
     }
     counts = np.zeros(fields.FACTORED + 1, np.int64)
-    counts[fields.MAX_NFEV] = settings.max_evaluations
+    counts[driver.MAX_NFEV], counts[driver.PHASE] = settings.max_evaluations, driver.STARTING
     arrays = {
         "trial": x0.copy(),
         "scale": np.zeros(k) if settings.scale is None else settings.scale,
@@ -133,8 +133,8 @@ def _result(block: Block, residuals: np.ndarray, settings: SingleFitSettings) ->
         grad=block["gradient"].copy(),
         optimality=float(numbers[fields.OPTIMALITY]),
         active_mask=active_mask(x, settings.lower, settings.upper),
-        nfev=int(counts[fields.NFEV]),
-        njev=int(counts[fields.NJEV]),
+        nfev=int(counts[driver.NFEV]),
+        njev=int(counts[driver.NFEV]),
         status=status,
         message=MESSAGES[status],
         success=status > 0,
