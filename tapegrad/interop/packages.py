@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.optimize.flat import FlatScalar
-from tapegrad.optimize.ravel import LeafLayout, layout_of
+from tapegrad.optimize.flat import FlatScalar, LeafLayout, layout_of
 from tapegrad.pytree import paths
 from tapegrad.transforms.compiled.compiled import Compiled, compile
 from tapegrad.transforms.jit import jit

@@ -4,13 +4,10 @@ SciPy itself is imported when it is first needed.
 
 In reading order; each imports only those above it:
 
-    arguments                      SciPy's arguments that are checked before they are passed on
     curve_plots                    pictures of curve fits
-    executors                      problems in blocks, for other processes and machines
-    ravel                          ravel structures of arrays to one vector, which is what optimisers work on, and back
-    callbacks                      callbacks in SciPy's two forms, called with structures
-    flat                           functions of structures as functions of one flat vector
-    vector_function                what both of them share
+    flat                           structures of arrays as one flat vector, and functions of it
+    arguments                      SciPy's arguments and results, checked, or converted to structures
+    vector_function                what objectives and residuals share
     objective                      scalar functions for `scipy.optimize.minimize`
     residuals                      vector-valued functions for `scipy.optimize.least_squares`
     native                         optimisers in compiled code

@@ -5,8 +5,7 @@ from typing import Any
 
 from tapegrad.errors import check_function
 from tapegrad.frontend.words.frames import hides_frames
-from tapegrad.optimize.arguments import further, without_defaults
-from tapegrad.optimize.callbacks import callback_on
+from tapegrad.optimize.arguments import callback_on, further, without_defaults
 from tapegrad.optimize.residuals import Residuals, residuals
 
 

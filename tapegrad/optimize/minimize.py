@@ -5,8 +5,7 @@ from typing import Any
 
 from tapegrad.errors import check_function
 from tapegrad.frontend.words.frames import hides_frames
-from tapegrad.optimize.arguments import further, without_defaults
-from tapegrad.optimize.callbacks import callback_on, structured
+from tapegrad.optimize.arguments import callback_on, further, structured, without_defaults
 from tapegrad.optimize.objective import Objective, objective
 
 # SciPy's methods by the derivatives that they use. All others use the gradient.

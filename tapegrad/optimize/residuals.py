@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.optimize.flat import FlatVector
-from tapegrad.optimize.ravel import LeafLayout
+from tapegrad.optimize.flat import FlatVector, LeafLayout
 from tapegrad.optimize.vector_function import VectorFunction
 from tapegrad.transforms.jacobian import jacobian
 

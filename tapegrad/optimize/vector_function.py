@@ -8,8 +8,7 @@ import numpy as np
 from tapegrad.errors import check_function
 from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.frontend.tensor.copying import described
-from tapegrad.optimize.flat import flat_jit
-from tapegrad.optimize.ravel import LeafLayout, layout_of
+from tapegrad.optimize.flat import LeafLayout, flat_jit, layout_of
 from tapegrad.transforms.jit import Jit, jit
 
 FLOAT = np.dtype(np.float64)

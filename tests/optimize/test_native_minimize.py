@@ -26,7 +26,7 @@ def starts(count: int, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("loop", ["newton.run_newton", "quasi_newton.run_quasi_newton"])
 def test_loops_are_kept_for_other_processes(loop: str) -> None:
     """Numba would leave addresses of this process in a function that is given functions."""
-    module, function = f"tapegrad.optimize.native.loops.descents.{loop}".rsplit(".", 1)
+    module, function = f"tapegrad.optimize.native.loops.{loop}".rsplit(".", 1)
     importlib.import_module(module)
     ENTRY_POINTS[module, function]()
     assert cache.holds(module, function)

@@ -5,16 +5,15 @@ to Python, and go on afterwards where they were.
 
 In reading order; each imports only those above it:
 
-    arguments                      checked arguments
     blocks                         records for compiled code, and their arrays
     loops                          the loops of the optimisers, compiled: machines of states
-    fit_settings                   settings of fits, checked
+    settings                       settings of fits and minimisations, checked
     recorded                       the specializations of a function; calls of it at fixed addresses
-    lane_models                    the model over lanes
     models                         the model as a function of one vector, kept for the next call
-    sharing                        problems shared among threads or the workers of an executor, with progress
+    sharing                        problems shared among threads, with progress
+    executors                      problems in blocks, for other processes and machines
     descent                        minimisations, one or many: settings in, SciPy's result out
-    many_fits                      many fits of one model
+    many_fits                      many fits of one model, in lanes
     curves                         `curve_fit`: its arguments checked, its fits done
     single_fit                     one least-squares problem: settings in, SciPy's result out
 """

@@ -1,8 +1,6 @@
 """`curve_fit`: its arguments checked, its fits done."""
 
-import functools
 import inspect
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -12,14 +10,13 @@ from numpy.linalg import LinAlgError
 from tapegrad.errors import name_of
 from tapegrad.frontend.tensor.array_checks import real, refuse_subclass
 from tapegrad.optimize.curve_plots import PlotData
-from tapegrad.optimize.executors import packed
-from tapegrad.optimize.native.arguments import UNBOUNDED, checked_bounds, refuse
-from tapegrad.optimize.native.fit_settings import FitSettings
+from tapegrad.optimize.native.executors import run_elsewhere
 from tapegrad.optimize.native.many_fits import FitResults, Task, fit_all
 from tapegrad.optimize.native.models import of_vector, record
-from tapegrad.optimize.native.sharing import checked_threads, run_elsewhere
+from tapegrad.optimize.native.recorded import ReplayedFunction
+from tapegrad.optimize.native.settings import UNBOUNDED, FitSettings, checked_bounds, refuse
+from tapegrad.optimize.native.sharing import checked_threads
 from tapegrad.pytree import flatten
-from tapegrad.transforms.jit import Jit
 
 _MIN_COMPILED_FITS = 200  # fits from which on it pays to compile the model's segments
 
@@ -58,15 +55,46 @@ def fit(
     weights = _weights(data.shape, sigma, mask)
     task = _task(data, starts, weights, absolute_sigma, options)
     found = FitResults(count, size)
-    fused = True if count >= _MIN_COMPILED_FITS else None
-    predict = of_vector(model, t, size, fused)
+    problem = _FitProblem(model, t, size, data.shape[1:], True if count >= _MIN_COMPILED_FITS else None)
     if count and executor is not None:
-        common = packed((model, t, size, data.shape[1:], fused), "curve_fit")
-        _fit_elsewhere(executor, common, task, found, progress)
+        run_elsewhere(executor, problem, task.part, found, "curve_fit", progress)
     elif count:
-        recorded = record(predict, starts, data.shape[1:])
-        fit_all(recorded, task, found, threads, progress)
-    return found, PlotData(predict, t, data, sigma, mask), single
+        fit_all(problem.record(starts), task, found, threads, progress)
+    return found, PlotData(problem.predict, t, data, sigma, mask), single
+
+
+class _FitProblem:
+    """Fits of one model to data of a shape.
+
+    Attributes
+    ----------
+    predict
+        The model as a function of the vector of its parameters.
+    """
+
+    def __init__(
+        self, model: Callable[..., Any], t: Any, size: int, shape: tuple[int, ...], fuse: bool | None
+    ) -> None:
+        self._given = model, t, size, shape, fuse
+        self._shape = shape
+        self.predict = of_vector(model, t, size, fuse)
+
+    def __reduce__(self) -> Any:
+        return _FitProblem, self._given
+
+    def record(self, starts: np.ndarray) -> ReplayedFunction:
+        """Record the model at one of the starts."""
+        return record(self.predict, starts, self._shape)
+
+    def solve_block(self, part: Task) -> FitResults:
+        found = FitResults(*part.starts.shape)
+        try:
+            recorded = self.record(part.starts)
+        except LinAlgError:  # at every start of this block; there are others
+            found.give_up(part.starts)
+        else:
+            fit_all(recorded, part, found, 1, None)
+        return found
 
 
 def _data(y: Any, mask: Any) -> tuple[np.ndarray, Any]:
@@ -126,33 +154,6 @@ def _check_finite(data: np.ndarray, mask: Any) -> None:
         )
 
 
-def _fit_elsewhere(executor: Any, common: bytes, task: Task, found: FitResults, progress: Any) -> None:
-    """Fit everything in blocks, by the workers of an executor."""
-    run_elsewhere(
-        executor, _fit_block, "curve_fit", lambda block: (common, task.part(block)), found, progress
-    )
-
-
-def _fit_block(common: bytes, task: Task) -> dict[str, np.ndarray]:
-    """Fit a block, in a worker."""
-    found = FitResults(*task.starts.shape)
-    predict, shape = _model_of(common)
-    try:
-        recorded = record(predict, task.starts, shape)
-    except LinAlgError:  # at every start of this block; there are others
-        found.give_up(task.starts)
-    else:
-        fit_all(recorded, task, found, 1, None)
-    return vars(found)
-
-
-@functools.lru_cache(maxsize=4)
-def _model_of(common: bytes) -> tuple[Jit[..., Any], tuple[int, ...]]:
-    """Return the fitted model, and the shape of its result; a worker keeps it for other blocks."""
-    model, t, size, shape, fused = pickle.loads(common)  # sent by the process that it works for
-    return of_vector(model, t, size, fused), shape
-
-
 def _weights(shape: tuple[int, ...], sigma: Any, mask: Any) -> np.ndarray | None:
     """Return one over `sigma`, and zero where the mask says so; for the points of one fit if those of all are alike."""
     if sigma is None and mask is None:
@@ -189,7 +190,7 @@ def _task(
     """Return the fits as a task, their settings checked."""
     if "maxfev" in options:  # SciPy's name
         options.setdefault("max_nfev", options.pop("maxfev"))
-    settings = FitSettings(starts, options, "curve_fit")
+    settings = FitSettings("curve_fit", starts, options)
     refuse(options, "curve_fit")
     rows = data.reshape(len(data), int(np.prod(data.shape[1:])))
     return Task(rows, starts, weights, absolute, settings)

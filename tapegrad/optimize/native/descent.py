@@ -1,7 +1,5 @@
 """`minimize(method="native")`: one or many minimisations by compiled code, and the result as SciPy has it."""
 
-import functools
-import pickle
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,13 +7,13 @@ from numpy.linalg import LinAlgError
 from scipy.optimize import OptimizeResult
 
 from tapegrad.frontend.tensor.array_checks import real
-from tapegrad.optimize.executors import packed
-from tapegrad.optimize.native.arguments import check_feasible, checked_bounds, checked_positive, refuse
 from tapegrad.optimize.native.blocks import Block, Shape
-from tapegrad.optimize.native.loops.descents import descent_fields as fields
-from tapegrad.optimize.native.loops.descents import newton, quasi_newton
+from tapegrad.optimize.native.executors import run_elsewhere
+from tapegrad.optimize.native.loops import descents as fields
+from tapegrad.optimize.native.loops import driver, newton, quasi_newton
 from tapegrad.optimize.native.recorded import GRADIENT, PRODUCT, ReplayedFunction, Session, example_of
-from tapegrad.optimize.native.sharing import Results, checked_threads, run_elsewhere, run_shared
+from tapegrad.optimize.native.settings import DescentSettings, check_feasible, refuse
+from tapegrad.optimize.native.sharing import Results, checked_threads, run_shared
 from tapegrad.optimize.objective import Objective
 from tapegrad.transforms.base import replayable
 from tapegrad.transforms.grad import Grad
@@ -30,66 +28,6 @@ MESSAGES = {
 }
 # SciPy's numbers: 0 converged, 1 a limit, 2 anything else
 _STATUS = {fields.BY_FTOL: 0, fields.BY_GTOL: 0, fields.LIMIT: 1}
-_LIMIT = 15_000
-
-
-class DescentSettings:
-    """Checked settings of minimisations.
-
-    Attributes
-    ----------
-    method
-        ``"native"`` or ``"native-newton"``.
-    lower, upper
-        Bounds.
-    numbers, counts
-        As compiled code has them.
-    memory
-        How many pairs L-BFGS keeps.
-    strong
-        Whether its line search asks for the strong condition of Wolfe.
-    """
-
-    def __init__(self, method: str, size: int, bounds: Any, tol: Any, options: dict[str, Any]) -> None:
-        self.method, self.who = method, f"minimize(method={method!r})"
-        self.newton = method == "native-newton"
-        given, who = dict(options), self.who
-        take = given.pop
-        self.lower, self.upper = _bounds(bounds, size, who)
-        self.bounded = bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
-        if self.newton and self.bounded:
-            raise ValueError(f"{who} takes no bounds; method='native' does")
-        self.numbers = np.zeros(fields.PREDICTED + 1)
-        self.numbers[fields.FTOL] = float(
-            take("ftol", (0.0 if self.newton else 2.220446e-09) if tol is None else tol)
-        )
-        self.numbers[fields.GTOL] = float(take("gtol", 1e-5 if tol is None else tol))
-        if not np.all(self.numbers >= 0):
-            raise ValueError(f"{who}: tolerances must not be negative, and not nan")
-        self.numbers[fields.MAX_RADIUS] = checked_positive(
-            take("max_trust_radius", 1e3), "max_trust_radius", who
-        )
-        self.counts = np.zeros(fields.END + 1, np.int64)
-        self.counts[fields.MAX_NFEV] = int(checked_positive(take("maxfun", _LIMIT), "maxfun", who))
-        self.counts[fields.MAX_NIT] = int(checked_positive(take("maxiter", _LIMIT), "maxiter", who))
-        self.counts[fields.MAX_SEARCH] = int(checked_positive(take("maxls", 30), "maxls", who))
-        self.memory = int(checked_positive(take("maxcor", 10), "maxcor", who))
-        self.strong = bool(take("strong_wolfe", False))
-        refuse(given, who)
-
-
-def _bounds(bounds: Any, size: int, who: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return bounds as vectors, from SciPy's forms for `minimize`: `Bounds`, or a pair for each parameter."""
-    if bounds is None:
-        return np.full(size, -np.inf), np.full(size, np.inf)
-    if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
-        return checked_bounds(bounds, size, who)
-    pairs = list(bounds)
-    if len(pairs) != size or not all(len(pair) == 2 for pair in pairs):
-        raise ValueError(f"{who}: bounds must be a scipy.optimize.Bounds, or {size} pairs (lower, upper)")
-    lower = [-np.inf if low is None else low for low, _ in pairs]
-    upper = [np.inf if high is None else high for _, high in pairs]
-    return checked_bounds((lower, upper), size, who)
 
 
 class DescentResults(Results):
@@ -119,18 +57,9 @@ class _Worker:
     ) -> None:
         size: int = starts.shape[1]
         memory = settings.memory
-        vectors = (
-            "x",
-            "gradient",
-            "trial",
-            "trial_gradient",
-            "direction",
-            "product",
-            "conjugate",
-            "residual",
-        )
+        of_newton = ("product", "conjugate", "residual")
         shapes: dict[str, Shape] = {
-            **dict.fromkeys(vectors, size),
+            **dict.fromkeys(("x", "gradient", "trial", "trial_gradient", "direction", *of_newton), size),
             **dict.fromkeys(("steps", "changes"), (memory, size)),
             **dict.fromkeys(("curvatures", "weights"), memory),
             "trial_value": 1,
@@ -167,7 +96,7 @@ class _Worker:
         counts = self.block["counts"]
         counts[fields.NEXT], counts[fields.END] = first, end
         while status := self._run(self.block.address):
-            choosing = int(counts[fields.PHASE] == fields.CHOOSING)
+            choosing = int(counts[driver.PHASE] == driver.CHOOSING)
             self._sessions[choosing].go_on(status, self.block["x" if choosing else "trial"])
 
     def finish(self) -> None:
@@ -195,60 +124,41 @@ def descend(
         raise ValueError(f"{settings.who}: x0 has no elements")
     check_feasible(starts, settings.lower, settings.upper, settings.who)
     outcomes = DescentResults(*starts.shape)
-    problem = _Problem(target, args, settings)
+    problem = _DescentProblem(target, args, settings)
     if executor is not None:
-        _descend_elsewhere(executor, problem, starts, outcomes, progress)
+        run_elsewhere(executor, problem, starts.__getitem__, outcomes, "minimize", progress)
     elif len(starts):
-        _descend_here(problem, starts, outcomes, threads, progress)
+        problem.solve(starts, outcomes, threads, progress)
     return outcomes
 
 
-class _Problem(NamedTuple):
+class _DescentProblem(NamedTuple):
     """Problem of a minimisation: an objective with its arguments, and the options."""
 
     target: Objective
     args: Any
     settings: DescentSettings
 
+    def solve(self, starts: np.ndarray, outcomes: DescentResults, threads: int, progress: Any) -> None:
+        """Minimise by threads of this process."""
+        replayed, settings = self.target.replayed, self.settings
+        example = example_of(replayed, starts, self.args)
+        recorded = [ReplayedFunction(replayed, example, self.args, kind=GRADIENT)]
+        if settings.newton:
+            gradient = replayable(Grad(replayed, 0))
+            assert gradient is not None
+            recorded.append(ReplayedFunction(gradient, example, self.args, kind=PRODUCT))
+        run_shared(
+            len(starts), threads, lambda: _Worker(settings, tuple(recorded), starts, outcomes), progress
+        )
 
-def _descend_here(
-    problem: _Problem, starts: np.ndarray, outcomes: DescentResults, threads: int, progress: Any
-) -> None:
-    """Minimise by threads of this process."""
-    target, args, settings = problem
-    example = example_of(target.replayed, starts, args)
-    recorded = [ReplayedFunction(target.replayed, example, args, kind=GRADIENT)]
-    if settings.newton:
-        gradient = replayable(Grad(target.replayed, 0))
-        assert gradient is not None
-        recorded.append(ReplayedFunction(gradient, example, args, kind=PRODUCT))
-    run_shared(len(starts), threads, lambda: _Worker(settings, tuple(recorded), starts, outcomes), progress)
-
-
-def _descend_elsewhere(
-    executor: Any, problem: _Problem, starts: np.ndarray, outcomes: DescentResults, progress: Any
-) -> None:
-    """Minimise in blocks, by the workers of an executor."""
-    content = packed(tuple(problem), "minimize")
-    run_elsewhere(
-        executor, _descend_block, "minimize", lambda block: (content, starts[block]), outcomes, progress
-    )
-
-
-def _descend_block(content: bytes, starts: np.ndarray) -> dict[str, np.ndarray]:
-    """Minimise from a block of starts, in a worker."""
-    outcomes = DescentResults(*starts.shape)
-    try:
-        _descend_here(_problem_of(content), starts, outcomes, 1, None)
-    except LinAlgError:  # at every start of this block; there are others
-        outcomes.give_up(starts)
-    return vars(outcomes)
-
-
-@functools.lru_cache(maxsize=4)
-def _problem_of(content: bytes) -> _Problem:
-    """Return the problem of a minimisation; a worker keeps it, with its recordings, for other blocks."""
-    return _Problem(*pickle.loads(content))  # sent by the process that it works for
+    def solve_block(self, part: np.ndarray) -> DescentResults:
+        outcomes = DescentResults(*part.shape)
+        try:
+            self.solve(part, outcomes, 1, None)
+        except LinAlgError:  # at every start of this block; there are others
+            outcomes.give_up(part)
+        return outcomes
 
 
 def minimize_one(target: Any, method: str, x0: np.ndarray, args: Any, options: dict[str, Any]) -> Any:

@@ -1,18 +1,24 @@
 """Many fits of one model: in lanes, on several threads."""
 
+import ctypes
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.optimize.native.blocks import Block, Shape
-from tapegrad.optimize.native.fit_settings import FitSettings
-from tapegrad.optimize.native.lane_models import LaneModel, lanes_for, program_of
-from tapegrad.optimize.native.loops.batches import batch as compiled
-from tapegrad.optimize.native.loops.batches import batch_fields as fields
-from tapegrad.optimize.native.loops.fit_fields import MAX_NFEV, NOT_FINITE
+from tapegrad.optimize.native.loops import batch as compiled
+from tapegrad.optimize.native.loops import driver
+from tapegrad.optimize.native.loops import fit_fields as fields
 from tapegrad.optimize.native.recorded import ReplayedFunction, Session
+from tapegrad.optimize.native.settings import FitSettings
 from tapegrad.optimize.native.sharing import Results, run_shared
-from tapegrad.program.lanes.programs import LaneProgram
+from tapegrad.program.lanes.pool import lanes_in_cache
+from tapegrad.program.lanes.programs import LaneProgram, LaneWorkspace, Port, lane_program
+from tapegrad.program.lanes.rules import widened
+from tapegrad.program.streams.spec import JACFWD, NOW, ProgramSpec
+
+_SPEC = ProgramSpec(JACFWD, (0,), values=True)
 
 
 class Task(NamedTuple):
@@ -55,7 +61,65 @@ class FitResults(Results):
 
     def give_up(self, starts: np.ndarray) -> None:
         """Enter that the model cannot be computed at any start."""
-        self.out_x[:], self.out_status[:], self.out_evaluations[:] = starts, NOT_FINITE, 1
+        self.out_x[:], self.out_status[:], self.out_evaluations[:] = starts, fields.NOT_FINITE, 1
+
+
+def _program_of(recorded: ReplayedFunction, lanes: int) -> LaneProgram:
+    """Return the program of the model and its Jacobian over so many lanes, which is kept with the recording."""
+    key, trace = (recorded.specialization, lanes), recorded.trace
+    found: LaneProgram | None = recorded.over_lanes.get(key)
+    if found is None:
+        made = lane_program(widened(trace.recording, trace.tape, (True,), lanes), _SPEC, NOW)
+        found = recorded.over_lanes.setdefault(key, made)
+    return found
+
+
+class _LaneModel(Uncopied):
+    """A model over lanes on a workspace of its own, for one thread.
+
+    Parameters
+    ----------
+    program
+        The model and its Jacobian.
+    start
+        Parameters that all lanes have at first.
+
+    Attributes
+    ----------
+    address
+        Address of the workspace.
+    trial, values
+        Addresses of the parameters, and of the model at these.
+    columns
+        Addresses of the columns of its Jacobian; 0 stands for zeros.
+    """
+
+    def __init__(self, program: LaneProgram, start: np.ndarray) -> None:
+        self._workspace = workspace = LaneWorkspace(program)
+        self.address = workspace.address
+        self.trial, self.values = int(workspace.inside[0]), int(workspace.inside[1])
+        lanes = program.widened.lanes
+        self.columns = np.zeros(len(start), np.int64)
+        for port, address in zip(program.ports[2:], workspace.inside[2:].tolist(), strict=True):
+            self._list_columns(port, address, lanes)
+        self._place_bindings(program)
+        trial = (ctypes.c_double * (len(start) * lanes)).from_address(self.trial)
+        np.ctypeslib.as_array(trial).reshape(len(start), lanes)[:] = start[:, None]
+
+    def _list_columns(self, port: Port, address: int, lanes: int) -> None:
+        """List the columns of a port, which lie one after another."""
+        count, rows = port.shape
+        first = port.start // port.view.itemsize
+        self.columns[first : first + count] = address + 8 * rows * lanes * np.arange(count)
+
+    def _place_bindings(self, program: LaneProgram) -> None:
+        pairs = [
+            (port.binding, address)
+            for port, address in zip(program.ports, self._workspace.inside.tolist(), strict=True)
+            if port.binding >= 0
+        ]
+        bindings, addresses = (np.array(words, np.int64) for words in zip(*pairs, strict=True))
+        driver.bind_lanes(self.address, bindings.ctypes.data, addresses.ctypes.data, len(pairs))
 
 
 def _shapes(n: int, k: int, lanes: int) -> dict[str, Shape]:
@@ -103,7 +167,7 @@ class FittingWorker:
             block.set_field("weights_step", task.weights.strides[0] if task.weights.ndim > 1 else 0)
         self._session: Session | None = None
         if program is not None:
-            self._lanes = LaneModel(program, recorded.example)
+            self._lanes = _LaneModel(program, recorded.example)
             block.set_field("workspace", self._lanes.address)
             block.set_field("trial", self._lanes.trial)
             block.set_field("values", self._lanes.values)
@@ -159,7 +223,7 @@ def _numbers(task: Task, lanes: int) -> dict[str, int]:
 def _arrays(task: Task, found: FitResults, lanes: int) -> dict[str, np.ndarray]:
     """Return the arrays that are not made in one memory."""
     counts = np.zeros(fields.PROPOSED + 1, np.int64)
-    counts[MAX_NFEV] = task.settings.max_evaluations
+    counts[driver.MAX_NFEV] = task.settings.max_evaluations
     by_lane = ("states", "problems", "evaluations", "points", "failed", "outcomes")
     return {
         **vars(found),
@@ -177,8 +241,10 @@ def _arrays(task: Task, found: FitResults, lanes: int) -> dict[str, np.ndarray]:
 def fit_all(recorded: ReplayedFunction, task: Task, found: FitResults, threads: int, progress: Any) -> None:
     """Fit everything: in lanes where there are enough fits, and one by one what cannot be fitted there."""
     count, points = task.data.shape
-    lanes = lanes_for(recorded.program, points, count // threads) if recorded.has_columns else 1
-    program = program_of(recorded, lanes) if lanes > 1 else None
+    lanes = (
+        lanes_in_cache(recorded.program, 4 * 8 * points, count // threads // 2) if recorded.has_columns else 1
+    )
+    program = _program_of(recorded, lanes) if lanes > 1 else None
     run_shared(count, threads, lambda: FittingWorker(recorded, task, found, program), progress)
     left = np.flatnonzero(found.out_status == fields.NOT_IN_LANES)
     if len(left):

@@ -15,7 +15,7 @@ from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep.replays.handle_fields import SESSION_WORDS
 from tapegrad.engine.tape.fields.view import View
-from tapegrad.optimize.native.loops import sessions
+from tapegrad.optimize.native.loops import driver
 from tapegrad.program.programs.handle import Handle, Source, Specialization
 from tapegrad.program.programs.program import Program
 from tapegrad.program.recording.signature import Arguments
@@ -275,11 +275,11 @@ class Session(Uncopied):
 
     def _open(self) -> None:
         self._handle = self._recorded.handle  # which the session's workspaces belong to
-        if sessions.begin(self._handle.address, self._addresses.ctypes.data, self.address) != 0:
+        if driver.begin_session(self._handle.address, self._addresses.ctypes.data, self.address) != 0:
             raise MemoryError("not enough memory for a session of a compiled function")
 
     def close(self) -> None:
-        sessions.end(self.address)
+        driver.end_session(self.address)
 
     def __enter__(self) -> "Session":
         return self

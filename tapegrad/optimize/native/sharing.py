@@ -1,4 +1,4 @@
-"""Division of problems among threads, in chunks, or among the workers of an executor, with progress."""
+"""Division of problems among threads, in chunks, with progress."""
 
 import sys
 import threading
@@ -11,7 +11,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from tapegrad.engine.threads import allowed
-from tapegrad.optimize.executors import WorkerBlocks, blocks_of
 
 _MIN_CHUNKS_PER_THREAD = 16
 _MAX_CHUNK_PROBLEMS = 4096
@@ -82,37 +81,6 @@ class Results:
         """Enter the results of some of the problems."""
         for name, value in values.items():
             getattr(self, name)[numbers] = value
-
-
-def run_elsewhere(
-    executor: Any,
-    work: Callable[..., dict[str, np.ndarray]],
-    who: str,
-    arguments: Callable[[slice], tuple[Any, ...]],
-    results: Results,
-    progress: Any,
-) -> None:
-    """Solve problems in blocks by the workers of an executor.
-
-    Parameters
-    ----------
-    executor, work, who
-        As for `WorkerBlocks`; `work` returns the results of a block by name.
-    arguments
-        Returns the arguments of `work` for a block.
-    results
-        `Results` that are filled in.
-    progress
-        As for `run_shared`.
-    """
-    count = len(next(iter(vars(results).values())))
-    blocks, report = blocks_of(count), reporter(progress)
-    solved = WorkerBlocks(executor, work, who).solve(
-        [arguments(block) for block in blocks],
-        lambda done: report(min(done * blocks[0].stop, count), count),
-    )
-    for block, values in zip(blocks, solved, strict=True):
-        results.enter(block, values)
 
 
 def _work_together(workers: list[Worker], chunks: "_Chunks", tell: Callable[[], Any]) -> None:

@@ -6,13 +6,11 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from tapegrad.errors import name_of
-from tapegrad.frontend.tensor.array_checks import real
-from tapegrad.optimize.native.arguments import UNBOUNDED, checked_choice, refuse
 from tapegrad.optimize.native.blocks import Block, Shape
-from tapegrad.optimize.native.fit_settings import FitSettings
+from tapegrad.optimize.native.loops import driver, levenberg
 from tapegrad.optimize.native.loops import fit_fields as fields
-from tapegrad.optimize.native.loops.fits import levenberg
 from tapegrad.optimize.native.recorded import ReplayedFunction, Session
+from tapegrad.optimize.native.settings import SingleFitSettings
 
 _WHO = 'least_squares(method="native")'
 MESSAGES = {
@@ -24,43 +22,6 @@ MESSAGES = {
     fields.NOT_FINITE: "Residuals or their derivatives are not finite in the initial point.",
     fields.NOT_COMPUTED: "Residuals could not be computed in the initial point.",
 }
-_STEPS = ("plain", "geodesic")
-_SOLVERS = ("qr", "normal")
-
-
-class SingleFitSettings(FitSettings):
-    """Checked settings of a single fit.
-
-    Attributes
-    ----------
-    scale
-        One over the scales of the parameters; `None` where the Jacobian gives them.
-    geodesic, normal
-        Whether steps are bent, and whether normal equations replace the QR decomposition.
-    """
-
-    def __init__(self, x0: np.ndarray, options: dict[str, Any]) -> None:
-        if options.get("bounds") is None:
-            options["bounds"] = UNBOUNDED
-        super().__init__(x0, options, _WHO)
-        take = options.pop
-        self.geodesic = checked_choice(take("steps", "plain"), _STEPS, "steps", _WHO) == "geodesic"
-        self.normal = checked_choice(take("solver", "qr"), _SOLVERS, "solver", _WHO) == "normal"
-        self.scale = _checked_scale(take("x_scale", None), len(x0))
-        if self.geodesic and (self.bounded or self.loss):
-            raise ValueError(
-                f"{_WHO}: geodesic steps take neither bounds nor a robust loss; take steps='plain'"
-            )
-        refuse({name: value for name, value in options.items() if value is not None}, _WHO)
-
-
-def _checked_scale(x_scale: Any, size: int) -> np.ndarray | None:
-    if x_scale is None or (isinstance(x_scale, str) and x_scale == "jac"):
-        return None
-    scale = real(x_scale, f"{_WHO}: x_scale")
-    if scale.ndim > 1 or scale.size not in (1, size) or not np.all((scale > 0) & np.isfinite(scale)):
-        raise ValueError(f"{_WHO}: x_scale must be 'jac', or positive numbers, one or {size}")
-    return np.broadcast_to(1 / scale, (size,)).copy()
 
 
 def _block(n: int, x0: np.ndarray, settings: SingleFitSettings) -> Block:
@@ -82,7 +43,7 @@ def _block(n: int, x0: np.ndarray, settings: SingleFitSettings) -> Block:
         "bounded": int(settings.bounded),
     }
     counts = np.zeros(fields.FACTORED + 1, np.int64)
-    counts[fields.MAX_NFEV] = settings.max_evaluations
+    counts[driver.MAX_NFEV], counts[driver.PHASE] = settings.max_evaluations, driver.STARTING
     arrays = {
         "trial": x0.copy(),
         "scale": np.zeros(k) if settings.scale is None else settings.scale,
@@ -111,7 +72,7 @@ def fit(target: Any, x0: np.ndarray, args: Any, kwargs: Any, options: dict[str, 
     """Fit the residuals of a vector, and return a `scipy.optimize.OptimizeResult`."""
     if not x0.size:
         raise ValueError(f"{_WHO}: x0 has no elements")
-    settings = SingleFitSettings(x0, options)
+    settings = SingleFitSettings(_WHO, x0, options)
     recorded = ReplayedFunction(target.replayed, x0, args, kwargs)
     block = _block(recorded.size, x0, settings)
     _run(recorded, block)
@@ -133,8 +94,8 @@ def _result(block: Block, residuals: np.ndarray, settings: SingleFitSettings) ->
         grad=block["gradient"].copy(),
         optimality=float(numbers[fields.OPTIMALITY]),
         active_mask=active_mask(x, settings.lower, settings.upper),
-        nfev=int(counts[fields.NFEV]),
-        njev=int(counts[fields.NJEV]),
+        nfev=int(counts[driver.NFEV]),
+        njev=int(counts[driver.NFEV]),
         status=status,
         message=MESSAGES[status],
         success=status > 0,

@@ -20,27 +20,9 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_i64,
 )
 from tapegrad.engine.sweep.replays.handle_calls import evaluate
-from tapegrad.optimize.native.loops.descents.descent_fields import (
-    CHOOSING,
-    MAX_RADIUS,
-    NHEV,
-    NIT,
-    NO_PROGRESS,
-    PHASE,
-    PREDICTED,
-    RADIUS,
-    VALUE,
-    DescentFields,
-)
-from tapegrad.optimize.native.loops.descents.descents import (
-    finish,
-    finish_if_converged,
-    go_on,
-    is_finite,
-    take_trial,
-)
-from tapegrad.optimize.native.loops.evaluation import count, is_for_python
-from tapegrad.optimize.native.loops.vectors import add_scaled, copy_scaled, dot
+from tapegrad.optimize.native.loops import descents
+from tapegrad.optimize.native.loops.driver import CHOOSING, PHASE, TRYING, count, is_for_python
+from tapegrad.optimize.native.loops.vectors import add_scaled, copy_scaled, dot, norm
 
 _EPS = 2.220446049250313e-16
 _ENOUGH = 0.15  # of what was predicted, for a step to be accepted
@@ -49,7 +31,7 @@ _ENOUGH = 0.15  # of what was predicted, for a step to be accepted
 @inline_njit
 def _to_radius(run, square):
     """Return the step along the conjugate direction to the radius."""
-    radius, k = load_f64(run.settings, RADIUS), run.k
+    radius, k = load_f64(run.settings, descents.RADIUS), run.k
     a = dot(run.conjugate, run.conjugate, k)
     b = dot(run.direction, run.conjugate, k)
     return (-b + math.sqrt(max(b * b + a * (radius * radius - square), 0.0))) / a
@@ -72,7 +54,7 @@ def _go_along(run, factor):
 @inline_njit
 def _extend(run):
     """Go one step of conjugate gradients; return whether it was the last."""
-    k, radius = run.k, load_f64(run.settings, RADIUS)
+    k, radius = run.k, load_f64(run.settings, descents.RADIUS)
     before, square = dot(run.direction, run.direction, k), dot(run.residual, run.residual, k)
     curvature = dot(run.conjugate, run.product, k)
     if not curvature > 0.0:
@@ -85,7 +67,7 @@ def _extend(run):
         return True
     _go_along(run, factor)
     left = dot(run.residual, run.residual, k)
-    steep = math.sqrt(dot(run.gradient, run.gradient, k))
+    steep = norm(run.gradient, k)
     if math.sqrt(left) <= min(0.5, math.sqrt(steep)) * steep:
         return True
     copy_scaled(run.conjugate, left / square, run.conjugate, k)
@@ -102,7 +84,7 @@ def _multiply(run):
     status = evaluate(run.products)
     if is_for_python(status):
         return status
-    count(run.counts, NHEV)
+    count(run.counts, descents.NHEV)
     if status != 0 or not math.isfinite(dot(run.product, run.product, run.k)):
         memset(run.product, 0, 8 * run.k)
     return 0
@@ -121,27 +103,28 @@ def _choose_step(run):
     memcpy(run.trial, run.x, 8 * run.k)
     add_scaled(run.trial, 1.0, run.direction, run.k)
     slope, after = dot(run.gradient, run.direction, run.k), dot(run.residual, run.direction, run.k)
-    store_f64(run.settings, PREDICTED, -0.5 * (slope + after))
+    store_f64(run.settings, descents.PREDICTED, -0.5 * (slope + after))
+    store_i64(run.counts, PHASE, TRYING)
     return 0
 
 
 @inline_njit
 def _move_radius(run, ratio):
-    length = math.sqrt(dot(run.direction, run.direction, run.k))
-    radius = load_f64(run.settings, RADIUS)
+    length = norm(run.direction, run.k)
+    radius = load_f64(run.settings, descents.RADIUS)
     if ratio < 0.25:
         radius = 0.25 * length
     elif ratio > 0.75 and length > 0.99 * radius:
-        radius = min(2.0 * radius, load_f64(run.settings, MAX_RADIUS))
-    store_f64(run.settings, RADIUS, radius)
+        radius = min(2.0 * radius, load_f64(run.settings, descents.MAX_RADIUS))
+    store_f64(run.settings, descents.RADIUS, radius)
 
 
 @inline_njit
 def _assess(run, computed):
     """Accept the trial, or try a shorter step."""
-    before, predicted = load_f64(run.settings, VALUE), load_f64(run.settings, PREDICTED)
+    before, predicted = load_f64(run.settings, descents.VALUE), load_f64(run.settings, descents.PREDICTED)
     store_i64(run.counts, PHASE, CHOOSING)
-    finite = computed and is_finite(run)
+    finite = computed and descents.is_finite(run)
     gained = before - load_f64(run.trial_value, 0) if finite else -math.inf
     rounding = 8.0 * _EPS * max(abs(before), 1.0)  # what is less than it cannot be told from nothing
     ratio = 1.0 if abs(gained) <= rounding and predicted <= rounding else gained / predicted
@@ -149,14 +132,14 @@ def _assess(run, computed):
         ratio = -1.0
     _move_radius(run, ratio)
     if ratio > _ENOUGH:
-        take_trial(run)
-        count(run.counts, NIT)
-        finish_if_converged(run, before)
-    elif load_f64(run.settings, RADIUS) <= _EPS * math.sqrt(dot(run.x, run.x, run.k)):
-        finish(run, NO_PROGRESS)
+        descents.take_trial(run)
+        count(run.counts, descents.NIT)
+        descents.finish_if_converged(run, before)
+    elif load_f64(run.settings, descents.RADIUS) <= _EPS * norm(run.x, run.k):
+        descents.finish(run, descents.NO_PROGRESS)
 
 
 @entry_point(nogil=True)
 def run_newton(record):
     """Go on with the minimisations until they are finished, or Python has to act; the status of the last evaluation."""
-    return go_on(load_record(record, DescentFields), _choose_step, _assess)
+    return descents.descend(load_record(record, descents.DescentFields), _choose_step, _assess)

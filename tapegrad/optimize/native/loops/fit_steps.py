@@ -1,4 +1,4 @@
-"""The step of a fit: in the trust region and in the box, and bent along the curvature of the residuals [1]_.
+"""Steps of a fit: in the trust region and in the box, and bent along the curvature of the residuals [1]_.
 
 References
 ----------
@@ -17,15 +17,41 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_f64,
     store_i64,
 )
-from tapegrad.optimize.native.loops.box import list_free, project
-from tapegrad.optimize.native.loops.evaluation import copy_columns, evaluate_trial
-from tapegrad.optimize.native.loops.fit_fields import DAMPING, FACTORED, PREDICTED
-from tapegrad.optimize.native.loops.fits import damped
-from tapegrad.optimize.native.loops.fits.radius import step_within_radius
-from tapegrad.optimize.native.loops.vectors import add_scaled, copy_scaled, dot
+from tapegrad.engine.sweep.replays.handle_calls import column
+from tapegrad.optimize.native.loops import damped
+from tapegrad.optimize.native.loops import fit_fields as fields
+from tapegrad.optimize.native.loops.driver import evaluate_trial
+from tapegrad.optimize.native.loops.vectors import add_scaled, copy_scaled, dot, is_held, project, take_column
 
 _BEND = 0.1  # where along the step its curvature is looked at, as a part of the step
 _MAX_BENT = 0.75  # the longest second-order part of a step, as twice it by the first-order part
+
+
+@inline_njit
+def copy_columns(fit, target):
+    """Write all derivatives at the point that was evaluated last, a column for each parameter."""
+    size = 8 * fit.n
+    for j in range(fit.k):
+        source = column(fit.session, j) if fit.rows == 0 else 0
+        if fit.rows != 0:
+            take_column(target + size * j, fit.rows, j, fit.n, fit.k)
+        elif source != 0:
+            memcpy(target + size * j, source, size)
+        else:
+            memset(target + size * j, 0, size)
+
+
+@inline_njit
+def are_finite(fit):
+    """Return whether all derivatives at the point that was evaluated last are finite."""
+    if fit.rows != 0:
+        return math.isfinite(dot(fit.rows, fit.rows, fit.n * fit.k))
+    square = 0.0
+    for j in range(fit.k):
+        source = column(fit.session, j)
+        if source != 0:
+            square += dot(source, source, fit.n)
+    return math.isfinite(square)
 
 
 @inline_njit
@@ -48,7 +74,7 @@ def _load_columns(fit, q):
 
 
 @inline_njit
-def factor_free(fit, q, residuals):
+def _factor_free(fit, q, residuals):
     """Factor the problem of the free parameters; its rank."""
     _load_columns(fit, q)
     if fit.normal != 0 and damped.cholesky(fit.addresses, fit.triangle, fit.n, q):
@@ -65,11 +91,19 @@ def factor_free(fit, q, residuals):
 
 
 @inline_njit
-def _move(fit, q):
-    """Move from `x` along the step of the free parameters; `trial` holds the rest."""
+def factor_all(fit, residuals):
+    """Factor the problem of all parameters; its rank."""
+    for j in range(fit.k):
+        store_i64(fit.free, j, j)
+    return _factor_free(fit, fit.k, residuals)
+
+
+@inline_njit
+def _move(fit, q, start):
+    """Move from a start along the step of the free parameters; `trial` holds the rest."""
     for c in range(q):
         j = load_i64(fit.free, c)
-        store_f64(fit.trial, j, load_f64(fit.x, j) + load_f64(fit.step, c) / load_f64(fit.scale, j))
+        store_f64(fit.trial, j, load_f64(start, j) + load_f64(fit.step, c) / load_f64(fit.scale, j))
 
 
 @inline_njit
@@ -106,15 +140,26 @@ def _predicted(fit):
 
 
 @inline_njit
+def _list_free(fit):
+    """List the parameters that are not held; return their number."""
+    count = 0
+    for j in range(fit.k):
+        if not is_held(fit.x, fit.gradient, fit.lower, fit.upper, j, 1):
+            store_i64(fit.free, count, j)
+            count += 1
+    return count
+
+
+@inline_njit
 def _step_in_box(fit):
     """Write the trial of a problem with bounds: those that a step would cross are kept to, and others step anew."""
     memcpy(fit.trial, fit.x, 8 * fit.k)
-    q = list_free(fit.x, fit.gradient, fit.lower, fit.upper, fit.free, fit.k)
+    q = _list_free(fit)
     while q > 0:
         _look_along(fit)
         add_scaled(fit.along, 1.0, fit.r, fit.n)
-        step_within_radius(fit, q, factor_free(fit, q, fit.along))
-        _move(fit, q)
+        damped.step_within_radius(fit, q, _factor_free(fit, q, fit.along))
+        _move(fit, q, fit.x)
         left = _hold_projected(fit, q)
         if left == q:
             break
@@ -127,12 +172,10 @@ def _step_in_box(fit):
 @inline_njit
 def _step_anywhere(fit):
     """Write the trial of a problem without bounds. The factored problem is kept while steps are rejected."""
-    if load_i64(fit.counts, FACTORED) == 0:
-        for j in range(fit.k):
-            store_i64(fit.free, j, j)
-        store_i64(fit.counts, FACTORED, 1 + factor_free(fit, fit.k, fit.r))
-    step_within_radius(fit, fit.k, load_i64(fit.counts, FACTORED) - 1)
-    _move(fit, fit.k)
+    if load_i64(fit.counts, fields.FACTORED) == 0:
+        store_i64(fit.counts, fields.FACTORED, 1 + factor_all(fit, fit.r))
+    damped.step_within_radius(fit, fit.k, load_i64(fit.counts, fields.FACTORED) - 1)
+    _move(fit, fit.k, fit.x)
 
 
 @inline_njit
@@ -143,7 +186,7 @@ def propose(fit):
     else:
         _step_anywhere(fit)
     _look_along(fit)
-    store_f64(fit.settings, PREDICTED, _predicted(fit))
+    store_f64(fit.settings, fields.PREDICTED, _predicted(fit))
 
 
 # --- the second order of a step ----------------------------------------------------------------------------------
@@ -171,30 +214,22 @@ def look_ahead(fit):
 def _half_acceleration(fit):
     """Write the second-order part of the step, scaled; its length, or 0 where it is not determined."""
     memcpy(fit.values, fit.right_side, 8 * fit.n)
-    for j in range(fit.k):
-        store_i64(fit.free, j, j)
-    damping = load_f64(fit.settings, DAMPING)
-    rank = factor_free(fit, fit.k, fit.values)
+    damping = load_f64(fit.settings, fields.DAMPING)
+    rank = factor_all(fit, fit.values)
     if rank < fit.k and damping == 0.0:
         return 0.0
-    damped.damped_triangle(fit.triangle, fit.right, damping, fit.damped, fit.damped_right, fit.row, fit.k)
-    copy_scaled(fit.step, -0.5, fit.damped_right, fit.k)
-    damped.solve_upper(fit.damped, fit.step, fit.step, fit.k)
-    return math.sqrt(dot(fit.step, fit.step, fit.k))
+    return damped.damped_step(fit, fit.k, damping, -0.5)
 
 
 @inline_njit
 def bend(fit, computed):
     """Write the trial anew, with the second-order part of the step where there is one; return whether that is short."""
-    store_i64(fit.counts, FACTORED, 0)
+    store_i64(fit.counts, fields.FACTORED, 0)
     for j in range(fit.k):
         store_f64(fit.trial, j, load_f64(fit.x, j) + load_f64(fit.scratch, j))
     if not (computed and math.isfinite(dot(fit.right_side, fit.right_side, fit.n))):
         return True
     length = _half_acceleration(fit)
     if length > 0.0:
-        for c in range(fit.k):
-            j = load_i64(fit.free, c)
-            moved = load_f64(fit.trial, j) + load_f64(fit.step, c) / load_f64(fit.scale, j)
-            store_f64(fit.trial, j, moved)
+        _move(fit, fit.k, fit.trial)
     return 2.0 * length <= _MAX_BENT * scaled_length(fit, fit.scratch)

@@ -18,41 +18,24 @@ from tapegrad.engine.kernels.language.raw_memory import (
     load_i64,
     load_record,
     memcpy,
+    memset,
     store_f64,
     store_i64,
 )
-from tapegrad.optimize.native.loops.box import steepness
-from tapegrad.optimize.native.loops.evaluation import are_finite, copy_columns, evaluate_trial, is_for_python
-from tapegrad.optimize.native.loops.fit_fields import (
-    BY_GTOL,
-    COST,
-    DAMPING,
-    F_SCALE,
-    FACTORED,
-    FINISHED,
-    FTOL,
-    GOES_ON,
-    GTOL,
-    MAX_NFEV,
-    NFEV,
-    NOT_COMPUTED,
-    NOT_FINITE,
-    OPTIMALITY,
-    PHASE,
-    PREDICTED,
-    PROPOSED,
-    RADIUS,
-    STATUS,
-    TOO_MANY_EVALUATIONS,
-    TRYING,
-    XTOL,
-    FitFields,
+from tapegrad.optimize.native.loops import damped
+from tapegrad.optimize.native.loops import fit_fields as fields
+from tapegrad.optimize.native.loops.cost import LINEAR, reason_to_stop, rescale
+from tapegrad.optimize.native.loops.driver import CHOOSING, FINISHED, PHASE, TRYING, drive, is_for_python
+from tapegrad.optimize.native.loops.fit_steps import (
+    are_finite,
+    bend,
+    copy_columns,
+    factor_all,
+    look_ahead,
+    propose,
+    scaled_length,
 )
-from tapegrad.optimize.native.loops.fits.fit_covariance import write_covariance
-from tapegrad.optimize.native.loops.fits.fit_steps import bend, look_ahead, propose, scaled_length
-from tapegrad.optimize.native.loops.losses import LINEAR, rescale
-from tapegrad.optimize.native.loops.stopping import reason_to_stop
-from tapegrad.optimize.native.loops.vectors import dot, multiply
+from tapegrad.optimize.native.loops.vectors import dot, fill, multiply, norm, steepness
 
 _FIRST_RADIUS = 0.3  # as a part of the length of the starting point, as in the GNU Scientific Library
 
@@ -65,7 +48,7 @@ def _cost_of_trial(fit):
     """Cost of the residuals that were evaluated last. They are rescaled in place for a robust loss."""
     if fit.loss == LINEAR:
         return 0.5 * dot(fit.values, fit.values, fit.n)
-    return rescale(fit.loss, load_f64(fit.settings, F_SCALE), fit.values, fit.factors, fit.n)
+    return rescale(fit.loss, load_f64(fit.settings, fields.F_SCALE), fit.values, fit.factors, fit.n)
 
 
 @inline_njit
@@ -80,41 +63,49 @@ def _take_derivatives(fit):
             multiply(column, fit.factors, fit.n)
         store_f64(fit.gradient, j, dot(column, fit.values, fit.n))
         if fit.scaled != 0:
-            length = math.sqrt(dot(column, column, fit.n))
-            store_f64(fit.scale, j, max(load_f64(fit.scale, j), length))
+            store_f64(fit.scale, j, max(load_f64(fit.scale, j), norm(column, fit.n)))
     memcpy(fit.r, fit.values, 8 * fit.n)
     memcpy(fit.x, fit.trial, 8 * fit.k)
-    store_i64(fit.counts, FACTORED, 0)
+    store_i64(fit.counts, fields.FACTORED, 0)
     return True
 
 
 @inline_njit
+def _has_next(fit):
+    """Return that there is no other start."""
+    return False
+
+
+@inline_njit
 def _finish(fit, status):
-    store_i64(fit.counts, STATUS, status)
+    store_i64(fit.counts, fields.STATUS, status)
     store_i64(fit.counts, PHASE, FINISHED)
-    store_f64(fit.settings, OPTIMALITY, steepness(fit.x, fit.gradient, fit.lower, fit.upper, fit.k, 1))
+    store_f64(fit.settings, fields.OPTIMALITY, steepness(fit.x, fit.gradient, fit.lower, fit.upper, fit.k, 1))
 
 
 @inline_njit
 def _finish_if_flat(fit):
-    if steepness(fit.x, fit.gradient, fit.lower, fit.upper, fit.k, 1) < load_f64(fit.settings, GTOL):
-        _finish(fit, BY_GTOL)
+    if steepness(fit.x, fit.gradient, fit.lower, fit.upper, fit.k, 1) < load_f64(fit.settings, fields.GTOL):
+        _finish(fit, fields.BY_GTOL)
 
 
 @inline_njit
-def _begin(fit):
+def _begin(fit, computed):
     """Take the starting point."""
+    if not computed:
+        _finish(fit, fields.NOT_COMPUTED)
+        return
     cost = _cost_of_trial(fit)
-    store_f64(fit.settings, COST, cost)
+    store_f64(fit.settings, fields.COST, cost)
     if not (math.isfinite(cost) and _take_derivatives(fit)):
-        _finish(fit, NOT_FINITE)
+        _finish(fit, fields.NOT_FINITE)
         return
     for j in range(fit.k):
         if load_f64(fit.scale, j) == 0.0:
             store_f64(fit.scale, j, 1.0)
     radius = _FIRST_RADIUS * scaled_length(fit, fit.x)
-    store_f64(fit.settings, RADIUS, radius if radius > 0.0 else 1.0)
-    store_i64(fit.counts, PHASE, TRYING)
+    store_f64(fit.settings, fields.RADIUS, radius if radius > 0.0 else 1.0)
+    store_i64(fit.counts, PHASE, CHOOSING)
     _finish_if_flat(fit)
 
 
@@ -124,7 +115,7 @@ def _begin(fit):
 @inline_njit
 def _move_radius(fit, ratio, length):
     """Shorten or lengthen the radius, and the damping with it."""
-    radius = load_f64(fit.settings, RADIUS)
+    radius = load_f64(fit.settings, fields.RADIUS)
     changed = radius
     if ratio < 0.25:
         changed = 0.25 * length
@@ -132,34 +123,16 @@ def _move_radius(fit, ratio, length):
         changed = 2.0 * radius
     if changed == 0.0:
         changed = 0.25 * radius
-    store_f64(fit.settings, RADIUS, changed)
-    store_f64(fit.settings, DAMPING, load_f64(fit.settings, DAMPING) * radius / changed)
-
-
-@inline_njit
-def _length_of(x, k):
-    return math.sqrt(dot(x, x, k))
-
-
-@inline_njit
-def _reason_to_stop(fit, gained, predicted):
-    """Return the status with which the fit ends after the step in `scratch`."""
-    return reason_to_stop(
-        load_f64(fit.settings, FTOL),
-        load_f64(fit.settings, XTOL),
-        gained,
-        predicted,
-        load_f64(fit.settings, COST),
-        _length_of(fit.scratch, fit.k),
-        _length_of(fit.x, fit.k),
-    )
+    store_f64(fit.settings, fields.RADIUS, changed)
+    store_f64(fit.settings, fields.DAMPING, load_f64(fit.settings, fields.DAMPING) * radius / changed)
 
 
 @inline_njit
 def _assess(fit, computed):
     """Accept the trial or not, and see whether the fit ends."""
+    store_i64(fit.counts, PHASE, CHOOSING)
     cost = _cost_of_trial(fit) if computed else math.inf
-    before, predicted = load_f64(fit.settings, COST), load_f64(fit.settings, PREDICTED)
+    before, predicted = load_f64(fit.settings, fields.COST), load_f64(fit.settings, fields.PREDICTED)
     for j in range(fit.k):
         store_f64(fit.scratch, j, load_f64(fit.trial, j) - load_f64(fit.x, j))
     length = scaled_length(fit, fit.scratch)
@@ -168,24 +141,25 @@ def _assess(fit, computed):
     accepted = math.isfinite(cost) and gained > 0.0 and _take_derivatives(fit)
     if not (math.isfinite(cost) and math.isfinite(ratio)):
         ratio = 0.0
-    stop = _reason_to_stop(fit, gained, predicted) if math.isfinite(cost) or length == 0.0 else GOES_ON
+    stop = fields.GOES_ON
+    if math.isfinite(cost) or length == 0.0:
+        step, size = norm(fit.scratch, fit.k), norm(fit.x, fit.k)
+        stop = reason_to_stop(fit.settings, gained, predicted, before, step, size)
     if accepted:
-        store_f64(fit.settings, COST, cost)
+        store_f64(fit.settings, fields.COST, cost)
     _move_radius(fit, ratio, length)
     if accepted:
         _finish_if_flat(fit)
-    if stop != GOES_ON and load_i64(fit.counts, PHASE) != FINISHED:
+    if stop != fields.GOES_ON and load_i64(fit.counts, PHASE) != FINISHED:
         _finish(fit, stop)
 
 
 @inline_njit
-def _prepare(fit):
-    """Write the next trial, if there is none yet; return a status on which Python has to act, or 0.
+def _choose_step(fit):
+    """Write the next trial; return a status on which Python has to act, or 0.
 
     A step that bends too much is to be proposed anew, within a shorter radius.
     """
-    if load_i64(fit.counts, PHASE) != TRYING:
-        return 0
     propose(fit)
     if fit.geodesic != 0:
         status = look_ahead(fit)
@@ -194,40 +168,45 @@ def _prepare(fit):
         if not bend(fit, status == 0):
             _move_radius(fit, 0.0, scaled_length(fit, fit.scratch))
             return 0
-    store_i64(fit.counts, PHASE, PROPOSED)
+    store_i64(fit.counts, PHASE, TRYING)
     return 0
+
+
+# --- covariance --------------------------------------------------------------------------------------------------
 
 
 @inline_njit
-def _advance(fit):
-    """Evaluate the next point, and go on from there; return a status on which Python has to act, or 0."""
-    status = _prepare(fit)
-    if status != 0 or load_i64(fit.counts, PHASE) == TRYING:
-        return status
-    status = evaluate_trial(fit)
-    if is_for_python(status):
-        return status
-    if load_i64(fit.counts, PHASE) == PROPOSED:
-        store_i64(fit.counts, PHASE, TRYING)
-        _assess(fit, status == 0)
-    elif status == 0:
-        _begin(fit)
-    else:
-        _finish(fit, NOT_COMPUTED)
-    return 0
+def _invert_triangle(fit):
+    """Write the inverse of the triangle, column by column as rows of `damped`."""
+    for c in range(fit.k):
+        column = fit.damped + 8 * fit.k * c
+        memset(column, 0, 8 * fit.k)
+        store_f64(column, c, 1.0)
+        damped.solve_upper(fit.triangle, column, column, fit.k)
+
+
+@inline_njit
+def _write_covariance(fit):
+    """Write the covariance of the parameters; inf where the data do not determine it."""
+    if not (fit.n > fit.k and factor_all(fit, fit.r) == fit.k):
+        fill(fit.covariance, math.inf, fit.k * fit.k)
+        return
+    _invert_triangle(fit)
+    variance = 2.0 * load_f64(fit.settings, fields.COST) / (fit.n - fit.k)
+    for a in range(fit.k):
+        for b in range(fit.k):
+            i, j, total = load_i64(fit.free, a), load_i64(fit.free, b), 0.0
+            for c in range(max(a, b), fit.k):
+                total += load_f64(fit.damped, c * fit.k + a) * load_f64(fit.damped, c * fit.k + b)
+            scale = load_f64(fit.scale, i) * load_f64(fit.scale, j)
+            store_f64(fit.covariance, i * fit.k + j, variance * total / scale)
 
 
 @entry_point(nogil=True)
 def run_fit(record):
     """Go on with a fit until it is finished, or Python has to act; the status of the last evaluation."""
-    fit = load_record(record, FitFields)
-    while load_i64(fit.counts, PHASE) != FINISHED:
-        if load_i64(fit.counts, NFEV) >= load_i64(fit.counts, MAX_NFEV):
-            _finish(fit, TOO_MANY_EVALUATIONS)
-            break
-        status = _advance(fit)
-        if status != 0:
-            return status
-    if load_i64(fit.counts, STATUS) >= 0:
-        write_covariance(fit)
-    return 0
+    fit = load_record(record, fields.FitFields)
+    status = drive(fit, _has_next, _choose_step, _begin, _assess, _finish, fields.TOO_MANY_EVALUATIONS)
+    if status == 0 and load_i64(fit.counts, fields.STATUS) >= 0:
+        _write_covariance(fit)
+    return status

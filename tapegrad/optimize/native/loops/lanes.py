@@ -4,15 +4,9 @@ import math
 
 from tapegrad.engine.kernels.language.inlining import noinline_loop
 from tapegrad.engine.kernels.language.raw_memory import load_f64, store_f64
+from tapegrad.optimize.native.loops.vectors import multiply
 
 _TINY = 2.2250738585072014e-308
-
-
-@noinline_loop
-def clear(target, count):
-    """Write zeros."""
-    for i in range(count):
-        store_f64(target, i, 0.0)
 
 
 @noinline_loop
@@ -66,13 +60,6 @@ def raise_to(target, other, lanes):
         store_f64(target, lane, max(load_f64(target, lane), load_f64(other, lane)))
 
 
-@noinline_loop
-def add_to(target, other, lanes):
-    """Add numbers to others."""
-    for lane in range(lanes):
-        store_f64(target, lane, load_f64(target, lane) + load_f64(other, lane))
-
-
 # --- Cholesky's decomposition, with the lower triangle packed by rows --------------------------------------------
 
 
@@ -99,12 +86,6 @@ def _take_root(target, lanes):
 
 
 @noinline_loop
-def _multiply(target, factors, lanes):
-    for lane in range(lanes):
-        store_f64(target, lane, load_f64(target, lane) * load_f64(factors, lane))
-
-
-@noinline_loop
 def decompose(factor, k, lanes):
     """Factor the matrices in place; the diagonal holds the reciprocals of the factor's."""
     row_bytes = 8 * lanes
@@ -115,7 +96,7 @@ def decompose(factor, k, lanes):
             for c in range(j):
                 _subtract_products(row + row_bytes * j, row + row_bytes * c, other + row_bytes * c, lanes)
             if j < i:
-                _multiply(row + row_bytes * j, other + row_bytes * j, lanes)
+                multiply(row + row_bytes * j, other + row_bytes * j, lanes)
         _take_root(row + row_bytes * i, lanes)
 
 
@@ -127,11 +108,11 @@ def solve(factor, vector, k, lanes):
         row, value = factor + row_bytes * (i * (i + 1) // 2), vector + row_bytes * i
         for j in range(i):
             _subtract_products(value, row + row_bytes * j, vector + row_bytes * j, lanes)
-        _multiply(value, row + row_bytes * i, lanes)
+        multiply(value, row + row_bytes * i, lanes)
     for back in range(k):
         i = k - 1 - back
         value = vector + row_bytes * i
         for j in range(i + 1, k):
             other = factor + row_bytes * (j * (j + 1) // 2)
             _subtract_products(value, other + row_bytes * i, vector + row_bytes * j, lanes)
-        _multiply(value, factor + row_bytes * (i * (i + 1) // 2 + i), lanes)
+        multiply(value, factor + row_bytes * (i * (i + 1) // 2 + i), lanes)

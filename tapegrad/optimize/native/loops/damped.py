@@ -1,4 +1,4 @@
-"""Linear least squares with damping, for the trust regions of Levenberg and Marquardt.
+"""Linear least squares with damping, and the step that it limits to the radius of a trust region.
 
 ``min |A p + b|^2 + alpha |p|^2`` for many `alpha`: A is factored once, by Householder reflections with column pivoting,
 or by a Cholesky decomposition of ``A^T A``; then each `alpha` takes Givens rotations of the triangle alone [1]_.
@@ -20,9 +20,12 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_f64,
     store_i64,
 )
-from tapegrad.optimize.native.loops.vectors import add_scaled, dot
+from tapegrad.optimize.native.loops import fit_fields as fields
+from tapegrad.optimize.native.loops.vectors import add_scaled, copy_scaled, dot, norm
 
-_EPS = 2.220446049250313e-16
+_EPS, _TINY = 2.220446049250313e-16, 2.2250738585072014e-308
+_NEAR = 0.1  # by how much the length of a step may differ from the radius, as a part of it
+_MAX_TRIALS = 10  # of a damping
 
 
 @inline_njit
@@ -49,14 +52,14 @@ def _make_reflection(column, norms, j, n):
     The column's norm is replaced by the factor of the inner products in a reflection.
     """
     rest, length = column + 8 * j, n - j
-    norm = math.sqrt(dot(rest, rest, length))
-    if norm == 0.0:
+    size = norm(rest, length)
+    if size == 0.0:
         store_f64(norms, j, 0.0)
         return 0.0
     first = load_f64(rest, 0)
-    diagonal = -norm if first > 0.0 else norm
+    diagonal = -size if first > 0.0 else size
     store_f64(rest, 0, first - diagonal)
-    store_f64(norms, j, -1.0 / (norm * (norm + abs(first))))
+    store_f64(norms, j, -1.0 / (size * (size + abs(first))))
     return diagonal
 
 
@@ -184,7 +187,7 @@ def _rotate(upper, right, row, i, k, value):
 
 
 @inline_njit
-def damped_triangle(triangle, right, damping, upper, upper_right, row, k):
+def _damped_triangle(triangle, right, damping, upper, upper_right, row, k):
     """Write the triangle, and the right-hand side, of the problem with `damping` times the identity below."""
     memcpy(upper, triangle, 8 * k * k)
     memcpy(upper_right, right, 8 * k)
@@ -195,3 +198,78 @@ def damped_triangle(triangle, right, damping, upper, upper_right, row, k):
         value = 0.0
         for i in range(first, k):
             value = _rotate(upper, upper_right, row, i, k, value)
+
+
+# --- the step within a radius ---------------------------------------------------------------------------------------
+
+
+@inline_njit
+def _inverse_square(fit, triangle, length, q):
+    """Return the squared length of the normalised step, divided by the triangle's transpose."""
+    copy_scaled(fit.scratch, 1.0 / length, fit.step, q)
+    solve_transposed(triangle, fit.scratch, q)
+    return dot(fit.scratch, fit.scratch, q)
+
+
+@inline_njit
+def damped_step(fit, q, damping, factor):
+    """Write a multiple of the solution for a damping, with the sign of the residuals; return its length."""
+    _damped_triangle(fit.triangle, fit.right, damping, fit.damped, fit.damped_right, fit.row, q)
+    copy_scaled(fit.step, factor, fit.damped_right, q)
+    solve_upper(fit.damped, fit.step, fit.step, q)
+    return norm(fit.step, q)
+
+
+@inline_njit
+def _steepest(fit, q):
+    """Length of the gradient of the factored problem."""
+    total = 0.0
+    for j in range(q):
+        slope = 0.0
+        for i in range(j + 1):
+            slope += load_f64(fit.triangle, i * q + j) * load_f64(fit.right, i)
+        total += slope * slope
+    return math.sqrt(total)
+
+
+@inline_njit
+def step_within_radius(fit, q, rank):
+    """Write the step of `q` free parameters that is not longer than the radius, or by a tenth.
+
+    Without damping it is Gauss and Newton's step, which needs full rank. The damping is kept for the next time, where
+    it is a good first guess.
+    """
+    radius = load_f64(fit.settings, fields.RADIUS)
+    least, excess = 0.0, 0.0
+    if rank == q:
+        copy_scaled(fit.step, -1.0, fit.right, q)
+        solve_upper(fit.triangle, fit.step, fit.step, q)
+        length = norm(fit.step, q)
+        excess = length - radius
+        if excess <= _NEAR * radius:
+            store_f64(fit.settings, fields.DAMPING, 0.0)
+            return
+        least = excess / (radius * _inverse_square(fit, fit.triangle, length, q))
+    steepest = _steepest(fit, q)
+    if steepest == 0.0:
+        damped_step(fit, q, 1.0, -1.0)
+        return
+    most = max(steepest / radius, _TINY)
+    damping = min(max(load_f64(fit.settings, fields.DAMPING), least), most)
+    if damping == 0.0:
+        damping = max(0.001 * most, math.sqrt(least * most))
+    for _ in range(_MAX_TRIALS):
+        before = excess
+        length = damped_step(fit, q, damping, -1.0)
+        excess = length - radius
+        if abs(excess) <= _NEAR * radius or (least == 0.0 and excess <= before and before < 0.0):
+            break
+        change = excess / radius / _inverse_square(fit, fit.damped, length, q)
+        if excess > 0.0:
+            least = max(least, damping)
+        else:
+            most = min(most, damping)
+        damping = min(max(least, damping + change), most)
+        if damping == 0.0:
+            damping = 0.001 * most
+    store_f64(fit.settings, fields.DAMPING, damping)

@@ -1,42 +1,57 @@
-"""Driver of minimisations: the loop over trials and over starts, where they begin, and where they end.
-
-The loop is a machine of states: where Python has to act, it returns, and goes on when it is called again.
-"""
+"""Minimisations from many starts: their record for compiled code, where they begin, and where they end."""
 
 import math
+from typing import NamedTuple
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.raw_memory import load_f64, load_i64, memcpy, store_f64, store_i64
-from tapegrad.engine.sweep.replays.handle_calls import evaluate
-from tapegrad.optimize.native.loops.box import steepness
-from tapegrad.optimize.native.loops.descents.descent_fields import (
-    BY_FTOL,
-    BY_GTOL,
-    CHOOSING,
-    END,
-    FINISHED,
-    FTOL,
-    GTOL,
-    LIMIT,
-    MAX_NFEV,
-    MAX_NIT,
-    NEWEST,
-    NEXT,
-    NFEV,
-    NHEV,
-    NIT,
-    NOT_COMPUTED,
-    NOT_FINITE,
-    PHASE,
-    RADIUS,
-    STARTING,
-    STATUS,
-    STORED,
-    TRYING,
-    VALUE,
-)
-from tapegrad.optimize.native.loops.evaluation import count, is_for_python
-from tapegrad.optimize.native.loops.vectors import dot, fill
+from tapegrad.optimize.native.loops.driver import CHOOSING, FINISHED, NFEV, PHASE, STARTING, drive
+from tapegrad.optimize.native.loops.vectors import dot, fill, steepness
+
+
+class DescentFields(NamedTuple):
+    """Record of minimisations by `k` parameters: numbers, addresses of arrays of float64, options."""
+
+    k: int
+    session: int  # evaluates value and gradient at `trial` to `trial_value` and `trial_gradient`
+    products: int  # session, for Newton's method: evaluates the Hessian at `x` times `conjugate` to `product`
+    memory: int  # how many pairs of a step and its change of the gradient are kept
+    x: int
+    gradient: int
+    trial: int
+    trial_value: int
+    trial_gradient: int
+    direction: int
+    lower: int
+    upper: int
+    product: int
+    conjugate: int
+    residual: int  # (k,), gradient of the model
+    steps: int  # (memory, k)
+    changes: int
+    curvatures: int  # (memory,), the products of both
+    weights: int  # (memory,), of the recursion
+    counts: int  # integers, by the constants of `driver` and of this module
+    settings: int  # by the constants of this module
+    starts: int  # by minimisation
+    out_x: int
+    out_value: int
+    out_gradient: int
+    out_status: int
+    out_evaluations: int
+    out_iterations: int
+    out_products: int
+    bounded: int
+    strong: int  # whether the line search asks for the strong condition of Wolfe
+
+
+# counts, after those of all runs
+NIT, NHEV, MAX_NIT, MAX_SEARCH, SEARCHED, STORED, NEWEST, NEXT, END = range(3, 12)
+# settings
+VALUE, FTOL, GTOL, LENGTH, SHORTEST, LONGEST, SLOPE, RADIUS, MAX_RADIUS, PREDICTED = range(10)
+
+# How a minimisation ended, as SciPy's L-BFGS-B numbers it, with more detail.
+BY_FTOL, BY_GTOL, LIMIT, NO_PROGRESS, NOT_FINITE, NOT_COMPUTED = range(6)
 
 
 @inline_njit
@@ -46,7 +61,7 @@ def _begin_next(run):
     if number >= load_i64(run.counts, END):
         return False
     memcpy(run.trial, run.starts + 8 * run.k * number, 8 * run.k)
-    for what in (NFEV, NIT, NHEV, STORED, NEWEST, STATUS):
+    for what in (NFEV, NIT, NHEV, STORED, NEWEST):
         store_i64(run.counts, what, 0)
     store_f64(run.settings, RADIUS, 1.0)
     store_i64(run.counts, PHASE, STARTING)
@@ -84,23 +99,20 @@ def is_finite(run):
 
 
 @inline_njit
-def _begin(run):
-    """Take the starting point."""
+def _begin(run, computed):
+    """Take the starting point, or end a minimisation whose start could not be evaluated."""
+    if not computed:
+        memcpy(run.x, run.trial, 8 * run.k)
+        fill(run.gradient, math.nan, run.k)
+        store_f64(run.settings, VALUE, math.nan)
+        finish(run, NOT_COMPUTED)
+        return
     take_trial(run)
     store_i64(run.counts, PHASE, CHOOSING)
     if not is_finite(run):
         finish(run, NOT_FINITE)
     elif steepness(run.x, run.gradient, run.lower, run.upper, run.k, 1) <= load_f64(run.settings, GTOL):
         finish(run, BY_GTOL)
-
-
-@inline_njit
-def _give_up(run):
-    """End a minimisation whose start could not be evaluated."""
-    memcpy(run.x, run.trial, 8 * run.k)
-    fill(run.gradient, math.nan, run.k)
-    store_f64(run.settings, VALUE, math.nan)
-    finish(run, NOT_COMPUTED)
 
 
 @inline_njit
@@ -116,42 +128,7 @@ def finish_if_converged(run, before):
         finish(run, LIMIT)
 
 
-# --- the loop ----------------------------------------------------------------------------------------------------
-
-
 @inline_njit
-def _advance(run, choose, assess):
-    """Evaluate the next trial, and go on from there; return a status on which Python has to act, or 0."""
-    if load_i64(run.counts, PHASE) == CHOOSING:
-        status = choose(run)
-        if status != 0:
-            return status
-        store_i64(run.counts, PHASE, TRYING)
-    status = evaluate(run.session)
-    if is_for_python(status):
-        return status
-    count(run.counts, NFEV)
-    if load_i64(run.counts, PHASE) == TRYING:
-        assess(run, status == 0)
-    elif status != 0:
-        _give_up(run)
-    else:
-        _begin(run)
-    return 0
-
-
-@inline_njit
-def go_on(run, choose, assess):
-    """Go on with the minimisations until they are finished, or Python has to act; the status of the last evaluation.
-
-    From a new point, `choose` writes the first trial; it returns a status. `assess` is told whether a trial could be
-    computed: it accepts it, or writes another one.
-    """
-    while load_i64(run.counts, PHASE) != FINISHED or _begin_next(run):
-        if load_i64(run.counts, NFEV) >= load_i64(run.counts, MAX_NFEV):
-            finish(run, LIMIT)
-            continue
-        status = _advance(run, choose, assess)
-        if status != 0:
-            return status
-    return 0
+def descend(run, choose, assess):
+    """Go on with all minimisations until they are finished, or Python has to act; the status of the last evaluation."""
+    return drive(run, _begin_next, choose, _begin, assess, finish, LIMIT)

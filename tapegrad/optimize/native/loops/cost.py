@@ -1,4 +1,4 @@
-"""SciPy's robust losses: how they change residuals, derivatives and the cost.
+"""Cost of a least-squares fit: SciPy's robust losses, and the criteria by which a fit has converged.
 
 Residuals and rows of the Jacobian are rescaled such that Gauss and Newton's matrix and the gradient are those of the
 robust cost [1]_.
@@ -13,6 +13,7 @@ import math
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.raw_memory import load_f64, store_f64
+from tapegrad.optimize.native.loops import fit_fields as fields
 
 LOSSES = {"linear": 0, "soft_l1": 1, "huber": 2, "cauchy": 3, "arctan": 4}
 LINEAR, SOFT_L1, HUBER, CAUCHY, ARCTAN = range(5)
@@ -48,3 +49,26 @@ def rescale(loss, scale, r, factors, n):
         store_f64(factors, i, factor)
         store_f64(r, i, value * first / factor)
     return 0.5 * scale * scale * cost
+
+
+@inline_njit
+def _is_flat(ftol, gained, predicted, cost):
+    """Return whether a step has gained little in a good model, or may gain no more than rounding."""
+    little = abs(gained) <= ftol * cost and gained > 0.25 * predicted
+    return little or (ftol > 0.0 and math.isfinite(gained) and predicted <= 4.0 * _EPS * cost)
+
+
+@inline_njit
+def reason_to_stop(settings, gained, predicted, cost, length, size):
+    """Return the status with which a fit ends after a step, or GOES_ON.
+
+    `length` is that of the step, and `size` that of the parameters; `gained` is not finite where the cost is not.
+    """
+    xtol = load_f64(settings, fields.XTOL)
+    flat = _is_flat(load_f64(settings, fields.FTOL), gained, predicted, cost)
+    short = length <= xtol * (xtol + size)
+    if flat and short:
+        return fields.BY_BOTH
+    if flat:
+        return fields.BY_FTOL
+    return fields.BY_XTOL if short else fields.GOES_ON

@@ -4,20 +4,17 @@ import math
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.inlining import noinline_loop
-from tapegrad.engine.kernels.language.raw_memory import load_f64, load_i64, store_f64, store_i64
+from tapegrad.engine.kernels.language.raw_memory import load_f64, load_i64, memset, store_f64, store_i64
 from tapegrad.engine.sweep.replays.handle_calls import column
-from tapegrad.optimize.native.loops.batches.lanes import (
+from tapegrad.optimize.native.loops.cost import LINEAR, rho
+from tapegrad.optimize.native.loops.fit_fields import F_SCALE
+from tapegrad.optimize.native.loops.lanes import (
     add_masked_products,
     add_products,
     add_products_of_four,
-    add_to,
     add_weighted_products,
-    clear,
 )
-from tapegrad.optimize.native.loops.evaluation import take_column
-from tapegrad.optimize.native.loops.fit_fields import F_SCALE
-from tapegrad.optimize.native.loops.losses import LINEAR, rho
-from tapegrad.optimize.native.loops.vectors import dot
+from tapegrad.optimize.native.loops.vectors import add_scaled, dot, take_column
 
 _EPS = 2.220446049250313e-16
 
@@ -66,7 +63,7 @@ def _weigh_robustly(batch, i):
 def _weigh_all(batch):
     """Write the costs, and for each point what the sums need."""
     row = 8 * batch.lanes
-    clear(batch.tried_cost, batch.lanes)
+    memset(batch.tried_cost, 0, row)
     for i in range(batch.n):
         at = row * i
         if batch.loss != LINEAR:
@@ -156,8 +153,8 @@ def _sum_one_lane(batch):
 def _sum_points(batch):
     """Write gradient and matrix of each lane's trial."""
     row, packed = 8 * batch.lanes, batch.k * (batch.k + 1) // 2
-    clear(batch.tried_gradient, batch.k * batch.lanes)
-    clear(batch.tried_matrix, packed * batch.lanes)
+    memset(batch.tried_gradient, 0, row * batch.k)
+    memset(batch.tried_matrix, 0, row * packed)
     if batch.loss != LINEAR or batch.weights != 0:
         for i in range(batch.n):
             _add_weighted_point(batch, row * i)
@@ -177,12 +174,12 @@ def sum_up(batch):
     _find_columns(batch)
     _weigh_all(batch)
     _sum_points(batch)
-    clear(batch.check, batch.lanes)
     row, packed = 8 * batch.lanes, batch.k * (batch.k + 1) // 2
+    memset(batch.check, 0, row)
     for a in range(batch.k):
-        add_to(batch.check, batch.tried_gradient + row * a, batch.lanes)
+        add_scaled(batch.check, 1.0, batch.tried_gradient + row * a, batch.lanes)
     for c in range(packed):
-        add_to(batch.check, batch.tried_matrix + row * c, batch.lanes)
+        add_scaled(batch.check, 1.0, batch.tried_matrix + row * c, batch.lanes)
 
 
 @inline_njit

@@ -1,11 +1,16 @@
 """Blocks of problems, solved by the workers of an executor: other processes, or other machines."""
 
+import functools
 import pickle
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
+
+from tapegrad.optimize.native.sharing import Results, reporter
 
 _MIN_BLOCKS = 64
 _MAX_BLOCK_PROBLEMS = 4096
@@ -14,17 +19,55 @@ _POLL_INTERVAL_S = 1.0  # `wait` does not report blocks that are cancelled
 _LOST = (BrokenExecutor, CancelledError)  # its workers have died, or it was shut down
 
 
-def blocks_of(count: int) -> list[slice]:
+class BlockProblem(Protocol):
+    """Problem that is solved in blocks. It is pickled; a worker keeps it, with its recordings, for other blocks."""
+
+    def solve_block(self, part: Any) -> Results:
+        """Solve a block on one thread."""
+
+
+def run_elsewhere(
+    executor: Any,
+    problem: BlockProblem,
+    part: Callable[[slice], Any],
+    results: Results,
+    who: str,
+    progress: Any,
+) -> None:
+    """Solve a problem in blocks by the workers of an executor.
+
+    Parameters
+    ----------
+    executor, who
+        As for `_WorkerBlocks`.
+    problem, part
+        The problem, and a function that returns what `BlockProblem.solve_block` takes for a block.
+    results
+        `Results` that are filled in.
+    progress
+        As for `run_shared`.
+    """
+    content, count = _packed(problem, who), len(next(iter(vars(results).values())))
+    blocks, report = _blocks_of(count), reporter(progress)
+    solved = _WorkerBlocks(executor, _solve_block, who).solve(
+        [(content, part(block)) for block in blocks],
+        lambda done: report(min(done * blocks[0].stop, count), count),
+    )
+    for block, values in zip(blocks, solved, strict=True):
+        results.enter(block, values)
+
+
+def _blocks_of(count: int) -> list[slice]:
     """Cut problems into blocks, by their number alone, so that results do not depend on the workers."""
     size = min(-(-count // _MIN_BLOCKS), _MAX_BLOCK_PROBLEMS)
     return [slice(first, min(first + size, count)) for first in range(0, count, size)]
 
 
-def packed(common: tuple[Any, ...], who: str) -> bytes:
-    """Pickle the data that all blocks share, by cloudpickle if it is installed: it takes lambdas."""
+def _packed(problem: BlockProblem, who: str) -> bytes:
+    """Pickle the problem that all blocks share, by cloudpickle if it is installed: it takes lambdas."""
     module: Any = pickle if find_spec("cloudpickle") is None else import_module("cloudpickle")
     try:
-        content: bytes = module.dumps(common)
+        content: bytes = module.dumps(problem)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         raise TypeError(
             f"{who}: the function cannot be sent to the executor's workers ({error}); define it at the top of a module,"
@@ -33,7 +76,18 @@ def packed(common: tuple[Any, ...], who: str) -> bytes:
     return content
 
 
-class WorkerBlocks:
+@functools.lru_cache(maxsize=4)
+def _problem_of(content: bytes) -> BlockProblem:
+    problem: BlockProblem = pickle.loads(content)  # sent by the process that it works for
+    return problem
+
+
+def _solve_block(content: bytes, part: Any) -> dict[str, np.ndarray]:
+    """Solve a block, in a worker; return the results by name."""
+    return vars(_problem_of(content).solve_block(part))
+
+
+class _WorkerBlocks:
     """Blocks that an executor's workers solve.
 
     Parameters

@@ -1,0 +1,98 @@
+"""Driver of single fits and minimisations, and sessions of the functions that optimisers evaluate.
+
+A run is a machine of states: where Python has to act, it returns, and goes on when it is called again. Its record has
+`session`, which evaluates the function at `trial`, and `counts`, which begin with those of this module.
+"""
+
+from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
+from tapegrad.engine.kernels.language.raw_memory import load_i64, store_i64
+from tapegrad.engine.kernels.language.status import CALL_FAILED, GUARD_FAILED
+from tapegrad.engine.sweep.replays.handle_calls import close_session, evaluate, open_session
+from tapegrad.engine.sweep.replays.lanes import PROGRAM
+from tapegrad.engine.sweep.replays.replay import BINDING_WORDS, BINDINGS, place
+
+MAX_NFEV, PHASE, NFEV = range(3)  # counts
+FINISHED, STARTING, CHOOSING, TRYING = range(4)  # phases; the first one is also that before all others
+
+
+@inline_njit
+def is_for_python(status):
+    """Return whether Python has to act: to record a new specialization, or to raise a user's exception."""
+    return status == GUARD_FAILED or status == CALL_FAILED
+
+
+@inline_njit
+def count(counts, what):
+    """Count one more."""
+    store_i64(counts, what, load_i64(counts, what) + 1)
+
+
+@inline_njit
+def evaluate_trial(run):
+    """Evaluate the function at the trial, and count that unless Python has to act; return the status."""
+    status = evaluate(run.session)
+    if not is_for_python(status):
+        count(run.counts, NFEV)
+    return status
+
+
+@inline_njit
+def _advance(run, choose, begin, assess):
+    """Evaluate the next trial, and go on from there; return a status on which Python has to act, or 0."""
+    if load_i64(run.counts, PHASE) == CHOOSING:
+        status = choose(run)
+        if status != 0 or load_i64(run.counts, PHASE) == CHOOSING:
+            return status
+    status = evaluate_trial(run)
+    if is_for_python(status):
+        return status
+    if load_i64(run.counts, PHASE) == TRYING:
+        assess(run, status == 0)
+    else:
+        begin(run, status == 0)
+    return 0
+
+
+@inline_njit
+def drive(run, begin_next, choose, begin, assess, finish, limit):
+    """Go on with runs until they are finished, or Python has to act; return the status of the last evaluation.
+
+    `begin_next` sets out from another start, if there is one. From an accepted point, `choose` writes a trial and sets
+    the phase to TRYING, or leaves that to its next call; it returns a status. `begin` and `assess` are told whether the
+    start, or a trial, could be computed, and set the next phase: CHOOSING, or TRYING with another trial. `finish` ends
+    a run, at the maximum of evaluations with the status `limit`.
+    """
+    while load_i64(run.counts, PHASE) != FINISHED or begin_next(run):
+        if load_i64(run.counts, NFEV) >= load_i64(run.counts, MAX_NFEV):
+            finish(run, limit)
+            continue
+        status = _advance(run, choose, begin, assess)
+        if status != 0:
+            return status
+    return 0
+
+
+# --- sessions, opened and closed by Python -----------------------------------------------------------------------
+
+
+@entry_point()
+def begin_session(handle, addresses, session):
+    """Open a session; return a status."""
+    return open_session(handle, addresses, session)
+
+
+@entry_point()
+def end_session(session):
+    """Close a session; return its address."""
+    close_session(session)
+    return session
+
+
+@entry_point()
+def bind_lanes(workspace, bindings, addresses, count):
+    """Bind arrays of a program over lanes to addresses; return their number."""
+    program = load_i64(workspace, PROGRAM)
+    for k in range(count):
+        binding = load_i64(program, BINDINGS) + 8 * BINDING_WORDS * load_i64(bindings, k)
+        place(binding, load_i64(addresses, k))
+    return count
