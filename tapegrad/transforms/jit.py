@@ -17,13 +17,14 @@ from tapegrad.frontend.tensor.copying import FunctionWrapper, described
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program.captured.captured_state import CapturedState
-from tapegrad.program.recording.recording import RecordedTape
+from tapegrad.program.recording.recording import RecordedTape, SourceLine
 from tapegrad.program.recording.signature import Arguments, flatten_args, has_tensor
 from tapegrad.program.recording.static_arguments import NOTHING, Names, Numbers, Static, static_arguments
 from tapegrad.program.streams.spec import ProgramSpec
 from tapegrad.program.traces.explained import RecordingLog
+from tapegrad.program.traces.specializations import Results, Specializations
 from tapegrad.program.traces.trace import Trace
-from tapegrad.program.traces.trace_cache import MEMORY, Signature, TraceCache
+from tapegrad.program.traces.trace_cache import MEMORY, TraceCache
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.calling.callables import UnlessObserved
 from tapegrad.transforms.calling.fast_path import Path, results_path
@@ -171,44 +172,40 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
                     self.log.changed = f"{change} changed"
                     self.traces.drop(self)
 
-    def _signature(self, arguments: Arguments) -> Signature:
-        """Return the traces of a signature, without those that a change of what the function sees has invalidated."""
+    def specializations(self, arguments: Arguments) -> Specializations:
+        """Return the recordings for a signature, without those that a change of captured state has invalidated."""
         self.refresh()
-        signature = self.traces.signature(self, arguments.key)
-        seen = signature.captured
+        found = self.traces.specializations(self, arguments.key)
+        seen = found.captured
         change = None if seen is None else seen.change()
         if seen is not None and change is not None:
-            signature.captured = seen.renewed()
-            if signature.captured is None:
+            found.captured = seen.renewed()
+            if found.captured is None:
                 self.log.changed = f"{change} changed"
-                self.traces.drop_signature(signature)
-                return self.traces.signature(self, arguments.key)
-        return signature
+                self.traces.drop_signature(found)
+                return self.traces.specializations(self, arguments.key)
+        return found
 
-    def recordings(self, arguments: Arguments) -> list[Trace]:
-        """Return the recordings for such arguments that are good now."""
-        return self._signature(arguments).traces
-
-    def _record_unless(
-        self, tried: list[Trace], signature: Signature, arguments: Arguments, failed: Any
+    def _record_unless_added(
+        self, specializations: Specializations, arguments: Arguments, failed: dict[Trace, SourceLine]
     ) -> Trace | None:
         """Record a trace for these arguments, unless another thread has added one that was not tried.
 
-        `failed` is the guard that did not hold in the last one that was tried.
+        `failed` has the guard that did not hold for each one that was.
         """
         with self._lock:
-            if any(trace not in tried for trace in signature.traces):
+            if any(trace not in failed for trace in specializations.traces):
                 return None
-            self.traces.tell(self, arguments, signature)
+            self.traces.tell(self, arguments, specializations)
             trace = Trace(self.function, arguments, self.fuse)
             # Captured after the run, for the function may itself have bound a name or filled a list.
             self.captured = CapturedState((self.function,))
             seen = self.captured
             if arguments.objects:
-                seen = signature.captured = CapturedState(arguments.objects, seen)
+                seen = specializations.captured = CapturedState(arguments.objects, seen)
             trace.watch_arrays(self.function, seen.reach, arguments.objects)
-            trace.told = self.log.note(arguments, failed)
-            self.traces.add(trace, signature)
+            trace.told = self.log.note(arguments, next(reversed(failed.values()), None))
+            self.traces.add(trace, specializations)
         return trace
 
     def run(
@@ -218,35 +215,27 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
         check: Any = None,
         given: Sequence[np.ndarray] = (),
         by: Callable[..., tuple[list[Any] | None, int]] | None = None,
-    ) -> tuple[Trace, list[Any]]:
+    ) -> Results:
         """Replay the trace whose guards hold, or record one. Return it and the arrays of its results.
 
         `spec` may be a function that chooses the spec for a trace. `check` is called with a trace before its program is
         made. `given` are arrays for the bindings after the inputs. `by` executes a trace, by default `execute`.
         """
         by = by or execute
-        signature = self._signature(arguments)
-        traces = signature.traces
-        refuted: list[tuple[bytes, ...]] = []
-        tried: list[Trace] = []
-        fresh: Trace | None = None
-        failed: Any = None
-        while fresh is None:
-            for trace in [trace for trace in traces if trace not in tried]:
-                tried.append(trace)
-                trace.recording.check_memory_order(arguments.reordered)
-                if any(trace.outcomes[: len(prefix)] == prefix for prefix in refuted):
-                    continue
-                outputs, stopped = by(trace, arguments, spec, check, given)
-                if outputs is not None:
-                    self.traces.used(trace, signature)
-                    return trace, outputs
-                refuted.append(trace.outcomes[: stopped + 1])
-                failed = trace.recording.guard_lines[stopped]
-            fresh = self._record_unless(tried, signature, arguments, failed)
-        outputs = run_once(fresh, arguments, spec, check, given, by)
-        self.traces.used(fresh, signature)
-        return fresh, outputs
+
+        def execute_trace(trace: Trace) -> tuple[list[Any] | None, int]:
+            return by(trace, arguments, spec, check, given)
+
+        specializations = self.specializations(arguments)
+        failed: dict[Trace, SourceLine] = {}
+        found: Results | None = None
+        while found is None:
+            found = specializations.replay(execute_trace, arguments.reordered, failed)
+            fresh = None if found else self._record_unless_added(specializations, arguments, failed)
+            if fresh is not None:
+                found = fresh, run_once(fresh, arguments, spec, check, given, by)
+        self.traces.used(found[0], specializations)
+        return found
 
 
 def run_once(

@@ -84,7 +84,7 @@ class _KnownSpecializations(Uncopied):
 
     def hold(self, arguments: Arguments) -> bool:
         """Return whether the function would still be replayed by these recordings."""
-        good = self._function.recordings(arguments)
+        good = self._function.specializations(arguments).traces
         return all(trace in good for trace in self._traces)
 
     def learn(self, arguments: Arguments, given: list[np.ndarray], known: Handle | None) -> None:

@@ -5,6 +5,7 @@ In reading order; each imports only those above it:
     listing                        tuples that are printed as tables
     explained                      which recordings a function has, which guards these have
     trace                          a function that was run on it
+    specializations                the recordings for one signature, of which one serves a call
     trace_cache                    the recordings that a function keeps
     watched                        what a recorded function is watched for, by name
 """

@@ -8,32 +8,13 @@ from typing import Any
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.errors import RecordingWarning, name_of
 from tapegrad.frontend.words.frames import program_level
-from tapegrad.program.captured.captured_state import CapturedState
 from tapegrad.program.recording.signature import Arguments
+from tapegrad.program.traces.specializations import Specializations
 from tapegrad.program.traces.trace import Trace
 
 MEMORY = 256 << 20  # bytes for the recordings of a function and of its transforms
 MAX_TRACES = 256  # recordings of one signature: beyond this, the one used longest ago goes
 MAX_INTEGER_RECORDINGS = 16  # recordings that differ in nothing but an integer, before that is told
-
-
-class Signature:
-    """The traces of one signature of a function: one for each outcome of its guards.
-
-    Attributes
-    ----------
-    traces
-        The last used one first.
-    captured
-        What the function sees through objects among its arguments; `None` if there are none.
-    """
-
-    __slots__ = ("captured", "key", "traces")
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-        self.traces: list[Trace] = []
-        self.captured: CapturedState | None = None
 
 
 class TraceCache:
@@ -56,8 +37,8 @@ class TraceCache:
 
     def __init__(self, memory: int) -> None:
         self.memory = memory
-        self._signatures: dict[Any, Signature] = {}
-        self._order: OrderedDict[Trace, Signature] = OrderedDict()  # the latest used last
+        self._signatures: dict[Any, Specializations] = {}
+        self._order: OrderedDict[Trace, Specializations] = OrderedDict()  # the latest used last
         self.bytes = self.count = 0
         self._patterns: dict[Any, int] = {}
         self.told: set[str] = set()
@@ -68,45 +49,44 @@ class TraceCache:
 
     def owned(self) -> list[tuple[Any, Trace]]:
         """Return all recordings, each with the function that it is of."""
-        return [(signature.key[0], trace) for trace, signature in tuple(self._order.items())]
+        return [(found.key[0], trace) for trace, found in tuple(self._order.items())]
 
-    def signatures(self) -> list[Signature]:
-        """Return the signatures that there are recordings for."""
+    def signatures(self) -> list[Specializations]:
+        """Return the specializations of each signature that there are recordings for."""
         return list(self._order.values())
 
-    def signature(self, owner: Any, key: Any) -> Signature:
-        """Return the recordings for a signature of a function."""
+    def specializations(self, owner: Any, key: Any) -> Specializations:
+        """Return the recordings of a function for a signature."""
         found = self._signatures.get((owner, key))
         if found is None:
-            found = self._signatures.setdefault((owner, key), Signature((owner, key)))
+            found = self._signatures.setdefault((owner, key), Specializations((owner, key)))
         return found
 
-    def used(self, trace: Trace, signature: Signature) -> None:
+    def used(self, trace: Trace, specializations: Specializations) -> None:
         """Note that a recording was replayed: it is the last to go."""
         if trace in self._order:
             try:
                 self._order.move_to_end(trace)
             except KeyError:  # another thread has let it go
                 return
-        traces = signature.traces
         with self._lock:
+            traces = specializations.traces
             if traces and traces[0] is not trace and trace in traces:
-                traces.remove(trace)
-                traces.insert(0, trace)
+                specializations.put_first(trace)
             if trace.bytes != trace.counted:
                 self._count(trace)
 
-    def add(self, trace: Trace, signature: Signature) -> None:
+    def add(self, trace: Trace, specializations: Specializations) -> None:
         """Keep a recording, and let go of others where there is no room."""
         with self._lock:
             self.count += 1
             trace.number = self.count
-            signature.traces.insert(0, trace)
-            self._signatures[signature.key] = signature
-            self._order[trace] = signature
+            specializations.put_first(trace)
+            self._signatures[specializations.key] = specializations
+            self._order[trace] = specializations
             self._count(trace)
-            if len(signature.traces) > MAX_TRACES:
-                self._let_go(signature.traces[-1])
+            if len(specializations.traces) > MAX_TRACES:
+                self._let_go(specializations.traces[-1])
 
     def _count(self, trace: Trace) -> None:
         """Take up what a recording has come to occupy."""
@@ -118,25 +98,24 @@ class TraceCache:
             self._let_go(next(iter(self._order)))
 
     def _let_go(self, trace: Trace) -> None:
-        signature = self._order.pop(trace)
+        specializations = self._order.pop(trace)
         self.bytes -= trace.counted
         trace.counted = 0
-        if trace in signature.traces:
-            signature.traces.remove(trace)
-        if not signature.traces:
-            self._signatures.pop(signature.key, None)
+        specializations.remove(trace)
+        if not specializations.traces:
+            self._signatures.pop(specializations.key, None)
 
     def drop(self, owner: Any) -> None:
         """Let go of all recordings of a function."""
         with self._lock:
-            for trace, signature in list(self._order.items()):
-                if signature.key[0] is owner:
+            for trace, specializations in list(self._order.items()):
+                if specializations.key[0] is owner:
                     self._let_go(trace)
 
-    def drop_signature(self, signature: Signature) -> None:
+    def drop_signature(self, specializations: Specializations) -> None:
         """Let go of the recordings for a signature."""
         with self._lock:
-            for trace in tuple(signature.traces):
+            for trace in specializations.traces:
                 self._let_go(trace)
 
     def __reduce__(self) -> Any:
@@ -144,10 +123,10 @@ class TraceCache:
 
     # --- what is told, once ------------------------------------------------------------------------------------
 
-    def tell(self, owner: Any, arguments: Arguments, signature: Signature) -> None:
+    def tell(self, owner: Any, arguments: Arguments, specializations: Specializations) -> None:
         """Tell of a function that is recorded again and again."""
         name = name_of(owner.function)
-        if len(signature.traces) >= MAX_TRACES:
+        if len(specializations.traces) >= MAX_TRACES:
             self.tell_once(
                 "traces",
                 f"{name} took {MAX_TRACES} different branches for one signature, and those used longest ago are"

@@ -93,13 +93,9 @@ class Compiled(UnlessNested):
         if has_tensor(args, {}):
             raise TypeError("compile: the examples are arrays and numbers, not Tensors")
         thread.mode = NO_MODE
-        known = list(self._recordings.specializations)
+        known = len(self._recordings.pinned)
         result = self._call(*args)
-        fresh = [
-            specialization
-            for specialization in self._recordings.specializations
-            if specialization not in known
-        ]
+        fresh = [*self._recordings.pinned.values()][known:]
         if not fresh:
             return None
         self._returned.append(result)
@@ -176,8 +172,8 @@ class Compiled(UnlessNested):
         """Return the bytes of its file, which can be loaded."""
         if self._content:
             return self._content
-        for specialization in self._recordings.specializations:
-            if asked := specialization.trace.recording.asked_order:
+        for trace in self._recordings.pinned:
+            if asked := trace.recording.asked_order:
                 raise TypeError(
                     f"save: {self.__name__} asks for the memory order of its arguments ({asked}), which a file does not"
                     " look at; write order='C' or order='F'"

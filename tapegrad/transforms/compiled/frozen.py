@@ -1,21 +1,23 @@
 """A function pinned to its recordings: after `compile` it records nothing, and captured state is not checked."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tapegrad.errors import UnrecordedWayError
 from tapegrad.program.captured.captured_state import CapturedState
+from tapegrad.program.recording.recording import SourceLine
 from tapegrad.program.recording.signature import ArgSpec, Arguments
 from tapegrad.program.recording.static_arguments import NOTHING, Static
 from tapegrad.program.streams.spec import ProgramSpec
+from tapegrad.program.traces.specializations import Results, Specializations
 from tapegrad.program.traces.trace import Trace
 from tapegrad.program.traces.trace_cache import TraceCache
 from tapegrad.transforms.base import replayable
 from tapegrad.transforms.calling.njit_source import python_of
-from tapegrad.transforms.jit import Goal, Jit, execute, run_once
+from tapegrad.transforms.jit import Goal, Jit
 
 _NO_STATE = CapturedState(())
 
@@ -38,8 +40,8 @@ class PinnedRecording(NamedTuple):
     given: list[np.ndarray]
 
 
-class PinnedRecordings:
-    """The specializations of a compiled function.
+class PinnedRecordings(Specializations):
+    """The specializations of a compiled function, for the signature of its examples.
 
     Parameters
     ----------
@@ -50,40 +52,27 @@ class PinnedRecordings:
 
     Attributes
     ----------
+    pinned
+        Each recording with what it was made for, in the order of the examples.
     open
         Whether specializations are recorded.
     """
 
     def __init__(self, name: str, fuse: bool) -> None:
+        super().__init__(same_state=False)
         self.name, self.fuse = name, fuse
-        self.specializations: list[PinnedRecording] = []
+        self.pinned: dict[Trace, PinnedRecording] = {}
         self.open = True
 
     def check(self, arguments: Arguments, given: Sequence[np.ndarray]) -> None:
         """Refuse arguments of other specs than the first example's."""
-        if not self.specializations:
-            return
-        first = self.specializations[0]
-        check_specs(self.name, (first.arguments, first.given), (arguments, given))
+        first = next(iter(self.pinned.values()), None)
+        if first is not None:
+            check_specs(self.name, (first.arguments, first.given), (arguments, given))
 
-    def replay(
-        self, arguments: Arguments, check: Any, given: Sequence[np.ndarray], by: Any
-    ) -> tuple[Trace, list[Any]] | list[str]:
-        """Run the specialization whose guards hold, or return where the guard of each has failed."""
-        failed: list[str] = []
-        for specialization in self.specializations:
-            specialization.trace.recording.check_memory_order(arguments.reordered)
-            outputs, stopped = by(specialization.trace, arguments, specialization.spec, check, given)
-            if outputs is not None:
-                if specialization is not self.specializations[0]:
-                    # a new list: other threads may go through the old one
-                    self.specializations = [
-                        specialization,
-                        *(other for other in self.specializations if other is not specialization),
-                    ]
-                return specialization.trace, outputs
-            failed += map(str, specialization.trace.recording.guard_lines[stopped : stopped + 1])
-        return failed
+    def spec_of(self, trace: Trace) -> ProgramSpec:
+        """Return the spec of a recording's program."""
+        return self.pinned[trace].spec
 
 
 class Frozen(Jit[..., Any]):
@@ -100,8 +89,21 @@ class Frozen(Jit[..., Any]):
         """Return a transform of the function that is pinned to the same recordings."""
         return Frozen(function, static, self._recordings)
 
-    def refresh(self) -> None:
-        """Leave things as they were."""
+    def specializations(self, arguments: Arguments) -> Specializations:
+        """Return the pinned recordings, whatever has become of captured state."""
+        return self._recordings
+
+    def _record_unless_added(
+        self, specializations: Specializations, arguments: Arguments, failed: dict[Trace, SourceLine]
+    ) -> Trace | None:
+        """Record a trace while recordings may be added."""
+        if not self._recordings.open:
+            raise UnrecordedWayError(no_specialization(self._recordings.name, failed.values()))
+        trace = Trace(self._recorded, arguments, self._recordings.fuse)
+        seen = CapturedState((self._recorded, *arguments.objects))
+        trace.watch_arrays(self._recorded, seen.reach, arguments.objects)
+        specializations.put_first(trace)
+        return trace
 
     def run(
         self,
@@ -110,28 +112,16 @@ class Frozen(Jit[..., Any]):
         check: Any = None,
         given: Sequence[np.ndarray] = (),
         by: Callable[..., tuple[list[Any] | None, int]] | None = None,
-    ) -> tuple[Trace, list[Any]]:
+    ) -> Results:
         """Run the specialization whose guards hold, or record one while recordings may be added."""
-        recordings, by = self._recordings, by or execute
+        recordings = self._recordings
         recordings.check(arguments, given)
-        found = recordings.replay(arguments, check, given, by)
-        if isinstance(found, list):
-            if not recordings.open:
-                raise UnrecordedWayError(no_specialization(recordings.name, found))
-            found = self._record(arguments, spec, check, given, by)
-        return found
-
-    def _record(
-        self, arguments: Arguments, goal: Goal, check: Any, given: Sequence[np.ndarray], by: Any
-    ) -> tuple[Trace, list[Any]]:
-        trace = Trace(self._recorded, arguments, self._recordings.fuse)
-        seen = CapturedState((self._recorded, *arguments.objects))
-        trace.watch_arrays(self._recorded, seen.reach, arguments.objects)
-        outputs = run_once(trace, arguments, goal, check, given, by)
-        spec = goal if isinstance(goal, ProgramSpec) else goal(trace)
-        self._recordings.specializations.append(
-            PinnedRecording(self._recorded, trace, spec, arguments, list(given))
-        )
+        if not recordings.open:
+            return super().run(arguments, recordings.spec_of, check, given, by)
+        trace, outputs = super().run(arguments, spec, check, given, by)
+        if trace not in recordings.pinned:
+            spec = spec if isinstance(spec, ProgramSpec) else spec(trace)
+            recordings.pinned[trace] = PinnedRecording(self._recorded, trace, spec, arguments, list(given))
         return trace, outputs
 
 
@@ -153,6 +143,8 @@ def check_specs(
     call: tuple[Arguments, Sequence[np.ndarray]],
 ) -> None:
     """Refuse the arguments of a call whose specs are not an example's."""
+    if call[0].key == example[0].key and not call[1]:
+        return
     expected, found = _described(*example), _described(*call)
     if expected != found:
         raise TypeError(
@@ -163,9 +155,10 @@ def check_specs(
         )
 
 
-def no_specialization(name: str, failed: Sequence[str] = ()) -> str:
+def no_specialization(name: str, failed: Iterable[SourceLine] = ()) -> str:
     """Return the error of a call without a specialization; it names the guards that have failed, if known."""
-    where = f" ({'; '.join(dict.fromkeys(failed))})" if failed else ""
+    lines = "; ".join(dict.fromkeys(map(str, failed)))
+    where = f" ({lines})" if lines else ""
     return (
         f"{name} has no specialization for these arguments: a branch, a mask or an integer of the function comes out"
         f" differently, or plain NumPy has computed from an array that has changed since{where}. Add an example:"
