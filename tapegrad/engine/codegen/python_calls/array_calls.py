@@ -150,7 +150,7 @@ def _raise(failure: Callable[[], BaseException]) -> None:
 # --- its parts ---------------------------------------------------------------------------------------------------
 
 
-@_MODULE.own
+@_MODULE.internal
 def _fits(code: Code, words: Value, arguments: Value, count: Value) -> None:
     """``fits(words, arguments, count)``: whether there are as many arguments as expected, of the expected types."""
     with code.where(code.load(words, ARITY).unequal(count)):
@@ -163,7 +163,7 @@ def _fits(code: Code, words: Value, arguments: Value, count: Value) -> None:
     code.ret(1)
 
 
-@_MODULE.own
+@_MODULE.internal
 def _taken(code: Code, workspaces: Value) -> None:
     """``taken(workspaces)``: the last one, which the list no longer has; null if there is none."""
     count = code.call("PyList_Size", workspaces)
@@ -179,7 +179,7 @@ def _taken(code: Code, workspaces: Value) -> None:
     code.ret(workspace)
 
 
-@_MODULE.own
+@_MODULE.internal
 def _put_back(code: Code, workspaces: Value, workspace: Value) -> None:
     """``put_back(workspaces, workspace)``, whether there is an exception or not; without memory it is given up."""
     failed = code.call("PyList_Append", workspaces, workspace)
@@ -189,7 +189,7 @@ def _put_back(code: Code, workspaces: Value, workspace: Value) -> None:
     code.ret(NULL)
 
 
-@_MODULE.own
+@_MODULE.internal
 def _as_array(code: Code, argument: Value) -> None:
     """``as_array(argument)``: an array itself, a new one with a float, or null with an exception."""
     with code.where(code.type_of(argument).equal(code.outside("array"))):
@@ -202,7 +202,7 @@ def _as_array(code: Code, argument: Value) -> None:
     code.ret(array)
 
 
-@_MODULE.own
+@_MODULE.internal
 def _released(code: Code, arrays: Value, count: Value) -> None:
     """``released(arrays, count)``: give up the references to so many arrays."""
     with code.for_each(count) as k:
@@ -210,7 +210,7 @@ def _released(code: Code, arrays: Value, count: Value) -> None:
     code.ret(NULL)
 
 
-@_MODULE.own
+@_MODULE.internal
 def _plugged(code: Code, words: Value, specialization: Value, arguments: Value, arrays: Value) -> None:
     """``plugged(words, specialization, arguments, arrays)``: write the bound arrays; null with an exception."""
     given = code.load(words, ARITY)
@@ -232,7 +232,7 @@ def _plugged(code: Code, words: Value, specialization: Value, arguments: Value, 
     code.ret(1)
 
 
-@_MODULE.own
+@_MODULE.internal
 def _returned(code: Code, specialization: Value, results: Value) -> None:
     """``returned(specialization, results)``: the results for Python; a 0-d one as a NumPy scalar."""
     together = code.load(specialization, FORM) & _TOGETHER
@@ -251,7 +251,7 @@ def _returned(code: Code, specialization: Value, results: Value) -> None:
     code.ret(made)
 
 
-@_MODULE.own
+@_MODULE.internal
 def _packed(code: Code, specialization: Value, results: Value, workspace: Value) -> None:
     """``packed(specialization, results, workspace)``: the same with the value of the workspace, if that is wanted."""
     found = code.call("returned", specialization, results)
@@ -276,7 +276,7 @@ def _packed(code: Code, specialization: Value, results: Value, workspace: Value)
     code.ret(pair)
 
 
-@_MODULE.own
+@_MODULE.internal
 def _run(code: Code, words: Value, specialization: Value, arguments: Value, workspace: Value) -> None:
     """``run(words, specialization, arguments, workspace)``: the results; None if unfit; null with an exception."""
     attribute = code.call("PyObject_GetAttr", workspace, code.outside("address"))
@@ -301,7 +301,7 @@ def _run(code: Code, words: Value, specialization: Value, arguments: Value, work
     code.ret(found)
 
 
-@_MODULE.own
+@_MODULE.internal
 def _tried(code: Code, words: Value, number: Value, arguments: Value) -> None:
     """``tried(words, number, arguments)``: its results; None if unfit; null with an exception."""
     specialization = code.load(words, SPECIALIZATIONS) + number * (8 * _SPECIALIZATION_WORDS)
@@ -314,7 +314,7 @@ def _tried(code: Code, words: Value, number: Value, arguments: Value) -> None:
     code.ret(found)
 
 
-@_MODULE.own
+@_MODULE.internal
 def _others(code: Code, words: Value, last: Value, arguments: Value) -> None:
     """``others(words, last, arguments)``: the same of the specializations but for the last one, until one serves."""
     with code.for_each(code.load(words, SPECIALIZATION_COUNT)) as k, code.where(k.unequal(last)):
@@ -326,7 +326,7 @@ def _others(code: Code, words: Value, last: Value, arguments: Value) -> None:
     code.ret(code.new_reference(code.outside("none")))
 
 
-@_MODULE.called
+@_MODULE.exported
 def _replayed(code: Code, fixed: Value, arguments: Value, count: Value) -> None:
     """``replayed(fixed, arguments, count)``, which Python calls. `fixed` is a tuple that begins with the words."""
     words = code.call("PyLong_AsLongLong", code.load(code.items_of(fixed)))

@@ -36,9 +36,9 @@ def callable_types(name: str, thread: Any, entered: list[Any], *flags: str) -> l
         **{flag: flag for flag in flags},
     )  # fmt: skip
     for function in (_general, _is_set, _fast):
-        module.own(function)
+        module.internal(function)
     for flag in flags:
-        module.called(_call_unless(flag), flag)
+        module.exported(_call_unless(flag), flag)
     return [_made(name, flag, module) for flag in flags]
 
 

@@ -107,7 +107,7 @@ def _words(row: Row) -> list[int]:
 # --- along the rows ----------------------------------------------------------------------------------------------
 
 
-@_MODULE.own
+@_MODULE.internal
 def _search(code: Code, header: Value) -> None:
     """``search(header)``: the number of the first row that differs, or of rows; -1 with an exception."""
     count, rows = (code.load(header, k) for k in range(2))
@@ -133,7 +133,7 @@ def _found(code: Code, fixed: Value) -> tuple[Value, Value]:
     return found, code.load(header)
 
 
-@_MODULE.called
+@_MODULE.exported
 def _holds(code: Code, fixed: Value, _arguments: Value, _count: Value) -> None:
     found, count = _found(code, fixed)
     with code.where(found.unequal(count)):
@@ -141,7 +141,7 @@ def _holds(code: Code, fixed: Value, _arguments: Value, _count: Value) -> None:
     code.ret(code.new_reference(code.outside("true")))
 
 
-@_MODULE.called
+@_MODULE.exported
 def _first_difference(code: Code, fixed: Value, _arguments: Value, _count: Value) -> None:
     found, count = _found(code, fixed)
     code.ret(code.call("PyLong_FromLongLong", select(found.equal(count), -1, found)))
@@ -158,7 +158,7 @@ def _kind(define: _Kind, name: str = "") -> _Kind:
     def on_row(code: Code, row: Value) -> None:
         define(code, *(code.load(row, k) for k in range(1, 1 + _OPERANDS)))
 
-    _MODULE.called(on_row, name or define.__name__.lstrip("_"))
+    _MODULE.exported(on_row, name or define.__name__.lstrip("_"))
     return define
 
 
@@ -334,7 +334,7 @@ def _array(code: Code, convert: Value, owner: Value, expected: Value) -> None:
     code.ret(same)
 
 
-@_MODULE.own
+@_MODULE.internal
 def _same_array(code: Code, found: Value, expected: Value, bytes_: Value) -> None:
     """``same_array(found, expected, bytes)``: whether an object is a contiguous array equal to another one."""
     _end_where_different(code, code.type_of(found), code.outside("array"))

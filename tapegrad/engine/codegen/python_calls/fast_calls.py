@@ -94,10 +94,10 @@ def _definition(name: str, address: int) -> _MethodDef:
 def _compile(shapes: set[WrapperKind]) -> None:
     """Compile the wrappers of some shapes, a matter of milliseconds."""
     module = Module("fast_calls", TypeError=TypeError, SystemError=SystemError)
-    module.own(_words_of)
-    module.own(_tuple_of)
+    module.internal(_words_of)
+    module.internal(_tuple_of)
     for shape in sorted(shapes):
-        module.called(_wrapper(shape), shape.name)
+        module.exported(_wrapper(shape), shape.name)
     _addresses.update(module.addresses())
 
 

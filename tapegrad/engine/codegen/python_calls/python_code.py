@@ -47,18 +47,18 @@ class Module:
 
     def __init__(self, name: str, **objects: Any) -> None:
         self._kind, self._objects = name, objects
-        self._own: dict[str, _Define] = {}
-        self._called: dict[str, _Define] = {}
+        self._internal: dict[str, _Define] = {}
+        self._exported: dict[str, _Define] = {}
         self._addresses: dict[str, int] = {}
 
-    def own(self, define: _Define) -> _Define:
+    def internal(self, define: _Define) -> _Define:
         """Add a function that others of the module call: ``define(code, *arguments)`` emits it, under its own name."""
-        self._own[define.__name__.lstrip("_")] = define
+        self._internal[define.__name__.lstrip("_")] = define
         return define
 
-    def called(self, define: _Define, name: str = "") -> _Define:
+    def exported(self, define: _Define, name: str = "") -> _Define:
         """Add a function that is called from outside, by its address; under its own name, or another one."""
-        self._called[name or define.__name__.lstrip("_")] = define
+        self._exported[name or define.__name__.lstrip("_")] = define
         return define
 
     def addresses(self) -> dict[str, int]:
@@ -78,25 +78,27 @@ class Module:
             binding.add_symbol(self.object_symbol(name), id(each))
         for name in _NUMPY:
             binding.add_symbol(self.symbol(name), numpy_function(name))
-        return dict(zip(self._called, machine.load(found.code, *map(self.symbol, self._called)), strict=True))
+        return dict(
+            zip(self._exported, machine.load(found.code, *map(self.symbol, self._exported)), strict=True)
+        )
 
     @functools.cached_property
     def _name(self) -> str:
         """Its name, and a digest of those of functions and objects. What emits them is in the digest of all sources."""
-        state = hashlib.sha256(repr((*self._called, *self._objects)).encode()).hexdigest()[:8]
+        state = hashlib.sha256(repr((*self._exported, *self._objects)).encode()).hexdigest()[:8]
         return f"python.{self._kind}.{state}"
 
     def _text(self) -> str:
         bodies = []
-        for name, define in (self._own | self._called).items():
-            code = Code(self, name, define.__code__.co_argcount - 1, is_own=name in self._own)
+        for name, define in (self._internal | self._exported).items():
+            code = Code(self, name, define.__code__.co_argcount - 1, is_internal=name in self._internal)
             define(code, *code.arguments)
             bodies.append(code.body)
         return machine.module_text(bodies)
 
     def symbol(self, name: str) -> str:
         """Return the symbol of a function of the module, of NumPy or of Python."""
-        is_ours = name in self._own or name in self._called
+        is_ours = name in self._internal or name in self._exported
         return f"{self._name}.{name}" if is_ours else f"numpy.{name}" if name in _NUMPY else name
 
     def object_symbol(self, name: str) -> str:
@@ -113,12 +115,12 @@ class Code(CCode):
         Where it is written.
     name, arguments
         Its name, and the number of its arguments, which are words.
-    is_own
+    is_internal
         Whether only functions of the module call it.
     """
 
-    def __init__(self, module: Module, name: str, arguments: int, is_own: bool) -> None:
-        linkage = "internal" if is_own else "external"
+    def __init__(self, module: Module, name: str, arguments: int, is_internal: bool) -> None:
+        linkage = "internal" if is_internal else "external"
         super().__init__(f'@"{module.symbol(name)}"', [I64] * arguments, linkage=linkage)
         self._module = module
 
