@@ -42,6 +42,7 @@ def chosen(keys: np.ndarray, frames: np.ndarray, rows: np.ndarray) -> np.ndarray
     return np.array(found, np.int64).reshape(-1, 2)[where]
 
 
+@functools.cache
 def _load(op: int, dtype: int, direction: int, facts: int) -> tuple[int, int]:
     row, address, name = ROWS[op], 0, DIRECTIONS[direction]
     if facts != _NO_FACTS and isinstance(row, Op):

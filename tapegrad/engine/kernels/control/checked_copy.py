@@ -5,13 +5,13 @@ from typing import Any
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline
 from tapegrad.engine.kernels.language.raw_memory import (
+    add_at,
     load_at,
     load_i64,
     load_record,
     load_u8,
     memcpy,
     size_of,
-    store_at,
 )
 from tapegrad.engine.kernels.language.status import NOT_DIFFERENTIABLE
 from tapegrad.ops.params import DeterminedParams
@@ -35,6 +35,5 @@ def determined_reverse(frame: int, loops: int, zero: Any) -> int:
     x_bar, y_bar, store = load_i64(frame, X_BAR), load_i64(frame, Y_BAR), load_i64(frame, STORE) & 1
     for k in range(p.size):
         offset = k * size_of(zero)
-        before = zero if store else load_at(x_bar, offset, zero)
-        store_at(x_bar, offset, before + load_at(y_bar, offset, zero), zero)
+        add_at(x_bar, offset, load_at(y_bar, offset, zero), store, zero)
     return 0

@@ -14,12 +14,12 @@ from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, 
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.library import entry
 from tapegrad.engine.kernels.language.raw_memory import (
+    add_at,
     call_by_reference,
     load_at,
     load_i64,
     load_record,
     size_of,
-    store_at,
 )
 from tapegrad.ops.params import MatmulParams
 
@@ -105,8 +105,7 @@ def _multiply(a: Matrix, b: Matrix, c: Matrix, store: int, zero: Any) -> None:
                 x = load_at(a.address, i * a.row_stride + p * a.column_stride, zero)
                 total += x * load_at(b.address, p * b.row_stride + j * b.column_stride, zero)
             offset = i * c.row_stride + j * c.column_stride
-            before = zero if store else load_at(c.address, offset, zero)
-            store_at(c.address, offset, before + total, zero)
+            add_at(c.address, offset, total, store, zero)
 
 
 @always_inline

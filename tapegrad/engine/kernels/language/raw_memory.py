@@ -9,6 +9,7 @@ from llvmlite import binding, ir
 from numba import types
 from numba.extending import intrinsic
 
+from tapegrad.engine.kernels.language.inlining import always_inline
 from tapegrad.engine.kernels.language.llvm_types import (
     called_at,
     element_pointer,
@@ -151,6 +152,13 @@ def store_at(typingctx, address, offset, value, zero):
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, value, zero), codegen
+
+
+@always_inline
+def add_at(address, offset, value, store, zero):
+    """Add `value` to an element of a cotangent, or write it (`store`): 0.0 then, where it is -0.0."""
+    before = zero if store else load_at(address, offset, zero)
+    store_at(address, offset, before + value, zero)
 
 
 @intrinsic

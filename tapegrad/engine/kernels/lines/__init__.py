@@ -2,7 +2,7 @@
 
 In reading order; each imports only those above it:
 
-    accumulate                     plain sums of blocks of a line, for other kernels
+    accumulate                     sums of blocks and products of derivatives, for other kernels
     cast                           conversions of dtype
     correlate                      sums of products along a line
     cross                          cross products of vectors

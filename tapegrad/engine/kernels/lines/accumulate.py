@@ -1,10 +1,10 @@
-"""Plain sums of blocks of a line, which other kernels combine."""
+"""Arithmetic that kernels along lines share: plain sums of blocks, which they combine, and products of derivatives."""
 
 from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.language.inlining import noinline_reordered
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline_reordered
 from tapegrad.engine.kernels.language.raw_memory import load_at, size_of
 
 # Elements of a block; the same in all kernels, as the order of additions determines the bits of the result
@@ -22,3 +22,9 @@ def block_sum(address: int, stride: int, first: int, last: int, zero: Any) -> An
         for i in range(first, last):
             total += np.float64(load_at(address, i * stride, zero))
     return total
+
+
+@always_inline
+def masked_times(partial: float, value: float) -> float:
+    """Multiply a partial by a cotangent or a tangent; zero times anything is zero."""
+    return partial * value if partial != 0 and value != 0 else 0.0

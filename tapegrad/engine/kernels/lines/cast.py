@@ -6,7 +6,7 @@ import numpy as np
 
 from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline
-from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, size_of, store_at
+from tapegrad.engine.kernels.language.raw_memory import add_at, load_at, load_i64, size_of, store_at
 
 
 @always_inline
@@ -51,8 +51,7 @@ def _cast_reverse(frame: int, x_zero: Any, y_zero: Any) -> int:
     x_stride, y_stride = load_i64(frame, STRIDE), load_i64(frame, Y_STRIDE)
     store = load_i64(frame, STORE) & 1
     if x_stride == 0:
-        before = x_zero if store else load_at(x_bar, 0, x_zero)
-        store_at(x_bar, 0, before + _sum(y_bar, y_stride, count, y_zero), x_zero)
+        add_at(x_bar, 0, _sum(y_bar, y_stride, count, y_zero), store, x_zero)
     elif store:
         _convert(y_bar, y_stride, x_bar, x_stride, count, y_zero, x_zero)
     elif x_stride == size_of(x_zero) and y_stride == size_of(y_zero):

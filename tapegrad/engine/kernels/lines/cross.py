@@ -8,7 +8,7 @@ from typing import Any
 
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
-from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, load_record, store_at
+from tapegrad.engine.kernels.language.raw_memory import add_at, load_at, load_i64, load_record
 from tapegrad.ops.params import CrossParams
 
 
@@ -40,8 +40,7 @@ def _product(a: Any, b: Any, masked: bool, zero: Any) -> Any:
 def _put(address: int, stride: int, vector: Any, store: Any, zero: Any) -> None:
     """Add (store: write) a vector."""
     for k in range(3):
-        before = zero if store else load_at(address, k * stride, zero)
-        store_at(address, k * stride, before + vector[k], zero)
+        add_at(address, k * stride, vector[k], store, zero)
 
 
 @always_inline

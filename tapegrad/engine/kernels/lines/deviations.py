@@ -10,7 +10,8 @@ import numpy as np
 
 from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
-from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, store_at
+from tapegrad.engine.kernels.language.raw_memory import add_at, load_at, load_i64, store_at
+from tapegrad.engine.kernels.lines.accumulate import masked_times
 
 _BLOCK = 512  # elements of a partial sum
 
@@ -63,12 +64,6 @@ def deviations_forward(frame: int, loops: int, zero: Any) -> int:
 
 
 @always_inline
-def _twice(deviation: float, value: float) -> float:
-    """Return the derivative of a square; zero times anything is zero."""
-    return 2.0 * deviation * value if deviation != 0 and value != 0 else 0.0
-
-
-@always_inline
 def deviations_reverse(frame: int, loops: int, zero: Any) -> int:
     """Add (STORE: write) Y_BAR times twice the deviation of each element."""
     x, stride, count = load_i64(frame, X), load_i64(frame, STRIDE), load_i64(frame, COUNT)
@@ -78,9 +73,8 @@ def deviations_reverse(frame: int, loops: int, zero: Any) -> int:
         return 0
     first, shift = _centre(x, stride, count, zero)
     for i in range(count):
-        part = _twice(np.float64(load_at(x, i * stride, zero)) - first - shift, y_bar)
-        before = zero if store else load_at(x_bar, i * stride, zero)
-        store_at(x_bar, i * stride, before + part, zero)
+        part = masked_times(2.0 * (np.float64(load_at(x, i * stride, zero)) - first - shift), y_bar)
+        add_at(x_bar, i * stride, part, store, zero)
     return 0
 
 
@@ -93,6 +87,6 @@ def deviations_tangent(frame: int, loops: int, zero: Any) -> int:
         first, shift = _centre(x, stride, count, zero)
         for i in range(count):
             deviation = np.float64(load_at(x, i * stride, zero)) - first - shift
-            total += _twice(deviation, np.float64(load_at(x_dot, i * stride, zero)))
+            total += masked_times(2.0 * deviation, np.float64(load_at(x_dot, i * stride, zero)))
     store_at(load_i64(frame, Y_BAR), 0, total, zero)
     return 0

@@ -16,6 +16,7 @@ from tapegrad.engine.kernels.language.frame import COUNT, OUTER, STORE, STRIDE, 
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.library import entry
 from tapegrad.engine.kernels.language.raw_memory import (
+    add_at,
     call_loop,
     load_at,
     load_f64,
@@ -225,8 +226,7 @@ def _add(totals: int, row: int, n: int) -> None:
 @always_inline
 def _put_at(row: int, x_bar: int, step: int, n: int, store: int, zero: Any) -> None:
     for i in range(n):
-        before = zero if store else load_at(x_bar, i * step, zero)
-        store_at(x_bar, i * step, before + load_f64(row, i), zero)
+        add_at(x_bar, i * step, load_f64(row, i), store, zero)
 
 
 @noinline

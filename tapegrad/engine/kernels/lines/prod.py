@@ -13,6 +13,7 @@ import numpy as np
 from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline, noinline_reordered
 from tapegrad.engine.kernels.language.raw_memory import (
+    add_at,
     free,
     load_at,
     load_f64,
@@ -24,6 +25,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_i64,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
+from tapegrad.engine.kernels.lines.accumulate import masked_times
 
 _SMALLEST, _LARGEST = 2.0**-1022, 2.0**1023
 _BLOCK, _TAME = 256, 8.0  # 256 factors in 1/8..8 have a product in range, and so have their reciprocals
@@ -79,24 +81,12 @@ def _scaled_product(mantissa: float, exponent: int, factor: float) -> Any:
 
 
 @always_inline
-def _times(partial: float, value: float) -> float:
-    """Multiply a partial by a cotangent or a tangent; zero times anything is zero."""
-    return partial * value if partial != 0 and value != 0 else 0.0
-
-
-@always_inline
-def _add_at(x_bar: int, offset: int, value: Any, store: int, zero: Any) -> None:
-    before = zero if store else load_at(x_bar, offset, zero)
-    store_at(x_bar, offset, before + value, zero)
-
-
-@always_inline
 def _prod_reverse_by_division(
     x: int, x_bar: int, stride: int, count: int, product: float, y_bar: Any, store: int, zero: Any
 ) -> None:
     for i in range(count):
         partial = product / np.float64(load_at(x, i * stride, zero))
-        _add_at(x_bar, i * stride, _times(partial, y_bar), store, zero)
+        add_at(x_bar, i * stride, masked_times(partial, y_bar), store, zero)
 
 
 @always_inline
@@ -121,7 +111,7 @@ def _prod_reverse_scaled(
     for i in range(count):
         exponent_i = exponent + load_i64(after, 2 * i + 1)
         partial = math.ldexp(mantissa * load_f64(after, 2 * i), max(min(exponent_i, _FARTHEST), -_FARTHEST))
-        _add_at(x_bar, i * stride, _times(partial, y_bar), store, zero)
+        add_at(x_bar, i * stride, masked_times(partial, y_bar), store, zero)
         mantissa, exponent = _scaled_product(mantissa, exponent, np.float64(load_at(x, i * stride, zero)))
     free(after)
     return 0
@@ -155,7 +145,7 @@ def _tangent_scaled(after: int, x: int, x_dot: int, stride: int, count: int, zer
     for i in range(count):
         exponent_i = exponent + load_i64(after, 2 * i + 1)
         partial = math.ldexp(mantissa * load_f64(after, 2 * i), max(min(exponent_i, _FARTHEST), -_FARTHEST))
-        total += _times(partial, np.float64(load_at(x_dot, i * stride, zero)))
+        total += masked_times(partial, np.float64(load_at(x_dot, i * stride, zero)))
         mantissa, exponent = _scaled_product(mantissa, exponent, np.float64(load_at(x, i * stride, zero)))
     return total
 
@@ -172,7 +162,7 @@ def prod_reduce_tangent(frame: int, loops: int, zero: Any) -> int:
     if normal:
         for i in range(count):
             partial = product / np.float64(load_at(x, i * stride, zero))
-            total += _times(partial, np.float64(load_at(x_dot, i * stride, zero)))
+            total += masked_times(partial, np.float64(load_at(x_dot, i * stride, zero)))
     else:
         after = malloc(16 * count)
         if after == 0:

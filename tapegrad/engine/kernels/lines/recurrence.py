@@ -10,14 +10,9 @@ import numpy as np
 
 from tapegrad.engine.kernels.language.frame import COUNT, PARAMS, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline
-from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, load_record, store_at
+from tapegrad.engine.kernels.language.raw_memory import add_at, load_at, load_i64, load_record, store_at
+from tapegrad.engine.kernels.lines.accumulate import masked_times
 from tapegrad.ops.params import RecurrenceParams
-
-
-@always_inline
-def _times(factor: float, value: float) -> float:
-    """Multiply derivatives; zero times anything is zero."""
-    return factor * value if factor != 0 and value != 0 else 0.0
 
 
 @always_inline
@@ -31,7 +26,7 @@ def recurrence_forward(frame: int, loops: int, zero: Any) -> int:
         term = np.float64(load_at(b, i * b_stride, zero))
         if i > 0:
             factor = np.float64(load_at(a, i * a_stride, zero))
-            product = _times(factor, before) if masked else factor * before
+            product = masked_times(factor, before) if masked else factor * before
             term = product + term if term != 0 else product  # keeps the sign of a zero
         store_at(y, i * y_stride, term, zero)
         before = term
@@ -42,8 +37,7 @@ def recurrence_forward(frame: int, loops: int, zero: Any) -> int:
 def _add_at(x_bar: int, offset: int, value: float, store: int, zero: Any) -> None:
     """Add (store: write) to an element of a cotangent, unless it is not wanted (address 0)."""
     if x_bar != 0:
-        before = zero if store else load_at(x_bar, offset, zero)
-        store_at(x_bar, offset, before + value, zero)
+        add_at(x_bar, offset, value, store, zero)
 
 
 @always_inline
@@ -61,8 +55,8 @@ def recurrence_reverse(frame: int, loops: int, zero: Any) -> int:
             _add_at(a_bar, 0, 0.0, store_a, zero)
         else:
             before = np.float64(load_at(y, (i - 1) * y_stride, zero)) if a_bar != 0 else 0.0
-            _add_at(a_bar, i * a_stride, _times(before, carried), store_a, zero)
-            carried = _times(np.float64(load_at(a, i * a_stride, zero)), carried)
+            _add_at(a_bar, i * a_stride, masked_times(before, carried), store_a, zero)
+            carried = masked_times(np.float64(load_at(a, i * a_stride, zero)), carried)
     return 0
 
 
@@ -75,10 +69,10 @@ def recurrence_tangent(frame: int, loops: int, zero: Any) -> int:
     carried = 0.0
     for i in range(load_i64(frame, COUNT)):
         if i > 0:
-            carried = _times(np.float64(load_at(a, i * a_stride, zero)), carried)
+            carried = masked_times(np.float64(load_at(a, i * a_stride, zero)), carried)
             if a_dot != 0:
                 before = np.float64(load_at(y, (i - 1) * y_stride, zero))
-                carried += _times(before, np.float64(load_at(a_dot, i * a_stride, zero)))
+                carried += masked_times(before, np.float64(load_at(a_dot, i * a_stride, zero)))
         if b_dot != 0:
             carried += np.float64(load_at(b_dot, i * b_stride, zero))
         store_at(y_dot, i * y_stride, carried, zero)

@@ -11,7 +11,14 @@ import numpy as np
 from tapegrad.engine.kernels.language.dtypes import FloatBits
 from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline
-from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, size_of, stack_words, store_at
+from tapegrad.engine.kernels.language.raw_memory import (
+    add_at,
+    load_at,
+    load_i64,
+    size_of,
+    stack_words,
+    store_at,
+)
 
 # Extremes are found on the bits of the floats as integers of the same order: integer comparisons are vectorised
 # without an assumption on nan, and a nan is an element beyond inf or -inf.
@@ -56,6 +63,18 @@ def _extreme(frame: int, want_max: bool, float_bits: FloatBits) -> int:
 
 
 @always_inline
+def max_reduce_forward(frame: int, loops: int, float_bits: FloatBits) -> int:
+    """Write the largest element of the line; nan if there is one, -inf if it is empty."""
+    return _extreme(frame, True, float_bits)
+
+
+@always_inline
+def min_reduce_forward(frame: int, loops: int, float_bits: FloatBits) -> int:
+    """Write the smallest element of the line; nan if there is one, inf if it is empty."""
+    return _extreme(frame, False, float_bits)
+
+
+@always_inline
 def _attains(element: Any, extreme: Any) -> bool:
     """Return whether an element is the extreme of its line; in a line with NaN, whether it is NaN."""
     return (element == extreme) | ((element != element) & (extreme != extreme))
@@ -81,14 +100,12 @@ def _portion(y_bar: Any, ties: int, zero: Any) -> Any:
 def _share(x: int, x_bar: int, stride: int, count: int, y: Any, share: Any, store: int, zero: Any) -> None:
     """Add (store: write) `share` to elements that attain the extreme `y`, zero to the others."""
     for i in range(count):
-        part = share if _attains(load_at(x, i * stride, zero), y) else zero
-        before = zero if store else load_at(x_bar, i * stride, zero)
-        store_at(x_bar, i * stride, before + part, zero)
+        add_at(x_bar, i * stride, share if _attains(load_at(x, i * stride, zero), y) else zero, store, zero)
 
 
 @always_inline
-def _extreme_reverse(frame: int, zero: Any) -> int:
-    """Share the cotangent of the largest or smallest element equally among the elements that attain it."""
+def max_reduce_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Share Y_BAR equally among the elements equal to Y (among the nan where Y is nan)."""
     count, stride = load_i64(frame, COUNT), load_i64(frame, STRIDE)
     x, x_bar, store = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, STORE) & 1
     y, y_bar = load_at(load_i64(frame, Y), 0, zero), load_at(load_i64(frame, Y_BAR), 0, zero)
@@ -117,7 +134,8 @@ def _shared(x: int, x_dot: int, stride: int, count: int, y: Any, zero: Any) -> f
 
 
 @always_inline
-def _extreme_tangent(frame: int, zero: Any) -> int:
+def max_reduce_tangent(frame: int, loops: int, zero: Any) -> int:
+    """Write to Y_BAR the mean of the tangents X_BAR[0] of the elements equal to Y (of the nan where Y is nan)."""
     count, stride = load_i64(frame, COUNT), load_i64(frame, STRIDE)
     x, x_dot, y_dot = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
     if x_dot == 0:
@@ -131,37 +149,4 @@ def _extreme_tangent(frame: int, zero: Any) -> int:
     return 0
 
 
-@always_inline
-def max_reduce_forward(frame: int, loops: int, float_bits: FloatBits) -> int:
-    """Write the largest element of the line; nan if there is one, -inf if it is empty."""
-    return _extreme(frame, True, float_bits)
-
-
-@always_inline
-def min_reduce_forward(frame: int, loops: int, float_bits: FloatBits) -> int:
-    """Write the smallest element of the line; nan if there is one, inf if it is empty."""
-    return _extreme(frame, False, float_bits)
-
-
-@always_inline
-def max_reduce_reverse(frame: int, loops: int, zero: Any) -> int:
-    """Share Y_BAR equally among the elements equal to Y (among the nan where Y is nan)."""
-    return _extreme_reverse(frame, zero)
-
-
-@always_inline
-def min_reduce_reverse(frame: int, loops: int, zero: Any) -> int:
-    """Call `max_reduce_reverse`, which serves both extremes."""
-    return _extreme_reverse(frame, zero)
-
-
-@always_inline
-def max_reduce_tangent(frame: int, loops: int, zero: Any) -> int:
-    """Write to Y_BAR the mean of the tangents X_BAR[0] of the elements equal to Y (of the nan where Y is nan)."""
-    return _extreme_tangent(frame, zero)
-
-
-@always_inline
-def min_reduce_tangent(frame: int, loops: int, zero: Any) -> int:
-    """Call `max_reduce_tangent`, which serves both extremes."""
-    return _extreme_tangent(frame, zero)
+min_reduce_reverse, min_reduce_tangent = max_reduce_reverse, max_reduce_tangent  # they read the extreme at Y

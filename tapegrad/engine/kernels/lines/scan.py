@@ -6,7 +6,7 @@ import numpy as np
 
 from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline
-from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, store_at
+from tapegrad.engine.kernels.language.raw_memory import add_at, load_at, load_i64, store_at
 
 
 @always_inline
@@ -33,6 +33,5 @@ def cumsum_reverse(frame: int, loops: int, zero: Any) -> int:
     total = 0.0
     for i in range(count - 1, -1, -1):
         total += np.float64(load_at(y_bar, i * y_stride, zero))
-        before = zero if store else load_at(x_bar, i * x_stride, zero)
-        store_at(x_bar, i * x_stride, before + total, zero)
+        add_at(x_bar, i * x_stride, total, store, zero)
     return 0
