@@ -9,7 +9,6 @@ In reading order; each imports only those above it:
     report                         the message
     step_sizes                     choose the step sizes
     checks                         all checks of one function at one point
-    symmetry                       second derivatives do not depend on the order
     check_grads                    the public function
 
 It imports the rooms up to `transforms`.

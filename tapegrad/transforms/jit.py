@@ -18,8 +18,16 @@ from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program.captured.captured_state import CapturedState
 from tapegrad.program.recording.recording import RecordedTape, SourceLine
-from tapegrad.program.recording.signature import Arguments, flatten_args, has_tensor
-from tapegrad.program.recording.static_arguments import NOTHING, Names, Numbers, Static, static_arguments
+from tapegrad.program.recording.signature import (
+    NOTHING,
+    Arguments,
+    Names,
+    Numbers,
+    Static,
+    flatten_args,
+    has_tensor,
+    static_arguments,
+)
 from tapegrad.program.streams.spec import ProgramSpec
 from tapegrad.program.traces.explained import RecordingLog
 from tapegrad.program.traces.specializations import Results, Specializations

@@ -1,6 +1,6 @@
 """Captured state of a recorded function: all that it can reach beside its arguments, compared before each replay.
 
-Read `references`, `walk` and `reachable_state` first.
+Read `references`, `walk` and `captured_state` first.
 
 In reading order; each imports only those above it:
 
@@ -16,7 +16,6 @@ In reading order; each imports only those above it:
     walk                           the walk over all that a function can reach
     object_visits                  visits of containers, arrays, modules, classes and objects
     function_visits                visits of functions, their variables and descriptors
-    reachable_state                the finished walk, and the kinds of values with their visits
     captured_state                 captured state: the finished walk, and whether anything has changed
 
 It imports the rooms below `program`.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.program.captured.reachable_state import ReachableState
+from tapegrad.program.captured.captured_state import ReachableState
 from tapegrad.program.dataflow import container_functions, transfer_functions
 from tapegrad.program.dataflow.dataflow import Dataflow, instructions
 from tapegrad.program.dataflow.points_to import PointsTo, joined

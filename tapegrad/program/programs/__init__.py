@@ -6,7 +6,6 @@ In reading order; each imports only those above it:
     gradient                       programs with a reverse stream
     packed_frames                  the words that kernels read
     pullback                       the program of a pullback
-    tangent_frames                 frames of tangents
     tangents                       programs with tangents, and how these lie in memory
     jacobian_columns               the program of a Jacobian column by column
     kinds                          the class of each kind

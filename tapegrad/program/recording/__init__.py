@@ -4,6 +4,5 @@ In reading order; each imports only those above it:
 
     calling                        how transforms call functions, and what those may return
     recording                      the tape of a recording
-    static_arguments               arguments that are fixed in a recording
     signature                      arguments of a recorded function
 """

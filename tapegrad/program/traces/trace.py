@@ -21,7 +21,7 @@ from tapegrad.frontend.tensor.modes import recording as recording_on
 from tapegrad.frontend.tensor.modes import restoring
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program import passes
-from tapegrad.program.captured.reachable_state import ReachableState
+from tapegrad.program.captured.captured_state import ReachableState
 from tapegrad.program.dataflow.follow import arrays_used
 from tapegrad.program.fusion.policy import fusion_of
 from tapegrad.program.passes.layouts import with_layouts

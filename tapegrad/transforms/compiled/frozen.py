@@ -9,8 +9,7 @@ import numpy as np
 from tapegrad.errors import UnrecordedWayError
 from tapegrad.program.captured.captured_state import CapturedState
 from tapegrad.program.recording.recording import SourceLine
-from tapegrad.program.recording.signature import ArgSpec, Arguments
-from tapegrad.program.recording.static_arguments import NOTHING, Static
+from tapegrad.program.recording.signature import NOTHING, ArgSpec, Arguments, Static
 from tapegrad.program.streams.spec import ProgramSpec
 from tapegrad.program.traces.specializations import Results, Specializations
 from tapegrad.program.traces.trace import Trace
