@@ -2,9 +2,14 @@
 
 from typing import Any, NamedTuple
 
+from tapegrad.engine.sweep.eager import eager_matrices
 from tapegrad.frontend.functions.matrices.decompositions import columns_of, part_of
-from tapegrad.frontend.functions.matrices.matrices import packed_lines, square
+from tapegrad.frontend.functions.matrices.matrices import square
+from tapegrad.frontend.recording.record_structural import record_by
 from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.ops import CODES
+
+_EIG = CODES["eig"]
 
 
 class EigResult(NamedTuple):
@@ -17,7 +22,9 @@ class EigResult(NamedTuple):
 def general_packed(x: Tensor, vectors: bool, name: str) -> Tensor:
     """Record eigenvalues and eigenvectors, packed with the eigenvectors as rows."""
     n = x.shape[-1]
-    return packed_lines("eig", x, n + n * n, (n, int(vectors)), name)
+    packed = record_by(eager_matrices.record_packed, _EIG, x, n + n * n, (n, int(vectors)), name)
+    assert packed is not None
+    return packed
 
 
 def real_eigenvalues(a: Any, name: str) -> Tensor:
