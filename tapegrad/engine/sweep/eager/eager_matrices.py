@@ -108,12 +108,13 @@ def record_packed(header, op, x, length, params, recording):
     obstacle, stack = obstacle_to_floats(header, op, x), col.ndim(header, x) - 2
     if obstacle != 0:
         return obstacle
-    if stack < 0:
+    given = load_i64(params, -1)
+    if stack < 0 or given + 2 > _MAX_PARAM_FIELDS:
         return E_SHAPES
     own = contiguous(header, x, recording)
     if own < 0:
         return own
-    shape, block, given = stack_words(MAX_NDIM), stack_words(_MAX_PARAM_FIELDS), load_i64(params, -1)
+    shape, block = stack_words(MAX_NDIM), stack_words(_MAX_PARAM_FIELDS)
     memcpy(shape, col.geometry(header, own), 8 * stack)
     store_i64(shape, stack, length)
     store_i64(block, 0, given + 1)

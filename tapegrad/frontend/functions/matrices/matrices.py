@@ -13,7 +13,6 @@ from tapegrad.frontend.functions.reductions.lines import floating
 from tapegrad.frontend.recording.record_structural import (
     as_tensor,
     in_common_dtype,
-    record_by,
     record_new,
     record_of_squares,
     record_two_by,
@@ -222,13 +221,6 @@ def of_squares(op: str, a: Any, name: str, numbers: int = 0) -> Tensor:
         result = record_of_squares(code, a, numbers, name)
     if result is None:
         result = record_of_squares(code, square(a, name), numbers, name)
-    assert result is not None
-    return result
-
-
-def packed_lines(op: str, x: Tensor, length: int, options: tuple[int, ...], name: str) -> Tensor:
-    """Record a function with one line of this length for each matrix; `options`: parameters without their number."""
-    result = record_by(eager_matrices.record_packed, CODES[op], x, length, options, name)
     assert result is not None
     return result
 
