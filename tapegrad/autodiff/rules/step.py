@@ -40,7 +40,7 @@ class SweepStep(Step):
         The cotangents, or the tangents, of the sweep.
     """
 
-    __slots__ = ("_asked", "_instruction", "accumulator", "operands", "result", "row", "tape")
+    __slots__ = ("_asked", "_instruction", "_params", "accumulator", "operands", "result", "row", "tape")
 
     def __init__(
         self, tape: Tape, instruction: GraphInstruction, accumulator: Accumulator, active: set[int] | None
@@ -50,6 +50,7 @@ class SweepStep(Step):
         self.result = instruction.result
         self.operands = instruction.operands
         self._instruction = instruction
+        self._params: Any = None  # until a rule asks for them
         self.accumulator = accumulator
         self._asked = [
             self.row.reads[j] is not None and is_active(accumulator.geometry(slot), active)
@@ -110,7 +111,9 @@ class SweepStep(Step):
     @property
     def params(self) -> Any:
         record = self.row.params
-        return None if record is None else read(record, self._fields())
+        if record is not None and self._params is None:
+            self._params = read(record, self._fields())
+        return self._params
 
     def _fields(self) -> list[int]:
         """Return the 64-bit fields of the parameters, while the instruction lives."""
