@@ -32,15 +32,10 @@ from tapegrad.engine.kernels.lanes.lanes import (
     with_signs_of,
 )
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.lapack import eps_of
 from tapegrad.engine.kernels.language.raw_memory import size_of
 
 _SWEEPS = 30
-_EPS, _SINGLE_EPS = 2.0**-52, 2.0**-23
-
-
-@always_inline
-def _eps(zero: Any) -> float:
-    return _EPS if size_of(zero) == 8 else _SINGLE_EPS
 
 
 @always_inline
@@ -68,7 +63,7 @@ def _make_orthogonal(block: int, rows: int, k: int, i: int, j: int, zero: Any) -
         _inner(block, rows * j, rows * j, rows, zero),
     )
     both = _inner(block, rows * i, rows * j, rows, zero)
-    close = spread(_eps(zero), zero) * roots(first) * roots(second)
+    close = spread(eps_of(zero), zero) * roots(first) * roots(second)
     if not anywhere(less(close, sizes(both))):
         return False
     half = (second - first) / where(less(close, sizes(both)), both + both, one)
@@ -111,7 +106,7 @@ def _sort(block: int, rows: int, k: int, zero: Any) -> None:
 def _divide(block: int, rows: int, k: int, zero: Any) -> bool:
     """Divide the columns by their lengths; return False if a length is zero up to rounding."""
     values = rows * k + k * k
-    close = spread(rows * _eps(zero), zero) * lanes_at(block, values, zero)
+    close = spread(rows * eps_of(zero), zero) * lanes_at(block, values, zero)
     if anywhere(at_most(lanes_at(block, values + k - 1, zero), close)):
         return False
     for j in range(k):

@@ -24,6 +24,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 
 MAX_SMALL_ROWS = 12  # larger matrices are passed to LAPACK
 _TILE = 16
+_EPS, _SINGLE_EPS = 2.0**-52, 2.0**-23
 _LETTERS = {"f64": "d", "f32": "s"}
 UPPER, LOWER = np.uint8(ord("U")), np.uint8(ord("L"))
 LEFT, RIGHT = np.uint8(ord("L")), np.uint8(ord("R"))
@@ -148,6 +149,22 @@ def negate(a: Matrix, zero: Any) -> None:
     for i in range(a.rows):
         for j in range(a.columns):
             put(a, i, j, -at(a, i, j, zero), zero)
+
+
+@always_inline
+def eps_of(zero: Any) -> float:
+    """Return the distance of 1 from the next number of a dtype."""
+    return _EPS if size_of(zero) == 8 else _SINGLE_EPS
+
+
+@noinline
+def largest(a: Matrix, zero: Any) -> float:
+    """Return the largest absolute value."""
+    found = 0.0
+    for i in range(a.rows):
+        for j in range(a.columns):
+            found = max(found, abs(np.float64(at(a, i, j, zero))))
+    return found
 
 
 @noinline

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.frame import PARAMS
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
     PLAIN,
@@ -25,8 +25,10 @@ from tapegrad.engine.kernels.language.lapack import (
     by_columns,
     by_rows,
     copy,
+    eps_of,
     factor_bytes,
     info_word,
+    largest,
     libraries,
     put,
     triangle_bytes,
@@ -34,13 +36,10 @@ from tapegrad.engine.kernels.language.lapack import (
 from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.language.raw_memory import (
     call_by_reference,
-    free,
     load_at,
     load_i32,
     load_i64,
     load_record,
-    malloc,
-    memset,
     size_of,
 )
 from tapegrad.engine.kernels.language.status import (
@@ -48,20 +47,14 @@ from tapegrad.engine.kernels.language.status import (
     NOT_CONVERGED,
     NOT_DIFFERENTIABLE,
     NOT_FINITE,
-    OUT_OF_MEMORY,
 )
-from tapegrad.engine.kernels.spectra.eigh import eps_of, largest
+from tapegrad.engine.kernels.spectra.eigh import SAME, closest, result_bytes
 from tapegrad.engine.kernels.systems.lu import factorize, solve
+from tapegrad.engine.kernels.systems.stacks import MatrixFrame, Sizes, clear_if_written, for_each
 from tapegrad.ops.params import EigParams
 
 LIBRARY = libraries(("eig",), "geev", "getrf")
 _WORK = 34  # rows of workspace, for blocks of 32 columns
-_SAME = 1e4  # roundings by which equal cotangents may differ
-
-
-@always_inline
-def _result_bytes(n: int, zero: Any) -> int:
-    return (n + n * n) * size_of(zero)
 
 
 # --- forward ---------------------------------------------------------------------------------------------------
@@ -84,37 +77,36 @@ def _are_finite(a: int, count: int, zero: Any) -> bool:
     return True
 
 
+@noinline
+def _decompose(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
+    """Write eigenvalues and eigenvectors of one matrix; return a status."""
+    n, zero, size, info = p.n, routines.zero, size_of(routines.zero), info_word()
+    words, order, one = _WORK * n, np.int32(n), np.int32(1)
+    a, y = own.scratch, own.y
+    imaginary, work = a + n * n * size, a + (n * n + n) * size
+    copy(by_rows(own.x, n, n, zero), by_columns(a, n, n, zero), zero)
+    if not _are_finite(a, n * n, zero):
+        return NOT_FINITE
+    call_by_reference(
+        loops,
+        routines.geev,
+        (PLAIN, VECTORS, order, a, order, y, imaginary, work, one, y + n * size, order, work,
+         np.int32(words), info),
+    )  # fmt: skip
+    if load_i32(info, 0) != 0:
+        return NOT_CONVERGED
+    return 0 if _is_real(imaginary, n, zero) else NO_REAL_RESULT
+
+
 @always_inline
 def eig_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write eigenvalues and eigenvectors of each matrix of X[0] to Y."""
-    p, x, y = load_record(load_i64(frame, PARAMS), EigParams), load_i64(frame, X), load_i64(frame, Y)
-    n, zero, size, info, status = p.n, routines.zero, size_of(routines.zero), info_word(), 0
-    words, order, one = _WORK * n, np.int32(n), np.int32(1)
-    a = malloc((n * n + n + words + 8) * size)
-    if a == 0:
-        return OUT_OF_MEMORY
-    imaginary, work = a + n * n * size, a + (n * n + n) * size
-    for _ in range(p.matrices if n > 0 else 0):
-        copy(by_rows(x, n, n, zero), by_columns(a, n, n, zero), zero)
-        if not _are_finite(a, n * n, zero):
-            status = NOT_FINITE
-            break
-        call_by_reference(
-            loops,
-            routines.geev,
-            (PLAIN, VECTORS, order, a, order, y, imaginary, work, one, y + n * size, order, work,
-             np.int32(words), info),
-        )  # fmt: skip
-        if load_i32(info, 0) != 0:
-            status = NOT_CONVERGED
-            break
-        if not _is_real(imaginary, n, zero):
-            status = NO_REAL_RESULT
-            break
-        x += n * n * size
-        y += _result_bytes(n, zero)
-    free(a)
-    return status
+    p, zero = load_record(load_i64(frame, PARAMS), EigParams), routines.zero
+    n, size = p.n, size_of(zero)
+    if n == 0:
+        return 0
+    sizes = Sizes(n * n * size, 0, result_bytes(n, zero), (n * n + n + _WORK * n) * size)
+    return for_each(frame, loops, routines, p, sizes, _decompose)
 
 
 # --- shared by both derivatives --------------------------------------------------------------------------------
@@ -134,12 +126,6 @@ def _factor(loops: int, routines: Lapack, rows: Matrix, factor: int) -> bool:
     return True
 
 
-@always_inline
-def _closest(w: Matrix, zero: Any) -> float:
-    """Return the distance up to which eigenvalues count as equal."""
-    return 8 * w.rows * eps_of(zero) * largest(w, zero)
-
-
 @noinline
 def _share(values: Matrix, w: Matrix, into: Matrix, close: float, zero: Any) -> None:
     """Replace the number of each eigenvalue by the mean over all equal ones."""
@@ -155,7 +141,7 @@ def _share(values: Matrix, w: Matrix, into: Matrix, close: float, zero: Any) -> 
 @noinline
 def _are_alike(values: Matrix, m: Matrix, w: Matrix, close: float, zero: Any) -> bool:
     """Return whether equal eigenvalues have equal cotangents, and M is zero off its diagonal among them."""
-    slack = _SAME * eps_of(zero) * w.rows
+    slack = SAME * eps_of(zero) * w.rows
     of_values, of_vectors = slack * largest(values, zero), slack * largest(m, zero)
     for i in range(w.rows):
         for j in range(w.rows):
@@ -189,19 +175,19 @@ def _without_lengths(m: Matrix, gram: Matrix, zero: Any) -> None:
 
 
 @noinline
-def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, into: Matrix, scratch: int, p: Any) -> bool:
-    """Add the cotangent of one matrix; return whether it is determined. The scratch holds three matrices."""
+def _cotangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
+    """Add the cotangent of one matrix; return a status."""
     n, zero, size, products = p.n, routines.zero, size_of(routines.zero), routines.products
-    w, rows, write = by_rows(y, n, 1, zero), by_rows(y + n * size, n, n, zero), np.int64(1)
-    w_bar, rows_bar = by_rows(y_bar, n, 1, zero), by_rows(y_bar + n * size, n, n, zero)
-    m, other = by_rows(scratch, n, n, zero), by_rows(scratch + n * n * size, n, n, zero)
-    factor, close, diagonal = scratch + 2 * n * n * size, _closest(w, zero), w_bar
+    w, rows, write = by_rows(own.y, n, 1, zero), by_rows(own.y + n * size, n, n, zero), np.int64(1)
+    w_bar, rows_bar = by_rows(own.y_bar, n, 1, zero), by_rows(own.y_bar + n * size, n, n, zero)
+    m, other = by_rows(own.scratch, n, n, zero), by_rows(own.scratch + n * n * size, n, n, zero)
+    factor, close, diagonal = own.scratch + 2 * n * n * size, closest(w, zero), w_bar
     product(loops, products, rows, transposed(rows_bar), m, write)
     if p.vectors:
         product(loops, products, rows, transposed(rows), other, write)
         _without_lengths(m, other, zero)
         if not _are_alike(w_bar, m, w, close, zero):
-            return False
+            return NOT_DIFFERENTIABLE
     else:
         diagonal = by_rows(factor, n, 1, zero)
         _share(w_bar, w, diagonal, close, zero)
@@ -210,10 +196,25 @@ def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, into: Matrix, s
         put(m, i, i, at(diagonal, i, 0, zero), zero)
     product(loops, products, m, rows, other, write)
     if not _factor(loops, routines, rows, factor):
-        return False
+        return NOT_DIFFERENTIABLE
     solve(loops, routines, factor, other, write)
-    add(other, into, np.int64(0), zero)
-    return True
+    add(other, by_rows(own.x_bar, n, n, zero), np.int64(0), zero)
+    return 0
+
+
+@always_inline
+def _sizes(n: int, zero: Any) -> Sizes:
+    """Return the bytes of a stack; the scratch memory holds two matrices and factors of a third one."""
+    bytes_ = n * n * size_of(zero)
+    return Sizes(bytes_, 0, result_bytes(n, zero), 2 * bytes_ + factor_bytes(n, zero))
+
+
+@always_inline
+def eig_reverse(frame: int, loops: int, routines: Lapack) -> int:
+    """Add (STORE: write) the cotangents of the matrices to X_BAR[0]."""
+    p, zero = load_record(load_i64(frame, PARAMS), EigParams), routines.zero
+    clear_if_written(frame, p.matrices * p.n * p.n * size_of(zero))
+    return for_each(frame, loops, routines, p, _sizes(p.n, zero), _cotangent)
 
 
 # --- tangent ---------------------------------------------------------------------------------------------------
@@ -231,18 +232,16 @@ def _keep_lengths(rows: Matrix, rows_dot: Matrix, zero: Any) -> None:
 
 
 @noinline
-def _tangent_of(
-    loops: int, routines: Lapack, y: int, y_dot: int, x_dot: Matrix, scratch: int, p: Any
-) -> bool:
-    """Write the tangent of one matrix; return whether it is determined. The scratch is that of `_cotangent`."""
+def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
+    """Write the tangent of one matrix; return a status."""
     n, zero, size, products = p.n, routines.zero, size_of(routines.zero), routines.products
-    w, rows, write = by_rows(y, n, 1, zero), by_rows(y + n * size, n, n, zero), np.int64(1)
-    w_dot, rows_dot = by_rows(y_dot, n, 1, zero), by_rows(y_dot + n * size, n, n, zero)
-    m, factor, close = by_rows(scratch, n, n, zero), scratch + 2 * n * n * size, _closest(w, zero)
-    diagonal = by_rows(scratch + n * n * size, n, 1, zero)
+    w, rows, write = by_rows(own.y, n, 1, zero), by_rows(own.y + n * size, n, n, zero), np.int64(1)
+    w_dot, rows_dot = by_rows(own.y_bar, n, 1, zero), by_rows(own.y_bar + n * size, n, n, zero)
+    m, diagonal = by_rows(own.scratch, n, n, zero), by_rows(own.scratch + n * n * size, n, 1, zero)
+    factor, close = own.scratch + 2 * n * n * size, closest(w, zero)
     if not _factor(loops, routines, rows, factor):
-        return False
-    product(loops, products, x_dot, transposed(rows), m, write)
+        return NOT_DIFFERENTIABLE
+    product(loops, products, by_rows(own.x_bar, n, n, zero), transposed(rows), m, write)
     solve(loops, routines, factor, m, np.int64(0))
     for i in range(n):
         put(diagonal, i, 0, at(m, i, i, zero), zero)
@@ -250,48 +249,17 @@ def _tangent_of(
     if p.vectors == 0:
         _share(diagonal, w, w_dot, close, zero)
     elif not _are_alike(diagonal, m, w, close, zero):
-        return False
+        return NOT_DIFFERENTIABLE
     else:
         copy(diagonal, w_dot, zero)
     _divide_by_gaps(m, w, close, zero)
     product(loops, products, transposed(m), rows, rows_dot, write)
     _keep_lengths(rows, rows_dot, zero)
-    return True
-
-
-@always_inline
-def _derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
-    p, y, y_bar = load_record(load_i64(frame, PARAMS), EigParams), load_i64(frame, Y), load_i64(frame, Y_BAR)
-    x_bar, n, zero, status = load_i64(frame, X_BAR), p.n, routines.zero, 0
-    bytes_ = n * n * size_of(zero)
-    if reverse and load_i64(frame, STORE) & 1:
-        memset(x_bar, np.int32(0), p.matrices * bytes_)
-    scratch = malloc(2 * bytes_ + factor_bytes(n, zero) + 8)
-    if scratch == 0:
-        return OUT_OF_MEMORY
-    for _ in range(p.matrices if n > 0 else 0):
-        own = by_rows(x_bar, n, n, zero)
-        if reverse:
-            done = _cotangent(loops, routines, y, y_bar, own, scratch, p)
-        else:
-            done = _tangent_of(loops, routines, y, y_bar, own, scratch, p)
-        if not done:
-            status = NOT_DIFFERENTIABLE
-            break
-        x_bar += bytes_
-        y += _result_bytes(n, zero)
-        y_bar += _result_bytes(n, zero)
-    free(scratch)
-    return status
-
-
-@always_inline
-def eig_reverse(frame: int, loops: int, routines: Lapack) -> int:
-    """Add (STORE: write) the cotangents of the matrices to X_BAR[0]."""
-    return _derivative(frame, loops, routines, True)
+    return 0
 
 
 @always_inline
 def eig_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the tangents of eigenvalues and eigenvectors to Y_BAR."""
-    return _derivative(frame, loops, routines, False)
+    p = load_record(load_i64(frame, PARAMS), EigParams)
+    return for_each(frame, loops, routines, p, _sizes(p.n, routines.zero), _tangent)

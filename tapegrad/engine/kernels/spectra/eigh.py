@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.kernels.lanes.eigh_lanes import MAX_ROWS, decompose_block
-from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES, lane_count
+from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES
 from tapegrad.engine.kernels.lanes.tridiagonal_lanes import block_bytes
-from tapegrad.engine.kernels.language.frame import PARAMS, STORE, VALUE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.frame import PARAMS, STORE, VALUE
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
     LOWER,
@@ -28,7 +28,9 @@ from tapegrad.engine.kernels.language.lapack import (
     by_columns,
     by_rows,
     copy,
+    eps_of,
     info_word,
+    largest,
     libraries,
     put,
     read_symmetric,
@@ -36,80 +38,49 @@ from tapegrad.engine.kernels.language.lapack import (
 from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.language.raw_memory import (
     call_by_reference,
-    free,
     load_at,
     load_i32,
     load_i64,
     load_record,
-    malloc,
     size_of,
 )
-from tapegrad.engine.kernels.language.status import NOT_CONVERGED, NOT_DIFFERENTIABLE, OUT_OF_MEMORY
+from tapegrad.engine.kernels.language.status import NOT_CONVERGED, NOT_DIFFERENTIABLE
+from tapegrad.engine.kernels.systems.stacks import MatrixFrame, Sizes, for_each, for_each_block
 from tapegrad.ops.params import EighParams
 
 LIBRARY = libraries(("eigh",), "syevd")
-_EPS, _SINGLE_EPS = 2.0**-52, 2.0**-23
 _FEWEST = 4  # rows of matrices of which one alone is not given to LAPACK
-_SAME = 1e4  # roundings by which equal cotangents may differ
+SAME = 1e4  # roundings by which equal cotangents may differ
 
 
 @always_inline
-def eps_of(zero: Any) -> float:
-    """Return the distance of 1 from the next number of a dtype."""
-    return _EPS if size_of(zero) == 8 else _SINGLE_EPS
-
-
-@noinline
-def largest(a: Matrix, zero: Any) -> float:
-    """Return the largest absolute value."""
-    found = 0.0
-    for i in range(a.rows):
-        for j in range(a.columns):
-            found = max(found, abs(np.float64(at(a, i, j, zero))))
-    return found
-
-
-@always_inline
-def _result_bytes(n: int, zero: Any) -> int:
+def result_bytes(n: int, zero: Any) -> int:
+    """Return the bytes of the result for a matrix."""
     return (n + n * n) * size_of(zero)
 
 
 # --- forward ---------------------------------------------------------------------------------------------------
 
 
+@always_inline
+def _work_words(n: int) -> int:
+    """Return the numbers in LAPACK's workspace; integers follow them."""
+    return 1 + 6 * n + 2 * n * n
+
+
 @noinline
-def _decompose_each(
-    loops: int, routines: Lapack, x: int, y: int, matrices: int, work: int, words: int, p: Any
-) -> int:
-    """Write eigenvalues and, if `p.vectors`, eigenvectors of matrices one by one; return a status."""
+def _decompose(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
+    """Write eigenvalues and, if `p.vectors`, eigenvectors of one matrix; return a status."""
     n, zero, size, info, order = p.n, routines.zero, size_of(routines.zero), info_word(), np.int32(p.n)
-    uplo, integers = LOWER if p.lower else UPPER, work + words * size
-    job = VECTORS if p.vectors else NO_VECTORS
-    for _ in range(matrices):
-        vectors = y + n * size
-        copy(by_rows(x, n, n, zero), by_columns(vectors, n, n, zero), zero)
-        call_by_reference(
-            loops,
-            routines.syevd,
-            (
-                job,
-                uplo,
-                order,
-                vectors,
-                order,
-                y,
-                work,
-                np.int32(words),
-                integers,
-                np.int32(3 + 5 * n),
-                info,
-            ),
-        )
-        if load_i32(info, 0) != 0:
-            return NOT_CONVERGED
-        x += n * n * size
-        y += _result_bytes(n, zero)
-    return 0
+    job, uplo = VECTORS if p.vectors else NO_VECTORS, LOWER if p.lower else UPPER
+    vectors, words, integers = own.y + n * size, np.int32(_work_words(n)), own.scratch + _work_words(n) * size
+    copy(by_rows(own.x, n, n, zero), by_columns(vectors, n, n, zero), zero)
+    call_by_reference(
+        loops,
+        routines.syevd,
+        (job, uplo, order, vectors, order, own.y, own.scratch, words, integers, np.int32(3 + 5 * n), info),
+    )
+    return 0 if load_i32(info, 0) == 0 else NOT_CONVERGED
 
 
 @always_inline
@@ -123,32 +94,21 @@ def _wanted(frame: int) -> Any:
 @always_inline
 def eigh_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write eigenvalues and eigenvectors of each matrix of X[0] to Y."""
-    p, x, y = _wanted(frame), load_i64(frame, X), load_i64(frame, Y)
-    n, zero, size, status = p.n, routines.zero, size_of(routines.zero), 0
+    p, zero = _wanted(frame), routines.zero
+    n, size = p.n, size_of(zero)
     if n == 0:
         return 0
-    words, in_lanes = 1 + 6 * n + 2 * n * n, n <= (MAX_ROWS if p.matrices >= MIN_LANE_MATRICES else _FEWEST)
-    work = malloc(max(words * size + (3 + 5 * n) * 4, block_bytes(n) if in_lanes else 0))
-    if work == 0:
-        return OUT_OF_MEMORY
-    most = lane_count(zero) if in_lanes else max(p.matrices, 1)
-    for first in range(0, p.matrices, most):
-        count = min(most, p.matrices - first)
-        if not (in_lanes and decompose_block(work, x, y, count - 1, p, zero)):
-            status = _decompose_each(loops, routines, x, y, count, work, words, p)
-            if status != 0:
-                break
-        x += count * n * n * size
-        y += count * _result_bytes(n, zero)
-    free(work)
-    return status
+    in_lanes = n <= (MAX_ROWS if p.matrices >= MIN_LANE_MATRICES else _FEWEST)
+    scratch = max(_work_words(n) * size + (3 + 5 * n) * 4, block_bytes(n) if in_lanes else 0)
+    sizes = Sizes(n * n * size, 0, result_bytes(n, zero), scratch)
+    return for_each_block(frame, loops, routines, p, sizes, in_lanes, decompose_block, _decompose)
 
 
 # --- ties ------------------------------------------------------------------------------------------------------
 
 
 @always_inline
-def _closest(w: Matrix, zero: Any) -> float:
+def closest(w: Matrix, zero: Any) -> float:
     """Return the distance up to which eigenvalues count as equal."""
     return 8 * w.rows * eps_of(zero) * largest(w, zero)
 
@@ -178,7 +138,7 @@ def share(diagonal: Matrix, w: Matrix, close: float, zero: Any) -> None:
 @noinline
 def is_determined(g: Matrix, m: Matrix, w: Matrix, close: float, zero: Any) -> bool:
     """Return whether equal eigenvalues have equal cotangents, and the function does not depend on their basis."""
-    slack = _SAME * eps_of(zero) * w.rows
+    slack = SAME * eps_of(zero) * w.rows
     of_values, of_vectors = 0.0, slack * largest(m, zero)
     for i in range(w.rows):
         of_values = max(of_values, abs(np.float64(at(g, i, i, zero))))
@@ -212,47 +172,41 @@ def _inner_cotangent(m: Matrix, g: Matrix, w: Matrix, close: float, zero: Any) -
             put(g, j, i, value, zero)
 
 
+@always_inline
+def _sizes(n: int, zero: Any) -> Sizes:
+    """Return the bytes of a stack; the scratch memory holds two matrices."""
+    bytes_ = n * n * size_of(zero)
+    return Sizes(bytes_, 0, result_bytes(n, zero), 2 * bytes_)
+
+
 @noinline
-def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, scratch: int, p: Any) -> bool:
-    """Write the cotangent of one matrix after the first matrix of `scratch`; return whether it is determined."""
+def _cotangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
+    """Add (store: write) the cotangent of one matrix; return a status."""
     n, zero, size, products = p.n, routines.zero, size_of(routines.zero), routines.products
-    w, rows = by_rows(y, n, 1, zero), by_rows(y + n * size, n, n, zero)
-    rows_bar, write = by_rows(y_bar + n * size, n, n, zero), np.int64(1)
-    m, g, close = by_rows(scratch, n, n, zero), by_rows(scratch + n * n * size, n, n, zero), _closest(w, zero)
+    w, rows = by_rows(own.y, n, 1, zero), by_rows(own.y + n * size, n, n, zero)
+    rows_bar, write = by_rows(own.y_bar + n * size, n, n, zero), np.int64(1)
+    m, g = by_rows(own.scratch, n, n, zero), by_rows(own.scratch + n * n * size, n, n, zero)
+    close = closest(w, zero)
     product(loops, products, rows, transposed(rows_bar), m, write)
     for i in range(n):
-        put(g, i, i, load_at(y_bar, i * size, zero), zero)
+        put(g, i, i, load_at(own.y_bar, i * size, zero), zero)
     if p.vectors:
         if not is_determined(g, m, w, close, zero):
-            return False
+            return NOT_DIFFERENTIABLE
     else:
         share(g, w, close, zero)
     _inner_cotangent(m, g, w, close, zero)
     product(loops, products, g, rows, m, write)
     product(loops, products, transposed(rows), m, g, write)
-    return True
+    add_to_triangle(g, by_rows(own.x_bar, n, n, zero), p.lower, own.store, zero)
+    return 0
 
 
 @always_inline
 def eigh_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the cotangents of the triangles to X_BAR[0]."""
-    p, y, y_bar = load_record(load_i64(frame, PARAMS), EighParams), load_i64(frame, Y), load_i64(frame, Y_BAR)
-    x_bar, n, zero, status = load_i64(frame, X_BAR), p.n, routines.zero, 0
-    bytes_, store = n * n * size_of(zero), load_i64(frame, STORE) & 1
-    scratch = malloc(2 * bytes_ + 8)
-    if scratch == 0:
-        return OUT_OF_MEMORY
-    symmetric = by_rows(scratch + bytes_, n, n, zero)
-    for _ in range(p.matrices):
-        if not _cotangent(loops, routines, y, y_bar, scratch, p):
-            status = NOT_DIFFERENTIABLE
-            break
-        add_to_triangle(symmetric, by_rows(x_bar, n, n, zero), p.lower, store, zero)
-        x_bar += bytes_
-        y += _result_bytes(n, zero)
-        y_bar += _result_bytes(n, zero)
-    free(scratch)
-    return status
+    p = load_record(load_i64(frame, PARAMS), EighParams)
+    return for_each(frame, loops, routines, p, _sizes(p.n, routines.zero), _cotangent)
 
 
 # --- tangent ---------------------------------------------------------------------------------------------------
@@ -261,7 +215,7 @@ def eigh_reverse(frame: int, loops: int, routines: Lapack) -> int:
 @noinline
 def _is_one_number(m: Matrix, w: Matrix, close: float, zero: Any) -> bool:
     """Return whether equal eigenvalues have equal tangents, and their eigenvectors do not mix."""
-    slack = _SAME * eps_of(zero) * w.rows * largest(m, zero)
+    slack = SAME * eps_of(zero) * w.rows * largest(m, zero)
     for i in range(w.rows):
         for j in range(i + 1, w.rows):
             if abs(at(w, j, 0, zero) - at(w, i, 0, zero)) > close:
@@ -272,52 +226,31 @@ def _is_one_number(m: Matrix, w: Matrix, close: float, zero: Any) -> bool:
 
 
 @noinline
-def _tangent_of(
-    loops: int, routines: Lapack, y: int, x_dot: Matrix, y_dot: int, scratch: int, p: Any
-) -> bool:
-    """Write the tangent of one matrix; return whether it is determined."""
-    n, zero, size, products, write = (
-        p.n,
-        routines.zero,
-        size_of(routines.zero),
-        routines.products,
-        np.int64(1),
-    )
-    w, rows, close = by_rows(y, n, 1, zero), by_rows(y + n * size, n, n, zero), 0.0
-    m, g = by_rows(scratch, n, n, zero), by_rows(scratch + n * n * size, n, n, zero)
-    close = _closest(w, zero)
-    read_symmetric(x_dot, p.lower, m, zero)
+def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
+    """Write the tangent of one matrix; return a status."""
+    n, zero, size, products = p.n, routines.zero, size_of(routines.zero), routines.products
+    w, rows = by_rows(own.y, n, 1, zero), by_rows(own.y + n * size, n, n, zero)
+    m, g = by_rows(own.scratch, n, n, zero), by_rows(own.scratch + n * n * size, n, n, zero)
+    close, write = closest(w, zero), np.int64(1)
+    read_symmetric(by_rows(own.x_bar, n, n, zero), p.lower, m, zero)
     product(loops, products, rows, m, g, write)
     product(loops, products, g, transposed(rows), m, write)
     if p.vectors:
         if not _is_one_number(m, w, close, zero):
-            return False
+            return NOT_DIFFERENTIABLE
     else:
         share(m, w, close, zero)
     for i in range(n):
-        put(by_rows(y_dot, n, 1, zero), i, 0, at(m, i, i, zero), zero)
+        put(by_rows(own.y_bar, n, 1, zero), i, 0, at(m, i, i, zero), zero)
         for j in range(n):
             gap = at(w, i, 0, zero) - at(w, j, 0, zero)
             put(g, i, j, zero if abs(gap) <= close else at(m, i, j, zero) / gap, zero)
-    product(loops, products, g, rows, by_rows(y_dot + n * size, n, n, zero), write)
-    return True
+    product(loops, products, g, rows, by_rows(own.y_bar + n * size, n, n, zero), write)
+    return 0
 
 
 @always_inline
 def eigh_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the tangents of eigenvalues and eigenvectors to Y_BAR."""
-    p, y, y_dot = load_record(load_i64(frame, PARAMS), EighParams), load_i64(frame, Y), load_i64(frame, Y_BAR)
-    x_dot, n, zero, status = load_i64(frame, X_BAR), p.n, routines.zero, 0
-    bytes_ = n * n * size_of(zero)
-    scratch = malloc(2 * bytes_ + 8)
-    if scratch == 0:
-        return OUT_OF_MEMORY
-    for _ in range(p.matrices):
-        if not _tangent_of(loops, routines, y, by_rows(x_dot, n, n, zero), y_dot, scratch, p):
-            status = NOT_DIFFERENTIABLE
-            break
-        x_dot += bytes_
-        y += _result_bytes(n, zero)
-        y_dot += _result_bytes(n, zero)
-    free(scratch)
-    return status
+    p = load_record(load_i64(frame, PARAMS), EighParams)
+    return for_each(frame, loops, routines, p, _sizes(p.n, routines.zero), _tangent)

@@ -18,6 +18,7 @@ from tapegrad.engine.kernels.language.lapack import (
     by_rows,
     copy,
     factor_bytes,
+    largest,
     libraries,
     part,
     put,
@@ -26,7 +27,6 @@ from tapegrad.engine.kernels.language.lapack import (
 from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.language.raw_memory import free, load_i64, load_record, malloc, memset, size_of
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
-from tapegrad.engine.kernels.spectra.eigh import largest
 from tapegrad.engine.kernels.systems.lu import factorize, solve
 from tapegrad.ops.params import SquareParams
 

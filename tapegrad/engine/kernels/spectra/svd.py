@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES, lane_count
+from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES
 from tapegrad.engine.kernels.lanes.svd_lanes import block_bytes, decompose_block
-from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.frame import PARAMS, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
     MAX_SMALL_ROWS,
@@ -25,23 +25,22 @@ from tapegrad.engine.kernels.language.lapack import (
     at,
     by_columns,
     by_rows,
-    copy,
+    eps_of,
+    largest,
     libraries,
     put,
     write_identity,
 )
 from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.language.raw_memory import (
-    free,
     load_at,
     load_i64,
     load_record,
-    malloc,
     memset,
     size_of,
 )
-from tapegrad.engine.kernels.language.status import NOT_CONVERGED, NOT_DIFFERENTIABLE, OUT_OF_MEMORY
-from tapegrad.engine.kernels.spectra.eigh import eps_of, is_determined, largest, share
+from tapegrad.engine.kernels.language.status import NOT_DIFFERENTIABLE
+from tapegrad.engine.kernels.spectra.eigh import is_determined, share
 from tapegrad.engine.kernels.spectra.singular import (
     decompose,
     left_count,
@@ -49,9 +48,16 @@ from tapegrad.engine.kernels.spectra.singular import (
     result_bytes,
     right_count,
     right_vectors,
-    work_words,
+    scratch_bytes,
 )
 from tapegrad.engine.kernels.spectra.svd_ties import are_zero, clear_zeros, closest, ties_stay, zeros_are_out
+from tapegrad.engine.kernels.systems.stacks import (
+    MatrixFrame,
+    Sizes,
+    clear_if_written,
+    for_each,
+    for_each_block,
+)
 from tapegrad.ops.params import SvdParams
 
 LIBRARY = libraries(("svd",), "gesdd")
@@ -66,51 +72,23 @@ def _values(address: int, p: Any, zero: Any) -> Matrix:
 # --- forward ---------------------------------------------------------------------------------------------------
 
 
-@noinline
-def _decompose_each(
-    loops: int, routines: Lapack, x: int, y: int, matrices: int, a: int, words: int, p: Any
-) -> int:
-    """Decompose matrices one by one; return a status. The scratch holds a matrix and the workspace."""
-    zero = routines.zero
-    work = a + p.m * p.n * size_of(zero)
-    for _ in range(matrices):
-        copy(by_rows(x, p.m, p.n, zero), by_columns(a, p.m, p.n, zero), zero)
-        if decompose(loops, routines, a, y, work, words, work + words * size_of(zero), p) != 0:
-            return NOT_CONVERGED
-        x += p.m * p.n * size_of(zero)
-        y += result_bytes(p, zero)
-    return 0
-
-
 @always_inline
 def svd_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write singular values and vectors of each matrix of X[0] to Y."""
     p, x, y = load_record(load_i64(frame, PARAMS), SvdParams), load_i64(frame, X), load_i64(frame, Y)
-    zero, size, status = routines.zero, size_of(routines.zero), 0
+    zero, size = routines.zero, size_of(routines.zero)
     if min(p.m, p.n) == 0:
         for _ in range(p.matrices):
             write_identity(by_columns(y, p.m, left_count(p), zero), zero)
             write_identity(by_columns(y + p.m * left_count(p) * size, right_count(p), p.n, zero), zero)
             y += result_bytes(p, zero)
         return 0
-    words = work_words(loops, routines, x, y, p)
-    a = malloc(max((p.m * p.n + words) * size + 32 * min(p.m, p.n), block_bytes(p.m, p.n)))
-    if a == 0:
-        return OUT_OF_MEMORY
     in_lanes = (
         max(p.m, p.n) <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES and (p.m == p.n or p.full == 0)
     )
-    most = lane_count(zero) if in_lanes else max(p.matrices, 1)
-    for first in range(0, p.matrices, most):
-        count = min(most, p.matrices - first)
-        if not (in_lanes and decompose_block(a, x, y, count - 1, p, zero)):
-            status = _decompose_each(loops, routines, x, y, count, a, words, p)
-            if status != 0:
-                break
-        x += count * p.m * p.n * size
-        y += count * result_bytes(p, zero)
-    free(a)
-    return status
+    scratch = max(scratch_bytes(loops, routines, x, y, p), block_bytes(p.m, p.n))
+    sizes = Sizes(p.m * p.n * size, 0, result_bytes(p, zero), scratch)
+    return for_each_block(frame, loops, routines, p, sizes, in_lanes, decompose_block, decompose)
 
 
 # --- reverse ---------------------------------------------------------------------------------------------------
@@ -167,9 +145,16 @@ def _outside(
     return True
 
 
+@always_inline
+def _sizes(p: Any, zero: Any) -> Sizes:
+    """Return the bytes of a stack; the scratch memory holds three squares and a side."""
+    k, size = min(p.m, p.n), size_of(zero)
+    return Sizes(p.m * p.n * size, 0, result_bytes(p, zero), (3 * k * k + max(p.m, p.n) * k) * size)
+
+
 @noinline
-def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, into: Matrix, scratch: int, p: Any) -> bool:
-    """Add the cotangent of one matrix; return whether it is determined. The scratch holds three squares and a side."""
+def _cotangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
+    """Add the cotangent of one matrix; return a status."""
     zero, size, products, write, more = (
         routines.zero,
         size_of(routines.zero),
@@ -177,14 +162,14 @@ def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, into: Matrix, s
         np.int64(1),
         np.int64(0),
     )
-    k = min(p.m, p.n)
-    s, u, v = _values(y, p, zero), left_vectors(y, p, zero), right_vectors(y, p, zero)
-    u_bar, v_bar = left_vectors(y_bar, p, zero), right_vectors(y_bar, p, zero)
-    j_, k_ = by_rows(scratch, k, k, zero), by_rows(scratch + k * k * size, k, k, zero)
+    k, into = min(p.m, p.n), by_rows(own.x_bar, p.m, p.n, zero)
+    s, u, v = _values(own.y, p, zero), left_vectors(own.y, p, zero), right_vectors(own.y, p, zero)
+    u_bar, v_bar = left_vectors(own.y_bar, p, zero), right_vectors(own.y_bar, p, zero)
+    j_, k_ = by_rows(own.scratch, k, k, zero), by_rows(own.scratch + k * k * size, k, k, zero)
     g, close, side = (
-        by_rows(scratch + 2 * k * k * size, k, k, zero),
+        by_rows(own.scratch + 2 * k * k * size, k, k, zero),
         closest(s, p, zero),
-        scratch + 3 * k * k * size,
+        own.scratch + 3 * k * k * size,
     )
     product(loops, products, transposed(u), u_bar, j_, write)
     product(loops, products, transposed(v), v_bar, k_, write)
@@ -192,10 +177,10 @@ def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, into: Matrix, s
     _sum(j_, k_, both, zero)
     memset(g.address, np.int32(0), k * k * size)
     for i in range(k):
-        put(g, i, i, load_at(y_bar, i * size, zero), zero)
+        put(g, i, i, load_at(own.y_bar, i * size, zero), zero)
     if p.vectors:
         if not (is_determined(g, both, s, close, zero) and zeros_are_out(j_, k_, g, s, close, zero)):
-            return False
+            return NOT_DIFFERENTIABLE
     else:
         share(g, s, close, zero)
         clear_zeros(g, s, close, zero)
@@ -204,39 +189,25 @@ def _cotangent(loops: int, routines: Lapack, y: int, y_bar: int, into: Matrix, s
     product(loops, products, u, g, outer, write)
     product(loops, products, outer, transposed(v), into, more)
     if p.vectors == 0:
-        return True
+        return 0
     if p.m > k:
         if not _outside(loops, products, u, u_bar, j_, s, close, outer):
-            return False
+            return NOT_DIFFERENTIABLE
         product(loops, products, outer, transposed(v), into, more)
     if p.n > k:
         outer = by_rows(side, p.n, k, zero)
         if not _outside(loops, products, v, v_bar, k_, s, close, outer):
-            return False
+            return NOT_DIFFERENTIABLE
         product(loops, products, u, transposed(outer), into, more)
-    return True
+    return 0
 
 
 @always_inline
 def svd_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the cotangents of the matrices to X_BAR[0]."""
-    p, y, y_bar = load_record(load_i64(frame, PARAMS), SvdParams), load_i64(frame, Y), load_i64(frame, Y_BAR)
-    x_bar, zero, k, status = load_i64(frame, X_BAR), routines.zero, min(p.m, p.n), 0
-    bytes_ = p.m * p.n * size_of(zero)
-    if load_i64(frame, STORE) & 1:
-        memset(x_bar, np.int32(0), p.matrices * bytes_)
-    scratch = malloc((3 * k * k + max(p.m, p.n) * k) * size_of(zero) + 8)
-    if scratch == 0:
-        return OUT_OF_MEMORY
-    for _ in range(p.matrices):
-        if not _cotangent(loops, routines, y, y_bar, by_rows(x_bar, p.m, p.n, zero), scratch, p):
-            status = NOT_DIFFERENTIABLE
-            break
-        x_bar += bytes_
-        y += result_bytes(p, zero)
-        y_bar += result_bytes(p, zero)
-    free(scratch)
-    return status
+    p, zero = load_record(load_i64(frame, PARAMS), SvdParams), routines.zero
+    clear_if_written(frame, p.matrices * p.m * p.n * size_of(zero))
+    return for_each(frame, loops, routines, p, _sizes(p, zero), _cotangent)
 
 
 # --- tangent ---------------------------------------------------------------------------------------------------
@@ -258,21 +229,19 @@ def _inner_tangents(m: Matrix, s: Matrix, of_u: Matrix, of_v: Matrix, close: flo
 
 
 @noinline
-def _tangent_of(
-    loops: int, routines: Lapack, y: int, x_dot: Matrix, y_dot: int, scratch: int, p: Any
-) -> bool:
-    """Write the tangent of one matrix; return whether it is determined. The scratch holds three squares and a side."""
+def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
+    """Write the tangent of one matrix; return a status."""
     zero, size, products, write = routines.zero, size_of(routines.zero), routines.products, np.int64(1)
-    k = min(p.m, p.n)
-    s, u, v = _values(y, p, zero), left_vectors(y, p, zero), right_vectors(y, p, zero)
-    u_dot, v_dot = left_vectors(y_dot, p, zero), right_vectors(y_dot, p, zero)
-    m, of_u = by_rows(scratch, k, k, zero), by_rows(scratch + k * k * size, k, k, zero)
+    k, x_dot = min(p.m, p.n), by_rows(own.x_bar, p.m, p.n, zero)
+    s, u, v = _values(own.y, p, zero), left_vectors(own.y, p, zero), right_vectors(own.y, p, zero)
+    u_dot, v_dot = left_vectors(own.y_bar, p, zero), right_vectors(own.y_bar, p, zero)
+    m, of_u = by_rows(own.scratch, k, k, zero), by_rows(own.scratch + k * k * size, k, k, zero)
     of_v, close, side = (
-        by_rows(scratch + 2 * k * k * size, k, k, zero),
+        by_rows(own.scratch + 2 * k * k * size, k, k, zero),
         closest(s, p, zero),
-        scratch + 3 * k * k * size,
+        own.scratch + 3 * k * k * size,
     )
-    memset(y_dot, np.int32(0), result_bytes(p, zero))
+    memset(own.y_bar, np.int32(0), result_bytes(p, zero))
     moved = by_rows(side, p.m, k, zero)
     product(loops, products, x_dot, v, moved, write)
     product(loops, products, transposed(u), moved, m, write)
@@ -280,42 +249,30 @@ def _tangent_of(
         share(m, s, close, zero)
         clear_zeros(m, s, close, zero)
     elif not ties_stay(m, s, close, zero):
-        return False
+        return NOT_DIFFERENTIABLE
     for i in range(k):
-        put(by_rows(y_dot, k, 1, zero), i, 0, at(m, i, i, zero), zero)
+        put(_values(own.y_bar, p, zero), i, 0, at(m, i, i, zero), zero)
     if p.vectors == 0:
-        return True
+        return 0
     _inner_tangents(m, s, of_u, of_v, close, zero)
     outside = False
     if p.m > k:
         if not _outside(loops, products, u, moved, m, s, close, u_dot):
-            return False
+            return NOT_DIFFERENTIABLE
         outside = True
     product(loops, products, u, of_u, u_dot, np.int64(not outside))
     moved, outside = by_rows(side, p.n, k, zero), False
     if p.n > k:
         product(loops, products, transposed(x_dot), u, moved, write)
         if not _outside(loops, products, v, moved, transposed(m), s, close, v_dot):
-            return False
+            return NOT_DIFFERENTIABLE
         outside = True
     product(loops, products, v, of_v, v_dot, np.int64(not outside))
-    return True
+    return 0
 
 
 @always_inline
 def svd_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the tangents of singular values and vectors to Y_BAR."""
-    p, y, y_dot = load_record(load_i64(frame, PARAMS), SvdParams), load_i64(frame, Y), load_i64(frame, Y_BAR)
-    x_dot, zero, k, status = load_i64(frame, X_BAR), routines.zero, min(p.m, p.n), 0
-    scratch = malloc((3 * k * k + max(p.m, p.n) * k) * size_of(zero) + 8)
-    if scratch == 0:
-        return OUT_OF_MEMORY
-    for _ in range(p.matrices):
-        if not _tangent_of(loops, routines, y, by_rows(x_dot, p.m, p.n, zero), y_dot, scratch, p):
-            status = NOT_DIFFERENTIABLE
-            break
-        x_dot += p.m * p.n * size_of(zero)
-        y += result_bytes(p, zero)
-        y_dot += result_bytes(p, zero)
-    free(scratch)
-    return status
+    p = load_record(load_i64(frame, PARAMS), SvdParams)
+    return for_each(frame, loops, routines, p, _sizes(p, routines.zero), _tangent)

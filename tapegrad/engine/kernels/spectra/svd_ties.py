@@ -3,9 +3,8 @@
 from typing import Any
 
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
-from tapegrad.engine.kernels.language.lapack import at, put
+from tapegrad.engine.kernels.language.lapack import at, eps_of, largest, put
 from tapegrad.engine.kernels.language.matmul import Matrix
-from tapegrad.engine.kernels.spectra.eigh import eps_of, largest
 
 
 @always_inline

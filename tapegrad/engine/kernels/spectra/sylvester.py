@@ -20,7 +20,9 @@ from tapegrad.engine.kernels.language.lapack import (
     by_columns,
     by_rows,
     copy,
+    eps_of,
     info_word,
+    largest,
     libraries,
     negate,
     part,
@@ -40,7 +42,6 @@ from tapegrad.engine.kernels.language.raw_memory import (
     stack_words,
 )
 from tapegrad.engine.kernels.language.status import NO_REAL_RESULT, NOT_CONVERGED, OUT_OF_MEMORY, SINGULAR
-from tapegrad.engine.kernels.spectra.eigh import eps_of, largest
 from tapegrad.ops.params import SquareParams, SylvesterParams
 
 LIBRARY = libraries(("sylvester", "sqrtm"), "gees", "trsyl")

@@ -2,6 +2,7 @@
 
 In reading order; each imports only those above it:
 
+    stacks                         loops over the matrices of a stack
     cholesky_back                  the reverse sweep of a Cholesky factorisation
     cholesky                       Cholesky factors
     lu                             LU factors with row exchanges, and solutions of linear systems

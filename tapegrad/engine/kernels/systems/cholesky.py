@@ -10,7 +10,7 @@ import numpy as np
 
 from tapegrad.engine.kernels.lanes.cholesky_lanes import factor_stack
 from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES, lane_count, lanes_at, put_lanes, spread
-from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
     MAX_SMALL_ROWS,
@@ -28,19 +28,18 @@ from tapegrad.engine.kernels.language.lapack import (
 from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.language.raw_memory import (
     call_by_reference,
-    free,
     load_at,
     load_i32,
     load_i64,
     load_record,
-    malloc,
     memcpy,
     memset,
     size_of,
     store_at,
 )
-from tapegrad.engine.kernels.language.status import NOT_POSITIVE_DEFINITE, OUT_OF_MEMORY
+from tapegrad.engine.kernels.language.status import NOT_POSITIVE_DEFINITE
 from tapegrad.engine.kernels.systems.cholesky_back import back_by_blocks, scratch_bytes
+from tapegrad.engine.kernels.systems.stacks import MatrixFrame, Sizes, for_each
 from tapegrad.ops.params import SquareParams
 
 LIBRARY = libraries(("cholesky",), "potrf")
@@ -147,25 +146,25 @@ def _subtract_lower(source: int, into: int, n: int, store: int, zero: Any) -> No
         into += row
 
 
+@noinline
+def _cotangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
+    """Add (store: write) the cotangent of one matrix; return a status."""
+    n, zero = p.n, routines.zero
+    bar = own.x_bar if own.store else own.scratch + scratch_bytes(zero)
+    _copy_lower(own.y_bar, bar, n, zero)
+    factor = by_rows(own.y, n, n, zero)
+    back_by_blocks(loops, routines.products, factor, by_rows(bar, n, n, zero), own.scratch)
+    _subtract_lower(bar, own.x_bar, n, own.store, zero)
+    return 0
+
+
 @always_inline
 def cholesky_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the cotangents of the lower triangles to X_BAR[0]."""
-    p, zero, y = load_record(load_i64(frame, PARAMS), SquareParams), routines.zero, load_i64(frame, Y)
-    y_bar, x_bar, n, bytes_ = load_i64(frame, Y_BAR), load_i64(frame, X_BAR), p.n, p.n * p.n * size_of(zero)
-    store, before = load_i64(frame, STORE) & 1, scratch_bytes(zero)
-    scratch = malloc(before + (0 if store else bytes_))
-    if scratch == 0:
-        return OUT_OF_MEMORY
-    for _ in range(p.matrices):
-        bar = x_bar if store else scratch + before
-        _copy_lower(y_bar, bar, n, zero)
-        back_by_blocks(loops, routines.products, by_rows(y, n, n, zero), by_rows(bar, n, n, zero), scratch)
-        _subtract_lower(bar, x_bar, n, store, zero)
-        y += bytes_
-        y_bar += bytes_
-        x_bar += bytes_
-    free(scratch)
-    return 0
+    p, zero = load_record(load_i64(frame, PARAMS), SquareParams), routines.zero
+    bytes_, store = p.n * p.n * size_of(zero), load_i64(frame, STORE) & 1
+    sizes = Sizes(bytes_, 0, bytes_, scratch_bytes(zero) + (0 if store else bytes_))
+    return for_each(frame, loops, routines, p, sizes, _cotangent)
 
 
 # --- tangent ---------------------------------------------------------------------------------------------------
@@ -177,25 +176,25 @@ def _halve_diagonal(a: Matrix, zero: Any) -> None:
         put(a, i, i, at(a, i, i, zero) / 2, zero)
 
 
+@noinline
+def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
+    """Write the tangent of one factor; return a status."""
+    n, zero, write, upper = p.n, routines.zero, np.int64(1), np.int64(0)
+    factor, inner = by_rows(own.y, n, n, zero), by_rows(own.scratch, n, n, zero)
+    y_dot = by_rows(own.y_bar, n, n, zero)
+    read_symmetric(by_rows(own.x_bar, n, n, zero), write, inner, zero)
+    substitute(loops, routines, factor, inner, write, np.int64(0))
+    substitute(loops, routines, factor, transposed(inner), write, np.int64(0))
+    clear_triangle(inner, upper, zero)
+    _halve_diagonal(inner, zero)
+    product(loops, routines.products, factor, inner, y_dot, write)
+    clear_triangle(y_dot, upper, zero)
+    return 0
+
+
 @always_inline
 def cholesky_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write ``L tril'(L^-1 x_dot L^-T)`` to Y_BAR, with half of the diagonal in tril'."""
-    p, zero, y = load_record(load_i64(frame, PARAMS), SquareParams), routines.zero, load_i64(frame, Y)
-    y_dot, x_dot, n, bytes_ = load_i64(frame, Y_BAR), load_i64(frame, X_BAR), p.n, p.n * p.n * size_of(zero)
-    address, one = malloc(bytes_ + 8), np.int64(1)
-    if address == 0:
-        return OUT_OF_MEMORY
-    for _ in range(p.matrices):
-        factor, inner = by_rows(y, n, n, zero), by_rows(address, n, n, zero)
-        read_symmetric(by_rows(x_dot, n, n, zero), one, inner, zero)
-        substitute(loops, routines, factor, inner, one, np.int64(0))
-        substitute(loops, routines, factor, transposed(inner), one, np.int64(0))
-        clear_triangle(inner, np.int64(0), zero)
-        _halve_diagonal(inner, zero)
-        product(loops, routines.products, factor, inner, by_rows(y_dot, n, n, zero), one)
-        clear_triangle(by_rows(y_dot, n, n, zero), np.int64(0), zero)
-        y += bytes_
-        y_dot += bytes_
-        x_dot += bytes_
-    free(address)
-    return 0
+    p = load_record(load_i64(frame, PARAMS), SquareParams)
+    bytes_ = p.n * p.n * size_of(routines.zero)
+    return for_each(frame, loops, routines, p, Sizes(bytes_, 0, bytes_, bytes_), _tangent)

@@ -16,7 +16,7 @@ from tapegrad.engine.kernels.lanes.determinants_lanes import (
     signs_and_products,
 )
 from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES, lane_count
-from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.frame import PARAMS, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
     MAX_SMALL_ROWS,
@@ -24,6 +24,7 @@ from tapegrad.engine.kernels.language.lapack import (
     at,
     by_columns,
     by_rows,
+    eps_of,
     factor_bytes,
     is_singular,
     libraries,
@@ -50,6 +51,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
 from tapegrad.engine.kernels.systems.inverses import invert
+from tapegrad.engine.kernels.systems.stacks import clear_if_written
 from tapegrad.ops.params import SquareParams
 
 LIBRARY = libraries(("det", "slogdet"), "getrf", "getri") | {
@@ -57,7 +59,6 @@ LIBRARY = libraries(("det", "slogdet"), "getrf", "getri") | {
 }
 _LOG, _COLUMN = entry("log"), 256  # determinants whose logarithms one call computes
 _SCRATCH = 2 * _COLUMN
-_EPS, _SINGLE_EPS = 2.0**-52, 2.0**-23
 _UP, _DOWN, _LARGEST = 2.0**256, 2.0**-256, (2.0 - 2.0**-52) * 2.0**1023
 
 
@@ -111,7 +112,7 @@ def _regularize(t: Matrix, zero: Any) -> bool:
     for i in range(t.rows):
         for j in range(i, t.rows):
             largest = max(largest, abs(at(t, i, j, zero)))
-    tiny = largest * (_EPS if size_of(zero) == 8 else _SINGLE_EPS)
+    tiny = largest * eps_of(zero)
     if largest == zero:
         tiny = zero + 1
     for i in range(t.rows):
@@ -267,8 +268,7 @@ def _reverse(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
     )
     n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
     size, bytes_, status = size_of(zero), n * n * size_of(zero), 0
-    if load_i64(frame, STORE) & 1:
-        memset(x_bar, np.int32(0), p.matrices * bytes_)
+    clear_if_written(frame, p.matrices * bytes_)
     scratch = malloc(factor_bytes(n, zero) + bytes_ + 8)
     if scratch == 0:
         return OUT_OF_MEMORY

@@ -33,12 +33,12 @@ from tapegrad.engine.kernels.language.raw_memory import (
     load_record,
     malloc,
     memcpy,
-    memset,
     size_of,
     store_i64,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, OUT_OF_RANGE, SINGULAR
 from tapegrad.engine.kernels.systems.lu import exchange_pair, exchange_rows
+from tapegrad.engine.kernels.systems.stacks import clear_if_written
 from tapegrad.ops.params import ExchangeParams, PivotParams, SquareParams
 
 LIBRARY = libraries(("lu_triangles",))
@@ -147,8 +147,8 @@ def _derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
     scratch = malloc(4 * bytes_ + 8)
     if scratch == 0:
         return OUT_OF_MEMORY
-    if reverse and load_i64(frame, STORE) & 1:
-        memset(x_bar, np.int32(0), p.matrices * bytes_)
+    if reverse:
+        clear_if_written(frame, p.matrices * bytes_)
     for _ in range(p.matrices):
         own, bar, other = by_rows(y, n, n, zero), by_rows(y_bar, n, n, zero), by_rows(x_bar, n, n, zero)
         exchanges = factor + triangle_bytes(n, zero)
