@@ -3,13 +3,13 @@
 In reading order; each imports only those above it:
 
     lanes                          vectors with one number of each of several matrices
+    transpose                      transposition of matrices in registers
     lane_blocks                    copies between stacks of matrices and blocks of lanes
     cholesky_lanes                 Cholesky factors of stacks of small matrices
     lu_lanes                       LU factors, solutions and inverses of stacks of small matrices
     determinants_lanes             determinants of stacks of small matrices from LU factors
     qr_lanes                       QR factors of stacks of small matrices
     svd_lanes                      singular value decompositions of stacks of small matrices
-    transpose                      transposition of matrices in registers
     tridiagonal_lanes              reduction of symmetric matrices to tridiagonal form
     eigh_lanes                     eigenvalues and eigenvectors of small symmetric matrices
 """

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
@@ -25,8 +24,9 @@ from tapegrad.engine.kernels.lanes.lanes import (
     where,
     with_signs_of,
 )
+from tapegrad.engine.kernels.lanes.transpose import move_transposed
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
-from tapegrad.engine.kernels.language.llvm_types import i32, i64
+from tapegrad.engine.kernels.language.llvm_types import i64
 from tapegrad.engine.kernels.language.raw_memory import size_of, stack_words
 
 _SQUARE = LANE_BYTES * LANE_BYTES // 32  # 64-bit integers of a square of lanes by lanes numbers, at most
@@ -37,22 +37,16 @@ _LEAST_SINGLE, _MOST_SINGLE = 1e-10, 1e15
 # --- squares of numbers: as many of each matrix as there are lanes ---------------------------------------------
 
 
-def _turned(builder: Any, rows: list[Any]) -> list[Any]:
-    """Transpose a square of numbers by exchanges of blocks, from single numbers to halves."""
-    count, distance = len(rows), 1
-    while distance < count:
-        for i in range(count):
-            if i & distance:
-                continue
-            one, other = rows[i], rows[i + distance]
-            firsts = [k if not k & distance else count + k - distance for k in range(count)]
-            lasts = [k + distance if not k & distance else count + k for k in range(count)]
-            rows[i], rows[i + distance] = (
-                builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(i32, count), indices))
-                for indices in (firsts, lasts)
-            )
-        distance *= 2
-    return rows
+def _pointers_to_matrices(builder: Any, lanes: Lanes, address: Any, stride: Any, last: Any) -> list[Any]:
+    """Return the pointers to the numbers of the matrix of each lane."""
+    offsets = offsets_of(builder, lanes, stride, last)
+    return [pointer_to(builder, address, offset, lanes.vector) for offset in offsets]
+
+
+def _pointers_to_block(builder: Any, lanes: Lanes, block: Any) -> list[Any]:
+    """Return the pointers to the first vectors of a block, as many as there are lanes."""
+    offsets = [i64(number * LANE_BYTES) for number in range(lanes.count)]
+    return [pointer_to(builder, block, offset, lanes.vector) for offset in offsets]
 
 
 @intrinsic
@@ -61,14 +55,8 @@ def gather_square(typingctx, address, stride, last, block, zero):
     lanes = Lanes(zero)
 
     def codegen(context, builder, signature, args):
-        source, apart, end, into, _ = args
-        rows = [
-            builder.load(pointer_to(builder, source, offset, lanes.vector), align=zero.bitwidth // 8)
-            for offset in offsets_of(builder, lanes, apart, end)
-        ]
-        for number, column in enumerate(_turned(builder, rows)):
-            pointer = pointer_to(builder, into, i64(number * LANE_BYTES), lanes.vector)
-            builder.store(column, pointer, align=zero.bitwidth // 8)
+        matrices = _pointers_to_matrices(builder, lanes, *args[:3])
+        move_transposed(builder, matrices, _pointers_to_block(builder, lanes, args[3]), zero.bitwidth // 8)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64, types.int64, zero), codegen
@@ -80,17 +68,8 @@ def scatter_square(typingctx, block, address, stride, last, zero):
     lanes = Lanes(zero)
 
     def codegen(context, builder, signature, args):
-        source, into, apart, end, _ = args
-        columns = [
-            builder.load(
-                pointer_to(builder, source, i64(number * LANE_BYTES), lanes.vector), align=zero.bitwidth // 8
-            )
-            for number in range(lanes.count)
-        ]
-        for offset, row in zip(
-            offsets_of(builder, lanes, apart, end), _turned(builder, columns), strict=True
-        ):
-            builder.store(row, pointer_to(builder, into, offset, lanes.vector), align=zero.bitwidth // 8)
+        matrices = _pointers_to_matrices(builder, lanes, *args[1:4])
+        move_transposed(builder, _pointers_to_block(builder, lanes, args[0]), matrices, zero.bitwidth // 8)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64, types.int64, zero), codegen
@@ -184,16 +163,41 @@ def exchange(block: int, one: int, other: int, count: int, a: Any, b: Any, zero:
 
 
 @always_inline
+def inner(block: int, one: int, other: int, count: int, zero: Any) -> Any:
+    """Return the inner product of two vectors."""
+    total = spread(0, zero)
+    for r in range(count):
+        total = total + lanes_at(block, one + r, zero) * lanes_at(block, other + r, zero)
+    return total
+
+
+@always_inline
 def make_reflection(block: int, first: int, count: int, zero: Any) -> tuple[Any, Any]:
     """Write the vector of the reflection of a vector onto the first axis, without its first number, which is 1.
 
     Return the first number of the reflected vector, and the factor of the reflection.
     """
-    none, one, head, rest = spread(0, zero), spread(1, zero), lanes_at(block, first, zero), spread(0, zero)
-    for r in range(1, count):
-        rest = rest + lanes_at(block, first + r, zero) * lanes_at(block, first + r, zero)
+    none, one, head = spread(0, zero), spread(1, zero), lanes_at(block, first, zero)
+    rest = inner(block, first + 1, first + 1, count - 1, zero)
     length = where(equal(rest, none), head, none - with_signs_of(roots(head * head + rest), head))
     scale = one / where(equal(rest, none), one, head - length)
     for r in range(1, count):
         put_lanes(block, first + r, lanes_at(block, first + r, zero) * scale)
     return length, where(equal(rest, none), none, (length - head) / length)
+
+
+@always_inline
+def reflect(
+    block: int, vector: int, tau: Any, first: int, step: int, columns: int, count: int, zero: Any
+) -> None:
+    """Apply a reflection to some vectors, `step` apart. The first number of its own vector is 1, and not read."""
+    for j in range(columns):
+        column = first + step * j
+        total = lanes_at(block, column, zero)
+        for r in range(1, count):
+            total = total + lanes_at(block, vector + r, zero) * lanes_at(block, column + r, zero)
+        total = total * tau
+        put_lanes(block, column, lanes_at(block, column, zero) - total)
+        for r in range(1, count):
+            value = lanes_at(block, column + r, zero) - lanes_at(block, vector + r, zero) * total
+            put_lanes(block, column + r, value)

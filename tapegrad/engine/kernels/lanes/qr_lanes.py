@@ -10,6 +10,7 @@ from tapegrad.engine.kernels.lanes.lane_blocks import (
     gather_transposed,
     is_ordinary,
     make_reflection,
+    reflect,
     scatter_all,
 )
 from tapegrad.engine.kernels.lanes.lanes import LANE_BYTES, lanes_at, put_lanes, scatter, spread
@@ -18,18 +19,9 @@ from tapegrad.engine.kernels.language.raw_memory import size_of
 
 
 @noinline
-def _reflect(block: int, m: int, i: int, columns: int, taus: int, zero: Any) -> None:
-    """Apply reflection i to the columns after it. Its vector is 1, then the elements below the diagonal."""
-    tau = lanes_at(block, taus + i, zero)
-    for j in range(i + 1, columns):
-        total = lanes_at(block, i + m * j, zero)
-        for row in range(i + 1, m):
-            total = total + lanes_at(block, row + m * i, zero) * lanes_at(block, row + m * j, zero)
-        total = total * tau
-        put_lanes(block, i + m * j, lanes_at(block, i + m * j, zero) - total)
-        for row in range(i + 1, m):
-            value = lanes_at(block, row + m * j, zero) - lanes_at(block, row + m * i, zero) * total
-            put_lanes(block, row + m * j, value)
+def _reflect(block: int, m: int, i: int, columns: int, tau: Any, zero: Any) -> None:
+    """Apply reflection i to the columns after it."""
+    reflect(block, (m + 1) * i, tau, (m + 1) * i + m, m, columns - i - 1, m - i, zero)
 
 
 @noinline
@@ -39,7 +31,7 @@ def _factorize(block: int, m: int, n: int, taus: int, zero: Any) -> None:
         length, tau = make_reflection(block, i + m * i, m - i, zero)
         put_lanes(block, i + m * i, length)
         put_lanes(block, taus + i, tau)
-        _reflect(block, m, i, n, taus, zero)
+        _reflect(block, m, i, n, tau, zero)
 
 
 @noinline
@@ -51,8 +43,8 @@ def _write_q(block: int, m: int, k: int, full: int, taus: int, zero: Any) -> Non
             put_lanes(block, row + m * j, spread(row == j, zero))
     for step in range(k):
         i = k - 1 - step
-        _reflect(block, m, i, full, taus, zero)
         tau = lanes_at(block, taus + i, zero)
+        _reflect(block, m, i, full, tau, zero)
         for row in range(i):
             put_lanes(block, row + m * i, none)
         put_lanes(block, i + m * i, one - tau)

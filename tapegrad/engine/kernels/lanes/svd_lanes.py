@@ -13,6 +13,7 @@ from tapegrad.engine.kernels.lanes.lane_blocks import (
     exchange,
     gather,
     gather_transposed,
+    inner,
     is_ordinary,
     scatter_all,
     scatter_transposed,
@@ -46,23 +47,12 @@ def block_bytes(m: int, n: int) -> int:
 
 
 @noinline
-def _inner(block: int, one: int, other: int, count: int, zero: Any) -> Any:
-    """Return the inner product of two vectors."""
-    total = spread(0, zero)
-    for r in range(count):
-        total = total + lanes_at(block, one + r, zero) * lanes_at(block, other + r, zero)
-    return total
-
-
-@noinline
 def _make_orthogonal(block: int, rows: int, k: int, i: int, j: int, zero: Any) -> bool:
     """Rotate two columns so that they are orthogonal; return False if they were."""
     none, one = spread(0, zero), spread(1, zero)
-    first, second = (
-        _inner(block, rows * i, rows * i, rows, zero),
-        _inner(block, rows * j, rows * j, rows, zero),
-    )
-    both = _inner(block, rows * i, rows * j, rows, zero)
+    first = inner(block, rows * i, rows * i, rows, zero)
+    second = inner(block, rows * j, rows * j, rows, zero)
+    both = inner(block, rows * i, rows * j, rows, zero)
     close = spread(eps_of(zero), zero) * roots(first) * roots(second)
     if not anywhere(less(close, sizes(both))):
         return False
@@ -93,7 +83,7 @@ def _sort(block: int, rows: int, k: int, zero: Any) -> None:
     """Write the lengths of the columns, and sort them in descending order."""
     vectors, values = rows * k, rows * k + k * k
     for j in range(k):
-        put_lanes(block, values + j, roots(_inner(block, rows * j, rows * j, rows, zero)))
+        put_lanes(block, values + j, roots(inner(block, rows * j, rows * j, rows, zero)))
     for i in range(k):
         for j in range(i + 1, k):
             a, b = lanes_at(block, values + i, zero), lanes_at(block, values + j, zero)

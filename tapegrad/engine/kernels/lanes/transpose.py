@@ -7,16 +7,13 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from tapegrad.engine.kernels.lanes.lanes import pointer_to
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
-from tapegrad.engine.kernels.language.llvm_types import i8, i32
+from tapegrad.engine.kernels.language.llvm_types import i32
 from tapegrad.engine.kernels.language.raw_memory import load_at, size_of, store_at
 
 
-def _shuffled(builder, one, other, indices):
-    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(i32, len(indices)), indices))
-
-
-def _exchanged(builder, rows, distance):
+def _exchanged(builder: Any, rows: list[Any], distance: int) -> list[Any]:
     """Return rows after one stage: rows `distance` apart exchange blocks of `distance` elements."""
     width = len(rows)
     found = list(rows)
@@ -24,15 +21,23 @@ def _exchanged(builder, rows, distance):
     high = [k + distance if k & distance == 0 else width + k for k in range(width)]
     for k in range(width):
         if k & distance == 0:
-            one, other = rows[k], rows[k + distance]
-            found[k] = _shuffled(builder, one, other, low)
-            found[k + distance] = _shuffled(builder, one, other, high)
+            found[k], found[k + distance] = (
+                builder.shuffle_vector(
+                    rows[k], rows[k + distance], ir.Constant(ir.VectorType(i32, width), indices)
+                )
+                for indices in (low, high)
+            )
     return found
 
 
-def _pointer(context, builder, address, offset, row):
-    base = builder.inttoptr(address, i8.as_pointer())
-    return builder.bitcast(builder.gep(base, [offset]), row.as_pointer())
+def move_transposed(builder: Any, sources: list[Any], targets: list[Any], align: int) -> None:
+    """Emit the transposition of a square, from pointers to its rows to pointers to those of the result."""
+    rows, distance = [builder.load(pointer, align=align) for pointer in sources], 1
+    while distance < len(rows):
+        rows = _exchanged(builder, rows, distance)
+        distance *= 2
+    for pointer, row in zip(targets, rows, strict=True):
+        builder.store(row, pointer, align=align)
 
 
 @intrinsic
@@ -46,20 +51,13 @@ def _square(typingctx, source, source_step, target, target_step, width, zero):
     count = width.literal_value
 
     def codegen(context, builder, signature, args):
-        element = context.get_value_type(zero)
-        row, item = ir.VectorType(element, count), zero.bitwidth // 8
-        from_, from_step, to, to_step = args[:4]
-        rows = []
-        for k in range(count):
-            offset = builder.mul(from_step, ir.Constant(from_step.type, k))
-            rows.append(builder.load(_pointer(context, builder, from_, offset, row), align=item))
-        distance = 1
-        while distance < count:
-            rows = _exchanged(builder, rows, distance)
-            distance *= 2
-        for k in range(count):
-            offset = builder.mul(to_step, ir.Constant(to_step.type, k))
-            builder.store(rows[k], _pointer(context, builder, to, offset, row), align=item)
+        row = ir.VectorType(context.get_value_type(zero), count)
+
+        def pointers(address, step):
+            offsets = [builder.mul(step, ir.Constant(step.type, k)) for k in range(count)]
+            return [pointer_to(builder, address, offset, row) for offset in offsets]
+
+        move_transposed(builder, pointers(*args[:2]), pointers(*args[2:4]), zero.bitwidth // 8)
         return context.get_dummy_value()
 
     integers = [types.int64] * 4

@@ -6,7 +6,7 @@ reflections, a vector, and the state of the lanes, which `eigh_lanes` uses.
 
 from typing import Any
 
-from tapegrad.engine.kernels.lanes.lane_blocks import make_reflection
+from tapegrad.engine.kernels.lanes.lane_blocks import inner, make_reflection, reflect
 from tapegrad.engine.kernels.lanes.lanes import LANE_BYTES, gathered, lanes_at, put_lanes, spread
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.raw_memory import size_of
@@ -68,9 +68,7 @@ def _reflect_both_sides(block: int, n: int, i: int, zero: Any) -> None:
     along, v, w = spread(0, zero), n * i, at_taus(n) + n
     tau = lanes_at(block, at_taus(n) + i, zero)
     for r in range(i + 1, n):
-        total = spread(0, zero)
-        for c in range(i + 1, n):
-            total = total + lanes_at(block, c + n * r, zero) * lanes_at(block, v + c, zero)
+        total = inner(block, n * r + i + 1, v + i + 1, n - i - 1, zero)
         put_lanes(block, w + r, tau * total)
         along = along + tau * total * lanes_at(block, v + r, zero)
     half = spread(0.5, zero) * tau * along
@@ -90,15 +88,9 @@ def _write_basis(block: int, n: int, zero: Any) -> None:
         put_lanes(block, at_vectors(n) + e, spread(e % (n + 1) == 0, zero))
     for step in range(n - 1):
         i = n - 2 - step
-        tau = lanes_at(block, at_taus(n) + i, zero)
-        for j in range(i + 1, n):
-            column, total = at_vectors(n) + n * j, spread(0, zero)
-            for r in range(i + 1, n):
-                total = total + lanes_at(block, n * i + r, zero) * lanes_at(block, column + r, zero)
-            total = tau * total
-            for r in range(i + 1, n):
-                value = lanes_at(block, column + r, zero) - total * lanes_at(block, n * i + r, zero)
-                put_lanes(block, column + r, value)
+        tau, below = lanes_at(block, at_taus(n) + i, zero), n - i - 1
+        corner = at_vectors(n) + (n + 1) * (i + 1)
+        reflect(block, n * i + i + 1, tau, corner, n, below, below, zero)
 
 
 @noinline
