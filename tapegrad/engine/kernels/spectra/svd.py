@@ -40,7 +40,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     size_of,
 )
 from tapegrad.engine.kernels.language.status import NOT_DIFFERENTIABLE
-from tapegrad.engine.kernels.spectra.eigh import is_determined, share
+from tapegrad.engine.kernels.spectra.eigh import SAME, is_determined, share
 from tapegrad.engine.kernels.spectra.singular import (
     decompose,
     left_count,
@@ -136,7 +136,7 @@ def _outside(
     for i in range(into.rows):
         for j in range(into.columns):
             put(into, i, j, at(values, i, j, zero) - at(into, i, j, zero), zero)
-    if not are_zero(into, s, close, 1e4 * into.rows * eps_of(zero) * largest(values, zero), zero):
+    if not are_zero(into, s, close, SAME * into.rows * eps_of(zero) * largest(values, zero), zero):
         return False
     for j in range(into.columns):
         value = at(s, j, 0, zero)

@@ -5,6 +5,7 @@ from typing import Any
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import at, eps_of, largest, put
 from tapegrad.engine.kernels.language.matmul import Matrix
+from tapegrad.engine.kernels.spectra.eigh import SAME
 
 
 @always_inline
@@ -35,7 +36,7 @@ def are_zero(columns: Matrix, s: Matrix, close: float, slack: float, zero: Any) 
 @noinline
 def zeros_are_out(j_: Matrix, k_: Matrix, g: Matrix, s: Matrix, close: float, zero: Any) -> bool:
     """Return whether the function depends neither on several zero singular values, nor on their vectors."""
-    slack = 1e4 * s.rows * eps_of(zero)
+    slack = SAME * s.rows * eps_of(zero)
     of_values, of_vectors = slack * largest(g, zero), slack * max(largest(j_, zero), largest(k_, zero))
     for j in range(s.rows - 1, 0, -1):
         if at(s, j - 1, 0, zero) > close:
@@ -52,7 +53,7 @@ def zeros_are_out(j_: Matrix, k_: Matrix, g: Matrix, s: Matrix, close: float, ze
 @noinline
 def ties_stay(m: Matrix, s: Matrix, close: float, zero: Any) -> bool:
     """Return whether equal singular values have equal tangents, zeros have none, and their vectors do not mix."""
-    slack = 1e4 * s.rows * eps_of(zero) * largest(m, zero)
+    slack = SAME * s.rows * eps_of(zero) * largest(m, zero)
     for i in range(s.rows):
         for j in range(i + 1, s.rows):
             if abs(at(s, j, 0, zero) - at(s, i, 0, zero)) > close:
