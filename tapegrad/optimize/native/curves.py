@@ -12,10 +12,11 @@ from tapegrad.frontend.tensor.array_checks import real, refuse_subclass
 from tapegrad.optimize.curve_plots import PlotData
 from tapegrad.optimize.native.executors import run_elsewhere
 from tapegrad.optimize.native.many_fits import FitResults, Task, fit_all
-from tapegrad.optimize.native.models import of_vector, record
-from tapegrad.optimize.native.recorded import ReplayedFunction
+from tapegrad.optimize.native.models import of_vector
+from tapegrad.optimize.native.recorded import ReplayedFunction, example_of
 from tapegrad.optimize.native.settings import UNBOUNDED, FitSettings, checked_bounds, refuse
 from tapegrad.optimize.native.sharing import checked_threads
+from tapegrad.optimize.residuals import residuals
 from tapegrad.pytree import flatten
 
 _MIN_COMPILED_FITS = 200  # fits from which on it pays to compile the model's segments
@@ -83,8 +84,16 @@ class _FitProblem:
         return _FitProblem, self._given
 
     def record(self, starts: np.ndarray) -> ReplayedFunction:
-        """Record the model at one of the starts."""
-        return record(self.predict, starts, self._shape)
+        """Record the model, whose result has to be of the shape, with its result as one vector."""
+        predict, shape = self.predict, self._shape
+        example = example_of(predict, starts)
+        found = np.shape(predict(example))
+        if found != shape:
+            raise ValueError(
+                f"curve_fit: {name_of(predict)} returned shape {found}, but a row of Y has shape {shape}; Y and P0 of"
+                " one dimension are one fit, as of SciPy, and P0 of shape (len(Y), k) is a fit for each element of Y"
+            )
+        return ReplayedFunction(residuals(predict, example).replayed, example)
 
     def solve_block(self, part: Task) -> FitResults:
         found = FitResults(*part.starts.shape)
@@ -110,13 +119,8 @@ def _starts(model: Callable[..., Any], p0: Any, options: dict[str, Any]) -> np.n
     if p0 is not None:
         return real(p0, "curve_fit: P0")
     kinds = [parameter.kind for parameter in inspect.signature(model).parameters.values()]
-    size = (
-        sum(
-            kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-            for kind in kinds
-        )
-        - 1
-    )
+    named = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    size = sum(kind in named for kind in kinds) - 1
     if size < 1 or inspect.Parameter.VAR_POSITIONAL in kinds:
         raise ValueError(f"curve_fit: {name_of(model)} does not say how many parameters it has; give P0")
     lower, upper = checked_bounds(options.get("bounds", UNBOUNDED), size, "curve_fit")

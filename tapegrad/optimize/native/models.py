@@ -14,8 +14,6 @@ import numpy as np
 
 from tapegrad.errors import name_of
 from tapegrad.frontend.tensor.static_keys import IdentityKey, token
-from tapegrad.optimize.native.recorded import ReplayedFunction, example_of
-from tapegrad.optimize.residuals import residuals
 from tapegrad.transforms.jit import Jit, jit
 
 _KEPT = 8  # models
@@ -94,15 +92,3 @@ def of_vector(model: Callable[..., Any], t: Any, size: int, fuse: bool | None) -
         return jit(function, fuse=fuse)
     same: Any = model if type(model) is types.MethodType else token(model)  # a method is made at each look
     return _recorded_once(_Model(function, (same, content, size)), fuse)
-
-
-def record(predict: Jit[..., Any], starts: np.ndarray, shape: tuple[int, ...]) -> ReplayedFunction:
-    """Record the model, whose result has to be of a shape, with its result as one vector."""
-    example = example_of(predict, starts)
-    found = np.shape(predict(example))
-    if found != shape:
-        raise ValueError(
-            f"curve_fit: {name_of(predict)} returned shape {found}, but a row of Y has shape {shape}; Y and P0 of one"
-            " dimension are one fit, as of SciPy, and P0 of shape (len(Y), k) is a fit for each element of Y"
-        )
-    return ReplayedFunction(residuals(predict, example).replayed, example)
