@@ -247,8 +247,8 @@ class Grad(UnlessNested, AlternatingCalls, Transform):
     def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute the gradient for any arguments."""
         value, gradient = self._both._by_python(args, kwargs)
-        if self._both._fast is not self._of:
-            self._of = self._both._fast
+        if self._both.latest is not self._of:
+            self._of = self._both.latest
             self._keep(None if self._of is None else without_value(self._of))
         return (gradient, value[1]) if self._has_aux else gradient
 

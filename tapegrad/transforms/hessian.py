@@ -237,7 +237,7 @@ class Hessian(UnlessNested, AlternatingCalls, Transform):
         selection = select(args, self._argnums)
         if selection.definitions == [LEAF] and not isinstance(self._argnums, tuple):
             found = self._of_one._by_python(args, kwargs)
-            self._keep(self._of_one._fast)
+            self._keep(self._of_one.latest)
             return found
         found = self._of_all(*args, **kwargs)
         columns, definition = flatten(found[0] if self._has_aux else found)

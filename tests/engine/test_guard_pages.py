@@ -40,7 +40,7 @@ x = tg.tensor(np.arange(5.0))
 REPLAY = """
 f = tg.value_and_grad(tg.jit(lambda x: tg.sum(tg.sin(x) * x)))
 f(np.arange(5.0))
-y = f._fast.__self__[1].specializations[0].workspaces[0].value
+y = f._fast.__self__[1].specialization.workspaces[0].value
 """
 # What makes an array `y` and its memory, and what is done that is allowed and that is not.
 MEMORY = {

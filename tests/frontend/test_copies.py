@@ -322,8 +322,8 @@ def recorded():
 MEMORY = {
     "the eager tape": tg.tape,
     "a recording": lambda: tg.jit(energy).tape(X),
-    "a program": lambda: recorded()._fast.__self__[1].specializations[0].workspaces[0].program,
-    "a workspace": lambda: recorded()._fast.__self__[1].specializations[0].workspaces[0],
+    "a program": lambda: recorded()._fast.__self__[1].specialization.workspaces[0].program,
+    "a workspace": lambda: recorded()._fast.__self__[1].specialization.workspaces[0],
     "the owner of shown memory": lambda: (tg.ones((2, 3, 4)) * 2).data.base,
     "a hook": lambda: tg.tensor(X).register_hook(lambda gradient: None),
 }

@@ -493,7 +493,7 @@ define = segment_kernels.define
 segment_kernels.define = lambda *args: made.append(args) or define(*args)
 f = tg.value_and_grad(tg.jit(lambda x: tg.sum(tg.sin(x[1:]) * x[:-1] + x[1:]){}))
 f(np.linspace(-1.0, 1.0, 50))
-program = f._fast.__self__[1].specializations[0].workspaces[0].program
+program = f._fast.__self__[1].specialization.workspaces[0].program
 print(len(made), program.fused)
 """
 ENDING = """

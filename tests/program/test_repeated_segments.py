@@ -92,5 +92,5 @@ def test_repetitions_are_compiled_once_and_change_nothing():
     assert value == own
     for found, expected in zip(gradients, others, strict=True):
         np.testing.assert_array_equal(found, expected)
-    placed = fused._fast.__self__[1].specializations[0].workspaces[0].program.forward.segments
+    placed = fused._fast.__self__[1].specialization.workspaces[0].program.forward.segments
     assert len({each.bound.segment for each in placed}) < 0.7 * len(placed)

@@ -200,13 +200,26 @@ def test_calls_that_alternate_between_branches_have_short_ways(monkeypatch):
 def test_short_ways_keep_no_recordings_that_were_let_go():
     made = tg.jit(_line)
     made(LINE)
-    first = weakref.ref(made._fast)
+    first, program = made._fast, made._fast.__self__[1].specialization.workspaces[0].program
+    known = [weakref.ref(first), weakref.ref(program)]
+    del first, program
     made(np.repeat(LINE, 2))
-    assert first() is not None
+    assert None not in [each() for each in known]
     made.traces.drop(made)
     gc.collect()
-    assert first() is None
+    assert [each() for each in known] == [None, None]
     made(LINE)
+
+
+def test_calls_that_alternate_between_many_shapes_and_types():
+    made = tg.jit(lambda a: tg.sum(tg.exp(a) * a))
+    points = [0.5, np.float64(0.25), *(np.linspace(0.0, 1.0, n) for n in range(1, 12))]
+    for _ in range(3):
+        for point in points:
+            for _ in range(2):
+                np.testing.assert_allclose(made(point), np.sum(np.exp(point) * point))
+    assert made(2) == made(2) == pytest.approx(2 * np.exp(2.0))  # an integer has no short way
+    assert made(0.5) == pytest.approx(0.5 * np.exp(0.5))
 
 
 @pytest.mark.parametrize("how", HOW)
@@ -218,7 +231,7 @@ def test_what_a_short_way_takes_it_gives_back(name, how):
     wrong = tuple(np.ones((2, 2)) for _ in args)
     shared = [*args, *wrong, made, None, np.dtype(np.float64), np.ndarray, float]
     call = made._fast.__self__[1]
-    workspaces = call.specializations[0].workspaces
+    workspaces = call.specialization.workspaces
     shared += [workspaces[-1], call.holds, made._fast, *workspaces[-1].outputs]
 
     def counts():
@@ -249,7 +262,7 @@ def test_the_short_way_tries_all_ways(how):
     for point in points:
         made(point)
     short = made._fast
-    ways = short.__self__[1].specializations
+    ways = [fixed[1].specialization for fixed in short.__self__[1]]
     assert len(ways) == 3
     before = [sys.getrefcount(each) for each in (*points, *[way.workspaces[-1] for way in ways])]
     for _ in range(50):
@@ -301,7 +314,7 @@ def test_what_is_raised_in_a_replay_is_raised_by_the_short_way():
                     made(LINE)
             else:
                 assert made(LINE)[0] == expected[0]
-    assert len(made._fast.__self__[1].specializations[0].workspaces) == 1
+    assert len(made._fast.__self__[1].specialization.workspaces) == 1
 
 
 def test_modes_are_asked_for_before_a_short_way_is_taken():

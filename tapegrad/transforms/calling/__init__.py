@@ -9,5 +9,5 @@ In reading order; each imports only those above it:
     reports                        what a replayed function says of itself: `watched`, `explain`
     watching_cost                  a warning where the comparisons cost more than the replay
     fast_path                      replays of calls with arrays and floats, in half a microsecond
-    known_paths                    replays of calls that alternate between recordings
+    known_paths                    replays of calls that alternate between recordings, all tried in C
 """

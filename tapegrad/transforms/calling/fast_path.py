@@ -48,9 +48,9 @@ def without_value(path: Path) -> Path:
     """Return the fast path that does the same as another one, but does not return the value."""
     found = _without_value.get(path)
     if found is None:
-        call = fixed_of(path)
-        specializations = [specialization._replace(valued=False) for specialization in call.specializations]
-        found = _without_value[path] = call._replace(specializations=specializations).function()
+        call: ArrayCall = fixed_of(path)[1]
+        specialization = call.specialization._replace(valued=False)
+        found = _without_value[path] = call._replace(specialization=specialization).function()
     return found
 
 
@@ -69,7 +69,7 @@ def _path(
         specialization = array_specialization(
             program, trace.workspaces(spec), valued=valued, together=together
         )
-        path = ArrayCall(kinds, [specialization], holds, failure).function() if fits else None
+        path = ArrayCall(kinds, specialization, holds, failure).function() if fits else None
         trace.paths[key] = holds, path
         if path is not None:
             tell_of_dear_watching(function, trace, path, args)

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from tapegrad.autodiff.custom.callbacks import failure
-from tapegrad.engine.codegen.python_calls.array_calls import ArrayCall, ArraySpecialization
+from tapegrad.engine.codegen.python_calls.array_calls import (
+    ArrayCall,
+    ArraySpecialization,
+    first_of,
+    fixed_of,
+)
 from tapegrad.engine.tape.fields.view import View
-from tapegrad.program.captured.captured_state import CapturedState
 from tapegrad.program.programs.handle import Handle, Source, Specialization
 from tapegrad.program.programs.workspace import Workspace
 from tapegrad.transforms.calling.fast_path import TRACED, Path, array_specialization
-
-_NO_STATE = CapturedState(())
 
 
 class EntryPoints:
@@ -54,7 +56,8 @@ class EntryPoints:
         if not plain or not self._specializations:
             return None
         if kinds not in self._paths:
-            self._paths[kinds] = ArrayCall(kinds, self._specializations, _NO_STATE.holds, failure).function()
+            paths = [ArrayCall(kinds, each, None, failure).function() for each in self._specializations]
+            self._paths[kinds] = first_of([*map(fixed_of, paths)]) if len(paths) > 1 else paths[0]
         return self._paths[kinds]
 
 

@@ -2,8 +2,8 @@
 
 Such a function takes arrays and floats, and returns new arrays. It asks whether the arguments are of the expected types
 and whether all else is as before, takes a workspace, makes arrays for the results, has them computed without the global
-lock, and puts the workspace back. Where there are several specializations to compute them, it begins with the one that
-served last. For a call that none of them serves it returns `None`, having done nothing.
+lock, and puts the workspace back. For a call that it does not serve it returns `None`, having done nothing. Another
+function tries several of them, beginning with the one that served last.
 """
 
 import functools
@@ -21,14 +21,11 @@ from tapegrad.engine.runtime.object_layouts import ARRAY_DATA, FLOAT_VALUE
 # Words of such a function.
 (
     ARITY,  # number of arguments
-    HOLDS,  # a Python function that says whether all else is as before
+    HOLDS,  # a Python function that says whether all else is as before, or 0
     FAILURE,  # a Python function that raises what was raised in a callback
     KINDS,  # address of the types of the arguments
-    SPECIALIZATIONS,  # address of the words of its specializations
-    SPECIALIZATION_COUNT,
-    LAST,  # number of the specialization that served last
-) = range(7)
-_WORDS = 7
+    SPECIALIZATION,  # address of the words of its specialization
+) = range(5)
 # Words of a specialization.
 (
     ENTRY,  # address of the compiled function
@@ -37,7 +34,6 @@ _WORDS = 7
     WORKSPACES,  # a list of those that are not in use
     SHAPES,  # address of the descriptions of the results
 ) = range(5)
-_SPECIALIZATION_WORDS = 5
 _DTYPE, _NDIM, _EXTENTS = range(3)  # words of a description
 _SHAPE_WORDS = 3
 # Forms, which are added up.
@@ -97,50 +93,46 @@ class ArrayCall(NamedTuple):
     ----------
     kinds
         The types of the arguments: arrays, and what is a Python float inside.
-    specializations
-        What it tries; none, or one, serves the arguments of a call.
+    specialization
+        Computes the results.
     holds
-        Says whether all else is as before.
+        Says whether all else is as before; `None` if that does not matter.
     failure
         Returns what was raised in a callback.
     """
 
     kinds: tuple[type, ...]
-    specializations: Sequence[ArraySpecialization]
-    holds: Callable[[], bool]
+    specialization: ArraySpecialization
+    holds: Callable[[], bool] | None
     failure: Callable[[], BaseException]
 
     def function(self) -> Callable[..., Any]:
         """Return the Python function."""
-        rows, kept = zip(*(specialization.words() for specialization in self.specializations), strict=True)
-        specializations, kinds = (
-            np.array(rows, np.int64),
-            np.array([id(kind) for kind in self.kinds], np.int64),
-        )
+        row, kept = self.specialization.words()
+        specialization = np.array(row, np.int64)
+        kinds = np.array([id(kind) for kind in self.kinds], np.int64)
         raised = functools.partial(_raise, self.failure)
-        words = np.zeros(_WORDS, np.int64)
-        words[[ARITY, HOLDS, FAILURE]] = len(self.kinds), id(self.holds), id(raised)
-        words[[KINDS, SPECIALIZATIONS, SPECIALIZATION_COUNT]] = (
-            kinds.ctypes.data,
-            specializations.ctypes.data,
-            len(specializations),
-        )
-        fixed = (
-            int(words.ctypes.data),
-            self,
-            raised,
-            words,
-            specializations,
-            kinds,
-            kept,
-        )  # all that has to live on
+        holds = 0 if self.holds is None else id(self.holds)
+        addresses = kinds.ctypes.data, specialization.ctypes.data
+        words = np.array([len(self.kinds), holds, id(raised), *addresses], np.int64)
+        # all that has to live on
+        fixed = words, self, raised, specialization, kinds, kept
         return python_function("replay", _MODULE.addresses()["replayed"], fixed)
 
 
-def fixed_of(function: Any) -> ArrayCall:
-    """Return the facts of a C entry point."""
-    call: ArrayCall = function.__self__[1]
-    return call
+def first_of(calls: list[Any]) -> Callable[..., Any]:
+    """Return the Python function that tries several C entry points, beginning with the one that served last.
+
+    They are given by `fixed_of`, in a list that may be changed at any time.
+    """
+    last = np.zeros(1, np.int64)
+    return python_function("replay", _MODULE.addresses()["first"], (last, calls))
+
+
+def fixed_of(function: Any) -> tuple[Any, ...]:
+    """Return what a C entry point has at hand: its words, its `ArrayCall`, and all else that has to live on."""
+    fixed: tuple[Any, ...] = function.__self__
+    return fixed
 
 
 def _raise(failure: Callable[[], BaseException]) -> None:
@@ -301,10 +293,21 @@ def _run(code: Code, words: Value, specialization: Value, arguments: Value, work
     code.ret(found)
 
 
-@_MODULE.internal
-def _tried(code: Code, words: Value, number: Value, arguments: Value) -> None:
-    """``tried(words, number, arguments)``: its results; None if unfit; null with an exception."""
-    specialization = code.load(words, SPECIALIZATIONS) + number * (8 * _SPECIALIZATION_WORDS)
+@_MODULE.exported
+def _replayed(code: Code, fixed: Value, arguments: Value, count: Value) -> None:
+    """``replayed(fixed, arguments, count)``, which Python calls. `fixed` has the array of words first."""
+    words = code.load(code.load(code.items_of(fixed)), _DATA)
+    with code.where_null(code.call("fits", words, arguments, count)):
+        code.ret(code.new_reference(code.outside("none")))
+    check = code.load(words, HOLDS)
+    with code.where(check.unequal(NULL)):
+        holds = code.call("PyObject_CallNoArgs", check)
+        with code.where_null(holds):
+            code.ret(NULL)
+        code.drop(holds)
+        with code.where(holds.unequal(code.outside("true"))):
+            code.ret(code.new_reference(code.outside("none")))
+    specialization = code.load(words, SPECIALIZATION)
     workspaces = code.load(specialization, WORKSPACES)
     workspace = code.call("taken", workspaces)
     with code.where_null(workspace):
@@ -315,32 +318,41 @@ def _tried(code: Code, words: Value, number: Value, arguments: Value) -> None:
 
 
 @_MODULE.internal
-def _others(code: Code, words: Value, last: Value, arguments: Value) -> None:
-    """``others(words, last, arguments)``: the same of the specializations but for the last one, until one serves."""
-    with code.for_each(code.load(words, SPECIALIZATION_COUNT)) as k, code.where(k.unequal(last)):
-        found = code.call("tried", words, k, arguments)
+def _tried(code: Code, calls: Value, number: Value, arguments: Value, count: Value) -> None:
+    """``tried(calls, number, arguments, count)``: what one of several returns; None if it is not there any more."""
+    call = code.call("PyList_GetItem", calls, number)
+    with code.where_null(call):
+        code.call("PyErr_Clear")
+        code.ret(code.new_reference(code.outside("none")))
+    code.new_reference(call)
+    found = code.call("replayed", call, arguments, count)
+    code.drop(call)
+    code.ret(found)
+
+
+@_MODULE.internal
+def _others(code: Code, last: Value, calls: Value, arguments: Value, count: Value) -> None:
+    """``others(last, calls, arguments, count)``: the same of all but number `*last`, until one serves."""
+    number = code.load(last)
+    with code.for_each(code.call("PyList_Size", calls)) as k, code.where(k.unequal(number)):
+        found = code.call("tried", calls, k, arguments, count)
         with code.where(found.unequal(code.outside("none"))):
-            code.store(k, words, LAST)
+            code.store(k, last)
             code.ret(found)
         code.drop(found)
     code.ret(code.new_reference(code.outside("none")))
 
 
 @_MODULE.exported
-def _replayed(code: Code, fixed: Value, arguments: Value, count: Value) -> None:
-    """``replayed(fixed, arguments, count)``, which Python calls. `fixed` is a tuple that begins with the words."""
-    words = code.call("PyLong_AsLongLong", code.load(code.items_of(fixed)))
-    with code.where_null(code.call("fits", words, arguments, count)):
-        code.ret(code.new_reference(code.outside("none")))
-    holds = code.call("PyObject_CallNoArgs", code.load(words, HOLDS))
-    with code.where_null(holds):
-        code.ret(NULL)
-    code.drop(holds)
-    with code.where(holds.unequal(code.outside("true"))):
-        code.ret(code.new_reference(code.outside("none")))
-    last = code.load(words, LAST)
-    found = code.call("tried", words, last, arguments)
+def _first(code: Code, fixed: Value, arguments: Value, count: Value) -> None:
+    """``first(fixed, arguments, count)``, which Python calls. `fixed` has an array and a list.
+
+    They are the number that served last, and what entry points have as their `fixed`.
+    """
+    items = code.items_of(fixed)
+    last, calls = code.load(code.load(items), _DATA), code.load(items, 1)
+    found = code.call("tried", calls, code.load(last), arguments, count)
     with code.where(found.equal(code.outside("none"))):
         code.drop(found)
-        code.ret(code.call("others", words, last, arguments))
+        code.ret(code.call("others", last, calls, arguments, count))
     code.ret(found)
