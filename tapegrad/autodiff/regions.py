@@ -12,7 +12,8 @@ from tapegrad.frontend.recording.shape import in_c_order
 from tapegrad.frontend.tensor.modes import current
 from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_array, view_of
 from tapegrad.ops import CODES
-from tapegrad.ops.params import EmbedParams, Region
+from tapegrad.ops.params import Region
+from tapegrad.ops.structural.indexing import EmbedParams
 
 _EMBED = CODES["embed"]
 _MAX_OPERANDS = 3

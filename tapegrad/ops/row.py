@@ -382,9 +382,7 @@ class Structural:
         if self.transpose is not None and not self.differentiable:
             raise ValueError(f"{self.name}: its row names a transpose, but no operand that has a cotangent")
         if self.params is not None and not hasattr(self.params, "broken"):
-            raise ValueError(
-                f"{self.name}: {self.params.__name__} in ops/params.py lacks the method `broken`"
-            )
+            raise ValueError(f"{self.name}: {self.params.__name__} lacks the method `broken`")
 
     @property
     def arity(self) -> int:

@@ -351,7 +351,7 @@ def close(found, expected, name="", loose=1e-11):
 
 def test_every_structural_op_has_cases():
     unknown, missing = CASES.keys() - set(DERIVED), [name for name in DERIVED if not CASES.get(name)]
-    assert not unknown, f"{unknown}: CASES has them, but no row of ops/structural.py that is differentiable"
+    assert not unknown, f"{unknown}: CASES has them, but no row of ops/structural that is differentiable"
     assert not missing, (
         f"{missing}: CASES of {Path(__file__).name} does not say by which public function they are recorded"
     )

@@ -215,6 +215,7 @@ def test_a_process_keeps_nothing_under_the_name_of_files_that_changed_since_the_
     [
         ("engine/tape/slots.py", cache.digest.__wrapped__),
         ("ops/params.py", cache.digest.__wrapped__),
+        ("ops/structural/lines.py", cache.digest.__wrapped__),
         (
             "optimize/native/loops/damped.py",
             lambda: cache._digest_above.__wrapped__("tapegrad.optimize.native.loops"),

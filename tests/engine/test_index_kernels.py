@@ -7,14 +7,9 @@ from helpers.kernel_frames import DTYPES, SOURCES, both_dtypes, rng, run
 from tapegrad.engine.kernels.indexing import index, locate, region
 from tapegrad.engine.kernels.language.status import OUT_OF_RANGE
 from tapegrad.engine.kernels.lines import integers, search
-from tapegrad.ops.params import (
-    GatherParams,
-    LocateParams,
-    Region,
-    ScatterWriteParams,
-    SearchParams,
-    WriteParams,
-)
+from tapegrad.ops.params import Region
+from tapegrad.ops.structural.indexing import GatherParams, LocateParams, ScatterWriteParams, WriteParams
+from tapegrad.ops.structural.lines import SearchParams
 
 # gather
 

@@ -5,7 +5,7 @@ import pytest
 
 from helpers.kernel_frames import DTYPES, add_or_store, both_dtypes, lines, one_stride, rng, run
 from tapegrad.engine.kernels.lines import cross, deviations, logsumexp, recurrence, sorting
-from tapegrad.ops.params import ArgextremeParams, ArgsortParams, CrossParams, RecurrenceParams
+from tapegrad.ops.structural.lines import ArgextremeParams, ArgsortParams, CrossParams, RecurrenceParams
 
 REDUCTIONS = {
     "deviations": (deviations, lambda x: np.sum((x - x.mean()) ** 2), lambda x: 2 * (x - x.mean())),

@@ -12,7 +12,7 @@ from helpers.structural_kernels import SIZES, matmul_params, matrices
 from tapegrad.engine.kernels.control import guard
 from tapegrad.engine.kernels.language import matmul
 from tapegrad.engine.kernels.lines import cast, scan
-from tapegrad.ops.params import GuardParams, TruthGuardParams
+from tapegrad.ops.structural.control import GuardParams, TruthGuardParams
 
 # cumsum
 

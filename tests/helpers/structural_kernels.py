@@ -4,7 +4,7 @@ import numpy as np
 
 from helpers.kernel_frames import one_stride, run
 from tapegrad.engine.kernels.lines import prod, reduce
-from tapegrad.ops.params import MatmulParams
+from tapegrad.ops.structural.matrices import MatmulParams
 
 MODULES = {"max": reduce, "min": reduce, "prod": prod}
 SPECIAL_LINES = [

@@ -89,7 +89,7 @@ def test_every_rule_is_of_some_row() -> None:
         TRANSPOSES.keys() - {row.transpose for row in STRUCTURAL}
     )
     assert not unknown, (
-        f"{', '.join(sorted(unknown))}: stated in frontend, but no row of ops/structural.py has the name"
+        f"{', '.join(sorted(unknown))}: stated in frontend, but no row of ops/structural has the name"
     )
 
 
@@ -132,7 +132,7 @@ def check_names(path: Path) -> None:
         if each.value in NAMES and id(each) not in emitted
     ]
     assert not named, (
-        f"{', '.join(named)}: facts of an op are fields of its row, in ops/structural.py"
+        f"{', '.join(named)}: facts of an op are fields of its row, in ops/structural"
         " (above the engine, CODES[...] may name an op to record it)"
     )
 
@@ -193,7 +193,7 @@ class NoRule(NamedTuple):
             {"transpose": "broadcast", "primals": (None,)},
             "names a transpose, but no operand that has a cotangent",
         ),
-        ({"params": NoRule}, "NoRule in ops/params.py lacks the method `broken`"),
+        ({"params": NoRule}, "NoRule lacks the method `broken`"),
         ({"fused_as": "spiral"}, "its row says fused_as='spiral', not one of sum, exponentials"),
     ],
     ids=lambda value: str(value)[:20],

@@ -25,7 +25,7 @@ from tapegrad.frontend.tensor.static_keys import static_key
 from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_array, is_tensor, view_of
 from tapegrad.frontend.words.derived_docs import like
 from tapegrad.ops import CODES
-from tapegrad.ops.params import CustomParams
+from tapegrad.ops.structural.control import CustomParams
 
 _CUSTOM = CODES["custom"]
 _MAX_CALLS = 64  # specializations that an op keeps

@@ -22,7 +22,8 @@ from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.modes import current
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.ops import CODES
-from tapegrad.ops.params import CustomParams, word
+from tapegrad.ops.params import word
+from tapegrad.ops.structural.control import CustomParams
 
 _CUSTOM = CODES["custom"]
 

@@ -12,18 +12,16 @@ from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, EXTERNAL, TRACED
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPES, Tape, words_at
 from tapegrad.ops import GUARDS
-from tapegrad.ops.params import (
-    CustomParams,
+from tapegrad.ops.params import read
+from tapegrad.ops.structural.control import CustomParams, GuardParams, TruthGuardParams
+from tapegrad.ops.structural.indexing import (
     EmbedParams,
     GatherParams,
-    GuardParams,
-    MatmulParams,
     ScatterAddParams,
     ScatterWriteParams,
-    TruthGuardParams,
     WriteParams,
-    read,
 )
+from tapegrad.ops.structural.matrices import MatmulParams
 
 _SHOWN = 8  # bytes of a guarded array that are printed
 

@@ -33,7 +33,7 @@ from tapegrad.frontend.words.refusal_hints import (
     is_sparse_product,
 )
 from tapegrad.ops import CODES, COPY
-from tapegrad.ops.params import TruthGuardParams
+from tapegrad.ops.structural.control import TruthGuardParams
 
 _TRUTH = CODES["truth_guard"]
 _LOST = (

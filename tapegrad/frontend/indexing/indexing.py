@@ -28,7 +28,7 @@ from tapegrad.frontend.tensor.tensor import (
     view_of,
 )
 from tapegrad.ops import CODES, COPY
-from tapegrad.ops.params import GatherParams, ScatterAddParams
+from tapegrad.ops.structural.indexing import GatherParams, ScatterAddParams
 
 _GATHER, _SCATTER_ADD = CODES["gather"], CODES["scatter_add"]
 # Ops whose results are arrays in NumPy even without dimensions: copies, and new versions after a write.

@@ -12,7 +12,7 @@ from tapegrad.frontend.recording.shape import broadcast_to, in_c_order, reshape
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.ops import CODES
-from tapegrad.ops.params import CLIP, RAISE, WRAP, LocateParams
+from tapegrad.ops.structural.indexing import CLIP, RAISE, WRAP, LocateParams
 
 _LOCATE = CODES["locate"]
 _INT64 = np.dtype(np.int64)

@@ -11,7 +11,7 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_view import TapeEntry, TapeView, read_tape
 from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, EXTERNAL, NONE, TRACED
 from tapegrad.ops import CODES
-from tapegrad.ops.params import GuardParams
+from tapegrad.ops.structural.control import GuardParams
 from tapegrad.program.recording.recording import RecordedTape
 
 _GUARD = CODES["guard"]

@@ -20,7 +20,7 @@ from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPES
 from tapegrad.errors import IllegalTapeError
 from tapegrad.ops import CODES
-from tapegrad.ops.params import GuardParams
+from tapegrad.ops.structural.control import GuardParams
 from tapegrad.program.archive import rules
 from tapegrad.program.archive.fields import (
     DamagedFileError,

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from tapegrad.engine.inspection.tape_entries import TapeEntry
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.ops import CODES
-from tapegrad.ops.params import MatmulParams, read
+from tapegrad.ops.params import read
+from tapegrad.ops.structural.matrices import MatmulParams
 from tapegrad.program.lanes.layout import LAST
 from tapegrad.program.lanes.widening import Widening
 

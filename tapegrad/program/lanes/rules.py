@@ -12,7 +12,9 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_entries import TapeEntry
 from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.ops import Row
-from tapegrad.ops.params import DeterminedParams, EmbedParams, Region, WriteParams, read
+from tapegrad.ops.params import Region, read
+from tapegrad.ops.structural.control import DeterminedParams
+from tapegrad.ops.structural.indexing import EmbedParams, WriteParams
 from tapegrad.program.lanes import stacks
 from tapegrad.program.lanes.layout import FIRST, LAST, Layout
 from tapegrad.program.lanes.products import are_stacks, matmul

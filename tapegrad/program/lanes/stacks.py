@@ -10,17 +10,16 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_entries import TapeEntry
 from tapegrad.ops import CODES
-from tapegrad.ops.params import (
+from tapegrad.ops.params import read
+from tapegrad.ops.structural.indexing import (
     RAISE,
-    ArgsortParams,
     GatherParams,
     LocateParams,
     ScatterAddParams,
     ScatterWriteParams,
-    SearchParams,
-    SquareParams,
-    read,
 )
+from tapegrad.ops.structural.lines import ArgsortParams, SearchParams
+from tapegrad.ops.structural.matrices import SquareParams
 from tapegrad.program.lanes.layout import LAST
 from tapegrad.program.lanes.widening import Widening
 

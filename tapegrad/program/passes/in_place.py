@@ -10,7 +10,8 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_view import TapeView
-from tapegrad.ops.params import WriteParams, read
+from tapegrad.ops.params import read
+from tapegrad.ops.structural.indexing import WriteParams
 from tapegrad.program.passes.op_facts import IN_PLACE
 
 Bounds = tuple[int, int]  # first byte, and one past the last

@@ -19,7 +19,8 @@ from tapegrad.engine.inspection.tape_entries import Slots, TapeEntries
 from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.engine.tape.fields.layout import BROADCAST_SUM, ELEMENTWISE, MATMUL, OP_KIND, REDUCTION
 from tapegrad.engine.tape.fields.view import View
-from tapegrad.ops.params import MatmulParams, read
+from tapegrad.ops.params import read
+from tapegrad.ops.structural.matrices import MatmulParams
 from tapegrad.program.passes.layout_costs import cost
 
 _MIN_ELEMENTS = 4096  # minimum elements of a buffer for another layout

@@ -31,7 +31,7 @@ from tapegrad.frontend.tensor.recorder import Recorder
 from tapegrad.frontend.tensor.tensor import Tensor, from_slot
 from tapegrad.frontend.words.frames import program_frame
 from tapegrad.ops import CODES
-from tapegrad.ops.params import GuardParams, TruthGuardParams
+from tapegrad.ops.structural.control import GuardParams, TruthGuardParams
 from tapegrad.program.fusion.shown import InProgram, ShownSegment
 
 

@@ -38,8 +38,9 @@ _COMPILED = (
     "engine/kernels",
     "engine/tape",
     "engine/sweep",
+    "ops/structural",  # records of parameters, which compiled code reads
 )
-_CONSTANTS = "ops/params.py"  # what compiled code takes from the table
+_CONSTANTS = "ops/params.py"  # what these records share
 _BY_NUMBA = "" if TRANSLATES else " by Numba"  # without the translator, nothing that it has made is used
 _UNUSED_AFTER = 60 * 24 * 3600.0  # seconds until a folder of another version is removed
 

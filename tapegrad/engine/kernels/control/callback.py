@@ -10,7 +10,7 @@ from tapegrad.engine.kernels.language.frame import PARAMS
 from tapegrad.engine.kernels.language.inlining import always_inline
 from tapegrad.engine.kernels.language.raw_memory import call_kernel, load_i64, load_record
 from tapegrad.engine.kernels.language.status import CALL_FAILED
-from tapegrad.ops.params import CustomParams
+from tapegrad.ops.structural.control import CustomParams
 
 FORWARD, REVERSE, TANGENT = range(3)
 DIRECTIONS = 3

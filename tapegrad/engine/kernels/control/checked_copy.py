@@ -14,7 +14,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     size_of,
 )
 from tapegrad.engine.kernels.language.status import NOT_DIFFERENTIABLE
-from tapegrad.ops.params import DeterminedParams
+from tapegrad.ops.structural.control import DeterminedParams
 
 
 @always_inline

@@ -6,7 +6,7 @@ from tapegrad.engine.kernels.language.frame import PARAMS, X
 from tapegrad.engine.kernels.language.inlining import always_inline
 from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, load_record, memcmp
 from tapegrad.engine.kernels.language.status import GUARD_FAILED
-from tapegrad.ops.params import GuardParams, TruthGuardParams
+from tapegrad.ops.structural.control import GuardParams, TruthGuardParams
 
 
 def guard_forward(frame: int, loops: int) -> int:

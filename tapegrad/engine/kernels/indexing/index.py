@@ -24,7 +24,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_i64,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, OUT_OF_RANGE
-from tapegrad.ops.params import GatherParams, ScatterAddParams, ScatterWriteParams
+from tapegrad.ops.structural.indexing import GatherParams, ScatterAddParams, ScatterWriteParams
 
 
 @always_inline

@@ -6,7 +6,7 @@ from tapegrad.engine.kernels.language.frame import COUNT, PARAMS, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline
 from tapegrad.engine.kernels.language.raw_memory import load_i64, load_record, store_i64
 from tapegrad.engine.kernels.language.status import OUT_OF_RANGE
-from tapegrad.ops.params import CLIP, RAISE, WRAP, LocateParams
+from tapegrad.ops.structural.indexing import CLIP, RAISE, WRAP, LocateParams
 
 
 @always_inline

@@ -22,7 +22,8 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_at,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
-from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, WriteParams, word
+from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, word
+from tapegrad.ops.structural.indexing import WriteParams
 
 _TOTAL, _REGION = word(WriteParams, "total"), word(WriteParams, "region")
 # Given as the address of strides of contiguous elements. It is no literal 0, as Numba would compile a function anew for

@@ -21,7 +21,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_at,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_RANGE
-from tapegrad.ops.params import CsrMatmulParams, CsrTransposedMatmulParams
+from tapegrad.ops.structural.indexing import CsrMatmulParams, CsrTransposedMatmulParams
 
 
 class Csr(NamedTuple):

@@ -21,7 +21,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     load_record,
     size_of,
 )
-from tapegrad.ops.params import MatmulParams
+from tapegrad.ops.structural.matrices import MatmulParams
 
 _MAX_INLINE_PRODUCTS = 32  # multiplications up to which a call of BLAS costs more than the product
 _LARGEST = 2**31 - 1  # sizes of BLAS are 32-bit integers

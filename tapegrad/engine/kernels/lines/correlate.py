@@ -18,7 +18,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_at,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
-from tapegrad.ops.params import CorrelateParams
+from tapegrad.ops.structural.lines import CorrelateParams
 
 _BLOCK = 512
 

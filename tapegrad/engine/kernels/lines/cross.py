@@ -9,7 +9,7 @@ from typing import Any
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.raw_memory import add_at, load_at, load_i64, load_record
-from tapegrad.ops.params import CrossParams
+from tapegrad.ops.structural.lines import CrossParams
 
 
 @always_inline

@@ -12,7 +12,7 @@ from tapegrad.engine.kernels.language.frame import COUNT, PARAMS, STORE, STRIDE,
 from tapegrad.engine.kernels.language.inlining import always_inline
 from tapegrad.engine.kernels.language.raw_memory import add_at, load_at, load_i64, load_record, store_at
 from tapegrad.engine.kernels.lines.accumulate import masked_times
-from tapegrad.ops.params import RecurrenceParams
+from tapegrad.ops.structural.lines import RecurrenceParams
 
 
 @always_inline

@@ -5,7 +5,7 @@ from typing import Any
 from tapegrad.engine.kernels.language.frame import COUNT, PARAMS, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.raw_memory import load_at, load_i64, load_record, size_of, store_i64
-from tapegrad.ops.params import SearchParams
+from tapegrad.ops.structural.lines import SearchParams
 
 
 @always_inline

@@ -24,7 +24,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_i64,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
-from tapegrad.ops.params import ArgextremeParams, ArgsortParams
+from tapegrad.ops.structural.lines import ArgextremeParams, ArgsortParams
 
 _RUN = 16  # elements of a run that is sorted by insertion
 _MIN_RADIX_KEYS = 64  # smallest number of elements for a radix sort

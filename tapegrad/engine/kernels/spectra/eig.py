@@ -51,7 +51,7 @@ from tapegrad.engine.kernels.language.status import (
 from tapegrad.engine.kernels.spectra.eigh import SAME, closest, result_bytes
 from tapegrad.engine.kernels.systems.lu import factorize, solve
 from tapegrad.engine.kernels.systems.stacks import MatrixFrame, Sizes, clear_if_written, for_each
-from tapegrad.ops.params import EigParams
+from tapegrad.ops.structural.matrices import EigParams
 
 LIBRARY = libraries(("eig",), "geev", "getrf")
 _WORK = 34  # rows of workspace, for blocks of 32 columns

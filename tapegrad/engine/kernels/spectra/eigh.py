@@ -46,7 +46,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import NOT_CONVERGED, NOT_DIFFERENTIABLE
 from tapegrad.engine.kernels.systems.stacks import MatrixFrame, Sizes, for_each, for_each_block
-from tapegrad.ops.params import EighParams
+from tapegrad.ops.structural.matrices import EighParams
 
 LIBRARY = libraries(("eigh",), "syevd")
 _FEWEST = 4  # rows of matrices of which one alone is not given to LAPACK

@@ -34,7 +34,7 @@ from tapegrad.engine.kernels.spectra.singular import (
     scratch_bytes,
 )
 from tapegrad.engine.kernels.systems.stacks import MatrixFrame, Sizes, clear_if_written, for_each
-from tapegrad.ops.params import PinvParams, SvdParams
+from tapegrad.ops.structural.matrices import PinvParams, SvdParams
 
 LIBRARY = libraries(("pinv",), "gesdd")
 

@@ -58,7 +58,7 @@ from tapegrad.engine.kernels.systems.stacks import (
     for_each,
     for_each_block,
 )
-from tapegrad.ops.params import SvdParams
+from tapegrad.ops.structural.matrices import SvdParams
 
 LIBRARY = libraries(("svd",), "gesdd")
 

@@ -42,7 +42,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     stack_words,
 )
 from tapegrad.engine.kernels.language.status import NO_REAL_RESULT, NOT_CONVERGED, OUT_OF_MEMORY, SINGULAR
-from tapegrad.ops.params import SquareParams, SylvesterParams
+from tapegrad.ops.structural.matrices import SquareParams, SylvesterParams
 
 LIBRARY = libraries(("sylvester", "sqrtm"), "gees", "trsyl")
 

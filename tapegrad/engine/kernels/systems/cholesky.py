@@ -40,7 +40,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 from tapegrad.engine.kernels.language.status import NOT_POSITIVE_DEFINITE
 from tapegrad.engine.kernels.systems.cholesky_back import back_by_blocks, scratch_bytes
 from tapegrad.engine.kernels.systems.stacks import MatrixFrame, Sizes, for_each
-from tapegrad.ops.params import SquareParams
+from tapegrad.ops.structural.matrices import SquareParams
 
 LIBRARY = libraries(("cholesky",), "potrf")
 

@@ -52,7 +52,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
 from tapegrad.engine.kernels.systems.inverses import invert
 from tapegrad.engine.kernels.systems.stacks import clear_if_written
-from tapegrad.ops.params import SquareParams
+from tapegrad.ops.structural.matrices import SquareParams
 
 LIBRARY = libraries(("det", "slogdet"), "getrf", "getri") | {
     f"slogdet_forward_{dtype}": ("log",) for dtype in ("f64", "f32")

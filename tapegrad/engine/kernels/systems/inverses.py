@@ -38,7 +38,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
 from tapegrad.engine.kernels.systems.lu import factorize, solve
-from tapegrad.ops.params import SquareParams
+from tapegrad.ops.structural.matrices import SquareParams
 
 LIBRARY = libraries(("inv",), "getrf", "getri")
 _BLOCK = 64  # columns of a block of LAPACK

@@ -46,7 +46,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_i32,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
-from tapegrad.ops.params import LuSolveParams, SquareParams
+from tapegrad.ops.structural.matrices import LuSolveParams, SquareParams
 
 LIBRARY = libraries(("lu", "lu_solve"), "getrf")
 

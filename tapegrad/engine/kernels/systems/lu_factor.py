@@ -39,7 +39,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, OUT_OF_RANGE, SINGULAR
 from tapegrad.engine.kernels.systems.lu import exchange_pair, exchange_rows
 from tapegrad.engine.kernels.systems.stacks import clear_if_written
-from tapegrad.ops.params import ExchangeParams, PivotParams, SquareParams
+from tapegrad.ops.structural.matrices import ExchangeParams, PivotParams, SquareParams
 
 LIBRARY = libraries(("lu_triangles",))
 

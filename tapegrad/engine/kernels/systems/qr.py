@@ -48,7 +48,7 @@ from tapegrad.engine.kernels.systems.stacks import (
     for_each,
     for_each_block,
 )
-from tapegrad.ops.params import QrParams
+from tapegrad.ops.structural.matrices import QrParams
 
 LIBRARY = libraries(("qr",), "geqrf", "orgqr")
 _BLOCK = 64  # columns of a block of LAPACK

@@ -32,7 +32,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     size_of,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
-from tapegrad.ops.params import TriangularParams
+from tapegrad.ops.structural.matrices import TriangularParams
 
 LIBRARY = libraries(("solve_triangular",))
 

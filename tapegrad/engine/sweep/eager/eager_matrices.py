@@ -11,7 +11,7 @@ from tapegrad.engine.tape.fields.layout import E_DTYPES, E_SHAPES, I64, MAX_NDIM
 from tapegrad.engine.tape.fields.parameters import write_params
 from tapegrad.engine.tape.release import drop_tensor_ref
 from tapegrad.engine.tape.slots import result_slot
-from tapegrad.ops.params import LuSolveParams, SquareParams
+from tapegrad.ops.structural.matrices import LuSolveParams, SquareParams
 
 _SQUARES_BLOCK, _SYSTEMS_BLOCK = 1 + len(SquareParams._fields), 1 + len(LuSolveParams._fields)
 _MAX_PARAM_FIELDS = 8  # parameters of an op with a packed result, their number included

@@ -12,7 +12,7 @@ from tapegrad.engine.tape.fields.parameters import write_params
 from tapegrad.engine.tape.release import drop_tensor_ref
 from tapegrad.engine.tape.slots import result_slot
 from tapegrad.engine.tape.views import VIEW_WORDS, describe, describe_like, view_as
-from tapegrad.ops.params import MatmulParams
+from tapegrad.ops.structural.matrices import MatmulParams
 
 _PARAMS_BLOCK = 1 + len(MatmulParams._fields)
 

@@ -10,7 +10,7 @@ from tapegrad.engine.tape.fields.layout import E_NDIM, E_SHAPES, E_STATUS, I64, 
 from tapegrad.engine.tape.fields.parameters import write_params
 from tapegrad.engine.tape.release import drop_tensor_ref
 from tapegrad.engine.tape.slots import array_copy, result_slot
-from tapegrad.ops.params import GatherParams
+from tapegrad.ops.structural.indexing import GatherParams
 
 _PARAMS_BLOCK = 1 + len(GatherParams._fields)
 

@@ -44,7 +44,8 @@ from tapegrad.engine.tape.fields.parameters import free_params
 from tapegrad.engine.tape.release import drop_tensor_ref
 from tapegrad.engine.tape.slots import scalar_constant
 from tapegrad.engine.tape.versions import begin_version, keep_earlier_contents, show_same_elements, whole
-from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, ScatterWriteParams, WriteParams, word
+from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, word
+from tapegrad.ops.structural.indexing import ScatterWriteParams, WriteParams
 
 _TOTAL, _REGION = word(WriteParams, "total"), word(WriteParams, "region")
 _SCATTER_WORDS = len(ScatterWriteParams._fields)

@@ -21,7 +21,7 @@ from tapegrad.frontend.recording.record_structural import as_tensor, in_common_d
 from tapegrad.frontend.recording.rules import Step, Value, state_rules
 from tapegrad.frontend.recording.shape import in_c_order
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
-from tapegrad.ops.params import PinvParams
+from tapegrad.ops.structural.matrices import PinvParams
 
 
 def _cutoffs(x: Tensor, rcond: Any, name: str) -> Tensor:

@@ -22,7 +22,7 @@ from tapegrad.frontend.recording.shape import broadcast_to, in_c_order, reshape,
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.ops import CODES
-from tapegrad.ops.params import (
+from tapegrad.ops.structural.matrices import (
     ExchangeParams,
     LuSolveParams,
     PivotParams,

@@ -36,7 +36,7 @@ from tapegrad.frontend.recording.record_structural import as_tensor, in_common_d
 from tapegrad.frontend.recording.rules import Step, Value, state_rules
 from tapegrad.frontend.recording.shape import broadcast_to, in_c_order, moveaxis, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
-from tapegrad.ops.params import ExchangeParams, SquareParams
+from tapegrad.ops.structural.matrices import ExchangeParams, SquareParams
 
 # The matrix that is read under an assumed structure, by the operand and the triangle that is given.
 _READ: dict[str, Callable[[Tensor, bool], Tensor]] = {

@@ -21,7 +21,7 @@ from tapegrad.frontend.recording.rules import Step, Value, state_transpose
 from tapegrad.frontend.recording.shape import expand_dims, in_c_order, reshape
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
-from tapegrad.ops.params import DeterminedParams
+from tapegrad.ops.structural.control import DeterminedParams
 
 TIE_ROUNDINGS = 1e4  # roundings up to which cotangents count as equal
 _where = elementwise.where

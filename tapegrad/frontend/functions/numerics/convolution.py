@@ -10,7 +10,7 @@ from tapegrad.frontend.recording.rules import Step, rules_of_product, state_rule
 from tapegrad.frontend.recording.shape import in_c_order
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.ops import CODES
-from tapegrad.ops.params import CorrelateParams
+from tapegrad.ops.structural.lines import CorrelateParams
 
 _CORRELATE = CODES["correlate"]
 _MODES = ("valid", "same", "full")

@@ -14,7 +14,7 @@ from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
 from tapegrad.frontend.words.derived_docs import like
 from tapegrad.ops import CODES
-from tapegrad.ops.params import SearchParams
+from tapegrad.ops.structural.lines import SearchParams
 
 _SEARCH = CODES["searchsorted"]
 _INT64 = np.dtype(np.int64)

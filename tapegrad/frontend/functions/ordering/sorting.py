@@ -24,7 +24,7 @@ from tapegrad.frontend.recording.shape import contiguous, in_c_order, moveaxis, 
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
 from tapegrad.frontend.words.derived_docs import like, renamed
 from tapegrad.ops import CODES
-from tapegrad.ops.params import ArgextremeParams, ArgsortParams
+from tapegrad.ops.structural.lines import ArgextremeParams, ArgsortParams
 
 _ARGSORT, _ARGEXTREME = CODES["argsort"], CODES["argextreme"]
 _INDEX = np.dtype(np.int64)

@@ -18,7 +18,7 @@ from tapegrad.frontend.tensor.array_checks import check_dtype
 from tapegrad.frontend.tensor.modes import thread, watch_now
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.ops import CODES
-from tapegrad.ops.params import CsrMatmulParams, CsrTransposedMatmulParams
+from tapegrad.ops.structural.indexing import CsrMatmulParams, CsrTransposedMatmulParams
 
 _CSR_MATMUL, _CSR_TRANSPOSED_MATMUL = CODES["csr_matmul"], CODES["csr_transposed_matmul"]
 

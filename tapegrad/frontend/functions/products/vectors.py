@@ -15,7 +15,7 @@ from tapegrad.frontend.recording.shape import broadcast_to, moveaxis
 from tapegrad.frontend.recording.ufuncs import in_one_dtype
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
 from tapegrad.ops import CODES
-from tapegrad.ops.params import CrossParams
+from tapegrad.ops.structural.lines import CrossParams
 
 _CROSS = CODES["cross"]
 

@@ -23,7 +23,7 @@ from tapegrad.frontend.recording.shape import moveaxis, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
 from tapegrad.frontend.words.derived_docs import like, renamed
 from tapegrad.ops import CODES
-from tapegrad.ops.params import RecurrenceParams
+from tapegrad.ops.structural.lines import RecurrenceParams
 
 _CUMSUM, _RECURRENCE = CODES["cumsum"], CODES["recurrence"]
 

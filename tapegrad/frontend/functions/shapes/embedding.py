@@ -14,7 +14,8 @@ from tapegrad.frontend.recording.rules import Step, Value, state_transpose
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, geometry_of
 from tapegrad.ops import CODES
-from tapegrad.ops.params import EmbedParams, Region
+from tapegrad.ops.params import Region
+from tapegrad.ops.structural.indexing import EmbedParams
 
 _EMBED = CODES["embed"]
 
