@@ -22,7 +22,7 @@ from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.frontend.functions.shapes.flat import FlatElements
 from tapegrad.frontend.words.derived_docs import like
 from tapegrad.ops import ELEMENTWISE, Op
-from tapegrad.ops.documentation import WORDS
+from tapegrad.ops.documentation import DOCS
 from tapegrad.stats.continuous import Continuous
 from tapegrad.stats.discrete import Discrete
 from tapegrad.transforms.jit import Jit
@@ -265,21 +265,21 @@ def test_without_docstrings_the_package_is_imported() -> None:
     subprocess.run([sys.executable, "-OO", "-c", "import tapegrad"], check=True)
 
 
-# --- words of the op table ---------------------------------------------------------------------------------------
+# --- docstrings of the op table ---------------------------------------------------------------------------------------
 
 
 def test_every_elementwise_op_is_described() -> None:
     by_hand = {"where", "clip"}
-    missing = sorted({row.name for row in PUBLIC_ROWS} - WORDS.keys() - by_hand)
-    assert not missing, f"say what {', '.join(missing)} do: entries of WORDS in ops/documentation.py"
+    missing = sorted({row.name for row in PUBLIC_ROWS} - DOCS.keys() - by_hand)
+    assert not missing, f"say what {', '.join(missing)} do: entries of DOCS in ops/documentation.py"
 
 
 def test_nothing_is_described_that_is_no_op() -> None:
-    assert WORDS.keys() <= {row.name for row in PUBLIC_ROWS}
+    assert DOCS.keys() <= {row.name for row in PUBLIC_ROWS}
 
 
 def test_the_usual_form_of_a_derivative_is_the_row_s_partial() -> None:
-    stated = [row for row in PUBLIC_ROWS if row.name in WORDS and WORDS[row.name].derivatives]
+    stated = [row for row in PUBLIC_ROWS if row.name in DOCS and DOCS[row.name].derivatives]
     assert_none(_check_usual_form, stated, lambda row: row.name)
 
 
@@ -287,6 +287,6 @@ def _check_usual_form(row: Op) -> None:
     rng = np.random.default_rng(0)
     values = {f"x{j}": rng.uniform(*domain, 20) for j, domain in enumerate(row.domains)}
     y = evaluate_numpy(row.primal, **values)
-    for usual, partial in zip(WORDS[row.name].derivatives, row.partials, strict=True):
+    for usual, partial in zip(DOCS[row.name].derivatives, row.partials, strict=True):
         found, expected = (evaluate_numpy(text, y=y, **values) for text in (usual, partial))
         np.testing.assert_allclose(found, expected, rtol=1e-6)

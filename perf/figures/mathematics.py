@@ -14,7 +14,7 @@ from tapegrad.engine.codegen import kernels
 from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.mathematics import MATHEMATICS
 from tapegrad.engine.codegen.rows.case import Case
-from tapegrad.engine.kernels.language.frame import COUNT, STRIDE, WORDS, Y_STRIDE, X, Y
+from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, STRIDE, Y_STRIDE, X, Y
 from tapegrad.engine.runtime import library_loops
 from tapegrad.ops import BY_NAME
 
@@ -38,7 +38,7 @@ class _Kernel:
         address = kernels.address(Case(BY_NAME[name], dtype), "forward")
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(address)
         self._operands, self._result = operands, np.empty_like(operands[0])
-        self._frame = np.zeros(WORDS, np.int64)
+        self._frame = np.zeros(FIELDS, np.int64)
         self._frame[[COUNT, Y, Y_STRIDE]] = len(self._result), self._result.ctypes.data, self._result.itemsize
         for j, operand in enumerate(operands):
             self._frame[[X + j, STRIDE + j]] = operand.ctypes.data, operand.itemsize

@@ -35,7 +35,7 @@ from tapegrad.frontend.tensor.modes import EAGER, eager_mode
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array, is_tensor, stale_leaf_slots
 
 _HEADER = EAGER.header
-_WORDS = EAGER.words
+_FIELDS = EAGER.fields
 
 
 def _seed(root: Tensor, gradient: Any) -> np.ndarray:
@@ -155,7 +155,7 @@ def backward(
         seed = None if gradient is None else _seed(x, gradient)
         if not _run(slot, seed, slot_numbers(asked), _options(retain, accumulate)):
             segmented_backward.backward_in_segments(slot, seed, asked, accumulate, retain)
-    if _WORDS[ORPHAN] != NONE:
+    if _FIELDS[ORPHAN] != NONE:
         EAGER.drop_orphans()
 
 

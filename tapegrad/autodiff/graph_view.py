@@ -124,11 +124,11 @@ def entries_of(tape: Tape, roots: list[int], wanted: np.ndarray | None) -> Itera
         If an earlier sweep has freed a part.
     """
     at = np.array(roots, np.int64)
-    entries, found = np.empty((_INITIAL_ENTRIES, subgraph.ENTRY_WORDS), np.int64), 0
+    entries, found = np.empty((_INITIAL_ENTRIES, subgraph.ENTRY_FIELDS), np.int64), 0
     try:
         found = subgraph.list_graph(tape.header, id(at), id_of(wanted), id(entries), len(entries))
         while found > len(entries):
-            entries, found = np.empty((found, subgraph.ENTRY_WORDS), np.int64), 0
+            entries, found = np.empty((found, subgraph.ENTRY_FIELDS), np.int64), 0
             found = subgraph.list_graph(tape.header, id(at), id_of(wanted), id(entries), len(entries))
         if found == E_FREED:
             raise FreedGraphError(FREED)

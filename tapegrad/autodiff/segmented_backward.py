@@ -10,13 +10,13 @@ from tapegrad.autodiff.accumulate_grad import drop_gradient
 from tapegrad.autodiff.custom import callbacks
 from tapegrad.autodiff.graph_view import FREED_MEANWHILE, Geometry, entries_of, id_of, slot_numbers
 from tapegrad.engine import kernel_table
-from tapegrad.engine.kernels.language.frame import WORDS
+from tapegrad.engine.kernels.language.frame import FIELDS
 from tapegrad.engine.status import raise_for
-from tapegrad.engine.sweep.binding.bind import OUTER_WORDS
+from tapegrad.engine.sweep.binding.bind import OUTER_FIELDS
 from tapegrad.engine.sweep.derivatives import reverse_segments, subgraph
 from tapegrad.engine.sweep.derivatives.subgraph import CALLED, G_FLAGS, G_OPERAND0, G_RESULT, PAUSE
 from tapegrad.engine.tape.fields.layout import BUFFERS, E_CALLS, E_FREED, E_KERNEL, NONE
-from tapegrad.engine.tape.tape import words_at
+from tapegrad.engine.tape.tape import fields_at
 from tapegrad.errors import FreedGraphError
 from tapegrad.frontend.tensor.attachments import any_hooks, attachments
 from tapegrad.frontend.tensor.modes import EAGER, eager_mode, no_grad, restoring
@@ -54,7 +54,7 @@ class _SegmentedSweep:
 
     def __init__(self, root: int, entries: np.ndarray) -> None:
         self._root, self._entries = root, entries
-        self._column = np.zeros(int(EAGER.words[BUFFERS]), np.int64)  # address of a cotangent, by buffer
+        self._column = np.zeros(int(EAGER.fields[BUFFERS]), np.int64)  # address of a cotangent, by buffer
         self._left = np.array([len(entries)], np.int64)
         self._complete: set[int] = set()  # buffers whose hooks have seen their cotangents
 
@@ -101,7 +101,7 @@ class _SegmentedSweep:
 
     def _call_op(self, k: int) -> None:
         """Run the vjp of a custom op."""
-        frame, outer = np.zeros(WORDS, np.int64), np.empty(OUTER_WORDS, np.int64)
+        frame, outer = np.zeros(FIELDS, np.int64), np.empty(OUTER_FIELDS, np.int64)
         status = reverse_segments.bind(_HEADER, id(self._entries), k, id(self._column), id(frame), id(outer))
         if status == 0:
             callbacks.reverse(frame)
@@ -130,7 +130,7 @@ class _SegmentedSweep:
 
     def _cotangent(self, slot: int, geometry: Geometry) -> Any:
         """Return the cotangent of a view, without a copy."""
-        whole = words_at(
+        whole = fields_at(
             reverse_segments.fill(_HEADER, slot, id(self._column)), geometry.buffer_size, geometry.dtype
         )
         view = geometry.view

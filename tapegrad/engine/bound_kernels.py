@@ -11,11 +11,11 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen import kernels as emitter
 from tapegrad.engine.codegen.rows.case import ELEMENTS, Case, FrameFacts
-from tapegrad.engine.codegen.rows.rows import words_read
+from tapegrad.engine.codegen.rows.rows import fields_read
 from tapegrad.engine.codegen.translator import compiler
 from tapegrad.engine.inspection.view_columns import numbered
 from tapegrad.engine.kernel_table import DIRECTIONS, DTYPE_NAMES
-from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, WORDS, X_BAR, Y_STRIDE
+from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, STORE, STRIDE, X_BAR, Y_STRIDE
 from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.ops import ROWS, Op
 
@@ -49,8 +49,8 @@ def _load(op: int, dtype: int, direction: int, facts: int) -> tuple[int, int]:
         with compiler.compiling:
             address = emitter.address(Case(row, DTYPE_NAMES[dtype]), name, FrameFacts.of_code(facts))
     if address:
-        return address, words_read(name)
-    return kernel_table.load_code(op, dtype, direction), WORDS
+        return address, fields_read(name)
+    return kernel_table.load_code(op, dtype, direction), FIELDS
 
 
 @functools.cache

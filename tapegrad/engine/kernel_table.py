@@ -19,7 +19,7 @@ from tapegrad.engine.kernels.language.dtypes import entry_point
 from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.runtime import library_loops
 from tapegrad.engine.sweep.binding.control_fields import (
-    CONTROL_WORDS,
+    CONTROL_FIELDS,
     DRIVER,
     LOCK,
     POOL,
@@ -32,7 +32,7 @@ from tapegrad.engine.sweep.threading.parallel import parallel_driver
 from tapegrad.engine.sweep.threading.pool import help_out
 from tapegrad.engine.tape.fields import layout
 from tapegrad.ops import CODES, COPY, KINDS, ROWS, Op, Row, Structural
-from tapegrad.ops.params import words_of
+from tapegrad.ops.params import fields_of
 from tapegrad.ops.row import EMITTED
 
 DTYPE_NAMES = ("f64", "f32", "i64", "b8")
@@ -81,7 +81,7 @@ class KernelName(NamedTuple):
 _ROWS: dict[str, Row] = {row.name: row for row in ROWS}
 _NAMES = tuple(_ROWS)
 _kernels = np.zeros((len(CODES), layout.DTYPE_COUNT, len(DIRECTIONS)), np.int64)
-_control = np.zeros(CONTROL_WORDS, np.int64)
+_control = np.zeros(CONTROL_FIELDS, np.int64)
 
 
 def _reads_mask(names: Iterable[str] | None) -> int:
@@ -106,7 +106,7 @@ def _linear_operands(row: Row) -> int:
     return sum(1 << j for j, reads in enumerate(row.reads) if reads is not None) if row.linear else 0
 
 
-def _words(row: Row) -> list[int]:
+def _fields(row: Row) -> list[int]:
     """Return the facts of an op for the engine, in the order of the fields that `layout` names."""
     return [
         _KINDS[row.kind],
@@ -124,8 +124,8 @@ def _words(row: Row) -> list[int]:
     ]
 
 
-_op_words = np.array([len(ROWS), *[word for row in ROWS for word in _words(row)]], np.int64)
-_op_table = _op_words[1:].reshape(len(ROWS), layout.OP_WORDS)
+_op_fields = np.array([len(ROWS), *[field for row in ROWS for field in _fields(row)]], np.int64)
+_op_table = _op_fields[1:].reshape(len(ROWS), layout.OP_FIELDS)
 
 
 def tables() -> dict[int, int]:
@@ -277,7 +277,7 @@ def row(code: int) -> Row:
 
 
 @functools.lru_cache(1024, typed=True)
-def params_words(code: int, params: Any) -> tuple[int, ...]:
+def params_fields(code: int, params: Any) -> tuple[int, ...]:
     """Return the 64-bit fields of an op's parameters; none for `None`.
 
     Raises
@@ -289,17 +289,17 @@ def params_words(code: int, params: Any) -> tuple[int, ...]:
     if type(params) is not (record or type(None)):
         named = "no parameters" if record is None else f"the parameters {record.__name__}"
         raise TypeError(f"{op_name(code)}: its row in the table says {named}, not {params!r}")
-    return () if params is None else tuple(words_of(params))
+    return () if params is None else tuple(fields_of(params))
 
 
-def op_words(code: int) -> np.ndarray:
+def op_fields(code: int) -> np.ndarray:
     """Return the facts of an op for the engine."""
     return _op_table[code]
 
 
-def op_column(codes: np.ndarray, word: int | np.ndarray) -> np.ndarray:
+def op_column(codes: np.ndarray, field: int | np.ndarray) -> np.ndarray:
     """Return one of the facts of each of several ops."""
-    return _op_table[codes, word]
+    return _op_table[codes, field]
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.kernels.language.frame import COUNT, STRIDE, WORDS, Y_STRIDE, X, Y
+from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, STRIDE, Y_STRIDE, X, Y
 from tapegrad.engine.kernels.language.library import SCIPY
 from tapegrad.engine.runtime import library_loops
 from tapegrad.engine.runtime.library_loops import ufunc
@@ -30,7 +30,7 @@ def compute(row: Op, operands: Sequence[Any]) -> np.ndarray:
     shape = np.broadcast_shapes(*(x.shape for x in arrays))
     arrays = [np.ascontiguousarray(np.broadcast_to(x, shape)) for x in arrays]
     result = np.empty(shape)
-    frame = np.zeros(WORDS, np.int64)
+    frame = np.zeros(FIELDS, np.int64)
     frame[[COUNT, Y, Y_STRIDE]] = result.size, result.ctypes.data, result.itemsize
     for j, x in enumerate(arrays):
         frame[[X + j, STRIDE + j]] = x.ctypes.data, x.itemsize

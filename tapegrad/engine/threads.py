@@ -56,17 +56,17 @@ def start(function: int) -> tuple[int, int]:
     the system's threads and not Python's: nothing of theirs is seen by the interpreter or keeps it from ending.
     """
     block = _aligned(pool.BLOCK_BYTES)
-    _set_word(block + pool.FINISHED, _signal())
+    _set_field(block + pool.FINISHED, _signal())
     count = 1
     for thread in range(1, allowed()):
-        _set_word(block + pool.wake_lock(thread), _signal())
+        _set_field(block + pool.wake_lock(thread), _signal())
         place = _aligned(16)
-        _set_word(place, block)
-        _set_word(place + 8, thread)
+        _set_field(place, block)
+        _set_field(place + 8, thread)
         if _new_thread(function, place) == NO_THREAD:
             break  # the system allows no more
         count += 1
-    atexit.register(_set_word, block + pool.CLOSED, 1)
+    atexit.register(_set_field, block + pool.CLOSED, 1)
     return count, block
 
 
@@ -78,12 +78,12 @@ def _aligned(size: int) -> int:
     return -(-address // _CACHE_LINE) * _CACHE_LINE
 
 
-def word(address: int) -> int:
+def field(address: int) -> int:
     """Return the integer at an address of the pool's."""
     return ctypes.c_int64.from_address(address).value
 
 
-def _set_word(address: int, value: int) -> None:
+def _set_field(address: int, value: int) -> None:
     ctypes.c_int64.from_address(address).value = value
 
 

@@ -16,7 +16,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     call_kernel,
     load_at,
     load_i64,
-    stack_words,
+    stack_i64,
     store_at,
     store_i64,
 )
@@ -122,12 +122,12 @@ class _Text:
         self._starts = np.cumsum([0, *(ndim for _, ndim in self._kinds)]).tolist()  # of the extents of each
         self._names: dict[str, Any] = {
             "Any": Any, "np": np, "address": _address, "call_kernel": call_kernel, "fits": _fits, "load": load_i64,
-            "load_at": load_at, "raise_for": _raise, "stack_words": stack_words, "store": store_i64,
+            "load_at": load_at, "raise_for": _raise, "stack_i64": stack_i64, "store": store_i64,
             "store_at": store_at,
         }  # fmt: skip
-        words = max(len(self._kinds), 1)
+        fields = max(len(self._kinds), 1)
         self._lines = [
-            f"words, rooms, handle = stack_words({words}), stack_words({words}), address(h)",
+            f"fields, rooms, handle = stack_i64({fields}), stack_i64({fields}), address(h)",
             f"extents = load(handle, {EXTENTS})",
         ]
 
@@ -137,7 +137,7 @@ class _Text:
             self._add_input(k, given)
         returned = self._add_results()
         self._lines += [
-            f"status = call_kernel(load(handle, {NAN_ENTRY}), handle, words)",
+            f"status = call_kernel(load(handle, {NAN_ENTRY}), handle, fields)",
             "if status != 0:",
             "    raise_for(status)",
             f"return {', '.join(returned) if len(returned) != 1 else returned[0]}",
@@ -154,7 +154,7 @@ class _Text:
 
     def _room(self, k: int) -> None:
         """Pass a stack slot as an argument."""
-        self._lines.append(f"store(words, {k}, rooms + {8 * k})")
+        self._lines.append(f"store(fields, {k}, rooms + {8 * k})")
 
     def _array(self, k: int, array: str, what: str) -> None:
         """Let an array be an argument, if it is of the right shape."""
@@ -162,7 +162,7 @@ class _Text:
             f"if not fits(extents + {8 * self._starts[k]}, {array}):",
             f"    raise ValueError('{what} of a compiled function has another shape than it was compiled for: print"
             " the function to see its arguments')",
-            f"store(words, {k}, {array}.ctypes.data)",
+            f"store(fields, {k}, {array}.ctypes.data)",
         ]
 
     def _add_input(self, k: int, given: Any) -> None:
@@ -197,14 +197,14 @@ class _Text:
         start, (dtype, ndim) = self._starts[k], self._kinds[k]
         extents = ", ".join(f"load(extents, {start + d})" for d in range(ndim))
         self._names[f"dtype{k}"] = np.dtype(dtype.name)
-        self._lines += [f"r{k} = np.empty(({extents},), dtype{k})", f"store(words, {k}, r{k}.ctypes.data)"]
+        self._lines += [f"r{k} = np.empty(({extents},), dtype{k})", f"store(fields, {k}, r{k}.ctypes.data)"]
         return f"r{k}"
 
     def _add_given(self, k: int, number: int, parameter: int) -> None:
         given = self._given[parameter]
         _check_result(number, given, self._kinds[k])
         if isinstance(given, types.NoneType):
-            self._lines.append(f"store(words, {k}, 0)")
+            self._lines.append(f"store(fields, {k}, 0)")
         else:
             self._array(k, f"args[{parameter}]", f"result {number}")
 

@@ -57,7 +57,7 @@ class _Thunk:
         types = [I64 if each.is_pointer else _TYPES[each.kind] for each in signature.parameters]
         self.code = CCode(f"@{symbol}", types, _RETURNED.get(self._returned) or str(_TYPES[self._returned]))
         self._given = list(zip(signature.parameters, self.code.arguments, assignment.arguments, strict=True))
-        self._handle = self._user_data() if handle == 0 else self.code.word(handle)
+        self._handle = self._user_data() if handle == 0 else self.code.field(handle)
         self._fill()
 
     def _user_data(self) -> Value:

@@ -9,8 +9,8 @@ In reading order; each imports only those above it:
     elementwise                    the elementwise ops, each a line of formulas
     structural                     the structural ops, whose kernels are written by hand
     codes                          the number of each op on a tape
-    words                          the record of the texts of an op's docstring
-    special_words                  texts of special functions
+    op_doc                         the record of the texts of an op's docstring
+    special_docs                   texts of special functions
     documentation                  docstrings of elementwise functions, made of the texts and the rows
 
 It imports nothing of the package.

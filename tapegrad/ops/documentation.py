@@ -7,9 +7,9 @@ accurate everywhere; a test holds both to the same numbers.
 import re
 
 from tapegrad.ops.examples import EXAMPLES
+from tapegrad.ops.op_doc import OpDoc
 from tapegrad.ops.row import Op
-from tapegrad.ops.special_words import SPECIAL_WORDS
-from tapegrad.ops.words import OpDoc
+from tapegrad.ops.special_docs import SPECIAL_DOCS
 
 _ONE = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
@@ -50,7 +50,7 @@ _INVERSE_CIRCULAR = "Inverse trigonometric functions: DLMF 4.23 and 4.24."
 _HYPERBOLIC = "Hyperbolic functions: DLMF 4.28 and 4.34."
 _INVERSE_HYPERBOLIC = "Inverse hyperbolic functions: DLMF 4.37 and 4.38."
 
-WORDS: dict[str, OpDoc] = {
+DOCS: dict[str, OpDoc] = {
     "add": OpDoc("Add two operands, element by element."),
     "subtract": OpDoc("Subtract the second operand from the first, element by element."),
     "multiply": OpDoc("Multiply two operands, element by element."),
@@ -258,13 +258,13 @@ WORDS: dict[str, OpDoc] = {
     "isnan": OpDoc("Test each element for nan.", example=_SPECIAL_VALUES),
     "isinf": OpDoc("Test each element for inf and -inf.", example=_SPECIAL_VALUES),
     "isfinite": OpDoc("Test that each element is finite: neither infinite nor nan.", example=_SPECIAL_VALUES),
-    **SPECIAL_WORDS,
+    **SPECIAL_DOCS,
 }
 
 
-def words_of(row: Op) -> OpDoc:
+def doc_of(row: Op) -> OpDoc:
     """Return the texts of a row, or its formula if it has none."""
-    return WORDS.get(row.name) or OpDoc(f"Compute ``{in_arguments(row, row.primal)}``.")
+    return DOCS.get(row.name) or OpDoc(f"Compute ``{in_arguments(row, row.primal)}``.")
 
 
 def argument_names(arity: int) -> tuple[str, ...]:
@@ -285,13 +285,13 @@ def in_arguments(row: Op, text: str) -> str:
 
 def docstring(row: Op) -> str:
     """Build the docstring of a row's public function."""
-    words = words_of(row)
+    doc = doc_of(row)
     sections = [
-        words.summary,
+        doc.summary,
         parameters_of(arguments_of(row)),
         _returns(row),
-        _see_also(row, words),
-        _notes(row, words),
+        _see_also(row, doc),
+        _notes(row, doc),
     ]
     if row.name in EXAMPLES:
         sections.append(f"Examples\n--------\n>>> import tapegrad as tg\n{EXAMPLES[row.name]}")
@@ -338,11 +338,11 @@ def _returns(row: Op) -> str:
     return f"Returns\n-------\nTensor\n    Has {shape} and {dtype}. A constant if all operands are."
 
 
-def _notes(row: Op, words: OpDoc) -> str:
-    partials = [in_arguments(row, text) for text in words.derivatives or row.partials]
+def _notes(row: Op, doc: OpDoc) -> str:
+    partials = [in_arguments(row, text) for text in doc.derivatives or row.partials]
     lines = [_derivatives(row, partials)] if partials else []
     lines += [_unknown(row)] if row.unknown else []
-    lines += [text for text in (words.domain, words.kinks, sentence(row.name), words.source) if text]
+    lines += [text for text in (doc.domain, doc.kinks, sentence(row.name), doc.source) if text]
     return "Notes\n-----\n" + "\n\n".join(map(_wrapped, lines)) if lines else ""
 
 
@@ -376,8 +376,8 @@ def _wrapped(text: str) -> str:
     return "\n".join(lines)
 
 
-def _see_also(row: Op, words: OpDoc) -> str:
-    names = [f"numpy.{row.ufunc}"] if row.ufunc else [f"scipy.special.{words.scipy}"] if words.scipy else []
+def _see_also(row: Op, doc: OpDoc) -> str:
+    names = [f"numpy.{row.ufunc}"] if row.ufunc else [f"scipy.special.{doc.scipy}"] if doc.scipy else []
     return "\n".join(
         f"See Also\n--------\n{name} : Does the same when it is called with a Tensor." for name in names
     )

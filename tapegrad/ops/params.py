@@ -57,13 +57,13 @@ class Region(NamedTuple):
     other_strides: tuple[int, ...]
 
     @property
-    def words(self) -> list[int]:
+    def fields(self) -> list[int]:
         return [self.offset, len(self.extents), *self.extents, *self.strides, *self.other_strides]
 
     @classmethod
-    def read(cls, words: Iterator[int]) -> "Region":
-        offset, ndim = next(words), next(words)
-        extents, strides, others = [tuple([next(words) for _ in range(ndim)]) for _ in range(3)]
+    def read(cls, fields: Iterator[int]) -> "Region":
+        offset, ndim = next(fields), next(fields)
+        extents, strides, others = [tuple([next(fields) for _ in range(ndim)]) for _ in range(3)]
         return cls(offset, extents, strides, others)
 
     def broken(self, buffer: OperandView, other: OperandView) -> str:
@@ -84,29 +84,29 @@ class Region(NamedTuple):
 # --- to integers and back --------------------------------------------------------------------------------------
 
 
-def words_of(params: Any) -> Sequence[int]:
+def fields_of(params: Any) -> Sequence[int]:
     """Return the 64-bit fields of a record in their order."""
     record: Any = type(params)
-    if _one_word_each(record):
-        fields: Sequence[int] = params
-        return fields
-    words: list[int] = []
+    if _one_field_each(record):
+        own: Sequence[int] = params
+        return own
+    fields: list[int] = []
     for value in params:
         if isinstance(value, Region):
-            words += value.words
+            fields += value.fields
         elif isinstance(value, tuple):
-            words += [len(value), *(word for region in value for word in region.words)]
+            fields += [len(value), *(field for region in value for field in region.fields)]
         else:
-            words.append(value)
-    return words
+            fields.append(value)
+    return fields
 
 
 @functools.cache
-def _one_word_each(record: Any) -> bool:
+def _one_field_each(record: Any) -> bool:
     return all(kind is int for kind in record.__annotations__.values())
 
 
-def read(record: type[Any], words: Sequence[int]) -> Any:
+def read(record: type[Any], fields: Sequence[int]) -> Any:
     """Rebuild a record from its 64-bit fields.
 
     Raises
@@ -114,27 +114,27 @@ def read(record: type[Any], words: Sequence[int]) -> Any:
     ValueError
         If there are more or fewer integers than the record has.
     """
-    left = iter(words)
+    left = iter(fields)
     try:
         values = [_value(record.__annotations__[name], left) for name in record._fields]
     except StopIteration:
-        raise ValueError(f"{len(words)} words are too few for {record.__name__}") from None
+        raise ValueError(f"{len(fields)} fields are too few for {record.__name__}") from None
     if next(left, None) is not None:
-        raise ValueError(f"{len(words)} words are too many for {record.__name__}")
+        raise ValueError(f"{len(fields)} fields are too many for {record.__name__}")
     return record(*values)
 
 
-def _value(kind: Any, words: Iterator[int]) -> Any:
+def _value(kind: Any, fields: Iterator[int]) -> Any:
     """Take a field's value from the remaining integers."""
     if kind is int:
-        return next(words)
+        return next(fields)
     if kind is Region:
-        return Region.read(words)
+        return Region.read(fields)
     # A list: a generator would turn StopIteration into an error.
-    return tuple([Region.read(words) for _ in range(next(words))])
+    return tuple([Region.read(fields) for _ in range(next(fields))])
 
 
-def word(record: type[Any], field: str) -> int:
+def field_index(record: type[Any], field: str) -> int:
     """Return the number of the first integer of a field; fields before it take one integer each."""
     at: int = record._fields.index(field)
     assert all(record.__annotations__[name] is int for name in record._fields[:at])

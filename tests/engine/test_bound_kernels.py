@@ -16,7 +16,7 @@ from tapegrad.engine import bound_kernels, kernel_table
 from tapegrad.engine.codegen import kernels
 from tapegrad.engine.codegen.ir.target import x86_64_v3
 from tapegrad.engine.codegen.rows.case import Case, FrameFacts
-from tapegrad.engine.codegen.rows.rows import words_read
+from tapegrad.engine.codegen.rows.rows import fields_read
 from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, Y_STRIDE
 from tapegrad.ops import BY_NAME, CODES, Op
 
@@ -44,7 +44,7 @@ def test_results_are_those_of_the_other_kernel(name: str, dtype: str) -> None:
     for direction in ("forward", "reverse")[: 1 if op.predicate else 2]:
         for make, facts in _frames(op, dtype, direction):
             frame, other = make(), make()
-            frame.words[STORE] = other.words[STORE] = facts.stored
+            frame.fields[STORE] = other.fields[STORE] = facts.stored
             address = kernels.address(Case(op, dtype), direction, facts)
             assert frame.run(address) == other.run(kernels.address(Case(op, dtype), direction)), (
                 direction,
@@ -57,17 +57,17 @@ def test_results_are_those_of_the_other_kernel(name: str, dtype: str) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such pages on Windows")
 @pytest.mark.parametrize(("dtype", "names"), [("f64", ()), ("f32", NAMES)], ids=DTYPES)
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
-def test_nothing_is_read_behind_the_words_that_are_said_to_be(
+def test_nothing_is_read_behind_the_fields_that_are_said_to_be(
     direction: str, dtype: str, names: tuple[str, ...]
 ) -> None:
-    done = run_before_fence(direction, dtype, words_read(direction), names)
+    done = run_before_fence(direction, dtype, fields_read(direction), names)
     assert (done.returncode, done.stderr) == (0, ""), f"{done.stdout[-300:]}{done.stderr}"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such pages on Windows")
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
-def test_the_last_of_these_words_is_read(direction: str) -> None:
-    done = run_before_fence(direction, "f64", words_read(direction) - 1, ("multiply",))
+def test_the_last_of_these_fields_is_read(direction: str) -> None:
+    done = run_before_fence(direction, "f64", fields_read(direction) - 1, ("multiply",))
     assert done.returncode in (-signal.SIGSEGV, -signal.SIGBUS)
     assert done.stdout.startswith("multiply")
 
@@ -75,7 +75,7 @@ def test_the_last_of_these_words_is_read(direction: str) -> None:
 def test_for_other_processors() -> None:
     op, facts = BY_NAME["multiply"], FrameFacts(0, 1, 2, 2)
     frame, other = (Frame(op, "f64", "reverse", 13, 1, 2) for _ in range(2))
-    frame.words[STORE] = other.words[STORE] = 2
+    frame.fields[STORE] = other.fields[STORE] = 2
     address = kernels.address(Case(op, "f64", x86_64_v3()), "reverse", facts)
     assert frame.run(address) == other.run(kernels.address(Case(op, "f64"), "reverse"))
 
@@ -90,13 +90,13 @@ MULTIPLY = BY_NAME["multiply"]
 
 
 def _chosen(direction: str, change: dict[int, int], name: str = "multiply", count: int = 5) -> int:
-    """The kernel for a frame of adjacent lines, after some changes of its words."""
+    """The kernel for a frame of adjacent lines, after some changes of its fields."""
     frame = Frame(BY_NAME[name], "f64", direction, count, 0, 3)
-    for word, value in change.items():
-        frame.words[word] = value
+    for field, value in change.items():
+        frame.fields[field] = value
     codes = kernel_table.DIRECTIONS.index(direction)
     keys = np.array([[CODES[name]], [0], [codes]])
-    return int(bound_kernels.chosen(keys, frame.words[None], np.zeros(1, np.int64))[0, 0])
+    return int(bound_kernels.chosen(keys, frame.fields[None], np.zeros(1, np.int64))[0, 0])
 
 
 def _expected(direction: str, *facts: int) -> int:

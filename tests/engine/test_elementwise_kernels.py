@@ -37,10 +37,10 @@ def forward(
     count = len(operands[0])
     placed = [Strided.of(x, layout) for x, layout in zip(operands, layouts, strict=False)]
     y = Strided.of(np.zeros(count, bool if op.predicate else DTYPES[dtype]), layouts[len(operands)])
-    words = {COUNT: count, Y: y.address, Y_STRIDE: y.stride}
+    fields = {COUNT: count, Y: y.address, Y_STRIDE: y.stride}
     for j, operand in enumerate(placed):
-        words |= {X + j: operand.address, STRIDE + j: operand.stride}
-    run(kernel(op, "forward", dtype), words)
+        fields |= {X + j: operand.address, STRIDE + j: operand.stride}
+    run(kernel(op, "forward", dtype), fields)
     assert y.is_untouched_outside()
     return y.view.copy(), [operand.view.copy() for operand in placed]
 
@@ -141,17 +141,17 @@ def test_unselected_side_gets_no_cotangent_of_infinity(dtype: str) -> None:
 def test_same_operand_twice(dtype: str, count: int) -> None:
     x, bar = (np.random.default_rng(count).normal(size=count).astype(DTYPES[dtype]) for _ in range(2))
     x_bar = np.full(count, np.nan, DTYPES[dtype])
-    words = {COUNT: count, X: x.ctypes.data, X + 1: x.ctypes.data, X_BAR: x_bar.ctypes.data, STORE: 1}
-    words |= {X_BAR + 1: x_bar.ctypes.data, Y_BAR: bar.ctypes.data, Y_STRIDE: x.itemsize}
-    run(kernel(BY_NAME["multiply"], "reverse", dtype), words | {STRIDE: x.itemsize, STRIDE + 1: x.itemsize})
+    fields = {COUNT: count, X: x.ctypes.data, X + 1: x.ctypes.data, X_BAR: x_bar.ctypes.data, STORE: 1}
+    fields |= {X_BAR + 1: x_bar.ctypes.data, Y_BAR: bar.ctypes.data, Y_STRIDE: x.itemsize}
+    run(kernel(BY_NAME["multiply"], "reverse", dtype), fields | {STRIDE: x.itemsize, STRIDE + 1: x.itemsize})
     np.testing.assert_allclose(x_bar, 2 * x * bar, rtol=1e-6)
 
 
 def test_float32_sums_are_accurate() -> None:
     count = 1_000_000
     bar, x_bar = np.full(count, 0.1, np.float32), np.zeros(1, np.float32)
-    words = {COUNT: count, X_BAR: x_bar.ctypes.data, Y_BAR: bar.ctypes.data, Y_STRIDE: 4, STRIDE + 1: 4}
-    run(kernel(BY_NAME["add"], "reverse", "f32"), words)
+    fields = {COUNT: count, X_BAR: x_bar.ctypes.data, Y_BAR: bar.ctypes.data, Y_STRIDE: 4, STRIDE + 1: 4}
+    run(kernel(BY_NAME["add"], "reverse", "f32"), fields)
     np.testing.assert_allclose(x_bar[0], bar.astype(np.float64).sum(), rtol=1e-7)
 
 

@@ -107,8 +107,8 @@ def test_embed_reverse_takes_the_regions(dtype, regions, store, absent):
                 expected[j][places] = 0.0
             np.add.at(expected[j], places, region.of(y_bar))
     x_bar = [None if j == absent else bar for j, bar in enumerate(bars)]
-    words = {"store": 7 * store, "params": params_of(regions, y_bar.itemsize)}
+    fields = {"store": 7 * store, "params": params_of(regions, y_bar.itemsize)}
     assert at(y_bar)
-    assert run(embed, f"embed_reverse_{dtype}", x_bar=x_bar, y_bar=y_bar, **words) == 0
+    assert run(embed, f"embed_reverse_{dtype}", x_bar=x_bar, y_bar=y_bar, **fields) == 0
     for bar, value in zip(bars, expected, strict=True):
         np.testing.assert_allclose(bar, value, rtol=1e-6, atol=1e-6)

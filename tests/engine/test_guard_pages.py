@@ -31,10 +31,10 @@ def add(count, source, target):
     "Run the engine's own loop that adds `count` elements to others."
     kernel = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(
         emitter.address_of_accumulation("f64"))
-    words = np.zeros(frame.WORDS, np.int64)
-    words[frame.COUNT], words[frame.X_BAR], words[frame.Y_BAR] = count, target.ctypes.data, source.ctypes.data
-    words[frame.STRIDE] = words[frame.Y_STRIDE] = 8
-    kernel(words.ctypes.data, library_loops.table())
+    fields = np.zeros(frame.FIELDS, np.int64)
+    fields[frame.COUNT], fields[frame.X_BAR], fields[frame.Y_BAR] = count, target.ctypes.data, source.ctypes.data
+    fields[frame.STRIDE] = fields[frame.Y_STRIDE] = 8
+    kernel(fields.ctypes.data, library_loops.table())
 x = tg.tensor(np.arange(5.0))
 """
 REPLAY = """

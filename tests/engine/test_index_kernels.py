@@ -242,9 +242,10 @@ def test_locate(mode, stride):
     ("extent", "index", "mode"), [(4, 4, 0), (4, -5, 0), (4, -(2**63), 0), (0, 0, 1), (0, 0, 2)]
 )
 def test_locate_refuses(extent, index, mode):
-    words = {"x": [np.zeros(1, int), np.array([index])], "y": np.zeros(1, int)}
+    fields = {"x": [np.zeros(1, int), np.array([index])], "y": np.zeros(1, int)}
     assert (
-        run(locate, "locate_forward_i64", 1, params=LocateParams(extent, 1, mode, 0), **words) == OUT_OF_RANGE
+        run(locate, "locate_forward_i64", 1, params=LocateParams(extent, 1, mode, 0), **fields)
+        == OUT_OF_RANGE
     )
 
 
@@ -255,14 +256,14 @@ def test_arithmetic_of_integers(name):
     with np.errstate(all="ignore"):
         expected = getattr(np, name)(a, b)
     y = np.empty_like(expected)
-    words = {"x": [a, b], "y": y, "stride": [8, 8, 0], "y_stride": y.itemsize}
-    assert run(integers, f"{name}_forward_i64", a.size, **words) == 0
+    fields = {"x": [a, b], "y": y, "stride": [8, 8, 0], "y_stride": y.itemsize}
+    assert run(integers, f"{name}_forward_i64", a.size, **fields) == 0
     np.testing.assert_array_equal(y, expected)
 
 
 def test_choice_of_integers():
     (a, b), condition = INTEGERS, np.array([True, False, True, False, False])
     y = np.empty_like(a)
-    words = {"x": [condition, a, b], "y": y, "stride": [1, 8, 8], "y_stride": 8}
-    assert run(integers, "where_forward_i64", a.size, **words) == 0
+    fields = {"x": [condition, a, b], "y": y, "stride": [1, 8, 8], "y_stride": 8}
+    assert run(integers, "where_forward_i64", a.size, **fields) == 0
     np.testing.assert_array_equal(y, np.where(condition, a, b))

@@ -45,8 +45,8 @@ def test_reduction_reverse(op, dtype, count, store):
             x_bar = np.zeros(count, np.dtype([("pad", "i1"), ("value", x.dtype)]))["value"]
         x_bar[...] = 0.5
         y = np.array([value(x.astype(float))], x.dtype)
-        words = {"x": [x], "y": y, "x_bar": [x_bar], "y_bar": np.array([2], x.dtype)}
-        assert run(module, f"{op}_reverse_{dtype}", count, stride=one_stride(x), store=store, **words) == 0
+        fields = {"x": [x], "y": y, "x_bar": [x_bar], "y_bar": np.array([2], x.dtype)}
+        assert run(module, f"{op}_reverse_{dtype}", count, stride=one_stride(x), store=store, **fields) == 0
         np.testing.assert_allclose(x_bar, 2 * expected + (0 if store else 0.5), **tolerance(dtype))
 
 
@@ -56,10 +56,10 @@ def test_reduction_tangent(op, dtype):
     module, value, partials = REDUCTIONS[op]
     x, x_dot = (rng().standard_normal((2, 20))).astype(DTYPES[dtype])
     y, y_dot = np.array([value(x.astype(float))], x.dtype), np.array([np.nan], x.dtype)
-    words = {"x": [x], "y": y, "x_bar": [x_dot], "y_bar": y_dot, "stride": x.itemsize}
-    run(module, f"{op}_tangent_{dtype}", 20, **words)
+    fields = {"x": [x], "y": y, "x_bar": [x_dot], "y_bar": y_dot, "stride": x.itemsize}
+    run(module, f"{op}_tangent_{dtype}", 20, **fields)
     np.testing.assert_allclose(y_dot[0], partials(x.astype(float)) @ x_dot, **tolerance(dtype))
-    run(module, f"{op}_tangent_{dtype}", 20, **{**words, "x_bar": [None]})
+    run(module, f"{op}_tangent_{dtype}", 20, **{**fields, "x_bar": [None]})
     assert y_dot[0] == 0
 
 
@@ -159,8 +159,8 @@ def test_cross_and_its_derivatives(dtype, store):
 @pytest.mark.parametrize("masked", [0, 1])
 def test_cross_of_infinite_vectors(masked):
     a, b, y = np.array([np.inf, 0.0, 0.0]), np.array([0.0, 0.0, 1.0]), np.empty(3)
-    words = {"stride": [8, 8], "y_stride": 8, "params": CrossParams(masked)}
-    run(cross, "cross_forward_f64", 3, x=[a, b], y=y, **words)
+    fields = {"stride": [8, 8], "y_stride": 8, "params": CrossParams(masked)}
+    run(cross, "cross_forward_f64", 3, x=[a, b], y=y, **fields)
     np.testing.assert_array_equal(y, [0.0, -np.inf, 0.0 if masked else np.nan])
 
 

@@ -70,10 +70,10 @@ def test_a_part_that_is_called_on_two_ways() -> None:
         store_i64(address, 0, _left(address) + _right(address))
         return load_i64(address, 0)
 
-    words = np.array([3, 4])
+    fields = np.array([3, 4])
     make_ready(diamond)
-    assert diamond(int(words.ctypes.data)) == 73
-    assert words[0] == 73
+    assert diamond(int(fields.ctypes.data)) == 73
+    assert fields[0] == 73
     for part in (_leaf, _left, _right):
         assert _library(part).get_pointer_to_function("anything") == 0
 
@@ -97,8 +97,8 @@ def test_numbas_own_functions_call_parts() -> None:
     def sum_of_all(address, other):
         return _left(address) + _right(address) + _scaled(other, 0, 2.0)
 
-    words, floats = np.array([3, 4]), np.array([0.25])
-    assert sum_of_all(int(words.ctypes.data), int(floats.ctypes.data)) == 73.5
+    fields, floats = np.array([3, 4]), np.array([0.25])
+    assert sum_of_all(int(fields.ctypes.data), int(floats.ctypes.data)) == 73.5
 
 
 def test_a_part_raises() -> None:
@@ -111,7 +111,7 @@ def test_a_part_raises() -> None:
         twice(3)
 
 
-def test_what_returns_no_word_has_no_fast_call() -> None:
+def test_what_returns_no_field_has_no_fast_call() -> None:
     signature = types.SimpleNamespace(return_type=numba.types.float64)
     compiled = types.SimpleNamespace(signature=signature, fndesc=types.SimpleNamespace(qualname="half"))
     with pytest.raises(TypeError, match="half returns float64"):

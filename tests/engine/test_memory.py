@@ -24,7 +24,7 @@ def nothing_left(legal_tapes, monkeypatch):
     monkeypatch.setattr(verify.switch, "on", False)
     with leaving_nothing():
         yield
-    assert EAGER.words[ORPHAN] == NONE
+    assert EAGER.fields[ORPHAN] == NONE
 
 
 def forward(x):
@@ -44,8 +44,8 @@ def test_forward_passes_that_are_never_differentiated():
     entries = None
     for _ in range(300):
         forward(x)
-        entries = entries or (len(EAGER), EAGER.words[SLOTS], EAGER.words[BUFFERS])
-        assert (len(EAGER), EAGER.words[SLOTS], EAGER.words[BUFFERS]) == entries
+        entries = entries or (len(EAGER), EAGER.fields[SLOTS], EAGER.fields[BUFFERS])
+        assert (len(EAGER), EAGER.fields[SLOTS], EAGER.fields[BUFFERS]) == entries
 
 
 def test_forward_and_backward():
@@ -53,7 +53,7 @@ def test_forward_and_backward():
     sizes = set()
     for _ in range(300):
         forward(x).backward()
-        sizes.add((len(EAGER), EAGER.words[SLOTS], EAGER.words[BUFFERS]))
+        sizes.add((len(EAGER), EAGER.fields[SLOTS], EAGER.fields[BUFFERS]))
     assert len(sizes) <= 2
 
 
@@ -183,8 +183,8 @@ def test_updates_under_no_grad_leave_nothing():
             old.backward()
         assert x.grad is not None
         del old
-        live_before = live_before or EAGER.words[BUFFERS]
-        assert EAGER.words[BUFFERS] <= live_before + 2
+        live_before = live_before or EAGER.fields[BUFFERS]
+        assert EAGER.fields[BUFFERS] <= live_before + 2
 
 
 COLLECTING = """
@@ -244,7 +244,7 @@ def test_finalisers_run_in_the_middle_of_a_compilation():
 
 
 def test_parameters_of_what_is_not_recorded_go_at_once():
-    """An instruction's parameters are a few words: lost at each of 100,000 of them, they are megabytes."""
+    """An instruction's parameters are a few fields: lost at each of 100,000 of them, they are megabytes."""
     resource = pytest.importorskip("resource")
     x = tg.tensor([1.0, 2.0, 3.0], constant=True)
     x[[0, 2]]

@@ -35,7 +35,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     load_u8,
     memset,
     size_of,
-    stack_words,
+    stack_i64,
     store_at,
     store_f64,
     store_i64,
@@ -155,13 +155,13 @@ _sum_of = always_inline(_summed)
 
 
 def memory(a, b):
-    words = stack_words(4)
-    memset(words, 0, 32)
-    store_i64(words, 0, (a << 32) + (b & 255))
-    numbers = words + 8
+    fields = stack_i64(4)
+    memset(fields, 0, 32)
+    store_i64(fields, 0, (a << 32) + (b & 255))
+    numbers = fields + 8
     _ramp(numbers, 3, 0.5)
-    sign = load_i32(words, 1) * 1000 + load_u8(words, 0)
-    return sign if load_f64(numbers, 2) * 2 == 5.0 and _half(a) * 2 == a else load_i64(words, 0) * 0 - 1
+    sign = load_i32(fields, 1) * 1000 + load_u8(fields, 0)
+    return sign if load_f64(numbers, 2) * 2 == 5.0 and _half(a) * 2 == a else load_i64(fields, 0) * 0 - 1
 
 
 def _expected_memory(a, b):
@@ -332,12 +332,12 @@ def test_equal_tables_of_other_types_are_told_apart() -> None:
 def test_most_kernels_are_translated() -> None:
     """The rest takes parts of floating-point numbers, or powers, which are left to Numba."""
     places = {kernel_table._place(name) for name in kernel_table.kernels()} - {None}
-    words = (values.I64, values.I64)
+    fields = (values.I64, values.I64)
     cpu_target.target_context.refresh()  # it learns conversions when it is first used
     left = set()
     for module, name in places:
         try:
-            part(dtypes.entry_point(importlib.import_module(module), name), words)
+            part(dtypes.entry_point(importlib.import_module(module), name), fields)
         except values.NotPlainError:
             left.add(name.rsplit("_", 2)[0])
     assert left == {"expm", "prod_reduce"}

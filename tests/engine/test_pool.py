@@ -30,7 +30,7 @@ def control() -> Iterator[np.ndarray]:
 
 def launches(control: np.ndarray) -> int:
     """How many launches the pool has seen."""
-    return threads.word(int(control[POOL]) + pool.GENERATION)
+    return threads.field(int(control[POOL]) + pool.GENERATION)
 
 
 # --- results -------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ LARGE = """
     before = dict(os.environ)
     import numba, numpy as np, tapegrad as tg
     from tapegrad.engine import kernel_table, threads
-    from tapegrad.engine.sweep.binding import control_fields as control_words
+    from tapegrad.engine.sweep.binding import control_fields as control_fields
     from tapegrad.engine.sweep.threading import pool
     threads.processors = lambda: 4  # on any machine
     numba.config.NUMBA_NUM_THREADS = int(os.environ.get("NUMBA_NUM_THREADS", 4))
@@ -203,9 +203,9 @@ LARGE = """
         assert value == 0.5 * n * k * k and (gradient == k).all()
         return True
     def launches():
-        return threads.word(int(kernel_table._control[control_words.POOL]) + pool.GENERATION)
+        return threads.field(int(kernel_table._control[control_fields.POOL]) + pool.GENERATION)
     def shared():
-        kernel_table._control[control_words.ALONE_UNTIL] = 0
+        kernel_table._control[control_fields.ALONE_UNTIL] = 0
         before = launches()
         large()
         return launches() > before
@@ -221,7 +221,7 @@ LARGE = """
 def test_variables_are_heeded_and_left_as_they_are(variables: dict[str, str], expected: str) -> None:
     body = """
         large()
-        print(kernel_table._control[control_words.THREADS], shared())
+        print(kernel_table._control[control_fields.THREADS], shared())
         assert dict(os.environ) == before
     """
     assert run(LARGE, body, **variables) == expected

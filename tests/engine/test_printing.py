@@ -61,7 +61,7 @@ def test_eager_tape_names_leaves():
         (lambda x: x[[0, 1, 1], [0, 2, 2]], "gather(x0, c0)"),
     ],
 )
-def test_operands_and_axes_in_words(function, expected):
+def test_operands_and_axes_in_fields(function, expected):
     assert f"v0 = {expected}" in shown(function, np.arange(6.0).reshape(2, 3))[0]
 
 

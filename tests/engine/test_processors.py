@@ -47,11 +47,11 @@ def results(op: Op, dtype: str, direction: str, count: int, layout: str, wide: b
     )
     seconds = [Strided.of(np.full(count, 0.75, DTYPES[dtype]), layout) for _ in operands]
     y_bar = Strided.of(np.linspace(1, 2, count).astype(DTYPES[dtype]), "adjacent")
-    words = {COUNT: count, Y: y.address, Y_STRIDE: y.stride, Y_BAR: y_bar.address}
+    fields = {COUNT: count, Y: y.address, Y_STRIDE: y.stride, Y_BAR: y_bar.address}
     for j, operand in enumerate(operands):
-        words |= {X + j: operand.address, STRIDE + j: operand.stride}
-        words |= {X_BAR + j: seconds[j].address} if j in op.differentiable_operands else {}
-    run(kernel(op, direction, dtype, None if wide else x86_64_v3()), words)
+        fields |= {X + j: operand.address, STRIDE + j: operand.stride}
+        fields |= {X_BAR + j: seconds[j].address} if j in op.differentiable_operands else {}
+    run(kernel(op, direction, dtype, None if wide else x86_64_v3()), fields)
     return [line.view.copy() for line in (y, y_bar, *seconds)]
 
 

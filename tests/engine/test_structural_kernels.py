@@ -207,6 +207,6 @@ for kernel in ((scan, "cumsum_forward_f64"), (index, "gather_forward_f64"), (mat
 
 def test_a_second_process_compiles_nothing(tmp_path):
     environment = {**os.environ, "TAPEGRAD_CACHE_DIR": str(tmp_path)}
-    for word in ("miss", "hit"):
-        command = [sys.executable, "-c", _SECOND_PROCESS, word]
+    for field in ("miss", "hit"):
+        command = [sys.executable, "-c", _SECOND_PROCESS, field]
         subprocess.run(command, env=environment, check=True, capture_output=True, timeout=120)

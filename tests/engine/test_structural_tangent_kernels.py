@@ -24,8 +24,8 @@ LINES = [*SPECIAL_LINES, [1e30, 1e30, 1e-30], [0.0, 0.0, 2.0], [3.0, 1.0, 3.0, 2
 def tangent(op, x, x_dot):
     y, y_dot = forward(op, x), np.array([np.nan], x.dtype)
     name = f"{op}_reduce_tangent_{suffix(x)}"
-    words = {"x": [x], "y": y, "x_bar": [x_dot], "y_bar": y_dot, "stride": one_stride(x)}
-    assert run(MODULES[op], name, x.size, **words) == 0
+    fields = {"x": [x], "y": y, "x_bar": [x_dot], "y_bar": y_dot, "stride": one_stride(x)}
+    assert run(MODULES[op], name, x.size, **fields) == 0
     return y_dot[0]
 
 

@@ -95,16 +95,16 @@ def tangent(
         None if dot is None else Tangents.of(dot, layout) for dot, layout in zip(dots, layouts, strict=False)
     ]
     read = frozenset[str]().union(*(op.needs(j) for j, dot in enumerate(dots) if dot is not None))
-    words = {COUNT: count, Y: y.address * ("y" in read), Y_BAR: y_dot.address, Y_STRIDE: y.stride}
+    fields = {COUNT: count, Y: y.address * ("y" in read), Y_BAR: y_dot.address, Y_STRIDE: y.stride}
     steps = np.zeros(5, np.int64)
     steps[0], steps[4] = tangents, y_dot.step
     for j, operand in enumerate(placed):
-        words |= {X + j: operand.address * (f"x{j}" in read), STRIDE + j: operand.stride}
+        fields |= {X + j: operand.address * (f"x{j}" in read), STRIDE + j: operand.stride}
         dot = x_dots[j]
         if dot is not None:
-            words[X_BAR + j], steps[1 + j] = dot.address, dot.step
+            fields[X_BAR + j], steps[1 + j] = dot.address, dot.step
     before = y_dot.whole.copy()
-    run(kernel(op, "tangent", dtype), words | {PARAMS: 0 if one else steps.ctypes.data})
+    run(kernel(op, "tangent", dtype), fields | {PARAMS: 0 if one else steps.ctypes.data})
     after = y_dot.values().copy()
     for view in y_dot.views:
         view[...] = np.nan
@@ -174,8 +174,8 @@ def test_zero_rules_of_tangents(op: Op, dtype: str, dot: float) -> None:
 def test_without_any_tangent_zeros_are_written(op: Op, dtype: str, tangents: int) -> None:
     y_dot = np.full((tangents, 5), np.nan, DTYPES[dtype])
     params = np.array([tangents, 0, 0, 0, y_dot.strides[0]], np.int64)
-    words = {COUNT: 5, Y_BAR: y_dot.ctypes.data, Y_STRIDE: y_dot.itemsize, PARAMS: params.ctypes.data}
-    run(kernel(op, "tangent", dtype), words)
+    fields = {COUNT: 5, Y_BAR: y_dot.ctypes.data, Y_STRIDE: y_dot.itemsize, PARAMS: params.ctypes.data}
+    run(kernel(op, "tangent", dtype), fields)
     assert (y_dot == 0).all()
 
 
@@ -207,7 +207,7 @@ def test_a_tangent_may_be_written_over_its_operand(dtype: str) -> None:
     x = np.linspace(0.1, 0.9, 300).astype(DTYPES[dtype])
     partial = evaluate_numpy(op.partials[0], **text_values(op, [x]))
     y = text_values(op, [x])["y"].astype(DTYPES[dtype])
-    words = {COUNT: 300, X: x.ctypes.data, Y: y.ctypes.data, X_BAR: dot.ctypes.data, Y_BAR: dot.ctypes.data}
-    words |= {STRIDE: x.itemsize, Y_STRIDE: x.itemsize, PARAMS: steps.ctypes.data}
-    run(kernel(op, "tangent", dtype), words)
+    fields = {COUNT: 300, X: x.ctypes.data, Y: y.ctypes.data, X_BAR: dot.ctypes.data, Y_BAR: dot.ctypes.data}
+    fields |= {STRIDE: x.itemsize, Y_STRIDE: x.itemsize, PARAMS: steps.ctypes.data}
+    run(kernel(op, "tangent", dtype), fields)
     np.testing.assert_allclose(dot, np.broadcast_to(partial, dot.shape), rtol=1e-6)

@@ -19,7 +19,7 @@ from tapegrad.engine.tape.fields import layout
 from tapegrad.engine.tape.fields.columns import COLUMNS, SLOT
 from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, EXTERNAL, F32, I64
 from tapegrad.engine.tape.fields.view import View
-from tapegrad.engine.tape.tape import Tape, words_at
+from tapegrad.engine.tape.tape import Tape, fields_at
 from tapegrad.ops import CODES
 from tapegrad.ops.params import Region
 
@@ -51,7 +51,7 @@ class Case:
 
     def column(self, name: str, k: int) -> Place:
         column = COLUMNS[name]
-        return words_at(int(self.tape.words[column.word]), k + 1, _WIDTHS[column.bytes]), k
+        return fields_at(int(self.tape.fields[column.field]), k + 1, _WIDTHS[column.bytes]), k
 
     def of_instruction(self, name: str, op: str) -> Place:
         return self.column(name, self.find(op))
@@ -65,13 +65,13 @@ class Case:
         s = self.t.instructions[self.find(op)].result
         return self.column(name, s if COLUMNS[name].kind == SLOT else self.t.slots[s].buffer)
 
-    def geometry(self, op: str, word: int) -> Place:
-        """A word of the extents and strides of a result."""
-        return words_at(self.t.result(self.find(op)).address, word + 1), word
+    def geometry(self, op: str, field: int) -> Place:
+        """A field of the extents and strides of a result."""
+        return fields_at(self.t.result(self.find(op)).address, field + 1), field
 
-    def params(self, op: str, word: int) -> Place:
-        """A word of an instruction's parameters; -1 is their number."""
-        return words_at(self.t.instructions[self.find(op)].address - 8, word + 2), word + 1
+    def params(self, op: str, field: int) -> Place:
+        """A field of an instruction's parameters; -1 is their number."""
+        return fields_at(self.t.instructions[self.find(op)].address - 8, field + 2), field + 1
 
 
 def everything(x: tg.Tensor) -> tg.Tensor:
@@ -88,19 +88,19 @@ def everything(x: tg.Tensor) -> tg.Tensor:
 @contextmanager
 def spoilt(place: Place, value: int) -> Iterator[None]:
     """Write a number into a column, and put back what was there."""
-    words, k = place
-    kept = words[k]
-    words[k] = value
+    fields, k = place
+    kept = fields[k]
+    fields[k] = value
     try:
         yield
     finally:
-        words[k] = kept
+        fields[k] = kept
 
 
 # The rule that is broken, where, and by which number.
 BROKEN: list[tuple[str, Callable[[Case], Place], int]] = [
-    ("lists_end", lambda c: (c.tape.words, layout.FREE_SLOT), 10**6),
-    ("lists_end", lambda c: (c.tape.words, layout.FREE_BUFFER), 10**6),
+    ("lists_end", lambda c: (c.tape.fields, layout.FREE_SLOT), 10**6),
+    ("lists_end", lambda c: (c.tape.fields, layout.FREE_BUFFER), 10**6),
     ("slot_is_held", lambda c: c.of_operand("refs", "sin"), 0),
     ("slot_lies_on_a_buffer", lambda c: c.of_operand("buffer", "sin"), 10**6),
     ("slot_has_a_geometry", lambda c: c.of_operand("dtype", "sin"), 9),

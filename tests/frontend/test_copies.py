@@ -356,8 +356,8 @@ class _Failing(RecordedTape):
     """Its columns are never allocated."""
 
     def __init__(self):
-        self._words = np.zeros(256, np.int64)
-        self.header = int(self._words.ctypes.data)
+        self._fields = np.zeros(256, np.int64)
+        self.header = int(self._fields.ctypes.data)
         raise ValueError("no")
 
 

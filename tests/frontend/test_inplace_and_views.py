@@ -480,7 +480,7 @@ def test_a_loop_of_writes_copies_what_it_overwrites_and_no_more(name):
     result.backward(accumulate=False)
     assert np.allclose(x.grad, expected, rtol=1e-12, atol=1e-12)
     del result
-    assert EAGER.words[HISTORIES] == 0
+    assert EAGER.fields[HISTORIES] == 0
 
 
 def np_zeros(n):
@@ -508,7 +508,7 @@ def test_a_result_that_is_kept_does_not_make_writes_keep_more_and_more():
     kept = np.sum(y[:100] * y[:100])
     for i in range(2000):
         y[i % 200] = 3.0
-    assert EAGER.words[HISTORIES] == 0
+    assert EAGER.fields[HISTORIES] == 0
     assert large_blocks("primal", 1600) == 2
     del kept
     assert large_blocks("primal", 1600) == 1

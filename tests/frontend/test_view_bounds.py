@@ -117,8 +117,8 @@ def test_in_a_recording():
 
 def test_geometries_in_numbers():
     x = on_own_memory()
-    for offset, words in [(0, [7, 8]), (8, [6, 8]), (-8, [2, 8]), (0, [2, 1 << 62]), (40, [2, 4, -8, -16])]:
-        geometry = np.array(words, np.int64)
+    for offset, fields in [(0, [7, 8]), (8, [6, 8]), (-8, [2, 8]), (0, [2, 1 << 62]), (40, [2, 4, -8, -16])]:
+        geometry = np.array(fields, np.int64)
         assert slots.view_geometry(EAGER.header, x._slot, offset, id(geometry)) == E_OUTSIDE
     assert slots.view_again(EAGER.header, x._slot, tg.ones(5)._slot_on(EAGER)) == E_OUTSIDE
 

@@ -17,7 +17,7 @@ from helpers.elementwise_kernels import DTYPES, SPECIAL
 from tapegrad.engine.codegen import kernels
 from tapegrad.engine.codegen.rows.case import Case, FrameFacts
 from tapegrad.engine.guard_pages import PAGE, fenced_pages
-from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, WORDS, X_BAR, Y_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.runtime import library_loops
 from tapegrad.ops import ELEMENTWISE, Op
 
@@ -35,12 +35,12 @@ class Frame:
 
     def __init__(self, op: Op, dtype: str, direction: str, count: int, scalars: int, wanted: int) -> None:
         rng, kind = np.random.default_rng(7), DTYPES[dtype]
-        self.words, self.arrays = np.zeros(WORDS, np.int64), []
-        self.words[COUNT] = count
+        self.fields, self.arrays = np.zeros(FIELDS, np.int64), []
+        self.fields[COUNT] = count
 
-        def place(word: int, stride: int, values: np.ndarray) -> None:
+        def place(field: int, stride: int, values: np.ndarray) -> None:
             self.arrays.append(values)
-            self.words[word], self.words[stride] = values.ctypes.data, values.itemsize
+            self.fields[field], self.fields[stride] = values.ctypes.data, values.itemsize
 
         def drawn() -> np.ndarray:
             return np.where(
@@ -58,21 +58,21 @@ class Frame:
                     place(X_BAR + j, STRIDE + j, drawn().astype(kind))
         for j in range(op.arity):
             if scalars >> j & 1:
-                self.words[STRIDE + j] = 0
+                self.fields[STRIDE + j] = 0
 
     def run(self, address: int) -> list[bytes]:
         """The memory after a kernel."""
-        self._call(address, self.words)
+        self._call(address, self.fields)
         return [bits(array) for array in self.arrays]
 
-    def run_on(self, address: int, words: np.ndarray) -> None:
-        """Run a kernel on the first words of the frame, which are all that there are."""
-        words[:] = self.words[: len(words)]
-        self._call(address, words)
+    def run_on(self, address: int, fields: np.ndarray) -> None:
+        """Run a kernel on the first fields of the frame, which are all that there are."""
+        fields[:] = self.fields[: len(fields)]
+        self._call(address, fields)
 
-    def _call(self, address: int, words: np.ndarray) -> None:
+    def _call(self, address: int, fields: np.ndarray) -> None:
         with np.errstate(all="ignore"):
-            assert _KERNEL(address)(words.ctypes.data, library_loops.table()) == 0
+            assert _KERNEL(address)(fields.ctypes.data, library_loops.table()) == 0
 
 
 def all_facts(op: Op, direction: str) -> Iterator[FrameFacts]:
@@ -88,8 +88,8 @@ def all_facts(op: Op, direction: str) -> Iterator[FrameFacts]:
 
 
 def call_all(direction: str, dtype: str, count: int, names: Sequence[str]) -> None:
-    """Run the kernels for all facts on so many words with nothing behind them; those of ops, or of all."""
-    words = fenced_pages(2 * PAGE, [PAGE])[PAGE - 8 * count : PAGE].view(np.int64)
+    """Run the kernels for all facts on so many fields with nothing behind them; those of ops, or of all."""
+    fields = fenced_pages(2 * PAGE, [PAGE])[PAGE - 8 * count : PAGE].view(np.int64)
     for number, op in enumerate(ELEMENTWISE):
         if (direction == "reverse" and op.predicate) or (names and op.name not in names):
             continue
@@ -101,8 +101,8 @@ def call_all(direction: str, dtype: str, count: int, names: Sequence[str]) -> No
                 print(op.name, facts, flush=True)
                 elements = 1 if facts.single else _COUNT
                 frame = Frame(op, dtype, direction, elements, facts.scalars, facts.wanted)
-                frame.words[STORE] = facts.stored
-                frame.run_on(address, words)
+                frame.fields[STORE] = facts.stored
+                frame.run_on(address, fields)
 
 
 def run_before_fence(

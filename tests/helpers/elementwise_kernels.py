@@ -12,7 +12,7 @@ import pytest
 from tapegrad.engine.codegen import kernels
 from tapegrad.engine.codegen.ir.target import Target, host
 from tapegrad.engine.codegen.rows.case import Case
-from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, WORDS, X_BAR, Y_BAR, Y_STRIDE, X, Y
+from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.engine.runtime import library_loops
 from tapegrad.ops import ELEMENTWISE, Op
@@ -67,10 +67,10 @@ class Strided:
         return self.whole.dtype == bool or bool((np.delete(self.whole, inside) == 77).all())
 
 
-def run(call: Any, words: dict[int, int]) -> None:
-    frame = np.zeros(WORDS, np.int64)
-    for word, value in words.items():
-        frame[word] = value
+def run(call: Any, fields: dict[int, int]) -> None:
+    frame = np.zeros(FIELDS, np.int64)
+    for field, value in fields.items():
+        frame[field] = value
     assert call(frame.ctypes.data, library_loops.table()) == 0
 
 
@@ -106,11 +106,11 @@ def reverse(
     y_values = np.broadcast_to(values["y"], (count,)).astype(DTYPES[dtype])
     y, y_bar = (Strided.of(array, layouts[arity]) for array in (y_values, bar))
     read = frozenset[str]().union(*(op.needs(j) for j in range(arity) if wanted >> j & 1))
-    words = {COUNT: count, Y_STRIDE: y.stride, Y_BAR: y_bar.address, Y: y.address * ("y" in read)}
+    fields = {COUNT: count, Y_STRIDE: y.stride, Y_BAR: y_bar.address, Y: y.address * ("y" in read)}
     for j, operand in enumerate(placed):
-        words |= {X + j: operand.address * (f"x{j}" in read), STRIDE + j: operand.stride}
-        words |= {X_BAR + j: bars[j].address * (wanted >> j & 1)}
-    run(kernel(op, "reverse", dtype), words | {STORE: wanted if store else 0})
+        fields |= {X + j: operand.address * (f"x{j}" in read), STRIDE + j: operand.stride}
+        fields |= {X_BAR + j: bars[j].address * (wanted >> j & 1)}
+    run(kernel(op, "reverse", dtype), fields | {STORE: wanted if store else 0})
     assert all(operand.is_untouched_outside() for operand in (*placed, *bars, y, y_bar))
     partials = [evaluate_numpy(text, **values) for text in op.partials]
     return [x.view.copy() for x in bars], [np.broadcast_to(p, (count,)) for p in partials], y_bar.view.copy()

@@ -12,7 +12,7 @@ from tapegrad.engine.codegen.translator import compiler
 from tapegrad.engine.kernels.language import frame
 from tapegrad.engine.kernels.language.dtypes import entry_point
 from tapegrad.engine.runtime import library_loops
-from tapegrad.ops.params import words_of
+from tapegrad.ops.params import fields_of
 
 DTYPES = {"f64": np.float64, "f32": np.float32}
 SOURCES = {"f64": np.float64, "f32": np.float32, "i64": np.int64, "b8": np.bool_}
@@ -37,31 +37,31 @@ def at(array):
     return 0 if array is None else array.ctypes.data
 
 
-def run(module, name, *operands, **words):
+def run(module, name, *operands, **fields):
     """The status of a kernel of a module."""
-    return run_kernel(compiled(module, name), *operands, **words)
+    return run_kernel(compiled(module, name), *operands, **fields)
 
 
-def accumulate(dtype, *operands, **words):
+def accumulate(dtype, *operands, **fields):
     """The status of the kernel of sums, broadcasts and copies."""
-    return run_kernel(_SIGNATURE(emitter.address_of_accumulation(dtype)), *operands, **words)
+    return run_kernel(_SIGNATURE(emitter.address_of_accumulation(dtype)), *operands, **fields)
 
 
 def run_kernel(kernel, count=0, x=(), y=None, x_bar=(), y_bar=None, **numbers):
-    """The status of a kernel on a frame. By name: `params`, and words of the frame: a number, or a list of them."""
-    words = np.zeros(frame.WORDS, np.int64)
-    words[frame.COUNT] = count
-    words[frame.X : frame.X + len(x)] = [at(a) for a in x]
-    words[frame.X_BAR : frame.X_BAR + len(x_bar)] = [at(a) for a in x_bar]
-    words[frame.Y], words[frame.Y_BAR] = at(y), at(y_bar)
+    """The status of a kernel on a frame. By name: `params`, and fields of the frame: a number, or a list of them."""
+    fields = np.zeros(frame.FIELDS, np.int64)
+    fields[frame.COUNT] = count
+    fields[frame.X : frame.X + len(x)] = [at(a) for a in x]
+    fields[frame.X_BAR : frame.X_BAR + len(x_bar)] = [at(a) for a in x_bar]
+    fields[frame.Y], fields[frame.Y_BAR] = at(y), at(y_bar)
     params = numbers.pop("params", None)
-    for word, number in numbers.items():
-        first = getattr(frame, word.upper())
-        words[first : first + np.size(number)] = number
+    for field, number in numbers.items():
+        first = getattr(frame, field.upper())
+        fields[first : first + np.size(number)] = number
     if params is not None:
-        params = np.array(words_of(params), np.int64)
-        words[frame.PARAMS] = params.ctypes.data
-    return kernel(words.ctypes.data, loops())
+        params = np.array(fields_of(params), np.int64)
+        fields[frame.PARAMS] = params.ctypes.data
+    return kernel(fields.ctypes.data, loops())
 
 
 def rng():

@@ -11,10 +11,10 @@ from tapegrad.engine.tape.fields.layout import (
     NONE,
     SCALAR_CACHE,
     SCALAR_CACHE_ENTRIES,
-    SCALAR_CACHE_WORDS,
+    SCALAR_CACHE_FIELDS,
     SLOTS,
 )
-from tapegrad.engine.tape.tape import words_at
+from tapegrad.engine.tape.tape import fields_at
 from tapegrad.frontend.tensor.modes import EAGER
 
 
@@ -24,9 +24,9 @@ def resident_bytes() -> int:
     return int(status.read_text().split()[1]) * 4096 if status.exists() else 0
 
 
-def free_entries(word, column):
+def free_entries(field, column):
     """Number of entries on a free list, which is chained through a column."""
-    following, count, entry = EAGER.column(column), 0, EAGER.words[word]
+    following, count, entry = EAGER.column(column), 0, EAGER.fields[field]
     while entry != NONE:
         entry, count = following[entry], count + 1
     return count
@@ -34,16 +34,16 @@ def free_entries(word, column):
 
 def literals():
     """Slots of the numbers that the tape keeps in its table of those used last."""
-    table = words_at(int(EAGER.words[SCALAR_CACHE]), SCALAR_CACHE_ENTRIES * SCALAR_CACHE_WORDS)
-    return {int(entry) for entry in table.reshape(-1, SCALAR_CACHE_WORDS)[:, 2] if entry}
+    table = fields_at(int(EAGER.fields[SCALAR_CACHE]), SCALAR_CACHE_ENTRIES * SCALAR_CACHE_FIELDS)
+    return {int(entry) for entry in table.reshape(-1, SCALAR_CACHE_FIELDS)[:, 2] if entry}
 
 
 def live():
     """Live instructions, slots and buffers but for literals, and arrays that the tape keeps alive."""
     gc.collect()
     numbers = len(literals())
-    slots = EAGER.words[SLOTS] - free_entries(FREE_SLOT, "buffer") - numbers
-    buffers = EAGER.words[BUFFERS] - free_entries(FREE_BUFFER, "producer") - numbers
+    slots = EAGER.fields[SLOTS] - free_entries(FREE_SLOT, "buffer") - numbers
+    buffers = EAGER.fields[BUFFERS] - free_entries(FREE_BUFFER, "producer") - numbers
     return len(EAGER), int(slots), int(buffers), len(EAGER.owners)
 
 

@@ -79,7 +79,7 @@ def check_transpose(row: Structural) -> None:
     )
     if row.transpose in CODES:
         other = ROWS[CODES[row.transpose]]
-        assert _words_of_record(other.params) == _words_of_record(row.params), (
+        assert _fields_of_record(other.params) == _fields_of_record(row.params), (
             f"{row.name}: its transpose {other.name!r} must have parameters of the same names, in the same order"
         )
 
@@ -93,7 +93,7 @@ def test_every_rule_is_of_some_row() -> None:
     )
 
 
-def _words_of_record(record: Any) -> list[tuple[str, Any]]:
+def _fields_of_record(record: Any) -> list[tuple[str, Any]]:
     return [] if record is None else list(record.__annotations__.items())
 
 
@@ -105,7 +105,7 @@ def test_every_batching_rule_is_of_some_row() -> None:
 
 
 PACKAGE = Path(tapegrad.__file__).parent
-# Words that name kinds of binding or forms in segments, as well as ops
+# Fields that name kinds of binding or forms in segments, as well as ops
 AMBIGUOUS = KINDS.keys() | FUSED.keys()
 NAMES = {row.name for row in STRUCTURAL} - AMBIGUOUS
 FILES = [
@@ -150,18 +150,18 @@ REGION = params.Region(16, (2, 3), (24, -8), (0, 8))
 EXAMPLES = {int: 5, params.Region: REGION, tuple[params.Region, ...]: (REGION, params.Region(0, (), (), ()))}
 
 
-def test_parameters_are_words_and_words_are_parameters() -> None:
-    assert_none(check_words, [row for row in STRUCTURAL if row.params], NAME)
+def test_parameters_are_fields_and_fields_are_parameters() -> None:
+    assert_none(check_fields, [row for row in STRUCTURAL if row.params], NAME)
 
 
-def check_words(row: Structural) -> None:
-    kinds = [kind for _, kind in _words_of_record(row.params)]
+def check_fields(row: Structural) -> None:
+    kinds = [kind for _, kind in _fields_of_record(row.params)]
     assert set(kinds) <= EXAMPLES.keys(), f"{row.name}: fields of its parameters are int, Region or regions"
     record = row.params(*[EXAMPLES[kind] for kind in kinds])
-    words = params.words_of(record)
-    assert params.read(row.params, words) == record
-    for wrong in ([*words, 0], words[:-1], []):
-        with pytest.raises(ValueError, match=r"words are too (many|few) for"):
+    fields = params.fields_of(record)
+    assert params.read(row.params, fields) == record
+    for wrong in ([*fields, 0], fields[:-1], []):
+        with pytest.raises(ValueError, match=r"fields are too (many|few) for"):
             params.read(row.params, wrong)
 
 
@@ -175,7 +175,7 @@ def check_parameters(row: Structural) -> None:
 
     named = row.params.__name__ if row.params else "no parameters"
     with pytest.raises(TypeError, match=f"{row.name}: its row in the table says .*{named}"):
-        kernel_table.params_words(CODES[row.name], Others(1))
+        kernel_table.params_fields(CODES[row.name], Others(1))
 
 
 # --- rows that nothing could be made of ------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad as tg
-from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.program.passes import layouts
 from tapegrad.program.passes.layouts import DimensionOrder
@@ -67,7 +67,7 @@ def inner_loops(trace: Trace) -> list[int]:
     """Elements of the inner loops of the large elementwise rows of a gradient's program."""
     program = trace.program(ProgramSpec(VALUE_AND_GRAD, (0, 1)))
     return [
-        int(stream.frames[k, word.COUNT])
+        int(stream.frames[k, field.COUNT])
         for stream in (program.forward, program.reverse)
         for k in np.flatnonzero(is_elementwise(stream) & (stream.elements >= 4 * POINTS)).tolist()
     ]
@@ -130,7 +130,7 @@ def test_rows_that_do_not_gain_stay() -> None:
     table = np.random.default_rng(0).normal(size=(POINTS, 4))
     trace = recorded(lambda t: tg.sum(tg.sin(t) * tg.cos(t)), table)
     program = trace.program(ProgramSpec(VALUE_AND_GRAD, (0,)))
-    assert set(program.forward.frames[:, word.COUNT].tolist()) == {4 * POINTS}
+    assert set(program.forward.frames[:, field.COUNT].tolist()) == {4 * POINTS}
 
 
 # --- one view ------------------------------------------------------------------------------------------------------

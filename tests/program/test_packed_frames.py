@@ -1,4 +1,4 @@
-"""A workspace has of each frame the words that the row's kernel reads, and all of those that others look at."""
+"""A workspace has of each frame the fields that the row's kernel reads, and all of those that others look at."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.sweep.replays import replay
 from tapegrad.program.programs.packed_frames import PackedFrames
 from tapegrad.program.programs.program import Program
@@ -16,7 +16,7 @@ from tapegrad.program.streams.stream import CONTINUED, InstructionStream
 from tapegrad.program.traces.trace import Trace
 
 LARGE = 300_000  # elements: rows run on several threads
-FORWARD, REVERSE = 5, 9  # words that bound kernels read
+FORWARD, REVERSE = 5, 9  # fields that bound kernels read
 
 
 def lines(x: Any) -> Any:
@@ -52,7 +52,7 @@ def program(request: pytest.FixtureRequest) -> Program:
 
 
 def executed(program: Program, packed: PackedFrames) -> list[tuple[InstructionStream, int, int, int]]:
-    """Of each row its stream, its number there, the first word of its frame, and its threshold."""
+    """Of each row its stream, its number there, the first field of its frame, and its threshold."""
     found = []
     for stream, rows in zip((program.forward, program.reverse), packed.rows(0), strict=True):
         begun = np.flatnonzero(stream.kernels != CONTINUED)
@@ -62,36 +62,36 @@ def executed(program: Program, packed: PackedFrames) -> list[tuple[InstructionSt
 
 
 @pytest.mark.parametrize("on_threads", [False, True])
-def test_words_are_those_of_the_frames(program: Program, on_threads: bool) -> None:
+def test_fields_are_those_of_the_frames(program: Program, on_threads: bool) -> None:
     packed, end = PackedFrames(program, on_threads), 0
     for stream, k, first, threshold in executed(program, packed):
         assert first == end
         is_one_call = threshold == replay.ONE_CALL  # otherwise others than the kernel look at the frame
-        assert not is_one_call or (stream.frames[k, word.OUTER] == 0 and stream.frames[k, word.COUNT] >= 0)
-        width = stream.words[k] if is_one_call else word.WORDS
+        assert not is_one_call or (stream.frames[k, field.OUTER] == 0 and stream.frames[k, field.COUNT] >= 0)
+        width = stream.fields[k] if is_one_call else field.FIELDS
         continued = k + 1
         while continued < len(stream) and stream.kernels[continued] == CONTINUED:
-            continued, width = continued + 1, width + word.WORDS
+            continued, width = continued + 1, width + field.FIELDS
         expected = stream.frames[k:continued].reshape(-1)[:width]
         end += width
-        assert np.array_equal(packed.words[first:end], expected)
-    assert end == len(packed.words)
+        assert np.array_equal(packed.fields[first:end], expected)
+    assert end == len(packed.fields)
 
 
 def test_relocations_are_all_addresses_that_are_made_up(program: Program) -> None:
     packed = PackedFrames(program)
     places = packed.relocations(len(program.bindings))
     for k, (at, offsets) in enumerate(places, 1):
-        assert np.array_equal(packed.words[at], (k << 48) + offsets)
+        assert np.array_equal(packed.fields[at], (k << 48) + offsets)
     assert (
-        sorted(np.concatenate([at for at, _ in places])) == np.flatnonzero(packed.words >= 1 << 48).tolist()
+        sorted(np.concatenate([at for at, _ in places])) == np.flatnonzero(packed.fields >= 1 << 48).tolist()
     )
 
 
 def widths(name: str, on_threads: bool) -> list[int]:
     program = made(name)
     packed = PackedFrames(program, on_threads)
-    return np.diff([*(first for *_, first, _ in executed(program, packed)), len(packed.words)]).tolist()
+    return np.diff([*(first for *_, first, _ in executed(program, packed)), len(packed.fields)]).tolist()
 
 
 def test_rows_of_numbers_have_what_kernels_read() -> None:
@@ -99,11 +99,11 @@ def test_rows_of_numbers_have_what_kernels_read() -> None:
 
 
 def test_rows_for_threads_have_all_where_there_are_threads() -> None:
-    assert set(widths("lines for threads", True)) == {word.WORDS}
+    assert set(widths("lines for threads", True)) == {field.FIELDS}
     assert {FORWARD, REVERSE} < set(widths("lines for threads", False))
 
 
 def test_rows_of_tangents_have_all() -> None:
     program = made("tangents")
-    assert {word.WORDS} == set(program.reverse.words)
-    assert FORWARD in set(program.forward.words)
+    assert {field.FIELDS} == set(program.reverse.fields)
+    assert FORWARD in set(program.forward.fields)

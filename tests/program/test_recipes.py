@@ -16,7 +16,7 @@ from helpers import aliases
 from helpers.daily import drawn, share
 from helpers.segments import assert_same
 from tapegrad.engine.codegen.store import cache, cache_files
-from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language import frame as field
 from tapegrad.program.fusion import recipes, streams
 from tapegrad.program.fusion.outside import ExternalAddresses, located
 from tapegrad.program.streams.memory_plan import WorkspaceBlocks
@@ -90,17 +90,17 @@ def test_a_line_of_a_table_and_an_array_of_its_own(no_recipes: Path) -> None:
 def test_derived_addresses_keep_their_array() -> None:
     """Numbers go by the order of the frames; a step to another line stays with the array that it began in."""
     count = 70_000
-    frames = np.zeros((count, word.WORDS), np.int64)
-    frames[:, word.X] = 4096 + 64 * RNG.permutation(count)
-    frames[1::2, word.Y_BAR] = frames[0::2, word.X]
+    frames = np.zeros((count, field.FIELDS), np.int64)
+    frames[:, field.X] = 4096 + 64 * RNG.permutation(count)
+    frames[1::2, field.Y_BAR] = frames[0::2, field.X]
     outside = ExternalAddresses([InstructionStream(frames[:9]), InstructionStream(frames[9:])])
     made_up = np.concatenate([stream.frames for stream in outside.streams])
     assert len(outside.addresses) == count
     for row in (0, 8, 9, count - 1):
         for offset in (0, 64, 1 << 39):
-            array, found = located(int(made_up[row, word.X]) + offset)
-            assert (outside.addresses[array], found) == (frames[row, word.X], offset)
-    assert (made_up[1::2, word.Y_BAR] == made_up[0::2, word.X]).all()
+            array, found = located(int(made_up[row, field.X]) + offset)
+            assert (outside.addresses[array], found) == (frames[row, field.X], offset)
+    assert (made_up[1::2, field.Y_BAR] == made_up[0::2, field.X]).all()
 
 
 # --- what a recipe depends on --------------------------------------------------------------------------------------
@@ -127,8 +127,8 @@ def test_the_recipe_of_another_program_is_refused(monkeypatch: pytest.MonkeyPatc
     found = cache_files.read(file)
     assert found is not None
     (*first, segment), *others = found[0]
-    words = [*segment.words[:-1], segment.words[-1] + 8]
-    cache_files.write(file, ([[*first, segment._replace(words=words)], *others], found[1]))
+    fields = [*segment.fields[:-1], segment.fields[-1] + 8]
+    cache_files.write(file, ([[*first, segment._replace(fields=fields)], *others], found[1]))
     with pytest.raises(tg.IllegalTapeError, match=f"{file.name}.*delete the file"):
         tg.jit(f)(X)
 

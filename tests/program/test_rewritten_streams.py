@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language import frame as field
 from tapegrad.program.programs.gradient import GradientProgram
 from tapegrad.program.streams.stream import RANGE_SHIFT, WORKSPACE
 
@@ -24,7 +24,7 @@ def joined(x):
 def named(program, frame):
     """The memory that a frame names: blocks of the workspace, and gradients that the caller gives."""
     blocks = program._blocks.number(frame[frame >> RANGE_SHIFT == WORKSPACE >> RANGE_SHIFT]).tolist()
-    gradients = frame[word.X_BAR : word.Y_BAR] >> RANGE_SHIFT
+    gradients = frame[field.X_BAR : field.Y_BAR] >> RANGE_SHIFT
     return {*blocks, *(-gradients[gradients > 1]).tolist()}
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.engine.kernels.language.raw_memory import load_f64, stack_words
+from tapegrad.engine.kernels.language.raw_memory import load_f64, stack_i64
 from tapegrad.engine.kernels.language.status import GUARD_FAILED, HANDLE_FREED, NOT_FINITE_RESULT
 from tapegrad.engine.sweep.replays import handle_fields
 from tapegrad.engine.sweep.replays.handle_calls import close_session, column, evaluate, open_session
@@ -34,8 +34,8 @@ def in_c(
     )
     if results is None:
         results = [np.empty(view.shape, view.dtype) for view in h.results]
-    words = np.array([0 if a is None else a.ctypes.data for a in (*arrays, *results)], np.int64)
-    return function(address, words.ctypes.data), results
+    fields = np.array([0 if a is None else a.ctypes.data for a in (*arrays, *results)], np.int64)
+    return function(address, fields.ctypes.data), results
 
 
 def leaves(value: Any) -> list[np.ndarray]:
@@ -172,15 +172,15 @@ def test_an_array_that_plain_numpy_computed_from_is_guarded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "args", "words"),
+    ("function", "args", "fields"),
     [
         (lambda x, y: x * y, (X,), r"missing.*compile\(<lambda>, \(x, y\)\)"),
         (lambda x: x, (X, X), "too many"),
         (tg.hvp(rosenbrock), (X,), "does not have its arguments"),
     ],
 )
-def test_examples_with_other_numbers_of_arguments_are_refused(function: Any, args: Any, words: str) -> None:
-    with pytest.raises(TypeError, match=words):
+def test_examples_with_other_numbers_of_arguments_are_refused(function: Any, args: Any, fields: str) -> None:
+    with pytest.raises(TypeError, match=fields):
         tg.compile(function, args)
 
 
@@ -197,13 +197,13 @@ def test_what_cannot_be_compiled_is_refused() -> None:
 
 def test_other_arguments_than_those_of_the_examples_are_refused() -> None:
     h = tg.compile(tg.grad(lambda x, n: tg.sum(x) * n), (X, 2))
-    for args, words in (
+    for args, fields in (
         ((X[:3], 2), r"float64 of shape \(6,\), but got float64 of shape \(3,\)"),
         ((X.astype(np.float32), 2), "but got float32"),
         ((X, 3), "other static values"),
         (([X], 2), "another structure"),
     ):
-        with pytest.raises(TypeError, match=words):
+        with pytest.raises(TypeError, match=fields):
             h(*args)
     with pytest.raises(TypeError, match="not Tensors"):
         h(tg.tensor(X), 2)
@@ -280,7 +280,7 @@ def test_more_threads_than_workspaces() -> None:
 
 @numba.njit
 def run_session(handle, addresses, x, xs, out, g, gs):
-    session = stack_words(8)
+    session = stack_i64(8)
     status = open_session(handle, addresses, session)
     for k in range(len(xs)):
         x[:] = xs[k]
@@ -303,7 +303,7 @@ def test_a_session_goes_any_known_way() -> None:
 
 @numba.njit
 def take_columns(handle, addresses, columns):
-    session = stack_words(8)
+    session = stack_i64(8)
     status = open_session(handle, addresses, session)
     status |= evaluate(session)
     for j in range(len(columns)):

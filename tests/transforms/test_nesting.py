@@ -71,11 +71,11 @@ def _moved(powers, k, by):
     return tuple(p + by if i == k else p for i, p in enumerate(powers))
 
 
-def _merged(words, level):
-    words = list(words)
+def _merged(fields, level):
+    fields = list(fields)
     for k in (2 * level, 2 * level + 1):
-        words[k + 2], words[k] = words[k + 2] + words[k], 0
-    return tuple(words)
+        fields[k + 2], fields[k] = fields[k + 2] + fields[k], 0
+    return tuple(fields)
 
 
 def variable(k):

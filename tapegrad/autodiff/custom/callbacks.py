@@ -14,9 +14,9 @@ import numpy as np
 from tapegrad.autodiff.custom import njit_calls
 from tapegrad.autodiff.custom.call import Call, call_at
 from tapegrad.engine.kernels.control.callback import DIRECTIONS, DONE, FORWARD, REVERSE, TANGENT
-from tapegrad.engine.kernels.language.frame import PARAMS, STORE, WORDS, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.frame import FIELDS, PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.status import CALL_FAILED
-from tapegrad.engine.tape.tape import words_at
+from tapegrad.engine.tape.tape import fields_at
 
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 _FLOAT64 = np.dtype(np.float64)
@@ -48,7 +48,7 @@ class _Frame:
 
     def at(self, field: int, size: int) -> np.ndarray:
         """Return the array whose address is in a field, without a copy."""
-        return words_at(self.fields[field], size, self._call.dtype)
+        return fields_at(self.fields[field], size, self._call.dtype)
 
     @property
     def x(self) -> np.ndarray:
@@ -94,7 +94,7 @@ def _callback(execute: Callable[[_Frame, Call], None], direction: int) -> Callab
     def callback(frame: int, descriptor: int) -> int:
         try:
             call = call_at(descriptor)
-            execute(_Frame(words_at(frame, WORDS), call), call)
+            execute(_Frame(fields_at(frame, FIELDS), call), call)
             njit_calls.compile_once(call, direction)
         except BaseException as error:  # an exception cannot pass through compiled code
             _failed.error = error

@@ -221,7 +221,7 @@ class CustomOp:
         call = own.call
         x = operands.x if operands.x.dtype == call.dtype else operands.x.astype(call.dtype)
         slots = [t._slot_on(tape) for t in (x, handle, operands.rest)]
-        fields = kernel_table.params_words(_CUSTOM, CustomParams(call.address, self._number))
+        fields = kernel_table.params_fields(_CUSTOM, CustomParams(call.address, self._number))
         eager.append_call(tape.header, _CUSTOM, result._slot, *slots, fields, differentiate)
         watch(tape, result._slot, self.name)
 

@@ -15,14 +15,14 @@ from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.op import CustomOp, is_op
 from tapegrad.autodiff.custom.packing import ArraySpec
 from tapegrad.engine.tape.fields.layout import CALLS
-from tapegrad.engine.tape.tape import Tape, words_at
+from tapegrad.engine.tape.tape import Tape, fields_at
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.modes import current
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.ops import CODES
-from tapegrad.ops.params import word
+from tapegrad.ops.params import field_index
 from tapegrad.ops.structural.control import CustomParams
 
 _CUSTOM = CODES["custom"]
@@ -72,7 +72,7 @@ def check_forward_rules(recorded: Any) -> None:
 
 def _functions_on(tape: Tape) -> list[Functions]:
     """Return the functions of the custom ops on a tape."""
-    if not tape.words[CALLS]:
+    if not tape.fields[CALLS]:
         return []
     called = tape.column("params")[tape.column("op") == _CUSTOM]
     return [_call(int(params)).functions for params in called]
@@ -80,7 +80,7 @@ def _functions_on(tape: Tape) -> list[Functions]:
 
 def _call(params: int) -> Call:
     """Return the call of an instruction, given the address of its parameters."""
-    return call_at(int(words_at(params, 1)[word(CustomParams, "descriptor")]))
+    return call_at(int(fields_at(params, 1)[field_index(CustomParams, "descriptor")]))
 
 
 # --- Tensors, packed and unpacked ------------------------------------------------------------------------------

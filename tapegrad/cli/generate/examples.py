@@ -9,7 +9,7 @@ from tapegrad.cli.generate.files import write
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.ops import ELEMENTWISE, Op
 from tapegrad.ops import examples as generated
-from tapegrad.ops.documentation import arguments_of, words_of
+from tapegrad.ops.documentation import arguments_of, doc_of
 
 _HEADER = "Generated from tapegrad/ops/elementwise.py by `make gen`; do not edit."
 EXAMPLES = Path(generated.__file__)
@@ -30,7 +30,7 @@ _OWN_FUNCTION = frozenset({"where", "clip"})  # their public functions have othe
 
 def example(row: Op) -> str:
     """Return the lines of a row's example, without the import."""
-    operands = words_of(row).example or tuple(_points(*domain, j) for j, domain in enumerate(row.domains))
+    operands = doc_of(row).example or tuple(_points(*domain, j) for j, domain in enumerate(row.domains))
     names = arguments_of(row)
     values = {f"x{j}": np.array(operand) for j, operand in enumerate(operands)}
     lines = [

@@ -10,7 +10,7 @@ from tapegrad.engine.inspection.tape_view import Buffer, Slot, TapeEntry, TapeVi
 from tapegrad.engine.inspection.view_names import describe_view
 from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, EXTERNAL, TRACED
 from tapegrad.engine.tape.fields.view import View
-from tapegrad.engine.tape.tape import DTYPES, Tape, words_at
+from tapegrad.engine.tape.tape import DTYPES, Tape, fields_at
 from tapegrad.ops import GUARDS
 from tapegrad.ops.params import read
 from tapegrad.ops.structural.control import CustomParams, GuardParams, TruthGuardParams
@@ -159,7 +159,7 @@ def _expected(operand: Slot, params: GuardParams) -> str:
     """Return the value that a guard compares with, if it is short."""
     if params.bytes > _SHOWN * operand.itemsize:
         return f"<{params.bytes} bytes>"
-    return str(words_at(params.address, params.bytes, np.uint8).view(DTYPES[operand.dtype]).tolist())
+    return str(fields_at(params.address, params.bytes, np.uint8).view(DTYPES[operand.dtype]).tolist())
 
 
 def _line(t: TapeView, names: _BufferNames, i: int) -> tuple[str, str]:

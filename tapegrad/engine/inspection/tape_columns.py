@@ -18,7 +18,7 @@ class Columns:
     Attributes
     ----------
     instructions, slots, buffers
-        The entries, and their lines of words.
+        The entries, and their lines of fields.
     op, result, operands
         By instruction: op code, slot of the result, slots of three operands.
     written, read

@@ -11,7 +11,7 @@ import numpy as np
 
 from tapegrad.engine.inspection.view_columns import Views
 from tapegrad.engine.runtime.lazy import lazy
-from tapegrad.engine.tape.copy_tape import BUFFER_WORDS, INSTRUCTION_WORDS, SLOT_WORDS
+from tapegrad.engine.tape.copy_tape import BUFFER_FIELDS, INSTRUCTION_FIELDS, SLOT_FIELDS
 from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, MAX_NDIM, NONE
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPES
@@ -92,7 +92,7 @@ class TapeEntries(Sequence[TapeEntry]):
     Parameters
     ----------
     lines
-        A line of words for each: op, result, three operands, address of the parameters, mark, and where the parameters
+        A line of fields for each: op, result, three operands, address of the parameters, mark, and where the parameters
         are in `pool`, and how many.
     """
 
@@ -135,7 +135,7 @@ class TapeEntries(Sequence[TapeEntry]):
             operands = (*each.operands, NONE, NONE, NONE)[:3]
             lines.append((*each[:2], *operands, *each[3:5], len(pool), len(each.params)))
             pool += each.params
-        return cls(np.array(lines, np.int64).reshape(-1, INSTRUCTION_WORDS), np.array(pool, np.int64))
+        return cls(np.array(lines, np.int64).reshape(-1, INSTRUCTION_FIELDS), np.array(pool, np.int64))
 
     def with_ops(self, ops: np.ndarray) -> "TapeEntries":
         """Return the entries with other op codes."""
@@ -150,7 +150,7 @@ class Slots(Mapping[int, Slot]):
     Parameters
     ----------
     lines
-        A line of words for each: number, buffer, dtype code, dimensions, offset, address of extents and strides,
+        A line of fields for each: number, buffer, dtype code, dimensions, offset, address of extents and strides,
         references, and where extents and strides are in `pool`.
     """
 
@@ -165,9 +165,9 @@ class Slots(Mapping[int, Slot]):
     def _made(self, line: list[int]) -> Slot:
         _, buffer, dtype, ndim, offset, address, refs, place = line
         known = ndim if address != 0 and 0 < ndim <= MAX_NDIM else 0
-        words = self.pool[place : place + 2 * known].tolist() if known else ()
+        fields = self.pool[place : place + 2 * known].tolist() if known else ()
         numpy_dtype = DTYPES[dtype] if 0 <= dtype < len(DTYPES) else _UNKNOWN
-        view = View(offset, tuple(words[:known]), tuple(words[known:]), numpy_dtype)
+        view = View(offset, tuple(fields[:known]), tuple(fields[known:]), numpy_dtype)
         return Slot(buffer, dtype, ndim, address, refs, view)
 
     def __getitem__(self, number: int) -> Slot:
@@ -194,7 +194,7 @@ class Slots(Mapping[int, Slot]):
             numbers = (slot.buffer, slot.dtype, slot.ndim, slot.view.offset, slot.address, slot.refs)
             lines.append((number, *numbers, len(pool)))
             pool += (*slot.shape, *slot.strides)
-        return cls(np.array(lines, np.int64).reshape(-1, SLOT_WORDS), np.array(pool, np.int64))
+        return cls(np.array(lines, np.int64).reshape(-1, SLOT_FIELDS), np.array(pool, np.int64))
 
     def with_buffers(self, buffers: np.ndarray) -> "Slots":
         """Return the slots on other buffers."""
@@ -216,7 +216,7 @@ class Buffers(Mapping[int, Buffer]):
     Parameters
     ----------
     lines
-        A line of words for each: number, and what a `Buffer` has.
+        A line of fields for each: number, and what a `Buffer` has.
     """
 
     def __init__(self, lines: np.ndarray) -> None:
@@ -241,4 +241,4 @@ class Buffers(Mapping[int, Buffer]):
         if isinstance(buffers, Buffers):
             return buffers
         lines = [(number, *buffer) for number, buffer in sorted(buffers.items())]
-        return cls(np.array(lines, np.int64).reshape(-1, BUFFER_WORDS))
+        return cls(np.array(lines, np.int64).reshape(-1, BUFFER_FIELDS))

@@ -18,7 +18,7 @@ from tapegrad.engine.inspection.tape_entries import Slot as Slot
 from tapegrad.engine.inspection.tape_entries import TapeEntry as TapeEntry
 from tapegrad.engine.runtime.lazy import lazy
 from tapegrad.engine.tape import copy_tape
-from tapegrad.engine.tape.copy_tape import ALRIGHT, BUFFER_WORDS, INSTRUCTION_WORDS, LINES, SLOT_WORDS
+from tapegrad.engine.tape.copy_tape import ALRIGHT, BUFFER_FIELDS, INSTRUCTION_FIELDS, LINES, SLOT_FIELDS
 from tapegrad.engine.tape.tape import Tape
 
 
@@ -134,16 +134,16 @@ class TapeView:
 
 def read_tape(tape: Tape) -> TapeView:
     """Return a view of a tape as it is now."""
-    return read_words(tape, copied(tape))
+    return read_fields(tape, copied(tape))
 
 
-def read_words(tape: Tape, words: np.ndarray) -> TapeView:
-    """Return a view of a tape at the time when `words` were copied from it."""
-    slots, broken, recorded = (int(words[k]) for k in (1, 5, 6))
-    instruction_lines, slot_lines, buffer_lines = _lines(words)
+def read_fields(tape: Tape, fields: np.ndarray) -> TapeView:
+    """Return a view of a tape at the time when `fields` were copied from it."""
+    slots, broken, recorded = (int(fields[k]) for k in (1, 5, 6))
+    instruction_lines, slot_lines, buffer_lines = _lines(fields)
     return TapeView(
-        TapeEntries(instruction_lines, words),
-        Slots(slot_lines, words),
+        TapeEntries(instruction_lines, fields),
+        Slots(slot_lines, fields),
         Buffers(buffer_lines),
         tuple(getattr(tape, "inputs", ())),
         tuple(getattr(tape, "outputs", ())),
@@ -153,34 +153,34 @@ def read_words(tape: Tape, words: np.ndarray) -> TapeView:
     )
 
 
-def _lines(words: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _lines(fields: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Split a copy into the lines of instructions, slots and buffers, without copying."""
-    count, _, _, used_slots, used_buffers = words[:5].tolist()
-    first_slot = LINES + INSTRUCTION_WORDS * count
-    first_buffer = first_slot + SLOT_WORDS * used_slots
-    end = first_buffer + BUFFER_WORDS * used_buffers
+    count, _, _, used_slots, used_buffers = fields[:5].tolist()
+    first_slot = LINES + INSTRUCTION_FIELDS * count
+    first_buffer = first_slot + SLOT_FIELDS * used_slots
+    end = first_buffer + BUFFER_FIELDS * used_buffers
     return (
-        words[LINES:first_slot].reshape(-1, INSTRUCTION_WORDS),
-        words[first_slot:first_buffer].reshape(-1, SLOT_WORDS),
-        words[first_buffer:end].reshape(-1, BUFFER_WORDS),
+        fields[LINES:first_slot].reshape(-1, INSTRUCTION_FIELDS),
+        fields[first_slot:first_buffer].reshape(-1, SLOT_FIELDS),
+        fields[first_buffer:end].reshape(-1, BUFFER_FIELDS),
     )
 
 
-def without_addresses(words: np.ndarray) -> np.ndarray:
+def without_addresses(fields: np.ndarray) -> np.ndarray:
     """Return a copy in which an address says only whether there is one, and that holds no contents."""
-    words = words.copy()
-    instructions, slots, buffers = _lines(words)
+    fields = fields.copy()
+    instructions, slots, buffers = _lines(fields)
     for addresses in (instructions[:, 5], slots[:, 5], buffers[:, 1]):
         np.not_equal(addresses, 0, out=addresses)
     buffers[:, [2, 9]] = 0
-    return words
+    return fields
 
 
 def copied(tape: Tape) -> np.ndarray:
     """Return the integers of a copy; equal ones are of the same tape."""
-    words = np.empty(LINES, np.int64)
+    fields = np.empty(LINES, np.int64)
     while True:
-        need = copy_tape.copy_tape(tape.header, words.ctypes.data, len(words))
-        if need <= len(words):
-            return words[:need]
-        words = np.empty(need + need // 8 + 1024, np.int64)  # other threads may be recording
+        need = copy_tape.copy_tape(tape.header, fields.ctypes.data, len(fields))
+        if need <= len(fields):
+            return fields[:need]
+        fields = np.empty(need + need // 8 + 1024, np.int64)  # other threads may be recording

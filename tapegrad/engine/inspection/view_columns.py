@@ -35,9 +35,9 @@ class Views:
         first = 0
         for ndim in np.unique(lines[:, 3]).tolist():
             at = np.flatnonzero(lines[:, 3] == ndim)
-            words = pool[lines[at, 7, None] + np.arange(2 * ndim)]
-            self._measure(at, words[:, :ndim], words[:, ndim:])
-            numbers = numbered([lines[at, 2], lines[at, 4], *words.T])
+            fields = pool[lines[at, 7, None] + np.arange(2 * ndim)]
+            self._measure(at, fields[:, :ndim], fields[:, ndim:])
+            numbers = numbered([lines[at, 2], lines[at, 4], *fields.T])
             self.number[at] = first + numbers
             first += int(numbers.max()) + 1
 
@@ -49,7 +49,7 @@ class Views:
         if len(other):
             extents, strides = extents[other], strides[other]
             order = np.argsort(np.where(extents == 1, 0, -strides), axis=1, kind="stable")
-            extents, strides = (np.take_along_axis(words, order, 1) for words in (extents, strides))
+            extents, strides = (np.take_along_axis(fields, order, 1) for fields in (extents, strides))
             self.dense[at[other]] = _side_by_side(items[other], extents, strides)[0]
 
 

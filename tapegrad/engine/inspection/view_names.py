@@ -1,4 +1,4 @@
-"""Views in words: the index, transposition or reshape that leads from the whole of a buffer to a slot on it."""
+"""Views in fields: the index, transposition or reshape that leads from the whole of a buffer to a slot on it."""
 
 from collections.abc import Sequence
 

@@ -63,10 +63,10 @@ def _fill_loops(name: str) -> None:
     function = ufunc(name)
     for dtype in "df":
         types = SIGNATURES[name].replace("d", dtype)
-        words = _loop(function, types)
-        _check(function, types, words)
+        fields = _loop(function, types)
+        _check(function, types, fields)
         at = 2 * entry(name, dtype)
-        _table[at : at + 2] = words
+        _table[at : at + 2] = fields
 
 
 def _loop(function: np.ufunc, types: str) -> tuple[int, int]:
@@ -86,7 +86,7 @@ def _pointer(address: int) -> int:
     return ctypes.c_int64.from_address(address).value
 
 
-def _check(function: np.ufunc, types: str, words: tuple[int, int]) -> None:
+def _check(function: np.ufunc, types: str, fields: tuple[int, int]) -> None:
     """Call the loop on a few numbers and compare with the ufunc."""
     operands: list[Any] = [np.array([0.5, 0.25, 0.75]).astype(code) for code in types[: function.nin]]
     if function.nin == 2:  # the first operand may be an order, of which some functions want whole numbers
@@ -98,7 +98,7 @@ def _check(function: np.ufunc, types: str, words: tuple[int, int]) -> None:
         pointers = (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
         strides = (ctypes.c_ssize_t * len(arrays))(*[array.strides[0] for array in arrays])
         count = ctypes.c_ssize_t(expected.size)
-        _LOOP(words[0])(*(ctypes.addressof(block) for block in (pointers, count, strides)), words[1])
+        _LOOP(fields[0])(*(ctypes.addressof(block) for block in (pointers, count, strides)), fields[1])
     if not np.array_equal(result, expected, equal_nan=expected.dtype != bool):
         raise LibraryError(
             f"numpy {np.__version__}: loop {types!r} of {function.__name__!r} is not as expected"

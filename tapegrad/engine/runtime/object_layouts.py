@@ -19,7 +19,7 @@ _HEAD = object.__basicsize__
 TYPE = _HEAD - 8
 FLOAT_VALUE = _HEAD
 TUPLE_ITEMS = tuple.__basicsize__
-# ``PyTypeObject``: the function that calls an instance, behind the size of a variable head and thirteen words.
+# ``PyTypeObject``: the function that calls an instance, behind the size of a variable head and thirteen fields.
 TYPE_CALL = _HEAD + 8 + 13 * 8
 # ``PyArrayObject_fields``
 ARRAY_DATA, ARRAY_NDIM, ARRAY_EXTENTS, ARRAY_STRIDES = _HEAD, _HEAD + 8, _HEAD + 16, _HEAD + 24
@@ -94,15 +94,17 @@ class _Memory:
             return b""
         return os.read(self._out, count)
 
-    def words(self, address: int, count: int) -> list[int]:
+    def fields(self, address: int, count: int) -> list[int]:
         """Return integers of 64 bits; -1 for those that cannot be read."""
         found = self.bytes(address, 8 * count)
         return (
-            [word for (word,) in struct.iter_unpack("=q", found)] if len(found) == 8 * count else [-1] * count
+            [field for (field,) in struct.iter_unpack("=q", found)]
+            if len(found) == 8 * count
+            else [-1] * count
         )
 
-    def word(self, address: int) -> int:
-        return self.words(address, 1)[0]
+    def field(self, address: int) -> int:
+        return self.fields(address, 1)[0]
 
     def ints(self, address: int, count: int) -> list[int]:
         """Return integers of 32 bits; nothing if they cannot be read."""
@@ -117,34 +119,34 @@ def _check_python(memory: _Memory) -> _Checked:
     number, items = 1.25, (object(), object())
     yield (
         "the type of an object",
-        all(memory.word(id(each) + TYPE) == id(type(each)) for each in (number, items)),
+        all(memory.field(id(each) + TYPE) == id(type(each)) for each in (number, items)),
     )
     yield "the number in a float", memory.bytes(id(number) + FLOAT_VALUE, 8) == struct.pack("=d", number)
     yield "the function that calls an instance of a class", _is_call_slot(memory)
-    yield "the items of a tuple", memory.words(id(items) + TUPLE_ITEMS, 2) == [id(each) for each in items]
+    yield "the items of a tuple", memory.fields(id(items) + TUPLE_ITEMS, 2) == [id(each) for each in items]
 
 
 def _is_call_slot(memory: _Memory) -> bool:
     """Compare classes that have a method `__call__` with those that inherit a function of C, and one of neither."""
     by_method = [type("", (), {"__call__": lambda self: None}) for _ in range(2)]
-    first, second = (memory.word(id(cls) + TYPE_CALL) for cls in by_method)
-    inherited = memory.word(id(type("", (type,), {})) + TYPE_CALL)
-    is_c = memory.word(id(type) + TYPE_CALL) == inherited not in (0, -1, first)
-    return is_c and first == second not in (0, -1) and memory.word(id(object) + TYPE_CALL) == 0
+    first, second = (memory.field(id(cls) + TYPE_CALL) for cls in by_method)
+    inherited = memory.field(id(type("", (type,), {})) + TYPE_CALL)
+    is_c = memory.field(id(type) + TYPE_CALL) == inherited not in (0, -1, first)
+    return is_c and first == second not in (0, -1) and memory.field(id(object) + TYPE_CALL) == 0
 
 
 def _check_array(memory: _Memory) -> _Checked:
     array = np.arange(24.0).reshape(2, 3, 4)[:, ::2, ::-1]
     at = id(array)
-    yield "the type of an array", memory.word(at + TYPE) == id(np.ndarray)
-    yield "the data of an array", memory.word(at + ARRAY_DATA) == array.__array_interface__["data"][0]
+    yield "the type of an array", memory.field(at + TYPE) == id(np.ndarray)
+    yield "the data of an array", memory.field(at + ARRAY_DATA) == array.__array_interface__["data"][0]
     yield "the number of dimensions of an array", memory.ints(at + ARRAY_NDIM, 1) == [array.ndim]
     for name, place, expected in (
         ("the shape of an array", ARRAY_EXTENTS, array.shape),
         ("the strides of an array", ARRAY_STRIDES, array.strides),
     ):
-        yield name, memory.words(memory.word(at + place), array.ndim) == list(expected)
-    yield "the dtype of an array", memory.word(at + ARRAY_DESCR) == id(array.dtype)
+        yield name, memory.fields(memory.field(at + place), array.ndim) == list(expected)
+    yield "the dtype of an array", memory.field(at + ARRAY_DESCR) == id(array.dtype)
     yield "the flags of an array", memory.ints(at + ARRAY_FLAGS, 1) == [array.flags.num]
 
 
@@ -159,10 +161,10 @@ def _check_ufunc(memory: _Memory) -> _Checked:
     """Two ufuncs around Python functions have one loop, which is given the function."""
     functions: list[Any] = [abs, len]
     ufuncs = [np.frompyfunc(function, 1, 1) for function in functions]
-    loops = [memory.word(memory.word(id(each) + UFUNC_FUNCTIONS)) for each in ufuncs]
-    given = [memory.word(memory.word(id(each) + UFUNC_DATA)) for each in ufuncs]
+    loops = [memory.field(memory.field(id(each) + UFUNC_FUNCTIONS)) for each in ufuncs]
+    given = [memory.field(memory.field(id(each) + UFUNC_DATA)) for each in ufuncs]
     yield "the loops of a ufunc", loops[0] == loops[1] != -1 and len(memory.bytes(loops[0], 1)) == 1
-    called = [memory.word(address + 8) for address in given]  # behind two integers of 32 bits
+    called = [memory.field(address + 8) for address in given]  # behind two integers of 32 bits
     yield "the data of a ufunc's loops", called == [id(function) for function in functions]
 
 
@@ -172,8 +174,8 @@ def _check_numpy_table(memory: _Memory) -> _Checked:
     Its first function returns the version; it is called only if the types beside it are there.
     """
     table = numpy_table()
-    is_table = memory.words(table + 8 * 2, 2) == [id(np.ndarray), id(np.dtype)]
-    version = ctypes.CFUNCTYPE(ctypes.c_uint)(memory.word(table))() if is_table else None
+    is_table = memory.fields(table + 8 * 2, 2) == [id(np.ndarray), id(np.dtype)]
+    version = ctypes.CFUNCTYPE(ctypes.c_uint)(memory.field(table))() if is_table else None
     yield "NumPy's table of functions", version == NUMPY_TABLE_VERSION
 
 

@@ -11,9 +11,9 @@ from tapegrad.engine.tape.fields.layout import (
     DIFFERENTIABLE,
     INSTRUCTION_CAPACITY,
     INSTRUCTIONS,
+    OP_FIELDS,
     OP_READS0,
     OP_TABLE,
-    OP_WORDS,
     READS_Y,
 )
 
@@ -49,7 +49,7 @@ def differentiable(header, slot):
 @inline_njit
 def saved(header, instruction):
     """Return the primals that the reverse rule reads: bits 0-2 the operands, bit 3 the result."""
-    row = load_i64(header, OP_TABLE) + 8 * OP_WORDS * instruction.op
+    row = load_i64(header, OP_TABLE) + 8 * OP_FIELDS * instruction.op
     mask = 0
     if differentiable(header, instruction.a):
         mask |= load_i64(row, OP_READS0)

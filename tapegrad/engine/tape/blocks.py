@@ -23,7 +23,7 @@ from tapegrad.engine.tape.fields.layout import F32
 
 _MIN_ALIGNED_BYTES = 1024
 _LINE = 64
-_LINE_AND_WORDS = (
+_LINE_AND_FIELDS = (
     24 + _LINE - 8
 )  # maximum of bytes from the allocator's address, a multiple of 8, to the data
 
@@ -35,7 +35,7 @@ def new_block(bytes_):
         base = malloc(bytes_ + 16)
         data = base + 16
     else:
-        base = malloc(bytes_ + _LINE_AND_WORDS)
+        base = malloc(bytes_ + _LINE_AND_FIELDS)
         data = (base + 24 + _LINE - 1) & ~(_LINE - 1)
         if base != 0:
             store_i64(data - 24, 0, base)
@@ -54,7 +54,7 @@ def new_zero_block(bytes_):
         if data != 0:
             memset(data, 0, bytes_)
         return data
-    base = calloc(bytes_ + _LINE_AND_WORDS, 1)
+    base = calloc(bytes_ + _LINE_AND_FIELDS, 1)
     if base == 0:
         return 0
     data = (base + 24 + _LINE - 1) & ~(_LINE - 1)

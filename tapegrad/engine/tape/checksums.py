@@ -17,7 +17,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     malloc,
     memcpy,
     memset,
-    stack_words,
+    stack_i64,
     store_i64,
 )
 from tapegrad.engine.tape.fields import columns as col
@@ -49,7 +49,7 @@ def checksum(header, slot):
         item_size(col.dtype(header, slot)),
     )
     address = col.primal(header, col.buffer(header, slot)) + col.offset(header, slot)
-    index, strides = stack_words(MAX_NDIM), geometry + 8 * ndim
+    index, strides = stack_i64(MAX_NDIM), geometry + 8 * ndim
     begin_index(index, ndim)
     result = np.int64(_SEED)
     for _ in range(size(header, slot)):

@@ -11,9 +11,9 @@ from tapegrad.engine.tape.fields.layout import (
     INSTRUCTIONS,
     MAX_NDIM,
     NONE,
+    OP_FIELDS,
     OP_HAS_PARAMS,
     OP_TABLE,
-    OP_WORDS,
     ORPHAN,
     SLOTS,
 )
@@ -22,7 +22,7 @@ from tapegrad.engine.tape.history import lies_in_history
 
 # The head of a copy; then follows a line for each instruction, each slot in use, each buffer in use.
 (_COUNT, _SLOT_COUNT, _BUFFER_COUNT, _USED_SLOTS, _USED_BUFFERS, _BROKEN, _RECORDED, LINES) = range(8)
-INSTRUCTION_WORDS, SLOT_WORDS, BUFFER_WORDS = 9, 8, 11
+INSTRUCTION_FIELDS, SLOT_FIELDS, BUFFER_FIELDS = 9, 8, 11
 ALRIGHT = -2
 
 
@@ -38,7 +38,7 @@ def _params_fields(header, i):
     op, params, table = col.op(header, i), col.params(header, i), load_i64(header, OP_TABLE)
     if op < 0 or op >= load_i64(table, -1) or params == 0:
         return 0
-    return count_params(params) if load_i64(table, OP_WORDS * op + OP_HAS_PARAMS) else 0
+    return count_params(params) if load_i64(table, OP_FIELDS * op + OP_HAS_PARAMS) else 0
 
 
 @inline_njit
@@ -73,7 +73,7 @@ def _copy_instructions(header, out, k, place):
         store_i64(out, k + 7, place)
         store_i64(out, k + 8, length)
         place = _copy_fields(col.params(header, i), length, out, place)
-        k += INSTRUCTION_WORDS
+        k += INSTRUCTION_FIELDS
     return place
 
 
@@ -92,7 +92,7 @@ def _copy_slots(header, free, out, k, place):
         store_i64(out, k + 6, col.refs(header, slot))
         store_i64(out, k + 7, place)
         place = _copy_fields(col.geometry(header, slot), _geometry_fields(header, slot), out, place)
-        k += SLOT_WORDS
+        k += SLOT_FIELDS
 
 
 @inline_njit
@@ -112,7 +112,7 @@ def _copy_buffers(header, free, out, k):
         store_i64(out, k + 8, col.flags(header, buffer))
         store_i64(out, k + 9, _content(header, buffer))
         store_i64(out, k + 10, lies_in_history(header, buffer))
-        k += BUFFER_WORDS
+        k += BUFFER_FIELDS
 
 
 @inline_njit
@@ -172,24 +172,24 @@ def _zeros(flags, count):
 @inline_njit
 def _pool_fields(header, free_slots):
     """Return the number of fields that geometries and parameters take."""
-    words = 0
+    fields = 0
     for slot in range(load_i64(header, SLOTS)):
         if not load_u8(free_slots, slot):
-            words += _geometry_fields(header, slot)
+            fields += _geometry_fields(header, slot)
     for i in range(load_i64(header, INSTRUCTIONS)):
-        words += _params_fields(header, i)
-    return words
+        fields += _params_fields(header, i)
+    return fields
 
 
 @entry_point(group=EVERY_RECORDING)
 def copy_tape(header, out, room):
-    """Copy a tape to the `room` words at `out` if it needs no more than that; the number of words that it needs."""
+    """Copy a tape to the `room` fields at `out` if it needs no more than that; the number of fields that it needs."""
     free_slots = calloc(load_i64(header, SLOTS) + load_i64(header, BUFFERS) + 1, 1)
     free_buffers = free_slots + load_i64(header, SLOTS)
     broken = _flag_free(header, free_slots, free_buffers)
-    first_slot = LINES + INSTRUCTION_WORDS * load_i64(header, INSTRUCTIONS)
-    first_buffer = first_slot + SLOT_WORDS * _zeros(free_slots, load_i64(header, SLOTS))
-    rest = first_buffer + BUFFER_WORDS * _zeros(free_buffers, load_i64(header, BUFFERS))
+    first_slot = LINES + INSTRUCTION_FIELDS * load_i64(header, INSTRUCTIONS)
+    first_buffer = first_slot + SLOT_FIELDS * _zeros(free_slots, load_i64(header, SLOTS))
+    rest = first_buffer + BUFFER_FIELDS * _zeros(free_buffers, load_i64(header, BUFFERS))
     need = rest + _pool_fields(header, free_slots)
     if need <= room:
         _copy_head(header, free_slots, free_buffers, broken, out)

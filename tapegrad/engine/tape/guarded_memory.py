@@ -1,6 +1,6 @@
 """An allocator for finding errors: every block lies between pages that cannot be touched.
 
-A block ends where the page after it begins, but for what it lacks to a multiple of eight bytes, and the word before it
+A block ends where the page after it begins, but for what it lacks to a multiple of eight bytes, and the field before it
 holds its size::
 
     | no access | ...  size  block | no access |

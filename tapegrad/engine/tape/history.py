@@ -24,7 +24,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     malloc,
     memcpy,
     realloc,
-    stack_words,
+    stack_i64,
     store_i32,
     store_i64,
     store_u8,
@@ -48,7 +48,7 @@ from tapegrad.engine.tape.fields.layout import HISTORIES, MAX_NDIM, NONE
     _AT,  # the version that the base holds
     _TOP,  # the version of the memory that was copied to the base: the base can hold any up to it
 ) = range(11)
-_WORDS = 11
+_FIELDS = 11
 
 # Fields of a record; then follow extents and strides of a region or the numbers of elements, then the old contents.
 (
@@ -66,7 +66,7 @@ RECORD_BYTES = 8 * (_PLACE + 2)  # minimum, without the contents
 @inline_njit
 def new_history(header, buffer):
     """Start a history of the memory of a buffer; 0 when memory is short."""
-    history = calloc(_WORDS, 8)
+    history = calloc(_FIELDS, 8)
     if history != 0:
         store_i64(history, _NEWEST, buffer)
         store_i64(history, _MEMORY, col.primal(header, buffer))
@@ -105,9 +105,9 @@ def _record(history, k):
 
 
 @inline_njit
-def _new_record(history, words, elements, item):
+def _new_record(history, fields, elements, item):
     """Append a record of so many fields to the history; return 0 when memory is short."""
-    count, bytes_ = load_i64(history, _COUNT), 8 * (_PLACE + words) + elements * item
+    count, bytes_ = load_i64(history, _COUNT), 8 * (_PLACE + fields) + elements * item
     if count == load_i64(history, _CAPACITY):
         capacity = 2 * count + 8
         records = realloc(load_i64(history, _RECORDS), 8 * capacity)
@@ -121,7 +121,7 @@ def _new_record(history, words, elements, item):
     store_i64(record, _BUFFER, NONE)
     store_i64(record, _ITEM, item)
     store_i64(record, _ELEMENTS, elements)
-    store_i64(record, _CONTENTS, record + 8 * (_PLACE + words))
+    store_i64(record, _CONTENTS, record + 8 * (_PLACE + fields))
     store_i64(load_i64(history, _RECORDS), count, record)
     store_i64(history, _COUNT, count + 1)
     store_i64(history, _LOGGED, load_i64(history, _LOGGED) + bytes_)
@@ -187,7 +187,7 @@ def _go_through_region(record, memory, back):
     if ndim == 0:
         _move(element, kept, item, back)
         return
-    length, step, index = load_i64(extents, outer), load_i64(strides, outer), stack_words(MAX_NDIM)
+    length, step, index = load_i64(extents, outer), load_i64(strides, outer), stack_i64(MAX_NDIM)
     begin_index(index, outer)
     for _ in range(load_i64(record, _ELEMENTS) // max(length, 1)):
         for j in range(length):

@@ -25,7 +25,7 @@ from tapegrad.engine.tape.release import free_cotangent
 
 
 @entry_point(group=EVERY_COMPUTATION, returns_tuple=True)
-def describe(header, slot, cotangent, words):
+def describe(header, slot, cotangent, fields):
     """Return the description of a slot as a tuple.
 
     The address is that of the first element of the primal, or of the cotangent; 0 if there is none.
@@ -33,20 +33,20 @@ def describe(header, slot, cotangent, words):
     buffer, ndim = col.buffer(header, slot), col.ndim(header, slot)
     memory = col.cotangent(header, buffer) if cotangent else col.primal(header, buffer)
     external = col.flags(header, buffer) & EXTERNAL != 0 and not cotangent
-    store_i64(words, D_ADDRESS, memory + col.offset(header, slot) if memory != 0 else 0)
-    store_i64(words, D_DTYPE, col.dtype(header, slot))
-    store_i64(words, D_FLAGS, col.flags(header, buffer))
+    store_i64(fields, D_ADDRESS, memory + col.offset(header, slot) if memory != 0 else 0)
+    store_i64(fields, D_DTYPE, col.dtype(header, slot))
+    store_i64(fields, D_FLAGS, col.flags(header, buffer))
     kept = col.saved_for_backward(header, buffer) > 0 or col.history(header, buffer) != 0
-    store_i64(words, D_KEPT, 1 if kept else 0)
-    store_i64(words, D_PRODUCER, col.producer(header, buffer))
-    store_i64(words, D_BUFFER, buffer)
-    store_i64(words, D_EXTERNAL, 1 if external else 0)
-    store_i64(words, D_OFFSET, col.offset(header, slot))
-    store_i64(words, D_BYTES, col.bytes(header, buffer))
-    store_i64(words, D_READ_ONLY, col.read_only(header, slot))
-    store_i64(words, D_NDIM, ndim)
+    store_i64(fields, D_KEPT, 1 if kept else 0)
+    store_i64(fields, D_PRODUCER, col.producer(header, buffer))
+    store_i64(fields, D_BUFFER, buffer)
+    store_i64(fields, D_EXTERNAL, 1 if external else 0)
+    store_i64(fields, D_OFFSET, col.offset(header, slot))
+    store_i64(fields, D_BYTES, col.bytes(header, buffer))
+    store_i64(fields, D_READ_ONLY, col.read_only(header, slot))
+    store_i64(fields, D_NDIM, ndim)
     if ndim > 0:
-        memcpy(words + 8 * D_GEOMETRY, col.geometry(header, slot), 16 * ndim)
+        memcpy(fields + 8 * D_GEOMETRY, col.geometry(header, slot), 16 * ndim)
     return D_GEOMETRY + 2 * ndim
 
 

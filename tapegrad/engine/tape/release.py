@@ -227,8 +227,8 @@ def close_tape(header):
             leave_history(header, buffer)
         if col.primal(header, buffer) != 0 and col.flags(header, buffer) & EXTERNAL == 0:
             release_block(col.primal(header, buffer))
-    for word, _ in INSTRUCTION_COLUMNS + SLOT_COLUMNS + BUFFER_COLUMNS:
-        free(load_i64(header, word))
-        store_i64(header, word, 0)
+    for field, _ in INSTRUCTION_COLUMNS + SLOT_COLUMNS + BUFFER_COLUMNS:
+        free(load_i64(header, field))
+        store_i64(header, field, 0)
     free(load_i64(header, CHECKSUMS))
     store_i64(header, SLOT_CAPACITY, CLOSED)

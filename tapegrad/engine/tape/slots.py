@@ -16,7 +16,7 @@ from tapegrad.engine.codegen.translator.compiler import (
 from tapegrad.engine.kernels.language.raw_memory import (
     load_i64,
     memcpy,
-    stack_words,
+    stack_i64,
     store_f32,
     store_f64,
     store_i64,
@@ -53,7 +53,7 @@ from tapegrad.engine.tape.fields.layout import (
     ORPHAN,
     SCALAR_CACHE,
     SCALAR_CACHE_ENTRIES,
-    SCALAR_CACHE_WORDS,
+    SCALAR_CACHE_FIELDS,
     SLOT_CAPACITY,
 )
 from tapegrad.engine.tape.release import drop_tensor_ref
@@ -256,11 +256,11 @@ def _new_scalar_constant(header, value, dtype):
 @inline_njit
 def scalar_constant(header, value, dtype):
     """Return a constant scalar from the tape's table of recent ones, which holds the handle."""
-    bits = stack_words(1)
+    bits = stack_i64(1)
     store_f64(bits, 0, value)
     key = load_i64(bits, 0)
     mixed = (key ^ (key >> 32) ^ (key >> 50)) + dtype
-    entry = load_i64(header, SCALAR_CACHE) + 8 * SCALAR_CACHE_WORDS * (mixed & (SCALAR_CACHE_ENTRIES - 1))
+    entry = load_i64(header, SCALAR_CACHE) + 8 * SCALAR_CACHE_FIELDS * (mixed & (SCALAR_CACHE_ENTRIES - 1))
     known = load_i64(entry, 2)
     if known != 0 and load_i64(entry, 0) == key and load_i64(entry, 1) == dtype:
         return known - 1

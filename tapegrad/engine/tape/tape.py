@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.tape import release
-from tapegrad.engine.tape.fields.columns import BUFFER, COLUMNS, HEADER_WORDS, INSTRUCTION, SLOT
+from tapegrad.engine.tape.fields.columns import BUFFER, COLUMNS, HEADER_FIELDS, INSTRUCTION, SLOT
 from tapegrad.engine.tape.fields.layout import (
     ALL_LIVE,
     BUFFERS,
@@ -20,7 +20,7 @@ from tapegrad.engine.tape.fields.layout import (
     ORPHAN,
     SCALAR_CACHE,
     SCALAR_CACHE_ENTRIES,
-    SCALAR_CACHE_WORDS,
+    SCALAR_CACHE_FIELDS,
     SLOTS,
 )
 
@@ -47,21 +47,21 @@ class Tape(Uncopied):
         For each buffer on memory of NumPy's, the array that owns it.
     """
 
-    __slots__ = ("__weakref__", "_scalars", "_words", "header", "owners")
+    __slots__ = ("__weakref__", "_fields", "_scalars", "header", "owners")
     recording = False  # True for the tape of a function that is being recorded for replay
     # Set by the module that imports the table of ops.
     as_text: ClassVar[Callable[["Tape"], str]] = object.__repr__
 
     def __init__(self, tables: dict[int, int], all_live: bool = False) -> None:
-        self._words = np.zeros(HEADER_WORDS, np.int64)
-        self.header = int(self._words.ctypes.data)
+        self._fields = np.zeros(HEADER_FIELDS, np.int64)
+        self.header = int(self._fields.ctypes.data)
         self.owners: dict[int, Any] = {}
-        self._scalars = np.zeros(SCALAR_CACHE_ENTRIES * SCALAR_CACHE_WORDS, np.int64)
-        self._words[SCALAR_CACHE] = self._scalars.ctypes.data
-        self._words[[FREE_SLOT, FREE_BUFFER, ORPHAN]] = NONE
-        self._words[ALL_LIVE] = all_live
-        for word, address in tables.items():
-            self._words[word] = address
+        self._scalars = np.zeros(SCALAR_CACHE_ENTRIES * SCALAR_CACHE_FIELDS, np.int64)
+        self._fields[SCALAR_CACHE] = self._scalars.ctypes.data
+        self._fields[[FREE_SLOT, FREE_BUFFER, ORPHAN]] = NONE
+        self._fields[ALL_LIVE] = all_live
+        for field, address in tables.items():
+            self._fields[field] = address
 
     def __del__(self) -> None:
         header = getattr(self, "header", None)  # None if the constructor has failed
@@ -78,30 +78,30 @@ class Tape(Uncopied):
             del owner  # may run anything, tapes included
 
     def __len__(self) -> int:
-        return int(self._words[INSTRUCTIONS])
+        return int(self._fields[INSTRUCTIONS])
 
     def __str__(self) -> str:
         return self.as_text()
 
     @property
-    def words(self) -> np.ndarray:
+    def fields(self) -> np.ndarray:
         """The header's fields."""
-        return self._words
+        return self._fields
 
     def column(self, name: str) -> np.ndarray:
         """Return a copy of a column's used entries."""
         column = COLUMNS[name]
-        count = self._words[_COUNTS[column.kind]]
-        return words_at(int(self._words[column.word]), int(count), _TYPES[column.bytes]).copy()
+        count = self._fields[_COUNTS[column.kind]]
+        return fields_at(int(self._fields[column.field]), int(count), _TYPES[column.bytes]).copy()
 
     def entry(self, name: str, number: int) -> int:
         """Return one entry of a column."""
         column = COLUMNS[name]
-        address = int(self._words[column.word]) + number * column.bytes
-        return int(words_at(address, 1, _TYPES[column.bytes])[0])
+        address = int(self._fields[column.field]) + number * column.bytes
+        return int(fields_at(address, 1, _TYPES[column.bytes])[0])
 
 
-def words_at(address: int, count: int, dtype: Any = np.int64) -> np.ndarray:
+def fields_at(address: int, count: int, dtype: Any = np.int64) -> np.ndarray:
     """Return an array on the `count` fields of 64 bits at an address."""
     if count == 0:
         return np.empty(0, dtype)

@@ -7,7 +7,7 @@ A view is first described: extents, and strides MAX_NDIM fields behind them.
 """
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
-from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_words, store_i64
+from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_i64, store_i64
 from tapegrad.engine.tape.append import add_tensor_ref
 from tapegrad.engine.tape.fields import columns as col
 from tapegrad.engine.tape.fields.geometry import (
@@ -23,9 +23,9 @@ from tapegrad.engine.tape.fields.layout import E_DTYPES, E_NDIM, E_OUTSIDE, E_SH
 
 # A basic key as `view_key` takes it, four fields a part: its kind, then a row, or first, end and step of a slice.
 ROW, SLICE, NEW_AXIS, ELLIPSIS = range(4)
-_PART_WORDS = 4
+_PART_FIELDS = 4
 END = 1 << 60  # beyond the end of any array
-VIEW_WORDS = 2 * MAX_NDIM  # of the description of a view
+VIEW_FIELDS = 2 * MAX_NDIM  # of the description of a view
 
 
 @inline_njit
@@ -66,7 +66,7 @@ def view_slice(header, slot, start, stop):
         return E_DTYPES
     if ndim == 0:
         return E_SHAPES
-    seen, n, by = stack_words(VIEW_WORDS), extent(header, slot, 0), stride(header, slot, 0)
+    seen, n, by = stack_i64(VIEW_FIELDS), extent(header, slot, 0), stride(header, slot, 0)
     start = min(max(start + n if start < 0 else start, 0), n)
     stop = max(min(max(stop + n if stop < 0 else stop, 0), n), start)
     describe(seen, 0, stop - start, by)
@@ -83,7 +83,7 @@ def view_index(header, slot, index):
         return E_DTYPES
     if ndim == 0:
         return E_SHAPES
-    seen, n = stack_words(VIEW_WORDS), extent(header, slot, 0)
+    seen, n = stack_i64(VIEW_FIELDS), extent(header, slot, 0)
     row = index + n if index < 0 else index
     if row < 0 or row >= n:
         return E_OUTSIDE
@@ -97,7 +97,7 @@ def _count_parts(key, parts, kind):
     """Return how many parts of a key are of a kind."""
     count = 0
     for k in range(parts):
-        count += load_i64(key, _PART_WORDS * k) == kind
+        count += load_i64(key, _PART_FIELDS * k) == kind
     return count
 
 
@@ -127,7 +127,7 @@ def _describe_key(seen, header, slot, key, parts, through):
     """
     offset, source, target = 0, 0, 0
     for k in range(parts):
-        part = key + 8 * _PART_WORDS * k
+        part = key + 8 * _PART_FIELDS * k
         kind = load_i64(part, 0)
         if kind == NEW_AXIS:
             describe(seen, target, 1, 0)
@@ -158,7 +158,7 @@ def _describe_key(seen, header, slot, key, parts, through):
 @entry_point(tuples=("key",))
 def view_key(header, slot, key):
     """Return ``x[key]`` for a basic key, a tuple of four integers a part."""
-    parts, ndim = load_i64(key, -1) // _PART_WORDS, col.ndim(header, slot)
+    parts, ndim = load_i64(key, -1) // _PART_FIELDS, col.ndim(header, slot)
     if col.dtype(header, slot) > F32:
         return E_DTYPES
     rows, new = _count_parts(key, parts, ROW), _count_parts(key, parts, NEW_AXIS)
@@ -167,7 +167,7 @@ def view_key(header, slot, key):
         return E_SHAPES
     if ndim - rows + new > MAX_NDIM:
         return E_NDIM
-    seen = stack_words(VIEW_WORDS)
+    seen = stack_i64(VIEW_FIELDS)
     offset = _describe_key(seen, header, slot, key, parts, through)
     if offset == E_OUTSIDE:
         return E_OUTSIDE
@@ -185,7 +185,7 @@ def view_part(header, slot, first, rows, columns):
         return E_DTYPES
     if last < 0 or first < 0 or rows < 0 or first + rows * abs(columns) > extent(header, slot, last):
         return E_SHAPES
-    seen, step = stack_words(VIEW_WORDS), stride(header, slot, last)
+    seen, step = stack_i64(VIEW_FIELDS), stride(header, slot, last)
     for d in range(last):
         describe_like(seen, d, header, slot, d)
     describe(seen, last, rows, step)
@@ -228,7 +228,7 @@ def view_shape(header, slot, shape):
     ndim = load_i64(shape, -1)
     if col.dtype(header, slot) > F32:
         return E_DTYPES
-    extents = stack_words(MAX_NDIM)
+    extents = stack_i64(MAX_NDIM)
     if ndim > MAX_NDIM or not is_contiguous(header, slot):
         return E_SHAPES
     if not _complete(shape, ndim, size(header, slot), extents):
@@ -250,7 +250,7 @@ def view_broadcast(header, slot, shape):
         return E_DTYPES
     if ndim > MAX_NDIM or ndim < own:
         return E_SHAPES
-    seen, room = stack_words(VIEW_WORDS), END
+    seen, room = stack_i64(VIEW_FIELDS), END
     for d in range(ndim):
         e, source = load_i64(shape, d), d - (ndim - own)
         before = extent(header, slot, source) if source >= 0 else 1
@@ -288,7 +288,7 @@ def _named(axes, ndim):
 @entry_point()
 def view_reversed(header, slot):
     """Reverse the order of the dimensions."""
-    ndim, seen = col.ndim(header, slot), stack_words(VIEW_WORDS)
+    ndim, seen = col.ndim(header, slot), stack_i64(VIEW_FIELDS)
     if col.dtype(header, slot) > F32:
         return E_DTYPES
     for d in range(ndim):
@@ -299,7 +299,7 @@ def view_reversed(header, slot):
 @entry_point(tuples=("axes",))
 def view_permuted(header, slot, axes):
     """Permute the dimensions: dimension `k` is dimension ``axes[k]`` of the slot."""
-    ndim, seen = col.ndim(header, slot), stack_words(VIEW_WORDS)
+    ndim, seen = col.ndim(header, slot), stack_i64(VIEW_FIELDS)
     if col.dtype(header, slot) > F32:
         return E_DTYPES
     if load_i64(axes, -1) != ndim or _named(axes, ndim) == NONE:
@@ -312,7 +312,7 @@ def view_permuted(header, slot, axes):
 @entry_point()
 def view_swapped(header, slot, axis1, axis2):
     """Swap two dimensions."""
-    ndim, seen = col.ndim(header, slot), stack_words(VIEW_WORDS)
+    ndim, seen = col.ndim(header, slot), stack_i64(VIEW_FIELDS)
     one, other = _axis(axis1, ndim), _axis(axis2, ndim)
     if col.dtype(header, slot) > F32:
         return E_DTYPES
@@ -326,7 +326,7 @@ def view_swapped(header, slot, axis1, axis2):
 @entry_point()
 def view_moved(header, slot, source, destination):
     """Move one dimension to another position; the others keep their order."""
-    ndim, seen = col.ndim(header, slot), stack_words(VIEW_WORDS)
+    ndim, seen = col.ndim(header, slot), stack_i64(VIEW_FIELDS)
     from_, to = _axis(source, ndim), _axis(destination, ndim)
     if col.dtype(header, slot) > F32:
         return E_DTYPES
@@ -341,7 +341,7 @@ def view_moved(header, slot, source, destination):
 @entry_point(tuples=("axes",))
 def view_expanded(header, slot, axes):
     """Insert dimensions of extent 1 at positions of the view."""
-    ndim, seen = col.ndim(header, slot) + load_i64(axes, -1), stack_words(VIEW_WORDS)
+    ndim, seen = col.ndim(header, slot) + load_i64(axes, -1), stack_i64(VIEW_FIELDS)
     if col.dtype(header, slot) > F32:
         return E_DTYPES
     new = NONE if ndim > MAX_NDIM else _named(axes, ndim)
@@ -360,7 +360,7 @@ def view_expanded(header, slot, axes):
 @entry_point(tuples=("axes",))
 def view_squeezed(header, slot, axes, every):
     """Remove dimensions of extent 1: `every` one, or the named ones."""
-    ndim, seen = col.ndim(header, slot), stack_words(VIEW_WORDS)
+    ndim, seen = col.ndim(header, slot), stack_i64(VIEW_FIELDS)
     if col.dtype(header, slot) > F32:
         return E_DTYPES
     gone, kept = _named(axes, ndim), 0

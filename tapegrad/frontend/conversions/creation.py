@@ -14,7 +14,7 @@ from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.array_checks import check_dtype, plain, refuse_lost_parts, refuse_subclass
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, copy_of, from_array, is_tensor
-from tapegrad.frontend.words.numpy_docs import CREATION as WORDS
+from tapegrad.frontend.words.numpy_docs import CREATION as DOCS
 from tapegrad.frontend.words.numpy_docs import describe
 from tapegrad.ops import COPY
 
@@ -329,8 +329,8 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
         return None
 
 
-_LIKE = {name: _maker_like(getattr(np, name)) for name in WORDS if name.endswith("_like")}
-MADE = {name: _maker(getattr(np, name)) for name in WORDS if name not in _LIKE}
+_LIKE = {name: _maker_like(getattr(np, name)) for name in DOCS if name.endswith("_like")}
+MADE = {name: _maker(getattr(np, name)) for name in DOCS if name not in _LIKE}
 CREATION: dict[str, Callable[..., Any]] = {
     "tensor": tensor,
     "array": array,

@@ -76,7 +76,7 @@ def _index_array(part: Any) -> Any:
     return array if array.dtype.kind in "biu" else part
 
 
-def key_words(key: tuple[Any, ...]) -> tuple[Any, ...]:
+def key_fields(key: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a basic key in the engine's format, four fields a part; raise `TypeError` for other keys."""
     fields: list[Any] = []
     for part in key:
@@ -191,7 +191,7 @@ def slot_of_key(header: int, own: int, key: Any) -> int:
         elif kind is list or kind is np.ndarray:
             return NONE
         else:
-            slot = views.view_key(header, own, key_words(key if kind is tuple else (key,)))
+            slot = views.view_key(header, own, key_fields(key if kind is tuple else (key,)))
     except (TypeError, OverflowError):  # not plain integers
         return NONE
     return slot

@@ -223,7 +223,7 @@ class __array_namespace_info__:
         device : {None, 'cpu'}, optional
             Of which device.
         kind : str or tuple of str, optional
-            Of which kinds, in the words of ``numpy.isdtype``; all by default.
+            Of which kinds, in the fields of ``numpy.isdtype``; all by default.
 
         Returns
         -------

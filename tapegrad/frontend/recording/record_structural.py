@@ -61,7 +61,7 @@ def record_out(
 ) -> None:
     """Run and record an op into an existing result slot."""
     a, b, c = (*operands, -1, -1)[:3]
-    fields = kernel_table.params_words(code, params)
+    fields = kernel_table.params_fields(code, params)
     status = eager.record_out(tape.header, code, result, a, b, c, fields, differentiate)
     if status == E_KERNEL:
         load_kernel(tape, code, operands)

@@ -39,5 +39,5 @@ def _loaded(call: Callable[[], int], tape: Tape, code: int, operands: list[int])
 
 def load_kernel(tape: Tape, code: int, operands: list[int]) -> None:
     """Load the forward kernel that an op needs for these operands."""
-    operand = operands[int(kernel_table.op_words(code)[OP_VARIANT])]
+    operand = operands[int(kernel_table.op_fields(code)[OP_VARIANT])]
     kernel_table.load_code(code, SlotDescription(tape.header, operand)[D_DTYPE], 0)

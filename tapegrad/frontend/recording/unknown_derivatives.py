@@ -12,7 +12,7 @@ from tapegrad.frontend.recording.lists import held_tensor
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.ops import Op
-from tapegrad.ops.documentation import arguments_of, words_of
+from tapegrad.ops.documentation import arguments_of, doc_of
 
 # SciPy's names of functions whose rows have no public name.
 _SCIPY = {"zeta": "zeta", "riemann_zeta": "zeta"}
@@ -22,7 +22,7 @@ def full_name(row: Op) -> str:
     """Return the full name of a row's function in NumPy or SciPy, if there is one."""
     if row.ufunc:
         return f"numpy.{row.ufunc}"
-    scipy = words_of(row).scipy or _SCIPY.get(row.name)
+    scipy = doc_of(row).scipy or _SCIPY.get(row.name)
     return f"scipy.special.{scipy}" if scipy else f"tapegrad.{row.name}"
 
 

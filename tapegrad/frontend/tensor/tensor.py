@@ -235,7 +235,7 @@ class Tensor(TensorMethods):
     def _traced(self) -> bool:
         """Return whether the value depends on an argument of a current recording."""
         tape = self._tape
-        if tape is None or tape is EAGER or not tape.words[ALL_LIVE]:
+        if tape is None or tape is EAGER or not tape.fields[ALL_LIVE]:
             return False
         if not self._describe().flags & TRACED:
             return False

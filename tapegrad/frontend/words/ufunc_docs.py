@@ -31,7 +31,7 @@ def _bits(summary: str, call: str, printed: str) -> UfuncDoc:
     return UfuncDoc(summary, _INTEGERS, f">>> tg.{call}\n{printed}", returns)
 
 
-WORDS: dict[str, UfuncDoc] = {
+DOCS: dict[str, UfuncDoc] = {
     "divmod": UfuncDoc(
         "Compute quotient and remainder of a division, rounded down, as ``divmod(x1, x2)`` does.",
         "The quotient has the derivative 0; the remainder has 1 by `x1` and ``-floor(x1/x2)`` by `x2`.",
@@ -120,13 +120,13 @@ _RETURNS = "Tensor\n    Has the shape that the operands broadcast to. A constant
 
 def describe(function: Callable[..., Any], name: str) -> None:
     """Set the docstring of a function by its name."""
-    words, ufunc = WORDS[name], getattr(np, name)
+    doc, ufunc = DOCS[name], getattr(np, name)
     sections = (
-        words.summary,
+        doc.summary,
         parameters_of(argument_names(ufunc.nin), ufunc.nout),
-        f"Returns\n-------\n{words.returns or _RETURNS}",
+        f"Returns\n-------\n{doc.returns or _RETURNS}",
         f"See Also\n--------\nnumpy.{name} : Does the same when it is called with a Tensor.",
-        *([f"Notes\n-----\n{words.notes}"] if words.notes else []),
-        f"Examples\n--------\n>>> import tapegrad as tg\n{words.example}\n",
+        *([f"Notes\n-----\n{doc.notes}"] if doc.notes else []),
+        f"Examples\n--------\n>>> import tapegrad as tg\n{doc.example}\n",
     )
     function.__doc__ = "\n\n".join(sections)

@@ -88,12 +88,12 @@ class PivotParams(NamedTuple):
 
     matrices: int
     n: int
-    words: int
+    fields: int
 
     def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         if result.size != self.matrices * self.n:
             return f"{self}: a result of shape {result.shape}"
-        return _broken_stack(self, self.matrices * self.words, operands[0], *operands, result)
+        return _broken_stack(self, self.matrices * self.fields, operands[0], *operands, result)
 
 
 class ExchangeParams(NamedTuple):

@@ -118,7 +118,7 @@ class _LaneModel(Uncopied):
             for port, address in zip(program.ports, self._workspace.inside.tolist(), strict=True)
             if port.binding >= 0
         ]
-        bindings, addresses = (np.array(words, np.int64) for words in zip(*pairs, strict=True))
+        bindings, addresses = (np.array(fields, np.int64) for fields in zip(*pairs, strict=True))
         driver.bind_lanes(self.address, bindings.ctypes.data, addresses.ctypes.data, len(pairs))
 
 

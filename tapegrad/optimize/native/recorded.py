@@ -13,7 +13,7 @@ from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules, check_
 from tapegrad.engine.kernels.language.status import CALL_FAILED
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.runtime.uncopied import Uncopied
-from tapegrad.engine.sweep.replays.handle_fields import SESSION_WORDS
+from tapegrad.engine.sweep.replays.handle_fields import SESSION_FIELDS
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.optimize.native.loops import driver
 from tapegrad.program.programs.handle import Handle, Source, Specialization
@@ -269,8 +269,8 @@ class Session(Uncopied):
         given[0] = vectors[0]
         given[len(given) + 1 - len(vectors) :] = vectors[1:]
         self._addresses = np.array([*given, *results], np.int64)
-        self._words = np.zeros(SESSION_WORDS, np.int64)
-        self.address = int(self._words.ctypes.data)
+        self._fields = np.zeros(SESSION_FIELDS, np.int64)
+        self.address = int(self._fields.ctypes.data)
         self._open()
 
     def _open(self) -> None:

@@ -63,7 +63,7 @@ def packed(
         "inputs": [slot_numbers[s] for s in tape.inputs],
         "outputs": [slot_numbers[s] for s in tape.outputs],
     }
-    return header, {**arrays, "words": np.array(pool, np.int64)}
+    return header, {**arrays, "fields": np.array(pool, np.int64)}
 
 
 def _named(tape: TapeView, live: Sequence[int]) -> list[int]:
@@ -115,10 +115,10 @@ def _instructions(
     lines = []
     for i in live:
         each = tape.instructions[i]
-        words = _params(each, constants)
+        fields = _params(each, constants)
         operands = [*(numbers[s] for s in each.operands), NONE, NONE, NONE][:3]
-        lines.append([ops.index(each.op), numbers[each.result], *operands, len(pool), len(words)])
-        pool += words
+        lines.append([ops.index(each.op), numbers[each.result], *operands, len(pool), len(fields)])
+        pool += fields
     return np.array(lines, np.int64).reshape(-1, 7)
 
 

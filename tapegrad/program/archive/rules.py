@@ -14,7 +14,7 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_view import Slot, TapeView
 from tapegrad.engine.inspection.verify.rules import FACTORS
 from tapegrad.engine.tape.fields.layout import MAX_NDIM
-from tapegrad.ops.params import Region, read, words_of
+from tapegrad.ops.params import Region, fields_of, read
 from tapegrad.program.archive.fields import most_bytes
 
 
@@ -23,7 +23,7 @@ def it_calls_no_python(t: TapeView, i: int) -> str:
     return "it calls Python" if kernel_table.row(t.instructions[i].op).kind == "callback" else ""
 
 
-def words_are_those_of_the_record(t: TapeView, i: int) -> str:
+def fields_are_those_of_the_record(t: TapeView, i: int) -> str:
     """Check that the parameters are those of the op's record, and that their lengths fit into memory."""
     instruction = t.instructions[i]
     record = kernel_table.row(instruction.op).params
@@ -33,9 +33,9 @@ def words_are_those_of_the_record(t: TapeView, i: int) -> str:
         found = read(record, instruction.params)
     except (ValueError, TypeError, RuntimeError, StopIteration) as error:
         return f"parameters {instruction.params} ({error})"
-    words: Any = tuple(words_of(found))
-    if words != tuple(instruction.params):
-        return f"parameters {instruction.params} are read as {words}"
+    fields: Any = tuple(fields_of(found))
+    if fields != tuple(instruction.params):
+        return f"parameters {instruction.params} are read as {fields}"
     return next(filter(None, map(_broken_region, _regions(found))), "")
 
 
@@ -116,7 +116,7 @@ def slots_reach_to_its_end(t: TapeView, b: int) -> str:
     )
 
 
-PARAMETER_RULES = (it_calls_no_python, words_are_those_of_the_record)
+PARAMETER_RULES = (it_calls_no_python, fields_are_those_of_the_record)
 WRITER_RULES = (writers_follow_one_another, slots_reach_to_its_end)
 FACTOR_RULES = (factors_are_computed,)
 WHOLE_RULES = (arguments_are_whole_and_only_read, results_are_whole_and_computed)

@@ -40,12 +40,12 @@ def packed_specialization(
     header |= {"kind": spec.kind, "wrt": list(spec.wrt), "values": spec.values, "fused": bool(program.fused)}
     header |= {
         "order": specialization.order,
-        "sources": [_words(source, constants) for source in specialization.sources],
+        "sources": [_fields(source, constants) for source in specialization.sources],
     }
     return header, arrays
 
 
-def _words(source: Source, constants: Constants) -> list[int]:
+def _fields(source: Source, constants: Constants) -> list[int]:
     number = _NO if source.array is None else constants.number(source.array.tobytes())
     return [source.binding, source.offset, number, source.passed]
 
@@ -105,9 +105,9 @@ def _source(
 ) -> Source:
     """Return the source of a whole result."""
     least = -(1 << 62)
-    words = integers(record, least, -least, "sources")
-    refuse_unless(len(words) == 4, "sources")
-    binding, offset, constant, passed = words
+    fields = integers(record, least, -least, "sources")
+    refuse_unless(len(fields) == 4, "sources")
+    binding, offset, constant, passed = fields
     refuse_unless((binding, constant, passed).count(_NO) >= 2, "a result in two places")
     if binding != _NO:
         refuse_unless(program.given <= binding < len(program.bindings), f"a result in binding {binding}")

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection import verify
 from tapegrad.engine.inspection.tape_view import Buffer, Slot, TapeEntry, TapeView
-from tapegrad.engine.tape.fields.columns import HEADER_WORDS
+from tapegrad.engine.tape.fields.columns import HEADER_FIELDS
 from tapegrad.engine.tape.fields.layout import ALL_LIVE, MAX_NDIM, NONE
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPES
@@ -46,10 +46,10 @@ class _Constants:
     def __init__(self, owners: dict[int, np.ndarray]) -> None:
         self.owners = owners
         self.guard_lines: list[Any] = []  # a file has none
-        self.words = np.zeros(HEADER_WORDS, np.int64)
-        self.words[ALL_LIVE] = 1
-        for word, address in kernel_table.tables().items():
-            self.words[word] = address
+        self.fields = np.zeros(HEADER_FIELDS, np.int64)
+        self.fields[ALL_LIVE] = 1
+        for number, address in kernel_table.tables().items():
+            self.fields[number] = address
 
 
 def constants_of(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> list[np.ndarray]:
@@ -61,8 +61,8 @@ def constants_of(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> list[
         refuse_unless(field(record, "bytes", int) == len(array), f"constant {number} has {len(array)} bytes")
         right = field(record, "sha256", str) == hashlib.sha256(array.tobytes()).hexdigest()
         refuse_unless(right, f"constant {number} is damaged: its SHA-256 is another one")
-        words = np.zeros(-(-len(array) // 8) + 1, np.int64)
-        own = words.view(np.uint8)[: len(array)]
+        fields = np.zeros(-(-len(array) // 8) + 1, np.int64)
+        own = fields.view(np.uint8)[: len(array)]
         own[:] = array
         found.append(own)
     return found
@@ -83,7 +83,7 @@ class Unpacked:
         self, header: dict[str, Any], arrays: dict[str, np.ndarray], constants: list[np.ndarray]
     ) -> None:
         self._constants, self._kept = constants, list[np.ndarray]()
-        self._words = _array(arrays, "words", 1)
+        self._fields = _array(arrays, "fields", 1)
         lines = {name: _array(arrays, name, 2) for name in _WIDTHS}
         for name, width in _WIDTHS.items():
             refuse_unless(
@@ -91,7 +91,7 @@ class Unpacked:
                 f"{name}: {lines[name].shape}",
             )
         refuse_unless(
-            all(array.dtype == np.int64 for array in (self._words, *lines.values())), "a table of bytes"
+            all(array.dtype == np.int64 for array in (self._fields, *lines.values())), "a table of bytes"
         )
         counts = {name: len(table) for name, table in lines.items()}
         refuse_unless(counts["slots"] > 0 and counts["buffers"] > 0, "there are no slots")
@@ -135,23 +135,23 @@ class Unpacked:
         in_range(lines[:, 1], 0, len(dtypes), "dtypes of slots")
         in_range(lines[:, 2], 0, MAX_NDIM + 1, "dimensions")
         in_range(lines[:, 3], 0, most_bytes(), "offsets")
-        in_range(lines[:, 4], 0, len(self._words) + 1, "places of extents")
-        in_range(lines[:, 4] + 2 * lines[:, 2], 0, len(self._words) + 1, "places of extents")
+        in_range(lines[:, 4], 0, len(self._fields) + 1, "places of extents")
+        in_range(lines[:, 4] + 2 * lines[:, 2], 0, len(self._fields) + 1, "places of extents")
         codes = [names.index(name) for name in dtypes]
         return {s: self._slot(s, codes[line[1]], *line) for s, line in enumerate(lines.tolist())}
 
     def _slot(self, number: int, code: int, buffer: int, _: int, ndim: int, offset: int, place: int) -> Slot:
-        words = self._words[place : place + 2 * ndim]
-        in_range(words[:ndim], 0, most_bytes(), f"extents of slot {number}")
-        in_range(words[ndim:], -_MAX_STRIDE_BYTES, _MAX_STRIDE_BYTES, f"strides of slot {number}")
-        numbers = words.tolist()
+        fields = self._fields[place : place + 2 * ndim]
+        in_range(fields[:ndim], 0, most_bytes(), f"extents of slot {number}")
+        in_range(fields[ndim:], -_MAX_STRIDE_BYTES, _MAX_STRIDE_BYTES, f"strides of slot {number}")
+        numbers = fields.tolist()
         check_size(numbers[:ndim], DTYPES[code].itemsize, f"slot {number}")
         view = View(offset, tuple(numbers[:ndim]), tuple(numbers[ndim:]), DTYPES[code])
-        address = self._keep(words) if ndim else 0
+        address = self._keep(fields) if ndim else 0
         return Slot(buffer, code, ndim, address, 1, view)
 
-    def _keep(self, words: np.ndarray) -> int:
-        self._kept.append(words.copy())
+    def _keep(self, fields: np.ndarray) -> int:
+        self._kept.append(fields.copy())
         return int(self._kept[-1].ctypes.data)
 
     def _read_instructions(self, lines: np.ndarray, ops: list[Any], slots: int) -> list[TapeEntry]:
@@ -160,8 +160,8 @@ class Unpacked:
         in_range(lines[:, 0], 0, len(ops), "ops")
         in_range(lines[:, 1], 0, slots, "results")
         in_range(lines[:, 2:5], NONE, slots, "operands")
-        in_range(lines[:, 5:7], 0, len(self._words) + 1, "places of parameters")
-        in_range(lines[:, 5] + lines[:, 6], 0, len(self._words) + 1, "places of parameters")
+        in_range(lines[:, 5:7], 0, len(self._fields) + 1, "places of parameters")
+        in_range(lines[:, 5] + lines[:, 6], 0, len(self._fields) + 1, "places of parameters")
         return [self._instruction(CODES[ops[line[0]]], *line[1:]) for line in lines.tolist()]
 
     def _instruction(
@@ -171,22 +171,22 @@ class Unpacked:
         if kernel_table.row(op).params is None:
             refuse_unless(length == 0, "parameters, of which the op has none")
             return TapeEntry(op, result, operands)
-        words = tuple(self._words[place : place + length].tolist())
+        fields = tuple(self._fields[place : place + length].tolist())
         if op == _GUARD:
-            words = self._guarded(words)
+            fields = self._guarded(fields)
         return TapeEntry(
-            op, result, operands, self._keep(np.array([len(words), *words], np.int64)) + 8, 0, words
+            op, result, operands, self._keep(np.array([len(fields), *fields], np.int64)) + 8, 0, fields
         )
 
-    def _guarded(self, words: tuple[int, ...]) -> tuple[int, ...]:
+    def _guarded(self, fields: tuple[int, ...]) -> tuple[int, ...]:
         """Return the parameters of a guard, with the address of a constant in place of its number."""
         refuse_unless(
-            len(words) == 2 and 0 <= words[1] < len(self._constants), f"a guard's parameters {words}"
+            len(fields) == 2 and 0 <= fields[1] < len(self._constants), f"a guard's parameters {fields}"
         )
-        array = self._constants[words[1]]
-        refuse_unless(words[0] == len(array), f"a guard on {words[0]} bytes has a constant of {len(array)}")
+        array = self._constants[fields[1]]
+        refuse_unless(fields[0] == len(array), f"a guard on {fields[0]} bytes has a constant of {len(array)}")
         self._kept.append(array)
-        return tuple(GuardParams(words[0], int(array.ctypes.data)))
+        return tuple(GuardParams(fields[0], int(array.ctypes.data)))
 
     def _check_what_is_read(self) -> None:
         """Check that exactly the arguments and constants are read without being written."""

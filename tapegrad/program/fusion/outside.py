@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tapegrad.engine.kernels.language import frame as word
-from tapegrad.engine.kernels.language.segment_frame import COUNTS, word_of
+from tapegrad.engine.kernels.language import frame as field
+from tapegrad.engine.kernels.language.segment_frame import COUNTS, field_of
 from tapegrad.program.fusion.grouping.segments import BoundSegment
 from tapegrad.program.streams.stream import MADE_UP, InstructionStream
 
@@ -47,7 +47,7 @@ class ExternalAddresses:
 
     def __init__(self, streams: Sequence[InstructionStream]) -> None:
         frames = np.concatenate([stream.frames for stream in streams])
-        operands = frames[:, word.X : word.Y_BAR + 1]
+        operands = frames[:, field.X : field.Y_BAR + 1]
         given = (operands > 0) & (operands < MADE_UP)
         addresses, first, numbers = np.unique(operands[given], return_index=True, return_inverse=True)
         order = np.argsort(first)
@@ -61,14 +61,14 @@ class ExternalAddresses:
 
     def addressed(self, bound: BoundSegment) -> BoundSegment:
         """Return a segment with real addresses in place of made-up ones."""
-        words = list(bound.words)
+        fields = list(bound.fields)
         first = COUNTS + len(bound.segment.counts)
         for number in range(first, first + bound.segment.addresses):
-            at = word_of(number)
-            if words[at] < 0:
-                array, offset = located(words[at])
-                words[at] = self.addresses[array] + offset
-        return bound._replace(words=words)
+            at = field_of(number)
+            if fields[at] < 0:
+                array, offset = located(fields[at])
+                fields[at] = self.addresses[array] + offset
+        return bound._replace(fields=fields)
 
 
 def _with_frames(stream: InstructionStream, frames: np.ndarray) -> InstructionStream:

@@ -39,7 +39,7 @@ def fusion_of(fuse: bool | None) -> str:
 
 def saving(stream: InstructionStream) -> float:
     """Estimate what fusion saves per replay, in ns: the cost of the instructions that can join segments."""
-    kinds = kernel_table.op_words(np.maximum(stream.op, 0))[:, OP_KIND]
+    kinds = kernel_table.op_fields(np.maximum(stream.op, 0))[:, OP_KIND]
     able = (stream.op != NONE) & ((kinds == ELEMENTWISE) | (kinds == BROADCAST_SUM))
     if able.sum() < 2:
         return 0.0

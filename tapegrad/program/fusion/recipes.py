@@ -16,7 +16,7 @@ import numpy as np
 from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.machine import objects
 from tapegrad.engine.codegen.store import cache, cache_files
-from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.runtime import sources
 from tapegrad.errors import IllegalTapeError
 from tapegrad.program.fusion.grouping.nests import loops_of
@@ -72,8 +72,8 @@ def key_of(streams: Sequence[InstructionStream], others: Sequence[int] | np.ndar
     state = hashlib.sha256(_sources())
     for stream in streams:
         frames = stream.frames.copy()
-        frames[:, word.OUTER] = frames[:, word.OUTER] != 0
-        frames[:, word.PARAMS] = frames[:, word.PARAMS] != 0
+        frames[:, field.OUTER] = frames[:, field.OUTER] != 0
+        frames[:, field.PARAMS] = frames[:, field.PARAMS] != 0
         clears = (stream.op < 0) & (stream.kernels != 0)
         loops = np.array(loops_of(stream), np.int64)
         for column in (frames, stream.op, stream.variant, stream.direction, clears, loops):

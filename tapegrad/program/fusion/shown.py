@@ -24,7 +24,7 @@ from tapegrad.engine.codegen.segments.segment import (
     SegmentRow,
 )
 from tapegrad.engine.codegen.segments.segment_rows import op_of
-from tapegrad.engine.kernels.language.segment_frame import COUNTS, TURNS, word_of
+from tapegrad.engine.kernels.language.segment_frame import COUNTS, TURNS, field_of
 from tapegrad.program.fusion.grouping.rows import BYTES
 from tapegrad.program.fusion.grouping.segments import BoundSegment
 from tapegrad.program.fusion.outside import located
@@ -42,11 +42,11 @@ class PlacedSegment(NamedTuple):
     Attributes
     ----------
     bound
-        The segment, and the words of its frame.
+        The segment, and the fields of its frame.
     instructions, directions
         For each of its rows the instruction of the tape, -1 for none, and the direction of its kernel.
     outside
-        The addresses of the arrays outside of the program, which have made-up ones in the words.
+        The addresses of the arrays outside of the program, which have made-up ones in the fields.
     """
 
     bound: BoundSegment
@@ -109,7 +109,7 @@ class ShownSegment:
     def elements(self) -> int:
         bound = self._placed.bound
         line = COUNTS if bound.segment.by_steps else TURNS
-        return bound.words[word_of(line)] * bound.steps
+        return bound.fields[field_of(line)] * bound.steps
 
     @property
     def instructions(self) -> list[int]:
@@ -210,7 +210,7 @@ class _LineNames:
     def _count(self, line: SegmentLine) -> int:
         if line.count < 0:
             return 1
-        return self._bound.words[word_of(COUNTS + line.count)]
+        return self._bound.fields[field_of(COUNTS + line.count)]
 
     def _name_results(self, row: SegmentRow, number: int, direction: int, step: str) -> None:
         """Name the result of a row's instruction, and its derivatives, in one step of its loop."""
@@ -238,8 +238,8 @@ class _LineNames:
             self._counted.setdefault(name, 0)
 
     def _in_memory(self, line: SegmentLine) -> str:
-        segment, words = self._bound.segment, self._bound.words
-        address = words[word_of(COUNTS + len(segment.counts) + line.address)]
+        segment, fields = self._bound.segment, self._bound.fields
+        address = fields[field_of(COUNTS + len(segment.counts) + line.address)]
         if address < MADE_UP:
             array, offset = located(address)
             name = self._outside.get(self._shown.placed.outside[array]) or self._next("a")
@@ -261,10 +261,10 @@ class _LineNames:
 
     def _steps(self, line: SegmentLine) -> int:
         """Return how many steps of the outer loops move a line to other elements."""
-        segment, words = self._bound.segment, self._bound.words
+        segment, fields = self._bound.segment, self._bound.fields
         starts = [segment.extent(loop) for loop in range(segment.loops)]
-        moved = [start for start in starts if words[word_of(start + 1 + line.address)] != 0]
-        return math.prod(words[word_of(start)] for start in moved)
+        moved = [start for start in starts if fields[field_of(start + 1 + line.address)] != 0]
+        return math.prod(fields[field_of(start)] for start in moved)
 
     def _binding(self, number: int) -> str:
         """Return the name of an array of the caller's."""

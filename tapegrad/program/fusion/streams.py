@@ -9,8 +9,8 @@ import numpy as np
 from tapegrad.engine.codegen import kernels as emitter
 from tapegrad.engine.codegen.segments.segment_rows import cost_of_element
 from tapegrad.engine.inspection.verify import switch
-from tapegrad.engine.kernels.language import frame as word
-from tapegrad.engine.kernels.language.segment_frame import COUNTS, SHARED, TURNS, word_of
+from tapegrad.engine.kernels.language import frame as field
+from tapegrad.engine.kernels.language.segment_frame import COUNTS, SHARED, TURNS, field_of
 from tapegrad.engine.kernels.lines.accumulate import BLOCK
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.engine.sweep.threading.parallel import SUMS_THRESHOLD
@@ -159,7 +159,7 @@ def _assembled(
         if isinstance(unit, int):
             order.append(unit)
         else:
-            length = -(-len(unit.words) // word.WORDS)
+            length = -(-len(unit.fields) // field.FIELDS)
             order += range(place, place + length)
             place += length
     found = joined([stream, *segments]).taking(order)
@@ -175,27 +175,27 @@ def _placed(stream: InstructionStream, bound: BoundSegment, outside: ExternalAdd
 
 
 def _row_of(bound: BoundSegment) -> InstructionStream:
-    words = np.array(bound.words, np.int64)
+    fields = np.array(bound.fields, np.int64)
     shared = np.array(_shared(bound), np.int64)
-    words[word_of(SHARED)] = shared.ctypes.data
-    frames = np.zeros((-(-len(words) // word.WORDS), word.WORDS), np.int64)
-    frames.reshape(-1)[: len(words)] = words
+    fields[field_of(SHARED)] = shared.ctypes.data
+    frames = np.zeros((-(-len(fields) // field.FIELDS), field.FIELDS), np.int64)
+    frames.reshape(-1)[: len(fields)] = fields
     stream = InstructionStream(frames, [shared])
     stream.kernels[0] = emitter.address_of_segment(bound.segment)
     stream.kernels[1:] = CONTINUED
-    iterations, threshold = int(words[word_of(TURNS)]), _threshold(bound)
+    iterations, threshold = int(fields[field_of(TURNS)]), _threshold(bound)
     stream.thresholds[0] = threshold if len(shared) and iterations >= threshold else 0
     return stream
 
 
 def _shared(bound: BoundSegment) -> list[int]:
     """Return the data that threads which share a segment need; empty if they cannot."""
-    words, iterations = bound.words, bound.words[word_of(TURNS)]
+    fields, iterations = bound.fields, bound.fields[field_of(TURNS)]
     if bound.segment.by_steps:
-        return description(len(words), iterations, [])  # of its own steps each part writes the sums itself
+        return description(len(fields), iterations, [])  # of its own steps each part writes the sums itself
     if not bound.divisible or any(n < SUMS_THRESHOLD for n in bound.summed):
         return []
-    return description(len(words), max(bound.summed, default=iterations), bound.sums)
+    return description(len(fields), max(bound.summed, default=iterations), bound.sums)
 
 
 def _threshold(bound: BoundSegment) -> int:
@@ -206,7 +206,7 @@ def _threshold(bound: BoundSegment) -> int:
     segment = bound.segment
     elements = _MIN_PARALLEL_NS / cost_of_element(segment)
     if segment.by_steps:
-        inside = bound.steps // bound.words[word_of(TURNS)] * bound.words[word_of(COUNTS)]
+        inside = bound.steps // bound.fields[field_of(TURNS)] * bound.fields[field_of(COUNTS)]
         least, bits = int(elements / inside), IS_SEGMENT | BY_STEPS
     else:
         least, bits = SUMS_THRESHOLD if bound.sums else max(int(elements / bound.steps), BLOCK), IS_SEGMENT

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep.binding.control_fields import THREADS
 from tapegrad.engine.sweep.replays import lanes
 from tapegrad.engine.tape.fields.layout import CONTROL
-from tapegrad.engine.tape.tape import words_at
+from tapegrad.engine.tape.tape import fields_at
 from tapegrad.program.lanes.programs import LaneProgram, LaneWorkspace, lane_program
 from tapegrad.program.lanes.rules import widened
 from tapegrad.program.passes.op_facts import CALLS
@@ -120,7 +120,7 @@ def lanes_in_cache(program: Program, further_bytes: int = 0, most: int = lanes.M
 def _nanoseconds(program: LaneProgram) -> float:
     """Estimate the time of a block, in ns."""
     elements = sum(
-        float(np.maximum(s.frames[:, word.COUNT], 1).sum()) for s in (program.forward, program.reverse)
+        float(np.maximum(s.frames[:, field.COUNT], 1).sum()) for s in (program.forward, program.reverse)
     )
     rows = len(program.forward) + program.rows * len(program.reverse)
     return _ROW_NS * rows + _ELEMENT_NS * elements
@@ -156,9 +156,9 @@ def _run(
         Number of parts of the instances, which threads share.
     """
     results, failed = _results_of(program, instances), np.zeros(instances, np.uint8)
-    ports, outside = program.port_words, _outside(program, given, results)
+    ports, outside = program.port_fields, _outside(program, given, results)
     addresses = np.array([workspace.address for workspace in workspaces], np.int64)
-    job = np.zeros(lanes.JOB_WORDS, np.int64)
+    job = np.zeros(lanes.JOB_FIELDS, np.int64)
     count = program.widened.lanes
     job[lanes.LANES], job[lanes.INSTANCES] = count, instances
     job[lanes.CHUNK] = -(-instances // (chunks * count)) * count
@@ -173,15 +173,15 @@ def _run(
 
 def _outside(program: LaneProgram, given: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
     """Return the address of the caller's elements for each port, and the bytes from an instance to the next."""
-    words = np.zeros((len(program.ports), 2), np.int64)
-    for row, port in zip(words, program.ports, strict=True):
+    fields = np.zeros((len(program.ports), 2), np.int64)
+    for row, port in zip(fields, program.ports, strict=True):
         array = (results if port.direction == lanes.GIVE else given)[port.array]
         row[0] = array.ctypes.data + port.start
         row[1] = array.strides[0] if port.direction != lanes.SHARED and len(array) else 0
-    return words
+    return fields
 
 
 def _threads() -> int:
     """Return the number of threads that a job may have."""
     kernel_table.load_driver()
-    return max(1, int(words_at(kernel_table.tables()[CONTROL] + 8 * THREADS, 1)[0]))
+    return max(1, int(fields_at(kernel_table.tables()[CONTROL] + 8 * THREADS, 1)[0]))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep.derivatives import jacobian_columns
 from tapegrad.engine.sweep.replays import lanes
@@ -84,7 +84,7 @@ class LaneProgram(Program):
     ----------
     widened
         The recording over lanes.
-    ports, port_words
+    ports, port_fields
         Elements that are copied in and out; the same in structs for compiled code.
     mask
         Offset in the workspace of a byte for each lane, set by failing guards.
@@ -101,7 +101,7 @@ class LaneProgram(Program):
         self.mask = self._offset(self._mask)
         self.rows = math.prod(self._of_instance(self.outputs[0]).shape) if self._runs_again else 1
         self.ports = self._given_ports() + self._result_ports()
-        self.port_words = self._words_of_ports()
+        self.port_fields = self._fields_of_ports()
 
     # --- the workspace -----------------------------------------------------------------------------------------------
 
@@ -128,16 +128,16 @@ class LaneProgram(Program):
         kernel = int(stream.kernels[row]) or kernel_table.load_code(
             op, int(stream.variant[row]), int(stream.direction[row])
         )
-        params = [self._lanes, kernel, int(frame[word.PARAMS])]
+        params = [self._lanes, kernel, int(frame[field.PARAMS])]
         if named in GUARDS:
             params.append(steps[0])
-            frame[word.Y_BAR], over_lanes = self._mask, lanes.guard_over_lanes
+            frame[field.Y_BAR], over_lanes = self._mask, lanes.guard_over_lanes
         else:
-            fields = range(word.X, word.Y_BAR + 1)  # addresses of primals, then of cotangents
+            fields = range(field.X, field.Y_BAR + 1)  # addresses of primals, then of cotangents
             params += [step if frame[at] else 0 for at, step in zip(fields, steps * 2, strict=True)]
         kept = np.array(params, np.int64)
         stream.kept.append(kept)
-        frame[word.PARAMS] = kept.ctypes.data
+        frame[field.PARAMS] = kept.ctypes.data
         stream.kernels[row] = kernel_table.address_of(over_lanes)
         stream.op[row] = NONE
 
@@ -164,14 +164,14 @@ class LaneProgram(Program):
                 found.append(_port(lanes.TAKE, k, binding, self.widened.inputs[of], k))
         return found
 
-    def _words_of_ports(self) -> np.ndarray:
-        words = np.zeros((len(self.ports), lanes.PORT_WORDS), np.int64)
-        for row, port in zip(words, self.ports, strict=True):
+    def _fields_of_ports(self) -> np.ndarray:
+        fields = np.zeros((len(self.ports), lanes.PORT_FIELDS), np.int64)
+        for row, port in zip(fields, self.ports, strict=True):
             row[lanes.DIRECTION], row[lanes.BINDING] = port.direction, port.binding
             row[lanes.ITEM] = port.view.nbytes if port.is_stack else port.view.itemsize
             row[lanes.OUTER], row[lanes.INNER] = port.shape
             row[lanes.OUTER_STEP], row[lanes.INNER_STEP] = port.steps
-        return words
+        return fields
 
     def _result_ports(self) -> list[Port]:
         """Return the ports of the results, in their order: those in memory of the workspace come first."""
@@ -268,13 +268,13 @@ class LaneWorkspace(Uncopied):
         workspace = Workspace(program, bound)
         inside = [start if port.binding >= 0 else workspace.base + port.inside for port, start in ports]
         self.inside = np.array(inside, np.int64)
-        words = _aligned(8 * lanes.WORKSPACE_WORDS).view(np.int64)
-        words[:] = 0
-        words[lanes.PROGRAM], words[lanes.MASK] = workspace.address, workspace.base + program.mask
-        words[lanes.WIDTH], words[lanes.INSIDE] = program.widened.lanes, self.inside.ctypes.data
-        self.address = int(words.ctypes.data)
+        fields = _aligned(8 * lanes.WORKSPACE_FIELDS).view(np.int64)
+        fields[:] = 0
+        fields[lanes.PROGRAM], fields[lanes.MASK] = workspace.address, workspace.base + program.mask
+        fields[lanes.WIDTH], fields[lanes.INSIDE] = program.widened.lanes, self.inside.ctypes.data
+        self.address = int(fields.ctypes.data)
         self.bytes = workspace.bytes + sum(part.nbytes for part in memory)
-        self._keep = (workspace, memory, words)
+        self._keep = (workspace, memory, fields)
 
 
 def _has_memory(port: Port) -> bool:

@@ -45,11 +45,11 @@ class WidenedTape:
         self._enter_instructions(instructions)
         self._enter_slots(slots)
         self._enter_buffers(buffers)
-        self.words = recording.words.copy()
-        for kind, word in ((INSTRUCTION, INSTRUCTIONS), (SLOT, SLOTS), (BUFFER, BUFFERS)):
-            self.words[word] = counts[kind]
+        self.fields = recording.fields.copy()
+        for kind, field in ((INSTRUCTION, INSTRUCTIONS), (SLOT, SLOTS), (BUFFER, BUFFERS)):
+            self.fields[field] = counts[kind]
         for name, values in self._columns.items():
-            self.words[COLUMNS[name].word] = values.ctypes.data
+            self.fields[COLUMNS[name].field] = values.ctypes.data
 
     def column(self, name: str) -> np.ndarray:
         """Return a copy of a column."""

@@ -12,7 +12,7 @@ from tapegrad.engine.tape.fields.layout import B8, EXTERNAL, F32, F64, I64, NONE
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
 from tapegrad.ops import CODES, COPY
-from tapegrad.ops.params import words_of
+from tapegrad.ops.params import fields_of
 from tapegrad.program.lanes.layout import FIRST, LAST, SHARED, Layout
 
 # Ops that copy an array, by dtype
@@ -213,12 +213,12 @@ class Widening:
 
     def emit(self, each: TapeEntry, result: int, operands: Sequence[int], params: Any = None) -> int:
         """Add an instruction with other slots, and other parameters if given. Return its number."""
-        words, address = each.params, each.address
+        fields, address = each.params, each.address
         if params is not None:
-            memory = np.array(words_of(params), np.int64)
+            memory = np.array(fields_of(params), np.int64)
             self._kept.append(memory)
-            words, address = tuple(memory.tolist()), int(memory.ctypes.data)
-        self._instructions.append(TapeEntry(each.op, result, tuple(operands), address, each.mark, words))
+            fields, address = tuple(memory.tolist()), int(memory.ctypes.data)
+        self._instructions.append(TapeEntry(each.op, result, tuple(operands), address, each.mark, fields))
         return len(self._instructions) - 1
 
     def emit_stack(

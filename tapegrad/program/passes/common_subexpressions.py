@@ -60,7 +60,7 @@ def _share_scalars(tape: TapeView, replacement: np.ndarray) -> None:
 def _rows(tape: TapeView, views: int) -> np.ndarray:
     """Return the instructions in the form that `engine.sweep.replays.passes` numbers by value."""
     columns = tape.columns
-    rows = np.empty((len(columns.op), passes.VALUE_WORDS), np.int64)
+    rows = np.empty((len(columns.op), passes.VALUE_FIELDS), np.int64)
     result, written = columns.line[columns.result], columns.written
     derivative = columns.flags[written] & DIFFERENTIABLE
     known, params = _parameters(columns)
@@ -84,9 +84,9 @@ def _parameters(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
     lines, pool = columns.instructions.lines, columns.instructions.pool
     address, place, length = lines[:, 5], lines[:, 7], lines[:, 8]
     numbers, first = np.zeros(len(lines), np.int64), 1
-    for words in np.unique(length[length > 0]).tolist():
-        at = np.flatnonzero(length == words)
-        found = numbered([*pool[place[at, None] + np.arange(words)].T])
+    for fields in np.unique(length[length > 0]).tolist():
+        at = np.flatnonzero(length == fields)
+        found = numbered([*pool[place[at, None] + np.arange(fields)].T])
         numbers[at] = first + found
         first += int(found.max()) + 1
     return (address == 0) | (length > 0), numbers

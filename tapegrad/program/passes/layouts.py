@@ -114,7 +114,7 @@ def _longest_last(view: View, bytes_: int) -> DimensionOrder | None:
     for d in (longest, *(d for d in reversed(dims) if d != longest)):
         after[d] = step
         step *= view.shape[d]
-    extents, before = (tuple(words[d] for d in dims) for words in (view.shape, view.strides))
+    extents, before = (tuple(fields[d] for d in dims) for fields in (view.shape, view.strides))
     return DimensionOrder(extents, before, tuple(after[d] for d in dims))
 
 
@@ -226,7 +226,7 @@ class _Chosen:
         """Return the slots, and the extents and strides of those that have moved."""
         slots, columns = self._tape.columns.slots, self._tape.columns
         views, at = list(self._views.values()), columns.line[list(self._views)]
-        geometry = np.array([word for view in views for word in (*view.shape, *view.strides)], np.int64)
+        geometry = np.array([field for view in views for field in (*view.shape, *view.strides)], np.int64)
         places = _places([2 * view.ndim for view in views])
         lines = slots.lines.copy()
         lines[at, 4] = [view.offset for view in views]
@@ -238,18 +238,18 @@ class _Chosen:
         instructions = self._tape.columns.instructions
         at = np.array([i for i in self._users if _kind(self._tape, i) == MATMUL], np.int64)
         records = [self._product(i) for i in at.tolist()]
-        words = np.array([word for record in records for word in record], np.int64)
+        fields = np.array([field for record in records for field in record], np.int64)
         places, lines = _places(list(map(len, records))), instructions.lines.copy()
-        lines[at, 5], lines[at, 7] = words.ctypes.data + 8 * places, len(instructions.pool) + places
-        return TapeEntries(lines, np.concatenate([instructions.pool, words])), words
+        lines[at, 5], lines[at, 7] = fields.ctypes.data + 8 * places, len(instructions.pool) + places
+        return TapeEntries(lines, np.concatenate([instructions.pool, fields])), fields
 
     def _product(self, i: int) -> list[int]:
         """Return the parameters of a product."""
-        words = list(read(MatmulParams, self._tape.instructions[i].params))
+        fields = list(read(MatmulParams, self._tape.instructions[i].params))
         for slot, place in zip(self._slots(i), (3, 5, 7), strict=True):
             if slot in self._views:
-                words[place : place + 2] = self._views[slot].strides[-2:]
-        return words
+                fields[place : place + 2] = self._views[slot].strides[-2:]
+        return fields
 
 
 def _places(lengths: Sequence[int]) -> np.ndarray:

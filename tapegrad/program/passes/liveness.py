@@ -73,7 +73,7 @@ def select(tape: TapeView, outputs: Numbers, inputs: Numbers, differentiated: Nu
 def _rows(tape: TapeView) -> np.ndarray:
     """Return the instructions in the form that `engine.sweep.replays.passes` selects from."""
     columns = tape.columns
-    rows = np.empty((len(columns.op), passes.SELECT_WORDS), np.int64)
+    rows = np.empty((len(columns.op), passes.SELECT_FIELDS), np.int64)
     rows[:, passes.LIVE] = np.where(columns.op < 0, -1, GUARD[columns.op])
     derivative = columns.flags[columns.written] & DIFFERENTIABLE != 0
     rows[:, passes.TAKES] = np.where(derivative, TAKES[columns.op], 0)

@@ -4,7 +4,7 @@ In reading order; each imports only those above it:
 
     program                        the two streams
     gradient                       programs with a reverse stream
-    packed_frames                  the words that kernels read
+    packed_frames                  the fields that kernels read
     pullback                       the program of a pullback
     tangents                       programs with tangents, and how these lie in memory
     jacobian_columns               the program of a Jacobian column by column

@@ -47,7 +47,7 @@ class ReverseProgram(Program):
         """Bind the reverse stream. The first instruction to reach a cotangent writes it, or adds to zeros."""
         flow, columns = self._flow, self.tape.columns
         run = flow.wanted != 0
-        rows = np.zeros((np.count_nonzero(run), bind_recording.ROW_WORDS), np.int64)
+        rows = np.zeros((np.count_nonzero(run), bind_recording.ROW_FIELDS), np.int64)
         rows[:, bind_recording.ROW_INSTRUCTION] = flow.instructions[run]
         rows[:, bind_recording.ROW_DIRECTION] = RUN_REVERSE
         rows[:, bind_recording.ROW_WANTED] = flow.wanted[run]
@@ -127,7 +127,7 @@ class GradientProgram(ReverseProgram):
         if self._runs_again:
             self._blocks.keep_over(second, self._end)
 
-    def workspace_words(self, base: int) -> dict[int, int]:
+    def workspace_fields(self, base: int) -> dict[int, int]:
         output = self.outputs[0]
         return {
             replay.SEED: base + self._offset(self._cotangent[self._outputs[0]]),

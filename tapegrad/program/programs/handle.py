@@ -11,7 +11,7 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen.translator.compiler import make_ready
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep.replays import handle_calls, workspace_pool
-from tapegrad.engine.sweep.replays import handle_fields as word
+from tapegrad.engine.sweep.replays import handle_fields as field
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.program.programs.jacobian_columns import ColumnsProgram
@@ -19,8 +19,8 @@ from tapegrad.program.programs.program import Program
 from tapegrad.program.programs.workspace import WorkspaceImage, image_of
 
 _SLOTS = 64  # workspaces that a specialization keeps at most
-_KINDS = {"replay_gradient": word.GRADIENT, "replay_jacobian": word.ROWS}
-_LINE_WORDS = word.SLOT_BYTES // 8
+_KINDS = {"replay_gradient": field.GRADIENT, "replay_jacobian": field.ROWS}
+_LINE_FIELDS = field.SLOT_BYTES // 8
 
 
 class Source(NamedTuple):
@@ -76,7 +76,7 @@ class Handle(Uncopied):
     Attributes
     ----------
     address
-        Address of the words of `engine.sweep.replays.handle_fields`.
+        Address of the fields of `engine.sweep.replays.handle_fields`.
     """
 
     def __init__(
@@ -85,55 +85,55 @@ class Handle(Uncopied):
         make_ready(workspace_pool.free_slots)
         self.specializations, self.inputs, self.results = list(specializations), list(inputs), list(results)
         self._kept: list[np.ndarray] = []
-        slots = [np.zeros((_SLOTS, _LINE_WORDS), np.int64) for _ in specializations]
-        self._words = np.zeros(word.HANDLE_WORDS, np.int64)
-        self._fill_words(slots)
-        self.address = int(self._words.ctypes.data)
-        kept_words: list[np.ndarray] = []  # for those who may call it and keep nothing
-        self._escaped = kept_words
-        weakref.finalize(self, _free, slots, kept_words).atexit = False
+        slots = [np.zeros((_SLOTS, _LINE_FIELDS), np.int64) for _ in specializations]
+        self._fields = np.zeros(field.HANDLE_FIELDS, np.int64)
+        self._fill_fields(slots)
+        self.address = int(self._fields.ctypes.data)
+        kept_fields: list[np.ndarray] = []  # for those who may call it and keep nothing
+        self._escaped = kept_fields
+        weakref.finalize(self, _free, slots, kept_fields).atexit = False
 
     @property
     def failure_address(self) -> int:
         """Address of the C function that says where the last call has stopped."""
-        return int(self._words[word.FAILURE])
+        return int(self._fields[field.FAILURE])
 
     def escape(self) -> None:
-        """Keep the words for ever: a call after the function is gone returns a status."""
+        """Keep the fields for ever: a call after the function is gone returns a status."""
         if not self._escaped:
             # Loaded now, for nothing may be compiled in a finaliser
             freed = np.array([kernel_table.address_of(handle_calls.call_freed)], np.int64)
-            self._escaped += [self._words, self._sizes, freed]
+            self._escaped += [self._fields, self._sizes, freed]
 
     def _keep(self, array: np.ndarray) -> int:
         self._kept.append(array)
         return int(array.ctypes.data)
 
-    def _keep_words(self, values: Sequence[int]) -> int:
+    def _keep_fields(self, values: Sequence[int]) -> int:
         return self._keep(np.array(list(values) or [0], np.int64))
 
-    def _fill_words(self, slots: list[np.ndarray]) -> None:
-        words, arguments = self._words, [*self.inputs, *self.results]
-        words[word.ENTRY] = kernel_table.address_of(handle_calls.call_handle)
-        words[word.FINITE_ENTRY] = kernel_table.address_of(handle_calls.call_finite)
-        words[word.NAN_ENTRY] = kernel_table.address_of(handle_calls.call_or_nan)
-        words[word.FAILURE] = kernel_table.address_of(handle_calls.failure)
-        words[word.EXTENTS] = self._keep_words([extent for view in arguments for extent in view.shape])
+    def _fill_fields(self, slots: list[np.ndarray]) -> None:
+        fields, arguments = self._fields, [*self.inputs, *self.results]
+        fields[field.ENTRY] = kernel_table.address_of(handle_calls.call_handle)
+        fields[field.FINITE_ENTRY] = kernel_table.address_of(handle_calls.call_finite)
+        fields[field.NAN_ENTRY] = kernel_table.address_of(handle_calls.call_or_nan)
+        fields[field.FAILURE] = kernel_table.address_of(handle_calls.failure)
+        fields[field.EXTENTS] = self._keep_fields([extent for view in arguments for extent in view.shape])
         self._sizes = np.array([view.size for view in arguments], np.int64)
-        words[word.SIZES] = self._keep(self._sizes)
-        words[word.INPUTS], words[word.ARGUMENTS] = len(self.inputs), len(arguments)
-        words[word.DTYPES] = self._keep_words([DTYPE_CODES[view.dtype] for view in arguments])
-        words[word.BYTES] = self._keep_words([view.nbytes for view in arguments])
+        fields[field.SIZES] = self._keep(self._sizes)
+        fields[field.INPUTS], fields[field.ARGUMENTS] = len(self.inputs), len(arguments)
+        fields[field.DTYPES] = self._keep_fields([DTYPE_CODES[view.dtype] for view in arguments])
+        fields[field.BYTES] = self._keep_fields([view.nbytes for view in arguments])
         constants = _united(
             [span for specialization in self.specializations for span in _constants(specialization)]
         )
-        words[word.CONSTANTS] = self._keep_words([end for span in constants for end in span])
-        words[word.CONSTANT_COUNT] = len(constants)
-        specializations = np.zeros((len(self.specializations), word.SPECIALIZATION_WORDS), np.int64)
+        fields[field.CONSTANTS] = self._keep_fields([end for span in constants for end in span])
+        fields[field.CONSTANT_COUNT] = len(constants)
+        specializations = np.zeros((len(self.specializations), field.SPECIALIZATION_FIELDS), np.int64)
         for row, specialization, own in zip(specializations, self.specializations, slots, strict=True):
             self._fill_specialization(row, specialization, own)
         self._specializations = specializations
-        words[word.SPECIALIZATIONS], words[word.SPECIALIZATION_COUNT] = (
+        fields[field.SPECIALIZATIONS], fields[field.SPECIALIZATION_COUNT] = (
             self._keep(specializations),
             len(specializations),
         )
@@ -142,22 +142,22 @@ class Handle(Uncopied):
         self, row: np.ndarray, specialization: Specialization, slots: np.ndarray
     ) -> None:
         image = image_of(specialization.program)
-        row[word.KIND] = _KINDS.get(specialization.program.entry, word.STREAMS)
-        row[word.IMAGE], row[word.IMAGE_WORDS] = self._keep(image.words), len(image.words)
-        row[word.PLACES], row[word.PLACE_COUNT] = self._keep(image.places), len(image.places)
-        row[word.WORKSPACE_BYTES] = image.bytes
-        row[word.SLOTS], row[word.SLOT_COUNT] = slots.ctypes.data, len(slots)
+        row[field.KIND] = _KINDS.get(specialization.program.entry, field.STREAMS)
+        row[field.IMAGE], row[field.IMAGE_FIELDS] = self._keep(image.fields), len(image.fields)
+        row[field.PLACES], row[field.PLACE_COUNT] = self._keep(image.places), len(image.places)
+        row[field.WORKSPACE_BYTES] = image.bytes
+        row[field.SLOTS], row[field.SLOT_COUNT] = slots.ctypes.data, len(slots)
         numbers = self._numbers(specialization)
-        row[word.PORTS] = self._keep_words(
+        row[field.PORTS] = self._keep_fields(
             [value for pair in zip(numbers, image.rooms, strict=True) for value in pair]
         )
-        row[word.STOPPED_AT], row[word.SITES] = -1, self._keep_words(self._sites(specialization.program))
+        row[field.STOPPED_AT], row[field.SITES] = -1, self._keep_fields(self._sites(specialization.program))
         copies = self._copies(specialization, numbers, image)
-        row[word.COPIES] = self._keep_words([value for copy in copies for value in copy])
-        row[word.COPY_COUNT] = len(copies)
+        row[field.COPIES] = self._keep_fields([value for copy in copies for value in copy])
+        row[field.COPY_COUNT] = len(copies)
         if isinstance(specialization.program, ColumnsProgram):
             offsets = specialization.program.column_offsets()
-            row[word.COLUMNS] = self._keep_words([at if at < 0 else image.memory + at for at in offsets])
+            row[field.COLUMNS] = self._keep_fields([at if at < 0 else image.memory + at for at in offsets])
 
     def _sites(self, program: Program) -> list[int]:
         """Return the address of a text with the source line of each forward row's guard, 0 for other rows."""
@@ -171,14 +171,14 @@ class Handle(Uncopied):
     @property
     def failed_calls(self) -> int:
         """Number of calls from compiled code and C that have failed."""
-        return int(self._words[word.FAILED_CALLS])
+        return int(self._fields[field.FAILED_CALLS])
 
     def last_failures(self) -> list[str]:
         """Source line of the guard that failed last, for each specialization with a failed guard."""
         found = []
         for row in self._specializations:
-            if row[word.STOPPED_AT] >= 0:
-                address = ctypes.c_int64.from_address(int(row[word.SITES] + 8 * row[word.STOPPED_AT])).value
+            if row[field.STOPPED_AT] >= 0:
+                address = ctypes.c_int64.from_address(int(row[field.SITES] + 8 * row[field.STOPPED_AT])).value
                 found.append(ctypes.string_at(address).decode())
         return found
 
@@ -211,20 +211,20 @@ class Handle(Uncopied):
             if source.binding >= 0 and numbers[source.binding] == number:
                 continue
             found.append((number, *self._place(specialization, source, image), view.nbytes))
-        return sorted(found, key=lambda copy: copy[1] == word.IN_WORKSPACE)
+        return sorted(found, key=lambda copy: copy[1] == field.IN_WORKSPACE)
 
     def _place(
         self, specialization: Specialization, source: Source, image: WorkspaceImage
     ) -> tuple[int, int]:
         """Return the address that a result is copied from."""
         if source.array is not None:
-            return word.AT_ADDRESS, self._keep(source.array)
+            return field.AT_ADDRESS, self._keep(source.array)
         if source.passed >= 0:
-            return word.OF_ARGUMENT, source.passed
+            return field.OF_ARGUMENT, source.passed
         if source.binding >= 0:
-            return word.IN_WORKSPACE, image.rooms[source.binding] + source.offset
+            return field.IN_WORKSPACE, image.rooms[source.binding] + source.offset
         (offset, _), *_ = specialization.program.workspace_outputs()
-        return word.IN_WORKSPACE, image.memory + offset
+        return field.IN_WORKSPACE, image.memory + offset
 
 
 def _constants(specialization: Specialization) -> list[tuple[int, int]]:
@@ -247,12 +247,12 @@ def _united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _free(slots: list[np.ndarray], kept_words: list[np.ndarray]) -> None:
-    """Free the workspaces of a handle. If its words are kept, they lead to a function that says so."""
-    if kept_words:
-        words, _, freed = kept_words
-        words[[word.ENTRY, word.FINITE_ENTRY, word.NAN_ENTRY]] = freed
-    _FREED.extend(kept_words)
+def _free(slots: list[np.ndarray], kept_fields: list[np.ndarray]) -> None:
+    """Free the workspaces of a handle. If its fields are kept, they lead to a function that says so."""
+    if kept_fields:
+        fields, _, freed = kept_fields
+        fields[[field.ENTRY, field.FINITE_ENTRY, field.NAN_ENTRY]] = freed
+    _FREED.extend(kept_fields)
     for each in slots:
         workspace_pool.free_slots(int(each.ctypes.data), len(each))
 

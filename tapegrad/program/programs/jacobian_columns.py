@@ -7,7 +7,7 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_view import TapeView
-from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.sweep.derivatives import jacobian_columns
 from tapegrad.engine.sweep.replays import replay
 from tapegrad.engine.tape.fields.layout import F32, F64
@@ -133,9 +133,9 @@ class ForwardJacobianProgram(TangentProgram):
         self._kept.append(eye)
         return int(eye.ctypes.data)
 
-    def workspace_words(self, base: int) -> dict[int, int]:
+    def workspace_fields(self, base: int) -> dict[int, int]:
         return {
-            **super().workspace_words(base),
+            **super().workspace_fields(base),
             replay.CHUNK: self.chunk,
             replay.SEED_COUNT: self.seed_count,
         }
@@ -163,8 +163,8 @@ class ForwardJacobianProgram(TangentProgram):
         """Add what seeds each input's tangents: the replay tells which seeds of a chunk."""
         for buffer in self._wrt:
             params = edited.parameters([self._by[buffer].size, self._first_seed[buffer]])
-            words = {word.COUNT: self.chunk, word.Y: int(self._cotangent[buffer]), word.PARAMS: params}
-            edited.add_plain(words, kernel_table.address_of(_SEEDERS[DTYPE_CODES[self._by[buffer].dtype]]))
+            fields = {field.COUNT: self.chunk, field.Y: int(self._cotangent[buffer]), field.PARAMS: params}
+            edited.add_plain(fields, kernel_table.address_of(_SEEDERS[DTYPE_CODES[self._by[buffer].dtype]]))
 
     def _take_columns(self, edited: EditedStream, address: int, wrt: int) -> None:
         """Write the output's tangents along an input's seeds to the columns of that Jacobian; the others are zeros."""
@@ -173,14 +173,14 @@ class ForwardJacobianProgram(TangentProgram):
         if sum(count for *_, count in ranges) < columns.size and not self.chunk:
             edited.fill(address, rows * columns.nbytes)
         params = [rows, columns.size, len(ranges), *(value for each in ranges for value in each)]
-        words = {
-            word.COUNT: self.chunk or self.seed_count,
-            word.X: int(self._cotangent[self._outputs[0]]),
-            word.Y: address,
-            word.PARAMS: edited.parameters(params),
+        fields = {
+            field.COUNT: self.chunk or self.seed_count,
+            field.X: int(self._cotangent[self._outputs[0]]),
+            field.Y: address,
+            field.PARAMS: edited.parameters(params),
         }
         codes = DTYPE_CODES[self.outputs[0].dtype], DTYPE_CODES[columns.dtype]
-        edited.add_plain(words, kernel_table.address_of(_TAKERS[codes]))
+        edited.add_plain(fields, kernel_table.address_of(_TAKERS[codes]))
 
     def _columns_of(self, wrt: int) -> list[tuple[int, int, int, int]]:
         """Return each range of an input's seeds that the output has: first seed, column, index among all, count."""

@@ -1,15 +1,15 @@
-"""The frames of a program as workspaces have them: one behind another, each with the words that are read of it."""
+"""The frames of a program as workspaces have them: one behind another, each with the fields that are read of it."""
 
 from itertools import pairwise
 
 import numpy as np
 
-from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.sweep.replays import replay
 from tapegrad.program.programs.program import Program
 from tapegrad.program.streams.stream import CONTINUED, RANGE_SHIFT, WORKSPACE, InstructionStream
 
-# Words that lie in a range of made-up addresses, and their offsets in it
+# Fields that lie in a range of made-up addresses, and their offsets in it
 Places = tuple[np.ndarray, np.ndarray]
 
 
@@ -28,7 +28,7 @@ class PackedFrames:
 
     Attributes
     ----------
-    words
+    fields
         The frames.
     """
 
@@ -37,16 +37,16 @@ class PackedFrames:
         self._streams = program.forward, program.reverse
         self._one_call = [_is_one_call(stream, on_threads) for stream in self._streams]
         each = zip(self._streams, self._one_call, strict=True)
-        widths = np.concatenate([np.where(is_one, stream.words, word.WORDS) for stream, is_one in each])
+        widths = np.concatenate([np.where(is_one, stream.fields, field.FIELDS) for stream, is_one in each])
         frames = np.concatenate([stream.frames for stream in self._streams])
-        self.words: np.ndarray = frames[np.arange(word.WORDS) < widths[:, None]]
-        self._first = np.cumsum(widths) - widths  # word of each row's frame
+        self.fields: np.ndarray = frames[np.arange(field.FIELDS) < widths[:, None]]
+        self._first = np.cumsum(widths) - widths  # field of each row's frame
 
     def relocations(self, bindings: int) -> list[Places]:
         """Return the fields that point into the workspace, and those that point into each of the bindings."""
-        where = np.flatnonzero(self.words >= WORKSPACE)
-        words = self.words[where]
-        kinds, offsets = words >> RANGE_SHIFT, words & (WORKSPACE - 1)
+        where = np.flatnonzero(self.fields >= WORKSPACE)
+        fields = self.fields[where]
+        kinds, offsets = fields >> RANGE_SHIFT, fields & (WORKSPACE - 1)
         own, given = kinds == 1, np.flatnonzero(kinds != 1)
         # Small integers are sorted by counting
         order = given[np.argsort(kinds[given].astype(np.min_scalar_type(bindings + 2)), kind="stable")]
@@ -68,14 +68,14 @@ class PackedFrames:
 def _is_one_call(stream: InstructionStream, on_threads: bool) -> np.ndarray:
     """Return which rows are executed by a call of their kernel alone."""
     frames, on_one = stream.frames, stream.thresholds * on_threads == 0
-    found: np.ndarray = on_one & (frames[:, word.OUTER] == 0) & (frames[:, word.COUNT] >= 0)
+    found: np.ndarray = on_one & (frames[:, field.OUTER] == 0) & (frames[:, field.COUNT] >= 0)
     return found
 
 
 def _rows(stream: InstructionStream, frames: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     """Return the rows of a stream whose frames lie at these addresses, with these fields in place of the thresholds."""
     begun = np.flatnonzero(stream.kernels != CONTINUED)
-    rows = np.empty((len(begun), replay.STREAM_WORDS), np.int64)
+    rows = np.empty((len(begun), replay.STREAM_FIELDS), np.int64)
     rows[:, 0] = stream.kernels[begun]
     rows[:, 1] = frames[begun]
     rows[:, 2] = thresholds[begun]

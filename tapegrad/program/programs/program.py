@@ -14,9 +14,9 @@ from tapegrad.engine import guard_pages
 from tapegrad.engine.inspection.tape_columns import first_of_each
 from tapegrad.engine.inspection.tape_entries import Buffers
 from tapegrad.engine.inspection.tape_view import TapeView
-from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.runtime.uncopied import Uncopied
-from tapegrad.engine.sweep.derivatives.bind_recording import ROW_DIRECTION, ROW_INSTRUCTION, ROW_WORDS
+from tapegrad.engine.sweep.derivatives.bind_recording import ROW_DIRECTION, ROW_FIELDS, ROW_INSTRUCTION
 from tapegrad.engine.tape.fields.columns import COLUMNS
 from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, EXTERNAL
 from tapegrad.engine.tape.fields.view import View
@@ -50,8 +50,8 @@ class Recording(Protocol):
     guard_lines: list[Any]  # for each guard the place in the program that it is of
 
     @property
-    def words(self) -> np.ndarray:
-        """The header's words."""
+    def fields(self) -> np.ndarray:
+        """The header's fields."""
 
     def column(self, name: str) -> np.ndarray:
         """Return a copy of a column's used entries."""
@@ -166,8 +166,8 @@ class Program(Uncopied):
         """Return the bytes from row to row of a Jacobian that is written row by row; 0 for other bindings."""
         return 0
 
-    def workspace_words(self, base: int) -> dict[int, int]:
-        """Words of a workspace's block beside those of all programs, for memory at an address."""
+    def workspace_fields(self, base: int) -> dict[int, int]:
+        """Fields of a workspace's block beside those of all programs, for memory at an address."""
         return {}
 
     def workspace_outputs(self) -> list[tuple[int, View]]:
@@ -245,7 +245,7 @@ class Program(Uncopied):
         flags[: len(self._active)][self._active] = DIFFERENTIABLE
         columns = {"primal": self._primal, "cotangent": self._cotangent, "flags": flags}
         columns |= _program_columns(self.recording, self.tape)
-        header = self.recording.words.copy()
+        header = self.recording.fields.copy()
         for name, values in columns.items():
             header[COLUMNS[name][0]] = values.ctypes.data
         self._kept += [header, *columns.values()]
@@ -253,16 +253,16 @@ class Program(Uncopied):
 
     def _bind_forward(self) -> None:
         """Bind the forward stream. A sum that is not of one line is added to zeros."""
-        rows = np.zeros((len(self._live), ROW_WORDS), np.int64)
+        rows = np.zeros((len(self._live), ROW_FIELDS), np.int64)
         rows[:, ROW_INSTRUCTION], rows[:, ROW_DIRECTION] = self._live, RUN_FORWARD
         columns = self.tape.columns
         stream = bound(self._header, columns.op, rows)
         added = np.flatnonzero(sums(stream) & ~is_one_line(stream))
         buffers = columns.written[stream.number[added]]
         cleared = fills(self._primal[buffers], columns.bytes[buffers])
-        stream.frames[sums(stream) & is_one_line(stream), word.STORE] |= 1
+        stream.frames[sums(stream) & is_one_line(stream), field.STORE] |= 1
         read = self._active[columns.written[stream.number]]
-        stream.frames[is_opaque(stream) & ~read, word.STORE] |= word.VALUE
+        stream.frames[is_opaque(stream) & ~read, field.STORE] |= field.VALUE
         self.forward = stream.inserting(cleared, added)
 
     def _load_kernels(self) -> None:

@@ -31,7 +31,7 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_view import TapeView
-from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.sweep.derivatives import bind_recording, jacobian_columns
 from tapegrad.engine.sweep.replays import replay
 from tapegrad.program.passes import seed_sparsity
@@ -85,13 +85,13 @@ class TangentSegment:
         self._row = kernel_table.row(int(bound.op[k]))
         self._frame: list[int] = bound.frames[k].tolist()
         self._count = count
-        self._words: dict[int, int] = {}  # that differ from those of the bound row
-        self._steps = [0] * word.WORDS  # from one seed to the next, for each word that is an address
+        self._fields: dict[int, int] = {}  # that differ from those of the bound row
+        self._steps = [0] * field.FIELDS  # from one seed to the next, for each field that is an address
         self._linear = self._row.linear
         self._sum = self._row.kind == "broadcast_sum"
-        result = word.X_BAR if self._sum else word.Y if self._linear else word.Y_BAR
+        result = field.X_BAR if self._sum else field.Y if self._linear else field.Y_BAR
         self._result = result
-        self._words[result] = self._frame[result] + offset
+        self._fields[result] = self._frame[result] + offset
         self._steps[result] = tape.bytes(int(tape.columns.written[i]))
         for j in range(3):
             if TAKES[bound.op[k]] >> j & 1 and tape.columns.read[i, j] >= 0:
@@ -99,38 +99,38 @@ class TangentSegment:
 
     def _set_operand(self, j: int, index: int | None) -> None:
         bytes_ = self._tape.bytes(int(self._tape.columns.read[self._i, j]))
-        at = word.Y_BAR if self._sum else (word.X if self._linear else word.X_BAR) + j
+        at = field.Y_BAR if self._sum else (field.X if self._linear else field.X_BAR) + j
         if index is not None:
-            self._words[at] = self._frame[at] + index * bytes_
+            self._fields[at] = self._frame[at] + index * bytes_
             self._steps[at] = bytes_
         elif self._linear:
-            self._words[at] = self._edited.zeros(bytes_) + self._tape.operands(self._i)[j].view.offset
+            self._fields[at] = self._edited.zeros(bytes_) + self._tape.operands(self._i)[j].view.offset
         else:
-            self._words[at] = 0
+            self._fields[at] = 0
 
     def add(self) -> None:
         """Add the segment: once, or for each seed where a tangent is large enough for several threads."""
-        edited, k, words = self._edited, self._k, self._words
+        edited, k, fields = self._edited, self._k, self._fields
         if self._sum:
-            words |= edited.begun_sum(k, words[self._result], self._count * self._steps[self._result])
+            fields |= edited.begun_sum(k, fields[self._result], self._count * self._steps[self._result])
         if self._count == 1:
-            edited.add(k, words)
+            edited.add(k, fields)
         elif self._row.takes_many_tangents:
-            steps = [*self._steps[word.X_BAR : word.X_BAR + 3], self._steps[word.Y_BAR]]
-            edited.add(k, words | {word.PARAMS: edited.parameters([self._count, *steps])})
+            steps = [*self._steps[field.X_BAR : field.X_BAR + 3], self._steps[field.Y_BAR]]
+            edited.add(k, fields | {field.PARAMS: edited.parameters([self._count, *steps])})
         elif parallel_thresholds(edited.bound.op[k], edited.bound.elements[k]):
             for t in range(self._count):
-                edited.add(k, {at: value + t * self._steps[at] for at, value in words.items()})
+                edited.add(k, {at: value + t * self._steps[at] for at, value in fields.items()})
         else:
             self._add_loop()
 
     def _add_loop(self) -> None:
         bound, k = self._edited.bound, self._k
         kernel = kernel_table.load_code(int(bound.op[k]), int(bound.variant[k]), int(bound.direction[k]))
-        steps = self._steps[word.X : word.Y_BAR + 1]
-        params = self._edited.parameters([self._count, kernel, self._frame[word.PARAMS], *steps])
+        steps = self._steps[field.X : field.Y_BAR + 1]
+        params = self._edited.parameters([self._count, kernel, self._frame[field.PARAMS], *steps])
         over_tangents = kernel_table.address_of(jacobian_columns.over_tangents)
-        self._edited.add(k, self._words | {word.PARAMS: params}, over_tangents)
+        self._edited.add(k, self._fields | {field.PARAMS: params}, over_tangents)
 
 
 # The operands whose bits are set
@@ -220,7 +220,7 @@ class TangentProgram(Program):
             for k, buffer in enumerate(self._outputs, self.given):
                 primal[buffer] = binding_address(k)
 
-    def workspace_words(self, base: int) -> dict[int, int]:
+    def workspace_fields(self, base: int) -> dict[int, int]:
         return {replay.WRT: len(self.spec.wrt)}
 
     # --- binding instructions ------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ class TangentProgram(Program):
     def _bound(self, instructions: np.ndarray, is_tangent: np.ndarray) -> InstructionStream:
         """Bind instructions, some of them for their tangents."""
         columns = self.tape.columns
-        rows = np.zeros((len(instructions), bind_recording.ROW_WORDS), np.int64)
+        rows = np.zeros((len(instructions), bind_recording.ROW_FIELDS), np.int64)
         rows[:, bind_recording.ROW_INSTRUCTION] = instructions
         rows[:, bind_recording.ROW_DIRECTION] = np.where(is_tangent, RUN_TANGENT, RUN_FORWARD)
         rows[:, bind_recording.ROW_WANTED] = self._operands[instructions]

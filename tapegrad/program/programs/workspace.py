@@ -1,6 +1,6 @@
 """Workspaces: memory for one execution of a program at a time, and the idle ones.
 
-A workspace is one block: the words of the program, its frames, streams and bindings, then the memory of the program.
+A workspace is one block: the fields of the program, its frames, streams and bindings, then the memory of the program.
 Behind it those that compiled code makes have a room for each binding, for when no array is given. All are copies of an
 *image*, whose addresses are relative to the block.
 """
@@ -24,7 +24,7 @@ from tapegrad.program.programs.program import Program
 from tapegrad.program.streams.spec import IF_KNOWN, NOW
 
 _LINE = 64
-_ADDRESSES = (replay.FORWARD, replay.REVERSE, replay.BINDINGS, replay.SEED)  # words of a program's block
+_ADDRESSES = (replay.FORWARD, replay.REVERSE, replay.BINDINGS, replay.SEED)  # fields of a program's block
 _NONE: Mapping[int, int] = MappingProxyType({})
 AnyProgram = TypeVar("AnyProgram", bound=Program)
 
@@ -34,8 +34,8 @@ class WorkspaceImage(NamedTuple):
 
     Attributes
     ----------
-    words
-        The first words of each.
+    fields
+        The first fields of each.
     places
         The numbers of those that a workspace's address is added to.
     memory
@@ -46,15 +46,15 @@ class WorkspaceImage(NamedTuple):
         Bytes of a workspace.
     """
 
-    words: np.ndarray
+    fields: np.ndarray
     places: np.ndarray
     memory: int
     rooms: list[int]
     bytes: int
 
 
-class _Words:
-    """Arrays of words one behind another, and which of the words are relative addresses."""
+class _Fields:
+    """Arrays of fields one behind another, and which of the fields are relative addresses."""
 
     def __init__(self) -> None:
         self.parts: list[np.ndarray] = []
@@ -69,7 +69,7 @@ class _Words:
         return begin
 
     def mark(self, begin: int, step: int) -> None:
-        """Mark one word of so many as an address, from a byte to the end."""
+        """Mark one field of so many as an address, from a byte to the end."""
         self.places.append(np.arange(begin // 8, self.end // 8, step))
 
 
@@ -85,60 +85,60 @@ def image_of(program: Program, on_threads: bool = False, bound: Mapping[int, int
     bound
         Addresses of arrays that bindings lead to in all workspaces, by number of the binding.
     """
-    words = _Words()
-    head = np.zeros(replay.PROGRAM_WORDS, np.int64)
-    words.add(head)
+    fields = _Fields()
+    head = np.zeros(replay.PROGRAM_FIELDS, np.int64)
+    fields.add(head)
     frames = PackedFrames(program, on_threads)
     (own, inside), *given = frames.relocations(len(program.bindings))
-    at = words.add(frames.words)
-    words.places.append(at // 8 + own)
-    _add_streams(words, frames, head, at)
+    at = fields.add(frames.fields)
+    fields.places.append(at // 8 + own)
+    _add_streams(fields, frames, head, at)
     for k, address in bound.items():
-        frames.words[given[k][0]] = address + given[k][1]
-    head[replay.BINDINGS] = _add_bindings(words, program, given, at, bound)
+        frames.fields[given[k][0]] = address + given[k][1]
+    head[replay.BINDINGS] = _add_bindings(fields, program, given, at, bound)
     head[replay.BINDING_COUNT], head[replay.INPUTS] = len(program.bindings), program.given
-    memory = _rounded(words.end, PAGE if program.fences else _LINE)
-    frames.words[own] = memory + inside
+    memory = _rounded(fields.end, PAGE if program.fences else _LINE)
+    frames.fields[own] = memory + inside
     tables = kernel_table.tables()
     head[replay.LIBRARY], head[replay.CONTROL] = tables[LIBRARY], tables[CONTROL]
-    for number, value in program.workspace_words(memory).items():
+    for number, value in program.workspace_fields(memory).items():
         head[number] = value
-    words.places.append(np.array([number for number in _ADDRESSES if head[number]], np.int64))
+    fields.places.append(np.array([number for number in _ADDRESSES if head[number]], np.int64))
     rooms, end = _rooms(program, memory + program.bytes)
     return WorkspaceImage(
-        np.concatenate([part.reshape(-1) for part in words.parts]),
-        np.concatenate(words.places),
+        np.concatenate([part.reshape(-1) for part in fields.parts]),
+        np.concatenate(fields.places),
         memory,
         rooms,
         end,
     )
 
 
-def _add_streams(words: _Words, frames: PackedFrames, head: np.ndarray, begin: int) -> None:
+def _add_streams(fields: _Fields, frames: PackedFrames, head: np.ndarray, begin: int) -> None:
     """Add the rows of both streams, whose frames begin at a byte."""
-    for word, rows in zip((replay.FORWARD, replay.REVERSE), frames.rows(begin), strict=True):
-        head[word], head[word + 1] = words.add(rows), len(rows)
-        words.mark(int(head[word]) + 8, replay.STREAM_WORDS)
+    for field, rows in zip((replay.FORWARD, replay.REVERSE), frames.rows(begin), strict=True):
+        head[field], head[field + 1] = fields.add(rows), len(rows)
+        fields.mark(int(head[field]) + 8, replay.STREAM_FIELDS)
 
 
 def _add_bindings(
-    words: _Words, program: Program, places: list[Places], frames: int, bound: Mapping[int, int]
+    fields: _Fields, program: Program, places: list[Places], frames: int, bound: Mapping[int, int]
 ) -> int:
-    """Add the bindings, which words of the frames hold their addresses and where; the byte at which they begin."""
+    """Add the bindings, which fields of the frames hold their addresses and where; the byte at which they begin."""
     extents = [extent for view in program.bindings for extent in view.shape]
     pairs = [np.stack([frames + 8 * at, offsets], 1) for at, offsets in places]
-    extents_at, pairs_at = words.add(np.array(extents, np.int64)), words.end
+    extents_at, pairs_at = fields.add(np.array(extents, np.int64)), fields.end
     for each in pairs:
-        words.add(each)
-    words.mark(pairs_at, 2)
+        fields.add(each)
+    fields.mark(pairs_at, 2)
     rows = []
     for k, (view, own) in enumerate(zip(program.bindings, pairs, strict=True)):
         look = id(view.dtype), view.ndim, extents_at, view.itemsize
         rows.append((*look, pairs_at, len(own), program.row_bytes(k), bound.get(k, 0)))
         extents_at, pairs_at = extents_at + 8 * view.ndim, pairs_at + own.nbytes
-    begin = words.add(np.array(rows, np.int64))
-    words.mark(begin + 8 * replay.PORT_EXTENTS, replay.BINDING_WORDS)
-    words.mark(begin + 8 * replay.PORT_RELOCATIONS, replay.BINDING_WORDS)
+    begin = fields.add(np.array(rows, np.int64))
+    fields.mark(begin + 8 * replay.PORT_EXTENTS, replay.BINDING_FIELDS)
+    fields.mark(begin + 8 * replay.PORT_RELOCATIONS, replay.BINDING_FIELDS)
     return begin
 
 
@@ -171,7 +171,7 @@ class Workspace(Uncopied):
     program
         The program.
     address
-        Address of the block of words that compiled code knows the workspace by.
+        Address of the block of fields that compiled code knows the workspace by.
     base
         Address of its memory.
     bytes
@@ -182,7 +182,7 @@ class Workspace(Uncopied):
         The first of them, if there is one.
     """
 
-    __slots__ = ("_memory", "_words", "address", "base", "bytes", "outputs", "program", "value")
+    __slots__ = ("_fields", "_memory", "address", "base", "bytes", "outputs", "program", "value")
 
     def __init__(self, program: Program, bound: Mapping[int, int] = _NONE) -> None:
         self.program = program
@@ -194,11 +194,11 @@ class Workspace(Uncopied):
         else:
             self._memory = np.empty(self.bytes + _LINE, np.uint8)
         start = -self._memory.ctypes.data % _LINE
-        self._words = self._memory[start : start + image.words.nbytes].view(np.int64)
-        self.address = int(self._words.ctypes.data)
+        self._fields = self._memory[start : start + image.fields.nbytes].view(np.int64)
+        self.address = int(self._fields.ctypes.data)
         self.base = self.address + image.memory
-        self._words[:] = image.words
-        self._words[image.places] += self.address
+        self._fields[:] = image.fields
+        self._fields[image.places] += self.address
         self.outputs = [self._array(offset, view) for offset, view in program.workspace_outputs()]
         self.value: Any = self.outputs[0] if self.outputs else None
         program.begin_workspace(self.base)
@@ -220,16 +220,16 @@ class Workspace(Uncopied):
     @property
     def left(self) -> int:
         """After how many replays one of them asks before it begins; 0: none does."""
-        return int(self._words[replay.LEFT])
+        return int(self._fields[replay.LEFT])
 
     @left.setter
     def left(self, replays: int) -> None:
-        self._words[replay.LEFT] = replays
+        self._fields[replay.LEFT] = replays
 
     @property
     def stopped_at(self) -> int:
         """Number of the instruction of the forward stream at which the last execution stopped."""
-        return int(self._words[replay.STOPPED_AT])
+        return int(self._fields[replay.STOPPED_AT])
 
 
 class PooledProgram(Uncopied, Generic[AnyProgram]):

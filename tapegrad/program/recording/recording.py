@@ -21,7 +21,7 @@ from tapegrad.engine.tape import release, slots
 from tapegrad.engine.tape.fields.columns import COLUMNS
 from tapegrad.engine.tape.fields.layout import B8, DIFFERENTIABLE, E_KERNEL, NONE, TRACED
 from tapegrad.engine.tape.memory import D_BUFFER
-from tapegrad.engine.tape.tape import DTYPE_CODES, words_at
+from tapegrad.engine.tape.tape import DTYPE_CODES, fields_at
 from tapegrad.errors import OuterTensorError, UnsupportedError
 from tapegrad.frontend.tensor.arrays import borrowed
 from tapegrad.frontend.tensor.description import SlotDescription
@@ -61,7 +61,7 @@ def _content(result: Any) -> bytes:
 
 
 _GUARD, _TRUTH = CODES["guard"], CODES["truth_guard"]
-_HEAD_WORDS = 6  # of NumPy's array object: data, number of dimensions, extents, strides, base, dtype
+_HEAD_FIELDS = 6  # of NumPy's array object: data, number of dimensions, extents, strides, base, dtype
 _OWN_REFERENCES = 4  # to an array that the tape alone keeps: the tape's own, and those of the count itself
 
 
@@ -322,8 +322,8 @@ class RecordedTape(Recorder):
         self.guard_lines.append(line)
         # The result is nothing but what keeps the instruction alive: its handle is never dropped.
         result = slots.allocate(self.header, B8, (), False)
-        words = kernel_table.params_words(code, params)
-        arguments = (self.header, code, result, slot, NONE, NONE, words, False)
+        fields = kernel_table.params_fields(code, params)
+        arguments = (self.header, code, result, slot, NONE, NONE, fields, False)
         if eager.record_out(*arguments) == E_KERNEL:
             kernel_table.load_code(code, dtype, 0)
             eager.record_out(*arguments)
@@ -362,8 +362,8 @@ class RecordedTape(Recorder):
     def watch_head(self, array: np.ndarray, line: SourceLine = _NOWHERE) -> None:
         """Guard where an array lies, its shape, its strides and its dtype, which may be set in place."""
         head = id(array) + ARRAY_DATA
-        self._watch_bytes(array, head, 8 * _HEAD_WORDS, line)
-        _, ndim, extents, strides = words_at(head, 4).tolist()
+        self._watch_bytes(array, head, 8 * _HEAD_FIELDS, line)
+        _, ndim, extents, strides = fields_at(head, 4).tolist()
         if ndim & 0xFFFFFFFF:
             bytes_ = 8 * (ndim & 0xFFFFFFFF)
             self._watch_bytes(array, extents, bytes_, line)
@@ -382,7 +382,7 @@ class RecordedTape(Recorder):
 
         All others are read where they lie at each replay.
         """
-        primal = words_at(int(self._words[COLUMNS["primal"][0]]), len(self.column("primal")))
+        primal = fields_at(int(self._fields[COLUMNS["primal"][0]]), len(self.column("primal")))
         for buffer, array, seen in self._entered:
             begin = np.lib.array_utils.byte_bounds(array)[0]
             if primal[buffer] == begin and array.tobytes() != seen.tobytes():

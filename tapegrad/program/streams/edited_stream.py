@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.program.streams.stream import RUN_FORWARD, InstructionStream, is_one_line, joined, sums
@@ -24,35 +24,35 @@ class EditedStream:
         self.bound = bound
         self._sums, self._lines = sums(bound).tolist(), is_one_line(bound).tolist()
         self._taken: list[int] = []  # for each row the number of its bound instruction
-        self._words: list[tuple[int, int, int]] = []  # row, field, value
+        self._fields: list[tuple[int, int, int]] = []  # row, field, value
         self._kernels: list[tuple[int, int]] = []  # of rows of no op
         self._kept: list[np.ndarray] = []
         self._zeros: dict[int, int] = {}
 
-    def add(self, k: int, words: Mapping[int, int], kernel: int = 0) -> None:
+    def add(self, k: int, fields: Mapping[int, int], kernel: int = 0) -> None:
         """Add bound instruction `k` with other fields; with `kernel`, one that belongs to no op."""
         row = len(self._taken)
-        self._words += [(row, at, value) for at, value in words.items()]
+        self._fields += [(row, at, value) for at, value in fields.items()]
         if kernel:
             self._kernels.append((row, kernel))
         self._taken.append(k)
 
     def begun_sum(self, k: int, address: int, bytes_: int) -> dict[int, int]:
-        """See to it that bound row `k` begins at zero, if it is a sum; the words that say so, or none behind a fill."""
+        """Let bound row `k` begin at zero, if it is a sum. Return the fields that say so, or none behind a fill."""
         if not self._sums[k]:
             return {}
         if self._lines[k]:
-            return {word.STORE: int(self.bound.frames[k, word.STORE]) | 1}
+            return {field.STORE: int(self.bound.frames[k, field.STORE]) | 1}
         self.fill(address, bytes_)
         return {}
 
     def fill(self, address: int, bytes_: int) -> None:
         """Add a row that sets memory to zero."""
-        self.add_plain({word.COUNT: bytes_, word.Y_BAR: address}, kernel_table.address_of(zero_fill))
+        self.add_plain({field.COUNT: bytes_, field.Y_BAR: address}, kernel_table.address_of(zero_fill))
 
-    def add_plain(self, words: Mapping[int, int], kernel: int) -> None:
+    def add_plain(self, fields: Mapping[int, int], kernel: int) -> None:
         """Add a row of no op, whose frame has these fields alone."""
-        self.add(-1, words, kernel)
+        self.add(-1, fields, kernel)
 
     def parameters(self, values: list[int]) -> int:
         """Return the address of parameters."""
@@ -67,14 +67,14 @@ class EditedStream:
 
     def made(self) -> InstructionStream:
         """Return the stream."""
-        blank = InstructionStream(np.zeros((1, word.WORDS), np.int64))
+        blank = InstructionStream(np.zeros((1, field.FIELDS), np.int64))
         stream = joined([self.bound, blank]).taking(self._taken)
-        if self._words:
-            rows, words, values = np.array(self._words, np.int64).T
-            stream.frames[rows, words] = values
+        if self._fields:
+            rows, fields, values = np.array(self._fields, np.int64).T
+            stream.frames[rows, fields] = values
         for row, kernel in self._kernels:
             stream.op[row], stream.direction[row] = NONE, RUN_FORWARD
             stream.kernels[row] = kernel
-            stream.elements[row] = stream.frames[row, word.COUNT]
+            stream.elements[row] = stream.frames[row, field.COUNT]
         stream.kept += self._kept
         return stream

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tapegrad.engine.guard_pages import PAGE
-from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.sweep.replays import offsets
 from tapegrad.program.streams.stream import WORKSPACE
 
@@ -36,7 +36,7 @@ class WorkspaceBlocks:
         self._addresses = np.zeros(0, np.int64)
         self.start = self.stop = self.offset = self.bytes
         # For each stream: the frame fields that are addresses of blocks, offsets in these, and their numbers
-        self._words: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._fields: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
     def new(self, sizes: Sequence[int] | np.ndarray) -> np.ndarray:
         """Add blocks of these sizes; their made-up addresses."""
@@ -68,15 +68,15 @@ class WorkspaceBlocks:
         """Find from the frames of all rows, in order, when each block is in use; `begun` where a frame begins."""
         self.start = np.zeros(len(self.bytes), np.int64)
         self.stop = np.full(len(self.bytes), NEVER, np.int64)
-        self._words, row = [], 0
+        self._fields, row = [], 0
         for of_stream, begins in zip(frames, begun, strict=True):
             flat = of_stream.reshape(-1)
             at = np.flatnonzero(flat >= WORKSPACE)
             at = at[flat[at] < 2 * WORKSPACE]
             addresses = flat[at]
             blocks = self.number(addresses)
-            self._words.append((at, addresses - self._addresses[blocks], blocks))
-            rows = at // word.WORDS + row
+            self._fields.append((at, addresses - self._addresses[blocks], blocks))
+            rows = at // field.FIELDS + row
             if not begins.all():
                 rows = np.maximum.accumulate(np.where(begins, np.arange(len(begins)), 0))[rows - row] + row
             new = self.stop[blocks] == NEVER
@@ -104,9 +104,9 @@ class WorkspaceBlocks:
 
     def relocate(self, frames: Sequence[np.ndarray]) -> None:
         """Write offsets in the workspace to the frames whose uses were found."""
-        for of_stream, (at, inside, blocks) in zip(frames, self._words, strict=True):
+        for of_stream, (at, inside, blocks) in zip(frames, self._fields, strict=True):
             of_stream.reshape(-1)[at] = WORKSPACE + self.offset[blocks] + inside
-        self._words.clear()
+        self._fields.clear()
 
     def assign_offsets(self) -> int:
         """Give each block an offset such that no two in use at one time overlap; return the bytes of the workspace."""

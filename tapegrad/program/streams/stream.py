@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine import bound_kernels, kernel_table
-from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.kernels.lines.fill import zero_fill
-from tapegrad.engine.sweep.binding.bind import OUTER_WORDS
+from tapegrad.engine.sweep.binding.bind import OUTER_FIELDS
 from tapegrad.engine.sweep.derivatives import bind_recording
 from tapegrad.engine.tape.fields.layout import (
     BROADCAST_SUM,
@@ -30,7 +30,7 @@ CONTINUED = -1  # in place of a kernel: the fields belong to the frame of the ro
 
 RUN_FORWARD, RUN_REVERSE, RUN_TANGENT = range(3)  # directions of kernels, as in `kernel_table.DIRECTIONS`
 _DIRECTIONS = len(kernel_table.DIRECTIONS)
-_COLUMNS = ("frames", "number", "op", "variant", "direction", "elements", "kernels", "words", "thresholds")
+_COLUMNS = ("frames", "number", "op", "variant", "direction", "elements", "kernels", "fields", "thresholds")
 
 
 def binding_address(number: int) -> int:
@@ -38,7 +38,7 @@ def binding_address(number: int) -> int:
     return (2 + number) << RANGE_SHIFT
 
 
-def pointed_words(address: int, count: int) -> list[int]:
+def pointed_fields(address: int, count: int) -> list[int]:
     """Return the fields that a frame points to, at an address that is not made up."""
     return list((ctypes.c_int64 * count).from_address(address))
 
@@ -61,9 +61,9 @@ class InstructionStream:
         How many elements each row goes through.
     kernels, thresholds
         Address of each kernel, and the number of elements from which it runs on several threads. Those of ops are 0
-        until `load_kernels`. CONTINUED where sixteen words were too few for the frame of the row before.
-    words
-        How many words of each frame the kernel reads, the first ones: sixteen if that is not known.
+        until `load_kernels`. CONTINUED where sixteen fields were too few for the frame of the row before.
+    fields
+        How many fields of each frame the kernel reads, the first ones: sixteen if that is not known.
     kept
         Memory that the frames point to.
     segments
@@ -75,9 +75,9 @@ class InstructionStream:
         self.frames = frames
         self.number, self.op = np.full(count, NONE), np.full(count, NONE)
         self.variant, self.direction = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        self.elements = frames[:, word.COUNT].copy()
+        self.elements = frames[:, field.COUNT].copy()
         self.kernels, self.thresholds = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        self.words = np.full(count, word.WORDS)
+        self.fields = np.full(count, field.FIELDS)
         self.kept = list(kept)
         self.segments: list[Any] = []
 
@@ -105,7 +105,7 @@ class InstructionStream:
         """Load the kernels of ops, and choose from how many elements on each row runs on several threads."""
         lacking = np.flatnonzero(self.kernels == 0)
         keys = np.stack([self.op[lacking], self.variant[lacking], self.direction[lacking]])
-        self.kernels[lacking], self.words[lacking] = bound_kernels.chosen(keys, self.frames, lacking).T
+        self.kernels[lacking], self.fields[lacking] = bound_kernels.chosen(keys, self.frames, lacking).T
         self.thresholds[lacking] = parallel_thresholds(self.op[lacking], self.elements[lacking])
         if self.thresholds.any():
             kernel_table.load_driver()
@@ -140,13 +140,13 @@ def joined(streams: Sequence[InstructionStream]) -> InstructionStream:
 
 def empty_stream() -> InstructionStream:
     """Return a stream without rows."""
-    return InstructionStream(np.zeros((0, word.WORDS), np.int64))
+    return InstructionStream(np.zeros((0, field.FIELDS), np.int64))
 
 
 def fills(addresses: Sequence[int] | np.ndarray, bytes_: Sequence[int] | np.ndarray) -> InstructionStream:
     """Return the rows that set memory to zero."""
-    frames = np.zeros((len(addresses), word.WORDS), np.int64)
-    frames[:, word.COUNT], frames[:, word.Y_BAR] = bytes_, addresses
+    frames = np.zeros((len(addresses), field.FIELDS), np.int64)
+    frames[:, field.COUNT], frames[:, field.Y_BAR] = bytes_, addresses
     stream = InstructionStream(frames)
     if len(frames):
         stream.kernels[:] = kernel_table.address_of(zero_fill)
@@ -155,10 +155,10 @@ def fills(addresses: Sequence[int] | np.ndarray, bytes_: Sequence[int] | np.ndar
 
 def bound(header: int, op: np.ndarray, rows: np.ndarray) -> InstructionStream:
     """Bind rows, given as `bind_recording` says, which notes in them what it has found; `op` by instruction."""
-    frames = np.zeros((len(rows), word.WORDS), np.int64)
+    frames = np.zeros((len(rows), field.FIELDS), np.int64)
     kept, done = [], 0
     while done < len(rows):
-        loops = np.empty(OUTER_WORDS + 8 * (len(rows) - done), np.int64)
+        loops = np.empty(OUTER_FIELDS + 8 * (len(rows) - done), np.int64)
         done = bind_recording.bind_rows(
             header, rows.ctypes.data, done, len(rows), frames.ctypes.data, loops.ctypes.data, len(loops)
         )
@@ -202,5 +202,5 @@ def is_elementwise(stream: InstructionStream) -> np.ndarray:
 
 def is_one_line(stream: InstructionStream) -> np.ndarray:
     """Return which rows go through one line that is not empty: a sum of it can be written."""
-    found: np.ndarray = (stream.frames[:, word.OUTER] == 0) & (stream.frames[:, word.COUNT] > 0)
+    found: np.ndarray = (stream.frames[:, field.OUTER] == 0) & (stream.frames[:, field.COUNT] > 0)
     return found

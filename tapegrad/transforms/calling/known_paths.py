@@ -59,6 +59,6 @@ class AlternatingCalls:
         raise NotImplementedError
 
 
-def _forget(calls: list[Any], words: Any, _: ref[Path]) -> None:
-    """Drop the entry point that has these words."""
-    calls[:] = [call for call in calls if call[0] is not words]
+def _forget(calls: list[Any], fields: Any, _: ref[Path]) -> None:
+    """Drop the entry point that has these fields."""
+    calls[:] = [call for call in calls if call[0] is not fields]

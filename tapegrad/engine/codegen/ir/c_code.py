@@ -1,6 +1,6 @@
 """Code of a C function: fields of structs in memory, calls by name and by address, loops, and returns wherever it ends.
 
-Most of its values are words: integers of 64 bits, addresses among them, with Python's operators (see `body`).
+Most of its values are fields: integers of 64 bits, addresses among them, with Python's operators (see `body`).
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class CCode:
     result
         The type of its result, as LLVM writes it.
     linkage
-        LLVM's word for who can call it: ``internal`` for functions of its module alone.
+        LLVM's field for who can call it: ``internal`` for functions of its module alone.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class CCode:
         self.body = Body(host(), f"define {linkage} {result} {symbol}({', '.join(named)})")
         self.arguments = [self.body.named(type_, f"%a{k}") for k, type_ in enumerate(arguments)]
 
-    def word(self, value: Operand) -> Value:
+    def field(self, value: Operand) -> Value:
         """Return an integer as a constant; a value as it is."""
         return value if isinstance(value, Value) else self.body.constant(I64, value)
 
@@ -46,11 +46,11 @@ class CCode:
 
     def store(self, value: Operand, address: Value, k: Operand = 0) -> None:
         """Write field number `k` behind an address."""
-        value = self.word(value)
+        value = self.field(value)
         store(value, self._place(address, k, value.type))
 
     def room(self, count: Operand) -> Value:
-        """Allocate so many words, which live as long as the call; return their address."""
+        """Allocate so many fields, which live as long as the call; return their address."""
         if isinstance(count, Value):
             place = self.body.load(POINTER, f"alloca i64, {count}, align 8")
         else:
@@ -58,11 +58,11 @@ class CCode:
         return self.address_of(place)
 
     def address_of(self, pointer: Value) -> Value:
-        """Return a pointer as a word."""
+        """Return a pointer as a field."""
         return self.body.convert("ptrtoint", pointer, "i64")
 
     def _place(self, address: Value, k: Operand, type_: Type) -> Value:
-        return element_at(self.body.convert("inttoptr", address, "ptr"), type_, self.word(k))
+        return element_at(self.body.convert("inttoptr", address, "ptr"), type_, self.field(k))
 
     # --- blocks ----------------------------------------------------------------------------------------------------
 
@@ -75,26 +75,26 @@ class CCode:
 
     def for_each(self, count: Value) -> AbstractContextManager[Value]:
         """Emit a loop; its variable is a number from 0 up to `count`."""
-        return self.body.loop(self.word(0), count, 1)
+        return self.body.loop(self.field(0), count, 1)
 
     def ret(self, value: Operand | None) -> None:
-        """Return a value, a word, or nothing."""
-        self.body.ret("void" if value is None else self.word(value))
+        """Return a value, a field, or nothing."""
+        self.body.ret("void" if value is None else self.field(value))
 
     # --- calls -----------------------------------------------------------------------------------------------------
 
     def call_by_name(self, symbol: str, *values: Operand, result: str = "i64") -> Value:
         """Call a function of any module by its name, as LLVM writes it; the value of ``void`` is not to be used."""
-        return self._called(result, self.body.call(result, symbol, [self.word(value) for value in values]))
+        return self._called(result, self.body.call(result, symbol, [self.field(value) for value in values]))
 
     def call_at(self, address: Value, *values: Operand, result: str = "i64") -> Value:
         """Call a function by its address."""
-        given = ", ".join(str(self.word(value)) for value in values)
+        given = ", ".join(str(self.field(value)) for value in values)
         place = self.body.convert("inttoptr", address, "ptr")
         return self._called(result, f"call {result} {place.text}({given})")
 
     def _called(self, result: str, text: str) -> Value:
         if result == "void":
             self.body.do(text)
-            return self.word(0)
+            return self.field(0)
         return self.body.load(Type(result), text)

@@ -41,14 +41,14 @@ def element_at(base: Value, element: Type, index: Value) -> Value:
     return base.body.emit(POINTER, f"getelementptr {element}, {base}, {index}")
 
 
-def word(base: Value, index: int, type_: Type = I64) -> Value:
+def load_field(base: Value, index: int, type_: Type = I64) -> Value:
     """Load a 64-bit field that no other code writes meanwhile."""
     place = element_at(base, I64, base.body.constant(I64, index))
     return base.body.emit(type_, f"load {type_}, {place}, align 8")
 
 
-def pointer_word(base: Value, index: int) -> Value:
-    return word(base, index, POINTER)
+def load_pointer(base: Value, index: int) -> Value:
+    return load_field(base, index, POINTER)
 
 
 def load(place: Value, type_: Type, mask: Value | None = None, missing: Value | None = None) -> Value:

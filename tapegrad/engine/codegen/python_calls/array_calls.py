@@ -18,15 +18,15 @@ from tapegrad.engine.codegen.python_calls.python_code import NULL, Code, Module
 from tapegrad.engine.kernels.language.status import CALL_FAILED
 from tapegrad.engine.runtime.object_layouts import ARRAY_DATA, FLOAT_VALUE
 
-# Words of such a function.
+# Fields of such a function.
 (
     ARITY,  # number of arguments
     HOLDS,  # a Python function that says whether all else is as before, or 0
     FAILURE,  # a Python function that raises what was raised in a callback
     KINDS,  # address of the types of the arguments
-    SPECIALIZATION,  # address of the words of its specialization
+    SPECIALIZATION,  # address of the fields of its specialization
 ) = range(5)
-# Words of a specialization.
+# Fields of a specialization.
 (
     ENTRY,  # address of the compiled function
     RESULTS,  # number of results
@@ -34,13 +34,13 @@ from tapegrad.engine.runtime.object_layouts import ARRAY_DATA, FLOAT_VALUE
     WORKSPACES,  # a list of those that are not in use
     SHAPES,  # address of the descriptions of the results
 ) = range(5)
-_DTYPE, _NDIM, _EXTENTS = range(3)  # words of a description
-_SHAPE_WORDS = 3
+_DTYPE, _NDIM, _EXTENTS = range(3)  # fields of a description
+_SHAPE_FIELDS = 3
 # Forms, which are added up.
 _VALUED = 1  # the workspace's value comes first
 _TOGETHER = 2  # the arrays are in a tuple of their own
 
-_DATA, _NUMBER = ARRAY_DATA // 8, FLOAT_VALUE // 8  # words of an array and of a float
+_DATA, _NUMBER = ARRAY_DATA // 8, FLOAT_VALUE // 8  # fields of an array and of a float
 _MODULE = Module(
     "array_calls",
     none=None,
@@ -75,15 +75,15 @@ class ArraySpecialization(NamedTuple):
     valued: bool = False
     together: bool = False
 
-    def words(self) -> tuple[list[int], Any]:
-        """Its words, and what has to live as long as they do."""
-        shapes = np.zeros((len(self.results), _SHAPE_WORDS), np.int64)
+    def fields(self) -> tuple[list[int], Any]:
+        """Its fields, and what has to live as long as they do."""
+        shapes = np.zeros((len(self.results), _SHAPE_FIELDS), np.int64)
         extents = [np.array(shape, np.int64) for shape, _ in self.results]
         for row, (shape, dtype), sizes in zip(shapes, self.results, extents, strict=True):
             row[:] = id(dtype), len(shape), sizes.ctypes.data
         form = _VALUED * self.valued + _TOGETHER * self.together
-        words = [self.entry, len(self.results), form, id(self.workspaces), int(shapes.ctypes.data)]
-        return words, (self, shapes, extents)
+        fields = [self.entry, len(self.results), form, id(self.workspaces), int(shapes.ctypes.data)]
+        return fields, (self, shapes, extents)
 
 
 class ArrayCall(NamedTuple):
@@ -108,15 +108,15 @@ class ArrayCall(NamedTuple):
 
     def function(self) -> Callable[..., Any]:
         """Return the Python function."""
-        row, kept = self.specialization.words()
+        row, kept = self.specialization.fields()
         specialization = np.array(row, np.int64)
         kinds = np.array([id(kind) for kind in self.kinds], np.int64)
         raised = functools.partial(_raise, self.failure)
         holds = 0 if self.holds is None else id(self.holds)
         addresses = kinds.ctypes.data, specialization.ctypes.data
-        words = np.array([len(self.kinds), holds, id(raised), *addresses], np.int64)
+        fields = np.array([len(self.kinds), holds, id(raised), *addresses], np.int64)
         # all that has to live on
-        fixed = words, self, raised, specialization, kinds, kept
+        fixed = fields, self, raised, specialization, kinds, kept
         return python_function("replay", _MODULE.addresses()["replayed"], fixed)
 
 
@@ -130,7 +130,7 @@ def first_of(calls: list[Any]) -> Callable[..., Any]:
 
 
 def fixed_of(function: Any) -> tuple[Any, ...]:
-    """Return what a C entry point has at hand: its words, its `ArrayCall`, and all else that has to live on."""
+    """Return what a C entry point has at hand: its fields, its `ArrayCall`, and all else that has to live on."""
     fixed: tuple[Any, ...] = function.__self__
     return fixed
 
@@ -143,11 +143,11 @@ def _raise(failure: Callable[[], BaseException]) -> None:
 
 
 @_MODULE.internal
-def _fits(code: Code, words: Value, arguments: Value, count: Value) -> None:
-    """``fits(words, arguments, count)``: whether there are as many arguments as expected, of the expected types."""
-    with code.where(code.load(words, ARITY).unequal(count)):
+def _fits(code: Code, fields: Value, arguments: Value, count: Value) -> None:
+    """``fits(fields, arguments, count)``: whether there are as many arguments as expected, of the expected types."""
+    with code.where(code.load(fields, ARITY).unequal(count)):
         code.ret(NULL)
-    kinds = code.load(words, KINDS)
+    kinds = code.load(fields, KINDS)
     with code.for_each(count) as k:
         different = code.type_of(code.load(arguments, k)).unequal(code.load(kinds, k))
         with code.where(different):
@@ -203,9 +203,9 @@ def _released(code: Code, arrays: Value, count: Value) -> None:
 
 
 @_MODULE.internal
-def _plugged(code: Code, words: Value, specialization: Value, arguments: Value, arrays: Value) -> None:
-    """``plugged(words, specialization, arguments, arrays)``: write the bound arrays; null with an exception."""
-    given = code.load(words, ARITY)
+def _plugged(code: Code, fields: Value, specialization: Value, arguments: Value, arrays: Value) -> None:
+    """``plugged(fields, specialization, arguments, arrays)``: write the bound arrays; null with an exception."""
+    given = code.load(fields, ARITY)
 
     def put(array: Value, k: Value) -> None:
         with code.where_null(array):
@@ -217,7 +217,7 @@ def _plugged(code: Code, words: Value, specialization: Value, arguments: Value, 
         put(code.call("as_array", code.load(arguments, k)), k)
     shapes = code.load(specialization, SHAPES)
     with code.for_each(code.load(specialization, RESULTS)) as k:
-        shape = shapes + k * (8 * _SHAPE_WORDS)
+        shape = shapes + k * (8 * _SHAPE_FIELDS)
         dtype = code.new_reference(code.load(shape, _DTYPE))
         ndim, extents = code.load(shape, _NDIM), code.load(shape, _EXTENTS)
         put(code.call("PyArray_Empty", ndim, extents, dtype, NULL), given + k)
@@ -269,23 +269,23 @@ def _packed(code: Code, specialization: Value, results: Value, workspace: Value)
 
 
 @_MODULE.internal
-def _run(code: Code, words: Value, specialization: Value, arguments: Value, workspace: Value) -> None:
-    """``run(words, specialization, arguments, workspace)``: the results; None if unfit; null with an exception."""
+def _run(code: Code, fields: Value, specialization: Value, arguments: Value, workspace: Value) -> None:
+    """``run(fields, specialization, arguments, workspace)``: the results; None if unfit; null with an exception."""
     attribute = code.call("PyObject_GetAttr", workspace, code.outside("address"))
     with code.where_null(attribute):
         code.ret(NULL)
     address = code.call("PyLong_AsLongLong", attribute)
     code.drop(attribute)
-    given = code.load(words, ARITY)
+    given = code.load(fields, ARITY)
     count = given + code.load(specialization, RESULTS)
     arrays = code.room(count)
-    with code.where_null(code.call("plugged", words, specialization, arguments, arrays)):
+    with code.where_null(code.call("plugged", fields, specialization, arguments, arrays)):
         code.ret(NULL)
     _, status = code.call_compiled(code.load(specialization, ENTRY), address, code.tuple_around(arrays))
     with code.where(status.unequal(NULL)):
         code.call("released", arrays, count)
         with code.where(status.equal(CALL_FAILED)):
-            code.ret(code.call("PyObject_CallNoArgs", code.load(words, FAILURE)))
+            code.ret(code.call("PyObject_CallNoArgs", code.load(fields, FAILURE)))
         code.ret(code.new_reference(code.outside("none")))
     results = arrays + given * 8
     found = code.call("packed", specialization, results, workspace)
@@ -295,11 +295,11 @@ def _run(code: Code, words: Value, specialization: Value, arguments: Value, work
 
 @_MODULE.exported
 def _replayed(code: Code, fixed: Value, arguments: Value, count: Value) -> None:
-    """``replayed(fixed, arguments, count)``, which Python calls. `fixed` has the array of words first."""
-    words = code.load(code.load(code.items_of(fixed)), _DATA)
-    with code.where_null(code.call("fits", words, arguments, count)):
+    """``replayed(fixed, arguments, count)``, which Python calls. `fixed` has the array of fields first."""
+    fields = code.load(code.load(code.items_of(fixed)), _DATA)
+    with code.where_null(code.call("fits", fields, arguments, count)):
         code.ret(code.new_reference(code.outside("none")))
-    check = code.load(words, HOLDS)
+    check = code.load(fields, HOLDS)
     with code.where(check.unequal(NULL)):
         holds = code.call("PyObject_CallNoArgs", check)
         with code.where_null(holds):
@@ -307,12 +307,12 @@ def _replayed(code: Code, fixed: Value, arguments: Value, count: Value) -> None:
         code.drop(holds)
         with code.where(holds.unequal(code.outside("true"))):
             code.ret(code.new_reference(code.outside("none")))
-    specialization = code.load(words, SPECIALIZATION)
+    specialization = code.load(fields, SPECIALIZATION)
     workspaces = code.load(specialization, WORKSPACES)
     workspace = code.call("taken", workspaces)
     with code.where_null(workspace):
         code.ret(code.new_reference(code.outside("none")))
-    found = code.call("run", words, specialization, arguments, workspace)
+    found = code.call("run", fields, specialization, arguments, workspace)
     code.call("put_back", workspaces, workspace)
     code.ret(found)
 

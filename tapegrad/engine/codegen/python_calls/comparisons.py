@@ -1,7 +1,7 @@
 """C comparisons of Python objects with what they were, by identity: what a replay asks before it runs.
 
-A comparison is a row of words: the address of the function of its kind, and its operands, which are objects. Rows lie
-one behind the other. What a container must hold is a tuple, whose words are contiguous as well.
+A comparison is a row of fields: the address of the function of its kind, and its operands, which are objects. Rows lie
+one behind the other. What a container must hold is a tuple, whose fields are contiguous as well.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,12 +24,12 @@ from tapegrad.engine.runtime.object_layouts import (
 
 Row = tuple[Any, ...]  # a kind, then up to three objects
 _OPERANDS = 3
-_ROW_WORDS = 1 + _OPERANDS
+_ROW_FIELDS = 1 + _OPERANDS
 _DESCR_GET = 54  # Py_tp_descr_get of Python's C interface
 _EQUAL = 2  # Py_EQ
 _SAME, _RAISED = 1, -1  # results beside NULL, where there is a difference
 _MODULE = Module("comparisons", true=True, false=False, exception=Exception, array=np.ndarray)
-# Words of NumPy's array object, the second and the last of which are integers of 32 bits; its flag of contiguous ones.
+# Fields of NumPy's array object, the second and the last of which are integers of 32 bits; its flag of contiguous ones.
 _DATA, _NDIM, _EXTENTS = ARRAY_DATA // 8, ARRAY_NDIM // 8, ARRAY_EXTENTS // 8
 _DTYPE, _FLAGS = ARRAY_DESCR // 8, ARRAY_FLAGS // 8
 _INT, _CONTIGUOUS = 0xFFFFFFFF, 1
@@ -71,19 +71,19 @@ class Comparisons:
         Returns whether there is no difference; without Python, but for the functions that rows name.
     """
 
-    __slots__ = ("_first", "_kept", "_words", "holds")
+    __slots__ = ("_fields", "_first", "_kept", "holds")
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._kept: list[Row] = list(rows)
-        self._words = np.array([_words(row) for row in rows], np.int64).reshape(len(rows), _ROW_WORDS)
-        header = np.array([len(rows), self._words.ctypes.data], np.int64)
+        self._fields = np.array([_fields(row) for row in rows], np.int64).reshape(len(rows), _ROW_FIELDS)
+        header = np.array([len(rows), self._fields.ctypes.data], np.int64)
         self.holds: Callable[[], bool] = True.__bool__  # there is nothing to compare
         self._first: Callable[[], int] = (-1).__int__
         if not rows:
             return
         addresses = _MODULE.addresses()
         # what compiled code refers to has to live on
-        fixed = (int(header.ctypes.data), header, self._words, self._kept)
+        fixed = (int(header.ctypes.data), header, self._fields, self._kept)
         self.holds = python_function("holds", addresses["holds"], fixed)
         self._first = python_function("first_difference", addresses["first_difference"], fixed)
 
@@ -94,14 +94,14 @@ class Comparisons:
     def replace(self, number: int, row: Row) -> None:
         """Put another comparison in the place of one."""
         before, self._kept[number] = self._kept[number], row
-        self._words[number] = _words(row)
-        del before  # not while the words named its objects
+        self._fields[number] = _fields(row)
+        del before  # not while the fields named its objects
 
 
-def _words(row: Row) -> list[int]:
+def _fields(row: Row) -> list[int]:
     kind, *operands = row
-    words = [0 if each is Missing else id(each) for each in operands]
-    return [_MODULE.addresses()[kind], *words, *[0] * (_OPERANDS - len(words))]
+    fields = [0 if each is Missing else id(each) for each in operands]
+    return [_MODULE.addresses()[kind], *fields, *[0] * (_OPERANDS - len(fields))]
 
 
 # --- along the rows ----------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def _search(code: Code, header: Value) -> None:
     """``search(header)``: the number of the first row that differs, or of rows; -1 with an exception."""
     count, rows = (code.load(header, k) for k in range(2))
     with code.for_each(count) as k:
-        row = rows + k * (8 * _ROW_WORDS)
+        row = rows + k * (8 * _ROW_FIELDS)
         found = code.call_at(code.load(row), row)
         with code.where(found.unequal(_SAME)):
             with code.where(found.equal(_RAISED)):

@@ -4,8 +4,8 @@ Numba's own wrappers take their arguments as a tuple, and convert each by way of
 interpreter has them at hand (``METH_FASTCALL``): 30 to 40 ns less a call, where a small operation is two calls and
 takes 900 ns. Integers are taken by ``__index__``, so that no float is taken for one.
 
-A tuple of integers is handed over as the address of its words, which live as long as the call; the word before them
-says how many there are. A function can return a tuple as well: it writes the words, and returns how many.
+A tuple of integers is handed over as the address of its fields, which live as long as the call; the field before them
+says how many there are. A function can return a tuple as well: it writes the fields, and returns how many.
 """
 
 import ctypes
@@ -19,9 +19,9 @@ from tapegrad.engine.codegen.ir.body import Value
 from tapegrad.engine.codegen.python_calls.python_code import Code, Module
 
 _FASTCALL = 0x80  # METH_FASTCALL of Python's C interface
-# What fits the word of zeros that a result is written to.
+# What fits the field of zeros that a result is written to.
 _RETURNED = (types.int64, types.boolean, types.none)
-_ROOM = 128  # words that a function which returns a tuple can write
+_ROOM = 128  # fields that a function which returns a tuple can write
 
 
 class WrapperKind(NamedTuple):
@@ -34,7 +34,7 @@ class WrapperKind(NamedTuple):
     releases_gil
         Whether the GIL is released during the call.
     returns_tuple
-        Whether the function has one argument more, the address that it writes the words of a tuple to.
+        Whether the function has one argument more, the address that it writes the fields of a tuple to.
     """
 
     arguments: str
@@ -68,7 +68,7 @@ expected: set[WrapperKind] = set()  # shapes of all entry points: their wrappers
 def fast_call(compiled: Any, shape: WrapperKind) -> Callable[..., int]:
     """Wrap a function that Numba has compiled in a Python function."""
     if compiled.signature.return_type not in _RETURNED:
-        raise TypeError(f"{compiled.fndesc.qualname} returns {compiled.signature.return_type}, not a word")
+        raise TypeError(f"{compiled.fndesc.qualname} returns {compiled.signature.return_type}, not a field")
     if shape.name not in _addresses:
         _compile({each for each in expected | {shape} if each.name not in _addresses})
     address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
@@ -94,7 +94,7 @@ def _definition(name: str, address: int) -> _MethodDef:
 def _compile(shapes: set[WrapperKind]) -> None:
     """Compile the wrappers of some shapes, a matter of milliseconds."""
     module = Module("fast_calls", TypeError=TypeError, SystemError=SystemError)
-    module.internal(_words_of)
+    module.internal(_fields_of)
     module.internal(_tuple_of)
     for shape in sorted(shapes):
         module.exported(_wrapper(shape), shape.name)
@@ -123,7 +123,7 @@ def _wrapper(shape: WrapperKind) -> Callable[[Code, Value, Value, Value], None]:
     return define
 
 
-_CONVERSIONS = {"i": "PyLong_AsLongLong", "f": "PyFloat_AsDouble", "t": "words_of"}
+_CONVERSIONS = {"i": "PyLong_AsLongLong", "f": "PyFloat_AsDouble", "t": "fields_of"}
 
 
 def _converted(code: Code, shape: WrapperKind, arguments: Value) -> tuple[list[Value], list[Value]]:
@@ -146,8 +146,8 @@ def _free(code: Code, blocks: list[Value]) -> None:
 # --- tuples ------------------------------------------------------------------------------------------------------
 
 
-def _words_of(code: Code, given: Value) -> None:
-    """``words_of(tuple)``: a block with the number of integers in a tuple, then the integers.
+def _fields_of(code: Code, given: Value) -> None:
+    """``fields_of(tuple)``: a block with the number of integers in a tuple, then the integers.
 
     0 where it is no tuple. What went wrong is Python's to ask: an element that is no integer is an error as well.
     """
@@ -165,11 +165,11 @@ def _words_of(code: Code, given: Value) -> None:
     code.ret(block)
 
 
-def _tuple_of(code: Code, words: Value, count: Value) -> None:
-    """``tuple_of(words, count)``: a tuple of integers."""
+def _tuple_of(code: Code, fields: Value, count: Value) -> None:
+    """``tuple_of(fields, count)``: a tuple of integers."""
     made = code.call("PyTuple_New", count)
     with code.where_null(made):
         code.ret(0)
     with code.for_each(count) as k:
-        code.call("PyTuple_SetItem", made, k, code.call("PyLong_FromLongLong", code.load(words, k)))
+        code.call("PyTuple_SetItem", made, k, code.call("PyLong_FromLongLong", code.load(fields, k)))
     code.ret(made)

@@ -1,6 +1,6 @@
 """Functions of Python's C interface, written as LLVM's instructions and compiled in milliseconds.
 
-Nearly all values in them are words: addresses of objects, and integers. Functions of Python and of NumPy are called by
+Nearly all values in them are fields: addresses of objects, and integers. Functions of Python and of NumPy are called by
 name, and objects are referred to by names that are given their addresses before the code is loaded.
 """
 
@@ -27,7 +27,7 @@ _INTS = (
     "PyDict_Next", "PyErr_ExceptionMatches", "PyList_Append", "PyList_SetSlice", "PyObject_RichCompareBool",
     "PySet_Contains", "PyTuple_SetItem", "memcmp",
 )  # fmt: skip
-# What functions return that do not return a word.
+# What functions return that do not return a field.
 _RESULTS = dict.fromkeys(_VOIDS, "void") | dict.fromkeys(_INTS, "i32") | {"PyFloat_AsDouble": "double"}
 _NUMPY = ("PyArray_Empty", "PyArray_Return")  # functions of NumPy's table, which have no names of their own
 
@@ -114,7 +114,7 @@ class Code(CCode):
     module
         Where it is written.
     name, arguments
-        Its name, and the number of its arguments, which are words.
+        Its name, and the number of its arguments, which are fields.
     is_internal
         Whether only functions of the module call it.
     """
@@ -137,7 +137,7 @@ class Code(CCode):
     def call_compiled(
         self, address: Value, *values: Operand, releases_gil: bool = True
     ) -> tuple[Value, Value]:
-        """Call what Numba has compiled: its status, which is not 0 where it has raised, and the word it returns."""
+        """Call what Numba has compiled: its status, which is not 0 where it has raised, and the field it returns."""
         result, exception = self.room(1), self.room(1)
         self.store(0, result)
         state = self.call("PyEval_SaveThread") if releases_gil else None
@@ -158,7 +158,7 @@ class Code(CCode):
         return self.load(value + TYPE)
 
     def items_of(self, values: Value) -> Value:
-        """Address of the words that name the objects in a tuple."""
+        """Address of the fields that name the objects in a tuple."""
         return values + TUPLE_ITEMS
 
     def tuple_around(self, items: Value) -> Value:

@@ -12,10 +12,10 @@ from tapegrad.engine.codegen.ir.memory import (
     Cotangent,
     element_at,
     load,
+    load_field,
     moved,
     scratch,
     store,
-    word,
 )
 from tapegrad.engine.codegen.ir.sums import PARTS, TOTAL, Total, bring_to, in_lanes, nothing, widened
 from tapegrad.engine.codegen.ir.target import Target
@@ -42,7 +42,7 @@ def accumulate(dtype: str, target: Target) -> list[Body]:
     with body.when(to.stride.unequal(0) & count_of(body).unequal(1)):
         leave_for(body, case.symbol("reverse"))
     call = call_for("double", "sum", source.element, source.base, source.stride, count_of(body))
-    stored = (word(frame_of(body), STORE) & 1).unequal(0)
+    stored = (load_field(frame_of(body), STORE) & 1).unequal(0)
     bring_to(Cotangent(to, stored), body.load(TOTAL, call))
     body.ret("i64 0")
     return [*reverse(case, _never_negative_zero), body]

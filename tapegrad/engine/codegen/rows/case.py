@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tapegrad.engine.codegen.ir.body import Body, Value
-from tapegrad.engine.codegen.ir.memory import POINTER, Line, pointer_word, word
+from tapegrad.engine.codegen.ir.memory import POINTER, Line, load_field, load_pointer
 from tapegrad.engine.codegen.ir.target import Target, host
 from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.kernels.language.frame import COUNT, STRIDE, X_BAR, X
@@ -83,7 +83,7 @@ class Case:
         bytes_ = (*self.op.boolean_operands, *[_OPERANDS][: self.op.predicate])
         element = Type(_BYTE) if j in bytes_ and not dual else self.element
         frame = frame_of(body)
-        return Line(pointer_word(frame, (X_BAR if dual else X) + j), word(frame, STRIDE + j), element)
+        return Line(load_pointer(frame, (X_BAR if dual else X) + j), load_field(frame, STRIDE + j), element)
 
 
 def frame_of(body: Body) -> Value:
@@ -91,12 +91,12 @@ def frame_of(body: Body) -> Value:
 
 
 def count_of(body: Body) -> Value:
-    return word(frame_of(body), COUNT)
+    return load_field(frame_of(body), COUNT)
 
 
 def has_dual(body: Body, j: int) -> Value:
     """Return whether an operand has a cotangent, which is wanted then, or a tangent."""
-    return word(frame_of(body), X_BAR + j).unequal(0)
+    return load_field(frame_of(body), X_BAR + j).unequal(0)
 
 
 def leave_for(body: Body, name: str) -> None:

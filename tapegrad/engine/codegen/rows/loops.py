@@ -19,7 +19,7 @@ from tapegrad.engine.codegen.ir.blocks import (
     over_vectors,
 )
 from tapegrad.engine.codegen.ir.body import Body, Value
-from tapegrad.engine.codegen.ir.memory import POINTER, Cotangent, Line, element_at, pointer_word, word
+from tapegrad.engine.codegen.ir.memory import POINTER, Cotangent, Line, element_at, load_field, load_pointer
 from tapegrad.engine.codegen.ir.types import I64, Type
 from tapegrad.engine.codegen.rows.case import Case, FrameFacts, count_of, frame_of, leave_for, operands
 from tapegrad.engine.codegen.rows.expressions import Expressions, calls_mathematics
@@ -34,13 +34,13 @@ def call_library(body: Body, name: str, dtype: str, n: Value, lines: Sequence[tu
     """Emit the call of a loop over `n` elements of lines, each an address and a stride, the result's last."""
     number, loops = 2 * entry(name, _LETTERS[dtype]), body.named(POINTER, "%loops")
     body.loops.add(name)
-    loop, data = pointer_word(loops, number), pointer_word(loops, number + 1)
-    places = _words(body, POINTER, [address for address, _ in lines])
-    strides = _words(body, I64, [stride for _, stride in lines])
-    body.do(f"call void {loop.text}({places}, {_words(body, I64, [n])}, {strides}, {data})")
+    loop, data = load_pointer(loops, number), load_pointer(loops, number + 1)
+    places = _fields(body, POINTER, [address for address, _ in lines])
+    strides = _fields(body, I64, [stride for _, stride in lines])
+    body.do(f"call void {loop.text}({places}, {_fields(body, I64, [n])}, {strides}, {data})")
 
 
-def _words(body: Body, type_: Type, values: Sequence[Value]) -> Value:
+def _fields(body: Body, type_: Type, values: Sequence[Value]) -> Value:
     """Store values on the stack as 64-bit fields; return their address."""
     room = body.on_stack(f"[{len(values)} x {type_}]")
     for index, value in enumerate(values):
@@ -87,7 +87,7 @@ class Loop:
 
     def lines(self, body: Body, summed: bool = False) -> LoopLines:
         """Return the lines, for a function under construction; a cotangent that is `summed` is one element."""
-        stores = {j: word(frame_of(body), STORE) for j in self.wanted}
+        stores = {j: load_field(frame_of(body), STORE) for j in self.wanted}
         reads = self._named(body, self.stages.primals_read)
         cotangents = {
             f"x{j}_bar": Cotangent(self.case.line(body, f"x{j}_bar"), (store & (1 << j)).unequal(0), summed)

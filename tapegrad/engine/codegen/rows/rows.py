@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 
 from tapegrad.engine.codegen.ir.body import Body, Value
-from tapegrad.engine.codegen.ir.memory import POINTER, word
+from tapegrad.engine.codegen.ir.memory import POINTER, load_field
 from tapegrad.engine.codegen.ir.types import I64
 from tapegrad.engine.codegen.rows import directions
 from tapegrad.engine.codegen.rows.case import (
@@ -46,7 +46,7 @@ def used(case: Case, direction: str, facts: FrameFacts) -> FrameFacts | None:
     return facts._replace(single=0) if loop.takes_whole_vectors else facts
 
 
-def words_read(direction: str) -> int:
+def fields_read(direction: str) -> int:
     """Return how many fields kernels by facts read: up to the result, or its cotangent, the last of them."""
     return 1 + (Y if direction == "forward" else Y_BAR)
 
@@ -94,8 +94,8 @@ def _are_apart(case: Case, body: Body, j: int, k: int) -> Value:
     on how many are computed at once.
     """
     frame = frame_of(body)
-    size, zero = word(frame, COUNT) * case.element.bytes, body.constant(I64, 0)
-    between = word(frame, X_BAR + j) - word(frame, X_BAR + k)
+    size, zero = load_field(frame, COUNT) * case.element.bytes, body.constant(I64, 0)
+    between = load_field(frame, X_BAR + j) - load_field(frame, X_BAR + k)
     return between.equal(0) | (between >= size) | (between <= zero - size)
 
 

@@ -2,7 +2,7 @@
 
 from tapegrad.engine.codegen.ir.blocks import BlockLoop, Elements
 from tapegrad.engine.codegen.ir.body import Body, Value
-from tapegrad.engine.codegen.ir.memory import POINTER, Line, is_null, moved, pointer_word, store, word
+from tapegrad.engine.codegen.ir.memory import POINTER, Line, is_null, load_field, load_pointer, moved, store
 from tapegrad.engine.codegen.ir.operations import is_nan, total_of
 from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.codegen.ir.types import I64, Type
@@ -19,17 +19,17 @@ class Tangents:
     """Number of tangents, and the bytes from one to the next; one tangent if the frame does not say."""
 
     def __init__(self, body: Body) -> None:
-        given = pointer_word(frame_of(body), PARAMS)
+        given = load_pointer(frame_of(body), PARAMS)
         alone = body.data("alone", "[5 x i64] [i64 1, i64 0, i64 0, i64 0, i64 0]")
-        self._words = body.either(is_null(given), alone, given)
+        self._fields = body.either(is_null(given), alone, given)
 
     @property
     def count(self) -> Value:
-        return word(self._words, 0)
+        return load_field(self._fields, 0)
 
     def step(self, operand: int) -> Value:
         """Return the step of operand 0, 1 or 2, or of the result, operand 3."""
-        return word(self._words, 1 + operand)
+        return load_field(self._fields, 1 + operand)
 
 
 def several(case: Case, wanted: list[int], name: str) -> Body:

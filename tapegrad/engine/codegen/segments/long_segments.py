@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from functools import partial
 
 from tapegrad.engine.codegen.ir.body import Body, Iteration, Value
-from tapegrad.engine.codegen.ir.memory import Cotangent, Line, load, store, word
+from tapegrad.engine.codegen.ir.memory import Cotangent, Line, load, load_field, store
 from tapegrad.engine.codegen.ir.sums import PARTS, Total, bring_to, in_lanes, nothing
 from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.segments.extremes import Joining, joining_of
 from tapegrad.engine.codegen.segments.segment import Segment, SegmentRow
 from tapegrad.engine.codegen.segments.vectors import SegmentForm, VectorIndex
-from tapegrad.engine.kernels.language.segment_frame import COUNTS, START, STOP, word_of
+from tapegrad.engine.kernels.language.segment_frame import COUNTS, START, STOP, field_of
 from tapegrad.engine.kernels.lines.accumulate import BLOCK
 
 
@@ -71,8 +71,11 @@ class Long(SegmentForm):
         self.sums = [each for each in segment.additions if segment.sums_up(each)]
         self.joining = segment.joining
         self._shifted = self._find_shifted()
-        self._start, self._stop = word(self.frame, word_of(START)), word(self.frame, word_of(STOP))
-        self._counts = [word(self.frame, word_of(COUNTS + k)) for k in range(len(segment.counts))]
+        self._start, self._stop = (
+            load_field(self.frame, field_of(START)),
+            load_field(self.frame, field_of(STOP)),
+        )
+        self._counts = [load_field(self.frame, field_of(COUNTS + k)) for k in range(len(segment.counts))]
         self._whole = self._whole_vectors()
 
     def _whole_vectors(self) -> Value:
@@ -95,8 +98,8 @@ class Long(SegmentForm):
         for number, line in enumerate(self.segment.lines):
             if line.address >= 0:
                 self.address(number)  # load the address before the loop, not in each iteration
-        addresses = [self.word_of_address(number) for number in self.segment.sums]
-        joined = [self.word_of_address(number) for number in self.segment.joined]
+        addresses = [self.field_of_address(number) for number in self.segment.sums]
+        joined = [self.field_of_address(number) for number in self.segment.joined]
         self._load_singles()
         shifted = self._shifted
         carried = [self._nothing_joined(row) for row in self.joining] + shifted

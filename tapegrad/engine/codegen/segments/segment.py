@@ -8,8 +8,8 @@ the number of iterations, the counts, and the address of each line that is read 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tapegrad.engine.kernels.language.frame import WORDS
-from tapegrad.engine.kernels.language.segment_frame import COUNTS, word_of
+from tapegrad.engine.kernels.language.frame import FIELDS
+from tapegrad.engine.kernels.language.segment_frame import COUNTS, field_of
 
 SUM, FORWARD, REVERSE, TANGENT = "sum", "forward", "reverse", "tangent"
 EXPONENTIALS, SHARES = "exponentials", "shares"
@@ -163,9 +163,9 @@ class Segment:
         return 1 + max((*(line.address for line in self.lines), *self.sums, *self.joined), default=-1)
 
     @property
-    def words(self) -> int:
-        """Words of the frame: at least as many as those of an instruction, some of which are looked at."""
-        return max(word_of(self.extent(self.loops)), WORDS)
+    def fields(self) -> int:
+        """Fields of the frame: at least as many as those of an instruction, some of which are looked at."""
+        return max(field_of(self.extent(self.loops)), FIELDS)
 
     @property
     def reduces_along(self) -> int:

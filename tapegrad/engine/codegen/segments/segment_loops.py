@@ -1,21 +1,21 @@
 """The outer loops of a segment: its lines are gone through once at each step, with addresses that have moved."""
 
 from tapegrad.engine.codegen.ir.body import Body, Value
-from tapegrad.engine.codegen.ir.memory import POINTER, element_at, store, word
+from tapegrad.engine.codegen.ir.memory import POINTER, element_at, load_field, store
 from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.codegen.ir.types import I64
 from tapegrad.engine.codegen.segments.segment import Segment
-from tapegrad.engine.kernels.language.segment_frame import COUNTS, START, STOP, TURNS, word_of
+from tapegrad.engine.kernels.language.segment_frame import COUNTS, START, STOP, TURNS, field_of
 
 
 def around(segment: Segment, target: Target, symbol: str, inner: str) -> Body:
     """Return the function with the loops around function `inner`, which takes a frame without loops."""
     body = Body(target, f'define i64 @"{symbol}"(ptr %frame, ptr %loops)')
     frame, first = body.named(POINTER, "%frame"), COUNTS + len(segment.counts)
-    local = body.on_stack(f"[{word_of(segment.step(segment.loops))} x i64]")
+    local = body.on_stack(f"[{field_of(segment.step(segment.loops))} x i64]")
     for number, value in enumerate(_lines_of(segment, frame)):
-        store(value, element_at(local, I64, body.constant(I64, word_of(number))))
-    addresses = [word(frame, word_of(first + k)) for k in range(segment.addresses)]
+        store(value, element_at(local, I64, body.constant(I64, field_of(number))))
+    addresses = [load_field(frame, field_of(first + k)) for k in range(segment.addresses)]
     _loop(_Loops(body, segment, frame, local, inner), 0, addresses)
     body.ret("i64 0")
     return body
@@ -23,11 +23,11 @@ def around(segment: Segment, target: Target, symbol: str, inner: str) -> Body:
 
 def _lines_of(segment: Segment, frame: Value) -> list[Value]:
     """Store the start of the inner function's frame: that of the segment's, or all elements of the lines."""
-    words = [word(frame, word_of(number)) for number in range(COUNTS + len(segment.counts))]
+    fields = [load_field(frame, field_of(number)) for number in range(COUNTS + len(segment.counts))]
     if segment.by_steps:
-        words[TURNS] = words[STOP] = words[COUNTS]
-        words[START] = words[COUNTS].like(0)
-    return words
+        fields[TURNS] = fields[STOP] = fields[COUNTS]
+        fields[START] = fields[COUNTS].like(0)
+    return fields
 
 
 class _Loops:
@@ -44,13 +44,13 @@ def _loop(loops: _Loops, d: int, addresses: list[Value]) -> None:
         _go_through_lines(loops, addresses)
         return
     number = segment.extent(d)
-    start, stop = body.constant(I64, 0), word(loops.frame, word_of(number))
+    start, stop = body.constant(I64, 0), load_field(loops.frame, field_of(number))
     if d == 0 and segment.by_steps:
-        start, stop = word(loops.frame, word_of(START)), word(loops.frame, word_of(STOP))
-    steps = [word(loops.frame, word_of(number + 1 + k)) for k in range(segment.addresses)]
+        start, stop = load_field(loops.frame, field_of(START)), load_field(loops.frame, field_of(STOP))
+    steps = [load_field(loops.frame, field_of(number + 1 + k)) for k in range(segment.addresses)]
     with body.loop(start, stop, 1) as i:
         if segment.reduces_along >> d & 1:
-            store(i, element_at(loops.local, I64, body.constant(I64, word_of(segment.step(d)))))
+            store(i, element_at(loops.local, I64, body.constant(I64, field_of(segment.step(d)))))
         moved = [address + i * step for address, step in zip(addresses, steps, strict=True)]
         _loop(loops, d + 1, moved)
 
@@ -58,6 +58,6 @@ def _loop(loops: _Loops, d: int, addresses: list[Value]) -> None:
 def _go_through_lines(loops: _Loops, addresses: list[Value]) -> None:
     body, first = loops.body, COUNTS + len(loops.segment.counts)
     for k, address in enumerate(addresses):
-        store(address, element_at(loops.local, I64, body.constant(I64, word_of(first + k))))
+        store(address, element_at(loops.local, I64, body.constant(I64, field_of(first + k))))
     arguments = [loops.local, body.named(POINTER, "%loops")]
     body.load(I64, body.call("i64", loops.inner, arguments))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from tapegrad.engine.codegen.ir.body import Body, Value
-from tapegrad.engine.codegen.ir.memory import POINTER, element_at, load, pointer_word, store, word
+from tapegrad.engine.codegen.ir.memory import POINTER, element_at, load, load_field, load_pointer, store
 from tapegrad.engine.codegen.ir.operations import either_is_nan, halves, select, shuffled
 from tapegrad.engine.codegen.ir.sums import PARTS, widened
 from tapegrad.engine.codegen.ir.target import Target
@@ -11,7 +11,7 @@ from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.segments.extremes import Joining, joining_of
 from tapegrad.engine.codegen.segments.segment import GOES_ON, OverlapRegion, Segment, SegmentRow
 from tapegrad.engine.codegen.segments.segment_rows import Rows, tainted
-from tapegrad.engine.kernels.language.segment_frame import COUNTS, word_of
+from tapegrad.engine.kernels.language.segment_frame import COUNTS, field_of
 
 
 def nans_of(values: Iterable[Value]) -> Iterator[Value]:
@@ -67,10 +67,10 @@ class SegmentForm:
         return Type(_ELEMENTS[self.segment.lines[line].dtype], self.lanes)
 
     def address(self, line: int) -> Value:
-        return self.word_of_address(self.segment.lines[line].address)
+        return self.field_of_address(self.segment.lines[line].address)
 
-    def word_of_address(self, number: int) -> Value:
-        return pointer_word(self.frame, word_of(COUNTS + len(self.segment.counts) + number))
+    def field_of_address(self, number: int) -> Value:
+        return load_pointer(self.frame, field_of(COUNTS + len(self.segment.counts) + number))
 
     def joined(self, row: SegmentRow, value: Value, before: Callable[[], Value]) -> Value:
         """Combine a value with that of the row's earlier elements, if there are any."""
@@ -86,7 +86,7 @@ class SegmentForm:
         first = None
         for loop in range(self.segment.loops):
             if row.along >> loop & 1:
-                begins = word(self.frame, word_of(self.segment.step(loop))).equal(0)
+                begins = load_field(self.frame, field_of(self.segment.step(loop))).equal(0)
                 first = begins if first is None else first & begins
         return first
 

@@ -100,12 +100,12 @@ class CallTranslator(ExpressionTranslator):
             given.append(named[name] if name in named else Constant(defaults[name]))
         arguments, (name, type_, kind) = self._part_for(function, given)
         passed = [
-            word for each in arguments if not isinstance(each, Constant) for word in values.words_of(each)
+            field for each in arguments if not isinstance(each, Constant) for field in values.fields_of(each)
         ]
         returned = called(self.builder, name, passed, type_.return_type)
         if not isinstance(kind, values.RecordType):
             return None if kind is None else returned
-        return values.of_words(kind, iter(unpacked(self.builder, returned)))
+        return values.of_fields(kind, iter(unpacked(self.builder, returned)))
 
     def _part_for(self, function: Any, given: list[Any]) -> tuple[list[Any], tuple[str, Any, Any]]:
         """Return the part for some arguments, and those it takes; known numbers stay known only if it needs them."""

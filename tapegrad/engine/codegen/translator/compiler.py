@@ -62,8 +62,8 @@ def entry_point(
 ) -> Callable[[Callable[..., Any]], Any]:
     """Compile an entry point: a function that Python calls with 64-bit integers, floats and tuples of integers.
 
-    `floats` and `tuples` name the arguments that are such. Of a tuple the function is given the address of its words;
-    one that returns a tuple is given an address for its words last, and returns their number. One that returns an
+    `floats` and `tuples` name the arguments that are such. Of a tuple the function is given the address of its fields;
+    one that returns a tuple is given an address for its fields last, and returns their number. One that returns an
     array is called by Numba's wrapper.
 
     It is compiled, or taken from the cache, when it is first called. Then the name in its module is bound to the

@@ -277,21 +277,21 @@ class ExpressionTranslator:
         incoming = []
         for found, block, onwards in branches:
             self.builder.position_at_end(block)
-            incoming.append((tuple(values.words_of(cast(self.builder, found, kind))), block))
+            incoming.append((tuple(values.fields_of(cast(self.builder, found, kind))), block))
             if onwards is None:
                 self.builder.branch(after)
             else:
                 true, other = onwards
                 self.builder.cbranch(true, *((other, after) if is_and else (after, other)))
         self.builder.position_at_end(after)
-        return values.of_words(kind, self._phis(kind, incoming))
+        return values.of_fields(kind, self._phis(kind, incoming))
 
     def _phis(self, kind: Any, incoming: list[tuple[tuple[Any, ...], Any]]) -> Iterator[Any]:
         phis = []
-        for k, type_ in enumerate(values.words_of(kind)):
+        for k, type_ in enumerate(values.fields_of(kind)):
             phi = self.builder.phi(type_)
-            for words, block in incoming:
-                phi.add_incoming(words[k], block)
+            for fields, block in incoming:
+                phi.add_incoming(fields[k], block)
             phis.append(phi)
         return iter(phis)
 

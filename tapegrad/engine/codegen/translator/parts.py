@@ -157,11 +157,11 @@ def _is_declaration(value: Any) -> bool:
 def _write(statements: Statements, name: str, given: dict[str, Any], kinds: TypeEnvironment) -> ir.Module:
     """Write a module with the function, specialised to the kinds of its arguments."""
     module = ir.Module()
-    words = [
-        type_ for kind in given.values() if not isinstance(kind, Constant) for type_ in values.words_of(kind)
+    fields = [
+        type_ for kind in given.values() if not isinstance(kind, Constant) for type_ in values.fields_of(kind)
     ]
     known, result = kinds.returns, kinds.result
-    function = ir.Function(module, ir.FunctionType(_returned(result if known else None), words), name)
+    function = ir.Function(module, ir.FunctionType(_returned(result if known else None), fields), name)
     statements.write(function)
     if not known and kinds.result is not None:
         raise RetryTyping  # what it returns was not known when it was begun
@@ -170,7 +170,7 @@ def _write(statements: Statements, name: str, given: dict[str, Any], kinds: Type
 
 def _returned(kind: Any) -> ir.Type:
     if isinstance(kind, values.RecordType):
-        return ir.LiteralStructType(list(values.words_of(kind)))
+        return ir.LiteralStructType(list(values.fields_of(kind)))
     return ir.VoidType() if kind is None else kind
 
 

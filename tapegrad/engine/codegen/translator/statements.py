@@ -93,9 +93,9 @@ class Statements(CallTranslator):
         """Fill LLVM's function."""
         self._entry = function.append_basic_block("entry")
         self.builder = ir.IRBuilder(function.append_basic_block("body"))
-        words = iter(function.args)
+        fields = iter(function.args)
         for name, kind in self._arguments.items():
-            self._assign(name, values.of_words(kind, words))
+            self._assign(name, values.of_fields(kind, fields))
         self.block(self._body)
         if not self.builder.block.is_terminated:
             self._leave(None)
@@ -124,7 +124,7 @@ class Statements(CallTranslator):
         if name not in self._places:
             raise NotPlainError(f"{name} is read before it has a value")
         kind = self._kinds.variables[name]
-        return values.of_words(kind, map(self.builder.load, self._places[name]))
+        return values.of_fields(kind, map(self.builder.load, self._places[name]))
 
     def _assign(self, name: str, value: Any) -> None:
         value = materialized(value)
@@ -133,10 +133,10 @@ class Statements(CallTranslator):
         kind = self._kinds.note(name, kind_of(value))
         if name not in self._places:
             with self.builder.goto_block(self._entry):
-                self._places[name] = [self.builder.alloca(type_) for type_ in values.words_of(kind)]
-        words = values.words_of(cast(self.builder, value, kind))
-        for word, place in zip(words, self._places[name], strict=True):
-            self.builder.store(word, place)
+                self._places[name] = [self.builder.alloca(type_) for type_ in values.fields_of(kind)]
+        fields = values.fields_of(cast(self.builder, value, kind))
+        for field, place in zip(fields, self._places[name], strict=True):
+            self.builder.store(field, place)
 
     def _give(self, target: ast.AST, value: Any) -> None:
         if isinstance(target, ast.Name):
@@ -289,7 +289,7 @@ class Statements(CallTranslator):
         elif not isinstance(kind, values.RecordType):
             self.builder.ret(cast(self.builder, value, kind))
         else:
-            whole = ir.Constant(ir.LiteralStructType(list(values.words_of(kind))), ir.Undefined)
-            for k, word in enumerate(values.words_of(cast(self.builder, value, kind))):
-                whole = self.builder.insert_value(whole, word, k)
+            whole = ir.Constant(ir.LiteralStructType(list(values.fields_of(kind))), ir.Undefined)
+            for k, field in enumerate(values.fields_of(cast(self.builder, value, kind))):
+                whole = self.builder.insert_value(whole, field, k)
             self.builder.ret(whole)

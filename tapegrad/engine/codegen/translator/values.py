@@ -115,23 +115,23 @@ def cast(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
     raise NotPlainError(f"{value.type} as {kind}")
 
 
-# --- several words -----------------------------------------------------------------------------------------------
+# --- several fields -----------------------------------------------------------------------------------------------
 
 
-def words_of(whole: Any) -> Iterator[Any]:
+def fields_of(whole: Any) -> Iterator[Any]:
     """Flatten a materialized value to its numbers, or a kind to their types, nested tuples included."""
     if isinstance(whole, Record | RecordType):
         for item in whole.items:
-            yield from words_of(item)
+            yield from fields_of(item)
     else:
         yield whole
 
 
-def of_words(kind: Any, words: Iterator[Any]) -> Any:
+def of_fields(kind: Any, fields: Iterator[Any]) -> Any:
     """Build the value of this kind from its numbers."""
     if isinstance(kind, RecordType):
-        return Record(kind.make, tuple(of_words(item, words) for item in kind.items))
-    return next(words)
+        return Record(kind.make, tuple(of_fields(item, fields) for item in kind.items))
+    return next(fields)
 
 
 # --- Numba's types -----------------------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ def _c_entry_wrapper(whole: FunctionIR, described: Any) -> str:
 
 
 def _called(code: CCode, whole: FunctionIR, given: list[Value]) -> Value:
-    """Emit the call of a function that is defined beside the wrapper; its result as a word."""
+    """Emit the call of a function that is defined beside the wrapper; its result as a field."""
     found = code.call_by_name(f'@"{whole.name}"', *given, result=str(whole.type.return_type))
     return code.body.convert("zext", found, "i64")
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from hashlib import blake2b
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.inspection.tape_view import TapeView, copied, read_words, without_addresses
+from tapegrad.engine.inspection.tape_view import TapeView, copied, read_fields, without_addresses
 from tapegrad.engine.inspection.verify import pass_rules, rules
 from tapegrad.engine.tape import checksums
 from tapegrad.engine.tape.tape import Tape
@@ -94,9 +94,9 @@ def check(tape: Tape) -> None:
     IllegalTapeError
         Naming the entry, what is wrong with it, and the rule, a function of `engine.inspection.verify`.
     """
-    words = copied(tape)
-    t = read_words(tape, words)
-    state = blake2b(without_addresses(words).data, digest_size=16)
+    fields = copied(tape)
+    t = read_fields(tape, fields)
+    state = blake2b(without_addresses(fields).data, digest_size=16)
     state.update(repr((t.inputs, t.outputs)).encode())
     content = state.digest()
     if content in _legal:

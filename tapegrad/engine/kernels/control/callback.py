@@ -14,7 +14,7 @@ from tapegrad.ops.structural.control import CustomParams
 
 FORWARD, REVERSE, TANGENT = range(3)
 DIRECTIONS = 3
-CELL_WORDS = 2 * DIRECTIONS
+CELL_FIELDS = 2 * DIRECTIONS
 DONE = 0x0DD5  # returned by a function that has called Python; any other value if Python was stopped before
 
 

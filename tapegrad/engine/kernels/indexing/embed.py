@@ -24,10 +24,10 @@ from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, 
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.raw_memory import load_i64, memcpy, memset, size_of, store_at
 from tapegrad.engine.kernels.language.strided import in_c_order
-from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, word
+from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, field_index
 from tapegrad.ops.structural.indexing import EmbedParams
 
-_TOTAL, _REGIONS = word(EmbedParams, "total"), word(EmbedParams, "regions")
+_TOTAL, _REGIONS = field_index(EmbedParams, "total"), field_index(EmbedParams, "regions")
 
 
 @always_inline

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.language.frame import BYTES, COUNT, PARAMS, STORE, WORDS, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.frame import BYTES, COUNT, FIELDS, PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.raw_memory import (
     calloc,
@@ -19,7 +19,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     memcpy,
     memset,
     size_of,
-    stack_words,
+    stack_i64,
     store_at,
     store_i64,
 )
@@ -123,7 +123,7 @@ def gather_reverse(frame: int, loops: int, zero: Any) -> int:
 @always_inline
 def _with_bars(frame: int, x_bar: int, y_bar: int) -> int:
     """Return a copy of `frame` with other cotangents."""
-    other = stack_words(WORDS)
+    other = stack_i64(FIELDS)
     memcpy(other, frame, BYTES)
     store_i64(other, X_BAR, x_bar)
     store_i64(other, Y_BAR, y_bar)

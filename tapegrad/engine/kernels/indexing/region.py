@@ -18,14 +18,14 @@ from tapegrad.engine.kernels.language.raw_memory import (
     malloc,
     memcpy,
     size_of,
-    stack_words,
+    stack_i64,
     store_at,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
-from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, word
+from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, field_index
 from tapegrad.ops.structural.indexing import WriteParams
 
-_TOTAL, _REGION = word(WriteParams, "total"), word(WriteParams, "region")
+_TOTAL, _REGION = field_index(WriteParams, "total"), field_index(WriteParams, "region")
 # Given as the address of strides of contiguous elements. It is no literal 0, as Numba would compile a function anew for
 # each combination of literal arguments.
 _PACKED = np.int64(0)
@@ -51,7 +51,7 @@ def _step(region: int, strides: int, size: int) -> int:
 @always_inline
 def first_row(region: int) -> int:
     """Return an index of rows, at the first row."""
-    index = stack_words(MAX_NDIM)
+    index = stack_i64(MAX_NDIM)
     begin_index(index, load_i64(region, NDIM) - 1)
     return index
 

@@ -43,9 +43,9 @@ def _matrix(frame: int, params: Any) -> Csr:
 
 
 @noinline
-def _is_whole(a: Csr, words: int) -> bool:
+def _is_whole(a: Csr, fields: int) -> bool:
     """Return whether the starts ascend from zero to the number of entries, and all columns exist."""
-    entries = words - a.row_count - 1
+    entries = fields - a.row_count - 1
     if load_i64(a.starts, 0) != 0 or load_i64(a.starts, a.row_count) != entries:
         return False
     bad = np.int64(0)

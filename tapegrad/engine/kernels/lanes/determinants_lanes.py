@@ -21,7 +21,7 @@ from tapegrad.engine.kernels.lanes.lanes import (
 from tapegrad.engine.kernels.lanes.lu_lanes import gather_exchanges
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import MAX_SMALL_ROWS, factor_bytes, triangle_bytes
-from tapegrad.engine.kernels.language.raw_memory import size_of, stack_words
+from tapegrad.engine.kernels.language.raw_memory import size_of, stack_i64
 
 LEAST_PRODUCT, MOST_PRODUCT = 2.0**-1000, 2.0**1000  # bounds of partial products of pivots
 _ROWS = MAX_SMALL_ROWS * LANE_BYTES // 8
@@ -30,7 +30,7 @@ _ROWS = MAX_SMALL_ROWS * LANE_BYTES // 8
 @noinline
 def _of_lanes(factor: int, n: int, last: int, zero: Any) -> tuple[Any, Any]:
     """Return the determinant in each lane, and the lanes in which a partial product nears overflow or underflow."""
-    size, stride, rows = size_of(zero), factor_bytes(n, zero), stack_words(_ROWS)
+    size, stride, rows = size_of(zero), factor_bytes(n, zero), stack_i64(_ROWS)
     gather_exchanges(factor + triangle_bytes(n, zero), n, stride, last, rows, zero)
     value, opposite, one = spread(1, zero), spread(-1, zero), spread(1, zero)
     extreme = unless(equal(one, one))

@@ -26,7 +26,7 @@ from tapegrad.engine.kernels.lanes.lanes import (
 from tapegrad.engine.kernels.lanes.transpose import move_transposed
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.llvm_types import i64, pointer_to
-from tapegrad.engine.kernels.language.raw_memory import size_of, stack_words
+from tapegrad.engine.kernels.language.raw_memory import size_of, stack_i64
 
 _SQUARE = LANE_BYTES * LANE_BYTES // 32  # 64-bit integers of a square of lanes by lanes numbers, at most
 # Bounds of numbers whose squares, and roundings of these, are neither 0 nor infinite
@@ -91,7 +91,7 @@ def gather(source: int, count: int, stride: int, last: int, block: int, zero: An
 @noinline
 def gather_transposed(source: int, m: int, n: int, stride: int, last: int, block: int, zero: Any) -> None:
     """Copy matrices in C order to a block, column by column."""
-    most, size, square = lane_count(zero), size_of(zero), stack_words(_SQUARE)
+    most, size, square = lane_count(zero), size_of(zero), stack_i64(_SQUARE)
     whole, i, j = m * n // most * most, 0, 0
     for e in range(0, whole, most):
         gather_square(source + e * size, stride, last, square, zero)

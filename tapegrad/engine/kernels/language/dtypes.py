@@ -17,7 +17,7 @@ class FloatBits(NamedTuple):
 
     magnitude: int
     infinity: int
-    word: Any
+    integer: Any
     zero: Any
 
 

@@ -38,8 +38,8 @@ Y_STRIDE = 12
 STORE = 13
 OUTER = 14
 PARAMS = 15
-WORDS = 16
-BYTES = 8 * WORDS
+FIELDS = 16
+BYTES = 8 * FIELDS
 
 VALUE = 1 << 3  # in STORE: the part of a result that only derivatives read may be left out
 

@@ -18,7 +18,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     memcpy,
     memset,
     size_of,
-    stack_words,
+    stack_i64,
     store_at,
 )
 
@@ -291,6 +291,6 @@ def substitute(loops: int, routines: Lapack, t: Matrix, x: Matrix, lower: int, u
 
 
 @always_inline
-def info_word() -> int:
+def info_i64() -> int:
     """Return the address of the integer in which LAPACK reports its status."""
-    return stack_words(1)
+    return stack_i64(1)

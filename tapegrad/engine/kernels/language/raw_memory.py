@@ -73,8 +73,8 @@ def load_record(typingctx, address, record):
     named = types.NamedUniTuple(types.int64, len(fields), record.instance_class)
 
     def codegen(context, builder, signature, args):
-        words = [builder.load(element_pointer(builder, args[0], i64, i64(k))) for k in range(len(fields))]
-        return context.make_tuple(builder, signature.return_type, words)
+        loaded = [builder.load(element_pointer(builder, args[0], i64, i64(k))) for k in range(len(fields))]
+        return context.make_tuple(builder, signature.return_type, loaded)
 
     return named(types.int64, record), codegen
 
@@ -90,7 +90,7 @@ def call_kernel(typingctx, kernel, frame, loops):
 
 
 @intrinsic
-def stack_words(typingctx, count):
+def stack_i64(typingctx, count):
     """Return the address of `count` (a literal) 64-bit integers on the stack of the caller."""
     if not isinstance(count, types.IntegerLiteral):
         return None

@@ -1,4 +1,4 @@
-"""Frame of a segment: its fields by numbers, which `word_of` maps to indices.
+"""Frame of a segment: its fields by numbers, which `field_of` maps to indices.
 
 ======  ======  ==========================================================================================
 number  name    meaning
@@ -20,6 +20,6 @@ from tapegrad.engine.kernels.language.frame import OUTER
 TURNS, START, STOP, SHARED, COUNTS = range(5)
 
 
-def word_of(number: int) -> int:
+def field_of(number: int) -> int:
     """Return the index of a field of the frame, past the count of outer loops, which has to be 0 for the executor."""
     return number if number < OUTER else number + 1

@@ -22,7 +22,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     load_f64,
     load_i64,
     size_of,
-    stack_words,
+    stack_i64,
     store_at,
     store_f64,
 )
@@ -176,7 +176,7 @@ def _join_largest(largest: int, n: int) -> None:
 
 @always_inline
 def _write_panel(x: int, y: int, panel: Any, loops: int, zero: Any) -> None:
-    row, n = stack_words(_SCRATCH), panel.columns
+    row, n = stack_i64(_SCRATCH), panel.columns
     largest, totals, ties = row + 8 * _COLUMNS, row + 16 * _COLUMNS, row + 24 * _COLUMNS
     _fill(largest, -math.inf, n)
     _fill(totals, 0.0, n)
@@ -242,7 +242,7 @@ def _put(row: int, x_bar: int, step: int, n: int, store: int, zero: Any) -> None
 def logsumexp_reverse(frame: int, loops: int, zero: Any) -> int:
     """Add (STORE: write) to each element its share of Y_BAR."""
     x, x_bar, store = load_i64(frame, X), load_i64(frame, X_BAR), load_i64(frame, STORE) & 1
-    y, y_bar, row, k = load_i64(frame, Y), load_i64(frame, Y_BAR), stack_words(_SCRATCH), 0
+    y, y_bar, row, k = load_i64(frame, Y), load_i64(frame, Y_BAR), stack_i64(_SCRATCH), 0
     centres, bars, panel = row + 8 * _COLUMNS, row + 16 * _COLUMNS, _panel(frame, k)
     while panel.columns > 0:
         _fetch(centres, y + panel.y, panel.y_step, panel.columns, zero)
@@ -266,7 +266,7 @@ def logsumexp_tangent(frame: int, loops: int, zero: Any) -> int:
         load_i64(frame, Y),
         load_i64(frame, Y_BAR),
     )
-    row, k, panel = stack_words(_SCRATCH), 0, _panel(frame, 0)
+    row, k, panel = stack_i64(_SCRATCH), 0, _panel(frame, 0)
     centres, dots, totals = row + 8 * _COLUMNS, row + 16 * _COLUMNS, row + 24 * _COLUMNS
     while panel.columns > 0:
         n = panel.columns

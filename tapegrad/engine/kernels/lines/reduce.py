@@ -16,7 +16,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     load_at,
     load_i64,
     size_of,
-    stack_words,
+    stack_i64,
     store_at,
 )
 
@@ -31,12 +31,12 @@ def _sortable(bits: int, magnitude: int) -> int:
 
 
 @always_inline
-def _extremes(address: int, stride: int, count: int, magnitude: int, word: Any) -> Any:
+def _extremes(address: int, stride: int, count: int, magnitude: int, integer: Any) -> Any:
     """Return the smallest and the largest element of a line that is not empty, as sortable integers."""
-    smallest = _sortable(np.int64(load_at(address, 0, word)), magnitude)
+    smallest = _sortable(np.int64(load_at(address, 0, integer)), magnitude)
     largest = smallest
     for i in range(1, count):
-        key = _sortable(np.int64(load_at(address, i * stride, word)), magnitude)
+        key = _sortable(np.int64(load_at(address, i * stride, integer)), magnitude)
         smallest = min(smallest, key)
         largest = max(largest, key)
     return smallest, largest
@@ -45,20 +45,20 @@ def _extremes(address: int, stride: int, count: int, magnitude: int, word: Any) 
 @always_inline
 def _extreme(frame: int, want_max: bool, float_bits: FloatBits) -> int:
     """Write the largest or the smallest element; nan if there is one."""
-    magnitude, infinity, word, zero = float_bits
+    magnitude, infinity, integer, zero = float_bits
     count, x, stride = load_i64(frame, COUNT), load_i64(frame, X), load_i64(frame, STRIDE)
     y = load_i64(frame, Y)
     if count == 0:
         store_at(y, 0, -math.inf if want_max else math.inf, zero)
         return 0
     if stride == size_of(zero):
-        smallest, largest = _extremes(x, size_of(zero), count, magnitude, word)
+        smallest, largest = _extremes(x, size_of(zero), count, magnitude, integer)
     else:
-        smallest, largest = _extremes(x, stride, count, magnitude, word)
+        smallest, largest = _extremes(x, stride, count, magnitude, integer)
     if largest > infinity or smallest < ~infinity:
         store_at(y, 0, math.nan, zero)
     else:
-        store_at(y, 0, _sortable(largest if want_max else smallest, magnitude), word)
+        store_at(y, 0, _sortable(largest if want_max else smallest, magnitude), integer)
     return 0
 
 
@@ -91,7 +91,7 @@ def _count_ties(x: int, stride: int, count: int, y: Any, zero: Any) -> Any:
 @always_inline
 def _portion(y_bar: Any, ties: int, zero: Any) -> Any:
     """Return the share of a cotangent for each of several ties, rounded to the dtype of the cotangents."""
-    cell = stack_words(1)
+    cell = stack_i64(1)
     store_at(cell, 0, np.float64(y_bar) / ties, zero)
     return load_at(cell, 0, zero)
 

@@ -27,7 +27,7 @@ from tapegrad.engine.kernels.language.lapack import (
     copy,
     eps_of,
     factor_bytes,
-    info_word,
+    info_i64,
     largest,
     libraries,
     put,
@@ -80,8 +80,8 @@ def _are_finite(a: int, count: int, zero: Any) -> bool:
 @noinline
 def _decompose(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
     """Write eigenvalues and eigenvectors of one matrix; return a status."""
-    n, zero, size, info = p.n, routines.zero, size_of(routines.zero), info_word()
-    words, order, one = _WORK * n, np.int32(n), np.int32(1)
+    n, zero, size, info = p.n, routines.zero, size_of(routines.zero), info_i64()
+    lwork, order, one = _WORK * n, np.int32(n), np.int32(1)
     a, y = own.scratch, own.y
     imaginary, work = a + n * n * size, a + (n * n + n) * size
     copy(by_rows(own.x, n, n, zero), by_columns(a, n, n, zero), zero)
@@ -91,7 +91,7 @@ def _decompose(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
         loops,
         routines.geev,
         (PLAIN, VECTORS, order, a, order, y, imaginary, work, one, y + n * size, order, work,
-         np.int32(words), info),
+         np.int32(lwork), info),
     )  # fmt: skip
     if load_i32(info, 0) != 0:
         return NOT_CONVERGED

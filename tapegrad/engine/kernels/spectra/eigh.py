@@ -29,7 +29,7 @@ from tapegrad.engine.kernels.language.lapack import (
     by_rows,
     copy,
     eps_of,
-    info_word,
+    info_i64,
     largest,
     libraries,
     put,
@@ -63,7 +63,7 @@ def result_bytes(n: int, zero: Any) -> int:
 
 
 @always_inline
-def _work_words(n: int) -> int:
+def _work_fields(n: int) -> int:
     """Return the numbers in LAPACK's workspace; integers follow them."""
     return 1 + 6 * n + 2 * n * n
 
@@ -71,14 +71,18 @@ def _work_words(n: int) -> int:
 @noinline
 def _decompose(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
     """Write eigenvalues and, if `p.vectors`, eigenvectors of one matrix; return a status."""
-    n, zero, size, info, order = p.n, routines.zero, size_of(routines.zero), info_word(), np.int32(p.n)
+    n, zero, size, info, order = p.n, routines.zero, size_of(routines.zero), info_i64(), np.int32(p.n)
     job, uplo = VECTORS if p.vectors else NO_VECTORS, LOWER if p.lower else UPPER
-    vectors, words, integers = own.y + n * size, np.int32(_work_words(n)), own.scratch + _work_words(n) * size
+    vectors, lwork, integers = (
+        own.y + n * size,
+        np.int32(_work_fields(n)),
+        own.scratch + _work_fields(n) * size,
+    )
     copy(by_rows(own.x, n, n, zero), by_columns(vectors, n, n, zero), zero)
     call_by_reference(
         loops,
         routines.syevd,
-        (job, uplo, order, vectors, order, own.y, own.scratch, words, integers, np.int32(3 + 5 * n), info),
+        (job, uplo, order, vectors, order, own.y, own.scratch, lwork, integers, np.int32(3 + 5 * n), info),
     )
     return 0 if load_i32(info, 0) == 0 else NOT_CONVERGED
 
@@ -99,7 +103,7 @@ def eigh_forward(frame: int, loops: int, routines: Lapack) -> int:
     if n == 0:
         return 0
     in_lanes = n <= (MAX_ROWS if p.matrices >= MIN_LANE_MATRICES else _FEWEST)
-    scratch = max(_work_words(n) * size + (3 + 5 * n) * 4, block_bytes(n) if in_lanes else 0)
+    scratch = max(_work_fields(n) * size + (3 + 5 * n) * 4, block_bytes(n) if in_lanes else 0)
     sizes = Sizes(n * n * size, 0, result_bytes(n, zero), scratch)
     return for_each_block(frame, loops, routines, p, sizes, in_lanes, decompose_block, _decompose)
 

@@ -21,7 +21,7 @@ from tapegrad.engine.kernels.language.lapack import (
     by_rows,
     copy,
     eps_of,
-    info_word,
+    info_i64,
     largest,
     libraries,
     negate,
@@ -39,7 +39,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     malloc,
     memset,
     size_of,
-    stack_words,
+    stack_i64,
 )
 from tapegrad.engine.kernels.language.status import NO_REAL_RESULT, NOT_CONVERGED, OUT_OF_MEMORY, SINGULAR
 from tapegrad.ops.structural.matrices import SquareParams, SylvesterParams
@@ -59,16 +59,16 @@ def _schur_bytes(n: int, zero: Any) -> int:
 @noinline
 def _schur(loops: int, routines: Lapack, a: Matrix, scratch: int) -> int:
     """Write the real Schur factors of a matrix in Fortran order, triangle, then vectors; return a status."""
-    n, zero, size, order, info = a.rows, routines.zero, size_of(routines.zero), np.int32(a.rows), info_word()
+    n, zero, size, order, info = a.rows, routines.zero, size_of(routines.zero), np.int32(a.rows), info_i64()
     vectors = scratch + n * n * size
     values = vectors + n * n * size
-    work, words, count = values + 2 * n * size, np.int32(8 * n), stack_words(1)
+    work, lwork, count = values + 2 * n * size, np.int32(8 * n), stack_i64(1)
     copy(a, by_columns(scratch, n, n, zero), zero)
     nothing = np.int64(0)
     call_by_reference(
         loops,
         routines.gees,
-        (VECTORS, PLAIN, nothing, order, scratch, order, count, values, values + n * size, vectors, order, work, words,
+        (VECTORS, PLAIN, nothing, order, scratch, order, count, values, values + n * size, vectors, order, work, lwork,
          nothing, info),
     )  # fmt: skip
     return 0 if load_i32(info, 0) == 0 else NOT_CONVERGED
@@ -77,7 +77,7 @@ def _schur(loops: int, routines: Lapack, a: Matrix, scratch: int) -> int:
 @noinline
 def _solve_triangles(loops: int, routines: Lapack, a: int, b: int, x: Matrix, transpose: int) -> int:
     """Solve the equation with triangles in place, X in Fortran order; return a status."""
-    zero, info, scale = routines.zero, info_word(), stack_words(1)
+    zero, info, scale = routines.zero, info_i64(), stack_i64(1)
     letter = TRANSPOSED if transpose else PLAIN
     m, n = np.int32(x.rows), np.int32(x.columns)
     call_by_reference(
@@ -223,7 +223,7 @@ def _root_of_block(t: Matrix, r: Matrix, close: float, zero: Any) -> bool:
 @noinline
 def _column_of_root(loops: int, routines: Lapack, t: Matrix, r: Matrix, j: int, width: int) -> int:
     """Write the part of the root above a diagonal block, by a Sylvester equation; return a status."""
-    zero, size, info, scale = routines.zero, size_of(routines.zero), info_word(), stack_words(1)
+    zero, size, info, scale = routines.zero, size_of(routines.zero), info_i64(), stack_i64(1)
     copy(part(t, 0, j, j, width), part(r, 0, j, j, width), zero)
     block, into, leading = (
         part(r, j, j, width, width),

@@ -19,7 +19,7 @@ from tapegrad.engine.kernels.language.lapack import (
     at,
     by_rows,
     clear_triangle,
-    info_word,
+    info_i64,
     libraries,
     put,
     read_symmetric,
@@ -87,7 +87,7 @@ def _factor(loops: int, routines: Lapack, a: Matrix) -> bool:
     """Factor a matrix of any size and clear the other triangle; LAPACK reads the lower triangle as the upper one."""
     if a.rows <= MAX_SMALL_ROWS:
         return _factor_few(a.address, a.rows, routines.zero)
-    order, info = np.int32(a.rows), info_word()
+    order, info = np.int32(a.rows), info_i64()
     call_by_reference(loops, routines.potrf, (UPPER, order, a.address, order, info))
     clear_triangle(a, np.int64(0), routines.zero)
     return load_i32(info, 0) == 0

@@ -45,7 +45,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     memcpy,
     memset,
     size_of,
-    stack_words,
+    stack_i64,
     store_at,
     store_f64,
 )
@@ -227,7 +227,7 @@ def _write_signs_and_logarithms(
     loops: int, factor: int, n: int, count: int, y: int, apart: int, zero: Any
 ) -> None:
     """Write signs and logarithms of some determinants; a logarithm is `apart` bytes after its sign."""
-    totals, size = stack_words(_SCRATCH), size_of(zero)
+    totals, size = stack_i64(_SCRATCH), size_of(zero)
     products, in_lanes = (
         totals + 8 * _COLUMN,
         size == 8 and n <= MAX_SMALL_ROWS and count >= MIN_LANE_MATRICES,

@@ -18,7 +18,7 @@ from tapegrad.engine.kernels.language.lapack import (
     by_rows,
     copy,
     factor_bytes,
-    info_word,
+    info_i64,
     is_singular,
     libraries,
     negate,
@@ -47,7 +47,7 @@ _BLOCK = 64  # columns of a block of LAPACK
 @noinline
 def invert(loops: int, routines: Lapack, factor: int, n: int, inverse: int) -> None:
     """Write the inverse, in Fortran order, of a matrix by its factors, which are overwritten."""
-    zero, order, info = routines.zero, np.int32(n), info_word()
+    zero, order, info = routines.zero, np.int32(n), info_i64()
     exchanges, bytes_ = factor + triangle_bytes(n, zero), n * n * size_of(zero)
     if n <= MAX_SMALL_ROWS:
         x = by_columns(inverse, n, n, zero)

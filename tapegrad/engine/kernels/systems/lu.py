@@ -22,7 +22,7 @@ from tapegrad.engine.kernels.language.lapack import (
     by_rows,
     copy,
     factor_bytes,
-    info_word,
+    info_i64,
     is_singular,
     libraries,
     negate,
@@ -108,7 +108,7 @@ def factorize(loops: int, routines: Lapack, a: int, n: int, exchanges: int) -> N
         _factor_few(a, n, exchanges, routines.zero)
         return
     order = np.int32(n)
-    call_by_reference(loops, routines.getrf, (order, order, a, order, exchanges, info_word()))
+    call_by_reference(loops, routines.getrf, (order, order, a, order, exchanges, info_i64()))
 
 
 @noinline

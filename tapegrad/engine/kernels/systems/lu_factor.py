@@ -185,7 +185,7 @@ def lu_triangles_tangent(frame: int, loops: int, routines: Lapack) -> int:
 def lu_pivots_forward_i64(frame: int, loops: int) -> int:
     """Write for each row the row it was exchanged with, from the factors X[0], to Y."""
     p, factor, y = load_record(load_i64(frame, PARAMS), PivotParams), load_i64(frame, X), load_i64(frame, Y)
-    triangles, bytes_ = 8 * (p.words - (p.n + 1) // 2), 8 * p.words
+    triangles, bytes_ = 8 * (p.fields - (p.n + 1) // 2), 8 * p.fields
     for i in range(p.matrices):
         for k in range(p.n):
             store_i64(y, i * p.n + k, np.int64(load_i32(factor + i * bytes_ + triangles, k)) - 1)

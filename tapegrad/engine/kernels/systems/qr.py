@@ -22,7 +22,7 @@ from tapegrad.engine.kernels.language.lapack import (
     by_rows,
     clear_triangle,
     copy,
-    info_word,
+    info_i64,
     is_singular,
     libraries,
     negate,
@@ -63,19 +63,19 @@ def _factor(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
 
     The scratch memory holds the matrix, square if it is tall, and work.
     """
-    m, n, full, zero, size, info = p.m, p.n, p.full, routines.zero, size_of(routines.zero), info_word()
+    m, n, full, zero, size, info = p.m, p.n, p.full, routines.zero, size_of(routines.zero), info_i64()
     y, scratch, k, wide = own.y, own.scratch, min(m, n), max(m, n)
-    tau, work, words = scratch + m * wide * size, scratch + (m * wide + k) * size, np.int32(_BLOCK * wide)
+    tau, work, lwork = scratch + m * wide * size, scratch + (m * wide + k) * size, np.int32(_BLOCK * wide)
     rows = np.int32(m)
     copy(by_rows(own.x, m, n, zero), by_columns(scratch, m, n, zero), zero)
-    call_by_reference(loops, routines.geqrf, (rows, np.int32(n), scratch, rows, tau, work, words, info))
+    call_by_reference(loops, routines.geqrf, (rows, np.int32(n), scratch, rows, tau, work, lwork, info))
     r = by_columns(y + m * full * size, full, n, zero)
     memset(r.address, np.int32(0), full * n * size)
     copy(part(by_columns(scratch, m, n, zero), 0, 0, k, n), part(r, 0, 0, k, n), zero)
     clear_triangle(r, np.int64(1), zero)
     memcpy(y, scratch, m * min(full, n) * size)
     columns = np.int32(full)
-    call_by_reference(loops, routines.orgqr, (rows, columns, np.int32(k), y, rows, tau, work, words, info))
+    call_by_reference(loops, routines.orgqr, (rows, columns, np.int32(k), y, rows, tau, work, lwork, info))
     return 0
 
 

@@ -15,7 +15,7 @@ from tapegrad.engine.kernels.language.frame import (
     X,
     Y,
 )
-from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_words, store_i64
+from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_i64, store_i64
 from tapegrad.engine.sweep.binding.control_fields import ITEM_SHIFT, LINES_SHIFT
 from tapegrad.engine.tape.append import differentiable
 from tapegrad.engine.tape.fields import columns as col
@@ -25,19 +25,19 @@ from tapegrad.engine.tape.fields.layout import (
     MATMUL,
     MAX_NDIM,
     NONE,
+    OP_FIELDS,
     OP_KIND,
     OP_TABLE,
     OP_TAKES_LINES,
     OP_VARIANT,
-    OP_WORDS,
     OPAQUE,
     REDUCTION,
     SCAN,
 )
 
 # A nest of loops: the extents, then the strides of each role, MAX_NDIM fields apart.
-_NEST_WORDS = 5 * MAX_NDIM
-OUTER_WORDS = 1 + _NEST_WORDS
+_NEST_FIELDS = 5 * MAX_NDIM
+OUTER_FIELDS = 1 + _NEST_FIELDS
 _MIN_INNER_STEPS = 16  # an inner loop below this length is exchanged for a longer one
 
 
@@ -51,9 +51,9 @@ class Roles(NamedTuple):
 
 
 @inline_njit
-def op_field(header, op, word):
+def op_field(header, op, field):
     """Read a field of the op's row in the op table."""
-    return load_i64(load_i64(header, OP_TABLE), OP_WORDS * op + word)
+    return load_i64(load_i64(header, OP_TABLE), OP_FIELDS * op + field)
 
 
 @inline_njit
@@ -239,7 +239,7 @@ def bind_loops(header, slots, shape, kind, frame, outer):
     if ndim == 1:
         _set_inner(header, frame, extent(header, shape, 0), slots, _strides(header, slots, 0, 1))
         return
-    nest = stack_words(_NEST_WORDS)
+    nest = stack_i64(_NEST_FIELDS)
     by_lines = kind == REDUCTION or kind == SCAN
     if not by_lines:
         m = _coalesce_in_order(header, slots, shape, nest)
@@ -261,7 +261,7 @@ def bind_loops(header, slots, shape, kind, frame, outer):
 @inline_njit
 def _bind_empty_lines(header, slots, shape, frame, outer):
     """Bind the loops of empty lines: each line still has a result."""
-    nest = stack_words(_NEST_WORDS)
+    nest = stack_i64(_NEST_FIELDS)
     m = _coalesce(header, slots, shape, nest, col.ndim(header, shape) - 1, 0)
     _set_inner(header, frame, 0, slots, Roles(0, 0, 0, 0))
     if m > 0:
@@ -273,7 +273,7 @@ def _bind_empty_lines(header, slots, shape, frame, outer):
 @inline_njit
 def _bind_batch(header, slots, shape, frame, outer):
     """Bind loops over the leading dimensions of a batch of matrices; the last two belong to the kernel."""
-    nest = stack_words(_NEST_WORDS)
+    nest = stack_i64(_NEST_FIELDS)
     m = _coalesce(header, slots, shape, nest, col.ndim(header, shape) - 2, 0)
     store_i64(frame, COUNT, -1 if m < 0 else 1)
     store_i64(frame, OUTER, 0)
@@ -283,8 +283,8 @@ def _bind_batch(header, slots, shape, frame, outer):
 
 @inline_njit
 def clear_addresses(frame):
-    for word in range(X, Y_BAR + 1):
-        store_i64(frame, word, 0)
+    for field in range(X, Y_BAR + 1):
+        store_i64(frame, field, 0)
     store_i64(frame, STORE, 0)
 
 

@@ -8,11 +8,11 @@ POOL = 3  # address of the pool's block
 THREAD_LIMIT = 4  # address of Numba's `get_num_threads`, 0 while its threading layer has not been started
 ALONE_UNTIL = 5  # clock time in ns until which launches run on the caller's thread alone
 BALANCE = 6  # ns that helpers have gained, less the ns that callers waited for them
-CONTROL_WORDS = 7
+CONTROL_FIELDS = 7
 
 # A frame's STORE field holds the bytes of a summed cotangent's element above the store bits.
 ITEM_SHIFT = 8
-# In its STORE word a frame of tangents has this bit: BAR words of operands are read, that of the result is written.
+# In its STORE field a frame of tangents has this bit: BAR fields of operands are read, that of the result is written.
 TANGENT = 1 << 4
 # And where this bit is set the kernel goes through the innermost of the outer loops itself.
 LINES_SHIFT = 5

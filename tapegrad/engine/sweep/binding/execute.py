@@ -4,10 +4,10 @@ from numba import types
 from numba.extending import intrinsic
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
-from tapegrad.engine.kernels.language.frame import COUNT, OUTER, STORE, WORDS, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, OUTER, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.llvm_types import called_at
 from tapegrad.engine.kernels.language.odometer import begin_index, next_index
-from tapegrad.engine.kernels.language.raw_memory import call_kernel, load_i64, stack_words, store_i64
+from tapegrad.engine.kernels.language.raw_memory import call_kernel, load_i64, stack_i64, store_i64
 from tapegrad.engine.sweep.binding.control_fields import DRIVER, LINES_SHIFT
 from tapegrad.engine.tape.fields.layout import MAX_NDIM
 
@@ -25,15 +25,15 @@ def call_driver(typingctx, driver, kernel, frame, loops, control, parallel_thres
 @inline_njit
 def copy_frame(source, target):
     """Copy the fields of a frame."""
-    for word in range(WORDS):
-        store_i64(target, word, load_i64(source, word))
+    for field in range(FIELDS):
+        store_i64(target, field, load_i64(source, field))
 
 
 @inline_njit
-def _move(frame, word, by):
-    address = load_i64(frame, word)
+def _move(frame, field, by):
+    address = load_i64(frame, field)
     if address != 0:
-        store_i64(frame, word, address + by)
+        store_i64(frame, field, address + by)
 
 
 @inline_njit
@@ -69,7 +69,7 @@ def run_nested(kernel, frame, loops):
     A kernel that takes lines runs the last loop itself.
     """
     outer = load_i64(frame, OUTER)
-    m, index = load_i64(outer, 0) - (load_i64(frame, STORE) >> LINES_SHIFT & 1), stack_words(MAX_NDIM)
+    m, index = load_i64(outer, 0) - (load_i64(frame, STORE) >> LINES_SHIFT & 1), stack_i64(MAX_NDIM)
     begin_index(index, m)
     while True:
         status = call_kernel(kernel, frame, loops)

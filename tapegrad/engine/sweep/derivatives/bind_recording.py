@@ -3,7 +3,7 @@
 from tapegrad.engine.codegen.translator.compiler import EVERY_RECORDING, entry_point, inline_njit
 from tapegrad.engine.kernels.language.frame import BYTES, OUTER, X_BAR, X, Y
 from tapegrad.engine.kernels.language.raw_memory import load_i64, store_i64
-from tapegrad.engine.sweep.binding.bind import OUTER_WORDS, bind_forward, bind_reverse, op_field, variant
+from tapegrad.engine.sweep.binding.bind import OUTER_FIELDS, bind_forward, bind_reverse, op_field, variant
 from tapegrad.engine.sweep.binding.execute import elements
 from tapegrad.engine.sweep.derivatives.bind_tangent import bind_tangent
 from tapegrad.engine.sweep.derivatives.reverse import may_store
@@ -23,7 +23,7 @@ from tapegrad.engine.tape.versions import covers_buffer
     ROW_VARIANT,  # afterwards the dtype code that chooses its kernel
     ROW_ELEMENTS,  # afterwards the number of elements that the kernel processes
 ) = range(6)
-ROW_WORDS = 6
+ROW_FIELDS = 6
 
 
 @entry_point(group=EVERY_RECORDING)
@@ -102,10 +102,10 @@ def bind_rows(header, rows, start, count, frames, loops, room):
     Returns the row at which the `room` fields for loops are used up, or `count`.
     """
     for k in range(start, count):
-        if room < OUTER_WORDS:
+        if room < OUTER_FIELDS:
             return k
         frame = frames + BYTES * k
-        _bind_row(header, rows + 8 * ROW_WORDS * k, frame, loops)
+        _bind_row(header, rows + 8 * ROW_FIELDS * k, frame, loops)
         if load_i64(frame, OUTER) != 0:
             used = 1 + 5 * load_i64(loops, 0)
             loops += 8 * used

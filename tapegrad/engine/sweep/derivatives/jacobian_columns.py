@@ -1,6 +1,6 @@
 """Kernels of a tangent stream that belong to no op: loop over tangents, seed them, write a Jacobian's columns.
 
-They are called like any other kernel, with a frame whose words mean what is said below, so that the executor
+They are called like any other kernel, with a frame whose fields mean what is said below, so that the executor
 needs to know nothing of them.
 """
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.language.frame import COUNT, PARAMS, STRIDE, WORDS, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, PARAMS, STRIDE, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline
 from tapegrad.engine.kernels.language.raw_memory import (
     call_kernel,
@@ -16,20 +16,20 @@ from tapegrad.engine.kernels.language.raw_memory import (
     load_i64,
     memset,
     size_of,
-    stack_words,
+    stack_i64,
     store_at,
     store_i64,
 )
 
-# Words behind PARAMS of a frame for `over_tangents`; from LOOP_STEPS on a step for each of the words X .. Y_BAR.
+# Fields behind PARAMS of a frame for `over_tangents`; from LOOP_STEPS on a step for each of the fields X .. Y_BAR.
 LOOP_COUNT, LOOP_KERNEL, LOOP_PARAMS, LOOP_STEPS = range(4)
 
 
 def over_tangents(frame: int, loops: int) -> int:
     """Run a structural op's kernel for one tangent after another: its frame, with parameters of our own around them."""
-    local = stack_words(WORDS)
-    for word in range(WORDS):
-        store_i64(local, word, load_i64(frame, word))
+    local = stack_i64(FIELDS)
+    for field in range(FIELDS):
+        store_i64(local, field, load_i64(frame, field))
     params = load_i64(frame, PARAMS)
     store_i64(local, PARAMS, load_i64(params, LOOP_PARAMS))
     kernel = load_i64(params, LOOP_KERNEL)
@@ -37,8 +37,8 @@ def over_tangents(frame: int, loops: int) -> int:
         status = call_kernel(kernel, local, loops)
         if status != 0:
             return status
-        for word in range(X, Y_BAR + 1):
-            store_i64(local, word, load_i64(local, word) + load_i64(params, LOOP_STEPS + word - X))
+        for field in range(X, Y_BAR + 1):
+            store_i64(local, field, load_i64(local, field) + load_i64(params, LOOP_STEPS + field - X))
     return 0
 
 

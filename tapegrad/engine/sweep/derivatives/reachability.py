@@ -71,7 +71,7 @@ def mark(header, root):
 def mark_all(header, roots, count, span, freed_is_constant):
     """Mark every instruction that one of `count` roots depends on; 0, or E_FREED.
 
-    `roots` is the address of the slots; constants among them are passed over. The two words at `span` receive the
+    `roots` is the address of the slots; constants among them are passed over. The two fields at `span` receive the
     lowest and the highest of the instructions. What a reverse sweep has freed is an error, or a constant.
     """
     waiting, high = 0, NONE

@@ -4,10 +4,10 @@ Mark the instructions that the root depends on, propagate cotangents backwards, 
 """
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
-from tapegrad.engine.kernels.language.frame import WORDS, X_BAR
-from tapegrad.engine.kernels.language.raw_memory import free, load_i64, realloc, stack_words, store_i64
+from tapegrad.engine.kernels.language.frame import FIELDS, X_BAR
+from tapegrad.engine.kernels.language.raw_memory import free, load_i64, realloc, stack_i64, store_i64
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
-from tapegrad.engine.sweep.binding.bind import OUTER_WORDS, bind_reverse, op_field, variant
+from tapegrad.engine.sweep.binding.bind import OUTER_FIELDS, bind_reverse, op_field, variant
 from tapegrad.engine.sweep.binding.execute import execute
 from tapegrad.engine.sweep.derivatives.reachability import (
     NEEDED,
@@ -302,7 +302,7 @@ def _walk(header, low, high, options):
 
     A cotangent that no tensor shows is freed as soon as it has been propagated.
     """
-    frame, outer = stack_words(WORDS), stack_words(OUTER_WORDS)
+    frame, outer = stack_i64(FIELDS), stack_i64(OUTER_FIELDS)
     for i in range(high, low - 1, -1):
         if col.mark(header, i) != NEEDED:
             continue

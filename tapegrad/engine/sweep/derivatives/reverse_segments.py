@@ -6,9 +6,9 @@ Python does between two parts, and whatever fails, the tape's own cotangents are
 """
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
-from tapegrad.engine.kernels.language.frame import WORDS
-from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_words, store_i64
-from tapegrad.engine.sweep.binding.bind import OUTER_WORDS
+from tapegrad.engine.kernels.language.frame import FIELDS
+from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_i64, store_i64
+from tapegrad.engine.sweep.binding.bind import OUTER_FIELDS
 from tapegrad.engine.sweep.derivatives.reverse import (
     bind_step,
     flag_wanted,
@@ -18,7 +18,7 @@ from tapegrad.engine.sweep.derivatives.reverse import (
 )
 from tapegrad.engine.sweep.derivatives.seeds import add_seed
 from tapegrad.engine.sweep.derivatives.subgraph import (
-    ENTRY_WORDS,
+    ENTRY_FIELDS,
     G_FLAGS,
     G_INDEX,
     G_OP,
@@ -105,10 +105,10 @@ def _step_back(header, i, flags, frame, outer, missing):
 
 @inline_njit
 def _go_back(header, entries, progress, missing):
-    frame, outer = stack_words(WORDS), stack_words(OUTER_WORDS)
+    frame, outer = stack_i64(FIELDS), stack_i64(OUTER_FIELDS)
     left, status = load_i64(progress, 0), 0
     while left > 0 and status == 0:
-        entry = entries + 8 * ENTRY_WORDS * (left - 1)
+        entry = entries + 8 * ENTRY_FIELDS * (left - 1)
         flags = load_i64(entry, G_FLAGS)
         i = _current_index(header, entry)
         if i == NONE:
@@ -142,7 +142,7 @@ def bind(header, entries, k, column, frame, outer):
 
     All arguments but the header and `k` are ids of int64 arrays.
     """
-    entry = array_data(entries) + 8 * ENTRY_WORDS * k
+    entry = array_data(entries) + 8 * ENTRY_FIELDS * k
     i = _current_index(header, entry)
     if i == NONE:
         return E_FREED
@@ -199,7 +199,7 @@ def deliver(header, root, entries, count, column, wanted, overwrite):
     flag_wanted(header, wanted, True)
     _deliver_to(header, root, array_data(column), wanted, overwrite)
     for k in range(count):
-        entry = array_data(entries) + 8 * ENTRY_WORDS * k
+        entry = array_data(entries) + 8 * ENTRY_FIELDS * k
         for j in range(4):
             if load_i64(entry, G_SHOWN + j) != NONE:
                 _deliver_to(header, load_i64(entry, G_RESULT + j), array_data(column), wanted, overwrite)
@@ -220,6 +220,6 @@ def drop(header, root, entries, count, column):
     """Release the remaining cotangents."""
     _drop(header, root, array_data(column))
     for k in range(count):
-        entry = array_data(entries) + 8 * ENTRY_WORDS * k
+        entry = array_data(entries) + 8 * ENTRY_FIELDS * k
         for j in range(4):
             _drop(header, load_i64(entry, G_RESULT + j), array_data(column))

@@ -10,7 +10,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     load_i64,
     memcpy,
     size_of,
-    stack_words,
+    stack_i64,
     store_at,
 )
 from tapegrad.engine.tape.blocks import new_block, new_zero_block
@@ -46,7 +46,7 @@ def _add_row(target, step, seed, count, zero):
 def _add_rows(header, root, seed, zero):
     """Add the seed row by row along the root's last dimension."""
     ndim, geometry = col.ndim(header, root), col.geometry(header, root)
-    strides, index = geometry + 8 * ndim, stack_words(MAX_NDIM)
+    strides, index = geometry + 8 * ndim, stack_i64(MAX_NDIM)
     length = load_i64(geometry, ndim - 1) if ndim > 0 else 1
     step = load_i64(strides, ndim - 1) if ndim > 0 else size_of(zero)
     target = col.cotangent(header, col.buffer(header, root)) + col.offset(header, root)

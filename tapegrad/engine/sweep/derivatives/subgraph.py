@@ -1,7 +1,7 @@
 """The instructions between some results and some inputs, listed for Python and kept alive meanwhile."""
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
-from tapegrad.engine.kernels.language.raw_memory import load_i64, memcpy, stack_words, store_i64
+from tapegrad.engine.kernels.language.raw_memory import load_i64, memcpy, stack_i64, store_i64
 from tapegrad.engine.sweep.binding.bind import op_field
 from tapegrad.engine.sweep.derivatives.reachability import (
     NEEDED,
@@ -51,7 +51,7 @@ from tapegrad.engine.tape.release import drop_tensor_ref
     G_INDEX,  # index of the instruction when it was listed
     G_FLAGS,
 ) = range(12)
-ENTRY_WORDS = 12
+ENTRY_FIELDS = 12
 
 # Bits of an entry's flags; bits 0-2 are the operands that a cotangent flows into.
 TAKEN = 7
@@ -98,13 +98,13 @@ def _enter(header, i, only_wanted, entry):
 def _hold_listed(header, entries, count):
     """Take a handle on each slot of the entries."""
     for k in range(count):
-        for word in range(G_RESULT, G_PARAMS):
-            _hold(header, load_i64(entries, ENTRY_WORDS * k + word))
+        for field in range(G_RESULT, G_PARAMS):
+            _hold(header, load_i64(entries, ENTRY_FIELDS * k + field))
 
 
 @inline_njit
 def _list(header, roots, wanted, entries, capacity):
-    span = stack_words(2)
+    span = stack_i64(2)
     if (
         mark_all(header, array_data(roots), load_i64(load_i64(roots, ARRAY_EXTENTS), 0), span, False)
         == E_FREED
@@ -121,7 +121,7 @@ def _list(header, roots, wanted, entries, capacity):
         k = 0
         for i in range(low, high + 1):
             if col.mark(header, i) == NEEDED:
-                _enter(header, i, only_wanted, array_data(entries) + 8 * ENTRY_WORDS * k)
+                _enter(header, i, only_wanted, array_data(entries) + 8 * ENTRY_FIELDS * k)
                 k += 1
         _hold_listed(header, array_data(entries), found)
     unmark(header, low, high)
@@ -133,7 +133,7 @@ def list_graph(header, roots, wanted, entries, capacity):
     """List the instructions that the roots depend on, in order; of these, the ones behind a wanted slot.
 
     `roots`, `wanted` and `entries` are ids of int64 arrays; `wanted` may be 0, which is every slot. An entry is
-    `ENTRY_WORDS` words. Returns how many there are; if there are more than `capacity`, none is written and nothing is
+    `ENTRY_FIELDS` fields. Returns how many there are; if there are more than `capacity`, none is written and nothing is
     held. E_FREED where a part has been freed.
     """
     flag_wanted(header, wanted, True)
@@ -147,8 +147,8 @@ def release_listed(header, entries, count):
     """Release what `list_graph` holds."""
     entries = array_data(entries)
     for k in range(count):
-        for word in range(G_RESULT, G_PARAMS):
-            slot = load_i64(entries, ENTRY_WORDS * k + word)
+        for field in range(G_RESULT, G_PARAMS):
+            slot = load_i64(entries, ENTRY_FIELDS * k + field)
             if slot >= 0:
                 drop_tensor_ref(header, slot)
 
@@ -202,9 +202,9 @@ def _is_other_leaf(header, slot):
 
 @inline_njit
 def _other_leaf(header, root):
-    roots = stack_words(1)
+    roots = stack_i64(1)
     store_i64(roots, 0, root)
-    span = stack_words(2)
+    span = stack_i64(2)
     if mark_all(header, roots, 1, span, False) == E_FREED:
         unmark_all(header)
         return 1

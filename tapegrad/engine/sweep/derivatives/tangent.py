@@ -5,11 +5,11 @@ Tensors show are neither read nor changed. The tangents of a buffer lie one afte
 """
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
-from tapegrad.engine.kernels.language.frame import WORDS, X_BAR, X
+from tapegrad.engine.kernels.language.frame import FIELDS, X_BAR, X
 from tapegrad.engine.kernels.language.odometer import begin_index, next_index, step_to_next
-from tapegrad.engine.kernels.language.raw_memory import calloc, free, load_i64, memcpy, stack_words, store_i64
+from tapegrad.engine.kernels.language.raw_memory import calloc, free, load_i64, memcpy, stack_i64, store_i64
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
-from tapegrad.engine.sweep.binding.bind import OUTER_WORDS, op_field
+from tapegrad.engine.sweep.binding.bind import OUTER_FIELDS, op_field
 from tapegrad.engine.sweep.binding.execute import execute
 from tapegrad.engine.sweep.derivatives.bind_tangent import bind_tangent, is_linear_in
 from tapegrad.engine.sweep.derivatives.reachability import mark_all, unmark
@@ -103,12 +103,12 @@ def _bytes_to_next(header, slot):
 
 
 @inline_njit
-def _advance(frame, words, s0, s1, s2, sy):
-    """Move the tangents' addresses, in the four fields from `words` on, to the next tangents."""
-    store_i64(frame, words, load_i64(frame, words) + s0)
-    store_i64(frame, words + 1, load_i64(frame, words + 1) + s1)
-    store_i64(frame, words + 2, load_i64(frame, words + 2) + s2)
-    store_i64(frame, words + 3, load_i64(frame, words + 3) + sy)
+def _advance(frame, fields, s0, s1, s2, sy):
+    """Move the tangents' addresses, in the four fields from `fields` on, to the next tangents."""
+    store_i64(frame, fields, load_i64(frame, fields) + s0)
+    store_i64(frame, fields + 1, load_i64(frame, fields + 1) + s1)
+    store_i64(frame, fields + 2, load_i64(frame, fields + 2) + s2)
+    store_i64(frame, fields + 3, load_i64(frame, fields + 3) + sy)
 
 
 @inline_njit
@@ -134,9 +134,9 @@ def _run(header, i, frame, outer, count):
         if op_field(header, op, OP_KIND) == BROADCAST_SUM:
             _advance(frame, X_BAR, own, 0, 0, _bytes_to_next(header, a))
         else:
-            words = X if op_field(header, op, OP_LINEAR) else X_BAR
+            fields = X if op_field(header, op, OP_LINEAR) else X_BAR
             s0, s1, s2 = _bytes_to_next(header, a), _bytes_to_next(header, b), _bytes_to_next(header, c)
-            _advance(frame, words, s0, s1, s2, own)
+            _advance(frame, fields, s0, s1, s2, own)
     for block in (first, second, third):
         if block != 0:
             release_block(block)
@@ -147,7 +147,7 @@ def _run(header, i, frame, outer, count):
 @inline_njit
 def _walk(header, low, high, count):
     """Run the marked instructions forwards on tangents; 0, or an error."""
-    frame, outer = stack_words(WORDS), stack_words(OUTER_WORDS)
+    frame, outer = stack_i64(FIELDS), stack_i64(OUTER_FIELDS)
     for i in range(low, high + 1):
         if result_has_tangent(header, i):
             handed = _hand_on(header, i)
@@ -183,7 +183,7 @@ def _copy_out(header, slot, source, target):
     """Copy the elements of a slot, of which the buffer's contents lie at `source`, to `target` in C order."""
     ndim, geometry = col.ndim(header, slot), col.geometry(header, slot)
     item = item_size(col.dtype(header, slot))
-    index, strides = stack_words(MAX_NDIM), geometry + 8 * ndim
+    index, strides = stack_i64(MAX_NDIM), geometry + 8 * ndim
     begin_index(index, ndim)
     source += col.offset(header, slot)
     for k in range(size(header, slot)):
@@ -223,7 +223,7 @@ def tangent_sweep(header, leaves, seeds, results, tangents, count, missing):
     with `count` in front of the slots' shapes; those of `tangents` hold zeros. A leaf is all of its buffer. With
     E_KERNEL the array `missing` receives op code and dtype code of a kernel that is not loaded yet.
     """
-    span = stack_words(2)
+    span = stack_i64(2)
     gradients, buffers = load_i64(header, _COLUMN), load_i64(header, BUFFERS)
     column = calloc(buffers + 1, 8)
     if column == 0:
@@ -232,7 +232,7 @@ def tangent_sweep(header, leaves, seeds, results, tangents, count, missing):
     low, high = load_i64(span, 0), load_i64(span, 1)
     store_i64(header, _COLUMN, column)
     status = 0 if _seed(header, leaves, array_data(seeds), count) else E_MEMORY
-    lacking = stack_words(1)
+    lacking = stack_i64(1)
     if status == 0:
         status = reserve_tangents(header, low, high, lacking)
     if status == E_KERNEL:

@@ -11,9 +11,9 @@ from tapegrad.engine.codegen.translator.compiler import (
     inline_njit,
     shared_njit,
 )
-from tapegrad.engine.kernels.language.frame import WORDS
-from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_words, store_i64
-from tapegrad.engine.sweep.binding.bind import OUTER_WORDS, bind_forward, op_field, variant
+from tapegrad.engine.kernels.language.frame import FIELDS
+from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_i64, store_i64
+from tapegrad.engine.sweep.binding.bind import OUTER_FIELDS, bind_forward, op_field, variant
 from tapegrad.engine.sweep.binding.control_fields import DRIVER
 from tapegrad.engine.sweep.binding.execute import execute
 from tapegrad.engine.tape.append import add_tensor_ref, append, is_freed
@@ -88,7 +88,7 @@ def _broadcast(header, a, b, c, ndim, geometry):
 @shared_njit
 def run(header, instruction, dtype):
     """Run an instruction forwards by the kernel of a dtype; return the kernel's status."""
-    frame, outer = stack_words(WORDS), stack_words(OUTER_WORDS)
+    frame, outer = stack_i64(FIELDS), stack_i64(OUTER_FIELDS)
     bind_forward(header, instruction, frame, outer)
     kernel = kernel_of(header, instruction.op, dtype, 0)
     parallel_threshold = op_field(header, instruction.op, OP_THRESHOLD)
@@ -198,7 +198,7 @@ def record_any(header, op, a, b, c, recording):
         ndim = max(ndim, col.ndim(header, b))
     if c >= 0:
         ndim = max(ndim, col.ndim(header, c))
-    geometry = stack_words(MAX_NDIM)
+    geometry = stack_i64(MAX_NDIM)
     if not _broadcast(header, a, b, c, ndim, geometry):
         return E_SHAPES
     if lacks_driver(header, op, geometry, ndim):

@@ -5,7 +5,7 @@ thread's instruction comes in between.
 """
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
-from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_words, store_i64
+from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_i64, store_i64
 from tapegrad.engine.sweep.eager.eager import commit, is_superseded, kernel_of, lacks_driver, run
 from tapegrad.engine.tape.append import add_tensor_ref
 from tapegrad.engine.tape.fields import columns as col
@@ -26,7 +26,7 @@ from tapegrad.engine.tape.fields.layout import (
 )
 from tapegrad.engine.tape.release import drop_tensor_ref
 from tapegrad.engine.tape.slots import result_slot
-from tapegrad.engine.tape.views import VIEW_WORDS, describe, view_as
+from tapegrad.engine.tape.views import VIEW_FIELDS, describe, view_as
 
 
 @inline_njit
@@ -67,7 +67,7 @@ def _joined_shape(header, pieces, axis, is_new, shape):
 @inline_njit
 def _part(header, y, piece, axis, is_new, start):
     """Return the part of the result that a piece takes along an axis, from `start` on."""
-    ndim, seen = col.ndim(header, piece), stack_words(VIEW_WORDS)
+    ndim, seen = col.ndim(header, piece), stack_i64(VIEW_FIELDS)
     for d in range(ndim):
         describe(seen, d, extent(header, piece, d), stride(header, y, d + 1 if is_new and d >= axis else d))
     return view_as(header, y, ndim, start * stride(header, y, axis), seen)
@@ -99,7 +99,7 @@ def record_joined(header, pieces, axis, is_new, recording):
     if kernel_of(header, load_i64(header, COPY_OP), dtype, 0) == 0:
         return E_KERNEL
     axis += ndim if axis < 0 else 0
-    shape = stack_words(MAX_NDIM)
+    shape = stack_i64(MAX_NDIM)
     if axis < 0 or axis >= ndim or ndim > MAX_NDIM:
         return E_SHAPES
     if not _joined_shape(header, pieces, axis, is_new, shape):
@@ -120,7 +120,7 @@ def record_joined(header, pieces, axis, is_new, recording):
 @inline_njit
 def _contiguous_part(header, y, piece, offset):
     """Return the part of the result for all elements of a piece, contiguous from a byte on."""
-    ndim, seen = col.ndim(header, piece), stack_words(VIEW_WORDS)
+    ndim, seen = col.ndim(header, piece), stack_i64(VIEW_FIELDS)
     by = item_size(col.dtype(header, piece))
     for d in range(ndim - 1, -1, -1):
         describe(seen, d, extent(header, piece, d), by)

@@ -6,7 +6,7 @@ reduced axes, or is copied where its strides do not allow that.
 """
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
-from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_words, store_i64
+from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_i64, store_i64
 from tapegrad.engine.sweep.binding.bind import op_field
 from tapegrad.engine.sweep.eager.eager import commit, elementwise, is_superseded, kernel_of, lacks_driver, run
 from tapegrad.engine.tape.append import add_tensor_ref
@@ -29,13 +29,13 @@ from tapegrad.engine.tape.fields.layout import (
 )
 from tapegrad.engine.tape.release import drop_tensor_ref
 from tapegrad.engine.tape.slots import result_slot
-from tapegrad.engine.tape.views import VIEW_WORDS, describe, describe_like, view_as
+from tapegrad.engine.tape.views import VIEW_FIELDS, describe, describe_like, view_as
 
 
 @inline_njit
 def _reduced_slot(header, x, axes, keepdims, zeroed):
     """Return a slot on a new buffer for the result, without the reduced axes or with extents of 1."""
-    geometry, kept = stack_words(MAX_NDIM), 0
+    geometry, kept = stack_i64(MAX_NDIM), 0
     for d in range(col.ndim(header, x)):
         reduced = (axes >> d) & 1
         if keepdims or not reduced:
@@ -47,7 +47,7 @@ def _reduced_slot(header, x, axes, keepdims, zeroed):
 @inline_njit
 def _repeated(header, y, x, axes):
     """Return the contiguous result `y` with x's extents and strides of 0 along the reduced axes."""
-    seen, ndim = stack_words(VIEW_WORDS), col.ndim(header, x)
+    seen, ndim = stack_i64(VIEW_FIELDS), col.ndim(header, x)
     by = item_size(col.dtype(header, y))
     for d in range(ndim - 1, -1, -1):
         reduced = (axes >> d) & 1
@@ -77,7 +77,7 @@ def _describe_lines(seen, header, x, axes):
 @inline_njit
 def _turned(header, x, axes):
     """`x` with the reduced axes behind the others."""
-    seen, ndim, k = stack_words(VIEW_WORDS), col.ndim(header, x), 0
+    seen, ndim, k = stack_i64(VIEW_FIELDS), col.ndim(header, x), 0
     for reduced in range(2):
         for d in range(ndim):
             if (axes >> d) & 1 == reduced:
@@ -89,7 +89,7 @@ def _turned(header, x, axes):
 @inline_njit
 def _lines(header, x, axes, recording):
     """`x` with a last dimension in place of the reduced axes, or a recorded copy of it; with a handle, or an error."""
-    seen = stack_words(VIEW_WORDS)
+    seen = stack_i64(VIEW_FIELDS)
     ndim = _describe_lines(seen, header, x, axes)
     if ndim != NONE:
         return view_as(header, x, ndim, col.offset(header, x), seen)

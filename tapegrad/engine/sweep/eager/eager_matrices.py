@@ -1,7 +1,7 @@
 """Functions of square matrices, and systems of linear equations, recorded and run in one call."""
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit, shared_njit
-from tapegrad.engine.kernels.language.raw_memory import load_i64, memcpy, stack_words, store_i64
+from tapegrad.engine.kernels.language.raw_memory import load_i64, memcpy, stack_i64, store_i64
 from tapegrad.engine.sweep.binding.bind import op_field
 from tapegrad.engine.sweep.eager.eager import contiguous, obstacle_to_floats, run_new
 from tapegrad.engine.tape.fields import columns as col
@@ -44,7 +44,7 @@ def _count(header, x):
 def _run_on_squares(header, op, result, x, factors, recording):
     """Run and record an op of square matrices in C order: its new result with a handle, or an error."""
     record = SquareParams(_count(header, x), extent(header, x, col.ndim(header, x) - 1))
-    params = write_params(stack_words(_SQUARES_BLOCK), record)
+    params = write_params(stack_i64(_SQUARES_BLOCK), record)
     instruction = Instruction(op, result, x, factors, NONE, 0)
     return run_new(header, instruction, params, col.dtype(header, x), recording)
 
@@ -52,7 +52,7 @@ def _run_on_squares(header, op, result, x, factors, recording):
 @inline_njit
 def _factors(header, op, x, recording):
     """Return the LU factors that an op of matrices in C order reads, as 64-bit fields, with a handle; or an error."""
-    shape, stack = stack_words(MAX_NDIM), col.ndim(header, x) - 2
+    shape, stack = stack_i64(MAX_NDIM), col.ndim(header, x) - 2
     n, bytes_ = extent(header, x, stack), item_size(col.dtype(header, x))
     memcpy(shape, col.geometry(header, x), 8 * stack)
     store_i64(shape, stack, (n * n * bytes_ + 7) // 8 + (4 * n + 7) // 8)
@@ -66,7 +66,7 @@ def _numbers(header, op, x, several, recording):
     factors = _factors(header, op, x, recording)
     if factors < 0:
         return factors
-    shape, stack = stack_words(MAX_NDIM), col.ndim(header, x) - 2
+    shape, stack = stack_i64(MAX_NDIM), col.ndim(header, x) - 2
     first = 1 if several > 1 else 0
     store_i64(shape, 0, several)
     memcpy(shape + 8 * first, col.geometry(header, x), 8 * stack)
@@ -114,7 +114,7 @@ def record_packed(header, op, x, length, params, recording):
     own = contiguous(header, x, recording)
     if own < 0:
         return own
-    shape, block = stack_words(MAX_NDIM), stack_words(_MAX_PARAM_FIELDS)
+    shape, block = stack_i64(MAX_NDIM), stack_i64(_MAX_PARAM_FIELDS)
     memcpy(shape, col.geometry(header, own), 8 * stack)
     store_i64(shape, stack, length)
     store_i64(block, 0, given + 1)
@@ -154,7 +154,7 @@ def record_solution(header, op, a, b, recording):
         return factors
     columns = extent(header, b, 1) if ndim == 2 else 1
     record = LuSolveParams(1, extent(header, a, 0), columns, 0, 1)
-    params = write_params(stack_words(_SYSTEMS_BLOCK), record)
+    params = write_params(stack_i64(_SYSTEMS_BLOCK), record)
     result = result_slot(header, dtype, ndim, col.geometry(header, b), False)
     y = run_new(header, Instruction(op, result, a, b, factors, 0), params, dtype, recording)
     drop_tensor_ref(header, factors)

@@ -1,7 +1,7 @@
 """Products of matrices, of vectors, and of batches of matrices, recorded and run in one call."""
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
-from tapegrad.engine.kernels.language.raw_memory import stack_words, store_i64
+from tapegrad.engine.kernels.language.raw_memory import stack_i64, store_i64
 from tapegrad.engine.sweep.eager.eager import contiguous, obstacle_to_floats, run_new
 from tapegrad.engine.tape.append import add_tensor_ref
 from tapegrad.engine.tape.fields import columns as col
@@ -11,7 +11,7 @@ from tapegrad.engine.tape.fields.layout import E_DTYPES, E_MEMORY, E_SHAPES, MAX
 from tapegrad.engine.tape.fields.parameters import write_params
 from tapegrad.engine.tape.release import drop_tensor_ref
 from tapegrad.engine.tape.slots import result_slot
-from tapegrad.engine.tape.views import VIEW_WORDS, describe, describe_like, view_as
+from tapegrad.engine.tape.views import VIEW_FIELDS, describe, describe_like, view_as
 from tapegrad.ops.structural.matrices import MatmulParams
 
 _PARAMS_BLOCK = 1 + len(MatmulParams._fields)
@@ -23,7 +23,7 @@ def _matrix(header, x, is_column):
     if col.ndim(header, x) > 1:
         add_tensor_ref(header, x)
         return x
-    seen = stack_words(VIEW_WORDS)
+    seen = stack_i64(VIEW_FIELDS)
     describe(seen, 1 if is_column else 0, 1, 0)
     describe_like(seen, 0 if is_column else 1, header, x, 0)
     return view_as(header, x, 2, col.offset(header, x), seen)
@@ -71,7 +71,7 @@ def _product_shape(header, a, b, shape):
 @inline_njit
 def _without(header, y, row, column):
     """Drop the dimension of extent 1 that stands for a vector from a new result `y`, and take over its handle."""
-    ndim, seen, k = col.ndim(header, y), stack_words(VIEW_WORDS), 0
+    ndim, seen, k = col.ndim(header, y), stack_i64(VIEW_FIELDS), 0
     for d in range(ndim):
         if not ((row and d == ndim - 2) or (column and d == ndim - 1)):
             describe_like(seen, k, header, y, d)
@@ -84,7 +84,7 @@ def _without(header, y, row, column):
 @inline_njit
 def _multiply(header, op, a, b, recording):
     """Record and run the product of two slots of matrices: its result with a handle, or an error."""
-    shape = stack_words(MAX_NDIM)
+    shape = stack_i64(MAX_NDIM)
     ndim = _product_shape(header, a, b, shape)
     if ndim == NONE:
         return E_SHAPES
@@ -103,7 +103,7 @@ def _multiply(header, op, a, b, recording):
         stride(header, y, ndim - 2),
         stride(header, y, ndim - 1),
     )
-    params = write_params(stack_words(_PARAMS_BLOCK), record)
+    params = write_params(stack_i64(_PARAMS_BLOCK), record)
     return run_new(header, Instruction(op, y, a, b, NONE, 0), params, col.dtype(header, a), recording)
 
 

@@ -1,7 +1,7 @@
 """Rows of an operand by number, recorded and run in one call."""
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
-from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_words, store_i64
+from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_i64, store_i64
 from tapegrad.engine.sweep.eager.eager import contiguous, obstacle_to_floats, run_new
 from tapegrad.engine.tape.fields import columns as col
 from tapegrad.engine.tape.fields.geometry import ARRAY_EXTENTS, array_ndim, extent, size
@@ -29,12 +29,12 @@ def _taken_shape(header, x, numbers, by_rows, shape):
 @inline_njit
 def _gather(header, op, x, numbers, by_rows, recording):
     """Take rows or elements of a contiguous slot: the result with a handle, or an error."""
-    shape, length = stack_words(MAX_NDIM), 1
+    shape, length = stack_i64(MAX_NDIM), 1
     ndim = _taken_shape(header, x, numbers, by_rows, shape)
     for d in range(1, col.ndim(header, x) if by_rows else 0):
         length *= extent(header, x, d)
     rows = extent(header, x, 0) if by_rows else size(header, x)
-    params = write_params(stack_words(_PARAMS_BLOCK), GatherParams(rows, length))
+    params = write_params(stack_i64(_PARAMS_BLOCK), GatherParams(rows, length))
     listed = array_copy(header, numbers, I64)
     if listed < 0:
         return listed

@@ -35,8 +35,8 @@ def _array_maker(element, ndim):
             note = context.nrt.meminfo_data(builder, owner)
             builder.store(block_, builder.bitcast(note, i64.as_pointer()))
             array = make_array(array_type)(context, builder)
-            words = builder.inttoptr(geometry_, i64.as_pointer())
-            geometry_fields = [builder.load(builder.gep(words, [i64(k)])) for k in range(2 * ndim)]
+            fields = builder.inttoptr(geometry_, i64.as_pointer())
+            geometry_fields = [builder.load(builder.gep(fields, [i64(k)])) for k in range(2 * ndim)]
             item = context.get_abi_sizeof(context.get_data_type(element))
             populate_array(
                 array,

@@ -7,8 +7,8 @@ contents, the memory is written to and the slot stays what it is.
 """
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
-from tapegrad.engine.kernels.language.frame import COUNT, PARAMS, WORDS, X, Y
-from tapegrad.engine.kernels.language.raw_memory import call_kernel, load_i64, malloc, stack_words, store_i64
+from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, PARAMS, X, Y
+from tapegrad.engine.kernels.language.raw_memory import call_kernel, load_i64, malloc, stack_i64, store_i64
 from tapegrad.engine.sweep.binding.bind import primal_address
 from tapegrad.engine.sweep.eager.eager import commit, is_superseded, kernel_of
 from tapegrad.engine.tape.append import differentiable
@@ -44,12 +44,12 @@ from tapegrad.engine.tape.fields.parameters import free_params
 from tapegrad.engine.tape.release import drop_tensor_ref
 from tapegrad.engine.tape.slots import scalar_constant
 from tapegrad.engine.tape.versions import begin_version, keep_earlier_contents, show_same_elements, whole
-from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, word
+from tapegrad.ops.params import EXTENTS, NDIM, OFFSET, field_index
 from tapegrad.ops.structural.indexing import ScatterWriteParams, WriteParams
 
-_TOTAL, _REGION = word(WriteParams, "total"), word(WriteParams, "region")
-_SCATTER_WORDS = len(ScatterWriteParams._fields)
-_ROWS, _LENGTH, _VALUE_STRIDE = (word(ScatterWriteParams, name) for name in ScatterWriteParams._fields)
+_TOTAL, _REGION = field_index(WriteParams, "total"), field_index(WriteParams, "region")
+_SCATTER_FIELDS = len(ScatterWriteParams._fields)
+_ROWS, _LENGTH, _VALUE_STRIDE = (field_index(ScatterWriteParams, name) for name in ScatterWriteParams._fields)
 
 
 # --- parameters ------------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def _region_params(header, target, value):
 @inline_njit
 def _rows_params(header, base, value):
     """Return the parameters of a write to listed elements, of one value or of one for each."""
-    params = _new_fields(_SCATTER_WORDS)
+    params = _new_fields(_SCATTER_FIELDS)
     if params == 0:
         return 0
     store_i64(params, _ROWS, _elements_of_buffer(header, base))
@@ -158,8 +158,8 @@ def _obstacle(header, op, base, value, differentiate):
 @inline_njit
 def _run(header, instruction, dtype, memory, source, numbers):
     """Write the elements at the address `source` to memory; return the kernel's status."""
-    frame, rows = stack_words(WORDS), instruction.c
-    for k in range(WORDS):
+    frame, rows = stack_i64(FIELDS), instruction.c
+    for k in range(FIELDS):
         store_i64(frame, k, 0)
     store_i64(frame, COUNT, _count_rows(header, rows))
     store_i64(frame, X, memory)

@@ -16,7 +16,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     load_i64,
     memcpy,
     memset,
-    stack_words,
+    stack_i64,
     store_f32,
     store_f64,
     store_i64,
@@ -39,9 +39,9 @@ from tapegrad.engine.sweep.replays.handle_fields import (
     COPY_AT,
     COPY_BYTES,
     COPY_COUNT,
+    COPY_FIELDS,
     COPY_FROM,
     COPY_TO,
-    COPY_WORDS,
     DTYPES,
     FAILED_CALLS,
     GRADIENT,
@@ -56,14 +56,14 @@ from tapegrad.engine.sweep.replays.handle_fields import (
     SIZES,
     SPECIALIZATION,
     SPECIALIZATION_COUNT,
-    SPECIALIZATION_WORDS,
+    SPECIALIZATION_FIELDS,
     SPECIALIZATIONS,
     STOPPED_AT,
     WORKSPACES,
 )
 from tapegrad.engine.sweep.replays.replay import (
     BINDING_COUNT,
-    BINDING_WORDS,
+    BINDING_FIELDS,
     BINDINGS,
     PORT_ADDRESS,
     PORT_ROW_BYTES,
@@ -129,7 +129,7 @@ def plug(handle, specialization, workspace, addresses):
     """Let the ports of a workspace lead to the arguments of a call."""
     bindings = load_i64(workspace, BINDINGS)
     for k in range(load_i64(workspace, BINDING_COUNT)):
-        binding = bindings + 8 * BINDING_WORDS * k
+        binding = bindings + 8 * BINDING_FIELDS * k
         address = _port_address(handle, specialization, workspace, addresses, k)
         # skip ports whose address has not changed, but never those of a Jacobian: each row moves them
         if load_i64(binding, PORT_ADDRESS) != address or load_i64(binding, PORT_ROW_BYTES) != 0:
@@ -161,7 +161,7 @@ def _take_from_ports(handle, specialization, workspace, addresses):
         if number >= load_i64(handle, INPUTS):
             wanted, used = (
                 load_i64(addresses, number),
-                load_i64(bindings, BINDING_WORDS * k + PORT_ADDRESS),
+                load_i64(bindings, BINDING_FIELDS * k + PORT_ADDRESS),
             )
             if wanted != used and wanted != 0:
                 memcpy(wanted, used, load_i64(load_i64(handle, BYTES), number))
@@ -174,7 +174,7 @@ def deliver(handle, specialization, workspace, addresses):
     Copies of inputs and constants come first, for another result may go to the memory of those.
     """
     for k in range(load_i64(specialization, COPY_COUNT)):
-        copy = load_i64(specialization, COPIES) + 8 * COPY_WORDS * k
+        copy = load_i64(specialization, COPIES) + 8 * COPY_FIELDS * k
         target, kind, source = (
             load_i64(addresses, load_i64(copy, COPY_TO)),
             load_i64(copy, COPY_FROM),
@@ -235,7 +235,7 @@ def _call_specializations(handle, addresses):
     last = load_i64(handle, LAST)
     for attempt in range(load_i64(handle, SPECIALIZATION_COUNT)):
         number = _specialization_at(last, attempt)
-        specialization = load_i64(handle, SPECIALIZATIONS) + 8 * SPECIALIZATION_WORDS * number
+        specialization = load_i64(handle, SPECIALIZATIONS) + 8 * SPECIALIZATION_FIELDS * number
         status = _call_specialization(handle, specialization, addresses)
         if status != GUARD_FAILED:
             if number != last:
@@ -302,7 +302,7 @@ def failure(handle: int, number: int) -> int:
     """Return the address of the source line of the guard that a specialization failed last; 0 if there is none."""
     if number < 0 or number >= load_i64(handle, SPECIALIZATION_COUNT):
         return 0
-    specialization = load_i64(handle, SPECIALIZATIONS) + 8 * SPECIALIZATION_WORDS * number
+    specialization = load_i64(handle, SPECIALIZATIONS) + 8 * SPECIALIZATION_FIELDS * number
     row = load_i64(specialization, STOPPED_AT)
     return load_i64(load_i64(specialization, SITES), row) if row >= 0 else 0
 
@@ -318,11 +318,11 @@ def call_freed(handle: int, addresses: int) -> int:
 @entry_point(nogil=True)
 def call_each(handle, points, step, values, count):
     """Call a function of an array that returns a number for arrays `step` bytes apart; a status that is not 0, or 0."""
-    words = stack_words(2)
+    fields = stack_i64(2)
     for k in range(count):
-        store_i64(words, 0, points + k * step)
-        store_i64(words, 1, values + 8 * k)
-        status = call(handle, words)
+        store_i64(fields, 0, points + k * step)
+        store_i64(fields, 1, values + 8 * k)
+        status = call(handle, fields)
         if status != 0:
             return status
     return 0
@@ -345,7 +345,7 @@ def open_session(handle, addresses, session):
 def _evaluate_specialization(session, number):
     handle, addresses = load_i64(session, HANDLE), load_i64(session, ADDRESSES)
     specialization, workspaces = (
-        load_i64(handle, SPECIALIZATIONS) + 8 * SPECIALIZATION_WORDS * number,
+        load_i64(handle, SPECIALIZATIONS) + 8 * SPECIALIZATION_FIELDS * number,
         load_i64(session, WORKSPACES),
     )
     workspace = load_i64(workspaces, number)
@@ -375,7 +375,7 @@ def evaluate(session):
 def column(session, seed):
     """Return the address of the tangents along a seed after `evaluate` of a program of columns; 0 for zeros."""
     number = load_i64(session, SPECIALIZATION)
-    specialization = load_i64(load_i64(session, HANDLE), SPECIALIZATIONS) + 8 * SPECIALIZATION_WORDS * number
+    specialization = load_i64(load_i64(session, HANDLE), SPECIALIZATIONS) + 8 * SPECIALIZATION_FIELDS * number
     offset = load_i64(load_i64(specialization, COLUMNS), seed)
     return 0 if offset < 0 else load_i64(load_i64(session, WORKSPACES), number) + offset
 

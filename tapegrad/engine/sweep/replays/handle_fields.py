@@ -26,13 +26,13 @@ VERSION = 1
     CONSTANT_COUNT,
     FAILED_CALLS,  # number of calls that returned a status other than 0
 ) = range(16)
-HANDLE_WORDS = 16
+HANDLE_FIELDS = 16
 
 # Fields of a specialization.
 (
     KIND,  # how the program runs
     IMAGE,  # address of the memory of which a new workspace is a copy
-    IMAGE_WORDS,
+    IMAGE_FIELDS,
     PLACES,  # address of the indices of the fields to which the workspace's address is added
     PLACE_COUNT,
     WORKSPACE_BYTES,
@@ -45,7 +45,7 @@ HANDLE_WORDS = 16
     STOPPED_AT,  # row of the forward stream whose guard has failed last; -1: none has
     SITES,  # address of the address of a text for each row of the forward stream; 0 where it is no guard
 ) = range(14)
-SPECIALIZATION_WORDS = 16
+SPECIALIZATION_FIELDS = 16
 
 STREAMS, GRADIENT, ROWS = range(3)  # kinds
 
@@ -55,9 +55,9 @@ SLOT_BYTES = 64
 
 # Fields of a result that is copied.
 COPY_TO, COPY_FROM, COPY_AT, COPY_BYTES = range(4)
-COPY_WORDS = 4
+COPY_FIELDS = 4
 IN_WORKSPACE, AT_ADDRESS, OF_ARGUMENT = range(3)  # what COPY_AT is: an offset, an address, or a number
 
 # Fields of a session.
 HANDLE, ADDRESSES, WORKSPACES, SPECIALIZATION = range(4)
-SESSION_WORDS = 8
+SESSION_FIELDS = 8

@@ -14,7 +14,7 @@ import numpy as np
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
 from tapegrad.engine.kernels.lanes.transpose import transpose
-from tapegrad.engine.kernels.language.frame import PARAMS, WORDS, Y_BAR, X
+from tapegrad.engine.kernels.language.frame import FIELDS, PARAMS, Y_BAR, X
 from tapegrad.engine.kernels.language.inlining import always_inline
 from tapegrad.engine.kernels.language.raw_memory import (
     call_kernel,
@@ -24,21 +24,21 @@ from tapegrad.engine.kernels.language.raw_memory import (
     memcpy,
     memset,
     size_of,
-    stack_words,
+    stack_i64,
     store_at,
     store_i64,
     store_u8,
 )
 from tapegrad.engine.kernels.language.status import GUARD_FAILED
 from tapegrad.engine.sweep.replays.replay import (
-    BINDING_WORDS,
+    BINDING_FIELDS,
     BINDINGS,
     REVERSE_COUNT,
     bind_port,
     run_forward,
     run_rows,
 )
-from tapegrad.engine.sweep.threading.chunks import FRAME, KERNEL, LAUNCH_WORDS, LENGTH, SPLIT, TASK, TOTAL
+from tapegrad.engine.sweep.threading.chunks import FRAME, KERNEL, LAUNCH_FIELDS, LENGTH, SPLIT, TASK, TOTAL
 from tapegrad.engine.sweep.threading.pool import share
 from tapegrad.engine.sweep.threading.synchronization import atomic_store, compare_and_swap
 
@@ -56,7 +56,7 @@ MAX_LANES = 128  # of a program that a job runs
     WORKSPACES,  # address of the addresses of workspaces
     WORKSPACE_COUNT,
 ) = range(9)
-JOB_WORDS = 9
+JOB_FIELDS = 9
 
 # Fields of a workspace. The first has its own cache line, because threads poll it.
 TAKEN = 0  # 1 while a chunk runs on it
@@ -66,7 +66,7 @@ TAKEN = 0  # 1 while a chunk runs on it
     MASK,  # address of a byte for each lane: 1 where a guard has failed
     INSIDE,  # address for each port of the memory that has the lanes
 ) = range(8, 12)
-WORKSPACE_WORDS = 16
+WORKSPACE_FIELDS = 16
 
 # Fields of a port.
 (
@@ -78,18 +78,18 @@ WORKSPACE_WORDS = 16
     OUTER_STEP,  # bytes between them outside
     INNER_STEP,
 ) = range(7)
-PORT_WORDS = 8
+PORT_FIELDS = 8
 SHARED, TAKE, GIVE = range(3)  # used where it is by all lanes; brought in; brought out
 
-# Words behind PARAMS of a frame for `guard_over_lanes`, whose Y_BAR is the mask.
+# Fields behind PARAMS of a frame for `guard_over_lanes`, whose Y_BAR is the mask.
 GUARD_LANES, GUARD_KERNEL, GUARD_PARAMS, GUARD_STEP = range(4)
 
 
 def guard_over_lanes(frame: int, loops: int) -> int:
     """Run a guard for each lane, and note for which of them it fails."""
-    local, params = stack_words(WORDS), load_i64(frame, PARAMS)
-    for word in range(WORDS):
-        store_i64(local, word, load_i64(frame, word))
+    local, params = stack_i64(FIELDS), load_i64(frame, PARAMS)
+    for field in range(FIELDS):
+        store_i64(local, field, load_i64(frame, field))
     store_i64(local, PARAMS, load_i64(params, GUARD_PARAMS))
     for lane in range(load_i64(params, GUARD_LANES)):
         status = call_kernel(load_i64(params, GUARD_KERNEL), local, loops)
@@ -182,7 +182,7 @@ def _move(port, outside, step, inside, count, lanes):
 def _move_all(job, workspace, direction, first, count):
     """Bring all that is taken, or given, of the block that begins with instance `first`."""
     for k in range(load_i64(job, PORT_COUNT)):
-        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
+        port = load_i64(job, PORTS) + 8 * PORT_FIELDS * k
         if load_i64(port, DIRECTION) == direction:
             outside, step = (
                 load_i64(load_i64(job, OUTSIDE), 2 * k),
@@ -197,9 +197,9 @@ def _bind_shared(job, workspace):
     """Bind the arrays that all lanes share, where they are."""
     bindings = load_i64(load_i64(workspace, PROGRAM), BINDINGS)
     for k in range(load_i64(job, PORT_COUNT)):
-        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
+        port = load_i64(job, PORTS) + 8 * PORT_FIELDS * k
         if load_i64(port, DIRECTION) == SHARED:
-            binding = bindings + 8 * BINDING_WORDS * load_i64(port, BINDING)
+            binding = bindings + 8 * BINDING_FIELDS * load_i64(port, BINDING)
             bind_port(binding, load_i64(load_i64(job, OUTSIDE), 2 * k))
 
 
@@ -246,7 +246,7 @@ def _fill(job, workspace, statuses, block, count, first, stop):
     """Give lanes [first, stop) without a status their own instances again, and all others one of those instances."""
     lanes, source = load_i64(workspace, WIDTH), _first_wanted(statuses, first, stop)
     for k in range(load_i64(job, PORT_COUNT)):
-        port = load_i64(job, PORTS) + 8 * PORT_WORDS * k
+        port = load_i64(job, PORTS) + 8 * PORT_FIELDS * k
         if load_i64(port, DIRECTION) != TAKE:
             continue
         inside, item = load_i64(load_i64(workspace, INSIDE), k), load_i64(port, ITEM)
@@ -344,7 +344,7 @@ def lanes_chunk(job: int, chunk: int) -> int:
     workspace = _free_workspace(job)
     first = chunk * load_i64(job, CHUNK)
     stop = min(first + load_i64(job, CHUNK), load_i64(job, INSTANCES))
-    _run_instances(job, workspace, first, stop, stack_words(MAX_LANES))
+    _run_instances(job, workspace, first, stop, stack_i64(MAX_LANES))
     atomic_store(workspace + 8 * TAKEN, 0)
     return 0
 
@@ -352,7 +352,7 @@ def lanes_chunk(job: int, chunk: int) -> int:
 @entry_point(nogil=True)
 def replay_lanes(job, kernel, control, chunks):
     """Run all chunks of a job by `lanes_chunk`, whose address is `kernel`; return their number."""
-    launch = stack_words(LAUNCH_WORDS)
+    launch = stack_i64(LAUNCH_FIELDS)
     store_i64(launch, KERNEL, kernel)
     store_i64(launch, FRAME, job)
     store_i64(launch, TOTAL, chunks)

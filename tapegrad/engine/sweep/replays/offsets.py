@@ -10,7 +10,7 @@ from tapegrad.engine.kernels.language.raw_memory import load_i64, memmove, store
 
 # Fields of a block. The offset is filled in.
 (START, STOP, BYTES, OFFSET) = range(4)
-BLOCK_WORDS = 4
+BLOCK_FIELDS = 4
 _PAIR = 16  # bytes
 
 
@@ -85,9 +85,9 @@ def assign_offsets(blocks, count, order, ends, lengths, offsets):
     """
     size, gaps, done = 0, 0, 0
     for k in range(count):
-        block = blocks + 8 * BLOCK_WORDS * load_i64(order, k)
+        block = blocks + 8 * BLOCK_FIELDS * load_i64(order, k)
         while done < count:
-            other = blocks + 8 * BLOCK_WORDS * load_i64(ends, done)
+            other = blocks + 8 * BLOCK_FIELDS * load_i64(ends, done)
             if load_i64(other, STOP) >= load_i64(block, START):
                 break
             gaps = _give_back(lengths, offsets, gaps, load_i64(other, OFFSET), load_i64(other, BYTES))

@@ -10,7 +10,7 @@ from tapegrad.engine.kernels.language.raw_memory import load_i64, store_i64
     WRITTEN,  # its buffer
     READ,  # buffers of its three operands, -1 for none
 ) = range(4)
-SELECT_WORDS = READ + 3
+SELECT_FIELDS = READ + 3
 
 # Fields of a row for `number_values`.
 (
@@ -19,7 +19,7 @@ SELECT_WORDS = READ + 3
     OWN,  # its buffer
     OPERAND,  # for each of three operands its buffer, times `views`, and the number of its view
 ) = range(4)
-VALUE_WORDS = OPERAND + 3
+VALUE_FIELDS = OPERAND + 3
 LEAVE, NUMBER, COMMUTATIVE, PASS, STAYS, DROPPED = 0, 1, 2, 4, 8, -1  # NUMBER and PASS with what else is true
 
 
@@ -55,7 +55,7 @@ def select(rows, count, needed, reached, wanted):
     instructions, and in `wanted` what derivatives of the buffers marked there flow back to.
     """
     for i in range(count - 1, -1, -1):
-        row = rows + 8 * SELECT_WORDS * i
+        row = rows + 8 * SELECT_FIELDS * i
         live = load_i64(row, LIVE)
         if live == 1 or (live == 0 and _marked(needed, load_i64(row, WRITTEN))):
             store_i64(row, LIVE, 1)
@@ -65,11 +65,11 @@ def select(rows, count, needed, reached, wanted):
     if reached == 0:
         return
     for i in range(count):
-        row = rows + 8 * SELECT_WORDS * i
+        row = rows + 8 * SELECT_FIELDS * i
         if load_i64(row, LIVE) and _reaches(row, reached):
             store_i64(reached, load_i64(row, WRITTEN), 1)
     for i in range(count - 1, -1, -1):
-        row = rows + 8 * SELECT_WORDS * i
+        row = rows + 8 * SELECT_FIELDS * i
         if load_i64(row, LIVE) and _marked(wanted, load_i64(row, WRITTEN)):
             _mark_reads(row, wanted, load_i64(row, TAKES))
 
@@ -102,14 +102,14 @@ def _computes_the_same(row, other):
 @inline_njit
 def _find(rows, i, known, mask, at):
     """Return an earlier row that computes the same as row `i`, or `i`, which is added to the known ones."""
-    row = rows + 8 * VALUE_WORDS * i
+    row = rows + 8 * VALUE_FIELDS * i
     while True:
         at &= mask
         other = load_i64(known, at)
         if other < 0:
             store_i64(known, at, i)
             return i
-        if _computes_the_same(row, rows + 8 * VALUE_WORDS * other):
+        if _computes_the_same(row, rows + 8 * VALUE_FIELDS * other):
             return other
         at += 1
 
@@ -121,7 +121,7 @@ def number_values(rows, count, replacement, views, known, mask):
     `known` is a table of so many entries as `mask` says, all -1.
     """
     for i in range(count):
-        row = rows + 8 * VALUE_WORDS * i
+        row = rows + 8 * VALUE_FIELDS * i
         treatment, own = load_i64(row, TREATMENT), load_i64(row, OWN)
         if treatment == LEAVE:
             continue
@@ -132,5 +132,5 @@ def number_values(rows, count, replacement, views, known, mask):
             continue
         same = _find(rows, i, known, mask, found)
         if same != i and treatment & STAYS == 0:
-            store_i64(replacement, own, load_i64(rows + 8 * VALUE_WORDS * same, OWN))
+            store_i64(replacement, own, load_i64(rows + 8 * VALUE_FIELDS * same, OWN))
             store_i64(row, TREATMENT, DROPPED)

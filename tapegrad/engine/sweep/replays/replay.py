@@ -2,7 +2,7 @@
 
 A program's block of fields describes one workspace of it. A *stream* is an array of rows ``[kernel, frame, threshold]``
 in the order of execution. A *binding* is an array of the caller's that is used where it lies: what it must look like,
-and the words of the frames that hold an address inside it.
+and the fields of the frames that hold an address inside it.
 """
 
 import numba
@@ -51,7 +51,7 @@ from tapegrad.engine.tape.fields.layout import F32
     WRT,  # inputs that it differentiates by: so many rows begin the second stream, and end it
     LEFT,  # replays until the fusion policy is consulted; 0: never
 ) = range(16)
-PROGRAM_WORDS = 16
+PROGRAM_FIELDS = 16
 
 # Fields of a port.
 (
@@ -59,14 +59,14 @@ PROGRAM_WORDS = 16
     PORT_NDIM,
     PORT_EXTENTS,  # address of the extents
     PORT_ITEM,  # bytes of an element
-    PORT_RELOCATIONS,  # address of pairs [address of a frame word, offset in bytes]
+    PORT_RELOCATIONS,  # address of pairs [address of a frame field, offset in bytes]
     PORT_RELOCATION_COUNT,
     PORT_ROW_BYTES,  # in a Jacobian: bytes from one row to the next, 0 for other arrays
     PORT_ADDRESS,  # address of the current array
 ) = range(8)
-BINDING_WORDS = 8
+BINDING_FIELDS = 8
 
-STREAM_WORDS = 3
+STREAM_FIELDS = 3
 ONE_CALL = 1 << 62  # parallel threshold of a row that is one call of its kernel, without `execute`
 
 MISMATCH = -1  # an array has another dtype, shape or order than its port
@@ -115,7 +115,7 @@ def bind_port(binding, address):
 @inline_njit
 def _bind(program, k, array):
     """Bind an array to port k; return whether it fits."""
-    binding = load_i64(program, BINDINGS) + 8 * BINDING_WORDS * k
+    binding = load_i64(program, BINDINGS) + 8 * BINDING_FIELDS * k
     if not _fits(binding, array):
         return False
     bind_port(binding, array_data(array))
@@ -127,7 +127,7 @@ def run_stream(program, stream, count):
     """Run the rows of a stream until one returns a status."""
     loops, control = load_i64(program, LIBRARY), load_i64(program, CONTROL)
     for i in range(count):
-        row = stream + 8 * STREAM_WORDS * i
+        row = stream + 8 * STREAM_FIELDS * i
         kernel, frame, parallel_threshold = load_i64(row, 0), load_i64(row, 1), load_i64(row, 2)
         if parallel_threshold == ONE_CALL:
             status = call_kernel(kernel, frame, loops)
@@ -224,7 +224,7 @@ def replay_backward(program, arrays):
 def _direct_to_row(program, row):
     """Direct the gradients of this sweep to row `row` of the Jacobians."""
     for k in range(load_i64(program, INPUTS), load_i64(program, BINDING_COUNT)):
-        binding = load_i64(program, BINDINGS) + 8 * BINDING_WORDS * k
+        binding = load_i64(program, BINDINGS) + 8 * BINDING_FIELDS * k
         if load_i64(binding, PORT_ROW_BYTES) > 0:
             place(binding, load_i64(binding, PORT_ADDRESS) + row * load_i64(binding, PORT_ROW_BYTES))
 
@@ -257,8 +257,8 @@ def _set_first_seed(program, start):
     """Set the number of the first seed in the instructions that seed tangents and write Jacobians."""
     stream, rows, wrt = load_i64(program, REVERSE), load_i64(program, REVERSE_COUNT), load_i64(program, WRT)
     for k in range(wrt):
-        store_i64(load_i64(stream + 8 * STREAM_WORDS * k, 1), STRIDE, start)
-        store_i64(load_i64(stream + 8 * STREAM_WORDS * (rows - 1 - k), 1), STRIDE, start)
+        store_i64(load_i64(stream + 8 * STREAM_FIELDS * k, 1), STRIDE, start)
+        store_i64(load_i64(stream + 8 * STREAM_FIELDS * (rows - 1 - k), 1), STRIDE, start)
 
 
 @inline_njit

@@ -6,10 +6,10 @@ the parent had taken stay taken.
 """
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
-from tapegrad.engine.kernels.language.raw_memory import free, load_i64, malloc, memcpy, stack_words, store_i64
+from tapegrad.engine.kernels.language.raw_memory import free, load_i64, malloc, memcpy, stack_i64, store_i64
 from tapegrad.engine.sweep.replays.handle_fields import (
     IMAGE,
-    IMAGE_WORDS,
+    IMAGE_FIELDS,
     LOCK,
     PLACE_COUNT,
     PLACES,
@@ -34,11 +34,11 @@ def make_workspace(specialization):
     if block == 0:
         return 0
     workspace = (block + 2 * _LINE - 1) // _LINE * _LINE
-    memcpy(workspace, load_i64(specialization, IMAGE), 8 * load_i64(specialization, IMAGE_WORDS))
+    memcpy(workspace, load_i64(specialization, IMAGE), 8 * load_i64(specialization, IMAGE_FIELDS))
     places = load_i64(specialization, PLACES)
     for k in range(load_i64(specialization, PLACE_COUNT)):
-        word = load_i64(places, k)
-        store_i64(workspace, word, load_i64(workspace, word) + workspace)
+        field = load_i64(places, k)
+        store_i64(workspace, field, load_i64(workspace, field) + workspace)
     store_i64(workspace, _BLOCK, block)
     store_i64(workspace, _SLOT, 0)
     return workspace
@@ -71,7 +71,7 @@ def acquire(specialization):
     Threads begin at different slots.
     """
     slots, last = load_i64(specialization, SLOTS), load_i64(specialization, SLOT_COUNT) - 1
-    first = ((stack_words(1) >> _STACK_SHIFT) * _SPREAD) >> _STACK_SHIFT
+    first = ((stack_i64(1) >> _STACK_SHIFT) * _SPREAD) >> _STACK_SHIFT
     for k in range(last + 1):
         slot = slots + SLOT_BYTES * ((first + k) & last)
         if atomic_load(slot + 8 * LOCK) == 0 and compare_and_swap(slot + 8 * LOCK, 0, 1) != 0:

@@ -1,16 +1,16 @@
 """Launches: a bound instruction, or another task, cut into chunks."""
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
-from tapegrad.engine.kernels.language.frame import COUNT, OUTER, STORE, STRIDE, WORDS, X_BAR, Y_STRIDE
-from tapegrad.engine.kernels.language.raw_memory import call_kernel, load_i64, stack_words, store_i64
-from tapegrad.engine.sweep.binding.bind import OUTER_WORDS
+from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, OUTER, STORE, STRIDE, X_BAR, Y_STRIDE
+from tapegrad.engine.kernels.language.raw_memory import call_kernel, load_i64, stack_i64, store_i64
+from tapegrad.engine.sweep.binding.bind import OUTER_FIELDS
 from tapegrad.engine.sweep.binding.control_fields import ITEM_SHIFT, TANGENT
 from tapegrad.engine.sweep.binding.execute import copy_frame, move, move_along, run_nested
 from tapegrad.engine.sweep.threading.segment_chunks import CELL, add_up, run_part, sums_of
 
 # Fields of a launch.
 KERNEL, FRAME, LIBRARY, TOTAL, LENGTH, SPLIT, CELLS = range(7)
-LAUNCH_WORDS = 7
+LAUNCH_FIELDS = 7
 # Which loop is cut: the inner one, the outermost, none, or that of a segment. A task cuts itself: its kernel is given
 # FRAME and the number of the chunk.
 INNER, OUTERMOST, SERIAL, SEGMENT, TASK = range(5)
@@ -48,9 +48,9 @@ def _take_inner_chunk(frame, local, start, count, cells):
 def _run_outer_chunk(kernel, local, loops, start, count):
     """Run the part `start .. start + count` of the outermost loop."""
     outer = load_i64(local, OUTER)
-    part = stack_words(OUTER_WORDS)
-    for word in range(1 + 5 * load_i64(outer, 0)):
-        store_i64(part, word, load_i64(outer, word))
+    part = stack_i64(OUTER_FIELDS)
+    for field in range(1 + 5 * load_i64(outer, 0)):
+        store_i64(part, field, load_i64(outer, field))
     store_i64(part, 1, count)
     move_along(local, outer, 0, start)
     store_i64(local, OUTER, part)
@@ -71,7 +71,7 @@ def gather_sums(frame, cells, chunks):
 @inline_njit
 def run_chunk(launch, c):
     """Run chunk `c` of a launch."""
-    local = stack_words(WORDS)
+    local = stack_i64(FIELDS)
     kernel, loops, split = load_i64(launch, KERNEL), load_i64(launch, LIBRARY), load_i64(launch, SPLIT)
     start = c * load_i64(launch, LENGTH)
     count = min(load_i64(launch, LENGTH), load_i64(launch, TOTAL) - start)

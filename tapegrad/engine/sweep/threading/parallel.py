@@ -8,7 +8,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     load_i64,
     malloc,
     memset,
-    stack_words,
+    stack_i64,
     store_i64,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
@@ -20,7 +20,7 @@ from tapegrad.engine.sweep.threading.chunks import (
     FRAME,
     INNER,
     KERNEL,
-    LAUNCH_WORDS,
+    LAUNCH_FIELDS,
     LENGTH,
     LIBRARY,
     OUTERMOST,
@@ -216,7 +216,7 @@ def parallel_driver(kernel, frame, loops, control, parallel_threshold):
         parallel_threshold = SUMS_THRESHOLD
     length = _length(frame, split, parallel_threshold)
     chunks = (n + length - 1) // length
-    launch = stack_words(LAUNCH_WORDS)
+    launch = stack_i64(LAUNCH_FIELDS)
     store_i64(launch, KERNEL, kernel)
     store_i64(launch, FRAME, frame)
     store_i64(launch, LIBRARY, loops)

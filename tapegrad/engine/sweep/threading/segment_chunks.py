@@ -16,7 +16,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     load_f32,
     load_f64,
     load_i64,
-    stack_words,
+    stack_i64,
     store_f32,
     store_f64,
     store_i64,
@@ -26,26 +26,26 @@ from tapegrad.engine.kernels.language.segment_frame import SHARED, START, STOP
 CELL = 64  # bytes between two private sums: a cache line
 MAX_FRAME_FIELDS = 2048  # more than the operands of all rows of the longest segment need
 IS_SEGMENT, BY_STEPS = 1, 2  # bits of a parallel threshold; parts are of steps of a loop, or of 256 elements
-_WORDS, _ELEMENTS, _SUMS, _FIRST = range(4)
-_WORD, _BYTES, _STORED, _EACH = range(4)
+_FIELDS, _ELEMENTS, _SUMS, _FIRST = range(4)
+_FIELD, _BYTES, _STORED, _EACH = range(4)
 
 
-def description(words: int, elements: int, sums: list[tuple[int, int, bool]]) -> list[int]:
+def description(fields: int, elements: int, sums: list[tuple[int, int, bool]]) -> list[int]:
     """Return the description of a segment that a frame points to."""
-    assert words <= MAX_FRAME_FIELDS
-    return [words, elements, len(sums), *(int(number) for each in sums for number in each)]
+    assert fields <= MAX_FRAME_FIELDS
+    return [fields, elements, len(sums), *(int(number) for each in sums for number in each)]
 
 
 @inline_njit
 def run_part(kernel, frame, loops, start, stop, cells):
     """Run a segment from element `start` to `stop`, with its sums in cells."""
-    shared, local = load_i64(frame, SHARED), stack_words(MAX_FRAME_FIELDS)
-    for word in range(load_i64(shared, _WORDS)):
-        store_i64(local, word, load_i64(frame, word))
+    shared, local = load_i64(frame, SHARED), stack_i64(MAX_FRAME_FIELDS)
+    for field in range(load_i64(shared, _FIELDS)):
+        store_i64(local, field, load_i64(frame, field))
     store_i64(local, START, start)
     store_i64(local, STOP, stop)
     for k in range(load_i64(shared, _SUMS)):
-        store_i64(local, load_i64(shared, _FIRST + _EACH * k + _WORD), cells + k * CELL)
+        store_i64(local, load_i64(shared, _FIRST + _EACH * k + _FIELD), cells + k * CELL)
     return call_kernel(kernel, local, loops)
 
 
@@ -86,6 +86,6 @@ def gather(frame, cells, parts):
     shared, sums = load_i64(frame, SHARED), sums_of(frame)
     for k in range(sums):
         first = _FIRST + _EACH * k
-        target = load_i64(frame, load_i64(shared, first + _WORD))
+        target = load_i64(frame, load_i64(shared, first + _FIELD))
         double, stored = load_i64(shared, first + _BYTES) == 8, load_i64(shared, first + _STORED) != 0
         add_up(cells + k * CELL, sums * CELL, parts, target, double, stored)

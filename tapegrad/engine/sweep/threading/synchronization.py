@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.llvm_types import called, called_at, i32, i64
-from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_words
+from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_i64
 
 _ORDER = "seq_cst"  # a sleeper and its waker each write one field, then read the other's
 _YIELD = ("llvm.aarch64.hint", 1)
@@ -29,7 +29,7 @@ acquire_lock = types.ExternalFunction("PyThread_acquire_lock", types.int32(types
 release_lock = types.ExternalFunction("PyThread_release_lock", types.void(types.int64))
 
 
-def _word(builder, address):
+def _field(builder, address):
     return builder.inttoptr(address, i64.as_pointer())
 
 
@@ -38,7 +38,7 @@ def atomic_load(typingctx, address):
     """Atomically load the integer at `address`."""
 
     def codegen(context, builder, signature, args):
-        return builder.load_atomic(_word(builder, args[0]), _ORDER, 8)
+        return builder.load_atomic(_field(builder, args[0]), _ORDER, 8)
 
     return types.int64(types.int64), codegen
 
@@ -48,7 +48,7 @@ def atomic_store(typingctx, address, value):
     """Atomically store to the field at `address`."""
 
     def codegen(context, builder, signature, args):
-        builder.store_atomic(args[1], _word(builder, args[0]), _ORDER, 8)
+        builder.store_atomic(args[1], _field(builder, args[0]), _ORDER, 8)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64), codegen
@@ -59,7 +59,7 @@ def release_store(typingctx, address, value):
     """Store to the field at `address` with release order: to release a lock."""
 
     def codegen(context, builder, signature, args):
-        builder.store_atomic(args[1], _word(builder, args[0]), "release", 8)
+        builder.store_atomic(args[1], _field(builder, args[0]), "release", 8)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64), codegen
@@ -70,7 +70,7 @@ def atomic_add(typingctx, address, value):
     """Atomically add to the field at `address`; return its old value."""
 
     def codegen(context, builder, signature, args):
-        return builder.atomic_rmw("add", _word(builder, args[0]), args[1], _ORDER)
+        return builder.atomic_rmw("add", _field(builder, args[0]), args[1], _ORDER)
 
     return types.int64(types.int64, types.int64), codegen
 
@@ -80,7 +80,7 @@ def compare_and_swap(typingctx, address, expected, desired):
     """Atomically replace the field at `address` by `desired` if it is `expected`; return whether it was."""
 
     def codegen(context, builder, signature, args):
-        result = builder.cmpxchg(_word(builder, args[0]), args[1], args[2], _ORDER, "monotonic")
+        result = builder.cmpxchg(_field(builder, args[0]), args[1], args[2], _ORDER, "monotonic")
         return builder.zext(builder.extract_value(result, 1), i64)
 
     return types.int64(types.int64, types.int64, types.int64), codegen
@@ -117,7 +117,7 @@ if sys.platform == "win32":
     @inline_njit
     def nanoseconds():
         """Return the time in ns of a clock that never goes back."""
-        ticks = stack_words(1)
+        ticks = stack_i64(1)
         _query_counter(ticks)
         return load_i64(ticks, 0) * _TICK
 
@@ -128,6 +128,6 @@ else:
     @inline_njit
     def nanoseconds():
         """Return the time in ns of a clock that never goes back."""
-        timespec = stack_words(2)
+        timespec = stack_i64(2)
         _clock_gettime(_MONOTONIC, timespec)
         return load_i64(timespec, 0) * 1_000_000_000 + load_i64(timespec, 1)

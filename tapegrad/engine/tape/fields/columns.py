@@ -19,7 +19,7 @@ INSTRUCTION, SLOT, BUFFER = "instruction", "slot", "buffer"
 class Column(NamedTuple):
     """Location of a column: the field of the header with its address, bytes of an entry, and the kind of entry."""
 
-    word: int
+    field: int
     bytes: int
     kind: str
 
@@ -27,12 +27,12 @@ class Column(NamedTuple):
 COLUMNS: dict[str, Column] = {}
 
 
-def _accessors(word: int, width: int) -> tuple[Any, Any]:
+def _accessors(field: int, width: int) -> tuple[Any, Any]:
     """Intrinsics that read and write an entry."""
     llvm_type = ir.IntType(8 * width)
 
     def pointer(builder: Any, header: Any, index: Any) -> Any:
-        base = builder.load(element_pointer(builder, header, i64, i64(word)))
+        base = builder.load(element_pointer(builder, header, i64, i64(field)))
         return element_pointer(builder, base, llvm_type, index)
 
     @intrinsic
@@ -58,7 +58,7 @@ def _accessors(word: int, width: int) -> tuple[Any, Any]:
 def _column(name: str, width: int, kind: str) -> tuple[Any, Any]:
     """Allot the next column of the header."""
     column = COLUMNS[name] = Column(FIRST_COLUMN + len(COLUMNS), width, kind)
-    return _accessors(column.word, width)
+    return _accessors(column.field, width)
 
 
 op, set_op = _column("op", 2, INSTRUCTION)
@@ -88,13 +88,13 @@ flags, set_flags = _column("flags", 1, BUFFER)
 history, set_history = _column("history", 8, BUFFER)
 version, set_version = _column("version", 4, BUFFER)
 
-HEADER_WORDS = FIRST_COLUMN + len(COLUMNS)
-COTANGENTS = COLUMNS["cotangent"].word
+HEADER_FIELDS = FIRST_COLUMN + len(COLUMNS)
+COTANGENTS = COLUMNS["cotangent"].field
 
 
 def columns_of(kind: str) -> tuple[tuple[int, int], ...]:
-    """Return the header word and bytes of an entry of each column of a kind."""
-    return tuple((column.word, column.bytes) for column in COLUMNS.values() if column.kind == kind)
+    """Return the header field and bytes of an entry of each column of a kind."""
+    return tuple((column.field, column.bytes) for column in COLUMNS.values() if column.kind == kind)
 
 
 INSTRUCTION_COLUMNS, SLOT_COLUMNS, BUFFER_COLUMNS = map(columns_of, (INSTRUCTION, SLOT, BUFFER))

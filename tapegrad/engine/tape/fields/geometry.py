@@ -11,11 +11,11 @@ from tapegrad.engine.tape.fields.layout import F32, F64, I64
 
 # Indices of fields in NumPy's array object, and in a dtype object
 ARRAY_DATA = object_layouts.ARRAY_DATA // 8
-ARRAY_NDIM = object_layouts.ARRAY_NDIM // 4  # in 32-bit words
+ARRAY_NDIM = object_layouts.ARRAY_NDIM // 4  # in 32-bit fields
 ARRAY_EXTENTS = object_layouts.ARRAY_EXTENTS // 8
 ARRAY_STRIDES = object_layouts.ARRAY_STRIDES // 8
 ARRAY_DESCR = object_layouts.ARRAY_DESCR // 8
-ARRAY_FLAGS = object_layouts.ARRAY_FLAGS // 4  # in 32-bit words
+ARRAY_FLAGS = object_layouts.ARRAY_FLAGS // 4  # in 32-bit fields
 DESCR_KIND = object_layouts.DESCR_KIND // 8
 _WRITEABLE = 0x400  # among the flags
 _TUPLE_ITEMS = object_layouts.TUPLE_ITEMS

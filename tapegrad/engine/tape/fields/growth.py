@@ -21,8 +21,8 @@ _MIN_CAPACITY = 256  # entries: a new tape has no memory for any
 def grow(header, columns, capacity_field):
     """Double the capacity of a family of columns; allocate those of a new tape."""
     capacity = max(2 * load_i64(header, capacity_field), _MIN_CAPACITY)
-    for word, bytes_ in columns:
-        store_i64(header, word, realloc(load_i64(header, word), capacity * bytes_))
+    for field, bytes_ in columns:
+        store_i64(header, field, realloc(load_i64(header, field), capacity * bytes_))
     store_i64(header, capacity_field, capacity)
 
 

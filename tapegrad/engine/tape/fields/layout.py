@@ -45,7 +45,7 @@ FIRST_COLUMN = 20  # from here on the fields are the addresses of the columns, s
 
 # The table of constant scalars: entries of [bits of the value, dtype code, slot + 1].
 SCALAR_CACHE_ENTRIES = 64
-SCALAR_CACHE_WORDS = 3
+SCALAR_CACHE_FIELDS = 3
 
 NONE = -1
 CLOSED = -1  # capacity for slots of a closed tape
@@ -82,7 +82,7 @@ DTYPE_COUNT = 4
     OP_TAKES_LINES,  # 1: the kernel goes through the innermost of the outer loops itself
     OP_FACTORIZATION,  # op code of the factorization that an operand has to come from; NONE if there is none
 ) = range(14)
-OP_WORDS = 14
+OP_FIELDS = 14
 READS_Y = 8  # bit 3 of a READS field; bits 0-2 are the operands
 
 # Kinds of op, in the order of `ops.row.KINDS`. Those before OPAQUE are bound to loops.

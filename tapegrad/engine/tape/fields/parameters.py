@@ -19,13 +19,13 @@ def write_params(block, record):
 
 
 @inline_njit
-def new_params(words):
+def new_params(fields):
     """Copy fields to a new block after their number; 0 if there are none."""
-    count = load_i64(words, -1)
+    count = load_i64(fields, -1)
     if count == 0:
         return 0
     block = malloc(8 * (count + 1))
-    memcpy(block, words - 8, 8 * (count + 1))
+    memcpy(block, fields - 8, 8 * (count + 1))
     return block + 8
 
 

@@ -13,7 +13,7 @@ from tapegrad.engine.codegen.rows.expressions import functions_in, parse
 from tapegrad.engine.codegen.segments.extremes import JOININGS
 from tapegrad.engine.codegen.segments.segment import EXPONENTIALS, FORWARD, SUM, TANGENT
 from tapegrad.engine.codegen.segments.segment_rows import is_emitted, primals_read
-from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.ops import Op
@@ -47,76 +47,76 @@ def rows_of(stream: InstructionStream, blocks: DisjointMemory) -> list[StreamRow
 
 
 def _row(
-    op: int, variant: int, direction: int, kernel: int, words: list[int], blocks: DisjointMemory
+    op: int, variant: int, direction: int, kernel: int, fields: list[int], blocks: DisjointMemory
 ) -> StreamRow:
     if op < 0 and kernel == kernel_table.address_of(zero_fill):
-        start = words[word.Y_BAR]
+        start = fields[field.Y_BAR]
         return StreamRow(
-            "", "", CLEAR, words[word.COUNT], (Access(7, WRITE, Span(start, start + words[word.COUNT])),)
+            "", "", CLEAR, fields[field.COUNT], (Access(7, WRITE, Span(start, start + fields[field.COUNT])),)
         )
     if op < 0:
-        return _opaque("", words, blocks)
+        return _opaque("", fields, blocks)
     described = kernel_table.row(op)
     dtype = kernel_table.DTYPE_NAMES[variant]
-    if dtype in BYTES and words[word.COUNT] > 0:
-        known = _known(described, dtype, KINDS[direction], words, nest_of(words))
+    if dtype in BYTES and fields[field.COUNT] > 0:
+        known = _known(described, dtype, KINDS[direction], fields, nest_of(fields))
         if known is not None:
             return known
-    return _opaque(described.name, words, blocks, _READ[direction])
+    return _opaque(described.name, fields, blocks, _READ[direction])
 
 
-def _known(described: Any, dtype: str, kind: str, words: list[int], nest: Nest) -> StreamRow | None:
-    count, stored = words[word.COUNT], words[word.STORE]
+def _known(described: Any, dtype: str, kind: str, fields: list[int], nest: Nest) -> StreamRow | None:
+    count, stored = fields[field.COUNT], fields[field.STORE]
     fused_as = described.fused_as
     if fused_as == EXPONENTIALS and dtype == "f64":
-        return sum_of_exponentials(described.name, kind, words, nest)
+        return sum_of_exponentials(described.name, kind, fields, nest)
     if fused_as in JOININGS:
-        return extreme(described.name, dtype, kind, words, nest)
-    if not nest.is_long(words):
+        return extreme(described.name, dtype, kind, fields, nest)
+    if not nest.is_long(fields):
         return None
     if isinstance(described, Op) and is_emitted(described, kind):
-        seeds, *steps = seeds_of(kind, words)
+        seeds, *steps = seeds_of(kind, fields)
         primals = duals = nest
         if seeds > MAX_SEEDS:
             primals, duals = nest.within(seeds, (0,) * 4), nest.within(seeds, steps)
             seeds = 1
-            if not duals.is_long(words) or _calls_mathematics(described, words):
+            if not duals.is_long(fields) or _calls_mathematics(described, fields):
                 return None
-        accesses = _of_elementwise(described, dtype, kind, words, (primals, duals))
+        accesses = _of_elementwise(described, dtype, kind, fields, (primals, duals))
         if accesses is not None:
             accesses += tuple(_along_seeds(accesses, seeds, steps))
             return StreamRow(described.name, dtype, kind, count, accesses, stored & 7, seeds, duals.extents)
     if fused_as == SUM and kind != TANGENT:
-        accesses = _of_sum(dtype, words, nest)
+        accesses = _of_sum(dtype, fields, nest)
         if accesses is not None:
             return StreamRow(described.name, dtype, SUM, count, accesses, stored & 1, loops=nest.extents)
     return None
 
 
-def _calls_mathematics(op: Op, words: list[int]) -> bool:
+def _calls_mathematics(op: Op, fields: list[int]) -> bool:
     """Return whether wanted partials call functions, which would be called for each of many tangents."""
-    wanted = [j for j in op.differentiable_operands if words[word.X_BAR + j]]
+    wanted = [j for j in op.differentiable_operands if fields[field.X_BAR + j]]
     return any(not MATHEMATICS.keys().isdisjoint(functions_in(parse(op.partials[j]))) for j in wanted)
 
 
 def _of_elementwise(
-    op: Op, dtype: str, kind: str, words: list[int], nests: tuple[Nest, Nest]
+    op: Op, dtype: str, kind: str, fields: list[int], nests: tuple[Nest, Nest]
 ) -> tuple[Access, ...] | None:
     """Return the accesses of a row by the loops around its primals, and around its cotangents or tangents."""
     primals, duals = nests
-    wanted = [j for j in op.differentiable_operands if words[word.X_BAR + j]]
+    wanted = [j for j in op.differentiable_operands if fields[field.X_BAR + j]]
     accesses: list[Access | None] = [
-        _access(words, primals, j, READ, "b8" if j in op.boolean_operands else dtype)
+        _access(fields, primals, j, READ, "b8" if j in op.boolean_operands else dtype)
         for j in primals_read(op, kind, wanted)
     ]
     if kind == FORWARD:
-        accesses.append(_access(words, primals, _Y, WRITE, "b8" if op.predicate else dtype))
+        accesses.append(_access(fields, primals, _Y, WRITE, "b8" if op.predicate else dtype))
     else:
         cotangents = WRITE if kind == TANGENT else READ
-        accesses.append(_access(words, duals, 4 + _Y, cotangents, dtype))
+        accesses.append(_access(fields, duals, 4 + _Y, cotangents, dtype))
     for j in wanted:
-        mode = READ if kind == TANGENT else WRITE if words[word.STORE] >> j & 1 else ADD
-        accesses.append(_access(words, duals, 4 + j, mode, dtype))
+        mode = READ if kind == TANGENT else WRITE if fields[field.STORE] >> j & 1 else ADD
+        accesses.append(_access(fields, duals, 4 + j, mode, dtype))
     return _all(accesses)
 
 
@@ -130,9 +130,9 @@ def _along_seeds(accesses: tuple[Access, ...], seeds: int, steps: Sequence[int])
                 yield access._replace(place=access.place + PLACES * k, span=span)
 
 
-def _of_sum(dtype: str, words: list[int], nest: Nest) -> tuple[Access, ...] | None:
-    mode = WRITE if words[word.STORE] & 1 else ADD
-    return _all([_access(words, nest, 4 + _Y, READ, dtype), _access(words, nest, 4, mode, dtype)])
+def _of_sum(dtype: str, fields: list[int], nest: Nest) -> tuple[Access, ...] | None:
+    mode = WRITE if fields[field.STORE] & 1 else ADD
+    return _all([_access(fields, nest, 4 + _Y, READ, dtype), _access(fields, nest, 4, mode, dtype)])
 
 
 def _all(accesses: list[Access | None]) -> tuple[Access, ...] | None:
@@ -140,11 +140,11 @@ def _all(accesses: list[Access | None]) -> tuple[Access, ...] | None:
     return found if len(found) == len(accesses) else None
 
 
-def _access(words: list[int], nest: Nest, place: int, mode: int, dtype: str) -> Access | None:
+def _access(fields: list[int], nest: Nest, place: int, mode: int, dtype: str) -> Access | None:
     """Return one access of a row; `None` if its elements are neither adjacent nor a single one."""
     j, bytes_ = place % 4, BYTES[dtype]
-    start = words[(word.X if place < 4 else word.X_BAR) + j]
-    stride, count, steps = words[word.STRIDE + j], words[word.COUNT], nest.steps[j]
+    start = fields[(field.X if place < 4 else field.X_BAR) + j]
+    stride, count, steps = fields[field.STRIDE + j], fields[field.COUNT], nest.steps[j]
     if start == 0 or not (stride in (0, bytes_) or count == 1) or any(step < 0 for step in steps):
         return None
     single = count == 1 or stride == 0
@@ -156,12 +156,12 @@ def _access(words: list[int], nest: Nest, place: int, mode: int, dtype: str) -> 
     return Access(place, mode, Span(start, stop, dtype, single, length, steps))
 
 
-def _opaque(name: str, words: list[int], blocks: DisjointMemory, read: Sequence[int] = ()) -> StreamRow:
+def _opaque(name: str, fields: list[int], blocks: DisjointMemory, read: Sequence[int] = ()) -> StreamRow:
     """Return an opaque row, of which only the memory of its operands is known, and which operands it only reads."""
     accesses = []
     for place in range(PLACES):
-        address = words[word.X + place]
+        address = fields[field.X + place]
         if address >= MADE_UP:
             mode = READ if place in read else ADD
             accesses.append(Access(place, mode, Span(*blocks.around(address))))
-    return StreamRow(name, "", "", words[word.COUNT], tuple(accesses))
+    return StreamRow(name, "", "", fields[field.COUNT], tuple(accesses))

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tapegrad.engine.codegen.segments.segment import EXPONENTIALS, EXTREME, FORWARD, PORTIONS, REVERSE, SHARES
-from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.engine.sweep.threading.parallel import SUMS_THRESHOLD
 from tapegrad.program.fusion.grouping.nests import Nest, is_long
@@ -21,27 +21,27 @@ _X, _Y = 0, 3
 _X_BAR, _Y_BAR = 4, 7
 
 
-def sum_of_exponentials(op: str, kind: str, words: list[int], nest: Nest) -> StreamRow | None:
+def sum_of_exponentials(op: str, kind: str, fields: list[int], nest: Nest) -> StreamRow | None:
     """Return the row of a sum of exponentials whose lines are the steps of an outer loop; `None` for another sum."""
-    count, stride = words[word.COUNT], words[word.STRIDE + _X]
+    count, stride = fields[field.COUNT], fields[field.STRIDE + _X]
     if kind not in (FORWARD, REVERSE) or len(nest.extents) != 1 or not is_long(nest.extents[0]):
         return None
     (length,), ((x_step,), _, _, (y_step,)) = nest.extents, nest.steps
     item = BYTES["f64"]
     if not x_step == y_step == item or stride < length * item:
         return None
-    if kind == REVERSE and not words[word.X_BAR + _X]:
+    if kind == REVERSE and not fields[field.X_BAR + _X]:
         return None
 
     def access(place: int, mode: int, step: int) -> Access:
-        start = words[(word.X if place < PLACES // 2 else word.X_BAR) + place % 4]
+        start = fields[(field.X if place < PLACES // 2 else field.X_BAR) + place % 4]
         stop = start + (count - 1) * step + length * item
         return Access(place, mode, Span(start, stop, "f64", length=length, steps=(step,)))
 
     if kind == FORWARD:
         summed = access(_X, READ, stride), access(_Y, WRITE, 0)
         return StreamRow(op, "f64", EXPONENTIALS, length, summed, loops=(count,))
-    stored = words[word.STORE] & 1
+    stored = fields[field.STORE] & 1
     shared = (
         access(_X, READ, stride),
         access(_Y, READ, 0),

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from tapegrad.engine.codegen.segments.segment import EXTREME, FORWARD, PORTIONS, REVERSE, TIES
-from tapegrad.engine.kernels.language import frame as word
+from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.engine.sweep.threading.parallel import SUMS_THRESHOLD
 from tapegrad.program.fusion.grouping.dependences import overlap
@@ -22,11 +22,11 @@ _MAX_TIES = {"f64": 1 << 53, "f32": 1 << 24}  # that are counted without roundin
 _X, _TIES, _Y, _X_BAR, _Y_BAR = 0, 1, 3, 4, 7  # places of operands
 
 
-def extreme(op: str, dtype: str, kind: str, words: list[int], nest: Nest) -> StreamRow | None:
+def extreme(op: str, dtype: str, kind: str, fields: list[int], nest: Nest) -> StreamRow | None:
     """Return the row of an extreme, or of its derivative; `None` if no segment can have it."""
-    if kind not in (FORWARD, REVERSE) or (kind == REVERSE and not words[word.X_BAR]):
+    if kind not in (FORWARD, REVERSE) or (kind == REVERSE and not fields[field.X_BAR]):
         return None
-    found = _space(dtype, words, nest)
+    found = _space(dtype, fields, nest)
     if found is None:
         return None
     count, loops, (x, y) = found
@@ -36,12 +36,12 @@ def extreme(op: str, dtype: str, kind: str, words: list[int], nest: Nest) -> Str
         moved = span._replace(start=start, stop=start + span.stop - span.start)
         return Access(place, mode, moved)
 
-    read = access(_X, READ, words[word.X])
+    read = access(_X, READ, fields[field.X])
     if kind == FORWARD:
-        return StreamRow(op, dtype, EXTREME, count, (read, access(_Y, ADD, words[word.Y])), loops=loops)
-    stored = words[word.STORE] & 1
-    shared = access(_X_BAR, WRITE if stored else ADD, words[word.X_BAR])
-    others = read, access(_Y, READ, words[word.Y]), access(_Y_BAR, READ, words[word.Y_BAR])
+        return StreamRow(op, dtype, EXTREME, count, (read, access(_Y, ADD, fields[field.Y])), loops=loops)
+    stored = fields[field.STORE] & 1
+    shared = access(_X_BAR, WRITE if stored else ADD, fields[field.X_BAR])
+    others = read, access(_Y, READ, fields[field.Y]), access(_Y_BAR, READ, fields[field.Y_BAR])
     if any(overlap(shared, each) for each in others):
         return None
     if math.prod(loops) * count > _MAX_TIES[dtype]:
@@ -49,11 +49,13 @@ def extreme(op: str, dtype: str, kind: str, words: list[int], nest: Nest) -> Str
     return StreamRow(op, dtype, PORTIONS, count, (*others[:2], shared, others[2]), stored, loops=loops)
 
 
-def _space(dtype: str, words: list[int], nest: Nest) -> tuple[int, tuple[int, ...], tuple[Span, Span]] | None:
+def _space(
+    dtype: str, fields: list[int], nest: Nest
+) -> tuple[int, tuple[int, ...], tuple[Span, Span]] | None:
     """Elements of a line, the loops around it, and what is gone through of the operand and of the result, from 0 on."""
     item = BYTES[dtype]
     x_steps, y_steps = nest.steps[_X], nest.steps[_Y]
-    dims = [*zip(nest.extents, x_steps, y_steps, strict=True), (words[word.COUNT], words[word.STRIDE], 0)]
+    dims = [*zip(nest.extents, x_steps, y_steps, strict=True), (fields[field.COUNT], fields[field.STRIDE], 0)]
     dims = sorted((each for each in dims if each[0] != 1), key=lambda each: -each[1])
     if not dims or any(extent < 1 or x_step < item or y_step < 0 for extent, x_step, y_step in dims):
         return None

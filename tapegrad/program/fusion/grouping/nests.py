@@ -8,8 +8,8 @@ import numpy as np
 from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.segments.segment import FORWARD, REVERSE, TANGENT
 from tapegrad.engine.codegen.segments.vectors import lanes
-from tapegrad.engine.kernels.language import frame as word
-from tapegrad.program.streams.stream import InstructionStream, is_elementwise, pointed_words
+from tapegrad.engine.kernels.language import frame as field
+from tapegrad.program.streams.stream import InstructionStream, is_elementwise, pointed_fields
 
 KINDS = (FORWARD, REVERSE, TANGENT)  # by the numbers of directions
 _MIN_LONG_LINE = 64  # elements of a line that outer loops always go around
@@ -32,9 +32,9 @@ class Nest(NamedTuple):
     extents: tuple[int, ...]
     steps: tuple[tuple[int, ...], ...]
 
-    def is_long(self, words: list[int]) -> bool:
+    def is_long(self, fields: list[int]) -> bool:
         """Return whether a line is worth a loop around it."""
-        return not self.extents or is_long(words[word.COUNT])
+        return not self.extents or is_long(fields[field.COUNT])
 
     def within(self, extent: int, steps: Sequence[int]) -> "Nest":
         """Return the loops inside of another one."""
@@ -43,25 +43,25 @@ class Nest(NamedTuple):
         )
 
 
-def nest_of(words: list[int]) -> Nest:
-    if words[word.OUTER] == 0:
+def nest_of(fields: list[int]) -> Nest:
+    if fields[field.OUTER] == 0:
         return Nest((), ((),) * 4)
-    (loops,) = pointed_words(words[word.OUTER], 1)
-    found = tuple(pointed_words(words[word.OUTER] + 8, 5 * loops))
+    (loops,) = pointed_fields(fields[field.OUTER], 1)
+    found = tuple(pointed_fields(fields[field.OUTER] + 8, 5 * loops))
     extents, *steps = (found[k : k + loops] for k in range(0, 5 * loops, loops))
     return Nest(extents, tuple(steps))
 
 
-def seeds_of(kind: str, words: list[int]) -> Sequence[int]:
+def seeds_of(kind: str, fields: list[int]) -> Sequence[int]:
     """Return how many tangents a row computes, and the bytes from one to the next of each operand and of the result."""
-    several = kind == TANGENT and words[word.PARAMS]
-    return pointed_words(words[word.PARAMS], len(_ALONE)) if several else _ALONE
+    several = kind == TANGENT and fields[field.PARAMS]
+    return pointed_fields(fields[field.PARAMS], len(_ALONE)) if several else _ALONE
 
 
 def _several_tangents(stream: InstructionStream) -> np.ndarray:
     """Return which rows compute several tangents."""
     tangents = (stream.op >= 0) & (stream.direction == KINDS.index(TANGENT))
-    found: np.ndarray = tangents & (stream.frames[:, word.PARAMS] != 0) & is_elementwise(stream)
+    found: np.ndarray = tangents & (stream.frames[:, field.PARAMS] != 0) & is_elementwise(stream)
     return found
 
 
@@ -70,7 +70,7 @@ def seed_counts(stream: InstructionStream) -> np.ndarray:
     found = np.ones(len(stream), np.int64)
     several = _several_tangents(stream)
     found[several] = [
-        pointed_words(address, 1)[0] for address in stream.frames[several, word.PARAMS].tolist()
+        pointed_fields(address, 1)[0] for address in stream.frames[several, field.PARAMS].tolist()
     ]
     return found
 
@@ -78,9 +78,11 @@ def seed_counts(stream: InstructionStream) -> np.ndarray:
 def loops_of(stream: InstructionStream) -> list[int]:
     """Return the fields of the outer loops of all rows, and of several tangents."""
     found: list[int] = []
-    for address in stream.frames[_several_tangents(stream), word.PARAMS].tolist():
-        found += pointed_words(address, len(_ALONE))
-    for address in stream.frames[(stream.op >= 0) & (stream.frames[:, word.OUTER] != 0), word.OUTER].tolist():
-        (loops,) = pointed_words(address, 1)
-        found += pointed_words(address, 1 + 5 * loops)
+    for address in stream.frames[_several_tangents(stream), field.PARAMS].tolist():
+        found += pointed_fields(address, len(_ALONE))
+    for address in stream.frames[
+        (stream.op >= 0) & (stream.frames[:, field.OUTER] != 0), field.OUTER
+    ].tolist():
+        (loops,) = pointed_fields(address, 1)
+        found += pointed_fields(address, 1 + 5 * loops)
     return found

@@ -105,7 +105,7 @@ class StreamRow:
     accesses
         What it touches.
     stored
-        The word of the frame that says which cotangents are written.
+        The field of the frame that says which cotangents are written.
     seeds
         How many tangents it computes, or how many steps of its loop are written out.
     loops

@@ -15,19 +15,19 @@ from tapegrad.engine.codegen.segments.segment import (
     SegmentLine,
     SegmentRow,
 )
-from tapegrad.engine.kernels.language.segment_frame import COUNTS, word_of
+from tapegrad.engine.kernels.language.segment_frame import COUNTS, field_of
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.engine.sweep.threading.parallel import chunk_of_sums
 from tapegrad.program.fusion.grouping.rows import ADD, BYTES, PLACES, READ, Access, Span, StreamRow
 
 
 class BoundSegment(NamedTuple):
-    """A segment, the words of its frame, and its sums.
+    """A segment, the fields of its frame, and its sums.
 
     Attributes
     ----------
     sums
-        Of each the word with its address, the bytes of its element, and whether it is written instead of added to.
+        Of each the field with its address, the bytes of its element, and whether it is written instead of added to.
     divisible
         Whether it can be done in parts, in whatever order.
     steps
@@ -39,7 +39,7 @@ class BoundSegment(NamedTuple):
     """
 
     segment: Segment
-    words: list[int]
+    fields: list[int]
     sums: list[tuple[int, int, bool]]
     divisible: bool
     steps: int = 1
@@ -167,7 +167,7 @@ class SegmentDraft:
         for d, extent in enumerate(self._loops):
             values += [extent, *(key.steps[d] for key in in_memory)]
         sums = [
-            (word_of(COUNTS + len(counts) + number), BYTES[keys[each.line].dtype], each.stored)
+            (field_of(COUNTS + len(counts) + number), BYTES[keys[each.line].dtype], each.stored)
             for number, each in enumerate(summed, first)
         ]
         return BoundSegment(
@@ -250,7 +250,7 @@ def _unions(written: Iterable[Access], keys: Iterable[Span]) -> list[tuple[int, 
 
 
 def _frame(segment: Segment, values: list[int]) -> list[int]:
-    words = [0] * segment.words
+    fields = [0] * segment.fields
     for number, value in enumerate(values):
-        words[word_of(number)] = value
-    return words
+        fields[field_of(number)] = value
+    return fields

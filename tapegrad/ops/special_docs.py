@@ -1,6 +1,6 @@
 """Texts of the docstrings of special functions."""
 
-from tapegrad.ops.words import OpDoc
+from tapegrad.ops.op_doc import OpDoc
 
 _ERROR = "Error functions: DLMF 7.2 and 7.10."
 _NORMAL = "Normal distribution function: DLMF 7.2.18 and 7.17."
@@ -15,158 +15,158 @@ _DENSITY = "exp(-x1)*power(x1, x0-1)/gamma(x0)"
 _BETA_DENSITY = "power(x2, x0-1)*power(1-x2, x1-1)/beta(x0, x1)"
 
 
-def _words(
+def _doc(
     name: str, summary: str, *derivatives: str, domain: str = "", kinks: str = "", source: str = ""
 ) -> OpDoc:
-    """Words on a function that SciPy has under the same name."""
+    """Make the texts on a function that SciPy has under the same name."""
     return OpDoc(summary, derivatives, domain, kinks, source, scipy=name)
 
 
 def _of_order(name: str, what: str, source: str, *derivatives: str) -> OpDoc:
-    return _words(name, f"Compute the {what} of real order `v`.", *derivatives, source=source)
+    return _doc(name, f"Compute the {what} of real order `v`.", *derivatives, source=source)
 
 
-SPECIAL_WORDS: dict[str, OpDoc] = {
-    "erf": _words("erf", "Compute the error function of each element.", "2/sqrt(pi)*exp(-square(x0))", source=_ERROR),
-    "erfc": _words(
+SPECIAL_DOCS: dict[str, OpDoc] = {
+    "erf": _doc("erf", "Compute the error function of each element.", "2/sqrt(pi)*exp(-square(x0))", source=_ERROR),
+    "erfc": _doc(
         "erfc", "Compute the complementary error function ``1 - erf(x)`` of each element.",
         "-2/sqrt(pi)*exp(-square(x0))", source=_ERROR,
     ),
-    "erfcx": _words(
+    "erfcx": _doc(
         "erfcx", "Compute ``exp(x**2) * erfc(x)`` without underflow.", "2*x0*y-2/sqrt(pi)",
         source=f"{_ERROR} From 5 on the derivative is a continued fraction (DLMF 7.9.1).",
     ),
-    "erfinv": _words(
+    "erfinv": _doc(
         "erfinv", "Compute the inverse of the error function.", "sqrt(pi)/2*exp(square(y))",
         domain="Defined for ``-1 <= x <= 1``, infinite at the ends; nan elsewhere.", source=_ERROR,
     ),
-    "erfcinv": _words(
+    "erfcinv": _doc(
         "erfcinv", "Compute the inverse of the complementary error function.", "-sqrt(pi)/2*exp(square(y))",
         domain="Defined for ``0 <= x <= 2``, infinite at the ends; nan elsewhere.", source=_ERROR,
     ),
-    "ndtr": _words(
+    "ndtr": _doc(
         "ndtr", "Compute the distribution function of the standard normal distribution.",
         "exp(-0.5*square(x0))/sqrt(2*pi)", source=_NORMAL,
     ),
-    "log_ndtr": _words(
+    "log_ndtr": _doc(
         "log_ndtr", "Compute the logarithm of `ndtr`, accurate far out on both sides.",
         "exp(-0.5*square(x0)-y)/sqrt(2*pi)", source=_NORMAL,
     ),
-    "ndtri": _words(
+    "ndtri": _doc(
         "ndtri", "Compute the inverse of `ndtr`.", "sqrt(2*pi)*exp(0.5*square(y))",
         domain=f"{_BETWEEN} Infinite at the ends.", source=_NORMAL,
     ),
-    "logit": _words(
+    "logit": _doc(
         "logit", "Compute ``log(x / (1 - x))``, the inverse of `expit`.", domain=f"{_BETWEEN} Infinite at the ends.",
     ),
-    "log_expit": _words(
+    "log_expit": _doc(
         "log_expit", "Compute the logarithm of `expit` without overflow.", "1/(1+exp(x0))",
     ),
-    "owens_t": _words(
+    "owens_t": _doc(
         "owens_t", "Compute Owen's T function.",
         "-exp(-0.5*square(x0))*erf(x0*x1/sqrt(2))/sqrt(8*pi)",
         "exp(-0.5*square(x0)*(1+square(x1)))/(2*pi*(1+square(x1)))",
         source="Owen 1956, Tables for computing bivariate normal probabilities.",
     ),
-    "xlogy": _words(
+    "xlogy": _doc(
         "xlogy", "Compute ``x * log(y)``, and 0 where `x` is 0.", "log(x1)", "x0/x1",
         kinks="By `y` the derivative is 0 where `x` is 0.",
     ),
-    "xlog1py": _words(
+    "xlog1py": _doc(
         "xlog1py", "Compute ``x * log1p(y)``, and 0 where `x` is 0.", "log1p(x1)", "x0/(1+x1)",
         kinks="By `y` the derivative is 0 where `x` is 0.",
     ),
-    "entr": _words(
+    "entr": _doc(
         "entr", "Compute ``-x * log(x)``, the entropy of each element.", "-1-log(x0)",
         domain="It is 0 at 0, and -inf below, with derivative 0.",
     ),
-    "rel_entr": _words(
+    "rel_entr": _doc(
         "rel_entr", "Compute ``x * log(x / y)``, the relative entropy of two elements.", "1+log(x0/x1)", "-x0/x1",
         domain="It is 0 where `x` is 0, and inf where an operand is negative, with derivative 0.",
     ),
-    "kl_div": _words(
+    "kl_div": _doc(
         "kl_div", "Compute ``x * log(x / y) - x + y``, of which a Kullback-Leibler divergence is the sum.",
         "log(x0/x1)", "1-x0/x1",
         domain="It is `y` where `x` is 0, and inf where an operand is negative, with derivative 0.",
     ),
-    "exprel": _words(
+    "exprel": _doc(
         "exprel", "Compute ``(exp(x) - 1) / x`` accurately for small elements.", "(exp(x0)-y)/x0",
         kinks="The value at 0 is 1, and the derivative 1/2.",
         source="The formula cancels near 0, where the power series of the derivative is summed instead.",
     ),
-    "cosm1": _words("cosm1", "Compute ``cos(x) - 1`` accurately for small elements."),
-    "lgamma": _words(
+    "cosm1": _doc("cosm1", "Compute ``cos(x) - 1`` accurately for small elements."),
+    "lgamma": _doc(
         "gammaln", "Compute the logarithm of the absolute value of the gamma function.",
         domain="It is inf at 0 and the negative integers.", source=_GAMMA,
     ),
-    "digamma": _words(
+    "digamma": _doc(
         "psi", "Compute the digamma function, the derivative of `lgamma`.", "zeta(2, x0)",
         domain="It is nan at the negative integers.",
         source="The derivative is the trigamma function, for ``x > 0`` Hurwitz's zeta function (DLMF 5.15.1 and"
         " 25.11.1), below 0 by reflection (DLMF 5.15.6).",
     ),
-    "gamma": _words(
+    "gamma": _doc(
         "gamma", "Compute the gamma function of each element.",
         domain="It is nan at the negative integers, and infinite at 0.", source=_GAMMA,
     ),
-    "rgamma": _words(
+    "rgamma": _doc(
         "rgamma", "Compute the reciprocal of the gamma function.", "-y*digamma(x0)",
         kinks="At 0 and the negative integers the value is 0, and the derivative that of the entire function.",
         source=f"{_GAMMA} Below 1/2 the derivative is that of the reflection formula (DLMF 5.5.3).",
     ),
-    "gammasgn": _words(
+    "gammasgn": _doc(
         "gammasgn", "Return the sign of the gamma function.", kinks="The derivative is 0 at the poles, too.",
     ),
-    "poch": _words(
+    "poch": _doc(
         "poch", "Compute ``gamma(z + m) / gamma(z)``, the Pochhammer symbol.", "y*(digamma(x0+x1)-digamma(x0))",
         "y*digamma(x0+x1)", source=f"Pochhammer's symbol: DLMF 5.2.5. {_GAMMA}",
     ),
-    "beta": _words(
+    "beta": _doc(
         "beta", "Compute the beta function of two operands.", "y*(digamma(x0)-digamma(x0+x1))",
         "y*(digamma(x1)-digamma(x0+x1))", source="Beta function: DLMF 5.12.",
     ),
-    "betaln": _words(
+    "betaln": _doc(
         "betaln", "Compute the logarithm of the absolute value of the beta function.", "digamma(x0)-digamma(x0+x1)",
         "digamma(x1)-digamma(x0+x1)", source="Beta function: DLMF 5.12.",
     ),
-    "gammainc": _words(
+    "gammainc": _doc(
         "gammainc", "Compute the regularized lower incomplete gamma function.", "nan", _DENSITY,
         source=_INCOMPLETE_GAMMA,
     ),
-    "gammaincc": _words(
+    "gammaincc": _doc(
         "gammaincc", "Compute the regularized upper incomplete gamma function.", "nan", f"-{_DENSITY}",
         source=_INCOMPLETE_GAMMA,
     ),
-    "betainc": _words(
+    "betainc": _doc(
         "betainc", "Compute the regularized incomplete beta function.", "nan", "nan", _BETA_DENSITY,
         domain=_BETWEEN, source=_INCOMPLETE_BETA,
     ),
-    "betaincc": _words(
+    "betaincc": _doc(
         "betaincc", "Compute the complement of the regularized incomplete beta function.", "nan", "nan",
         f"-{_BETA_DENSITY}", domain=_BETWEEN, source=_INCOMPLETE_BETA,
     ),
-    "stdtr": _words(
+    "stdtr": _doc(
         "stdtr", "Compute the distribution function of Student's t with `df` degrees of freedom.", "nan",
         "gamma(0.5*x0+0.5)/gamma(0.5*x0)/sqrt(pi*x0)*power(1+square(x1)/x0, -0.5*(x0+1))",
     ),
-    "j0": _words("j0", "Compute the Bessel function of the first kind of order 0.", source=_BESSEL),
-    "j1": _words("j1", "Compute the Bessel function of the first kind of order 1.", "j0(x0)-y/x0", source=_BESSEL),
-    "y0": _words(
+    "j0": _doc("j0", "Compute the Bessel function of the first kind of order 0.", source=_BESSEL),
+    "j1": _doc("j1", "Compute the Bessel function of the first kind of order 1.", "j0(x0)-y/x0", source=_BESSEL),
+    "y0": _doc(
         "y0", "Compute the Bessel function of the second kind of order 0.", domain="Defined for ``x > 0``.",
         source=_BESSEL,
     ),
-    "y1": _words(
+    "y1": _doc(
         "y1", "Compute the Bessel function of the second kind of order 1.", domain="Defined for ``x > 0``.",
         source=_BESSEL,
     ),
-    "i0": _words("i0", "Compute the modified Bessel function of the first kind of order 0.", source=_MODIFIED),
-    "i1": _words(
+    "i0": _doc("i0", "Compute the modified Bessel function of the first kind of order 0.", source=_MODIFIED),
+    "i1": _doc(
         "i1", "Compute the modified Bessel function of the first kind of order 1.", "i0(x0)-y/x0", source=_MODIFIED
     ),
-    "i0e": _words(
+    "i0e": _doc(
         "i0e", "Compute ``exp(-abs(x)) * i0(x)`` without overflow.", "i1e(x0)-sign(x0)*y", source=_SCALED
     ),
-    "i1e": _words(
+    "i1e": _doc(
         "i1e", "Compute ``exp(-abs(x)) * i1(x)`` without overflow.", "i0e(x0)-y/x0-sign(x0)*y", source=_SCALED
     ),
     "jv": _of_order("jv", "Bessel function of the first kind", _BESSEL),
@@ -181,68 +181,68 @@ SPECIAL_WORDS: dict[str, OpDoc] = {
         "kve", "modified Bessel function of the second kind, times ``exp(x)``,", _SCALED, "nan",
         "y-0.5*(kve(x0-1, x1)+kve(x0+1, x1))",
     ),
-    "k0": _words("k0", "Compute the modified Bessel function of the second kind of order 0.", source=_MODIFIED),
-    "k1": _words(
+    "k0": _doc("k0", "Compute the modified Bessel function of the second kind of order 0.", source=_MODIFIED),
+    "k1": _doc(
         "k1", "Compute the modified Bessel function of the second kind of order 1.", "-k0(x0)-y/x0", source=_MODIFIED
     ),
-    "dawsn": _words(
+    "dawsn": _doc(
         "dawsn", "Compute Dawson's integral, ``sqrt(pi)/2 * exp(-x**2) * erfi(x)``.", "1-2*x0*y",
         source="DLMF 7.5.1. From 8 on the derivative is a series (DLMF 7.12.1).",
     ),
-    "expi": _words("expi", "Compute the exponential integral Ei.", source="DLMF 6.2.5."),
-    "exp1": _words("exp1", "Compute the exponential integral E1.", source="DLMF 6.2.1."),
-    "ellipk": _words(
+    "expi": _doc("expi", "Compute the exponential integral Ei.", source="DLMF 6.2.5."),
+    "exp1": _doc("exp1", "Compute the exponential integral E1.", source="DLMF 6.2.1."),
+    "ellipk": _doc(
         "ellipk", "Compute the complete elliptic integral of the first kind, of the parameter `m`.",
         "(ellipe(x0)-(1-x0)*y)/(2*x0*(1-x0))", source="DLMF 19.4.1. Near 0 the derivative is a power series.",
     ),
-    "ellipe": _words(
+    "ellipe": _doc(
         "ellipe", "Compute the complete elliptic integral of the second kind, of the parameter `m`.",
         "(y-ellipk(x0))/(2*x0)", source="DLMF 19.4.2. Near 0 the derivative is a power series.",
     ),
-    "boxcox": _words(
+    "boxcox": _doc(
         "boxcox", "Compute Box and Cox's transform of `x`, the logarithm where `lmbda` is 0.", "power(x0, x1-1)",
         "(xlogy(power(x0, x1), x0)-y)/x1", source="Near 0 the derivative by lmbda is a power series.",
         domain="nan for negative `x`.",
     ),
-    "inv_boxcox": _words(
+    "inv_boxcox": _doc(
         "inv_boxcox", "Compute the inverse of Box and Cox's transform.", "y/(1+x1*x0)",
         "y*(x0/(x1*(1+x1*x0))-log1p(x1*x0)/square(x1))", source="Near 0 the derivative by lmbda is a power series.",
     ),
-    "huber": _words(
+    "huber": _doc(
         "huber", "Compute Huber's loss of a residual `r`: quadratic up to `delta`, linear beyond.",
         "where(absolute(x1)<=x0, 0, absolute(x1)-x0)", "where(absolute(x1)<=x0, x1, x0*sign(x1))",
         domain="Infinite for negative `delta`.",
     ),
-    "pseudo_huber": _words(
+    "pseudo_huber": _doc(
         "pseudo_huber", "Compute the smooth form of Huber's loss of a residual `r`.",
         "square(square(x1))/(hypot(x0, x1)*square(x0+hypot(x0, x1)))", "x0*x1/hypot(x0, x1)",
         domain="Infinite for negative `delta`.",
     ),
-    "binom": _words(
+    "binom": _doc(
         "binom", "Compute binomial coefficients of real arguments.", "y*(digamma(x0+1)-digamma(x0-x1+1))",
         "y*(digamma(x0-x1+1)-digamma(x1+1))", source=_GAMMA,
     ),
-    "gammaincinv": _words(
+    "gammaincinv": _doc(
         "gammaincinv", "Compute the inverse of `gammainc` by its second argument.", "nan",
         "exp(y)*power(y, 1-x0)*gamma(x0)", source=_INCOMPLETE_GAMMA,
     ),
-    "gammainccinv": _words(
+    "gammainccinv": _doc(
         "gammainccinv", "Compute the inverse of `gammaincc` by its second argument.", "nan",
         "-exp(y)*power(y, 1-x0)*gamma(x0)", source=_INCOMPLETE_GAMMA,
     ),
-    "betaincinv": _words(
+    "betaincinv": _doc(
         "betaincinv", "Compute the inverse of `betainc` by its third argument.", "nan", "nan",
         "beta(x0, x1)*power(y, 1-x0)*power(1-y, 1-x1)", source=_INCOMPLETE_BETA,
     ),
-    "betainccinv": _words(
+    "betainccinv": _doc(
         "betainccinv", "Compute the inverse of `betaincc` by its third argument.", "nan", "nan",
         "-beta(x0, x1)*power(y, 1-x0)*power(1-y, 1-x1)", source=_INCOMPLETE_BETA,
     ),
-    "stdtrit": _words(
+    "stdtrit": _doc(
         "stdtrit", "Compute the inverse of `stdtr` by its second argument.", "nan",
         "gamma(0.5*x0)/gamma(0.5*x0+0.5)*sqrt(pi*x0)*power(1+square(y)/x0, 0.5*(x0+1))",
     ),
-    "hyp0f1": _words(
+    "hyp0f1": _doc(
         "hyp0f1", "Compute the confluent hypergeometric limit function 0F1.", "nan", "hyp0f1(x0+1, x1)/x0",
         source="Derivative: DLMF 16.3.1.",
     ),
