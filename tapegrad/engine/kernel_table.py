@@ -150,7 +150,7 @@ def _has(row: Row, dtype: str, direction: str) -> bool:
     return row.differentiable and dtype in ("f64", "f32")
 
 
-def _place(name: KernelName) -> tuple[str, str] | None:
+def _location(name: KernelName) -> tuple[str, str] | None:
     """Return module and function of a kernel that is written by hand; `None` if the emitter makes it."""
     row = _ROWS[name.op]
     if not isinstance(row, Structural) or row.functions == EMITTED:
@@ -166,10 +166,10 @@ def kernels() -> list[KernelName]:
 
 def is_cached(name: KernelName) -> bool:
     """Return whether a kernel's machine code is in the cache folder."""
-    row, place = _ROWS[name.op], _place(name)
+    row, location = _ROWS[name.op], _location(name)
     if isinstance(row, Op):
         return emitter.is_kept(Case(row, name.dtype), name.direction)
-    return emitter.is_accumulation_kept(name.dtype) if place is None else cache.holds(*place)
+    return emitter.is_accumulation_kept(name.dtype) if location is None else cache.holds(*location)
 
 
 def load(name: KernelName) -> int:
@@ -184,12 +184,12 @@ def load(name: KernelName) -> int:
 
 def _address(name: KernelName) -> int:
     """Return the address of a kernel, made or taken from the cache."""
-    row, place = _ROWS[name.op], _place(name)
+    row, location = _ROWS[name.op], _location(name)
     if isinstance(row, Op):
         return emitter.address(Case(row, name.dtype), name.direction)
-    if place is None:
+    if location is None:
         return emitter.address_of_accumulation(name.dtype)
-    module_name, function = place
+    module_name, function = location
     module = importlib.import_module(module_name)
     emitter.ensure_loops(getattr(module, "LIBRARY", {}).get(function, ()))
     return compiler.compile_c_function(entry_point(module, function))
@@ -221,8 +221,8 @@ def expect(kernels_: Iterable[tuple[int, int, int]]) -> None:
     """Announce kernels that will be needed, each given as for `load_code`: those not in the cache are counted."""
     missing = {key for key in kernels_ if _kernels[key] == 0}
     with compiler.compiling:
-        places = [_place(_name(*key)) for key in missing]
-        announcer.expect(place for place in places if place is not None)
+        locations = [_location(_name(*key)) for key in missing]
+        announcer.expect(location for location in locations if location is not None)
 
 
 def _name(code: int, dtype: int, direction: int) -> KernelName:

@@ -60,10 +60,10 @@ def start(function: int) -> tuple[int, int]:
     count = 1
     for thread in range(1, allowed()):
         _set_field(block + pool.wake_lock(thread), _signal())
-        place = _aligned(16)
-        _set_field(place, block)
-        _set_field(place + 8, thread)
-        if _new_thread(function, place) == NO_THREAD:
+        pair = _aligned(16)
+        _set_field(pair, block)
+        _set_field(pair + 8, thread)
+        if _new_thread(function, pair) == NO_THREAD:
             break  # the system allows no more
         count += 1
     atexit.register(_set_field, block + pool.CLOSED, 1)

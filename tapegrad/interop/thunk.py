@@ -99,9 +99,9 @@ class _Thunk:
             self._fail()
 
     def _on_stack(self, value: Value) -> Value:
-        place = self.code.room(1)
-        self.code.store(value, place)
-        return place
+        room = self.code.room(1)
+        self.code.store(value, room)
+        return room
 
     def _fail(self) -> None:
         """Return what stands for no result."""

@@ -17,14 +17,14 @@ _ONE = (
     "softplus", "logaddexp",
 )  # fmt: skip
 # Units in the last place of float64, over the whole range: tests hold every function to them.
-PLACES: dict[str, int] = {**dict.fromkeys(_ONE, 1), "power": 2, "erfc": 2, "lambertw0": 3, "lambertwm1": 3}
+UNITS: dict[str, int] = {**dict.fromkeys(_ONE, 1), "power": 2, "erfc": 2, "lambertw0": 3, "lambertwm1": 3}
 
 
 def sentence(name: str) -> str:
     """Return the sentence about a name in a function's docstring; empty if another library wrote the function."""
-    if name not in PLACES:
+    if name not in UNITS:
         return ""
-    units = "1 unit" if PLACES[name] == 1 else f"{PLACES[name]} units"
+    units = "1 unit" if UNITS[name] == 1 else f"{UNITS[name]} units"
     of = " of the larger operand" if name == "logaddexp" else ""
     return (
         f"Results of float64 are right to {units} in the last place{of}, those of float32 are rounded once."

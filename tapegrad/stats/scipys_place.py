@@ -75,7 +75,7 @@ class _Patches:
         with self._lock:
             self._users += 1
             if self._users == 1:
-                for cls, name in _places():
+                for cls, name in _methods():
                     self._before.append((cls, name, vars(cls)[name]))
                     setattr(cls, name, _asking(vars(cls)[name], name))
 
@@ -90,7 +90,7 @@ class _Patches:
 _patches = _Patches()
 
 
-def _places() -> Iterator[tuple[type, str]]:
+def _methods() -> Iterator[tuple[type, str]]:
     """Yield the classes of SciPy's distributions, and the methods that each defines."""
     import scipy.stats
 

@@ -324,7 +324,7 @@ def _imports(body: str, handed_on: Iterable[str] = ()) -> list[str]:
         elif found:
             lines.append(f"from {module} import {', '.join(found)}")
     groups: tuple[list[str], ...] = [], [], []  # of the standard library, of others, our own
-    for line in sorted(lines, key=_place):
+    for line in sorted(lines, key=_sort_key):
         groups[_GROUPS.get(line.split()[1].partition(".")[0], 0)].append(line)
     return [line for group in groups if group for line in ("", *chain.from_iterable(map(_in_lines, group)))]
 
@@ -337,7 +337,7 @@ def _in_lines(statement: str) -> list[str]:
     return [f"{head} import (", *(f"    {name}," for name in names.split(", ")), ")"]
 
 
-def _place(line: str) -> tuple[Any, ...]:
+def _sort_key(line: str) -> tuple[Any, ...]:
     """Return the linter's sort key of an import statement: numbers in names are compared as numbers."""
     return (
         line.startswith("from"),

@@ -72,9 +72,9 @@ class Columns:
 
 def first_of_each(values: np.ndarray, count: int) -> np.ndarray:
     """Return a mask of the first occurrences among many numbers below `count`."""
-    place, at = np.empty(count, np.int64), np.arange(len(values))
-    place[values[::-1]] = at[::-1]  # of several the last one stays
-    found: np.ndarray = place[values] == at
+    position, at = np.empty(count, np.int64), np.arange(len(values))
+    position[values[::-1]] = at[::-1]  # of several the last one stays
+    found: np.ndarray = position[values] == at
     return found
 
 

@@ -105,9 +105,9 @@ class TapeEntries(Sequence[TapeEntry]):
         return tuple(map(self._made, self.lines.tolist()))
 
     def _made(self, line: list[int]) -> TapeEntry:
-        op, result, a, b, c, address, mark, place, length = line
+        op, result, a, b, c, address, mark, position, length = line
         operands = (a, b, c) if c != NONE else (a, b) if b != NONE else (a,) if a != NONE else ()
-        params = self.pool[place : place + length].tolist() if length else ()
+        params = self.pool[position : position + length].tolist() if length else ()
         return TapeEntry(op, result, operands, address, mark, tuple(params))
 
     def __len__(self) -> int:
@@ -163,9 +163,9 @@ class Slots(Mapping[int, Slot]):
         return {line[0]: self._made(line) for line in self.lines.tolist()}
 
     def _made(self, line: list[int]) -> Slot:
-        _, buffer, dtype, ndim, offset, address, refs, place = line
+        _, buffer, dtype, ndim, offset, address, refs, position = line
         known = ndim if address != 0 and 0 < ndim <= MAX_NDIM else 0
-        fields = self.pool[place : place + 2 * known].tolist() if known else ()
+        fields = self.pool[position : position + 2 * known].tolist() if known else ()
         numpy_dtype = DTYPES[dtype] if 0 <= dtype < len(DTYPES) else _UNKNOWN
         view = View(offset, tuple(fields[:known]), tuple(fields[known:]), numpy_dtype)
         return Slot(buffer, dtype, ndim, address, refs, view)

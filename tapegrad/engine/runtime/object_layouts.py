@@ -28,7 +28,7 @@ ARRAY_DESCR, ARRAY_FLAGS = _HEAD + 40, _HEAD + 48
 DESCR_KIND = _HEAD + 8
 # ``PyUFuncObject``: the addresses of its loops, and of the data that each is given.
 UFUNC_FUNCTIONS, UFUNC_DATA = _HEAD + 16, _HEAD + 24
-# NumPy's table of functions, by index; a version of the table promises their places.
+# NumPy's table of functions, by index; a version of the table promises their indices.
 NUMPY_TABLE_VERSION = 0x2000000
 NUMPY_FUNCTIONS = {"PyArray_Return": 76, "PyArray_Empty": 184, "PyDataMem_SetHandler": 304}
 
@@ -141,11 +141,11 @@ def _check_array(memory: _Memory) -> _Checked:
     yield "the type of an array", memory.field(at + TYPE) == id(np.ndarray)
     yield "the data of an array", memory.field(at + ARRAY_DATA) == array.__array_interface__["data"][0]
     yield "the number of dimensions of an array", memory.ints(at + ARRAY_NDIM, 1) == [array.ndim]
-    for name, place, expected in (
+    for name, offset, expected in (
         ("the shape of an array", ARRAY_EXTENTS, array.shape),
         ("the strides of an array", ARRAY_STRIDES, array.strides),
     ):
-        yield name, memory.fields(memory.field(at + place), array.ndim) == list(expected)
+        yield name, memory.fields(memory.field(at + offset), array.ndim) == list(expected)
     yield "the dtype of an array", memory.field(at + ARRAY_DESCR) == id(array.dtype)
     yield "the flags of an array", memory.ints(at + ARRAY_FLAGS, 1) == [array.flags.num]
 

@@ -59,7 +59,7 @@ def _content(header, buffer):
 
 
 @inline_njit
-def _copy_instructions(header, out, k, place):
+def _copy_instructions(header, out, k, position):
     """Copy a line for each instruction; its last field is the index of its parameters."""
     for i in range(load_i64(header, INSTRUCTIONS)):
         store_i64(out, k, col.op(header, i))
@@ -70,15 +70,15 @@ def _copy_instructions(header, out, k, place):
         store_i64(out, k + 5, col.params(header, i))
         store_i64(out, k + 6, col.mark(header, i))
         length = _params_fields(header, i)
-        store_i64(out, k + 7, place)
+        store_i64(out, k + 7, position)
         store_i64(out, k + 8, length)
-        place = _copy_fields(col.params(header, i), length, out, place)
+        position = _copy_fields(col.params(header, i), length, out, position)
         k += INSTRUCTION_FIELDS
-    return place
+    return position
 
 
 @inline_njit
-def _copy_slots(header, free, out, k, place):
+def _copy_slots(header, free, out, k, position):
     """Copy a line for each slot in use: its number, its columns, and the index of its geometry."""
     for slot in range(load_i64(header, SLOTS)):
         if load_u8(free, slot):
@@ -90,8 +90,8 @@ def _copy_slots(header, free, out, k, place):
         store_i64(out, k + 4, col.offset(header, slot))
         store_i64(out, k + 5, col.geometry(header, slot))
         store_i64(out, k + 6, col.refs(header, slot))
-        store_i64(out, k + 7, place)
-        place = _copy_fields(col.geometry(header, slot), _geometry_fields(header, slot), out, place)
+        store_i64(out, k + 7, position)
+        position = _copy_fields(col.geometry(header, slot), _geometry_fields(header, slot), out, position)
         k += SLOT_FIELDS
 
 

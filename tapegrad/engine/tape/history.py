@@ -58,9 +58,9 @@ _FIELDS = 11
     _CONTENTS,  # address of the old contents, side by side
     _NDIM,  # of a region, NONE for a list of elements
     _OFFSET,  # of a region
-    _PLACE,
+    _POSITION,
 ) = range(7)
-RECORD_BYTES = 8 * (_PLACE + 2)  # minimum, without the contents
+RECORD_BYTES = 8 * (_POSITION + 2)  # minimum, without the contents
 
 
 @inline_njit
@@ -107,7 +107,7 @@ def _record(history, k):
 @inline_njit
 def _new_record(history, fields, elements, item):
     """Append a record of so many fields to the history; return 0 when memory is short."""
-    count, bytes_ = load_i64(history, _COUNT), 8 * (_PLACE + fields) + elements * item
+    count, bytes_ = load_i64(history, _COUNT), 8 * (_POSITION + fields) + elements * item
     if count == load_i64(history, _CAPACITY):
         capacity = 2 * count + 8
         records = realloc(load_i64(history, _RECORDS), 8 * capacity)
@@ -121,7 +121,7 @@ def _new_record(history, fields, elements, item):
     store_i64(record, _BUFFER, NONE)
     store_i64(record, _ITEM, item)
     store_i64(record, _ELEMENTS, elements)
-    store_i64(record, _CONTENTS, record + 8 * (_PLACE + fields))
+    store_i64(record, _CONTENTS, record + 8 * (_POSITION + fields))
     store_i64(load_i64(history, _RECORDS), count, record)
     store_i64(history, _COUNT, count + 1)
     store_i64(history, _LOGGED, load_i64(history, _LOGGED) + bytes_)
@@ -138,7 +138,7 @@ def log_region(header, history, slot):
     store_i64(record, _NDIM, ndim)
     store_i64(record, _OFFSET, col.offset(header, slot))
     if ndim > 0:
-        memcpy(record + 8 * _PLACE, col.geometry(header, slot), 16 * ndim)
+        memcpy(record + 8 * _POSITION, col.geometry(header, slot), 16 * ndim)
     _go_through_region(record, load_i64(history, _MEMORY), False)
     return True
 
@@ -150,7 +150,7 @@ def log_elements(history, numbers, elements, item):
     if record == 0:
         return False
     store_i64(record, _NDIM, NONE)
-    memcpy(record + 8 * _PLACE, numbers, 8 * elements)
+    memcpy(record + 8 * _POSITION, numbers, 8 * elements)
     memory, contents = load_i64(history, _MEMORY), load_i64(record, _CONTENTS)
     for k in range(elements):
         _move(memory + item * load_i64(numbers, k), contents + k * item, item, False)
@@ -181,7 +181,7 @@ def _move(element, kept, item, back):
 def _go_through_region(record, memory, back):
     """`_move` each element of a record's region, row by row."""
     ndim, item, kept = load_i64(record, _NDIM), load_i64(record, _ITEM), load_i64(record, _CONTENTS)
-    extents = record + 8 * _PLACE
+    extents = record + 8 * _POSITION
     strides, outer = extents + 8 * ndim, ndim - 1
     element = memory + load_i64(record, _OFFSET)
     if ndim == 0:
@@ -209,7 +209,7 @@ def _exchange(record, memory, undo):
     )
     for j in range(elements):
         k = j if undo else elements - 1 - j
-        _move(memory + item * load_i64(record, _PLACE + k), contents + k * item, item, True)
+        _move(memory + item * load_i64(record, _POSITION + k), contents + k * item, item, True)
 
 
 # --- the base ---------------------------------------------------------------------------------------------------

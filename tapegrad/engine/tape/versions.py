@@ -164,7 +164,7 @@ def _keep_contents(header, buffer, target, numbers, count):
 
 @inline_njit
 def begin_version(header, slot, target, numbers, count):
-    """Move the memory of the buffer of `slot` to a new one, the next version; a slot at the same place of that one.
+    """Move the memory of the buffer of `slot` to a new one, the next version; a slot at the same offset of that one.
 
     What will be overwritten is said as for `keep_earlier_contents`. The slot carries one handle; E_MEMORY when memory
     is short, and then nothing has changed.

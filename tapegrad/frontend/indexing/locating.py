@@ -75,8 +75,8 @@ def numbers_of_key(shape: tuple[int, ...], key: Any) -> Tensor:
     for k, indices in computed.items():
         axis = _axis_of(k, parts, len(shape))
         columns = _columns_behind(k, axis, zeros, shape)
-        placed = reshape(indices, (*indices.shape, *(1,) * columns))
-        numbers = located(numbers, placed, shape[axis], math.prod(shape[axis + 1 :]))
+        spread = reshape(indices, (*indices.shape, *(1,) * columns))
+        numbers = located(numbers, spread, shape[axis], math.prod(shape[axis + 1 :]))
     assert is_tensor(numbers)
     return numbers
 

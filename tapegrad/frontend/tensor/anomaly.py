@@ -127,8 +127,8 @@ def _check(array: np.ndarray, what: str, source: str) -> None:
     if array.dtype.kind != "f" or np.isfinite(array).all():
         return
     index = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
-    place = f" at index {index}" if index else ""
-    raise AnomalyError(f"{what} {array[index]}{place}, of shape {array.shape}\n{source}")
+    at_index = f" at index {index}" if index else ""
+    raise AnomalyError(f"{what} {array[index]}{at_index}, of shape {array.shape}\n{source}")
 
 
 def _source() -> str:

@@ -135,13 +135,15 @@ class Unpacked:
         in_range(lines[:, 1], 0, len(dtypes), "dtypes of slots")
         in_range(lines[:, 2], 0, MAX_NDIM + 1, "dimensions")
         in_range(lines[:, 3], 0, most_bytes(), "offsets")
-        in_range(lines[:, 4], 0, len(self._fields) + 1, "places of extents")
-        in_range(lines[:, 4] + 2 * lines[:, 2], 0, len(self._fields) + 1, "places of extents")
+        in_range(lines[:, 4], 0, len(self._fields) + 1, "offsets of extents")
+        in_range(lines[:, 4] + 2 * lines[:, 2], 0, len(self._fields) + 1, "offsets of extents")
         codes = [names.index(name) for name in dtypes]
         return {s: self._slot(s, codes[line[1]], *line) for s, line in enumerate(lines.tolist())}
 
-    def _slot(self, number: int, code: int, buffer: int, _: int, ndim: int, offset: int, place: int) -> Slot:
-        fields = self._fields[place : place + 2 * ndim]
+    def _slot(
+        self, number: int, code: int, buffer: int, _: int, ndim: int, offset: int, position: int
+    ) -> Slot:
+        fields = self._fields[position : position + 2 * ndim]
         in_range(fields[:ndim], 0, most_bytes(), f"extents of slot {number}")
         in_range(fields[ndim:], -_MAX_STRIDE_BYTES, _MAX_STRIDE_BYTES, f"strides of slot {number}")
         numbers = fields.tolist()
@@ -160,18 +162,18 @@ class Unpacked:
         in_range(lines[:, 0], 0, len(ops), "ops")
         in_range(lines[:, 1], 0, slots, "results")
         in_range(lines[:, 2:5], NONE, slots, "operands")
-        in_range(lines[:, 5:7], 0, len(self._fields) + 1, "places of parameters")
-        in_range(lines[:, 5] + lines[:, 6], 0, len(self._fields) + 1, "places of parameters")
+        in_range(lines[:, 5:7], 0, len(self._fields) + 1, "offsets of parameters")
+        in_range(lines[:, 5] + lines[:, 6], 0, len(self._fields) + 1, "offsets of parameters")
         return [self._instruction(CODES[ops[line[0]]], *line[1:]) for line in lines.tolist()]
 
     def _instruction(
-        self, op: int, result: int, a: int, b: int, c: int, place: int, length: int
+        self, op: int, result: int, a: int, b: int, c: int, position: int, length: int
     ) -> TapeEntry:
         operands = (a, b, c) if c != NONE else (a, b) if b != NONE else (a,) if a != NONE else ()
         if kernel_table.row(op).params is None:
             refuse_unless(length == 0, "parameters, of which the op has none")
             return TapeEntry(op, result, operands)
-        fields = tuple(self._fields[place : place + length].tolist())
+        fields = tuple(self._fields[position : position + length].tolist())
         if op == _GUARD:
             fields = self._guarded(fields)
         return TapeEntry(

@@ -327,8 +327,8 @@ def _extreme(row: SegmentRow, names: _LineNames) -> str:
 
 
 def _with_names(text: str, row: SegmentRow, names: _LineNames) -> str:
-    places: Sequence[int] = row.primals
-    return _PRIMALS.sub(lambda found: names[places[("x0", "x1", "x2", "y").index(found[0])]], text)
+    primals: Sequence[int] = row.primals
+    return _PRIMALS.sub(lambda found: names[primals[("x0", "x1", "x2", "y").index(found[0])]], text)
 
 
 def _product(factor: str, partial: str) -> str:

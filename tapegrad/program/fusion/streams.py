@@ -154,14 +154,14 @@ def _assembled(
     bound = [unit for unit in units if not isinstance(unit, int)]
     segments = [_row_of(outside.addressed(each)) for each in with_pauses(bound)]
     order: list[int] = []
-    place = len(stream)
+    position = len(stream)
     for unit in units:
         if isinstance(unit, int):
             order.append(unit)
         else:
             length = -(-len(unit.fields) // field.FIELDS)
-            order += range(place, place + length)
-            place += length
+            order += range(position, position + length)
+            position += length
     found = joined([stream, *segments]).taking(order)
     found.segments = [_placed(stream, each, outside) for each in with_pauses(bound)]
     return found

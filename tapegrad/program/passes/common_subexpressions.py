@@ -82,11 +82,11 @@ def _rows(tape: TapeView, views: int) -> np.ndarray:
 def _parameters(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
     """Return whether each instruction's parameters are known, and numbers that are equal if the parameters are."""
     lines, pool = columns.instructions.lines, columns.instructions.pool
-    address, place, length = lines[:, 5], lines[:, 7], lines[:, 8]
+    address, position, length = lines[:, 5], lines[:, 7], lines[:, 8]
     numbers, first = np.zeros(len(lines), np.int64), 1
     for fields in np.unique(length[length > 0]).tolist():
         at = np.flatnonzero(length == fields)
-        found = numbered([*pool[place[at, None] + np.arange(fields)].T])
+        found = numbered([*pool[position[at, None] + np.arange(fields)].T])
         numbers[at] = first + found
         first += int(found.max()) + 1
     return (address == 0) | (length > 0), numbers

@@ -45,11 +45,11 @@ class DimensionOrder(NamedTuple):
 
     def moved(self, view: View) -> View | None:
         """Return the view on the moved buffer; `None` if one of its axes goes through several dimensions."""
-        places, offset = [], view.offset
+        positions, offset = [], view.offset
         for stride in self.before:
-            place, offset = divmod(offset, stride)
-            places.append(place)
-        reached = [(place, place) for place in places]
+            position, offset = divmod(offset, stride)
+            positions.append(position)
+        reached = [(position, position) for position in positions]
         strides = []
         for extent, stride in zip(view.shape, view.steps, strict=True):
             d = self._dimension(stride)
@@ -62,7 +62,7 @@ class DimensionOrder(NamedTuple):
             strides.append(steps * self.after[d])
         if offset or any(low < 0 or high >= n for (low, high), n in zip(reached, self.extents, strict=True)):
             return None
-        begin = sum(place * stride for place, stride in zip(places, self.after, strict=True))
+        begin = sum(position * stride for position, stride in zip(positions, self.after, strict=True))
         return view.as_strided(begin, view.shape, tuple(strides))
 
     def _dimension(self, stride: int) -> int | None:
@@ -227,10 +227,10 @@ class _Chosen:
         slots, columns = self._tape.columns.slots, self._tape.columns
         views, at = list(self._views.values()), columns.line[list(self._views)]
         geometry = np.array([field for view in views for field in (*view.shape, *view.strides)], np.int64)
-        places = _places([2 * view.ndim for view in views])
+        positions = _positions([2 * view.ndim for view in views])
         lines = slots.lines.copy()
         lines[at, 4] = [view.offset for view in views]
-        lines[at, 5], lines[at, 7] = geometry.ctypes.data + 8 * places, len(slots.pool) + places
+        lines[at, 5], lines[at, 7] = geometry.ctypes.data + 8 * positions, len(slots.pool) + positions
         return Slots(lines, np.concatenate([slots.pool, geometry])), geometry
 
     def _moved_products(self) -> tuple[TapeEntries, np.ndarray]:
@@ -239,20 +239,20 @@ class _Chosen:
         at = np.array([i for i in self._users if _kind(self._tape, i) == MATMUL], np.int64)
         records = [self._product(i) for i in at.tolist()]
         fields = np.array([field for record in records for field in record], np.int64)
-        places, lines = _places(list(map(len, records))), instructions.lines.copy()
-        lines[at, 5], lines[at, 7] = fields.ctypes.data + 8 * places, len(instructions.pool) + places
+        positions, lines = _positions(list(map(len, records))), instructions.lines.copy()
+        lines[at, 5], lines[at, 7] = fields.ctypes.data + 8 * positions, len(instructions.pool) + positions
         return TapeEntries(lines, np.concatenate([instructions.pool, fields])), fields
 
     def _product(self, i: int) -> list[int]:
         """Return the parameters of a product."""
         fields = list(read(MatmulParams, self._tape.instructions[i].params))
-        for slot, place in zip(self._slots(i), (3, 5, 7), strict=True):
+        for slot, position in zip(self._slots(i), (3, 5, 7), strict=True):
             if slot in self._views:
-                fields[place : place + 2] = self._views[slot].strides[-2:]
+                fields[position : position + 2] = self._views[slot].strides[-2:]
         return fields
 
 
-def _places(lengths: Sequence[int]) -> np.ndarray:
+def _positions(lengths: Sequence[int]) -> np.ndarray:
     """Return the offsets of adjacent records of these lengths."""
     ends = np.cumsum(np.array(lengths, np.int64))
     return ends - np.array(lengths, np.int64)

@@ -144,7 +144,10 @@ class Handle(Uncopied):
         image = image_of(specialization.program)
         row[field.KIND] = _KINDS.get(specialization.program.entry, field.STREAMS)
         row[field.IMAGE], row[field.IMAGE_FIELDS] = self._keep(image.fields), len(image.fields)
-        row[field.PLACES], row[field.PLACE_COUNT] = self._keep(image.places), len(image.places)
+        row[field.RELOCATIONS], row[field.RELOCATION_COUNT] = (
+            self._keep(image.relocations),
+            len(image.relocations),
+        )
         row[field.WORKSPACE_BYTES] = image.bytes
         row[field.SLOTS], row[field.SLOT_COUNT] = slots.ctypes.data, len(slots)
         numbers = self._numbers(specialization)
@@ -161,10 +164,14 @@ class Handle(Uncopied):
 
     def _sites(self, program: Program) -> list[int]:
         """Return the address of a text with the source line of each forward row's guard, 0 for other rows."""
-        places = program.recording.guard_lines
+        relocations = program.recording.guard_lines
         found = [0] * len(program.forward)
         for row, number in program.guards.items():
-            text = str(places[number]) if number < len(places) else f"guard number {number} of its file"
+            text = (
+                str(relocations[number])
+                if number < len(relocations)
+                else f"guard number {number} of its file"
+            )
             found[row] = self._keep(np.frombuffer(text.encode() + b"\0", np.uint8))
         return found
 
@@ -210,10 +217,10 @@ class Handle(Uncopied):
         ):
             if source.binding >= 0 and numbers[source.binding] == number:
                 continue
-            found.append((number, *self._place(specialization, source, image), view.nbytes))
+            found.append((number, *self._location(specialization, source, image), view.nbytes))
         return sorted(found, key=lambda copy: copy[1] == field.IN_WORKSPACE)
 
-    def _place(
+    def _location(
         self, specialization: Specialization, source: Source, image: WorkspaceImage
     ) -> tuple[int, int]:
         """Return the address that a result is copied from."""

@@ -10,7 +10,7 @@ from tapegrad.program.programs.program import Program
 from tapegrad.program.streams.stream import CONTINUED, RANGE_SHIFT, WORKSPACE, InstructionStream
 
 # Fields that lie in a range of made-up addresses, and their offsets in it
-Places = tuple[np.ndarray, np.ndarray]
+Relocations = tuple[np.ndarray, np.ndarray]
 
 
 class PackedFrames:
@@ -42,7 +42,7 @@ class PackedFrames:
         self.fields: np.ndarray = frames[np.arange(field.FIELDS) < widths[:, None]]
         self._first = np.cumsum(widths) - widths  # field of each row's frame
 
-    def relocations(self, bindings: int) -> list[Places]:
+    def relocations(self, bindings: int) -> list[Relocations]:
         """Return the fields that point into the workspace, and those that point into each of the bindings."""
         where = np.flatnonzero(self.fields >= WORKSPACE)
         fields = self.fields[where]

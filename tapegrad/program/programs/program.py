@@ -47,7 +47,7 @@ class Recording(Protocol):
     """Recording that programs are bound from: a header, and the columns that it leads to."""
 
     owners: dict[int, Any]
-    guard_lines: list[Any]  # for each guard the place in the program that it is of
+    guard_lines: list[Any]  # for each guard its source line
 
     @property
     def fields(self) -> np.ndarray:
@@ -130,7 +130,7 @@ class Program(Uncopied):
         begun = self.forward.op[self.forward.kernels != CONTINUED]
         guards = np.flatnonzero(np.isin(begun, list(GUARDS)))
         self.guards = dict(zip(guards.tolist(), range(len(guards)), strict=True))
-        self.bytes, self.fences = self._place()
+        self.bytes, self.fences = self._plan()
 
     # --- what each kind of program does in its own way -----------------------------------------------------------
 
@@ -272,7 +272,7 @@ class Program(Uncopied):
         for stream in (self.forward, self.reverse):
             stream.load_kernels()
 
-    def _place(self) -> tuple[int, list[int]]:
+    def _plan(self) -> tuple[int, list[int]]:
         """Place the blocks, and let the frames know; size of the workspace, and its fences."""
         blocks, streams = self._blocks, (self.forward, self.reverse)
         frames = [stream.frames for stream in streams]
@@ -289,7 +289,7 @@ class Program(Uncopied):
 
     def _offset(self, address: int) -> int:
         """Return the offset in the workspace of a made-up address."""
-        return int(self._blocks.places(np.array([address]))[0])
+        return int(self._blocks.offsets(np.array([address]))[0])
 
 
 def _as_binding(view: View) -> View:

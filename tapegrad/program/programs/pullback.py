@@ -78,5 +78,5 @@ class PullbackProgram(ReverseProgram):
             ctypes.memmove(base + offset, self.tape.buffers[buffer].primal, self.tape.bytes(buffer))
 
     def workspace_outputs(self) -> list[tuple[int, View]]:
-        offsets = self._blocks.places(self._primal[self._outputs]).tolist()
+        offsets = self._blocks.offsets(self._primal[self._outputs]).tolist()
         return list(zip(offsets, self.outputs, strict=True))

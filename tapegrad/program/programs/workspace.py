@@ -19,7 +19,7 @@ from tapegrad.engine.sweep.replays import replay
 from tapegrad.engine.tape.fields.layout import CONTROL, LIBRARY
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.program.fusion.policy import PendingFusion
-from tapegrad.program.programs.packed_frames import PackedFrames, Places
+from tapegrad.program.programs.packed_frames import PackedFrames, Relocations
 from tapegrad.program.programs.program import Program
 from tapegrad.program.streams.spec import IF_KNOWN, NOW
 
@@ -36,7 +36,7 @@ class WorkspaceImage(NamedTuple):
     ----------
     fields
         The first fields of each.
-    places
+    relocations
         The numbers of those that a workspace's address is added to.
     memory
         Where the memory of the program begins, in bytes.
@@ -47,7 +47,7 @@ class WorkspaceImage(NamedTuple):
     """
 
     fields: np.ndarray
-    places: np.ndarray
+    relocations: np.ndarray
     memory: int
     rooms: list[int]
     bytes: int
@@ -58,7 +58,7 @@ class _Fields:
 
     def __init__(self) -> None:
         self.parts: list[np.ndarray] = []
-        self.places: list[np.ndarray] = []
+        self.relocations: list[np.ndarray] = []
         self.end = 0  # in bytes
 
     def add(self, part: np.ndarray) -> int:
@@ -70,7 +70,7 @@ class _Fields:
 
     def mark(self, begin: int, step: int) -> None:
         """Mark one field of so many as an address, from a byte to the end."""
-        self.places.append(np.arange(begin // 8, self.end // 8, step))
+        self.relocations.append(np.arange(begin // 8, self.end // 8, step))
 
 
 def image_of(program: Program, on_threads: bool = False, bound: Mapping[int, int] = _NONE) -> WorkspaceImage:
@@ -91,7 +91,7 @@ def image_of(program: Program, on_threads: bool = False, bound: Mapping[int, int
     frames = PackedFrames(program, on_threads)
     (own, inside), *given = frames.relocations(len(program.bindings))
     at = fields.add(frames.fields)
-    fields.places.append(at // 8 + own)
+    fields.relocations.append(at // 8 + own)
     _add_streams(fields, frames, head, at)
     for k, address in bound.items():
         frames.fields[given[k][0]] = address + given[k][1]
@@ -103,11 +103,11 @@ def image_of(program: Program, on_threads: bool = False, bound: Mapping[int, int
     head[replay.LIBRARY], head[replay.CONTROL] = tables[LIBRARY], tables[CONTROL]
     for number, value in program.workspace_fields(memory).items():
         head[number] = value
-    fields.places.append(np.array([number for number in _ADDRESSES if head[number]], np.int64))
+    fields.relocations.append(np.array([number for number in _ADDRESSES if head[number]], np.int64))
     rooms, end = _rooms(program, memory + program.bytes)
     return WorkspaceImage(
         np.concatenate([part.reshape(-1) for part in fields.parts]),
-        np.concatenate(fields.places),
+        np.concatenate(fields.relocations),
         memory,
         rooms,
         end,
@@ -122,11 +122,11 @@ def _add_streams(fields: _Fields, frames: PackedFrames, head: np.ndarray, begin:
 
 
 def _add_bindings(
-    fields: _Fields, program: Program, places: list[Places], frames: int, bound: Mapping[int, int]
+    fields: _Fields, program: Program, relocations: list[Relocations], frames: int, bound: Mapping[int, int]
 ) -> int:
     """Add the bindings, which fields of the frames hold their addresses and where; the byte at which they begin."""
     extents = [extent for view in program.bindings for extent in view.shape]
-    pairs = [np.stack([frames + 8 * at, offsets], 1) for at, offsets in places]
+    pairs = [np.stack([frames + 8 * at, offsets], 1) for at, offsets in relocations]
     extents_at, pairs_at = fields.add(np.array(extents, np.int64)), fields.end
     for each in pairs:
         fields.add(each)
@@ -198,7 +198,7 @@ class Workspace(Uncopied):
         self.address = int(self._fields.ctypes.data)
         self.base = self.address + image.memory
         self._fields[:] = image.fields
-        self._fields[image.places] += self.address
+        self._fields[image.relocations] += self.address
         self.outputs = [self._array(offset, view) for offset, view in program.workspace_outputs()]
         self.value: Any = self.outputs[0] if self.outputs else None
         program.begin_workspace(self.base)

@@ -124,7 +124,7 @@ class RecordedTape(Recorder):
         Whether some Tensor from outside is one that a gradient can flow back from.
     fused
         For each program that was made of it, the segments that replays of that run.
-    guard_places
+    guard_lines
         For each guard the source line that has asked for its value.
     sites
         For each source line at which arrays became operands, their memory.

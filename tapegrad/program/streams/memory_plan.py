@@ -96,7 +96,7 @@ class WorkspaceBlocks:
         """Keep what is in use before a row, and from there on, to row `last`."""
         self.stop[(self.start < row) & (self.stop >= row)] = last
 
-    def places(self, addresses: np.ndarray) -> np.ndarray:
+    def offsets(self, addresses: np.ndarray) -> np.ndarray:
         """Return the offsets in the workspace of made-up addresses."""
         blocks = self.number(addresses)
         found: np.ndarray = self.offset[blocks] + (addresses - self._addresses[blocks])

@@ -366,7 +366,7 @@ def _handle(transform: Any, specializations: Sequence[tuple[PinnedRecording, lis
                 " they must agree"
             )
     made = [specialization_of(transform, recorded, each) for recorded, each in specializations]
-    inputs = [View.in_c_order(arrays[k].shape, arrays[k].dtype) for k in _places(made[0].order)]
+    inputs = [View.in_c_order(arrays[k].shape, arrays[k].dtype) for k in _positions(made[0].order)]
     return Handle(made, inputs, [View.in_c_order(leaf.shape, leaf.dtype) for leaf in leaves])
 
 
@@ -389,7 +389,7 @@ def compile_columns(function: Callable[..., Any], *args: Any, argnums: Any = 0) 
     return Handle([specialization], inputs, [View.in_c_order(value.shape, value.dtype)])
 
 
-def _places(order: list[int]) -> list[int]:
+def _positions(order: list[int]) -> list[int]:
     """Return the binding of each argument."""
     return sorted(range(len(order)), key=order.__getitem__)
 

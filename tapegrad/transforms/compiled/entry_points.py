@@ -87,10 +87,10 @@ def _is_plain(part: Any, view: View) -> bool:
 def _is_in_order(specialization: Specialization, views: Sequence[View], sources: Sequence[Source]) -> bool:
     """Return whether the bindings are exactly the arguments, then the results."""
     given, bindings = specialization.program.given, specialization.program.bindings
-    places = [(source.binding, source.offset) for source in sources]
+    positions = [(source.binding, source.offset) for source in sources]
     specs = [(view.shape, view.dtype) for view in views]
     return (
         specialization.order == list(range(given))
-        and places == [(k, 0) for k in range(given, len(bindings))]
+        and positions == [(k, 0) for k in range(given, len(bindings))]
         and specs == [(binding.shape, binding.dtype) for binding in bindings[given:]]
     )

@@ -103,8 +103,8 @@ class BlockLoop:
     # --- before and after a block -----------------------------------------------------------------------------------
 
     def _open(self) -> None:
-        places = {name: moved(line.base, self.start * line.stride) for name, line in self._reads.items()}
-        packed = self._packed(places)
+        starts = {name: moved(line.base, self.start * line.stride) for name, line in self._reads.items()}
+        packed = self._packed(starts)
         for name, line in self._reads.items():
             several = self.body.splat(line.stride.unequal(0))
             single = self.body.splat(load(line.base, line.element))
@@ -126,23 +126,23 @@ class BlockLoop:
         nothings = body.nothings(to.line.element.element)
         return ElementBlock(target, to.line.element, old=(body.either(kept, target, nothings), everywhere))
 
-    def _packed(self, places: dict[str, Value]) -> dict[str, Value]:
+    def _packed(self, starts: dict[str, Value]) -> dict[str, Value]:
         """Return where the elements of a block that are read are adjacent."""
         body, before = self.body, self.body.block
         inside, after = body.fresh("pack"), body.fresh("packed")
         body.do(f"br {self._fits}, label %{after}, label %{inside}")
         body.begin(inside)
-        packed = {name: self._call_pack(name, place) for name, place in places.items()}
+        packed = {name: self._call_pack(name, start) for name, start in starts.items()}
         body.do(f"br label %{after}")
         body.begin(after)
         return {
-            name: body.phi(POINTER, **{before: places[name], inside: address})
+            name: body.phi(POINTER, **{before: starts[name], inside: address})
             for name, address in packed.items()
         }
 
-    def _call_pack(self, name: str, place: Value) -> Value:
+    def _call_pack(self, name: str, start: Value) -> Value:
         line = self._reads[name]
-        text = call_for("ptr", "pack", line.element, place, line.stride, self.n, self._room[name])
+        text = call_for("ptr", "pack", line.element, start, line.stride, self.n, self._room[name])
         return self.body.load(POINTER, text)
 
     def _target(self, name: str, line: Line) -> Value:
@@ -253,51 +253,51 @@ class Elements:
         """Return the type of a vector of so many elements."""
         return Type(element.element, self._lanes)
 
-    def _place(self, name: str) -> tuple[ElementBlock, Value, Type]:
+    def _lookup(self, name: str) -> tuple[ElementBlock, Value, Type]:
         block = self._blocks[name]
         return block, element_at(block.at, block.element, self._index), self.type_of(block.element)
 
     def read(self, name: str) -> Value:
         """Load the elements of a block; bytes become masks."""
-        block, place, type_ = self._place(name)
+        block, start, type_ = self._lookup(name)
         value = (
-            self._load(block, place, type_) if block.everywhere is None else self._copies(block.everywhere)
+            self._load(block, start, type_) if block.everywhere is None else self._copies(block.everywhere)
         )
         return value.unequal(0) if type_.element == "i8" else value
 
     def _copies(self, element: Value) -> Value:
         return element.body.splat(element, self._lanes)
 
-    def _load(self, block: ElementBlock, place: Value, type_: Type) -> Value:
+    def _load(self, block: ElementBlock, start: Value, type_: Type) -> Value:
         mask = self._mask
         if block.several is not None:
             mask = block.several if mask is None else mask & block.several
-        return self._fetch(place, type_, mask, block.single)
+        return self._fetch(start, type_, mask, block.single)
 
-    def _fetch(self, place: Value, type_: Type, mask: Value | None, missing: Value | None = None) -> Value:
+    def _fetch(self, start: Value, type_: Type, mask: Value | None, missing: Value | None = None) -> Value:
         if not self._one:
-            return load(place, type_, mask, missing)
-        zeros, body = place.body.named(type_, "zeroinitializer"), place.body
-        return body.load(type_, f"insertelement {zeros}, {load(place, Type(type_.element))}, i32 0")
+            return load(start, type_, mask, missing)
+        zeros, body = start.body.named(type_, "zeroinitializer"), start.body
+        return body.load(type_, f"insertelement {zeros}, {load(start, Type(type_.element))}, i32 0")
 
-    def _keep(self, value: Value, place: Value) -> None:
+    def _keep(self, value: Value, start: Value) -> None:
         if self._one:
             value = value.body.emit(Type(value.type.element), f"extractelement {value}, i32 0")
-        store(value, place, self._mask)
+        store(value, start, self._mask)
 
     def write(self, name: str, value: Value) -> None:
         """Write elements; truth values as bytes."""
-        _, place, _ = self._place(name)
+        _, start, _ = self._lookup(name)
         bytes_ = value.body.convert("zext", value, "i8") if value.type.element == "i1" else value
-        self._keep(bytes_, place)
+        self._keep(bytes_, start)
 
     def add(self, name: str, value: Value) -> None:
         """Add to elements where they are kept, otherwise write."""
-        block, place, type_ = self._place(name)
+        block, start, type_ = self._lookup(name)
         if block.sums is not None:
             add_to_parts(block.sums, self._index, value, self._mask)
             return
-        self._keep(value if block.old is None else self._old(block, type_) + value, place)
+        self._keep(value if block.old is None else self._old(block, type_) + value, start)
 
     def _old(self, block: ElementBlock, type_: Type) -> Value:
         assert block.old is not None

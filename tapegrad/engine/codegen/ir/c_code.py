@@ -42,26 +42,26 @@ class CCode:
 
     def load(self, address: Value, k: Operand = 0, type_: Type = I64) -> Value:
         """Load field number `k` behind an address; fields have the size of their type."""
-        return load(self._place(address, k, type_), type_)
+        return load(self._pointer(address, k, type_), type_)
 
     def store(self, value: Operand, address: Value, k: Operand = 0) -> None:
         """Write field number `k` behind an address."""
         value = self.field(value)
-        store(value, self._place(address, k, value.type))
+        store(value, self._pointer(address, k, value.type))
 
     def room(self, count: Operand) -> Value:
         """Allocate so many fields, which live as long as the call; return their address."""
         if isinstance(count, Value):
-            place = self.body.load(POINTER, f"alloca i64, {count}, align 8")
+            slot = self.body.load(POINTER, f"alloca i64, {count}, align 8")
         else:
-            place = self.body.on_stack(f"[{count} x i64]", 8)
-        return self.address_of(place)
+            slot = self.body.on_stack(f"[{count} x i64]", 8)
+        return self.address_of(slot)
 
     def address_of(self, pointer: Value) -> Value:
         """Return a pointer as a field."""
         return self.body.convert("ptrtoint", pointer, "i64")
 
-    def _place(self, address: Value, k: Operand, type_: Type) -> Value:
+    def _pointer(self, address: Value, k: Operand, type_: Type) -> Value:
         return element_at(self.body.convert("inttoptr", address, "ptr"), type_, self.field(k))
 
     # --- blocks ----------------------------------------------------------------------------------------------------
@@ -90,8 +90,8 @@ class CCode:
     def call_at(self, address: Value, *values: Operand, result: str = "i64") -> Value:
         """Call a function by its address."""
         given = ", ".join(str(self.field(value)) for value in values)
-        place = self.body.convert("inttoptr", address, "ptr")
-        return self._called(result, f"call {result} {place.text}({given})")
+        slot = self.body.convert("inttoptr", address, "ptr")
+        return self._called(result, f"call {result} {slot.text}({given})")
 
     def _called(self, result: str, text: str) -> Value:
         if result == "void":

@@ -79,8 +79,8 @@ def define_add(target: Target, element: Type) -> Body:
     stride, n, stored = body.named(I64, "%stride"), body.named(I64, "%n"), body.named(_BOOLEAN, "%stored")
 
     def add(i: Value) -> None:
-        place, value = moved(at, i * stride), load(element_at(room, element, i), element)
-        store(body.either(stored, value, load(place, element) + value), place)
+        pointer, value = moved(at, i * stride), load(element_at(room, element, i), element)
+        store(body.either(stored, value, load(pointer, element) + value), pointer)
 
     _each(body.either(stride.equal(element.bytes), _integer(body, 0), n), add)
     body.ret("void")

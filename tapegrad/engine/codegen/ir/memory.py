@@ -43,40 +43,40 @@ def element_at(base: Value, element: Type, index: Value) -> Value:
 
 def load_field(base: Value, index: int, type_: Type = I64) -> Value:
     """Load a 64-bit field that no other code writes meanwhile."""
-    place = element_at(base, I64, base.body.constant(I64, index))
-    return base.body.emit(type_, f"load {type_}, {place}, align 8")
+    pointer = element_at(base, I64, base.body.constant(I64, index))
+    return base.body.emit(type_, f"load {type_}, {pointer}, align 8")
 
 
 def load_pointer(base: Value, index: int) -> Value:
     return load_field(base, index, POINTER)
 
 
-def load(place: Value, type_: Type, mask: Value | None = None, missing: Value | None = None) -> Value:
+def load(pointer: Value, type_: Type, mask: Value | None = None, missing: Value | None = None) -> Value:
     """Load a vector or an element. Masked-off lanes are not read, and hold `missing` (zero by default)."""
     if mask is None:
-        return place.body.load(type_, f"load {type_}, {place}, align {type_.bytes}")
-    body = place.body
+        return pointer.body.load(type_, f"load {type_}, {pointer}, align {type_.bytes}")
+    body = pointer.body
     other = missing or body.named(type_, "zeroinitializer")
     align = body.constant(Type("i32"), type_.bytes)
     name = f"@llvm.masked.load.{type_.suffix}.p0"
-    return body.load(type_, body.call(str(type_), name, [place, align, mask, other]))
+    return body.load(type_, body.call(str(type_), name, [pointer, align, mask, other]))
 
 
-def store(value: Value, place: Value, mask: Value | None = None) -> None:
+def store(value: Value, pointer: Value, mask: Value | None = None) -> None:
     """Write a vector or an element, in the lanes where the mask is true; these are the first ones."""
     body, type_ = value.body, value.type
     if mask is None:
-        body.do(f"store {value}, {place}, align {type_.bytes}")
+        body.do(f"store {value}, {pointer}, align {type_.bytes}")
     elif body.target.has_masks:
         align = body.constant(Type("i32"), type_.bytes)
-        body.do(body.call("void", f"@llvm.masked.store.{type_.suffix}.p0", [value, place, align, mask]))
+        body.do(body.call("void", f"@llvm.masked.store.{type_.suffix}.p0", [value, pointer, align, mask]))
     elif mask.is_constant:
-        _store_pieces(value, place, mask.text.count("true"))
+        _store_pieces(value, pointer, mask.text.count("true"))
     else:
-        _store_first(value, place, body.bits_of(mask))
+        _store_first(value, pointer, body.bits_of(mask))
 
 
-def _store_first(value: Value, place: Value, bits: Value) -> None:
+def _store_first(value: Value, pointer: Value, bits: Value) -> None:
     """Write all lanes, or the first ones by halves, quarters and so on, by the bits of a mask.
 
     Processors whose vectors have no masks take twenty times as long for a masked store as for another one, or do one
@@ -86,7 +86,7 @@ def _store_first(value: Value, place: Value, bits: Value) -> None:
     whole, pieces, done = body.fresh("whole"), body.fresh("pieces"), body.fresh("done")
     body.do(f"br {bits.equal(-1)}, label %{whole}, label %{pieces}")
     body.begin(whole)
-    store(value, place)
+    store(value, pointer)
     body.do(f"br label %{done}")
     body.begin(pieces)
     with body.scope():
@@ -97,17 +97,19 @@ def _store_first(value: Value, place: Value, bits: Value) -> None:
             with body.when((n & width).unequal(0)):
                 first = n & (-2 * width)
                 part = load(element_at(room, element, first), Type(element.element, width))
-                store(part, element_at(place, element, first))
+                store(part, element_at(pointer, element, first))
         body.do(f"br label %{done}")
     body.begin(done)
 
 
-def _store_pieces(value: Value, place: Value, count: int) -> None:
+def _store_pieces(value: Value, pointer: Value, count: int) -> None:
     """Write a number of lanes that is known."""
     element, first = Type(value.type.element), 0
     for width in (value.type.lanes, *halvings(value.type.lanes)):
         if count & width:
-            store(lanes_of(value, first, width), element_at(place, element, place.body.constant(I64, first)))
+            store(
+                lanes_of(value, first, width), element_at(pointer, element, pointer.body.constant(I64, first))
+            )
             first += width
 
 

@@ -88,10 +88,10 @@ def add_to_parts(parts: Value, index: Value, value: Value, mask: Value | None) -
     """Add a vector that begins at an index of the block; of a masked one, the lanes where the mask is true."""
     wide = widened(value, mask)
     lanes = min(wide.type.lanes, PARTS.lanes)
-    place = element_at(parts, TOTAL, index & (PARTS.lanes - 1))
+    pointer = element_at(parts, TOTAL, index & (PARTS.lanes - 1))
     for first in range(0, wide.type.lanes, lanes):
         part = lanes_of(wide, first, lanes)
-        store(load(place, part.type) + part, place)
+        store(load(pointer, part.type) + part, pointer)
 
 
 def widened(value: Value, mask: Value | None) -> Value:

@@ -276,10 +276,10 @@ def _entries(code: Code, mapping: Value, keys: Value, values: Value) -> None:
 @contextmanager
 def _for_each_entry(code: Code, mapping: Value) -> Iterator[tuple[Value, Value, Value]]:
     """Loop over the entries of a dict: key, value and number of each."""
-    place, key, value = (code.room(1) for _ in range(3))
-    code.store(NULL, place)
+    pointer, key, value = (code.room(1) for _ in range(3))
+    code.store(NULL, pointer)
     with code.for_each(code.call("PyDict_Size", mapping)) as k:
-        _end_where_different(code, code.call("PyDict_Next", mapping, place, key, value), _SAME)
+        _end_where_different(code, code.call("PyDict_Next", mapping, pointer, key, value), _SAME)
         yield code.load(key), code.load(value), k
 
 

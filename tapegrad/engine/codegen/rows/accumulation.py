@@ -69,8 +69,8 @@ def define_sum(target: Target, element: Type) -> Body:
     with body.carrying(zero, n, BLOCK, nothing(body)) as iteration:
         left = n - iteration.index
         length = body.either(left < BLOCK, left, left.like(BLOCK))
-        place = moved(at, iteration.index * stride)
-        packed = body.load(POINTER, call_for("ptr", "pack", element, place, stride, length, room))
+        pointer = moved(at, iteration.index * stride)
+        packed = body.load(POINTER, call_for("ptr", "pack", element, pointer, stride, length, room))
         block = body.either(stride.equal(0), room, packed)
         iteration.following = list(Total(*iteration.values).raised(_block_sum(block, length, vector)))
     body.ret(Total(*iteration.values).value)

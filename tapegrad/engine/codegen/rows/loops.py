@@ -35,17 +35,17 @@ def call_library(body: Body, name: str, dtype: str, n: Value, lines: Sequence[tu
     number, loops = 2 * entry(name, _LETTERS[dtype]), body.named(POINTER, "%loops")
     body.loops.add(name)
     loop, data = load_pointer(loops, number), load_pointer(loops, number + 1)
-    places = _fields(body, POINTER, [address for address, _ in lines])
+    pointers = _fields(body, POINTER, [address for address, _ in lines])
     strides = _fields(body, I64, [stride for _, stride in lines])
-    body.do(f"call void {loop.text}({places}, {_fields(body, I64, [n])}, {strides}, {data})")
+    body.do(f"call void {loop.text}({pointers}, {_fields(body, I64, [n])}, {strides}, {data})")
 
 
 def _fields(body: Body, type_: Type, values: Sequence[Value]) -> Value:
     """Store values on the stack as 64-bit fields; return their address."""
     room = body.on_stack(f"[{len(values)} x {type_}]")
     for index, value in enumerate(values):
-        place = element_at(room, I64, body.constant(I64, index))
-        body.do(f"store {value}, {place}, align 8")
+        slot = element_at(room, I64, body.constant(I64, index))
+        body.do(f"store {value}, {slot}, align 8")
     return room
 
 

@@ -88,7 +88,7 @@ class _Partial:
             run_steps(self._case, self._blocks, self._stages)
             fill(self._case, self._blocks, Computed(self.name, self._node), self._stages)
 
-    def place(self) -> tuple[Value, Value]:
+    def line_of(self) -> tuple[Value, Value]:
         """Address and stride of the block; of a constant, and where there is no tangent, one element."""
         alone = self._cell, self._blocks.body.constant(I64, 0)
         if self._constant:
@@ -116,17 +116,17 @@ def _apply(
     """Apply the partials of a block to all tangents: one tangent after the other, or few elements at once."""
     body, zero, y = blocks.body, blocks.body.constant(I64, 0), case.line(blocks.body, "y_dot")
     steps = [body.either(p.present, tangents.step(j), zero) for p, j in zip(partials, wanted, strict=True)]
-    places = [partial.place() for partial in partials]
+    lines = [partial.line_of() for partial in partials]
     short = body.compare("le", count_of(body), _MAX_ELEMENTS_ALONG_TANGENTS)
     with body.when(short), body.loop(zero, blocks.n, 1) as i:
         arguments = [tangents.count]
-        for partial, step, (address, stride) in zip(partials, steps, places, strict=True):
+        for partial, step, (address, stride) in zip(partials, steps, lines, strict=True):
             dot = moved(partial.dots.base, i * partial.dots.stride)
             arguments += [moved(address, i * stride), zero, dot, step]
         body.do(_call_apply(case, [*arguments, moved(y.base, i * y.stride), tangents.step(3)]))
     with body.when(~short), body.loop(zero, tangents.count, 1) as k:
         arguments = [blocks.n]
-        for partial, step, (address, stride) in zip(partials, steps, places, strict=True):
+        for partial, step, (address, stride) in zip(partials, steps, lines, strict=True):
             dot = moved(moved(partial.dots.base, k * step), blocks.start * partial.dots.stride)
             arguments += [address, stride, dot, partial.dots.stride]
         first = moved(moved(y.base, k * tangents.step(3)), blocks.start * y.stride)

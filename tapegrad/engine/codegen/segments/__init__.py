@@ -6,7 +6,7 @@ In reading order; each imports only those above it:
     extremes                       largest and smallest elements
     segment_loops                  its outer loops
     segment_rows                   its rows as values
-    vectors                        their elements at one place
+    vectors                        their elements at one vector index
     long_segments                  lines of many
     short_segments                 lines of one vector
     segment_kernels                the kernel of a segment

@@ -161,9 +161,12 @@ class Long(SegmentForm):
             body.begin(whole)
             iteration.continue_at(unmasked.index, unmasked.values)
             body.begin(masked)
-            place = _LongVectorIndex(self, unmasked, self._masks(unmasked.index), begun)
-            place.end()
-            iteration.index, iteration.following = unmasked.index, place.following  # on behind the masked one
+            vector = _LongVectorIndex(self, unmasked, self._masks(unmasked.index), begun)
+            vector.end()
+            iteration.index, iteration.following = (
+                unmasked.index,
+                vector.following,
+            )  # on behind the masked one
         return iteration.values
 
     def _unmasked_loop(self, iteration: Iteration, end: Value, begun: Value | None) -> Iteration:
@@ -171,12 +174,12 @@ class Long(SegmentForm):
         body = self.body
         end = end if begun is None else body.either(begun, end, iteration.index)
         with body.carrying(iteration.index, end, self.lanes, iteration.values) as unmasked:
-            place = _LongVectorIndex(self, unmasked, [None] * len(self._counts), unmasked=True)
-            has_nan = place.has_nan(self.tainted)
+            vector = _LongVectorIndex(self, unmasked, [None] * len(self._counts), unmasked=True)
+            has_nan = vector.has_nan(self.tainted)
             if has_nan is not None:
                 unmasked.leave(has_nan)
-            place.end()
-            unmasked.following = place.following
+            vector.end()
+            unmasked.following = vector.following
         return unmasked
 
     def _masks(self, index: Value) -> list[Value | None]:

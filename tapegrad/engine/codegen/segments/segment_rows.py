@@ -43,7 +43,7 @@ _FIXED = {  # functions that rows call which have no text
 
 
 class SegmentLines(Protocol):
-    """The lines of a segment at one place of its iteration space."""
+    """The lines of a segment at one point of its iteration space."""
 
     def read(self, line: int) -> Value:
         """Return the elements of a line; bytes become masks."""
@@ -136,7 +136,7 @@ def tainted(segment: Segment) -> set[int]:
 
 
 class Rows:
-    """The rows of a segment, emitted for one place after the other."""
+    """The rows of a segment, emitted for one vector index after the other."""
 
     def __init__(self, body: Body, segment: Segment, lanes: int) -> None:
         self._body, self._segment, self._lanes = body, segment, lanes
@@ -144,7 +144,7 @@ class Rows:
         self._unmasked = False
 
     def emit(self, lines: SegmentLines, unmasked: bool = False) -> None:
-        """Emit every row for the elements at one place. `unmasked`: zero times inf may be NaN."""
+        """Emit every row for the elements at one vector index. `unmasked`: zero times inf may be NaN."""
         self._unmasked = unmasked
         for row in with_pauses(self._segment.rows):
             _KINDS[row.kind](self, row, lines)

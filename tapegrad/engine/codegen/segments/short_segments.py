@@ -31,25 +31,25 @@ class Short(SegmentForm):
     """
 
     def emit(self) -> None:
-        place = self._place(unmasked=True)
-        has_nan = place.has_nan(self.tainted)
+        vector = self._vector(unmasked=True)
+        has_nan = vector.has_nan(self.tainted)
         if has_nan is None:
-            place.end()
+            vector.end()
             return
         body, masked, right = self.body, self.body.fresh("masked"), self.body.fresh("right")
         body.rarely(has_nan, masked, right)
         body.begin(right)
         with body.scope():
-            place.end()
+            vector.end()
             body.ret("i64 0")
         body.begin(masked)
-        self._place(unmasked=False).end()
+        self._vector(unmasked=False).end()
 
-    def _place(self, unmasked: bool) -> _ShortVectorIndex:
+    def _vector(self, unmasked: bool) -> _ShortVectorIndex:
         masks = [self._mask(n) for n in self.segment.counts]
-        place = _ShortVectorIndex(self, self.body.constant(I64, 0), masks)
-        self.rows.emit(place, unmasked)
-        return place
+        vector = _ShortVectorIndex(self, self.body.constant(I64, 0), masks)
+        self.rows.emit(vector, unmasked)
+        return vector
 
     def _mask(self, count: int) -> Value | None:
         if count >= self.lanes:

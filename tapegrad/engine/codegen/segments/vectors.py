@@ -202,7 +202,7 @@ class VectorIndex:
             total = total + value
         self.values[whole] = total
 
-    def _place(self, line: int) -> Value:
+    def _pointer(self, line: int) -> Value:
         element = Type(self.shape.type_of(line).element)
         return element_at(self.shape.address(line), element, self.index)
 
@@ -212,7 +212,7 @@ class VectorIndex:
             return self.body.constant(type_, 0.0)
         if described.count < 0:
             return self.shape.single(line)
-        value = load(self._place(line), type_, self._mask(described.count))
+        value = load(self._pointer(line), type_, self._mask(described.count))
         return value.unequal(0) if type_.element == "i8" else value
 
     def results(self) -> dict[int, Value]:
@@ -243,4 +243,4 @@ class VectorIndex:
             if count < 0:
                 self.shape.store_single(line, value)
             else:
-                store(value, self._place(line), self._mask_of_result(count))
+                store(value, self._pointer(line), self._mask_of_result(count))

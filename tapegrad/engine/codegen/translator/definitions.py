@@ -51,7 +51,7 @@ class _File:
     def codes_of(self, body: Iterable[ast.stmt], flags: int) -> set[CodeType]:
         """Return the code of all functions that some of the file's statements define."""
         whole = compile(ast.Module([*body], []), self.name, "exec", flags=flags, dont_inherit=True)
-        return set(map(_without_places, _codes_in(whole)))
+        return set(map(_without_positions, _codes_in(whole)))
 
     @functools.cached_property
     def codes(self) -> set[CodeType]:
@@ -75,7 +75,7 @@ def _matching(code: CodeType) -> ast.FunctionDef | None:
     if node is None or node.name != code.co_name:
         return None
     # To compile the function alone takes a tenth of the time; what names are at the top of a file depends on imports.
-    alone, own = [*file.imports, node], _without_places(code)
+    alone, own = [*file.imports, node], _without_positions(code)
     is_own = own in file.codes_of(alone, code.co_flags & _FUTURE) or own in file.codes
     return node if is_own else None
 
@@ -86,9 +86,9 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
     return itertools.chain(inner, *map(_codes_in, inner))
 
 
-def _without_places(code: CodeType) -> CodeType:
+def _without_positions(code: CodeType) -> CodeType:
     """Return the code without file name and columns: a .pyc file may have been written without columns."""
     constants = tuple(
-        _without_places(each) if isinstance(each, CodeType) else each for each in code.co_consts
+        _without_positions(each) if isinstance(each, CodeType) else each for each in code.co_consts
     )
     return code.replace(co_consts=constants, co_filename="", co_linetable=b"")

@@ -1,4 +1,4 @@
-"""Statements of a plain function: variables are places on the stack, which LLVM makes values of."""
+"""Statements of a plain function: variables are slots of the stack, which LLVM turns into values."""
 
 import ast
 from typing import Any
@@ -84,7 +84,7 @@ class Statements(CallTranslator):
         if stored & self._known.keys():
             raise NotPlainError("a table that is given another value")
         self._local = stored | self._arguments.keys()
-        self._places: dict[str, Any] = {}
+        self._stack_slots: dict[str, Any] = {}
         self._loops: list[tuple[Any, Any]] = []  # where `continue` and `break` go
         self._reached: set[Any] = set()  # blocks after loops without an end that are left by `break`
         self._body = tree.body
@@ -121,22 +121,22 @@ class Statements(CallTranslator):
             return self._known[name]
         if name not in self._local:
             return super().read(name)
-        if name not in self._places:
+        if name not in self._stack_slots:
             raise NotPlainError(f"{name} is read before it has a value")
         kind = self._kinds.variables[name]
-        return values.of_fields(kind, map(self.builder.load, self._places[name]))
+        return values.of_fields(kind, map(self.builder.load, self._stack_slots[name]))
 
     def _assign(self, name: str, value: Any) -> None:
         value = materialized(value)
         if value is None:
             raise NotPlainError(f"{name} is nothing")
         kind = self._kinds.note(name, kind_of(value))
-        if name not in self._places:
+        if name not in self._stack_slots:
             with self.builder.goto_block(self._entry):
-                self._places[name] = [self.builder.alloca(type_) for type_ in values.fields_of(kind)]
+                self._stack_slots[name] = [self.builder.alloca(type_) for type_ in values.fields_of(kind)]
         fields = values.fields_of(cast(self.builder, value, kind))
-        for field, place in zip(fields, self._places[name], strict=True):
-            self.builder.store(field, place)
+        for field, pointer in zip(fields, self._stack_slots[name], strict=True):
+            self.builder.store(field, pointer)
 
     def _give(self, target: ast.AST, value: Any) -> None:
         if isinstance(target, ast.Name):
@@ -235,12 +235,12 @@ class Statements(CallTranslator):
         numbers = [cast(builder, self.number(limit), I64) for limit in limits[:2]]
         start, stop = numbers if len(numbers) == 2 else (I64(0), numbers[0])
         with builder.goto_block(self._entry):
-            place = builder.alloca(I64)
-        builder.store(start, place)
+            pointer = builder.alloca(I64)
+        builder.store(start, pointer)
         head, body, onwards, after = (builder.append_basic_block() for _ in range(4))
         builder.branch(head)
         builder.position_at_end(head)
-        k = builder.load(place)
+        k = builder.load(pointer)
         builder.cbranch(self._goes_on(k, stop, step), body, after)
         self._reached.add(after)
         builder.position_at_end(body)
@@ -248,7 +248,7 @@ class Statements(CallTranslator):
         self._loop_over(builder.block, node.body, onwards, after)
         self._go(onwards)
         builder.position_at_end(onwards)
-        builder.store(builder.add(builder.load(place), step), place)
+        builder.store(builder.add(builder.load(pointer), step), pointer)
         builder.branch(head)
         builder.position_at_end(after)
 

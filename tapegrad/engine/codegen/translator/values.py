@@ -91,7 +91,7 @@ def common(one: Any, other: Any) -> Any:
             return RecordType(one.make, tuple(map(common, one.items, other.items)))
     elif one in _NUMBERS and other in _NUMBERS:
         return F64 if F64 in (one, other) or F32 in (one, other) else I64
-    raise NotPlainError("values of different kinds in one place")
+    raise NotPlainError("values of different kinds in one variable")
 
 
 def cast(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:

@@ -90,10 +90,10 @@ def _entry_wrapper(whole: FunctionIR, described: Any) -> str:
     """Write the entry wrapper ``int32 function(result, exception, arguments...)``, which returns 0."""
     arguments = [Type(str(each)) for each in whole.type.args]
     code = CCode(f'@"{described.mangled_name}"', [I64, I64, *arguments], "i32")
-    place, _, *given = code.arguments
+    pointer, _, *given = code.arguments
     found = _called(code, whole, given)
     if whole.result is not None:
-        code.store(found, place)
+        code.store(found, pointer)
     code.ret(code.body.constant(Type("i32"), 0))
     return _text(code, described)
 

@@ -177,8 +177,8 @@ def call_loop(typingctx, loops, entry, n, lines):
 
     def codegen(context, builder, signature, args):
         table, number, count, packed = args
-        place = element_pointer(builder, table, i64, builder.shl(number, i64(1)))
-        called_at(builder, builder.load(place), [count, *unpacked(builder, packed)], ir.VoidType())
+        pointer = element_pointer(builder, table, i64, builder.shl(number, i64(1)))
+        called_at(builder, builder.load(pointer), [count, *unpacked(builder, packed)], ir.VoidType())
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64, lines), codegen

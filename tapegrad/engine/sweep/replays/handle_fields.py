@@ -33,8 +33,8 @@ HANDLE_FIELDS = 16
     KIND,  # how the program runs
     IMAGE,  # address of the memory of which a new workspace is a copy
     IMAGE_FIELDS,
-    PLACES,  # address of the indices of the fields to which the workspace's address is added
-    PLACE_COUNT,
+    RELOCATIONS,  # address of the indices of the fields to which the workspace's address is added
+    RELOCATION_COUNT,
     WORKSPACE_BYTES,
     SLOTS,  # address of the pool's slots
     SLOT_COUNT,  # a power of two

@@ -98,7 +98,7 @@ def _fits(binding, array):
 
 
 @inline_njit
-def place(binding, address):
+def relocate(binding, address):
     """Write a port's address into every frame that uses it."""
     relocations = load_i64(binding, PORT_RELOCATIONS)
     for k in range(load_i64(binding, PORT_RELOCATION_COUNT)):
@@ -109,7 +109,7 @@ def place(binding, address):
 def bind_port(binding, address):
     """Let a port lead to an array at an address."""
     store_i64(binding, PORT_ADDRESS, address)
-    place(binding, address)
+    relocate(binding, address)
 
 
 @inline_njit
@@ -226,7 +226,7 @@ def _direct_to_row(program, row):
     for k in range(load_i64(program, INPUTS), load_i64(program, BINDING_COUNT)):
         binding = load_i64(program, BINDINGS) + 8 * BINDING_FIELDS * k
         if load_i64(binding, PORT_ROW_BYTES) > 0:
-            place(binding, load_i64(binding, PORT_ADDRESS) + row * load_i64(binding, PORT_ROW_BYTES))
+            relocate(binding, load_i64(binding, PORT_ADDRESS) + row * load_i64(binding, PORT_ROW_BYTES))
 
 
 @inline_njit

@@ -11,8 +11,8 @@ from tapegrad.engine.sweep.replays.handle_fields import (
     IMAGE,
     IMAGE_FIELDS,
     LOCK,
-    PLACE_COUNT,
-    PLACES,
+    RELOCATION_COUNT,
+    RELOCATIONS,
     SLOT_BYTES,
     SLOT_COUNT,
     SLOTS,
@@ -35,9 +35,9 @@ def make_workspace(specialization):
         return 0
     workspace = (block + 2 * _LINE - 1) // _LINE * _LINE
     memcpy(workspace, load_i64(specialization, IMAGE), 8 * load_i64(specialization, IMAGE_FIELDS))
-    places = load_i64(specialization, PLACES)
-    for k in range(load_i64(specialization, PLACE_COUNT)):
-        field = load_i64(places, k)
+    relocations = load_i64(specialization, RELOCATIONS)
+    for k in range(load_i64(specialization, RELOCATION_COUNT)):
+        field = load_i64(relocations, k)
         store_i64(workspace, field, load_i64(workspace, field) + workspace)
     store_i64(workspace, _BLOCK, block)
     store_i64(workspace, _SLOT, 0)

@@ -155,9 +155,9 @@ def _sleep(pool, part):
         acquire_lock(load_i64(part, _WAKE // 8), 1)
 
 
-def help_out(place):
-    """Run a thread of the pool. `place` is the address of two fields: address of the pool, number of the thread."""
-    pool, thread = load_i64(place, 0), load_i64(place, 1)
+def help_out(arguments):
+    """Run a thread of the pool. `arguments` is the address of two fields: address of the pool, number of the thread."""
+    pool, thread = load_i64(arguments, 0), load_i64(arguments, 1)
     part = _part(pool, thread)
     while atomic_load(pool + CLOSED) == 0:
         done, _ = _take_part(pool, thread)

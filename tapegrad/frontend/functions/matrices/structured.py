@@ -121,8 +121,8 @@ def circulant(c: Any) -> Tensor:
             [3., 2., 1.]])
     """
     column = _line(c, "tapegrad.linalg.circulant")
-    places = np.arange(column.shape[-1])
-    return column[..., (places[:, None] - places) % max(places.size, 1)]
+    positions = np.arange(column.shape[-1])
+    return column[..., (positions[:, None] - positions) % max(positions.size, 1)]
 
 
 def hankel(c: Any, r: Any = None) -> Tensor:

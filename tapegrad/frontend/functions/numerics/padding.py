@@ -302,11 +302,11 @@ def _reflected(shared: int, x: Tensor, axis: int, widths: tuple[int, int]) -> Te
         return _by_position("edge", x, axis, widths)
     period = 2 * (extent - 1 + shared)
     sides = []
-    for places in (np.arange(-widths[0], 0), np.arange(extent, extent + widths[1])):
-        periods, place = np.divmod(places, period)
-        back = place >= extent
+    for positions in (np.arange(-widths[0], 0), np.arange(extent, extent + widths[1])):
+        periods, position = np.divmod(positions, period)
+        back = position >= extent
         line = (-1,) + (1,) * (x.ndim - axis - 1)
-        mirrored = _part(x, axis, np.where(back, period - shared - place, place))
+        mirrored = _part(x, axis, np.where(back, period - shared - position, position))
         sign, first, last = (
             factor.astype(x.dtype).reshape(line)
             for factor in (np.where(back, -1, 1), -2 * periods, 2 * periods + 2 * back)
@@ -354,9 +354,9 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Tensor:
         raise ValueError(f"numpy.trim_zeros: trim must be 'f', 'b' or 'fb', not {trim!r}")
     axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
     key = [slice(None)] * x.ndim
-    places = PREDICATES["nonzero"](x) if x.ndim else ()
+    positions = PREDICATES["nonzero"](x) if x.ndim else ()
     for each in axes:
-        found = places[each]
+        found = positions[each]
         begin = int(found.min()) if "f" in sides and found.size else 0
         end = int(found.max()) + 1 if "b" in sides and found.size else x.shape[each]
         key[each] = slice(0, 0) if found.size == 0 else slice(begin, end)

@@ -69,8 +69,8 @@ def roots(p: Any) -> Tensor:
 
 def _nonzero(line: np.ndarray) -> list[int]:
     """Return the indices of nonzero coefficients."""
-    places: list[int] = np.flatnonzero(line).tolist()
-    return places
+    positions: list[int] = np.flatnonzero(line).tolist()
+    return positions
 
 
 def poly(seq_of_zeros: Any) -> Tensor:

@@ -49,8 +49,8 @@ def along(indices: np.ndarray, extent: int, mode: str, axis: int | None, name: s
     if mode == "raise":
         wrong = indices[(indices < -extent) | (indices >= extent)]
         if wrong.size:
-            place = "" if axis is None else f"axis {axis} of "
-            raise IndexError(f"{name}: index {wrong.flat[0]} is out of bounds for {place}extent {extent}")
+            of_axis = "" if axis is None else f"axis {axis} of "
+            raise IndexError(f"{name}: index {wrong.flat[0]} is out of bounds for {of_axis}extent {extent}")
     return indices % extent
 
 

@@ -82,7 +82,7 @@ def _with_arguments(core: _Core, operands: tuple[Any, Any], out: Any, arguments:
     if options["signature"] is not None:
         raise UnsupportedError(f"{name}: the argument 'signature' is not supported for Tensors; use dtype")
     x, y = (_cast(as_tensor(value, name), options["dtype"], options["casting"], name) for value in operands)
-    own, others, of_result = _places(core, (x.ndim, y.ndim), options, name)
+    own, others, of_result = _axes_of(core, (x.ndim, y.ndim), options, name)
     result = core.product(_to_the_end(x, own), _to_the_end(y, others))
     if options["keepdims"]:
         result = expand_dims(result, -1)
@@ -101,7 +101,7 @@ def _cast(x: Tensor, dtype: Any, casting: Any, name: str) -> Tensor:
     return x.astype(dtype, copy=False)
 
 
-def _places(
+def _axes_of(
     core: _Core, ndims: tuple[int, int], options: dict[str, Any], name: str
 ) -> Sequence[tuple[int, ...]]:
     """Return the axes of the vectors or matrices in both operands and in the result; () for the last."""
@@ -117,12 +117,10 @@ def _places(
         raise TypeError(f"{name}: give 'axes' or 'axis', not both")
     of_operands = [min(count, ndim) for count, ndim in zip(core.operands, ndims, strict=True)]
     of_result = core.result - (sum(core.operands) - sum(of_operands)) + keepdims
-    return _checked_places(axes, (*of_operands, of_result), not core.result, name)
+    return _checked_axes(axes, (*of_operands, of_result), not core.result, name)
 
 
-def _checked_places(
-    axes: Any, counts: tuple[int, ...], may_omit: bool, name: str
-) -> Sequence[tuple[int, ...]]:
+def _checked_axes(axes: Any, counts: tuple[int, ...], may_omit: bool, name: str) -> Sequence[tuple[int, ...]]:
     """Return the entries of an argument `axes`, checked to have these numbers of axes."""
     if not isinstance(axes, list) or len(axes) != 3 - (may_omit and len(axes) == 2):
         raise ValueError(

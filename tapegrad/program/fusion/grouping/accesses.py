@@ -24,8 +24,8 @@ from tapegrad.program.fusion.grouping.rows import (
     ADD,
     BYTES,
     CLEAR,
-    PLACES,
     READ,
+    ROLES,
     WRITE,
     Access,
     DisjointMemory,
@@ -123,11 +123,11 @@ def _of_elementwise(
 def _along_seeds(accesses: tuple[Access, ...], seeds: int, steps: Sequence[int]) -> Iterator[Access]:
     """Return the accesses of a row for further tangents."""
     for access in accesses:
-        if access.place >= _X_DOT:
-            step = steps[access.place - _X_DOT]
+        if access.role >= _X_DOT:
+            step = steps[access.role - _X_DOT]
             for k in range(1, seeds):
                 span = access.span._replace(start=access.start + step * k, stop=access.stop + step * k)
-                yield access._replace(place=access.place + PLACES * k, span=span)
+                yield access._replace(role=access.role + ROLES * k, span=span)
 
 
 def _of_sum(dtype: str, fields: list[int], nest: Nest) -> tuple[Access, ...] | None:
@@ -140,28 +140,28 @@ def _all(accesses: list[Access | None]) -> tuple[Access, ...] | None:
     return found if len(found) == len(accesses) else None
 
 
-def _access(fields: list[int], nest: Nest, place: int, mode: int, dtype: str) -> Access | None:
+def _access(fields: list[int], nest: Nest, role: int, mode: int, dtype: str) -> Access | None:
     """Return one access of a row; `None` if its elements are neither adjacent nor a single one."""
-    j, bytes_ = place % 4, BYTES[dtype]
-    start = fields[(field.X if place < 4 else field.X_BAR) + j]
+    j, bytes_ = role % 4, BYTES[dtype]
+    start = fields[(field.X if role < 4 else field.X_BAR) + j]
     stride, count, steps = fields[field.STRIDE + j], fields[field.COUNT], nest.steps[j]
     if start == 0 or not (stride in (0, bytes_) or count == 1) or any(step < 0 for step in steps):
         return None
     single = count == 1 or stride == 0
-    if single and mode == WRITE and count > 1 and place < 4:
+    if single and mode == WRITE and count > 1 and role < 4:
         return None  # the last of many is left there
     length = 1 if single else count
     reached = sum(step * (extent - 1) for step, extent in zip(steps, nest.extents, strict=True))
     stop = start + reached + length * bytes_
-    return Access(place, mode, Span(start, stop, dtype, single, length, steps))
+    return Access(role, mode, Span(start, stop, dtype, single, length, steps))
 
 
 def _opaque(name: str, fields: list[int], blocks: DisjointMemory, read: Sequence[int] = ()) -> StreamRow:
     """Return an opaque row, of which only the memory of its operands is known, and which operands it only reads."""
     accesses = []
-    for place in range(PLACES):
-        address = fields[field.X + place]
+    for role in range(ROLES):
+        address = fields[field.X + role]
         if address >= MADE_UP:
-            mode = READ if place in read else ADD
-            accesses.append(Access(place, mode, Span(*blocks.around(address))))
+            mode = READ if role in read else ADD
+            accesses.append(Access(role, mode, Span(*blocks.around(address))))
     return StreamRow(name, "", "", fields[field.COUNT], tuple(accesses))

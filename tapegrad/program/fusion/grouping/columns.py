@@ -14,7 +14,7 @@ from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.engine.sweep.threading.parallel import SUMS_THRESHOLD
 from tapegrad.program.fusion.grouping.nests import Nest, is_long
-from tapegrad.program.fusion.grouping.rows import ADD, BYTES, PLACES, READ, WRITE, Access, Span, StreamRow
+from tapegrad.program.fusion.grouping.rows import ADD, BYTES, READ, ROLES, WRITE, Access, Span, StreamRow
 
 _MAX_UNROLLED_LINES = 16  # lines that are written out
 _X, _Y = 0, 3
@@ -33,10 +33,10 @@ def sum_of_exponentials(op: str, kind: str, fields: list[int], nest: Nest) -> St
     if kind == REVERSE and not fields[field.X_BAR + _X]:
         return None
 
-    def access(place: int, mode: int, step: int) -> Access:
-        start = fields[(field.X if place < PLACES // 2 else field.X_BAR) + place % 4]
+    def access(role: int, mode: int, step: int) -> Access:
+        start = fields[(field.X if role < ROLES // 2 else field.X_BAR) + role % 4]
         stop = start + (count - 1) * step + length * item
-        return Access(place, mode, Span(start, stop, "f64", length=length, steps=(step,)))
+        return Access(role, mode, Span(start, stop, "f64", length=length, steps=(step,)))
 
     if kind == FORWARD:
         summed = access(_X, READ, stride), access(_Y, WRITE, 0)
@@ -101,4 +101,4 @@ def _at_step(access: Access, k: int) -> Access:
     span = access.span
     start = span.start + k * span.steps[0]
     stop = start + span.length * BYTES[span.dtype]
-    return Access(access.place + PLACES * k, access.mode, span._replace(start=start, stop=stop, steps=()))
+    return Access(access.role + ROLES * k, access.mode, span._replace(start=start, stop=stop, steps=()))

@@ -19,7 +19,7 @@ from tapegrad.program.fusion.grouping.rows import ADD, BYTES, READ, WRITE, Acces
 
 LONGEST_ALONE = SUMS_THRESHOLD - 64  # of longer lines, rows whose kernels share them among threads are left
 _MAX_TIES = {"f64": 1 << 53, "f32": 1 << 24}  # that are counted without rounding
-_X, _TIES, _Y, _X_BAR, _Y_BAR = 0, 1, 3, 4, 7  # places of operands
+_X, _TIES, _Y, _X_BAR, _Y_BAR = 0, 1, 3, 4, 7  # roles of operands
 
 
 def extreme(op: str, dtype: str, kind: str, fields: list[int], nest: Nest) -> StreamRow | None:
@@ -31,10 +31,10 @@ def extreme(op: str, dtype: str, kind: str, fields: list[int], nest: Nest) -> St
         return None
     count, loops, (x, y) = found
 
-    def access(place: int, mode: int, start: int) -> Access:
-        span = (x, y)[place in (_Y, _Y_BAR)]
+    def access(role: int, mode: int, start: int) -> Access:
+        span = (x, y)[role in (_Y, _Y_BAR)]
         moved = span._replace(start=start, stop=start + span.stop - span.start)
-        return Access(place, mode, moved)
+        return Access(role, mode, moved)
 
     read = access(_X, READ, fields[field.X])
     if kind == FORWARD:

@@ -85,25 +85,25 @@ class _Recomputable:
         is_read_outside: Callable[[int, int], bool],
     ) -> None:
         self._rows, self._units, self._blocks = rows, units, blocks
-        self._place = {
+        self._position = {
             number: position
             for position, unit in enumerate(units)
             for number in ([unit] if isinstance(unit, int) else unit.rows)
         }
-        self.able = {number for number in self._place if self._is_cheap(number)}
+        self.able = {number for number in self._position if self._is_cheap(number)}
         self._reads: dict[int, list[_Use]] = {}  # by block
         self._writes: dict[int, list[_Use]] = {}
         if self.able:
             for number, row in enumerate(with_pauses(rows)):
                 for access in row.accesses:
-                    use = _Use(self._place.get(number, -1), number, access)
+                    use = _Use(self._position.get(number, -1), number, access)
                     uses = self._reads if access.mode == READ else self._writes
                     uses.setdefault(blocks.around(access.start)[0], []).append(use)
             self.able = {n for n in with_pauses(self.able) if self._is_read_alike(n, is_read_outside)}
             self.keep_reachable()
 
     def _is_cheap(self, number: int) -> bool:
-        row, unit = self._rows[number], self._units[self._place[number]]
+        row, unit = self._rows[number], self._units[self._position[number]]
         if (
             isinstance(unit, int)
             or len(unit.rows) < 2
@@ -150,7 +150,7 @@ class _Recomputable:
         if self._writer(access) is not None:
             return True
         written = self._near(access, self._writes)
-        return all(0 <= use.position < self._place[number] for use in written)
+        return all(0 <= use.position < self._position[number] for use in written)
 
     def _writer(self, access: Access) -> int | None:
         """Return the row that computes an access, if it can be recomputed."""

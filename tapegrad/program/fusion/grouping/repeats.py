@@ -1,6 +1,6 @@
 """Repeated subsequences of a stream (unrolled loops), grouped alike so that their segment is compiled once.
 
-Groups that are found in the same place of each repetition become the same segment, which is compiled once.
+Groups that are found at the same position of each repetition become the same segment, which is compiled once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -53,15 +53,15 @@ def form_of(
 
     Operands are numbered in the order in which they are met. Beside that it matters which of them overlap, and how.
     """
-    places = _Locations(blocks)
+    locations = _Locations(blocks)
     named = [
         (
             _kind(row),
-            tuple((access.place, access.mode, places.number(access.span)) for access in row.accesses),
+            tuple((access.role, access.mode, locations.number(access.span)) for access in row.accesses),
         )
         for row in with_pauses(rows)
     ]
-    return tuple(named), tuple(places.extents), tuple(frozenset(numbers) for numbers in before)
+    return tuple(named), tuple(locations.extents), tuple(frozenset(numbers) for numbers in before)
 
 
 class _Locations:

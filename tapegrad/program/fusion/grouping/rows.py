@@ -10,7 +10,7 @@ from tapegrad.engine.codegen.segments.segment import EXPONENTIALS
 READ, WRITE, ADD = range(3)
 BYTES = {"f64": 8, "f32": 4, "b8": 1}  # of an element
 CLEAR = "clear"
-PLACES = 8  # operands of a row, and of each further one that is written out beside it
+ROLES = 8  # operands of a row, and of each further one that is written out beside it
 
 
 class Span(NamedTuple):
@@ -63,7 +63,7 @@ class Access(NamedTuple):
 
     Attributes
     ----------
-    place
+    role
         Which operand of the row: 0 to 3 for the primals of x0, x1, x2 and y, 4 to 7 for their cotangents or tangents.
         Of further tangents, and of rows that are written out, 8 more each.
     mode
@@ -72,7 +72,7 @@ class Access(NamedTuple):
         Where they are.
     """
 
-    place: int
+    role: int
     mode: int
     span: Span
 

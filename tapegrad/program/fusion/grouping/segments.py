@@ -18,7 +18,7 @@ from tapegrad.engine.codegen.segments.segment import (
 from tapegrad.engine.kernels.language.segment_frame import COUNTS, field_of
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.engine.sweep.threading.parallel import chunk_of_sums
-from tapegrad.program.fusion.grouping.rows import ADD, BYTES, PLACES, READ, Access, Span, StreamRow
+from tapegrad.program.fusion.grouping.rows import ADD, BYTES, READ, ROLES, Access, Span, StreamRow
 
 
 class BoundSegment(NamedTuple):
@@ -200,18 +200,18 @@ class SegmentDraft:
 
     def _row(self, row: StreamRow, number_of: dict[int, int]) -> list[SegmentRow]:
         """Return a row, once for each tangent, or for each step of an unrolled loop."""
-        places = [-1] * (PLACES * row.seeds)
+        roles = [-1] * (ROLES * row.seeds)
         for access in row.accesses:
-            places[access.place] = self._keys[access.span]
+            roles[access.role] = self._keys[access.span]
         count = number_of[row.count] if row.count > 1 else -1
         if row.kind == EXPONENTIALS:
-            operands = (*places[::PLACES], places[3])
+            operands = (*roles[::ROLES], roles[3])
             return [SegmentRow(row.op, row.dtype, row.kind, count, operands, (-1,) * 4, row.stored)]
-        first, along = places[:4], self._along(row)
+        first, along = roles[:4], self._along(row)
         found: list[SegmentRow] = []
-        for k in range(0, len(places), PLACES):
-            own = [line if line >= 0 else first[j] for j, line in enumerate(places[k : k + 4])]
-            a, b, c, d = places[k + 4 : k + PLACES]
+        for k in range(0, len(roles), ROLES):
+            own = [line if line >= 0 else first[j] for j, line in enumerate(roles[k : k + 4])]
+            a, b, c, d = roles[k + 4 : k + ROLES]
             one = SegmentRow(row.op, row.dtype, row.kind, count, tuple(own), (a, b, c, d), row.stored, along)
             if row.kind in (EXTREME, TIES) and found and found[-1].reduced_to == one.reduced_to:
                 one = dataclasses.replace(one, along=GOES_ON)
