@@ -37,7 +37,7 @@ RETURNED = {"FlatElements": FlatElements, "RemovableHook": RemovableHook, "Custo
 # Attributes without an underscore that modules of the package use among each other.
 INTERNAL = {
     "Tensor.check_escape", "Tensor.data_or_traced", "Tensor.escaped",
-    "Jit.arguments", "Jit.derive", "Jit.recordings", "Jit.refresh", "Jit.run", "Jit.settings",
+    "Jit.arguments", "Jit.derive", "Jit.specializations", "Jit.refresh", "Jit.run", "Jit.settings",
 }  # fmt: skip
 # The first words of the summaries of functions and methods: what they do, in the imperative.
 VERBS = {

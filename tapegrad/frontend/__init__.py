@@ -4,7 +4,7 @@ Read `tensor` first, then `recording`: the folders above bind methods to the cla
 
 In reading order; each imports only those above it:
 
-    fields                          names, docstrings, source lines and hints: the texts that users read
+    words                          names, docstrings, source lines and hints: the texts that users read
     tensor                         the Tensor: a slot on a tape, its memory, its mode, and its attachments
     recording                      recorded calls: operands in, an instruction, a Tensor out
     conversions                    conversions into the graph and out of it

@@ -266,9 +266,11 @@ def test_root(variables: dict[str, str], expected: str, monkeypatch: pytest.Monk
 
 
 def test_each_kernel_has_a_file_of_its_own() -> None:
-    places = {place for name in kernel_table.kernels() if (place := kernel_table._place(name)) is not None}
-    names = {(module.rpartition(".")[2], function) for module, function in places}
-    assert len(names) == len(places)
+    locations = {
+        found for name in kernel_table.kernels() if (found := kernel_table._location(name)) is not None
+    }
+    names = {(module.rpartition(".")[2], function) for module, function in locations}
+    assert len(names) == len(locations)
 
 
 # --- a folder or a file that is not as it should be -------------------------------------------------------

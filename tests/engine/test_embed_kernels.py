@@ -10,6 +10,7 @@ from helpers.daily import daily
 from helpers.kernel_frames import DTYPES, add_or_store, at, both_dtypes, rng, run
 from tapegrad.engine.kernels.indexing import embed
 from tapegrad.ops import params
+from tapegrad.ops.structural.indexing import EmbedParams
 
 SIZE = 40
 
@@ -67,7 +68,7 @@ cases = pytest.mark.parametrize("regions", CASES.values(), ids=CASES)
 
 
 def params_of(regions, item):
-    return params.EmbedParams(SIZE, tuple(region.in_bytes(item) for region in regions))
+    return EmbedParams(SIZE, tuple(region.in_bytes(item) for region in regions))
 
 
 @cases

@@ -331,11 +331,11 @@ def test_equal_tables_of_other_types_are_told_apart() -> None:
 
 def test_most_kernels_are_translated() -> None:
     """The rest takes parts of floating-point numbers, or powers, which are left to Numba."""
-    places = {kernel_table._place(name) for name in kernel_table.kernels()} - {None}
+    locations = {kernel_table._location(name) for name in kernel_table.kernels()} - {None}
     fields = (values.I64, values.I64)
     cpu_target.target_context.refresh()  # it learns conversions when it is first used
     left = set()
-    for module, name in places:
+    for module, name in locations:
         try:
             part(dtypes.entry_point(importlib.import_module(module), name), fields)
         except values.NotPlainError:

@@ -18,7 +18,7 @@ from tapegrad.engine.codegen.mathematics import MATHEMATICS
 from tapegrad.engine.codegen.rows import adjacent_loops, functions
 from tapegrad.engine.kernels.language import library
 from tapegrad.engine.reference import evaluate_numpy
-from tapegrad.ops.documentation import PLACES
+from tapegrad.ops.documentation import UNITS
 
 NAMES = [name for name in MATHEMATICS if name != "sincos"]
 TARGETS = {"host": host(), **({"x86-64-v3": x86_64_v3()} if host().lanes > 8 else {})}
@@ -124,7 +124,7 @@ def _size(name: str, row: tuple[float, ...]) -> float:
 
 
 def test_what_is_promised_is_promised_of_every_function() -> None:
-    assert set(NAMES) == set(PLACES)
+    assert set(NAMES) == set(UNITS)
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
@@ -145,7 +145,7 @@ def hold_to_the_promise(
     for row, result, exact in zip(zip(*operands, strict=True), results, references, strict=True):
         error = mp.fabs(mp.mpf(float(result)) - exact)
         place = math.ulp(max(abs(float(exact)), _size(name, row)))
-        assert error <= PLACES[name] * place, (row, result, float(error / place))
+        assert error <= UNITS[name] * place, (row, result, float(error / place))
 
 
 @pytest.mark.parametrize("name", NAMES)
