@@ -39,8 +39,8 @@ _OF_MATRICES = {
 
 def error_of_matrices(status: int, where: str) -> LinAlgError | None:
     """Return the exception for a status of kernels of linear algebra; `None` for any other one."""
-    fields = _OF_MATRICES.get(status)
-    return LinAlgError(f"{where}: {fields}") if fields else None
+    reason = _OF_MATRICES.get(status)
+    return LinAlgError(f"{where}: {reason}") if reason else None
 
 
 def raise_for(code: int, op: str, shapes: list[tuple[int, ...]]) -> Any:

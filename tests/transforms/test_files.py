@@ -205,6 +205,17 @@ def test_arrays_are_read_as_numpy_does(tmp_path: Path) -> None:
 # --- damaged files ---------------------------------------------------------------------------------------------
 
 
+def test_the_names_in_a_file_are_those_of_its_format(tmp_path: Path) -> None:
+    """Files of earlier versions are read by them: another name is another `container.FORMAT`."""
+    header, arrays = container.read(saved(tg.compile(branching, X), tmp_path).read_bytes())
+    columns = {"way0.buffers", "way0.instructions", "way0.slots", "way0.words"}
+    assert {name.rstrip("0123456789") for name in arrays} == {"constant", *columns}
+    assert sorted(header) == ["arguments", "constants", "format", "name", "results", "ways"]
+    assert sorted(header["ways"][0]) == [
+        "dtypes", "fused", "inputs", "kind", "ops", "order", "outputs", "sources", "values", "wrt",
+    ]  # fmt: skip
+
+
 def test_later_formats_and_damaged_files_are_refused(tmp_path: Path) -> None:
     path = saved(tg.compile(tg.grad(rosenbrock), X), tmp_path)
     content = path.read_bytes()
@@ -358,8 +369,8 @@ def test_a_step_between_numbers_that_lie_side_by_side_is_refused(stride: int, tm
     arrays = {name: array.copy() for name, array in arrays.items()}
     lines, op = arrays["way0.instructions"], header["ways"][0]["ops"].index("locate")
     (place,) = lines[lines[:, 0] == op, 5]
-    assert arrays["way0.fields"][place + 3] == 1
-    arrays["way0.fields"][place + 3] = stride
+    assert arrays["way0.words"][place + 3] == 1
+    arrays["way0.words"][place + 3] = stride
     path.write_bytes(container.written(header, arrays))
     with pytest.raises(ValueError, match="LocateParams"):
         tg.load(path)

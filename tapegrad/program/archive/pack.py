@@ -63,7 +63,7 @@ def packed(
         "inputs": [slot_numbers[s] for s in tape.inputs],
         "outputs": [slot_numbers[s] for s in tape.outputs],
     }
-    return header, {**arrays, "fields": np.array(pool, np.int64)}
+    return header, {**arrays, "words": np.array(pool, np.int64)}
 
 
 def _named(tape: TapeView, live: Sequence[int]) -> list[int]:

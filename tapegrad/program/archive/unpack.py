@@ -83,7 +83,7 @@ class Unpacked:
         self, header: dict[str, Any], arrays: dict[str, np.ndarray], constants: list[np.ndarray]
     ) -> None:
         self._constants, self._kept = constants, list[np.ndarray]()
-        self._fields = _array(arrays, "fields", 1)
+        self._fields = _array(arrays, "words", 1)
         lines = {name: _array(arrays, name, 2) for name in _WIDTHS}
         for name, width in _WIDTHS.items():
             refuse_unless(

@@ -4,7 +4,6 @@ Nearly all values in them are fields: addresses of objects, and integers. Functi
 name, and objects are referred to by names that are given their addresses before the code is loaded.
 """
 
-import functools
 import hashlib
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +16,7 @@ from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.ir.types import I64
 from tapegrad.engine.codegen.machine import machine, objects
 from tapegrad.engine.codegen.machine.lock import compiling
+from tapegrad.engine.runtime.lazy import lazy
 from tapegrad.engine.runtime.object_layouts import TUPLE_ITEMS, TYPE, ensure_known, numpy_function
 
 NULL = 0
@@ -82,7 +82,7 @@ class Module:
             zip(self._exported, machine.load(found.code, *map(self.symbol, self._exported)), strict=True)
         )
 
-    @functools.cached_property
+    @lazy
     def _name(self) -> str:
         """Its name, and a digest of those of functions and objects. What emits them is in the digest of all sources."""
         state = hashlib.sha256(repr((*self._exported, *self._objects)).encode()).hexdigest()[:8]
