@@ -268,14 +268,14 @@ REFUSED: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_numpy_refuses_is_refused(name: str) -> None:
-    call, kind, fields = REFUSED[name]
+    call, kind, message = REFUSED[name]
     x = np.array(VECTOR)
     with pytest.raises(kind):
         call(np, x)
     for xp in (tg, np):
-        with pytest.raises(kind, match=fields):
+        with pytest.raises(kind, match=message):
             call(xp, tg.tensor(x))
-    with pytest.raises(kind, match=fields):
+    with pytest.raises(kind, match=message):
         tg.jit(lambda x: call(tg, x))(x)
 
 

@@ -191,8 +191,8 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_other_operations_are_refused_with_what_to_write(name):
-    function, fields = REFUSED[name]
-    with pytest.raises(TypeError, match=fields):
+    function, message = REFUSED[name]
+    with pytest.raises(TypeError, match=message):
         function(matrix("csr"), tg.tensor(VECTOR))
 
 

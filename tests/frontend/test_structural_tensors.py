@@ -253,7 +253,7 @@ def test_matmul_of_broadcast_and_transposed_batches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "fields"),
+    ("a", "b", "message"),
     [
         ((2, 3), (2, 3), r"last extent of \(2, 3\).*second-to-last extent of \(2, 3\) differ"),
         ((3,), (4,), r"last extent of \(3,\).*only extent of \(4,\)"),
@@ -261,9 +261,9 @@ def test_matmul_of_broadcast_and_transposed_batches() -> None:
         ((), (3,), "at least one dimension"),
     ],
 )
-def test_matmul_mismatches(a: tuple[int, ...], b: tuple[int, ...], fields: str) -> None:
+def test_matmul_mismatches(a: tuple[int, ...], b: tuple[int, ...], message: str) -> None:
     x = tg.tensor(numbers(*a))
-    with pytest.raises(ValueError, match=fields):
+    with pytest.raises(ValueError, match=message):
         x @ numbers(*b)
     x.sum().backward()
     np.testing.assert_array_equal(x.grad, np.ones(a))
@@ -346,7 +346,7 @@ def test_duplicates_accumulate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "fields"),
+    ("key", "message"),
     [
         (4, "out of bounds"), (-5, "out of bounds"), ([0, 4], "out of bounds"), ([-5], "out of bounds"),
         ((0, 0, 0), "too many indices"), (([0], [0], [0]), "too many indices"), (1.5, "only integers"),
@@ -354,11 +354,11 @@ def test_duplicates_accumulate() -> None:
         (([0, 1], [0, 1, 2]), "broadcast"), ((Ellipsis, Ellipsis), "single ellipsis"),
     ],
 )  # fmt: skip
-def test_indexes_that_do_not_exist(key: Any, fields: str) -> None:
+def test_indexes_that_do_not_exist(key: Any, message: str) -> None:
     x = tg.tensor(numbers(4, 3))
-    with pytest.raises(IndexError, match=fields):
+    with pytest.raises(IndexError, match=message):
         x[key]
-    with pytest.raises((IndexError, ValueError), match=fields):
+    with pytest.raises((IndexError, ValueError), match=message):
         x[key] = 1.0
     x[1:].sum().backward()
     np.testing.assert_array_equal(x.grad, [[0.0] * 3] + [[1.0] * 3] * 3)
@@ -425,7 +425,7 @@ def test_joining_promotes_and_takes_anything() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "fields"),
+    ("call", "error", "message"),
     [
         (lambda x: tg.concatenate([]), ValueError, "at least one"),
         (lambda x: tg.stack([]), ValueError, "at least one"),
@@ -437,9 +437,9 @@ def test_joining_promotes_and_takes_anything() -> None:
         (lambda x: tg.stack([x, x], axis=3), np.exceptions.AxisError, "out of bounds"),
     ],
 )
-def test_joining_errors(call: Callable[..., Any], error: type[Exception], fields: str) -> None:
+def test_joining_errors(call: Callable[..., Any], error: type[Exception], message: str) -> None:
     x = tg.tensor(numbers(2, 3))
-    with pytest.raises(error, match=fields):
+    with pytest.raises(error, match=message):
         call(x)
     tg.concatenate([x, x]).backward()
     np.testing.assert_array_equal(x.grad, np.full((2, 3), 2.0))

@@ -120,7 +120,7 @@ def test_what_goes_wrong_is_said_in_the_terms_of_the_signature() -> None:
 
 
 @pytest.mark.parametrize(
-    ("signature", "fields"),
+    ("signature", "message"),
     [
         ("cobyla", "neither one of nutpie, scipy"),
         ("", "neither one of"),
@@ -140,11 +140,11 @@ def test_what_goes_wrong_is_said_in_the_terms_of_the_signature() -> None:
         ("numbalsoda", "cannot be called as"),
     ],
 )
-def test_signatures_that_are_not_understood_or_do_not_fit(signature: str, fields: str) -> None:
+def test_signatures_that_are_not_understood_or_do_not_fit(signature: str, message: str) -> None:
     h = tg.compile(tg.grad(rosenbrock), X) if signature == "scipy" else BOTH
     if signature == "ipopt":
         h = tg.compile(lambda x: "none", X)
-    with pytest.raises(ValueError, match=fields):
+    with pytest.raises(ValueError, match=message):
         h.cfunc(signature)
     with pytest.raises(TypeError, match="C signature is expected"):
         h.cfunc(3)

@@ -151,15 +151,15 @@ def test_a_result_that_is_not_wanted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "fields"),
+    ("arguments", "message"),
     [
         ((X[:5], X.copy()), "input 0 of a compiled function has another shape"),
         ((X, X[:5].copy()), "result 1 of a compiled function has another shape"),
         ((np.zeros(0), X.copy()), "another shape"),
     ],
 )
-def test_other_shapes_are_errors(arguments: Any, fields: str) -> None:
-    with pytest.raises(ValueError, match=fields):
+def test_other_shapes_are_errors(arguments: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         call(GRADIENT, *arguments)
 
 
@@ -170,7 +170,7 @@ def read_only() -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "fields"),
+    ("arguments", "message"),
     [
         (
             (X.astype(np.float32), X.copy()),
@@ -185,8 +185,8 @@ def read_only() -> np.ndarray:
         ((1.0, X.copy()), "input 0 .* is a float64 array"),
     ],
 )
-def test_other_arguments_are_refused_when_the_caller_is_compiled(arguments: Any, fields: str) -> None:
-    with pytest.raises(TypingError, match=fields):
+def test_other_arguments_are_refused_when_the_caller_is_compiled(arguments: Any, message: str) -> None:
+    with pytest.raises(TypingError, match=message):
         call(GRADIENT, *arguments)
     assert call(GRADIENT, read_only(), np.zeros(6)) == GRADIENT(np.zeros(6))[0]
 

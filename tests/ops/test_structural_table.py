@@ -105,7 +105,7 @@ def test_every_batching_rule_is_of_some_row() -> None:
 
 
 PACKAGE = Path(tapegrad.__file__).parent
-# Fields that name kinds of binding or forms in segments, as well as ops
+# Words that name kinds of binding or forms in segments, as well as ops
 AMBIGUOUS = KINDS.keys() | FUSED.keys()
 NAMES = {row.name for row in STRUCTURAL} - AMBIGUOUS
 FILES = [

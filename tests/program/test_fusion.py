@@ -524,7 +524,7 @@ assert os.waitpid(child, 0)[1] == 0
 
 
 def run(script: str, folder: Path, **environment: str) -> str:
-    """What a process prints that has to end well, and without a field of complaint."""
+    """What a process prints that has to end well, and without a word of complaint."""
     kept = {**os.environ, "TAPEGRAD_CACHE_DIR": str(folder), **environment}
     done = subprocess.run(
         [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script],

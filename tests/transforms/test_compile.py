@@ -172,15 +172,15 @@ def test_an_array_that_plain_numpy_computed_from_is_guarded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "args", "fields"),
+    ("function", "args", "message"),
     [
         (lambda x, y: x * y, (X,), r"missing.*compile\(<lambda>, \(x, y\)\)"),
         (lambda x: x, (X, X), "too many"),
         (tg.hvp(rosenbrock), (X,), "does not have its arguments"),
     ],
 )
-def test_examples_with_other_numbers_of_arguments_are_refused(function: Any, args: Any, fields: str) -> None:
-    with pytest.raises(TypeError, match=fields):
+def test_examples_with_other_numbers_of_arguments_are_refused(function: Any, args: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
         tg.compile(function, args)
 
 
@@ -197,13 +197,13 @@ def test_what_cannot_be_compiled_is_refused() -> None:
 
 def test_other_arguments_than_those_of_the_examples_are_refused() -> None:
     h = tg.compile(tg.grad(lambda x, n: tg.sum(x) * n), (X, 2))
-    for args, fields in (
+    for args, message in (
         ((X[:3], 2), r"float64 of shape \(6,\), but got float64 of shape \(3,\)"),
         ((X.astype(np.float32), 2), "but got float32"),
         ((X, 3), "other static values"),
         (([X], 2), "another structure"),
     ):
-        with pytest.raises(TypeError, match=fields):
+        with pytest.raises(TypeError, match=message):
             h(*args)
     with pytest.raises(TypeError, match="not Tensors"):
         h(tg.tensor(X), 2)

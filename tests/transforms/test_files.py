@@ -166,9 +166,9 @@ def named(x: Any) -> Any:
 
 def test_what_calls_python_or_is_of_another_structure_is_refused_and_pickled_by_name(tmp_path: Path) -> None:
     x = np.ones((2, 2))
-    for function, fields in ((named, "Named"), (with_op, "a replay of .* calls Python")):
+    for function, message in ((named, "Named"), (with_op, "a replay of .* calls Python")):
         h = tg.compile(function, x)
-        with pytest.raises(TypeError, match=fields):
+        with pytest.raises(TypeError, match=message):
             h.save(tmp_path / "function")
         same(pickle.loads(pickle.dumps(h))(x), h(x))
 
@@ -186,14 +186,14 @@ def test_another_process_needs_no_function(tmp_path: Path) -> None:
 
 def test_other_arguments_are_refused(tmp_path: Path) -> None:
     loaded = tg.load(saved(tg.compile(tg.grad(scaled), (X, 2)), tmp_path))
-    for args, fields in (
+    for args, message in (
         ((X[:3], 2), r"float64 of shape \(6,\), but got float64 of shape \(3,\)"),
         ((X.astype(np.float32), 2), "but got float32"),
         ((X, 3), "other static values"),
         (([X], 2), "structure"),
         ((tg.tensor(X), 2), "not Tensors"),
     ):
-        with pytest.raises(TypeError, match=fields):
+        with pytest.raises(TypeError, match=message):
             loaded(*args)
 
 

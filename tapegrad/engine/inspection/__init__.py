@@ -8,6 +8,6 @@ In reading order; each imports only those above it:
     tape_columns                   as columns of numbers
     tape_view                      a tape at one moment, as Python reads it
     verify                         the checker of legal tapes: an executable specification of what a sweep may rely on
-    view_names                     views in fields
+    view_names                     views as text
     printing                       A tape as text, one readable instruction a line
 """

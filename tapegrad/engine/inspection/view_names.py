@@ -1,4 +1,4 @@
-"""Views in fields: the index, transposition or reshape that leads from the whole of a buffer to a slot on it."""
+"""Views as text: the index, transposition or reshape that leads from the whole of a buffer to a slot on it."""
 
 from collections.abc import Sequence
 

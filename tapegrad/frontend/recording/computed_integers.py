@@ -29,8 +29,8 @@ def is_computed_integer(value: Any, tape: Recorder) -> bool:
 
 def record_integers(name: str, values: _Operands, tape: Recorder) -> Tensor | None:
     """Record an elementwise op of 64-bit integers; `None` if it has no such instruction or an operand is not int64."""
-    if name in _IN_OTHER_FIELDS:
-        return _IN_OTHER_FIELDS[name](tape, *values)
+    if name in _BY_OTHER_FUNCTIONS:
+        return _BY_OTHER_FUNCTIONS[name](tape, *values)
     if name not in _OF_INTEGERS:
         return None
     first = [] if name != "where" else [_condition(values[0])]
@@ -55,7 +55,7 @@ def _clip(tape: Recorder, x: Any, low: Any, high: Any) -> Tensor | None:
     return None if limited is None else record_integers("minimum", [limited, high], tape)
 
 
-_IN_OTHER_FIELDS: dict[str, Callable[..., Tensor | None]] = {
+_BY_OTHER_FUNCTIONS: dict[str, Callable[..., Tensor | None]] = {
     "greater": lambda tape, x, y: record_integers("less", [y, x], tape),
     "greater_equal": lambda tape, x, y: record_integers("less_equal", [y, x], tape),
     "negative": _negative,

@@ -17,7 +17,7 @@ from tapegrad.frontend.tensor.static_keys import token as token
 from tapegrad.program.captured.paths import Path
 
 _CONTAINERS = (OrderedDict, dict, types.MappingProxyType, list, tuple, deque, set, frozenset)
-# Kinds of references by the first of their comparisons, and the field before the path of one in a message.
+# Kinds of references by the first of their comparisons, and the text before the path of one in a message.
 _KINDS = {
     "entry": "attribute", "member": "attribute", "cell": "attribute", "code": "function", "type": "class",
     "without": "absence",

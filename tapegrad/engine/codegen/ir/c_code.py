@@ -24,7 +24,7 @@ class CCode:
     result
         The type of its result, as LLVM writes it.
     linkage
-        LLVM's field for who can call it: ``internal`` for functions of its module alone.
+        LLVM's keyword for who can call it: ``internal`` for functions of its module alone.
     """
 
     def __init__(
