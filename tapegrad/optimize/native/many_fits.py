@@ -102,7 +102,6 @@ class _LaneModel(Uncopied):
         self.columns = np.zeros(len(start), np.int64)
         for port, address in zip(program.ports[2:], workspace.inside[2:].tolist(), strict=True):
             self._list_columns(port, address, lanes)
-        self._place_bindings(program)
         trial = (ctypes.c_double * (len(start) * lanes)).from_address(self.trial)
         np.ctypeslib.as_array(trial).reshape(len(start), lanes)[:] = start[:, None]
 
@@ -111,15 +110,6 @@ class _LaneModel(Uncopied):
         count, rows = port.shape
         first = port.start // port.view.itemsize
         self.columns[first : first + count] = address + 8 * rows * lanes * np.arange(count)
-
-    def _place_bindings(self, program: LaneProgram) -> None:
-        pairs = [
-            (port.binding, address)
-            for port, address in zip(program.ports, self._workspace.inside.tolist(), strict=True)
-            if port.binding >= 0
-        ]
-        bindings, addresses = (np.array(fields, np.int64) for fields in zip(*pairs, strict=True))
-        driver.bind_lanes(self.address, bindings.ctypes.data, addresses.ctypes.data, len(pairs))
 
 
 def _shapes(n: int, k: int, lanes: int) -> dict[str, Shape]:

@@ -8,8 +8,6 @@ from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
 from tapegrad.engine.kernels.language.raw_memory import load_i64, store_i64
 from tapegrad.engine.kernels.language.status import CALL_FAILED, GUARD_FAILED
 from tapegrad.engine.sweep.replays.handle_calls import close_session, evaluate, open_session
-from tapegrad.engine.sweep.replays.lanes import PROGRAM
-from tapegrad.engine.sweep.replays.replay import BINDING_FIELDS, BINDINGS, relocate
 
 MAX_NFEV, PHASE, NFEV = range(3)  # counts
 FINISHED, STARTING, CHOOSING, TRYING = range(4)  # phases; the first one is also that before all others
@@ -86,13 +84,3 @@ def end_session(session):
     """Close a session; return its address."""
     close_session(session)
     return session
-
-
-@entry_point()
-def bind_lanes(workspace, bindings, addresses, count):
-    """Bind arrays of a program over lanes to addresses; return their number."""
-    program = load_i64(workspace, PROGRAM)
-    for k in range(count):
-        binding = load_i64(program, BINDINGS) + 8 * BINDING_FIELDS * load_i64(bindings, k)
-        relocate(binding, load_i64(addresses, k))
-    return count
