@@ -17,7 +17,6 @@ from tapegrad.foreign import is_labelled_array
 
 LEAF = None  # the definition of a leaf
 _SEQUENCES = (list, tuple, deque)
-_NODES = (*_SEQUENCES, dict)
 _LEAVES = frozenset((np.ndarray, np.float64, float, int, bool, str, type(None)))
 
 
@@ -74,11 +73,6 @@ def flatten(value: Any) -> tuple[list[Any], Any]:
     """Return the leaves of a structure from left to right, and its definition, which is hashable."""
     leaves: list[Any] = []
     return leaves, _take_apart(value, leaves)
-
-
-def is_node(value: Any) -> bool:
-    """Return whether a value is a container that is taken apart, and no leaf."""
-    return isinstance(value, _NODES)
 
 
 def _take_apart(value: Any, leaves: list[Any]) -> Any:

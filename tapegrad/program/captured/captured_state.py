@@ -16,13 +16,9 @@ import numpy as np
 from tapegrad.engine.codegen.python_calls.comparisons import Comparisons
 from tapegrad.engine.runtime.short_times import nanoseconds
 from tapegrad.program.captured.function_visits import FunctionVisits
-from tapegrad.program.captured.hidden import (
-    FIXED,
-)
+from tapegrad.program.captured.hidden import FIXED
 from tapegrad.program.captured.methods import DESCRIPTORS
-from tapegrad.program.captured.origin import (
-    is_made_here,
-)
+from tapegrad.program.captured.origin import is_made_here
 from tapegrad.program.captured.references import Captured
 from tapegrad.program.captured.walk import MAPPINGS, SEQUENCES
 
