@@ -151,7 +151,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path, tree: Path) -
 def test_the_root_holds_a_few_entries() -> None:
     files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     roots = {line.partition("/")[0] for line in files.splitlines()}
-    files_and_folders = {"Makefile", "README.md", "perf", "pyproject.toml", "tapegrad", "tests"}
+    files_and_folders = {"Makefile", "README.md", "docs", "perf", "pyproject.toml", "tapegrad", "tests"}
     assert {name for name in roots if not name.startswith(".")} == files_and_folders
 
 
