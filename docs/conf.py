@@ -2,7 +2,6 @@
 
 import os
 import sys
-import warnings
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -35,9 +34,8 @@ exclude_patterns = ["_build", "gallery/*/**", "examples/**/*.ipynb", "examples/*
 templates_path = ["_templates"]
 default_role = "literal"  # docstrings set code in single backticks
 nitpicky = True
-suppress_warnings = [
-    "config.cache"
-]  # functions in the configuration: it is not compared with that of the last build
+# The configuration has functions, so that Sphinx cannot compare it with that of the last build.
+suppress_warnings = ["config.cache"]
 nitpick_ignore_regex = [
     # There is no inventory of other projects, which would have to be fetched.
     (r"py:.*", r"(numpy|np|scipy|numba|jax|matplotlib|concurrent|nutpie|iminuit|nlopt|emcee)(\..*)?"),
@@ -65,18 +63,14 @@ numpydoc_validation_checks: set[str] = set()  # tests/test_docstrings.py checks 
 
 # --- the gallery -------------------------------------------------------------------------------------------------
 
-
 SECTIONS = ("measurement", "dynamics", "statistics", "methods")
 
 
 def _reset(conf: dict[str, object], name: str) -> None:
-    """Give each script the same figures, and make its warnings errors."""
+    """Give each script the same settings of figures."""
     plt.rcdefaults()
     plt.rcParams.update({"figure.figsize": (7.5, 4.2), "savefig.dpi": 110, "axes.spines.top": False})
     plt.rcParams["axes.spines.right"] = False
-    warnings.simplefilter("error")
-    # The theme's own pictures are not shown on a screen: `plt.show()` warns of that.
-    warnings.filterwarnings("ignore", "FigureCanvasAgg is non-interactive")
 
 
 sphinx_gallery_conf = {
