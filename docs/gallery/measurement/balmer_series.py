@@ -1,12 +1,12 @@
-"""
+r"""
 The Rydberg constant
 ====================
 
-In 1885 Balmer found that four lines of hydrogen, measured by Ångström, obey :math:`\\lambda = h\\,m^2 / (m^2 - 4)` for
-:math:`m = 3, 4, 5, 6`, with :math:`h` = 364.56 nm. Rydberg's constant is :math:`R = 4 / h` if wavelengths are taken in a
-vacuum, where they are longer by the refractive index of air, 1.00028. This script repeats Balmer's fit on Ångström's
-wavelengths (*Annalen der Physik* 261 (1885) 80), and estimates :math:`R_H` from modern ones in air (NIST Atomic Spectra
-Database). The known value is CODATA's :math:`R_\\infty` = 10,973,731.568 /m over :math:`1 + m_e / m_p`.
+In 1885 Balmer found that four lines of hydrogen, measured by Ångström, obey :math:`\lambda = h\,m^2 / (m^2 - 4)`
+for :math:`m = 3, 4, 5, 6`, with :math:`h` = 364.56 nm. Rydberg's constant is :math:`R = 4 / h` if wavelengths are
+those in a vacuum, which are longer by the refractive index of air, 1.00028. This script repeats Balmer's fit on
+Ångström's wavelengths (*Annalen der Physik* 261 (1885) 80), and estimates :math:`R_H` from modern ones in air (NIST
+Atomic Spectra Database). The known value is CODATA's :math:`R_\infty` = 10,973,731.568 /m over :math:`1 + m_e / m_p`.
 """
 
 import numpy as np

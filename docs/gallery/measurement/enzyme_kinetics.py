@@ -1,13 +1,13 @@
-"""
+r"""
 Enzyme kinetics
 ===============
 
 An enzyme that is saturated with substrate works at its maximal rate :math:`V_m`. Michaelis and Menten's law
 
-.. math:: v(c) = \\frac{V_m c}{K + c}
+.. math:: v(c) = \frac{V_m c}{K + c}
 
-is fitted to reaction rates of cells with and without the antibiotic puromycin. The data are Treloar's (1974), printed by
-Bates and Watts, *Nonlinear Regression Analysis and Its Applications* (1988), tables A1.3 and 2.1, and known as
+is fitted to reaction rates of cells with and without the antibiotic puromycin. The data are Treloar's (1974), printed
+by Bates and Watts, *Nonlinear Regression Analysis and Its Applications* (1988), tables A1.3 and 2.1, and known as
 ``Puromycin`` in R. Bates and Watts estimate :math:`V_m = 212.7`, :math:`K = 0.06412` for the treated cells; R's
 ``nls`` estimates 160.28 and 0.04771 for the untreated ones.
 """
