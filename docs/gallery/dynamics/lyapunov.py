@@ -3,7 +3,7 @@ Lyapunov exponents of Lorenz's attractor
 ========================================
 
 Two states of Lorenz's equations that are close together drift apart as :math:`e^{\lambda t}`. There are three
-exponents, one for each direction. They are averages of how a step of the flow stretches a frame of tangent vectors, which Gram
+exponents, one for each direction: averages of how a step of the flow stretches a frame of tangent vectors, which Gram
 and Schmidt's method makes orthogonal again after each step (Benettin and others 1980). Viswanath (*Physica D* 190
 (2004) 115) and Sprott (*Chaos and Time-Series Analysis*, 2003) give 0.9056, 0 and -14.5723 for
 :math:`\sigma = 10, \rho = 28, \beta = 8/3`, where Kaplan and Yorke's dimension of the attractor is 2.062.
