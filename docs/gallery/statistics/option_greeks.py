@@ -9,8 +9,8 @@ By Black and Scholes a right to buy a share of price :math:`S` for :math:`K` in 
 
 A trader hedges by its derivatives: delta :math:`\partial C/\partial S`, gamma :math:`\partial^2 C/\partial S^2`, vega
 :math:`\partial C/\partial\sigma`, theta :math:`-\partial C/\partial T` and rho :math:`\partial C/\partial r`. Each has
-a formula of its own in the textbooks. The example is that of Hull, *Options, Futures, and Other Derivatives*, 2012,
-chapter 19: 49 dollars a share, 50 to be paid in 20 weeks, interest 5 %, volatility 20 %.
+a formula of its own in the textbooks. The example is that of Hull, *Options, Futures, and Other Derivatives*, in the
+chapter "The Greek Letters": 49 dollars a share, 50 to be paid in 20 weeks, interest 5 %, volatility 20 %.
 """
 
 import numpy as np
