@@ -195,7 +195,7 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
                 return self.traces.specializations(self, arguments.key)
         return found
 
-    def _note_change(self, change: str) -> None:
+    def _note_change(self, change: object) -> None:
         self.log.changed = f"{change} changed"
         logs.log(logs.GUARDS, "%s: %s changed, its recordings are dropped", name_of(self.function), change)
 
