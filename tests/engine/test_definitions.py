@@ -119,6 +119,16 @@ def test_a_module_that_is_imported_again_has_its_new_definitions(imported: Any, 
     assert definition(old) is None
 
 
+def test_a_cell_of_a_notebook_is_compiled_statement_by_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So IPython does; calls through a module that the cell imports then have other code than in a file."""
+    text = "import math\n\ndef f(a):\n    return math.floor(a)\n"
+    names: dict[str, Any] = {}
+    monkeypatch.setitem(linecache.cache, "<cell>", (len(text), None, text.splitlines(True), "<cell>"))
+    for statement in ast.parse(text).body:
+        exec(compile(ast.Module([statement], []), "<cell>", "exec"), names)
+    assert has_definition(names["f"])
+
+
 def test_without_a_source_there_is_no_definition(imported: Any, tmp_path: Path) -> None:
     imported(TEXT)
     file = tmp_path / "edited.py"

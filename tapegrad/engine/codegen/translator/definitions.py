@@ -75,9 +75,11 @@ def _matching(code: CodeType) -> ast.FunctionDef | None:
     if node is None or node.name != code.co_name:
         return None
     # To compile the function alone takes a tenth of the time; what names are at the top of a file depends on imports.
-    alone, own = [*file.imports, node], _without_positions(code)
-    is_own = own in file.codes_of(alone, code.co_flags & _FUTURE) or own in file.codes
-    return node if is_own else None
+    # IPython compiles each statement of a cell by itself, without the imports that stand before it.
+    own, flags = _without_positions(code), code.co_flags & _FUTURE
+    if any(own in file.codes_of(body, flags) for body in ([*file.imports, node], [node])) or own in file.codes:
+        return node
+    return None
 
 
 def _codes_in(code: CodeType) -> Iterator[CodeType]:
