@@ -1,16 +1,17 @@
 """The site: Sphinx, its extensions, and what they must not do (no network, no unknown names, no failing example)."""
 
-import os
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
-os.environ.setdefault("MPLBACKEND", "Agg")
 
-from matplotlib import pyplot as plt  # noqa: E402  after the choice of a backend without a screen
+import matplotlib as mpl  # noqa: E402  after the path
+from matplotlib import pyplot as plt  # noqa: E402
 
 import tapegrad  # noqa: E402
+
+mpl.use("agg")  # of this process alone: the kernels of pages choose the one that shows their figures
 
 # --- the project -------------------------------------------------------------------------------------------------
 

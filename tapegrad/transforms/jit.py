@@ -354,7 +354,7 @@ def jit(
     function : callable
         A function of arrays, numbers, and lists, tuples and dicts of them. Of an ``@njit`` function the Python source
         is recorded, with the functions that it calls. It may close over arrays, whose contents are read at each
-        replay. What else it sees is watched; README, "Replay, and its limits", says what cannot be.
+        replay. What else it sees is watched; the guide, "Record and replay", says what cannot be.
     static_argnums : int or sequence of int, optional
         Positions of arguments that are fixed as a whole: each value of them has recordings of its own. They must be
         hashable, and are compared by type and value, attributes included.

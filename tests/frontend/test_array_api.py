@@ -20,7 +20,7 @@ import tapegrad as tg
 from helpers.array_api_calls import CALLS, LINALG, Call, Operands, operands
 from tapegrad.errors import UnsupportedError
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/guide/tensors_and_numpy.md").read_text(encoding="utf-8")
 VERSION = "2024.12"
 DTYPES = ("float64", "float32", "int64", "int8", "uint8", "bool")
 LATER = {"broadcast_shapes", "isin"}  # of the version after
@@ -67,8 +67,8 @@ def test_every_name_of_the_standard_is_there() -> None:
 
 
 def said_of(what: str) -> set[str]:
-    """The names in one paragraph of the README's list of what is not as in the standard."""
-    section = README.partition("## Code written for the array API standard")[2].partition("\n## ")[0]
+    """The names in one paragraph of the guide's list of what is not as in the standard."""
+    section = PAGE.partition("## The array API standard")[2].partition("\n## ")[0]
     paragraph = next(part for part in section.split("\n* ") if part.startswith(f"**{what}**"))
     return set(re.findall(r"`((?:linalg\.)?\w+)`", paragraph))
 
@@ -83,14 +83,14 @@ def gives_arrays(call: Call) -> bool:
     return any(isinstance(result, np.ndarray) for result in each)
 
 
-def test_results_are_tensors_or_the_readme_says_so() -> None:
+def test_results_are_tensors_or_the_guide_says_so() -> None:
     calls = CALLS | {f"linalg.{name}": calls for name, calls in LINALG.items()}
     calls["linalg.matrix_rank"] = [lambda xp, o: xp.linalg.matrix_rank(xp.stack([o.a, o.b]))]
     plain = {name for name, each in calls.items() if any(map(gives_arrays, each))}
     assert said_of("Booleans and positions") & calls.keys() == plain
 
 
-def test_what_is_of_complex_numbers_takes_no_tensors_as_the_readme_says() -> None:
+def test_what_is_of_complex_numbers_takes_no_tensors_as_the_guide_says() -> None:
     assert said_of("Complex numbers") == {"complex64", "complex128", "fft"}
     for name in set(strict.fft.__all__) - {"fftfreq", "rfftfreq"}:
         with pytest.raises(UnsupportedError, match=rf"numpy.fft.{name} is not supported for Tensors"):

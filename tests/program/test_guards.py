@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad.program.recording.recording import SourceLine
 from tapegrad.program.traces import trace_cache
 
 SCALE = 2.0
@@ -605,3 +606,8 @@ def test_recordings_inside_recordings_keep_apart():
 
     assert tg.jit(mixed)(np.ones(2)) == 2
     assert tg.grad(tg.jit(mixed))(np.ones(2)).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("file", ["/tmp/ipykernel_12/345.py", "<ipython-input-1-40c1>"])
+def test_the_line_of_a_notebook_s_cell_is_named_without_its_temporary_file(file: str) -> None:
+    assert str(SourceLine(file, 3)) == "notebook, line 3"

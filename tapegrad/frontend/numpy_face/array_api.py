@@ -1,7 +1,7 @@
 """Functions of the array API standard that NumPy does not have by the same name, and the namespace's description.
 
 The namespace of a Tensor is the package itself: its functions have NumPy's names and arguments, and NumPy's are those
-of the standard. What differs is said in the README, with the reasons, and nothing else does
+of the standard. What differs is said in the guide, with the reasons, and nothing else does
 (`tests/frontend/test_array_api.py`).
 
 One difference cannot be hidden from clients: that booleans are NumPy's arrays outside of recordings. `array_api_compat`

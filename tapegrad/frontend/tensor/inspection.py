@@ -18,7 +18,7 @@ def tape() -> Tape:
 
     See Also
     --------
-    Jit.tape : The tape of what `jit` has recorded.
+    tapegrad.transforms.jit.Jit.tape : The tape of what `jit` has recorded.
 
     Examples
     --------

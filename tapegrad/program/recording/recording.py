@@ -1,6 +1,7 @@
 """The tape of a function that is recorded for replay."""
 
 import linecache
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -91,9 +92,11 @@ class SourceLine(NamedTuple):
 
     def __str__(self) -> str:
         text = linecache.getline(self.file, self.line).strip()
-        return f"{self.file}, line {self.line}{f': {text}' if text else ''}" if self.file else self.subject
+        file = "notebook" if _CELL.search(self.file) else self.file
+        return f"{file}, line {self.line}{f': {text}' if text else ''}" if self.file else self.subject
 
 
+_CELL = re.compile(r"ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")  # names that IPython gives to cells
 _NOWHERE = SourceLine("", 0)
 _SHOWN_LINES = 30  # at the beginning and at the end of a long tape's repr
 

@@ -77,7 +77,10 @@ def _matching(code: CodeType) -> ast.FunctionDef | None:
     # To compile the function alone takes a tenth of the time; what names are at the top of a file depends on imports.
     # IPython compiles each statement of a cell by itself, without the imports that stand before it.
     own, flags = _without_positions(code), code.co_flags & _FUTURE
-    if any(own in file.codes_of(body, flags) for body in ([*file.imports, node], [node])) or own in file.codes:
+    if (
+        any(own in file.codes_of(body, flags) for body in ([*file.imports, node], [node]))
+        or own in file.codes
+    ):
         return node
     return None
 
