@@ -160,17 +160,20 @@ def test_the_source_distribution_holds_what_the_package_is_built_from(sdist: Pat
     assert sdist.name == f"{NAME}.tar.gz"
     with tarfile.open(sdist) as archive:
         names = {member.name for member in archive if member.isfile()}
-    beside = {"PKG-INFO", "README.md", "pyproject.toml"}
+    beside = {"PKG-INFO", "README.md", "docs/LICENSE", "pyproject.toml"}
     assert names == {f"{NAME}/{name}" for name in beside | files_below(tree / "tapegrad")}
 
 
-def test_the_licence_is_where_installers_look_for_it(wheel: Path, sdist: Path, tree: Path) -> None:
-    text = (tree / "tapegrad" / "LICENSE").read_bytes()
+def test_the_licence_is_where_installers_look_for_it_and_nowhere_else(
+    wheel: Path, sdist: Path, tree: Path
+) -> None:
+    text = (tree / "docs" / "LICENSE").read_bytes()
     assert text.startswith(b"MIT License\n\nCopyright (c) ")
     with ZipFile(wheel) as archive:
-        assert archive.read(f"{NAME}.dist-info/licenses/tapegrad/LICENSE") == text
+        assert archive.read(f"{NAME}.dist-info/licenses/docs/LICENSE") == text
+        assert [archive.read(name) for name in archive.namelist()].count(text) == 1
     with tarfile.open(sdist) as archive:
-        file = archive.extractfile(f"{NAME}/tapegrad/LICENSE")
+        file = archive.extractfile(f"{NAME}/docs/LICENSE")
         assert file is not None
         assert file.read() == text
 
@@ -197,8 +200,11 @@ def test_metadata(distribution: metadata.Distribution) -> None:
     found = distribution.metadata
     assert (found["Name"], found["Version"]) == ("tapegrad", tg.__version__)
     assert found["License-Expression"] == "MIT"
-    assert found.get_all("License-File") == ["tapegrad/LICENSE"]
+    assert found.get_all("License-File") == ["docs/LICENSE"]
     assert found["Description-Content-Type"] == "text/markdown"
+    urls = dict(text.split(", ") for text in found.get_all("Project-URL") or ())
+    assert urls.keys() == {"Homepage", "Source", "Issues", "Documentation", "Changelog"}
+    assert all(url.startswith(urls["Homepage"]) for url in urls.values())
     assert all(found[name] for name in ("Summary", "Author", "Keywords"))
     assert {entry.value for entry in distribution.entry_points} == {"tapegrad.cli:main"}
 
@@ -212,6 +218,12 @@ def test_versions_of_python_that_are_named_are_versions_that_are_let_in(
     bound = SpecifierSet(distribution.metadata["Requires-Python"])
     assert str(bound) == f">={named[0]}"
     assert all(map(bound.contains, named))
+
+
+@pytest.mark.parametrize("name", ["Documentation", "Changelog"])
+def test_pages_that_are_named_are_there(distribution: metadata.Distribution, name: str) -> None:
+    urls = dict(text.split(", ") for text in distribution.metadata.get_all("Project-URL") or ())
+    assert (ROOT / urls[name].rpartition("/main/")[2]).exists()
 
 
 # --- what they install -------------------------------------------------------------------------------------------

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad.program.dataflow import follow
 
 X = np.array([1.0, 0.5])
+SECOND = True
 
 
 class Data:
@@ -19,6 +21,7 @@ class Data:
         self.table = {"t": np.linspace(0.0, 1.0, 5), "y": np.ones(5)}
         self.pairs = [(np.linspace(0.0, 1.0, 3), np.ones(3)), (np.linspace(1.0, 2.0, 3), np.zeros(3))]
         self.rows = np.arange(10.0).reshape(5, 2)
+        self.both = (self.t, self.y)
 
     @property
     def times(self):
@@ -110,6 +113,12 @@ def remembered(d):
     return d.y
 
 
+def in_a_block(p, d):
+    with contextlib.nullcontext(d.y) as y:
+        assert len(y) == 5
+    return tg.sum(p) * y.max()
+
+
 PLAIN = {
     "context manager": through_with,
     "__enter__": through_enter,
@@ -151,6 +160,11 @@ PLAIN = {
     "broadcast": lambda p, d: tg.sum(np.broadcast_to(d.y[:1], (2,)) * p),
     "strided": lambda p, d: tg.sum(np.lib.stride_tricks.as_strided(d.y, (2,), (0,)) * p),
     "mask": lambda p, d: tg.sum((p[0] * d.t)[d.y > 1]),
+    "one of two by a condition": lambda p, d: tg.sum(p) * np.sum(d.both[1 if SECOND else 0]),
+    "one of its own by a condition": lambda p, d: tg.sum(p) * np.sum([(d.t, d.y)[1 if SECOND else 0] for _ in p]),
+    "result of a call with a list": lambda p, d: tg.sum(p) * np.sum((lambda *rest: d.y)(*[1])),
+    "result of a call with a dict": lambda p, d: tg.sum(p) * np.sum((lambda **rest: d.y)(**{"k": 1})),
+    "in a block": lambda p, d: in_a_block(p, d),
     "method of a helper": lambda p, d: tg.sum(p) * types.SimpleNamespace(a=d.y).a[0],
 }
 
@@ -189,6 +203,15 @@ def test_contents_used_by_plain_code_are_guarded(name):
     assert count() == seen
 
 
+@pytest.mark.parametrize("name", PLAIN)
+def test_in_a_python_with_other_instructions_all_contents_are_guarded(name, monkeypatch):
+    monkeypatch.setattr(follow, "_IS_KNOWN_PYTHON", False)
+    data, replayed, _ = recorded(PLAIN[name])
+    for number in (1.0, 2.0, 3.0):
+        data.y[0] = number
+        np.testing.assert_allclose(replayed(X), value(PLAIN[name], data), rtol=1e-13)
+
+
 class Model:
     def __init__(self):
         self.y = np.ones(2)
@@ -216,8 +239,10 @@ ROOTS = {
 }
 
 
+@pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("name", ROOTS)
-def test_what_a_function_is_bound_to_is_followed(name):
+def test_what_a_function_is_bound_to_is_followed(name, known, monkeypatch):
+    monkeypatch.setattr(follow, "_IS_KNOWN_PYTHON", known)
     model = Model()
     function, rest = ROOTS[name](model)
     replayed = tg.jit(function)
@@ -229,7 +254,7 @@ def test_what_a_function_is_bound_to_is_followed(name):
     for number in (1.0, 2.0):
         model.y[0] = number
         assert operand(X) == np.sum(X * model.y)
-    assert len(list(operand.traces)) == 1
+    assert len(list(operand.traces)) == (1 if known else 2)
 
 
 def value(function, data):

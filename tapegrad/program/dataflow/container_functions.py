@@ -11,17 +11,23 @@ ACTS: dict[str, Act] = {}  # by the names of instructions
 _act = register_in(ACTS)
 
 
+_CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT")
+
+
 @_act("BINARY_SUBSCR")
-def _subscript(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> None:
+def subscript(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> None:
+    """Take an item. From Python 3.14 on the instruction is an operator, ``BINARY_OP`` with the argument ``[]``."""
     key, value = stack.pop(), stack.pop()
     at.flow.use(key.values())
     before = at.instruction_before(i)
-    whole = before.opname == "BUILD_SLICE" or (
-        before.opname == "LOAD_CONST" and isinstance(before.argval, slice)
+    # In `a[k if c else 0]` the instruction before loads one of two keys.
+    constant = before.opname in _CONSTANTS and not i.is_jump_target
+    whole = (before.opname == "BUILD_SLICE" and not i.is_jump_target) or (
+        constant and isinstance(before.argval, slice)
     )
     found: PointsTo = {}
     for each in value.values():
-        known = part(each, before.argval) if before.opname == "LOAD_CONST" else None
+        known = part(each, before.argval) if constant else None
         if whole and isinstance(each, np.ndarray):
             known = lead(each)
         found.update(at.flow.elements(lead(each)) if known is None else known)

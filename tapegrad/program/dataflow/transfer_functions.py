@@ -4,6 +4,7 @@ import dis
 import sys
 import types
 
+from tapegrad.program.dataflow.container_functions import subscript
 from tapegrad.program.dataflow.points_to import Local, PointsTo, joined, lead, parts
 from tapegrad.program.dataflow.reader import Act, Reader, register_in
 
@@ -22,6 +23,7 @@ _act = register_in(ACTS)
     "JUMP_FORWARD",
     "JUMP_BACKWARD",
     "DELETE_FAST",
+    "NOT_TAKEN",
 )
 def _nothing(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> None:
     """Do nothing: the instruction has no effect on values."""
@@ -29,6 +31,7 @@ def _nothing(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> None:
 
 @_act(
     "POP_TOP",
+    "POP_ITER",
     "POP_JUMP_FORWARD_IF_NONE",
     "POP_JUMP_FORWARD_IF_NOT_NONE",
     "POP_JUMP_IF_NONE",
@@ -38,7 +41,7 @@ def _pop(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> None:
     stack.pop()
 
 
-@_act("PUSH_NULL", "LOAD_CONST", "LOAD_BUILD_CLASS")
+@_act("PUSH_NULL", "LOAD_CONST", "LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT", "LOAD_BUILD_CLASS")
 def _constant(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> None:
     made = i.opname == "LOAD_CONST" and isinstance(i.argval, types.CodeType)
     null = _NULL if i.opname == "PUSH_NULL" else {}
@@ -138,7 +141,8 @@ def _call_with_names(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> N
 
 @_act("CALL_FUNCTION_EX")
 def _call_with_containers(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> None:
-    given = [stack.pop() for _ in range(1 + bool((i.arg or 0) & 1))]
+    by_name = _FULL_CALLS or bool((i.arg or 0) & 1)
+    given = [stack.pop() for _ in range(1 + by_name)]
     callee = joined([stack.pop(), stack.pop()])
     args = [
         joined([value, lead(*[part for each in value.values() for part in parts(each)])]) for value in given
@@ -146,8 +150,14 @@ def _call_with_containers(at: Reader, i: dis.Instruction, stack: list[PointsTo])
     stack.append(at.flow.call(at.code, i.offset, callee, args, len(args)))
 
 
+_FULL_CALLS = sys.version_info >= (3, 14)  # CALL_FUNCTION_EX has arguments by name, or NULL
+
+
 @_act("BINARY_OP", "BINARY_ADD", "COMPARE_OP", "CONTAINS_OP")
 def _operate(at: Reader, i: dis.Instruction, stack: list[PointsTo]) -> None:
+    if i.opname == "BINARY_OP" and i.argrepr == "[]":
+        subscript(at, i, stack)
+        return
     right, left = stack.pop(), stack.pop()
     at.flow.consume(at.code, i.offset, left, right)
     stack.append({})
