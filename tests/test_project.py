@@ -1,0 +1,174 @@
+"""Files for those who carry the project on: workflows, recipe, templates and pages say what the project itself says."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+import tapegrad as tg
+
+ROOT = Path(__file__).parents[1]
+GITHUB = ROOT / ".github"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+WORKFLOWS = {path.stem: path for path in sorted((GITHUB / "workflows").glob("*.yml"))}
+WRITES = {"release/build": {"id-token", "attestations"}, "release/publish": {"id-token"}}
+
+
+def read(path: Path) -> Any:
+    return yaml.safe_load(path.read_text())
+
+
+def jobs() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the jobs of all workflows with their names."""
+    for name, path in WORKFLOWS.items():
+        yield from ((f"{name}/{job}", found) for job, found in read(path)["jobs"].items())
+
+
+def commands(job: dict[str, Any]) -> list[str]:
+    """Return the lines that a job runs, each with all values of the matrix."""
+    matrix = job.get("strategy", {}).get("matrix", {})
+    texts = [step["run"] for step in job["steps"] if "run" in step]
+    for name, values in matrix.items():
+        field = f"${{{{ matrix.{name} }}}}"
+        texts = [text.replace(field, str(value)) for text in texts for value in values]
+    return [line.strip() for text in texts for line in text.splitlines()]
+
+
+JOBS = dict(jobs())
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_a_workflow_may_read_and_no_more(name: str) -> None:
+    workflow = read(WORKFLOWS[name])
+    assert workflow["permissions"] in ({}, {"contents": "read"})
+    assert WORKFLOWS[name].read_text().startswith("# Not yet run")
+    assert workflow[True]  # `on`, which is a boolean to YAML 1.1
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_job_ends_in_time_and_pins_its_actions(name: str) -> None:
+    job = JOBS[name]
+    assert 0 < job["timeout-minutes"] <= 240
+    used = [step["uses"] for step in job["steps"] if "uses" in step]
+    assert not [action for action in used if not re.fullmatch(r"[\w-]+/[\w-]+@(v\d+|release/v1)", action)]
+    writes = {key for key, right in job.get("permissions", {}).items() if right == "write"}
+    assert writes == WRITES.get(name, set())
+    for step in job["steps"]:
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] is False
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_job_calls_what_there_is(name: str) -> None:
+    """Targets of the Makefile, extras of the project, files of the suite."""
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    lines = commands(JOBS[name])
+    wanted = {word for line in lines if line.startswith("make ") for word in line.split()[1:]}
+    assert wanted <= targets
+    extras = set(re.findall(r"\.\[(\w+)\]", "\n".join(lines)))
+    assert extras <= PROJECT["optional-dependencies"].keys()
+    files = re.findall(r"\b(?:tests|docs)/[\w/]+\.py\b", "\n".join(lines))
+    assert all((ROOT / file).exists() for file in files)
+    assert not re.search(r"matrix\.", "\n".join(lines))  # each field is in the matrix
+
+
+def test_all_versions_of_python_are_tested() -> None:
+    prefix = "Programming Language :: Python :: 3."
+    named = {f"3.{text.removeprefix(prefix)}" for text in PROJECT["classifiers"] if text.startswith(prefix)}
+    matrix = JOBS["ci/test"]["strategy"]["matrix"]
+    assert named <= set(matrix["python"]) == set(JOBS["ci/oldest"]["strategy"]["matrix"]["python"])
+    assert {name.partition("-")[0] for name in matrix["system"]} == {"ubuntu", "macos", "windows"}
+    assert any(name.endswith("-arm") for name in matrix["system"])
+    bound = SpecifierSet(PROJECT["requires-python"])
+    assert all(map(bound.contains, matrix["python"]))
+    nightly = JOBS["nightly/all"]["steps"][1]["with"]["python-version"].split()
+    assert named == set(nightly)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
+@pytest.mark.parametrize(("tag", "code"), [(f"v{tg.__version__}", 0), ("v0.0.9", 1), (tg.__version__, 1)])
+def test_a_release_has_the_tag_of_its_version(tag: str, code: int) -> None:
+    (script,) = (
+        step["run"] for step in JOBS["release/build"]["steps"] if step.get("name", "").startswith("Compare")
+    )
+    variables = {**os.environ, "GITHUB_REF_NAME": tag}
+    done = subprocess.run(["bash", "-ec", script], cwd=ROOT, env=variables, capture_output=True, text=True)
+    assert done.returncode == code
+    assert bool(done.stderr) == bool(code)
+
+
+def bounds(texts: list[str]) -> dict[str, SpecifierSet]:
+    """Return the versions that are asked for on every Python, by name."""
+    found = [Requirement(text) for text in texts]
+    return {each.name: each.specifier for each in found if each.marker is None}
+
+
+def test_the_recipe_asks_for_what_the_project_asks_for() -> None:
+    recipe = read(GITHUB / "conda" / "recipe.yaml")
+    wanted = bounds(recipe["requirements"]["run"])
+    assert wanted.pop("python") == SpecifierSet(PROJECT["requires-python"])
+    assert wanted == bounds(PROJECT["dependencies"])
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    host = bounds(recipe["requirements"]["host"])
+    assert host["flit-core"] == bounds(build)["flit_core"]
+    (entry,) = PROJECT["scripts"].items()
+    assert recipe["build"]["python"]["entry_points"] == [" = ".join(entry)]
+    assert (GITHUB / "conda" / recipe["source"]["path"]).resolve() == ROOT
+    assert (ROOT / recipe["about"]["license_file"]).exists()
+    assert recipe["about"]["homepage"] == PROJECT["urls"]["Homepage"]
+
+
+def versions() -> Iterator[tuple[str, str]]:
+    """Yield what says the version, and the version that it says."""
+    (newest, *_) = re.findall(r"^## (\d\S*)", (ROOT / "docs" / "changelog.md").read_text(), re.MULTILINE)
+    yield "docs/changelog.md", newest
+    page = (ROOT / "docs" / "citing.md").read_text()
+    for version in re.findall(r"\bversion\b[ ={]+(\d[\d.]*\d)", page):
+        yield "docs/citing.md", version
+    yield "CITATION.cff", str(read(GITHUB / "CITATION.cff")["version"])
+    yield "recipe.yaml", read(GITHUB / "conda" / "recipe.yaml")["context"]["version"]
+
+
+def test_all_say_the_same_version() -> None:
+    found = list(versions())
+    assert len(found) == 5
+    assert {version for _, version in found} == {tg.__version__}, found
+
+
+def test_the_citation_is_of_this_project() -> None:
+    citation = read(GITHUB / "CITATION.cff")
+    assert citation["license"] == PROJECT["license"]
+    assert citation["repository-code"] == PROJECT["urls"]["Homepage"]
+    assert [author["name"] for author in citation["authors"]] == [each["name"] for each in PROJECT["authors"]]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((GITHUB / "ISSUE_TEMPLATE").glob("*.yml")), ids=lambda path: path.stem
+)
+def test_templates_of_issues_are_forms(path: Path) -> None:
+    form = read(path)
+    if path.stem == "config":
+        assert all(link.keys() == {"name", "url", "about"} for link in form["contact_links"])
+        return
+    assert {"name", "description", "body"} <= form.keys()
+    fields = [field["id"] for field in form["body"]]
+    assert len(fields) == len(set(fields))
+    assert all(field["attributes"]["label"] for field in form["body"])
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "SECURITY.md"])
+def test_links_between_pages_lead_to_files(name: str) -> None:
+    links = re.findall(r"\]\(([^)\s]+)\)", (GITHUB / name).read_text())
+    inner = [link for link in links if "://" not in link]
+    assert all((GITHUB / link).exists() for link in inner)
+    outer = [link for link in links if "://" in link]
+    assert all(link.startswith(PROJECT["urls"]["Homepage"]) for link in outer)
