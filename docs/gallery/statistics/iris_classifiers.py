@@ -22,7 +22,7 @@ one_hot = np.eye(3)[species]
 rng = np.random.default_rng(3)
 
 # %%
-# Parameters are dicts of arrays. The weights of the flowers, 0 for those left out, are an argument: one recording serves.
+# Parameters are dicts of arrays. The weights of the flowers, 0 for those left out, are an argument: one recording does.
 
 
 def logistic(p):
@@ -41,12 +41,8 @@ def objective_of(model):
     return tg.jit(lambda p, w, decay: w @ deviances(model(p)) + decay * sum(np.sum(v**2) for v in p.values()))
 
 
-start = {
-    "inner": rng.normal(size=(4, 8)),
-    "inner0": np.zeros(8),
-    "outer": np.zeros((8, 3)),
-    "outer0": np.zeros(3),
-}
+inner, outer = rng.normal(size=(4, 8)), np.zeros((8, 3))
+start = {"inner": inner, "inner0": np.zeros(8), "outer": outer, "outer0": np.zeros(3)}
 starts = {logistic: {"slopes": np.zeros((4, 3)), "intercepts": np.zeros(3)}, network: start}
 objectives = {model: objective_of(model) for model in starts}
 by_flower = {model: tg.jit(lambda p, model=model: deviances(model(p))) for model in starts}
