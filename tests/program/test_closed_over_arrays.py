@@ -161,9 +161,11 @@ PLAIN = {
     "strided": lambda p, d: tg.sum(np.lib.stride_tricks.as_strided(d.y, (2,), (0,)) * p),
     "mask": lambda p, d: tg.sum((p[0] * d.t)[d.y > 1]),
     "one of two by a condition": lambda p, d: tg.sum(p) * np.sum(d.both[1 if SECOND else 0]),
-    "one of its own by a condition": lambda p, d: tg.sum(p) * np.sum([(d.t, d.y)[1 if SECOND else 0] for _ in p]),
+    "one of its own by a condition": lambda p, d: (
+        tg.sum(p) * np.sum([(d.t, d.y)[1 if SECOND else 0] for _ in p])
+    ),
     "result of a call with a list": lambda p, d: tg.sum(p) * np.sum((lambda *rest: d.y)(*[1])),
-    "result of a call with a dict": lambda p, d: tg.sum(p) * np.sum((lambda **rest: d.y)(**{"k": 1})),
+    "result of a call with a dict": lambda p, d: tg.sum(p) * np.sum((lambda **rest: d.y)(k=1)),
     "in a block": lambda p, d: in_a_block(p, d),
     "method of a helper": lambda p, d: tg.sum(p) * types.SimpleNamespace(a=d.y).a[0],
 }
