@@ -165,7 +165,7 @@ PLAIN = {
         tg.sum(p) * np.sum([(d.t, d.y)[1 if SECOND else 0] for _ in p])
     ),
     "result of a call with a list": lambda p, d: tg.sum(p) * np.sum((lambda *rest: d.y)(*[1])),
-    "result of a call with a dict": lambda p, d: tg.sum(p) * np.sum((lambda **rest: d.y)(**{"k": 1})),  # noqa: PIE804  a call with a dict
+    "result of a call with a dict": lambda p, d: tg.sum(p) * np.sum((lambda **rest: d.y)(k=1)),
     "in a block": lambda p, d: in_a_block(p, d),
     "method of a helper": lambda p, d: tg.sum(p) * types.SimpleNamespace(a=d.y).a[0],
 }
