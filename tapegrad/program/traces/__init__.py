@@ -7,5 +7,6 @@ In reading order; each imports only those above it:
     trace                          a function that was run on it
     specializations                the recordings for one signature, of which one serves a call
     trace_cache                    the recordings that a function keeps
+    profiled                       profile of a replay: the time of each row, by source line
     watched                        what a recorded function is watched for, by name
 """

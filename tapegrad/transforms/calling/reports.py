@@ -3,8 +3,11 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from tapegrad.errors import name_of
+from tapegrad.errors import UnsupportedError, name_of
+from tapegrad.program.recording.signature import flatten_args
 from tapegrad.program.traces.explained import Recordings, explained
+from tapegrad.program.traces.profiled import Profile, lines_of, observing, profiled
+from tapegrad.program.traces.trace import Trace
 from tapegrad.program.traces.watched import Watched, watched_in
 
 if TYPE_CHECKING:
@@ -85,6 +88,56 @@ class Reports:
         ]
         return explained(_title(self), found, recorder.traces.count)
 
+    def profile(self, *args: Any, **kwargs: Any) -> Profile:
+        """Measure the time of each instruction and segment of the replay that a call with these arguments runs.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments of the function: arrays, numbers, and structures of them.
+
+        Returns
+        -------
+        Profile
+            A tuple of records with the fields `name`, `direction`, `instructions`, `lines` and `ns` (nanoseconds in one
+            replay), in the order of execution; printed, it is three tables: by row, by source line and by op. Its
+            `measured` is the time of the plain replay, to which the sum of all rows, `total`, comes close.
+
+        Raises
+        ------
+        UnsupportedError
+            If the call runs no replay by itself: a function that is not jitted, a pullback, a compiled function.
+
+        Notes
+        -----
+        The function is run once more to find its source lines. Instructions whose lines are not known, those of
+        derivatives inside of it, have none. Rows are timed on a workspace of their own, on the threads of a replay.
+
+        Examples
+        --------
+        >>> import numpy as np, tapegrad as tg
+        >>> f = tg.jit(lambda x: tg.sum(tg.exp(x) @ tg.sin(x)), fuse=False)
+        >>> profile = f.profile(np.ones(3))
+        >>> [row.name for row in profile][1:3]
+        ['exp', 'sin']
+        """
+        with observing() as found:
+            run = getattr(self, "_by_python", None)
+            if run is not None and self._recorder() is not None:
+                run(args, kwargs)
+        if not found:
+            raise UnsupportedError(f"{_title(self)} runs no replay that can be profiled: write tg.jit(f)")
+        replayed = found[-1]
+        owner = next(
+            (owner for owner, trace in self._recorder().traces.owned() if trace is replayed.trace), None
+        )
+        if owner is None:
+            raise UnsupportedError(f"the recording of {_title(self)} was dropped: write jit(f, memory=...)")
+        leading = getattr(self, "leading", 0)
+        arguments = flatten_args(args[leading:], kwargs, owner.static)
+        lines = lines_of(replayed.trace, lambda: Trace(owner.function, arguments, owner.fuse))
+        return profiled(_title(self), replayed, lines)
+
 
 class Reporting(Protocol):
     """A function with reports, for type checkers."""
@@ -92,6 +145,8 @@ class Reporting(Protocol):
     def watched(self) -> Watched: ...
 
     def explain(self) -> Recordings: ...
+
+    def profile(self, *args: Any, **kwargs: Any) -> Profile: ...
 
 
 class ReportingFunction(Reporting, Protocol[Result]):
