@@ -2,13 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := tapegrad tests perf
+SOURCES := tapegrad tests perf docs
+DOCS := docs/_build
 # Two test processes: more of them compile the same kernels at the same time on a fresh machine.
 PYTEST_FLAGS ?= -n auto --maxprocesses=2
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-rest test-numba test-guarded test-tiny test-versions test-oldest memcheck lint gen \
-	size perf clean
+	docs size perf clean
 # The tests of what reads and writes memory: compiled code on frames, and programs that are replayed and fused.
 ON_MEMORY := tests/engine tests/program tests/autodiff/test_random_programs.py tests/frontend/test_view_machine.py
 
@@ -57,6 +58,12 @@ lint: $(VENV)/.installed-test ## check format, style and types
 gen: $(VENV)/.installed-test ## generate the elementwise kernels from the op table, the type stubs, and the list of functions
 	$(BIN)/python -m tapegrad.cli.generate
 
+# Warnings are errors, unknown references are warnings (-n), and every example is run: those of the docstrings by pytest,
+# which takes 7 s, the cells of pages and the scripts of the gallery by the build.
+docs: $(VENV)/.installed-docs $(VENV)/.installed-test ## build the site, docs/_build/html/index.html, and run all of its examples
+	$(BIN)/python -m pytest -q -n 0 tests/test_docstrings.py -k examples_run
+	$(BIN)/python -m sphinx -W --keep-going -n -q -j 2 -b html -d $(DOCS)/doctrees docs $(DOCS)/html
+
 size: ## count files, lines and functions of each room, and show how long and how wide they are
 	@$(PYTHON) tests/size.py
 
@@ -65,6 +72,7 @@ perf: $(VENV)/.installed-perf ## install the peers (about 2 GB, see pyproject.to
 
 clean: ## remove the virtual environment and everything that tools leave behind
 	rm -rf $(VENV) .venv-versions build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(DOCS) docs/examples docs/reference/generated
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -83,6 +83,7 @@ def distribution(wheel: Path) -> metadata.Distribution:
     [
         ("3.11", {"numba==0.62", "numpy==2.0", "scipy==1.13"}),
         ("3.13", {"numba==0.62", "numpy==2.1", "scipy==1.14.1"}),
+        ("3.14", {"numba==0.63", "numpy==2.3.2", "scipy==1.16.1"}),
     ],
 )
 def test_the_oldest_dependencies_are_what_the_project_allows(python: str, oldest: set[str]) -> None:
@@ -151,7 +152,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path, tree: Path) -
 def test_the_root_holds_a_few_entries() -> None:
     files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     roots = {line.partition("/")[0] for line in files.splitlines()}
-    files_and_folders = {"Makefile", "README.md", "perf", "pyproject.toml", "tapegrad", "tests"}
+    files_and_folders = {"Makefile", "README.md", "docs", "perf", "pyproject.toml", "tapegrad", "tests"}
     assert {name for name in roots if not name.startswith(".")} == files_and_folders
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from tapegrad.engine.runtime import messages
+from tapegrad.engine.runtime.messages import stderr
 
 Item = TypeVar("Item")
 
@@ -12,7 +12,7 @@ def with_progress(items: Sequence[Item], describe: Callable[[Item], str]) -> Ite
     """Yield `items`, and show on a terminal which of them is in work, in one line that is written over."""
     try:
         for number, item in enumerate(items, 1):
-            messages.show(f"[{number}/{len(items)}] {describe(item)}")
+            stderr.show(f"[{number}/{len(items)}] {describe(item)}")
             yield item
     finally:
-        messages.show("")
+        stderr.show("")

@@ -10,9 +10,10 @@ import numpy as np
 from tapegrad.autodiff.custom.callbacks import failure
 from tapegrad.engine.kernels.language.status import CALL_FAILED, GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE
 from tapegrad.engine.runtime.fork_locks import lock
+from tapegrad.engine.runtime.messages import logs
 from tapegrad.engine.status import error_of_matrices
 from tapegrad.engine.sweep.replays import replay
-from tapegrad.errors import OuterTensorError, check_function
+from tapegrad.errors import OuterTensorError, check_function, name_of
 from tapegrad.frontend.tensor.copying import FunctionWrapper, described
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
@@ -178,7 +179,7 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
             if change is not None:
                 self.captured = seen.renewed()
                 if self.captured is None:
-                    self.log.changed = f"{change} changed"
+                    self._note_change(change)
                     self.traces.drop(self)
 
     def specializations(self, arguments: Arguments) -> Specializations:
@@ -190,10 +191,14 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
         if seen is not None and change is not None:
             found.captured = seen.renewed()
             if found.captured is None:
-                self.log.changed = f"{change} changed"
+                self._note_change(change)
                 self.traces.drop_signature(found)
                 return self.traces.specializations(self, arguments.key)
         return found
+
+    def _note_change(self, change: object) -> None:
+        self.log.changed = f"{change} changed"
+        logs.log(logs.GUARDS, "%s: %s changed, its recordings are dropped", name_of(self.function), change)
 
     def _record_unless_added(
         self, specializations: Specializations, arguments: Arguments, failed: dict[Trace, SourceLine]
@@ -206,6 +211,7 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
             if any(trace not in failed for trace in specializations.traces):
                 return None
             self.traces.tell(self, arguments, specializations)
+            begin = perf_counter_ns()
             trace = Trace(self.function, arguments, self.fuse)
             # Captured after the run, for the function may itself have bound a name or filled a list.
             self.captured = CapturedState((self.function,))
@@ -215,7 +221,21 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
             trace.watch_arrays(self.function, seen.reach, arguments.objects)
             trace.told = self.log.note(arguments, next(reversed(failed.values()), None))
             self.traces.add(trace, specializations)
+        self._log_recording(trace, perf_counter_ns() - begin)
         return trace
+
+    def _log_recording(self, trace: Trace, nanoseconds: int) -> None:
+        if logs.enabled(logs.RECORDINGS) and trace.told is not None:
+            message = "%s was recorded for %s: %d instructions in %.3g ms (%s)"
+            length, (signature, reason) = len(trace.recording), trace.told
+            name = name_of(self.function)
+            logs.log(logs.RECORDINGS, message, name, signature, length, nanoseconds / 1e6, reason)
+
+    def _log_guards(self, failed: dict[Trace, SourceLine], others_hold: bool) -> None:
+        outcome = "another recording is replayed" if others_hold else "none of its recordings holds"
+        for trace, line in failed.items():
+            message = "%s: a guard of recording %d failed, %s; %s"
+            logs.log(logs.GUARDS, message, name_of(self.function), trace.number, line, outcome)
 
     def run(
         self,
@@ -240,6 +260,8 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
         found: Results | None = None
         while found is None:
             found = specializations.replay(execute_trace, arguments.reordered, failed)
+            if failed and logs.enabled(logs.GUARDS):
+                self._log_guards(failed, found is not None)
             fresh = None if found else self._record_unless_added(specializations, arguments, failed)
             if fresh is not None:
                 found = fresh, run_once(fresh, arguments, spec, check, given, by)

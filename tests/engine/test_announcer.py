@@ -10,7 +10,7 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.codegen.store.announcer import Announcer
 from tapegrad.engine.codegen.translator import compiler
-from tapegrad.engine.runtime import messages
+from tapegrad.engine.runtime.messages import stderr
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages, "on_terminal", lambda: True)
+    monkeypatch.setattr(stderr, "on_terminal", lambda: True)
 
 
 def named(name: str):

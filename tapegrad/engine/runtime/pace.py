@@ -77,6 +77,11 @@ def working(pace: Pace) -> Iterator[None]:
         _own.pace = None
 
 
+def in_background() -> bool:
+    """Return whether this thread works at a pace."""
+    return _own.pace is not None
+
+
 def pause_point() -> None:
     """Pause a background thread if its slice is over. Do not call it while holding a lock."""
     pace = _own.pace

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,14 @@ import numpy as np
 from tapegrad.engine.codegen.translator.compiler import EVERY_COMPUTATION, EVERY_RECORDING, expect_group
 from tapegrad.engine.inspection import verify
 from tapegrad.engine.inspection.tape_view import TapeView, read_tape
+from tapegrad.engine.runtime.messages import logs
+from tapegrad.engine.runtime.pace import in_background
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep.derivatives import bind_recording
 from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.engine.tape.memory import D_BUFFER, D_PRODUCER
 from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.errors import name_of
 from tapegrad.frontend.conversions.conversion import concrete_array
 from tapegrad.frontend.recording.shape import contiguous
 from tapegrad.frontend.tensor.description import SlotDescription
@@ -31,12 +35,13 @@ from tapegrad.program.programs.workspace import PooledProgram, Workspace
 from tapegrad.program.recording.calling import call
 from tapegrad.program.recording.recording import RecordedTape, SourceLine
 from tapegrad.program.recording.signature import Arguments, numpy_scalar
-from tapegrad.program.streams.spec import ProgramSpec
+from tapegrad.program.streams.spec import IF_KNOWN, NEVER, NOW, ProgramSpec
 from tapegrad.pytree import flatten, unflatten
 
 _CONTENTS = "the contents of {}, an array that plain NumPy has computed from"
 # What a recording occupies beside its arrays: Python's objects, and for each instruction what a program binds.
 _RECORDING_BYTES, _INSTRUCTION_BYTES = 40_000, 2_000
+_UNFUSED = {NEVER: "fusion is off", IF_KNOWN: "fused when replays have cost enough", NOW: "nothing fuses"}
 
 
 class Trace(Uncopied):
@@ -44,6 +49,8 @@ class Trace(Uncopied):
 
     Attributes
     ----------
+    name
+        Name of the function, for messages.
     outcomes
         What the guards on the way have seen.
     output_slots
@@ -68,6 +75,7 @@ class Trace(Uncopied):
     def __init__(self, function: Callable[..., Any], arguments: Arguments, fuse: bool | None = None) -> None:
         expect_group(EVERY_COMPUTATION)
         expect_group(EVERY_RECORDING)
+        self.name = name_of(function)
         self.recording = RecordedTape(arguments.reordered)
         self._programs: dict[ProgramSpec, PooledProgram[Program]] = {}
         self._tape: TapeView | None = None
@@ -229,9 +237,31 @@ class Trace(Uncopied):
         return known
 
     def _made(self, spec: ProgramSpec, fusion: str) -> Program:
+        begin = perf_counter_ns()
         made = make_program(self.recording, self.tape, spec, fusion)
         self.recording.fused[spec] = made.segments()
+        if logs.enabled(logs.FUSION):
+            self._log_fusion(made, fusion, (perf_counter_ns() - begin) / 1e6)
         return made
+
+    def _log_fusion(self, made: Program, fusion: str, milliseconds: float) -> None:
+        what = f"{made.spec.kind} of {self.name}"
+        if not made.fused:
+            reason = _UNFUSED[fusion]
+            logs.log(
+                logs.FUSION,
+                "%s runs row by row, %d rows: %s",
+                what,
+                len(made.forward) + len(made.reverse),
+                reason,
+            )
+            return
+        segments = self.recording.fused[made.spec]
+        inside = sum(len(segment.placed.bound.rows) for segment in segments)
+        rest = sum(int((stream.op >= 0).sum()) for stream in (made.forward, made.reverse))
+        message = "%s is fused: %d rows in %d segments, %d rows by themselves; bound in %.3g ms%s"
+        aside = " in the background" if in_background() else ""
+        logs.log(logs.FUSION, message, what, inside, len(segments), rest, milliseconds, aside)
 
     def take_workspace(self, spec: ProgramSpec) -> Workspace:
         """Take an idle workspace, or a new one. It is put back by appending it to `workspaces`."""

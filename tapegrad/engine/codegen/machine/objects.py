@@ -64,5 +64,5 @@ def _checked(parts: tuple[Any, ...]) -> ObjectCode:
 
 def obtain(name: str, target: Target, make: Callable[[], ObjectCode]) -> ObjectCode:
     """Return the object code that the cache folder has under a name, or compile and keep it."""
-    found: ObjectCode = cache.obtain(_file(name, target), lambda: tuple(make()), _checked)
+    found: ObjectCode = cache.obtain(name, _file(name, target), lambda: tuple(make()), _checked)
     return found

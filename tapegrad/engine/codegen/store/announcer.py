@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tapegrad.engine.codegen.store import cache
-from tapegrad.engine.runtime import messages
+from tapegrad.engine.runtime.messages import stderr
 
 _NOTICEABLE = 1.0  # seconds of compilation after which the user is told if stderr is no terminal
 _MIN_ANNOUNCED = 4  # functions to be compiled that are sure to take so long
@@ -59,17 +59,17 @@ class Announcer:
     def _announce(self, name: Name) -> None:
         self._expected.add(name)
         total = self._done + len(self._expected)
-        if messages.on_terminal():
-            messages.show(f"tapegrad: compiling kernels on first use, {self._done + 1} of {total}: {name[1]}")
+        if stderr.on_terminal():
+            stderr.show(f"tapegrad: compiling kernels on first use, {self._done + 1} of {total}: {name[1]}")
         elif not self._said and (self._seconds > _NOTICEABLE or total >= _MIN_ANNOUNCED):
             self._said = True
-            messages.tell(f"compiling kernels on first use, {self._done + 1} of {total} {_ADVICE}")
+            stderr.tell(f"compiling kernels on first use, {self._done + 1} of {total} {_ADVICE}")
 
     def _count(self, name: Name) -> None:
         self._expected.discard(name)
         self._compiled.add(name)
         self._done += 1
-        messages.show("")
+        stderr.show("")
         if not self._expected:
             self._done = 0
 

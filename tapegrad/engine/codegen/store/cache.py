@@ -11,6 +11,7 @@ be written is done without, and the first of such things is said on stderr.
 import contextlib
 import functools
 import hashlib
+import logging
 import os
 import shutil
 import sys
@@ -25,7 +26,8 @@ import numba
 
 from tapegrad.engine.codegen.store import cache_files
 from tapegrad.engine.kernels.language.numba_internals import CompileResult, cpu_target, rtsys
-from tapegrad.engine.runtime import messages, sources, thread_stack
+from tapegrad.engine.runtime import sources, thread_stack
+from tapegrad.engine.runtime.messages import logs, stderr
 from tapegrad.engine.runtime.switches import TRANSLATES
 from tapegrad.engine.runtime.whole_files import distrust
 
@@ -156,7 +158,7 @@ class Complaints:
         if not self.made:
             self.made = True
             reason = "" if error is None else f" ({getattr(error, 'strerror', None) or error})"
-            messages.tell(f"{what}{reason}; what is missing there is compiled")
+            stderr.tell(f"{what}{reason}; what is missing there is compiled")
 
 
 complaints = Complaints()
@@ -196,6 +198,7 @@ class _Cache:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
+        self._begin = 0  # ns; when the function was asked for
 
     def _file(self) -> Path | None:
         # The module may have been imported after the digest was taken. The code of a pair of kernel and dtype lies in
@@ -212,10 +215,17 @@ class _Cache:
         RuntimeError
             Where it has to be, and this thread has no room for that.
         """
+        self._begin = time.perf_counter_ns()
         found = self._load(target_context)
         if found is None:
             thread_stack.require()
+        else:
+            log_compilation(self._name, self._begin, READ)
         return found
+
+    @property
+    def _name(self) -> str:
+        return f"{self._function.__module__}.{self._function.__qualname__}"
 
     def _load(self, target_context: Any) -> Any:
         file = self._file()
@@ -225,6 +235,7 @@ class _Cache:
         """Keep the function, unless it holds addresses that mean nothing to another process."""
         if not cres.library.has_dynamic_globals:
             keep(self._file(), (cres.library.shared, *cres._reduce()))
+        log_compilation(self._name, self._begin, COMPILED)
 
 
 def _rebuilt(target_context: Any, parts: Any) -> CompileResult | None:
@@ -244,6 +255,18 @@ def cache_of(function: Callable[..., Any]) -> Any:
     return _Cache(function)
 
 
+# --- the log ------------------------------------------------------------------------------------------------------
+
+COMPILED, READ = ("compiled", logging.INFO), ("read from the cache", logging.DEBUG)
+
+
+def log_compilation(name: str, begin: int, how: tuple[str, int]) -> None:
+    """Log a function that was compiled or read since `begin`, in ns of `time.perf_counter_ns`."""
+    if logs.enabled(logs.COMPILATION, how[1]):
+        elapsed = (time.perf_counter_ns() - begin) / 1e6
+        logs.log(logs.COMPILATION, "%s %s in %.3g ms", name, how[0], elapsed, level=how[1])
+
+
 # --- files -------------------------------------------------------------------------------------------------------
 
 
@@ -253,11 +276,15 @@ def named_file(name: str) -> Path | None:
     return None if path is None else path / name
 
 
-def obtain(file: Path | None, make: Callable[[], tuple[Any, ...]], restore: Callable[[Any], Any]) -> Any:
+def obtain(
+    name: str, file: Path | None, make: Callable[[], tuple[Any, ...]], restore: Callable[[Any], Any]
+) -> Any:
     """Return what a file of the cache folder holds, or its contents made now, which are kept if possible.
 
     Parameters
     ----------
+    name
+        Name of the function, for the log.
     file
         The file; `None` if there is no folder.
     make
@@ -265,11 +292,15 @@ def obtain(file: Path | None, make: Callable[[], tuple[Any, ...]], restore: Call
     restore
         Takes the contents and returns the result, or raises if they are not as they should be.
     """
+    begin = time.perf_counter_ns()
     found = None if file is None else read(file, restore)
     if found is None:
         made = make()
         keep(file, made)
         found = restore(made)
+        log_compilation(name, begin, COMPILED)
+    else:
+        log_compilation(name, begin, READ)
     return found
 
 

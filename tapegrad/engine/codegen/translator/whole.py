@@ -22,7 +22,7 @@ from tapegrad.engine.kernels.language.numba_internals import (
     PythonFunctionDescriptor,
     cpu_target,
 )
-from tapegrad.engine.runtime import messages
+from tapegrad.engine.runtime.messages import stderr
 from tapegrad.engine.runtime.switches import TRANSLATES
 
 _RESULTS: dict[Any, Any] = {values.I64: types.int64, values.I1: types.boolean, None: types.none}
@@ -169,7 +169,7 @@ class Complaint:
         """Say which function could not be translated, and why."""
         if not self.made:
             self.made = True
-            messages.tell(
+            stderr.tell(
                 f"the translator failed at {function.__module__}.{function.__qualname__}"
                 f" ({type(error).__name__}: {error}); Numba {numba.__version__} compiles what it fails at, which takes"
                 " longer and gives the same results (TAPEGRAD_TRANSLATE=0: without the translator)"

@@ -5,11 +5,19 @@ import os
 import sys
 
 _ERASE = "\r\x1b[K"
+_shown = False  # whether a line that is rewritten is on the terminal
 
 
 def tell(text: str) -> None:
     """Write a line to stderr; a missing or closed stderr is ignored."""
-    _write(f"tapegrad: {text}\n")
+    write_line(f"tapegrad: {text}")
+
+
+def write_line(text: str) -> None:
+    """Write a line without the name of the package; it replaces a line that is rewritten."""
+    if _shown:
+        show("")
+    _write(f"{text}\n")
 
 
 def on_terminal() -> bool:
@@ -22,7 +30,9 @@ def on_terminal() -> bool:
 
 def show(text: str) -> None:
     """Write over the current line of a terminal; nothing elsewhere."""
+    global _shown
     if on_terminal():
+        _shown = bool(text)
         _write(_ERASE + text)
 
 
