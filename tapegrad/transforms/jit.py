@@ -319,7 +319,7 @@ def execute(
         results.insert(0, value.copy())
     trace.workspaces(spec).append(workspace)
     if status == 0:
-        note_replay(trace, spec, arrays)
+        note_replay(trace, spec, arguments, arrays)
         return results, -1
     if status == GUARD_FAILED:
         return None, stopped

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tapegrad.errors import UnsupportedError, name_of
-from tapegrad.program.recording.signature import flatten_args
 from tapegrad.program.traces.explained import Recordings, explained
 from tapegrad.program.traces.profiled import Profile, lines_of, observing, profiled
 from tapegrad.program.traces.trace import Trace
@@ -89,7 +88,7 @@ class Reports:
         return explained(_title(self), found, recorder.traces.count)
 
     def profile(self, *args: Any, **kwargs: Any) -> Profile:
-        """Measure the time of each instruction and segment of the replay that a call with these arguments runs.
+        """List the times of the instructions and segments that a call with these arguments replays.
 
         Parameters
         ----------
@@ -121,22 +120,26 @@ class Reports:
         >>> [row.name for row in profile][1:3]
         ['exp', 'sin']
         """
+        recorder = self._recorder()
+        if recorder is None:
+            raise UnsupportedError(
+                f"profile: {_title(self)} is run at each call, not replayed; write tg.jit around the innermost function"
+            )
         with observing() as found:
-            run = getattr(self, "_by_python", None)
-            if run is not None and self._recorder() is not None:
-                run(args, kwargs)
-        if not found:
-            raise UnsupportedError(f"{_title(self)} runs no replay that can be profiled: write tg.jit(f)")
-        replayed = found[-1]
-        owner = next(
-            (owner for owner, trace in self._recorder().traces.owned() if trace is replayed.trace), None
-        )
-        if owner is None:
-            raise UnsupportedError(f"the recording of {_title(self)} was dropped: write jit(f, memory=...)")
-        leading = getattr(self, "leading", 0)
-        arguments = flatten_args(args[leading:], kwargs, owner.static)
-        lines = lines_of(replayed.trace, lambda: Trace(owner.function, arguments, owner.fuse))
+            self._run_observed(args, kwargs)
+        owners = {id(trace): owner for owner, trace in recorder.traces.owned()}
+        replayed = found[0] if len(found) == 1 else None
+        owner = None if replayed is None else owners.get(id(replayed.trace))
+        if replayed is None or owner is None:
+            raise UnsupportedError(
+                f"profile: a call of {_title(self)} with these arguments is not one replay; profile the function"
+                " inside, or its grad, value_and_grad, jacobian, hessian or hvp, with arrays and numbers"
+            )
+        lines = lines_of(replayed.trace, lambda: Trace(owner.function, replayed.arguments, owner.fuse))
         return profiled(_title(self), replayed, lines)
+
+    def _run_observed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Call the function by Python, which notes replays where they are observed, if a call is one replay."""
 
 
 class Reporting(Protocol):

@@ -1,0 +1,154 @@
+"""Times of the rows of a replay, measured while it runs as any other replay does."""
+
+from collections.abc import Sequence
+from statistics import median
+from time import perf_counter_ns
+from typing import NamedTuple
+
+import numpy as np
+
+from tapegrad.engine import kernel_table
+from tapegrad.engine.sweep.replays import replay
+from tapegrad.engine.sweep.replays.clock_rows import ClockedStream, read_clock, rows_at
+from tapegrad.program.programs.program import Program
+from tapegrad.program.programs.workspace import Workspace
+
+_MAX_SECONDS, _MIN_ROUNDS, _MAX_ROUNDS = 0.6, 5, 1000
+_CLOCK_ROUNDS, _CLOCK_DOUBLINGS = 100, 7
+
+
+class ReplayTimes(NamedTuple):
+    """Times of a replay in nanoseconds.
+
+    Attributes
+    ----------
+    measured
+        The replay without clock rows.
+    clock
+        One reading of the clock, which was subtracted from each time.
+    rows
+        Of each stream the times of its rows, summed over its runs; NaN for those that cannot be told apart.
+    rest
+        The other time of the replay: the call, seeds, results, and the rows that cannot be told apart.
+    """
+
+    measured: float
+    clock: float
+    rows: list[np.ndarray]
+    rest: float
+
+
+def time_replay(program: Program, given: Sequence[np.ndarray]) -> ReplayTimes:
+    """Measure a program on a workspace of its own, with these arrays for the bindings that a caller gives.
+
+    Replays with and without clock rows alternate. The mean of the faster half of each is taken.
+    """
+    timed = _TimedReplay(program, given)
+    alone = timed.clock_alone()
+    longest = timed.run(timed.plain) + timed.run(timed.clocked)
+    rounds = int(np.clip(_MAX_SECONDS * 1e9 / (2 * longest), _MIN_ROUNDS, _MAX_ROUNDS))
+    plain, clocked, parts = [], [], []
+    for _ in range(rounds):
+        plain.append(timed.run(timed.plain))
+        clocked.append(timed.run(timed.clocked))
+        parts.append(timed.parts())
+    measured, whole = _mean_of_faster(plain, plain), _mean_of_faster(clocked, clocked)
+    # The processor hides a part of the clock's time behind short rows
+    clock = float(np.clip((whole - measured) / timed.reads.sum(), 0.0, alone))
+    bare = median(-(perf_counter_ns() - perf_counter_ns()) for _ in range(_CLOCK_ROUNDS))
+    times = _mean_of_faster(parts, clocked) - clock * timed.reads
+    return timed.separated(
+        float(measured) - bare, clock, times, float(whole - clock * timed.reads.sum()) - bare
+    )
+
+
+class _TimedReplay:
+    """Replay on a workspace whose fields lead to its own streams, or to those with clock rows.
+
+    Attributes
+    ----------
+    plain, clocked
+        The fields for the one and for the other.
+    """
+
+    def __init__(self, program: Program, given: Sequence[np.ndarray]) -> None:
+        results = [np.empty(view.shape, view.dtype) for view in program.bindings[program.given :]]
+        self._arrays = (*given, *results)
+        self._entry, self._workspace = program.entry, Workspace(program)
+        self._fields = self._workspace._fields
+        self._kernel, self._last = kernel_table.address_of(read_clock), np.zeros(1, np.int64)
+        self.plain = self._fields.copy()
+        self.clocked = self.plain.copy()
+        # The first seed of a chunk is written to these rows
+        self._edge = int(self.plain[replay.WRT]) if self.plain[replay.CHUNK] else 0
+        self._streams = [self._clock(replay.FORWARD, 0), self._clock(replay.REVERSE, self._edge)]
+
+    def _clock(self, field: int, edge: int) -> ClockedStream:
+        """Add clock rows to the stream at a field."""
+        rows = rows_at(*self.plain[field : field + 2].tolist())
+        stream = ClockedStream(rows, edge, self._kernel, self._last)
+        if len(rows):
+            self.clocked[field : field + 2] = stream.rows.ctypes.data, len(stream.rows)
+        return stream
+
+    def run(self, fields: np.ndarray, entry: str = "") -> int:
+        """Run the replay twice with these fields. Return the nanoseconds of the second time."""
+        self._fields[:] = fields
+        self._run(entry or self._entry)
+        for stream in self._streams:
+            stream.clear()
+        self._last[0] = perf_counter_ns()
+        return self._run(entry or self._entry)
+
+    def _run(self, entry: str) -> int:
+        run = getattr(replay, entry)  # looked up: the first call replaces it
+        begin = perf_counter_ns()
+        status = run(self._workspace.address, id(self._arrays))
+        end = perf_counter_ns()
+        if status != 0:
+            raise RuntimeError(f"the replay to be profiled stopped with status {status}")
+        return end - begin
+
+    def clock_alone(self) -> float:
+        """Return the nanoseconds of a clock row among others."""
+        streams = [ClockedStream(rows_at(0, 0), 0, self._kernel, self._last)]
+        for _ in range(_CLOCK_DOUBLINGS):
+            streams.append(ClockedStream(streams[-1].rows, 0, self._kernel, self._last))
+        fields = self.plain.copy()
+        fields[replay.FORWARD], fields[replay.FORWARD_COUNT] = (
+            streams[-1].rows.ctypes.data,
+            len(streams[-1].rows),
+        )
+        found = []
+        for _ in range(_CLOCK_ROUNDS):
+            self.run(fields, "replay_values")
+            times, reads = streams[-1].times[1:], streams[-1].reads[1:]
+            found.append(times.sum() / reads.sum())
+            streams[-1].clear()
+        return float(median(found))
+
+    @property
+    def reads(self) -> np.ndarray:
+        """Number of times that each clock row read the clock in the last replay."""
+        return np.concatenate([stream.reads for stream in self._streams])
+
+    def parts(self) -> np.ndarray:
+        """Return the nanoseconds that each clock row added up in the last replay."""
+        return np.concatenate([stream.times for stream in self._streams])
+
+    def separated(self, measured: float, clock: float, times: np.ndarray, whole: float) -> ReplayTimes:
+        """Split the times of all clock rows into those of rows, and the rest of the replay."""
+        found, rest = [], whole
+        for own in np.split(times, [len(self._streams[0].times)]):
+            rows = own[1:].clip(0.0)
+            rest -= rows.sum()
+            found.append(rows)
+        found[1] = np.pad(found[1], self._edge, constant_values=np.nan)
+        return ReplayTimes(measured, clock, found, rest)
+
+
+def _mean_of_faster(values: Sequence[int] | Sequence[np.ndarray], times: Sequence[int]) -> np.ndarray:
+    """Return the mean of those values whose time is not above the median of all."""
+    chosen = np.asarray(times) <= np.median(times)
+    mean: np.ndarray = np.asarray(values, float)[chosen].mean(0)
+    return mean
