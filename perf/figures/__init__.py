@@ -18,6 +18,7 @@ from perf.figures.mathematics import MATHEMATICS_FIGURES
 from perf.figures.memory import MEMORY
 from perf.figures.native import NATIVE
 from perf.figures.operations import OPERATION
+from perf.figures.profiles import PROFILES
 from perf.figures.races import RACES
 from perf.figures.replay import REPLAY
 from perf.figures.sampling import SAMPLING
@@ -29,6 +30,7 @@ FIGURES: dict[str, Figure] = {
     for figure in (
         *REPLAY,
         *WATCHING,
+        *PROFILES,
         *OPERATION,
         *FUNCTIONS,
         *RACES,

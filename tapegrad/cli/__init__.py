@@ -15,6 +15,7 @@ In reading order; each imports only those above it:
     plot                           plots of fits
     progress                       progress on stderr
     segments                       ``tapegrad segments``: what fused loops compute
+    profile                        ``tapegrad profile``: what takes how long in a replay
     table                          fits as a table, and as JSON
     fit                            ``tapegrad fit``
     warmup                         ``tapegrad warmup``
@@ -70,14 +71,30 @@ def _add_segments(commands: "argparse._SubParsersAction[argparse.ArgumentParser]
         description="Record a function, compile its segments, and print the tape with what each segment computes, or"
         " LLVM's instructions for one of them.",
     )
-    segments.add_argument("function", metavar="MODULE:FUNCTION", help="or FILE.py:FUNCTION")
-    segments.add_argument(
+    _add_replayed(segments)
+    segments.add_argument("--ir", type=int, metavar="NUMBER", help="print LLVM's instructions for a segment")
+
+
+def _add_profile(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """``tapegrad profile``."""
+    profile = commands.add_parser(
+        "profile",
+        help="measure the instructions and segments of a function",
+        description="Record a function and print the time of each instruction and segment of a replay, by row, by"
+        " source line and by op.",
+    )
+    _add_replayed(profile)
+    profile.add_argument("--plot", type=Path, metavar="FILE", help="draw bars (.svg)")
+
+
+def _add_replayed(command: argparse.ArgumentParser) -> None:
+    """Add the function that is replayed, and its arguments."""
+    command.add_argument("function", metavar="MODULE:FUNCTION", help="or FILE.py:FUNCTION")
+    command.add_argument(
         "arguments", nargs="*", metavar="ARGUMENT", help="expressions such as 0.5 or 'np.ones((2, 3))'"
     )
-    segments.add_argument(
-        "--of", choices=("forward", "gradient", "jacobian"), default="gradient", help="default: gradient"
-    )
-    segments.add_argument("--ir", type=int, metavar="NUMBER", help="print LLVM's instructions for a segment")
+    ways = "forward", "gradient", "jacobian", "hessian"
+    command.add_argument("--of", choices=ways, default="gradient", help="default: gradient")
 
 
 def _add_cache(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -118,6 +135,7 @@ def parser() -> argparse.ArgumentParser:
     functions.add_argument("names", nargs="*", metavar="NAME", help="a function, or a module (default: all)")
     _add_segments(commands)
     _add_cache(commands)
+    _add_profile(commands)
     for name, text in (
         ("info", "print versions, threads, and the state of the kernel cache"),
         ("warmup", "compile the kernels that are not cached yet"),

@@ -3,6 +3,7 @@
 import argparse
 import importlib.util
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -13,21 +14,18 @@ import numpy as np
 import tapegrad as tg
 from tapegrad.cli.errors import CommandError
 
-_WAYS = {"forward": lambda f: f, "gradient": tg.value_and_grad, "jacobian": tg.jacobian}
+WAYS: dict[str, Callable[[Any], Any]] = {
+    "forward": lambda f: f,
+    "gradient": tg.value_and_grad,
+    "jacobian": tg.jacobian,
+    "hessian": tg.hessian,
+}
 
 
 def run(options: argparse.Namespace) -> int:
     """Record a function, compile its segments, and print them."""
-    function = _function(options.function)
-    args = [_argument(text) for text in options.arguments]
-    recorded = tg.jit(getattr(function, "__wrapped__", function), fuse=True)
-    try:
-        _WAYS[options.of](recorded)(*args)
-        tape = recorded.tape(*args)
-    except Exception as error:
-        raise CommandError(
-            f"{options.function} cannot be recorded: {type(error).__name__}: {error}"
-        ) from error
+    recorded, _, args = replayed(options)
+    tape = recorded.tape(*args)
     segments = tape.segments
     if options.ir is None:
         print(tape, *segments, sep="\n\n")
@@ -36,6 +34,22 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(f"there is no segment {options.ir}: there are {len(segments)}")
     print(segments[options.ir].ir)
     return 0
+
+
+def replayed(options: argparse.Namespace) -> tuple[Any, Any, list[Any]]:
+    """Replay the function of the command line with its arguments; its recorded form, what is replayed, and these."""
+    function = _function(options.function)
+    args = [_argument(text) for text in options.arguments]
+    recorded = tg.jit(getattr(function, "__wrapped__", function), fuse=True)
+    derived = WAYS[options.of](recorded)
+    try:
+        derived(*args)
+        recorded.tape(*args)
+    except Exception as error:
+        raise CommandError(
+            f"{options.function} cannot be recorded: {type(error).__name__}: {error}"
+        ) from error
+    return recorded, derived, args
 
 
 def _function(name: str) -> Any:

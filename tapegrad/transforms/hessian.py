@@ -244,6 +244,9 @@ class Hessian(UnlessNested, AlternatingCalls, Transform):
         blocks = self._taken_apart(selection, columns, definition)
         return (blocks, found[1]) if self._has_aux else blocks
 
+    def _run_observed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        Hessian(self.function, *self.settings)._by_python(args, kwargs)  # whose parts have no fast paths yet
+
     def _taken_apart(self, selection: Selection, columns: list[Any], definition: Any) -> Any:
         """Split the Hessian by leaves into a structure of structures."""
         blocks, start = [], 0

@@ -31,6 +31,7 @@ from tapegrad.program.recording.signature import (
 )
 from tapegrad.program.streams.spec import ProgramSpec
 from tapegrad.program.traces.explained import RecordingLog
+from tapegrad.program.traces.profiled import note_replay
 from tapegrad.program.traces.specializations import Results, Specializations
 from tapegrad.program.traces.trace import Trace
 from tapegrad.program.traces.trace_cache import MEMORY, TraceCache
@@ -318,6 +319,7 @@ def execute(
         results.insert(0, value.copy())
     trace.workspaces(spec).append(workspace)
     if status == 0:
+        note_replay(trace, spec, arguments, arrays)
         return results, -1
     if status == GUARD_FAILED:
         return None, stopped

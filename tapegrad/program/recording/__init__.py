@@ -5,4 +5,5 @@ In reading order; each imports only those above it:
     calling                        how transforms call functions, and what those may return
     recording                      the tape of a recording
     signature                      arguments of a recorded function
+    svg                            pictures in SVG
 """

@@ -12,6 +12,7 @@ class Listing(tuple[T, ...], Generic[T]):
     """A tuple of records, each a named tuple; printed, it is a table with a title above."""
 
     title: str = ""
+    most_shown = _MAX_SHOWN_ROWS
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -28,10 +29,14 @@ class Listing(tuple[T, ...], Generic[T]):
         raise NotImplementedError
 
     def _rows(self) -> list[tuple[str, ...]]:
-        return [self._head(), *map(self._cells, self[:_MAX_SHOWN_ROWS])] if self else []
+        return [self._head(), *map(self._cells, self._shown())] if self else []
+
+    def _shown(self) -> Sequence[T]:
+        """Return the records that are printed."""
+        return self[: self.most_shown]
 
     def _below(self) -> list[str]:
-        more = len(self) - _MAX_SHOWN_ROWS
+        more = len(self) - self.most_shown
         return [*([f"... and {more:,} more"] if more > 0 else []), *self.notes]
 
     def __repr__(self) -> str:

@@ -58,6 +58,10 @@ class AlternatingCalls:
         """Compute the result for any arguments."""
         raise NotImplementedError
 
+    def _run_observed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Compute the result by Python, which notes replays where they are observed."""
+        self._by_python(args, kwargs)
+
 
 def _forget(calls: list[Any], fields: Any, _: ref[Path]) -> None:
     """Drop the entry point that has these fields."""

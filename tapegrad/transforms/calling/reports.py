@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from tapegrad.errors import name_of
+from tapegrad.errors import UnsupportedError, name_of
 from tapegrad.program.traces.explained import Recordings, explained
+from tapegrad.program.traces.profiled import Profile, lines_of, observing, profiled
+from tapegrad.program.traces.trace import Trace
 from tapegrad.program.traces.watched import Watched, watched_in
 
 if TYPE_CHECKING:
@@ -85,6 +87,60 @@ class Reports:
         ]
         return explained(_title(self), found, recorder.traces.count)
 
+    def profile(self, *args: Any, **kwargs: Any) -> Profile:
+        """List the times of the instructions and segments that a call with these arguments replays.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments of the function: arrays, numbers, and structures of them.
+
+        Returns
+        -------
+        Profile
+            A tuple of records with the fields `name`, `direction`, `instructions`, `lines` and `ns` (nanoseconds in one
+            replay), in the order of execution; printed, it is three tables: by row, by source line and by op. Its
+            `measured` is the time of the plain replay, to which the sum of all rows, `total`, comes close.
+
+        Raises
+        ------
+        UnsupportedError
+            If the call runs no replay by itself: a function that is not jitted, a pullback, a compiled function.
+
+        Notes
+        -----
+        The function is run once more to find its source lines. Instructions whose lines are not known, those of
+        derivatives inside of it, have none. Rows are timed on a workspace of their own, on the threads of a replay.
+
+        Examples
+        --------
+        >>> import numpy as np, tapegrad as tg
+        >>> f = tg.jit(lambda x: tg.sum(tg.exp(x) @ tg.sin(x)), fuse=False)
+        >>> profile = f.profile(np.ones(3))
+        >>> [row.name for row in profile][1:3]
+        ['exp', 'sin']
+        """
+        recorder = self._recorder()
+        if recorder is None:
+            raise UnsupportedError(
+                f"profile: {_title(self)} is run at each call, not replayed; write tg.jit around the innermost function"
+            )
+        with observing() as found:
+            self._run_observed(args, kwargs)
+        owners = {id(trace): owner for owner, trace in recorder.traces.owned()}
+        replayed = found[0] if len(found) == 1 else None
+        owner = None if replayed is None else owners.get(id(replayed.trace))
+        if replayed is None or owner is None:
+            raise UnsupportedError(
+                f"profile: a call of {_title(self)} with these arguments is not one replay; profile the function"
+                " inside, or its grad, value_and_grad, jacobian, hessian or hvp, with arrays and numbers"
+            )
+        lines = lines_of(replayed.trace, lambda: Trace(owner.function, replayed.arguments, owner.fuse))
+        return profiled(_title(self), replayed, lines)
+
+    def _run_observed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Call the function by Python, which notes replays where they are observed, if a call is one replay."""
+
 
 class Reporting(Protocol):
     """A function with reports, for type checkers."""
@@ -92,6 +148,8 @@ class Reporting(Protocol):
     def watched(self) -> Watched: ...
 
     def explain(self) -> Recordings: ...
+
+    def profile(self, *args: Any, **kwargs: Any) -> Profile: ...
 
 
 class ReportingFunction(Reporting, Protocol[Result]):

@@ -6,6 +6,7 @@ In reading order; each imports only those above it:
     offsets                        offsets of blocks in a workspace
     passes                         the loops of passes over a recording
     replay                         replay
+    clock_rows                     rows that read the clock between those of a replay
     lanes                          bound programs of many instances at once
     workspace_pool                 the pool of a specialization's workspaces, for all threads
     handle_calls                   calls of a handle on raw addresses, from compiled code and from C
