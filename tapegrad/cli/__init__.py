@@ -9,6 +9,7 @@ In reading order; each imports only those above it:
     generate                       generated files: stubs, pages, examples
     functions                      ``tapegrad functions``: what NumPy's functions do with a Tensor; writes the list
     info                           ``tapegrad info``
+    cache                          ``tapegrad cache``: contents of the cache folder, and their removal
     pictures                       the files of plots
     example                        ``tapegrad example``: models fitted to data drawn from them
     plot                           plots of fits
@@ -79,6 +80,21 @@ def _add_segments(commands: "argparse._SubParsersAction[argparse.ArgumentParser]
     segments.add_argument("--ir", type=int, metavar="NUMBER", help="print LLVM's instructions for a segment")
 
 
+def _add_cache(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """``tapegrad cache``."""
+    text = "print where compiled code is kept, of which versions, and how much"
+    cache = commands.add_parser(
+        "cache",
+        help=f"{text}; remove it",
+        description=f"{text[0].upper()}{text[1:]}. TAPEGRAD_CACHE_SIZE is the limit of its size.",
+    )
+    actions = cache.add_subparsers(dest="action", metavar="ACTION")
+    clear = actions.add_parser(
+        "clear", help="remove compiled code", description="Remove the compiled code of all versions."
+    )
+    clear.add_argument("--old", action="store_true", help="keep that of this version")
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = argparse.ArgumentParser(prog="tapegrad", description=_DESCRIPTION)
@@ -101,6 +117,7 @@ def parser() -> argparse.ArgumentParser:
     )
     functions.add_argument("names", nargs="*", metavar="NAME", help="a function, or a module (default: all)")
     _add_segments(commands)
+    _add_cache(commands)
     for name, text in (
         ("info", "print versions, threads, and the state of the kernel cache"),
         ("warmup", "compile the kernels that are not cached yet"),

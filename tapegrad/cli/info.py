@@ -28,7 +28,7 @@ def _threads() -> str:
     return f"{threads.allowed()} ({', '.join([f'processors: {processors()}', *limits])})"
 
 
-def _size(count: float) -> str:
+def format_size(count: float) -> str:
     """Format a number of bytes."""
     for unit in ("bytes", "kB", "MB"):
         if count < 1000:
@@ -44,7 +44,7 @@ def _contents(folder: Path) -> str:
         with suppress(OSError):  # another process may remove it meanwhile
             if file.is_file():
                 sizes.append(file.stat().st_size)
-    return f"{len(sizes)} file{'s' if len(sizes) != 1 else ''}, {_size(sum(sizes))}"
+    return f"{len(sizes)} file{'s' if len(sizes) != 1 else ''}, {format_size(sum(sizes))}"
 
 
 def _kernels() -> str:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -56,7 +57,14 @@ def run_module(*arguments):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["fit", "--help"], ["example", "--help"], ["info", "--help"], ["warmup", "--help"]],
+    [
+        ["--help"],
+        ["fit", "--help"],
+        ["example", "--help"],
+        ["info", "--help"],
+        ["warmup", "--help"],
+        ["cache", "clear", "--help"],
+    ],
 )
 def test_help(arguments, capsys):
     with pytest.raises(SystemExit) as exit_:
@@ -65,7 +73,9 @@ def test_help(arguments, capsys):
     assert "usage: tapegrad" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["fit", "--start", "3"], ["example", "nist"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["fly"], ["fit", "--start", "3"], ["example", "nist"], ["cache", "--old"]]
+)
 def test_nonsense_is_refused(arguments, capsys):
     with pytest.raises(SystemExit) as exit_:
         main(arguments)
@@ -76,7 +86,7 @@ def test_nonsense_is_refused(arguments, capsys):
 def test_the_package_is_a_command():
     done = run_module("--help")
     assert done.returncode == 0
-    assert all(command in done.stdout for command in ("fit", "example", "info", "warmup"))
+    assert all(command in done.stdout for command in ("fit", "example", "info", "warmup", "cache"))
 
 
 def test_help_compiles_nothing(tmp_path):
@@ -355,3 +365,57 @@ def test_warmup_without_a_cache(kernels, monkeypatch, capsys):
     assert main(["warmup"]) == 1
     assert kernels == []
     assert "no folder can be written" in capsys.readouterr().err
+
+
+@pytest.fixture
+def two_versions(monkeypatch, tmp_path):
+    """A cache of this version, and of one that was used three days ago."""
+    monkeypatch.setenv("TAPEGRAD_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("TAPEGRAD_CACHE_SIZE", raising=False)
+    then = time.time() - 3.1 * 24 * 3600
+    own, other = tmp_path / cache.digest(), tmp_path / ("0" * 16)
+    for folder, size in ((own, 1500), (other, 500)):
+        folder.mkdir(mode=0o700)
+        (folder / f"tapegrad.sin.forward.f64.8.{'a' * 16}.o").write_bytes(bytes(size))
+    os.utime(next(other.iterdir()), (then, then))
+    os.utime(other, (then, then))
+    return own, other
+
+
+def test_cache_prints_versions_sizes_and_ages(two_versions, tmp_path, capsys):
+    own, other = two_versions
+    assert main(["cache"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"folder    {tmp_path}",
+        "size      2 kB (at most 1 GB)",
+        "contents  2 files of 2 versions",
+        "",
+        "version           files       size  last used   oldest file",
+        f"{own.name}      1     1.5 kB  just now    just now     this version",
+        f"{other.name}      1  500 bytes  3 days ago  3 days ago",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "left", "said"),
+    [([], 0, "2 files, 2 kB removed from"), (["--old"], 1, "1 file, 500 bytes removed from")],
+)
+def test_cache_clear(arguments, left, said, two_versions, capsys):
+    assert main(["cache", "clear", *arguments]) == 0
+    assert [folder.exists() for folder in two_versions] == [bool(left), False]
+    assert capsys.readouterr().out.startswith(said)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders have other permissions")
+def test_cache_clear_removes_nothing_where_other_users_may_write(two_versions, tmp_path, capsys):
+    tmp_path.chmod(0o777)
+    assert main(["cache", "clear"]) == 2
+    assert "other users may write to" in capsys.readouterr().err
+    assert all(folder.exists() for folder in two_versions)
+
+
+def test_cache_of_nobody(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("TAPEGRAD_CACHE_DIR", str(tmp_path / "none"))
+    assert main(["cache"]) == 0
+    assert "contents  0 files of 0 versions\n" in capsys.readouterr().out
+    assert main(["cache", "clear"]) == 0

@@ -243,16 +243,6 @@ def test_every_digest_notices_a_changed_file(
     assert cache.folder() is None
 
 
-def test_a_folder_not_used_for_long_is_removed(tmp_path: Path) -> None:
-    old, young, own = tmp_path / "old", tmp_path / "young", tmp_path / "own"
-    for folder in (old, young, own):
-        folder.mkdir()
-    os.utime(old, (0, 0))
-    os.utime(own, (0, 0))
-    cache._remove_unused(tmp_path, keep=own)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["own", "young"]
-
-
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [({"TAPEGRAD_CACHE_DIR": "/here"}, "/here"), ({"XDG_CACHE_HOME": "/there"}, "/there/tapegrad")],

@@ -8,12 +8,12 @@ Nothing that happens to that folder or to its files is a reason to stop: what ca
 be written is done without, and the first of such things is said on stderr.
 """
 
+import atexit
 import contextlib
 import functools
 import hashlib
 import logging
 import os
-import shutil
 import sys
 import tempfile
 import time
@@ -24,7 +24,7 @@ from typing import Any
 import llvmlite.binding
 import numba
 
-from tapegrad.engine.codegen.store import cache_files
+from tapegrad.engine.codegen.store import cache_files, upkeep
 from tapegrad.engine.kernels.language.numba_internals import CompileResult, cpu_target, rtsys
 from tapegrad.engine.runtime import sources, thread_stack
 from tapegrad.engine.runtime.messages import logs, stderr
@@ -44,7 +44,6 @@ _COMPILED = (
 )
 _CONSTANTS = "ops/params.py"  # what these records share
 _BY_NUMBA = "" if TRANSLATES else " by Numba"  # without the translator, nothing that it has made is used
-_UNUSED_AFTER = 60 * 24 * 3600.0  # seconds until a folder of another version is removed
 
 
 def _sources() -> list[Path]:
@@ -94,7 +93,6 @@ def folder() -> Path | None:
 def _folder() -> Path | None:
     try:
         path = root() / digest()
-        fresh = not path.is_dir()
         make_folder(path)
         reason = distrust(path, path.stat())
     except (OSError, RuntimeError):  # RuntimeError: no home directory is known
@@ -102,10 +100,8 @@ def _folder() -> Path | None:
     if reason:
         complaints.make(f"the cache folder is not used, for {reason}")
         return None
-    with contextlib.suppress(OSError):  # it is read-only, or another process tidies up as well
+    with contextlib.suppress(OSError):  # it is read-only
         os.utime(path)
-        if fresh:
-            _remove_unused(path.parent, keep=path)
     return path
 
 
@@ -135,13 +131,6 @@ def writable() -> bool:
     except OSError:
         return False
     return path is not None
-
-
-def _remove_unused(parent: Path, keep: Path) -> None:
-    """Remove the folders of versions that have not been used for a long time."""
-    for other in parent.iterdir():
-        if other != keep and other.is_dir() and time.time() - other.stat().st_mtime > _UNUSED_AFTER:
-            shutil.rmtree(other, ignore_errors=True)
 
 
 # --- the cache of a function -------------------------------------------------------------------------------------
@@ -326,8 +315,15 @@ def keep(file: Path | None, parts: tuple[Any, ...]) -> None:
     try:
         make_folder(file.parent)
         cache_files.write(file, parts)
+        _tidy_at_exit(file.parent)
     except OSError as error:
         complaints.make(f"the cache folder {file.parent} cannot be written", error)
+
+
+@functools.cache
+def _tidy_at_exit(path: Path) -> None:
+    """Have a process that has written to the cache look after its size when it ends."""
+    atexit.register(upkeep.tidy_daily, path)
 
 
 def holds(module: str, function: str) -> bool:
