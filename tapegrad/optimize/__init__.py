@@ -4,6 +4,7 @@ SciPy itself is imported when it is first needed.
 
 In reading order; each imports only those above it:
 
+    interruption                   Ctrl-C: the best point so far, or an exception
     curve_plots                    pictures of curve fits
     flat                           structures of arrays as one flat vector, and functions of it
     arguments                      SciPy's arguments and results, checked, or converted to structures

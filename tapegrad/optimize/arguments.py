@@ -48,14 +48,15 @@ def callback_on(callback: Any, layout: LeafLayout) -> Any:
     """
     if callback is None or layout.is_vector:
         return callback
-    if _takes_result(callback):
+    if takes_result(callback):
         return lambda intermediate_result: callback(
             intermediate_result=structured(intermediate_result, layout)
         )
     return lambda x, *state: callback(layout.unravel(x), *state)
 
 
-def _takes_result(callback: Any) -> bool:
+def takes_result(callback: Any) -> bool:
+    """Return whether SciPy calls a callback with a result, by the name of its only parameter."""
     try:
         return set(inspect.signature(callback).parameters) == {"intermediate_result"}
     except (TypeError, ValueError):  # some builtins have no signature

@@ -9,6 +9,7 @@ import numpy as np
 from tapegrad.errors import check_function
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.curve_plots import PlotData, draw
+from tapegrad.optimize.interruption import LEAST_SQUARES_STATUS, MESSAGE
 
 _SHOWN_FITS = 8  # whose parameters a repr shows
 
@@ -27,7 +28,7 @@ class CurveFits:
         Half the sums of squares, or of the robust loss.
     status : numpy.ndarray of int, shape (m,)
         As of `scipy.optimize.least_squares`: 1 to 4 where a fit converged, 0 where it reached the maximum of
-        evaluations, -3 where the model or its derivatives are not finite at the start.
+        evaluations, -2 where Ctrl-C interrupted it, -3 where the model or its derivatives are not finite at the start.
     nfev : numpy.ndarray of int, shape (m,)
         Evaluations of the model with its Jacobian.
 
@@ -228,17 +229,22 @@ class CurveFit(tuple[np.ndarray, np.ndarray]):
 
 def _checked(fit: CurveFit) -> CurveFit:
     """Return one fit if it converged, as SciPy does; warn if the data do not determine its parameters."""
+    if fit.status == LEAST_SQUARES_STATUS and np.isfinite(fit.x).all():
+        _warn(MESSAGE)
+        return fit
+    if fit.status == LEAST_SQUARES_STATUS:
+        raise KeyboardInterrupt
     if fit.status <= 0:
         raise RuntimeError(f"curve_fit: optimal parameters not found: {_message_of(fit.status)}")
     if not np.isfinite(fit.cov).all():
-        from scipy.optimize import OptimizeWarning
-
-        warnings.warn(
-            "curve_fit: the data do not determine the covariance of the parameters",
-            OptimizeWarning,
-            stacklevel=3,
-        )
+        _warn("the data do not determine the covariance of the parameters")
     return fit
+
+
+def _warn(text: str) -> None:
+    from scipy.optimize import OptimizeWarning
+
+    warnings.warn(f"curve_fit: {text}", OptimizeWarning, stacklevel=4)
 
 
 def _message_of(status: int) -> str:
@@ -322,6 +328,9 @@ def curve_fit(
     with each that is not. This squares the condition of a problem, which is harmless for few parameters; for a hard
     problem alone there is ``least_squares(method="native")``, which takes QR. A fit that fails has a status, and raises
     nothing. Results do not depend on the number of threads.
+
+    Ctrl-C ends the fits: those that have not ended have the status -2, the best parameters so far or nan, and no
+    covariance; one row of data gives an `OptimizeWarning`. A second one within 2 s raises `KeyboardInterrupt`.
 
     Examples
     --------

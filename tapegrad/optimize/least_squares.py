@@ -6,6 +6,7 @@ from typing import Any
 from tapegrad.errors import check_function
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import callback_on, further, without_defaults
+from tapegrad.optimize.interruption import LEAST_SQUARES_STATUS, MESSAGE, Iterates, interrupts
 from tapegrad.optimize.residuals import Residuals, residuals
 
 
@@ -57,6 +58,10 @@ def least_squares(
     along the curvature of the residuals [1]_, and shortens those that bend too much, which helps along narrow valleys,
     and evaluates twice for each.
 
+    Ctrl-C ends a search, which returns the best point so far: ``success`` is `False`, ``status`` -2, and ``message``
+    begins with "interrupted". A second Ctrl-C within 2 s raises `KeyboardInterrupt`, and so does one before the first
+    evaluation.
+
     References
     ----------
     .. [1] M. K. Transtrum, J. P. Sethna, "Improvements to the Levenberg-Marquardt algorithm for nonlinear least-squares
@@ -91,7 +96,20 @@ def least_squares(
         options["callback"] = callback_on(options["callback"], target.layout)
     from scipy.optimize import least_squares as scipy_least_squares
 
-    result = scipy_least_squares(target.fun, target.layout.ravel(x0), target.jac, args=args, **options)
+    iterates = Iterates(target)
+    try:
+        result = scipy_least_squares(
+            iterates.fun, target.layout.ravel(x0), iterates.jac, args=args, **options
+        )
+    except KeyboardInterrupt:
+        if iterates.x is None or interrupts.is_second():
+            raise
+        # one evaluation, without a step: cost and gradient of any loss as SciPy has them
+        options = {name: value for name, value in options.items() if name not in ("callback", "verbose")}
+        result = scipy_least_squares(
+            target.fun, iterates.x, target.jac, args=args, **{**options, "max_nfev": 1}
+        )
+        result.update(success=False, status=LEAST_SQUARES_STATUS, message=MESSAGE, nfev=iterates.evaluations)
     result.x = target.unravel(result.x)
     return result
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from tapegrad.errors import check_function
 from tapegrad.frontend.words.frames import hides_frames
-from tapegrad.optimize.arguments import callback_on, further, structured, without_defaults
+from tapegrad.optimize.arguments import callback_on, further, structured, takes_result, without_defaults
+from tapegrad.optimize.interruption import MESSAGE, MINIMIZE_STATUS, BestPoint, interrupts
 from tapegrad.optimize.objective import Objective, objective
 
 # SciPy's methods by the derivatives that they use. All others use the gradient.
@@ -71,6 +72,10 @@ def minimize(
     of all starts; ``progress=True`` shows how many are done. With ``executor``, a `concurrent.futures.Executor` or a
     function that makes one, its workers take blocks of starts, as `curve_fit` describes it.
 
+    Ctrl-C ends a search, which returns the best point so far, with constraints the last iterate: ``success`` is
+    `False`, ``status`` 99, and ``message`` begins with "interrupted". Starts of many that were not begun are nan. A
+    second Ctrl-C within 2 s raises `KeyboardInterrupt`, and so does one before the first evaluation.
+
     A function may return ``np.inf`` where its arguments are not allowed, as in SciPy: its gradient is zero there.
 
     Examples
@@ -101,17 +106,34 @@ def minimize(
     target = objective(fun, x0)
     kind = method.lower() if isinstance(method, str) else ""
     values_only = kind in _VALUES
-    result = scipy_minimize(
-        target.value if values_only else target.fun,
-        target.layout.ravel(x0),
-        args,
-        method,
-        None if values_only else True,
-        callback=callback_on(callback, target.layout),
-        **_second_derivatives(kind, target, options),
-        **options,
-    )
+    best = BestPoint(target.value if values_only else target.fun, bool(options.get("constraints")))
+    try:
+        result = scipy_minimize(
+            best,
+            target.layout.ravel(x0),
+            args,
+            method,
+            None if values_only else True,
+            callback=best.callback(callback_on(callback, target.layout), takes_result(callback)),
+            **_second_derivatives(kind, target, options),
+            **options,
+        )
+    except KeyboardInterrupt:
+        if best.x is None or interrupts.is_second():
+            raise
+        result = _interrupted(target, best, args, values_only)
     return structured(result, target.layout)
+
+
+def _interrupted(target: Objective, best: BestPoint, args: Any, values_only: bool) -> Any:
+    """Return the result of an interrupted search."""
+    from scipy.optimize import OptimizeResult
+
+    found = {"x": best.x, "nfev": best.evaluations, "status": MINIMIZE_STATUS, "message": MESSAGE}
+    if values_only:
+        return OptimizeResult(found, success=False, fun=target.value(best.x, *args))
+    value, gradient = target.fun(best.x, *args)
+    return OptimizeResult(found, success=False, fun=value, jac=gradient, njev=best.evaluations)
 
 
 def _native(fun: Any, x0: Any, args: Any, method: str, options: dict[str, Any]) -> Any:

@@ -1,12 +1,13 @@
 """Optimisers in compiled code, on the handles of recorded functions: no Python runs between two evaluations.
 
 Where a recorded function takes a branch that is not recorded, or a function of the user's raises, the loops return
-to Python, and go on afterwards where they were.
+to Python, and go on afterwards where they were. So they do some ten times a second, for Ctrl-C.
 
 In reading order; each imports only those above it:
 
     blocks                         records for compiled code, and their arrays
     loops                          the loops of the optimisers, compiled: machines of states
+    slices                         budgets of evaluations, after which a loop returns to Python
     settings                       settings of fits and minimisations, checked
     recorded                       the specializations of a function; calls of it at fixed addresses
     models                         the model as a function of one vector, kept for the next call

@@ -7,6 +7,7 @@ from numpy.linalg import LinAlgError
 from scipy.optimize import OptimizeResult
 
 from tapegrad.frontend.tensor.array_checks import real
+from tapegrad.optimize.interruption import MESSAGE, MINIMIZE_STATUS
 from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.executors import run_elsewhere
 from tapegrad.optimize.native.loops import descents as fields
@@ -14,6 +15,7 @@ from tapegrad.optimize.native.loops import driver, newton, quasi_newton
 from tapegrad.optimize.native.recorded import GRADIENT, PRODUCT, ReplayedFunction, Session, example_of
 from tapegrad.optimize.native.settings import DescentSettings, check_feasible, refuse
 from tapegrad.optimize.native.sharing import Results, checked_threads, run_shared
+from tapegrad.optimize.native.slices import Slices
 from tapegrad.optimize.objective import Objective
 from tapegrad.transforms.base import replayable
 from tapegrad.transforms.grad import Grad
@@ -25,18 +27,19 @@ MESSAGES = {
     fields.NO_PROGRESS: "ABNORMAL: NO STEP LOWERS THE VALUE",
     fields.NOT_FINITE: "ABNORMAL: VALUE OR GRADIENT ARE NOT FINITE AT THE START",
     fields.NOT_COMPUTED: "ABNORMAL: THE VALUE COULD NOT BE COMPUTED AT THE START",
+    fields.INTERRUPTED: MESSAGE,
 }
 # SciPy's numbers: 0 converged, 1 a limit, 2 anything else
-_STATUS = {fields.BY_FTOL: 0, fields.BY_GTOL: 0, fields.LIMIT: 1}
+_STATUS = {fields.BY_FTOL: 0, fields.BY_GTOL: 0, fields.LIMIT: 1, fields.INTERRUPTED: MINIMIZE_STATUS}
 
 
 class DescentResults(Results):
-    """Results of minimisations, by number."""
+    """Results of minimisations, by number: interrupted, and nan, until they are entered."""
 
     def __init__(self, count: int, size: int) -> None:
-        self.out_x, self.out_gradient = np.zeros((count, size)), np.zeros((count, size))
+        self.out_x, self.out_gradient = np.full((count, size), np.nan), np.full((count, size), np.nan)
         self.out_value = np.full(count, np.nan)
-        self.out_status, self.out_evaluations = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self.out_status, self.out_evaluations = np.full(count, fields.INTERRUPTED), np.zeros(count, np.int64)
         self.out_iterations, self.out_products = np.zeros(count, np.int64), np.zeros(count, np.int64)
 
     def give_up(self, starts: np.ndarray) -> None:
@@ -80,6 +83,7 @@ class _Worker:
         }
         self.block = block = Block(fields.DescentFields, shapes, numbers, arrays)
         block["trial"][:] = starts[0]
+        self._slices, self._statuses = Slices(block["counts"]), outcomes.out_status
         self._run = newton.run_newton if settings.newton else quasi_newton.run_quasi_newton
         session = Session(
             recorded[0], block.addresses("trial"), block.addresses("trial_value", "trial_gradient")
@@ -96,14 +100,28 @@ class _Worker:
         counts = self.block["counts"]
         counts[fields.NEXT], counts[fields.END] = first, end
         while status := self._run(self.block.address):
+            if status == driver.PAUSED:
+                if not self._slices.go_on():
+                    return
+                continue
             choosing = int(counts[driver.PHASE] == driver.CHOOSING)
             self._sessions[choosing].go_on(status, self.block["x" if choosing else "trial"])
 
     def finish(self) -> None:
         """Nothing is left over."""
 
+    def stop(self) -> None:
+        """Leave `run` at the end of a slice."""
+        self._slices.stopped = True
+
     def close(self) -> None:
-        """Close the sessions."""
+        """Enter where a minimisation stands that has not ended, and close the sessions."""
+        counts = self.block["counts"]
+        if counts[driver.PHASE] in (driver.CHOOSING, driver.TRYING):
+            number = counts[fields.NEXT]
+            counts[driver.MAX_NFEV], counts[fields.END] = 0, number + 1
+            self._run(self.block.address)
+            self._statuses[number] = fields.INTERRUPTED
         for session in self._sessions:
             session.close()
 
@@ -164,7 +182,14 @@ class _DescentProblem(NamedTuple):
 def minimize_one(target: Any, method: str, x0: np.ndarray, args: Any, options: dict[str, Any]) -> Any:
     """Minimise from one start, and return a `scipy.optimize.OptimizeResult`."""
     outcomes = descend(target, method, x0[None], args, {"threads": 1, **options})
+    _require_any(outcomes)
     return _result(outcomes, 0, method)
+
+
+def _require_any(outcomes: DescentResults) -> None:
+    """Raise `KeyboardInterrupt` if minimisations were interrupted before any had a value."""
+    if (outcomes.out_status == fields.INTERRUPTED).any() and np.isnan(outcomes.out_value).all():
+        raise KeyboardInterrupt
 
 
 def _result(outcomes: Any, number: int, method: str) -> Any:
@@ -201,10 +226,13 @@ def minimize_many(target: Any, method: str, starts: Any, args: Any, options: dic
     if starts.shape[1] != size:
         raise ValueError(f"minimize: starts of shape {starts.shape}, but x0 has {size} elements")
     outcomes = descend(target, method, starts, args, options)
+    _require_any(outcomes)
     values = np.where(np.isnan(outcomes.out_value), np.inf, outcomes.out_value)
     result = _result(outcomes, int(np.argmin(values)), method)
+    if (outcomes.out_status == fields.INTERRUPTED).any():
+        result.update(success=False, status=MINIMIZE_STATUS, message=MESSAGE)
     result.all_x, result.all_fun, result.all_jac = outcomes.out_x, outcomes.out_value, outcomes.out_gradient
-    result.all_status = np.array([_STATUS.get(kind, 2) for kind in range(fields.NOT_COMPUTED + 1)])[
+    result.all_status = np.array([_STATUS.get(kind, 2) for kind in range(fields.INTERRUPTED + 1)])[
         outcomes.out_status
     ]
     result.all_nfev, result.all_nit = outcomes.out_evaluations, outcomes.out_iterations

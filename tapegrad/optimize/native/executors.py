@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tapegrad.optimize.interruption import interrupts
 from tapegrad.optimize.native.sharing import Results, reporter
 
 _MIN_BLOCKS = 64
@@ -53,8 +54,8 @@ def run_elsewhere(
         [(content, part(block)) for block in blocks],
         lambda done: report(min(done * blocks[0].stop, count), count),
     )
-    for block, values in zip(blocks, solved, strict=True):
-        results.enter(block, values)
+    for number, values in solved.items():
+        results.enter(blocks[number], values)
 
 
 def _blocks_of(count: int) -> list[slice]:
@@ -107,15 +108,18 @@ class _WorkerBlocks:
             raise self._no_executor(executor)
         self._own: Executor | None = None
 
-    def solve(self, arguments: Sequence[tuple[Any, ...]], tell: Callable[[int], Any]) -> list[Any]:
-        """Return the results of all blocks in their order; blocks that were lost with a worker are solved again."""
+    def solve(self, arguments: Sequence[tuple[Any, ...]], tell: Callable[[int], Any]) -> dict[int, Any]:
+        """Return the results of all blocks by number; blocks that were lost with a worker are solved again.
+
+        After Ctrl-C they are those of the blocks that are done.
+        """
         results: dict[int, Any] = {}
         try:
             for _ in range(_MAX_TRIES):
                 left = [number for number in range(len(arguments)) if number not in results]
                 lost = self._round(arguments, left, results, tell)
                 if lost is None:
-                    return [results[number] for number in range(len(arguments))]
+                    return results
                 if self._make is None:
                     raise RuntimeError(
                         f"{self._who}: the executor lost its workers ({str(lost) or type(lost).__name__}), with"
@@ -126,6 +130,10 @@ class _WorkerBlocks:
                 f"{self._who}: workers were lost {_MAX_TRIES} times, with"
                 f" {len(results)} of {len(arguments)} blocks done"
             ) from lost
+        except KeyboardInterrupt:
+            if interrupts.is_second():
+                raise
+            return results
         finally:
             self._shut_down()
 

@@ -13,6 +13,7 @@ from tapegrad.optimize.native.loops import fit_fields as fields
 from tapegrad.optimize.native.recorded import ReplayedFunction, Session
 from tapegrad.optimize.native.settings import FitSettings
 from tapegrad.optimize.native.sharing import Results, run_shared
+from tapegrad.optimize.native.slices import Slices
 from tapegrad.program.lanes.pool import lanes_in_cache
 from tapegrad.program.lanes.programs import LaneProgram, LaneWorkspace, Port, lane_program
 from tapegrad.program.lanes.rules import widened
@@ -51,13 +52,13 @@ class Task(NamedTuple):
 
 
 class FitResults(Results):
-    """Results by fit."""
+    """Results by fit: interrupted, and nan, until they are entered."""
 
     def __init__(self, count: int, size: int) -> None:
         self.out_x = np.full((count, size), np.nan)
         self.out_covariance = np.full((count, size, size), np.nan)
         self.out_cost = np.full(count, np.nan)
-        self.out_status, self.out_evaluations = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self.out_status, self.out_evaluations = np.full(count, fields.INTERRUPTED), np.zeros(count, np.int64)
 
     def give_up(self, starts: np.ndarray) -> None:
         """Enter that the model cannot be computed at any start."""
@@ -151,6 +152,7 @@ class FittingWorker:
             fields.BatchFields, _shapes(n, k, lanes), _numbers(task, lanes), _arrays(task, found, lanes)
         )
         block["example"][:] = recorded.example
+        self._found, self._slices = found, Slices(block["counts"])
         if task.weights is not None:
             block.add("weights", np.ones((n, lanes)))
             block.add("all_weights", task.weights)
@@ -182,7 +184,10 @@ class FittingWorker:
         counts = self._block["counts"]
         counts[fields.NEXT], counts[fields.END] = first, end
         while status := compiled.run_batch(self._block.address):
-            if self._session is None:  # some lane has an error: which one is found by itself
+            if status == driver.PAUSED:
+                if not self._slices.go_on():
+                    return
+            elif self._session is None:  # some lane has an error: which one is found by itself
                 self._open(self._block.addresses("alone"), self._block.addresses("alone_values"))
             else:
                 self._session.go_on(status, self._block["trial"][:, 0].copy())
@@ -192,8 +197,17 @@ class FittingWorker:
         self._block["counts"][fields.DRAIN] = 1
         self.run(0, 0)
 
+    def stop(self) -> None:
+        """Leave `run` at the end of a slice."""
+        self._slices.stopped = True
+
     def close(self) -> None:
-        """Close the session."""
+        """Enter where fits stand that have not ended, and close the session."""
+        block, found = self._block, self._found
+        going = np.flatnonzero(block["states"] == fields.GOING)
+        numbers = block["problems"][going]
+        found.out_x[numbers], found.out_cost[numbers] = block["x"].T[going], block["cost"][going]
+        found.out_evaluations[numbers] = block["evaluations"][going]
         if self._session is not None:
             self._session.close()
 
@@ -235,9 +249,11 @@ def fit_all(recorded: ReplayedFunction, task: Task, found: FitResults, threads: 
         lanes_in_cache(recorded.program, 4 * 8 * points, count // threads // 2) if recorded.has_columns else 1
     )
     program = _program_of(recorded, lanes) if lanes > 1 else None
-    run_shared(count, threads, lambda: FittingWorker(recorded, task, found, program), progress)
+    interrupted = run_shared(count, threads, lambda: FittingWorker(recorded, task, found, program), progress)
     left = np.flatnonzero(found.out_status == fields.NOT_IN_LANES)
-    if len(left):
+    if interrupted:
+        found.out_status[left] = fields.INTERRUPTED
+    elif len(left):
         part = task.part(left)
         rest = FitResults(len(left), task.starts.shape[1])
         run_shared(len(left), threads, lambda: FittingWorker(recorded, part, rest))

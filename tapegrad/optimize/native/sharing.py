@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tapegrad.engine.threads import allowed
+from tapegrad.optimize.interruption import interrupts
 
 _MIN_CHUNKS_PER_THREAD = 16
 _MAX_CHUNK_PROBLEMS = 4096
@@ -26,8 +27,11 @@ class Worker(Protocol):
     def finish(self) -> None:
         """Solve the problems that have begun."""
 
+    def stop(self) -> None:
+        """Have `run` and `finish` return soon, in another thread."""
+
     def close(self) -> None:
-        """Close sessions."""
+        """Enter the results of problems that have begun and not ended, and close sessions."""
 
 
 def checked_threads(threads: Any, who: str) -> int:
@@ -39,8 +43,8 @@ def checked_threads(threads: Any, who: str) -> int:
     return int(threads)
 
 
-def run_shared(count: int, threads: int, make: Callable[[], Worker], progress: Any = None) -> None:
-    """Solve problems by one worker for each thread.
+def run_shared(count: int, threads: int, make: Callable[[], Worker], progress: Any = None) -> bool:
+    """Solve problems by one worker for each thread; return whether Ctrl-C has interrupted them.
 
     Parameters
     ----------
@@ -53,7 +57,7 @@ def run_shared(count: int, threads: int, make: Callable[[], Worker], progress: A
     progress
         `True` for a line on stderr, or a function of two numbers: of solved problems, and of all.
     """
-    report = reporter(progress)
+    report, interrupted = reporter(progress), False
 
     def tell() -> None:
         if chunks.done < count:  # the last line is written when all has been solved
@@ -63,15 +67,25 @@ def run_shared(count: int, threads: int, make: Callable[[], Worker], progress: A
     chunks = _Chunks(count, chunk)
     threads = max(min(threads, -(-count // chunk)), 1)
     with ExitStack() as stack:
-        workers = [make() for _ in range(threads)]
+        workers = [_Held(make()) for _ in range(threads)]
         for worker in workers:
             stack.callback(worker.close)
-        stack.callback(chunks.stop)
-        if threads == 1:
-            _work(workers[0], chunks, tell)
-        else:
-            _work_together(workers, chunks, tell)
-    report(count, count)
+        try:
+            if threads == 1:
+                workers[0].work(chunks, tell)
+            else:
+                _work_together(stack.enter_context(ThreadPoolExecutor(threads)), workers, chunks, tell)
+        except KeyboardInterrupt:
+            if interrupts.is_second():
+                raise
+            interrupted = True
+        finally:
+            chunks.stop()
+            for worker in workers:
+                worker.stop()
+    if not interrupted:
+        report(count, count)
+    return interrupted
 
 
 class Results:
@@ -83,17 +97,41 @@ class Results:
             getattr(self, name)[numbers] = value
 
 
-def _work_together(workers: list[Worker], chunks: "_Chunks", tell: Callable[[], Any]) -> None:
-    with ThreadPoolExecutor(len(workers)) as pool:
-        waiting: set[Future[None]] = {pool.submit(_work, worker, chunks, None) for worker in workers}
-        try:
-            while waiting:
-                done, waiting = wait(waiting, _PROGRESS_INTERVAL_S, FIRST_COMPLETED)
-                for future in done:
-                    future.result()
-                tell()
-        finally:
-            chunks.stop()
+class _Held:
+    """Worker that is closed after its thread has left it, whatever interrupts the thread that closes it.
+
+    A session that is closed while compiled code uses it is a use after free: a second Ctrl-C ends the wait for threads.
+    """
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker, self._closed = worker, False
+        self._lock = threading.RLock()  # an interrupt may leave it locked by the thread that is to close it
+
+    def work(self, chunks: "_Chunks", tell: Callable[[], Any] | None) -> None:
+        """Solve problems, unless it is closed."""
+        with self._lock:
+            if not self._closed:
+                _work(self._worker, chunks, tell)
+
+    def stop(self) -> None:
+        self._worker.stop()
+
+    def close(self) -> None:
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._worker.close()
+
+
+def _work_together(
+    pool: ThreadPoolExecutor, workers: list[_Held], chunks: "_Chunks", tell: Callable[[], Any]
+) -> None:
+    waiting: set[Future[None]] = {pool.submit(worker.work, chunks, None) for worker in workers}
+    while waiting:
+        done, waiting = wait(waiting, _PROGRESS_INTERVAL_S, FIRST_COMPLETED)
+        for future in done:
+            future.result()
+        tell()
 
 
 def _work(worker: Worker, chunks: "_Chunks", tell: Callable[[], Any] | None) -> None:

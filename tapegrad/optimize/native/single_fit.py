@@ -6,11 +6,13 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from tapegrad.errors import name_of
+from tapegrad.optimize.interruption import MESSAGE, interrupts
 from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.loops import driver, levenberg
 from tapegrad.optimize.native.loops import fit_fields as fields
 from tapegrad.optimize.native.recorded import ReplayedFunction, Session
 from tapegrad.optimize.native.settings import SingleFitSettings
+from tapegrad.optimize.native.slices import Slices
 
 _WHO = 'least_squares(method="native")'
 MESSAGES = {
@@ -19,6 +21,7 @@ MESSAGES = {
     fields.BY_FTOL: "`ftol` termination condition is satisfied.",
     fields.BY_XTOL: "`xtol` termination condition is satisfied.",
     fields.BY_BOTH: "Both `ftol` and `xtol` termination conditions are satisfied.",
+    fields.INTERRUPTED: MESSAGE,
     fields.NOT_FINITE: "Residuals or their derivatives are not finite in the initial point.",
     fields.NOT_COMPUTED: "Residuals could not be computed in the initial point.",
 }
@@ -64,8 +67,31 @@ def _run(recorded: ReplayedFunction, block: Block) -> None:
         results += block.addresses("rows")
     with Session(recorded, block.addresses("trial"), results) as session:
         block.set_field("session", session.address)
-        while status := levenberg.run_fit(block.address):
+        try:
+            _go_on(session, block)
+        except KeyboardInterrupt:
+            if block["counts"][driver.PHASE] == driver.STARTING or interrupts.is_second():
+                raise
+            _end(block)
+
+
+def _go_on(session: Session, block: Block) -> None:
+    """Go on with a fit until it is finished."""
+    slices = Slices(block["counts"])
+    while status := levenberg.run_fit(block.address):
+        if status == driver.PAUSED:
+            slices.go_on()
+        else:
             session.go_on(status, block["trial"])
+
+
+def _end(block: Block) -> None:
+    """End a fit at its point, unless it is finished."""
+    counts = block["counts"]
+    if counts[driver.PHASE] != driver.FINISHED:
+        counts[driver.MAX_NFEV] = 0
+        levenberg.run_fit(block.address)
+        counts[fields.STATUS] = fields.INTERRUPTED
 
 
 def fit(target: Any, x0: np.ndarray, args: Any, kwargs: Any, options: dict[str, Any]) -> Any:

@@ -26,7 +26,7 @@ from tapegrad.optimize.native.loops import fit_fields as fields
 from tapegrad.optimize.native.loops.batch_problems import finish, leave_out, lend, load_start, refill
 from tapegrad.optimize.native.loops.batch_sums import is_finite, sum_up
 from tapegrad.optimize.native.loops.cost import reason_to_stop
-from tapegrad.optimize.native.loops.driver import MAX_NFEV, count, is_for_python
+from tapegrad.optimize.native.loops.driver import MAX_NFEV, PAUSED, count, is_for_python, spend
 from tapegrad.optimize.native.loops.lanes import damp, decompose, raise_to, solve, take_where
 from tapegrad.optimize.native.loops.vectors import is_held, steepness
 
@@ -295,6 +295,8 @@ def run_batch(record):
     """Go on until the queue is empty, and where lanes are to be drained until they are; or until Python has to act."""
     batch = load_record(record, fields.BatchFields)
     while _prepare(batch):
+        if not spend(batch.counts):
+            return PAUSED
         status = _sweep(batch)
         if status != 0:
             return status

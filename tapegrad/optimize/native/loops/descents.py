@@ -46,12 +46,12 @@ class DescentFields(NamedTuple):
 
 
 # counts, after those of all runs
-NIT, NHEV, MAX_NIT, MAX_SEARCH, SEARCHED, STORED, NEWEST, NEXT, END = range(3, 12)
+NIT, NHEV, MAX_NIT, MAX_SEARCH, SEARCHED, STORED, NEWEST, NEXT, END = range(4, 13)
 # settings
 VALUE, FTOL, GTOL, LENGTH, SHORTEST, LONGEST, SLOPE, RADIUS, MAX_RADIUS, PREDICTED = range(10)
 
 # How a minimisation ended, as SciPy's L-BFGS-B numbers it, with more detail.
-BY_FTOL, BY_GTOL, LIMIT, NO_PROGRESS, NOT_FINITE, NOT_COMPUTED = range(6)
+BY_FTOL, BY_GTOL, LIMIT, NO_PROGRESS, NOT_FINITE, NOT_COMPUTED, INTERRUPTED = range(7)
 
 
 @inline_njit

@@ -1,7 +1,8 @@
 """Driver of single fits and minimisations, and sessions of the functions that optimisers evaluate.
 
-A run is a machine of states: where Python has to act, it returns, and goes on when it is called again. Its record has
-`session`, which evaluates the function at `trial`, and `counts`, which begin with those of this module.
+A run is a machine of states: where Python has to act, or its budget of evaluations is used up, it returns, and goes on
+when it is called again. Its record has `session`, which evaluates the function at `trial`, and `counts`, which begin
+with those of this module.
 """
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit
@@ -9,8 +10,9 @@ from tapegrad.engine.kernels.language.raw_memory import load_i64, store_i64
 from tapegrad.engine.kernels.language.status import CALL_FAILED, GUARD_FAILED
 from tapegrad.engine.sweep.replays.handle_calls import close_session, evaluate, open_session
 
-MAX_NFEV, PHASE, NFEV = range(3)  # counts
+MAX_NFEV, BUDGET, PHASE, NFEV = range(4)  # counts; BUDGET: evaluations left until Python is asked
 FINISHED, STARTING, CHOOSING, TRYING = range(4)  # phases; the first one is also that before all others
+PAUSED = -2  # status of a loop that has used up its budget
 
 
 @inline_njit
@@ -23,6 +25,14 @@ def is_for_python(status):
 def count(counts, what):
     """Count one more."""
     store_i64(counts, what, load_i64(counts, what) + 1)
+
+
+@inline_njit
+def spend(counts):
+    """Take one evaluation from the budget; return whether there was one."""
+    left = load_i64(counts, BUDGET)
+    store_i64(counts, BUDGET, left - 1)
+    return left > 0
 
 
 @inline_njit
@@ -64,6 +74,8 @@ def drive(run, begin_next, choose, begin, assess, finish, limit):
         if load_i64(run.counts, NFEV) >= load_i64(run.counts, MAX_NFEV):
             finish(run, limit)
             continue
+        if not spend(run.counts):
+            return PAUSED
         status = _advance(run, choose, begin, assess)
         if status != 0:
             return status

@@ -111,18 +111,18 @@ class BatchFields(NamedTuple):
 
 
 STATUS, FACTORED = range(
-    3, 5
+    4, 6
 )  # counts of a fit, after those of all runs; FACTORED is the rank and one, 0 before
-NEXT, END, ACTIVE, DRAIN, PROPOSED = range(1, 6)  # counts of a batch, after MAX_NFEV
+NEXT, END, ACTIVE, DRAIN, PROPOSED = range(2, 7)  # counts of a batch, after BUDGET
 FTOL, XTOL, GTOL, F_SCALE, COST, RADIUS, DAMPING, OPTIMALITY, PREDICTED = range(
     9
 )  # settings; batches: to F_SCALE
 
 EMPTY, FRESH, GOING = range(3)  # states of a lane
 
-# How a fit ended, as SciPy numbers it; the negative ones from -3 on are ours.
+# How a fit ended, as SciPy numbers it; the negative ones from -2 on are ours.
 TOO_MANY_EVALUATIONS, BY_GTOL, BY_FTOL, BY_XTOL, BY_BOTH = range(5)
-NOT_FINITE, NOT_COMPUTED = -3, -4
+INTERRUPTED, NOT_FINITE, NOT_COMPUTED = -2, -3, -4
 GOES_ON = -1
 NOT_IN_LANES = -9  # a fit that is to be done by itself: it takes another branch
 NEEDS_SESSION = -1  # status of the loop if a lane has an error and there is no session to find it with

@@ -1,0 +1,242 @@
+"""Ctrl-C, as a real signal to another process: optimisers return what they have found, a second one is raised."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from helpers.daily import daily
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
+
+# Searches that would go on for minutes; each has run before with a limit of evaluations, so that all is compiled.
+SEARCHES = """
+import json, os, signal, sys, threading, time, warnings
+import numpy as np, tapegrad as tg
+from tapegrad.optimize.interruption import interrupts
+
+def rosenbrock(x):
+    return tg.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+def residuals(x):
+    return [10 * (x[1:] - x[:-1] ** 2), 1 - x[:-1]]
+def peak(t, height, center, width):
+    return height * np.exp(-(((t - center) / width) ** 2))
+draws = np.random.default_rng(0)
+long, middle, short = (draws.uniform(-2, 2, size) for size in (100_000, 150, 20))
+fewer = middle[:60]
+starts = draws.uniform(-2, 2, (5000, 300))
+t = np.linspace(-3, 3, 25)
+rows = peak(t, 2.0, draws.uniform(-1, 1, (200_000, 1)), 1.0) + 0.05 * draws.normal(size=(200_000, 25))
+f, r = tg.jit(rosenbrock), tg.jit(residuals)
+NATIVE = {"ftol": 0, "gtol": 0}
+LEAST = {"ftol": None, "xtol": None, "gtol": 3e-16}
+def minimize(x0, limit, method, **options):
+    names = ("maxiter", "maxfun") if method.startswith("native") or method == "L-BFGS-B" else ("maxiter",)
+    given = {**dict.fromkeys(names, limit), **(NATIVE if method.startswith("native") else {})}
+    return tg.optimize.minimize(f, x0, method=method, options=given, **options)
+ball = {"type": "ineq", "fun": lambda x: 4.0 * len(x) - x @ x, "jac": lambda x: -2.0 * x}
+SEARCHES = {
+    "native": lambda limit: minimize(long, limit, "native"),
+    "native-newton": lambda limit: minimize(long, limit, "native-newton"),
+    "L-BFGS-B": lambda limit: minimize(long, limit, "L-BFGS-B"),
+    "Nelder-Mead": lambda limit: minimize(short, limit, "Nelder-Mead", tol=1e-300),
+    "Newton-CG": lambda limit: minimize(long, limit, "Newton-CG"),
+    "SLSQP": lambda limit: minimize(middle, limit, "SLSQP", constraints=[ball], tol=1e-300),
+    "trust-constr": lambda limit: minimize(middle, limit, "trust-constr", constraints=[ball], tol=1e-300),
+    "starts": lambda limit: minimize(None, limit, "native", starts=starts, threads=1),
+    "starts on threads": lambda limit: minimize(None, limit, "native-newton", starts=starts, threads=2),
+    "least_squares native": lambda limit: tg.optimize.least_squares(
+        r, middle, method="native", ftol=1e-300, xtol=None, gtol=None, max_nfev=limit, steps="geodesic"),
+    "least_squares trf": lambda limit: tg.optimize.least_squares(
+        r, fewer, max_nfev=limit, loss="soft_l1", bounds=(-5.0, 5.0), **LEAST),
+    "least_squares lm": lambda limit: tg.optimize.least_squares(
+        r, middle, method="lm", max_nfev=limit, **{**LEAST, "ftol": 3e-16, "xtol": 3e-16}),
+    "curve_fit": lambda limit: tg.optimize.curve_fit(
+        peak, t, rows if limit > 9 else rows[:300], [1.5, 0.1, 1.2], threads=2),
+}
+def interrupted(search, *delays):
+    def send():
+        for delay in delays:
+            time.sleep(delay)
+            os.kill(os.getpid(), signal.SIGINT)
+    threading.Thread(target=send).start()
+    return search(10**9)
+def outcome(name):
+    search = SEARCHES[name]
+    search(8)
+    interrupts._latest = -np.inf
+    began = time.perf_counter()
+    try:
+        result = interrupted(search, 0.25)
+    except KeyboardInterrupt:
+        return {"raised": True}
+    seconds = time.perf_counter() - began
+    if name == "curve_fit":
+        begun = np.isfinite(result.x).all(1)
+        ended = result.status != -2
+        return {"seconds": seconds, "statuses": np.unique(result.status).tolist(),
+                "ended": int(ended.sum()), "good": bool((begun[ended]).all() and np.isnan(result.cov[~ended]).all())}
+    found = {"seconds": seconds, "status": int(result.status), "message": result.message,
+             "success": bool(result.success), "nfev": int(result.nfev)}
+    x = result.x
+    if "least" in name:
+        found["value"], found["right"] = float(result.cost), float(search_cost(name, x))
+        found["start"] = float(search_cost(name, fewer if "trf" in name else middle))
+        found["kept"] = bool(np.allclose(result.fun, tg.optimize.residuals(r, x).fun(x)))
+    else:
+        found["value"], found["right"] = float(result.fun), float(f(x))
+        found["kept"] = bool(np.array_equal(result.jac, tg.grad(f)(x))) if "jac" in result else True
+        if "starts" in name:
+            ended = result.all_status != 99
+            found["start"] = float(f(starts[0]))
+            found["ended"] = int(ended.sum())
+            found["kept"] &= bool(np.isfinite(result.all_x[ended]).all() and np.isnan(result.all_x).any())
+        else:
+            found["start"] = float(f({"Nelder-Mead": short, "SLSQP": middle, "trust-constr": middle}.get(name, long)))
+    return found
+def search_cost(name, x):
+    z = tg.optimize.residuals(r, x).fun(x) ** 2
+    return 0.5 * np.sum(2 * (np.sqrt(1 + z) - 1) if "trf" in name else z)
+"""
+SERVE = """
+for line in sys.stdin:
+    print(json.dumps(outcome(line.strip())), flush=True)
+"""
+NAMES = (
+    "native",
+    "native-newton",
+    "L-BFGS-B",
+    "Nelder-Mead",
+    "Newton-CG",
+    "SLSQP",
+    "trust-constr",
+    "starts",
+    "starts on threads",
+    "least_squares native",
+    "least_squares trf",
+    "least_squares lm",
+)
+
+
+def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", SEARCHES + program, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ})
+
+
+Outcome = Callable[[str], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def outcome() -> Iterator[Outcome]:
+    """Run a search by its name in another process, and interrupt it."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", SEARCHES + SERVE], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    stdin, stdout = process.stdin, process.stdout
+
+    def ask(name: str) -> dict[str, Any]:
+        print(name, file=stdin, flush=True)
+        found: dict[str, Any] = json.loads(stdout.readline())
+        return found
+
+    yield ask
+    stdin.close()
+    process.wait(60)
+    stdout.close()
+
+
+@daily(every=3)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_was_found_is_returned(name: str, outcome: Outcome) -> None:
+    found = outcome(name)
+    assert "raised" not in found
+    assert found["message"].startswith("interrupted")
+    assert found["status"] == (-2 if "least_squares" in name else 99)
+    assert not found["success"]
+    assert found["value"] == pytest.approx(found["right"], rel=1e-12)
+    assert found["value"] < found["start"] or name == "SLSQP"  # whose first iterates are no better
+    assert found["kept"]
+    assert found["nfev"] > 0
+    assert found["seconds"] < 5.0
+
+
+def test_fits_that_have_ended_stay(outcome: Outcome) -> None:
+    found = outcome("curve_fit")
+    assert -2 in found["statuses"]
+    assert found["ended"] > 0
+    assert found["good"]
+
+
+SECOND = """
+seen = []
+def two():
+    for _ in range(3):
+        result = SEARCHES["native"](10**9)
+        seen.append(result.message[:11])
+try:
+    SEARCHES["native"](8)
+    interrupted(lambda limit: two(), 0.25, 0.5)
+except KeyboardInterrupt:
+    print(seen)
+"""
+APART = """
+SEARCHES["native"](8)
+print([interrupted(SEARCHES["native"], 0.25).message[:11] for _ in range(2) if not time.sleep(2.1)])
+"""
+THREADS = """
+slow = draws.uniform(-2, 2, (4, 300_000))
+minimize(None, 2, "native", starts=slow, threads=2)
+def many(limit):
+    return minimize(None, limit, "native", starts=slow, threads=2)
+try:
+    interrupted(many, 0.3, 0.01, 0.01, 0.01)
+except KeyboardInterrupt:
+    pass
+rubbish = [np.full(1_000_000, 7.0) for _ in range(10)]  # where the sessions were
+time.sleep(0.5)
+print(sum(array.sum() for array in rubbish))
+"""
+NOTHING = """
+def slow(x):
+    time.sleep(0.2)
+    return tg.sum(x**2)
+try:
+    interrupted(lambda limit: tg.optimize.minimize(slow, [1.0, 2.0]), 0.02)
+except KeyboardInterrupt:
+    print("raised")
+"""
+
+
+@daily(every=4)
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        pytest.param(
+            SECOND, "['interrupted']\n", id="a second one within 2 s ends a script of many searches"
+        ),
+        pytest.param(APART, "['interrupted', 'interrupted']\n", id="later ones are caught like the first"),
+        pytest.param(THREADS, "70000000.0\n", id="threads have left their sessions before these are closed"),
+        pytest.param(NOTHING, "raised\n", id="nothing was found"),
+    ],
+)
+def test_interrupts(program: str, expected: str) -> None:
+    done = run(program)
+    assert (done.returncode, done.stdout) == (0, expected), done.stderr
+
+
+def test_a_process_that_is_terminated_ends() -> None:
+    """Slices catch nothing but `KeyboardInterrupt`."""
+    program = SEARCHES + 'print("ready", flush=True); SEARCHES["native"](10**9)'
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGTERM
