@@ -22,7 +22,7 @@ def _version(package: str) -> str:
 def _threads() -> str:
     """Return the number of threads for large instructions, and what limits it."""
     from tapegrad.engine import threads
-    from tapegrad.engine.runtime.processors import processors
+    from tapegrad.engine.runtime.operating_system import processors
 
     limits = [f"{name}={os.environ[name]}" for name in threads.VARIABLES if name in os.environ]
     return f"{threads.allowed()} ({', '.join([f'processors: {processors()}', *limits])})"

@@ -17,6 +17,7 @@ import numpy as np
 from tapegrad.engine.codegen.translator import compiler
 from tapegrad.engine.kernels.language.raw_memory import bind_allocator
 from tapegrad.engine.runtime.object_layouts import ensure_known, numpy_function
+from tapegrad.engine.runtime.operating_system import mapping
 
 PAGE = mmap.PAGESIZE
 on = os.environ.get("TAPEGRAD_GUARD_PAGES", "0") not in ("", "0")
@@ -24,8 +25,7 @@ on = os.environ.get("TAPEGRAD_GUARD_PAGES", "0") not in ("", "0")
 
 def put_up() -> None:
     """Put an allocator with guard pages in the place of the C library's, for all code that is loaded from now on."""
-    if not hasattr(mmap, "MAP_ANONYMOUS"):
-        raise ImportError("TAPEGRAD_GUARD_PAGES: this system has no mmap; unset the variable")
+    mapping()  # or it is refused
     from tapegrad.engine.tape import guarded_memory  # noqa: PLC0415  where there is no mmap it cannot be imported
 
     for use, kind in ((bind_allocator, "fenced"), (_let_numpy_use, "array")):
@@ -73,7 +73,7 @@ def _let_numpy_use(addresses: list[int]) -> None:
 def fenced_pages(bytes_: int, fences: list[int]) -> np.ndarray:
     """Whole pages full of NaN; those that begin at the offsets `fences` cannot be touched."""
     try:
-        pages = mmap.mmap(-1, bytes_, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        pages = mmap.mmap(-1, bytes_, flags=mapping().fresh)
     except OSError as error:
         raise MemoryError(f"TAPEGRAD_GUARD_PAGES: mmap: {error}") from None
     memory = np.frombuffer(pages, np.uint8)

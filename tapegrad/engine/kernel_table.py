@@ -3,7 +3,6 @@
 import functools
 import importlib
 import itertools
-import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from tapegrad.engine.codegen.translator import compiler
 from tapegrad.engine.kernels.language.dtypes import entry_point
 from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.runtime import library_loops
+from tapegrad.engine.runtime.operating_system import at_fork
 from tapegrad.engine.sweep.binding.control_fields import (
     CONTROL_FIELDS,
     DRIVER,
@@ -262,8 +262,7 @@ def _after_fork() -> None:
         run_serially()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+at_fork(in_child=_after_fork)
 
 
 def op_name(code: int) -> str:

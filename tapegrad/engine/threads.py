@@ -9,7 +9,7 @@ import numba
 from llvmlite.binding import address_of_symbol
 
 from tapegrad.engine.kernels.language.numba_internals import numba_threads
-from tapegrad.engine.runtime.processors import processors
+from tapegrad.engine.runtime.operating_system import processors
 from tapegrad.engine.sweep.threading import pool
 
 VARIABLES = ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "NUMBA_NUM_THREADS")

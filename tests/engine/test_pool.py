@@ -13,7 +13,7 @@ import pytest
 import tapegrad as tg
 from helpers.daily import daily
 from tapegrad.engine import kernel_table, threads
-from tapegrad.engine.runtime import processors
+from tapegrad.engine.runtime import operating_system
 from tapegrad.engine.sweep.binding.control_fields import ALONE_UNTIL, BALANCE, POOL, THREAD_LIMIT, THREADS
 from tapegrad.engine.sweep.threading import pool
 
@@ -165,10 +165,10 @@ def test_limits_of_containers(membership, files, expected, monkeypatch, tmp_path
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     (tmp_path / "membership").write_text(membership)
-    monkeypatch.setattr(processors, "_MEMBERSHIP", tmp_path / "membership")
-    monkeypatch.setattr(processors, "_GROUPS", tmp_path)
-    assert min([*processors.shares(), 1000]) == (expected or 1000)
-    assert processors.processors() <= max(1, expected or 1000)
+    monkeypatch.setattr(operating_system, "_MEMBERSHIP", tmp_path / "membership")
+    monkeypatch.setattr(operating_system, "_GROUPS", tmp_path)
+    assert min([*operating_system.shares(), 1000]) == (expected or 1000)
+    assert operating_system.processors() <= max(1, expected or 1000)
 
 
 def run(*lines: str, **environment: str) -> str:

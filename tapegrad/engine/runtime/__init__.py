@@ -2,6 +2,7 @@
 
 In reading order; each imports only those above it:
 
+    operating_system               what differs between Linux, macOS and Windows
     fork_locks                     locks that survive a fork
     interpreter                    supported interpreters
     lazy                           attributes that are computed on first access
@@ -9,7 +10,6 @@ In reading order; each imports only those above it:
     object_layouts                 offsets in objects of Python and NumPy, checked on live ones
     library_loops                  the inner loops of NumPy and SciPy, by address
     pace                           cooperative pauses of background threads
-    processors                     number of usable processors
     sources                        digests of the source files that were imported
     short_times                    times of short calls
     switches                       environment variables that choose between compilers

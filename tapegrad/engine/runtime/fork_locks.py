@@ -1,8 +1,9 @@
 """Locks that a forked child finds open: the thread that held one does not exist there."""
 
-import os
 import threading
 import weakref
+
+from tapegrad.engine.runtime.operating_system import at_fork
 
 _made: weakref.WeakSet[threading.RLock] = weakref.WeakSet()
 
@@ -19,5 +20,4 @@ def _open_all() -> None:
         held._at_fork_reinit()  # type: ignore[attr-defined]
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_open_all)
+at_fork(in_child=_open_all)

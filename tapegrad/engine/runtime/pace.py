@@ -12,12 +12,13 @@ than one waits.
 
 import contextlib
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from time import perf_counter, sleep
 from typing import NamedTuple, TypeVar
+
+from tapegrad.engine.runtime.operating_system import threads_have_priorities
 
 _T = TypeVar("_T")
 
@@ -106,7 +107,7 @@ def aside(work: Callable[[], _T]) -> _T:
     Called by a thread that works at a pace, it runs in a thread of lower priority: where they share a core, replays
     take most of it. The calling thread itself keeps its priority, for while it computes in Python replays may wait.
     """
-    if _own.pace is None or sys.platform != "linux":  # elsewhere the priority is that of the whole process
+    if _own.pace is None or not threads_have_priorities():
         return work()
     found: Future[_T] = Future()
     threading.Thread(target=_do_aside, args=(work, found), name="tapegrad aside", daemon=True).start()

@@ -6,7 +6,13 @@ import stat
 import uuid
 from pathlib import Path
 
-_BINARY = getattr(os, "O_BINARY", 0)
+from tapegrad.engine.runtime.operating_system import (
+    BINARY,
+    copy_permissions,
+    is_of_another_user,
+    is_open_to_others,
+)
+
 OWNER_ONLY = 0o600
 
 
@@ -40,12 +46,12 @@ def write_whole(path: Path, data: bytes, mode: int | None = None, durable: bool 
     try:
         permissions = 0o666 if mode is None else mode
         with open(
-            os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, permissions), "wb"
+            os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, permissions), "wb"
         ) as file:
             file.write(data)
             file.flush()
-            if mode is None and before is not None and hasattr(os, "fchmod"):
-                os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
+            if mode is None and before is not None:
+                copy_permissions(before, file.fileno())
             if durable:
                 os.fsync(file.fileno())
         temporary.replace(path)
@@ -64,7 +70,7 @@ def read_trusted(path: Path) -> bytes:
         For any other; its message says how to mend it. It is the opened file that is asked, so that none can be put
         in its place.
     """
-    with open(os.open(path, os.O_RDONLY | _BINARY), "rb") as file:
+    with open(os.open(path, os.O_RDONLY | BINARY), "rb") as file:
         reason = distrust(path, os.fstat(file.fileno()))
         if reason:
             raise UntrustedFileError(reason)
@@ -73,10 +79,8 @@ def read_trusted(path: Path) -> bytes:
 
 def distrust(path: Path, status: os.stat_result) -> str:
     """Return why another user may have written a file or a folder, and what to do; empty if none can have."""
-    if not hasattr(os, "geteuid"):  # Windows: a user's folders are that user's
-        return ""
-    if status.st_uid not in (os.geteuid(), 0):
+    if is_of_another_user(status):
         return f"{path} belongs to another user: remove it, or set TAPEGRAD_CACHE_DIR to a folder of your own"
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if is_open_to_others(status):
         return f"other users may write to {path}: remove it if they have, or run chmod go-w on it"
     return ""

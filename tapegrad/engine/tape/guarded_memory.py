@@ -15,10 +15,10 @@ from numba import types
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.raw_memory import load_i64, memcpy, memset, store_i64
+from tapegrad.engine.runtime.operating_system import mapping
 
 _PAGE = system.PAGESIZE
-_FRESH = system.MAP_PRIVATE | system.MAP_ANONYMOUS
-_IN_PLACE = 0x10 | _FRESH  # MAP_FIXED of Linux, macOS and the BSDs, which Python's module does not name
+_FRESH, _IN_PLACE = mapping()
 _NO_ACCESS, _ACCESS = 0, system.PROT_READ | system.PROT_WRITE
 _int32, _int64 = types.int32, types.int64
 _mmap = types.ExternalFunction("mmap", _int64(_int64, _int64, _int32, _int32, _int32, _int64))

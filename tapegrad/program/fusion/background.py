@@ -5,12 +5,12 @@ has none, and begins with none.
 """
 
 import atexit
-import os
 import threading
 from collections.abc import Callable
 from typing import Any
 
 from tapegrad.engine.codegen.machine.lock import compiling
+from tapegrad.engine.runtime.operating_system import at_fork
 
 
 class FusionThread:
@@ -64,5 +64,4 @@ class FusionThread:
 
 worker = FusionThread()
 atexit.register(worker.stop)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=worker._forget)
+at_fork(in_child=worker._forget)

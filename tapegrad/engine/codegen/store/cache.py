@@ -28,6 +28,7 @@ from tapegrad.engine.codegen.store import cache_files
 from tapegrad.engine.kernels.language.numba_internals import CompileResult, cpu_target, rtsys
 from tapegrad.engine.runtime import sources, thread_stack
 from tapegrad.engine.runtime.messages import logs, stderr
+from tapegrad.engine.runtime.operating_system import cache_base
 from tapegrad.engine.runtime.switches import TRANSLATES
 from tapegrad.engine.runtime.whole_files import distrust
 
@@ -67,13 +68,7 @@ def root() -> Path:
     chosen = os.environ.get("TAPEGRAD_CACHE_DIR")
     if chosen:
         return Path(chosen).absolute()  # of the process's first folder, which it may leave
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "tapegrad"
+    return cache_base() / "tapegrad"
 
 
 def folder() -> Path | None:

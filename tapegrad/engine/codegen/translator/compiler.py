@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +17,7 @@ from tapegrad.engine.codegen.translator.whole import DirectCompiler, DirectKerne
 from tapegrad.engine.kernels.language.linking import PlainPartCompiler, PlainWholeCompiler, SharedPartCompiler
 from tapegrad.engine.kernels.language.numba_internals import CFunc, global_compiler_lock
 from tapegrad.engine.runtime import thread_stack
+from tapegrad.engine.runtime.operating_system import at_fork
 
 
 def _finish_compiling() -> None:
@@ -31,10 +31,7 @@ def _go_on_compiling() -> None:
     compiling.release()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_finish_compiling, after_in_parent=_go_on_compiling, after_in_child=_go_on_compiling
-    )
+at_fork(before=_finish_compiling, in_parent=_go_on_compiling, in_child=_go_on_compiling)
 
 # Every entry point that has been defined: (module, name) -> what compiles it or takes it from the cache.
 ENTRY_POINTS: dict[tuple[str, str], Callable[[], Any]] = {}

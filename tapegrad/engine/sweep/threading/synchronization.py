@@ -4,10 +4,6 @@ The locks are those of Python's own C interface, which every platform has: they 
 interpreter, and by different threads, so that one serves as a signal.
 """
 
-import platform
-import sys
-import time
-
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -15,15 +11,10 @@ from numba.extending import intrinsic
 from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.llvm_types import called, called_at, i32, i64
 from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_i64
+from tapegrad.engine.runtime import operating_system
 
 _ORDER = "seq_cst"  # a sleeper and its waker each write one field, then read the other's
-_YIELD = ("llvm.aarch64.hint", 1)
-_RELAX = {
-    "x86_64": ("llvm.x86.sse2.pause",),
-    "AMD64": ("llvm.x86.sse2.pause",),
-    "aarch64": _YIELD,
-    "arm64": _YIELD,
-}
+_CLOCK = operating_system.clock()
 
 acquire_lock = types.ExternalFunction("PyThread_acquire_lock", types.int32(types.int64, types.int32))
 release_lock = types.ExternalFunction("PyThread_release_lock", types.void(types.int64))
@@ -91,10 +82,9 @@ def relax(typingctx):
     """Emit the processor's hint for a spin loop, if it has one."""
 
     def codegen(context, builder, signature, args):
-        if platform.machine() in _RELAX:
-            name, *hints = _RELAX[platform.machine()]
-            passed = [i32(hint) for hint in hints]
-            called(builder, str(name), passed, ir.VoidType())
+        name, *hints = operating_system.spin_hint() or ("",)
+        if name:
+            called(builder, name, [i32(hint) for hint in hints], ir.VoidType())
         return context.get_dummy_value()
 
     return types.void(), codegen
@@ -110,9 +100,9 @@ def call_count(typingctx, address):
     return types.int64(types.int64), codegen
 
 
-if sys.platform == "win32":
+if _CLOCK.function == "QueryPerformanceCounter":
     _query_counter = types.ExternalFunction("QueryPerformanceCounter", types.int32(types.int64))
-    _TICK = round(time.get_clock_info("perf_counter").resolution * 1e9)
+    _TICK = _CLOCK.argument
 
     @inline_njit
     def nanoseconds():
@@ -123,7 +113,7 @@ if sys.platform == "win32":
 
 else:
     _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.int64))
-    _MONOTONIC = time.CLOCK_MONOTONIC
+    _MONOTONIC = _CLOCK.argument
 
     @inline_njit
     def nanoseconds():
