@@ -1,6 +1,7 @@
 """What watching costs: what is compared, and that no Python runs before a replay."""
 
 import collections
+import copy
 import dataclasses
 import sys
 import types
@@ -143,6 +144,34 @@ def test_what_no_code_names_is_not_compared(name):
     rows = [row for place in replayed.captured.reach.references for row in place.rows]
     assert len(rows) < 25
     assert not any(row[0] in ("entries", "elements") for row in rows)
+
+
+GAIN = 1.0
+
+
+@dataclasses.dataclass
+class Replaced:
+    k: float
+    extra: float = 0.0
+
+    def __post_init__(self):
+        self.total = self.k * GAIN + self.extra
+
+
+class ReplacedByItself(Replaced):
+    def __replace__(self, **changes):
+        return Replaced(changes["k"] * GAIN)
+
+
+@pytest.mark.skipif(not hasattr(copy, "replace"), reason="from Python 3.13 on")
+@pytest.mark.parametrize("cls", [Replaced, ReplacedByItself])
+def test_what_a_copy_with_changes_reads_is_compared(cls, monkeypatch):
+    record = cls(2.0)
+    replayed = tg.jit(lambda x: tg.sum(x) * copy.replace(record, k=3.0).total)
+    for gain, extra in ((1.0, 0.0), (2.0, 0.0), (2.0, 5.0)):
+        monkeypatch.setitem(globals(), "GAIN", gain)
+        record.extra = extra
+        assert replayed(POINT) == np.sum(POINT) * copy.replace(record, k=3.0).total
 
 
 def test_what_is_equal_is_compared_by_identity_from_then_on():

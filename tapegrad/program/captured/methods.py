@@ -10,7 +10,10 @@ from tapegrad.program.captured.paths import Owner, Path
 
 DESCRIPTORS = (staticmethod, classmethod, functools.partialmethod, functools.cached_property)
 _METHODS = (types.FunctionType, *DESCRIPTORS, property)
-_UNCALLED = frozenset({"__repr__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__dir__"})
+_UNCALLED = frozenset({
+    "__repr__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__dir__",
+    "__annotate_func__",  # from Python 3.14 on: names all annotated attributes, and is called once
+})  # fmt: skip
 _CONSTRUCTORS = frozenset({
     "__new__", "__init__", "__init_subclass__", "__class_getitem__", "__set_name__", "__del__",
 })  # fmt: skip
@@ -50,6 +53,8 @@ class Methods(Owner):
             return self.constructs
         if name in _COMPARISONS:
             return self.compares
+        if name == "__replace__" and getattr(self._namespace[name], "__module__", "") == "dataclasses":
+            return False  # from Python 3.13 on: `copy.replace` calls it, and counts as a reader of all fields itself
         return name[:2] == name[-2:] == "__" and name not in _UNCALLED
 
 
