@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -240,6 +241,7 @@ class Trace(Uncopied):
         begin = perf_counter_ns()
         made = make_program(self.recording, self.tape, spec, fusion)
         self.recording.fused[spec] = made.segments()
+        self.recording.programs[spec] = ref(made)
         if logs.enabled(logs.FUSION):
             self._log_fusion(made, fusion, (perf_counter_ns() - begin) / 1e6)
         return made
