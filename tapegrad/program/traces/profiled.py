@@ -239,8 +239,7 @@ def profiled(title: str, replayed: Replayed, lines: dict[int, SourceLine]) -> Pr
     times = time_replay(program, replayed.given)
     records = [ProfiledRow(_REST, "", (), (), times.rest)]
     for stream, own in zip((program.forward, program.reverse), times.rows, strict=True):
-        labels = _labels(replayed.trace, stream, lines)
-        timed = zip(labels, own.tolist(), strict=True)
+        timed = zip(labels(replayed.trace, stream, lines), own.tolist(), strict=True)
         records += [ProfiledRow(*label, ns) for label, ns in timed if not math.isnan(ns)]
     total = sum(each.ns for each in records)
     whole = f"plain replay {quantity(times.measured)}, sum of the rows {quantity(total)}"
@@ -252,7 +251,7 @@ def profiled(title: str, replayed: Replayed, lines: dict[int, SourceLine]) -> Pr
     return found
 
 
-def _labels(
+def labels(
     trace: Trace, stream: InstructionStream, lines: dict[int, SourceLine]
 ) -> Iterator[tuple[str, str, tuple[int, ...], tuple[SourceLine, ...]]]:
     """Yield name, direction, instructions and lines of each row that a replay executes."""

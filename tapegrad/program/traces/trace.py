@@ -246,6 +246,19 @@ class Trace(Uncopied):
             self._log_fusion(made, fusion, (perf_counter_ns() - begin) / 1e6)
         return made
 
+    def why_unfused(self, spec: ProgramSpec) -> str:
+        """Return why the rows of a program run one by one."""
+        pending = self._programs[spec].pending
+        if pending is not None:
+            return (
+                f"it is fused in the background when that pays, after about {2 * pending.replays:,} replays"
+            )
+        return (
+            "fewer than two of them could be in a segment"
+            if self._fusion == IF_KNOWN
+            else _UNFUSED[self._fusion]
+        )
+
     def _log_fusion(self, made: Program, fusion: str, milliseconds: float) -> None:
         what = f"{made.spec.kind} of {self.name}"
         if not made.fused:
