@@ -73,7 +73,7 @@ REASONS: dict[str, tuple[Any, str]] = {
     ),
     "strided": (lambda x: tg.sum(tg.sin(x[::2])), "neither adjacent nor a single one"),
     "guard": (lambda x: tg.sum(tg.sin(x)) if tg.sum(x) > 0 else x, "a guard is checked by itself"),
-    "alone": (lambda x: tg.sin(x), "no row over the same 64 elements"),
+    "alone": (lambda x: tg.sin(x), "no other row over 64 elements can run beside it"),
     "short lines": (
         lambda x: tg.sum(tg.sin(x[:60].reshape(20, 3)[:, :2])),
         "too few for a loop around it",

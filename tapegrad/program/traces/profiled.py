@@ -244,7 +244,7 @@ def profiled(title: str, replayed: Replayed, lines: dict[int, SourceLine]) -> Pr
     total = sum(each.ns for each in records)
     whole = f"plain replay {quantity(times.measured)}, sum of the rows {quantity(total)}"
     clock = f"{quantity(times.clock)} were subtracted for each reading of the clock"
-    clock += ", which bring the sum there: rows are as short" if times.fitted else ""
+    clock += " (fitted to the plain replay: rows are as short)" if times.fitted else ""
     note = f"{whole} ({100 * total / times.measured - 100:+.1f} %); {clock}"
     found: Profile = Profile.of(records, f"profile of {title}: {replayed.spec.kind}", note)
     found.measured, found.clock = times.measured, times.clock
@@ -264,7 +264,7 @@ def labels(
             continue
         numbers = (number,) if number >= 0 else ()
         name = kernel_table.op_name(op) if op >= 0 else _name_without_op(kernel)
-        yield name, _direction({direction}), numbers, _lines(numbers, lines)
+        yield name, _direction({direction}) if op >= 0 else "", numbers, _lines(numbers, lines)
 
 
 def _name_without_op(kernel: int) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from tapegrad.errors import UnsupportedError, name_of
+from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.program.traces.explained import Recordings, explained, recording_of
 from tapegrad.program.traces.explanation import Explanation, explanation
 from tapegrad.program.traces.profiled import Profile, Replayed, lines_of, observing, profiled
@@ -61,6 +62,7 @@ class Reports:
     def explain(self) -> Recordings: ...
     @overload
     def explain(self, *args: Any, **kwargs: Any) -> Explanation: ...
+    @hides_frames
     def explain(self, *args: Any, **kwargs: Any) -> Recordings | Explanation:
         """List the recordings of the function and of its transforms: their signatures, guards, and why they were made.
 
@@ -121,6 +123,7 @@ class Reports:
         kept = traces.bytes, traces.memory
         return explanation(_title(self), recording, self.watched(), replayed.trace, program, kept)
 
+    @hides_frames
     def profile(self, *args: Any, **kwargs: Any) -> Profile:
         """List the times of the instructions and segments that a call with these arguments replays.
 

@@ -13,9 +13,9 @@ from tapegrad.program.fusion.grouping.rows import BYTES
 from tapegrad.program.streams.stream import InstructionStream
 
 _NO_NEIGHBOUR = (
-    "no row over the same {count:,} elements can be brought beside it, past the rows that depend on it"
+    "no other row over {count:,} elements can run beside it: there is none, or others depend on it"
 )
-_STRIDED = "an operand's elements are neither adjacent nor a single one: a copy of it would be"
+_STRIDED = "an operand is strided: its elements are neither adjacent nor a single one; a copy's would be"
 
 
 class _Anywhere:
