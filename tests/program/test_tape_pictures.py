@@ -111,6 +111,53 @@ def test_the_program_is_chosen() -> None:
         tape.plot("jacrev")
 
 
+T = np.linspace(0.0, 1.0, 20)
+
+
+def decay(t: Any, a: Any, r: Any) -> Any:
+    return a * tg.exp(-r * t)
+
+
+SHOWN: dict[str, tuple[Any, list[str]]] = {
+    "compiled": (
+        lambda: tg.compile(tg.jit(decay), (T, 1.0, 2.0)),
+        [
+            "argument",
+            "0",
+            "float64[20]",
+            "argument",
+            "1",
+            "float64",
+            "argument",
+            "2",
+            "float64",
+            "result",
+            "0",
+            "float64[20]",
+        ],
+    ),
+    "one fit": (
+        lambda: tg.optimize.curve_fit(decay, T, 3 * np.exp(-2 * T) + 0.01 * np.sin(50 * T), [2.0, 1.5]),
+        ["p0", None, None, "p1", None, None],
+    ),
+    "fits": (
+        lambda: tg.optimize.curve_fit(decay, T, np.linspace(1.0, 2.0, 9)[:, None] * np.exp(-T), [2.0, 1.5]),
+        [cell for k in range(8) for cell in (str(k), *[None] * 8)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SHOWN)
+def test_results_in_a_notebook(case: str) -> None:
+    make, wanted = SHOWN[case]
+    shown = make()
+    root = ET.fromstring(f"<div>{shown._repr_html_()}</div>")
+    cells = ["".join(cell.itertext()) for cell in root.iter("td")]
+    assert len(cells) == len(wanted)
+    assert all(want in (None, cell) for cell, want in zip(cells, wanted, strict=True))
+    assert all(cells)
+
+
 def test_names_of_the_user_are_escaped() -> None:
     named = tg.custom_op("a<b>&c", lambda x: x * 2.0, lambda g, y, x: g * 2.0)
     tape = tg.jit(lambda x: tg.sum(named(x))).tape(X)
