@@ -121,9 +121,20 @@ def decay(t: Any, a: Any, r: Any) -> Any:
 SHOWN: dict[str, tuple[Any, list[str]]] = {
     "compiled": (
         lambda: tg.compile(tg.jit(decay), (T, 1.0, 2.0)),
-        "argument|0|float64 (20,)|argument|1|float64 ()|argument|2|float64 ()|result|0|float64 (20,)".split(
-            "|"
-        ),
+        [
+            "argument",
+            "0",
+            "float64 (20,)",
+            "argument",
+            "1",
+            "float64 ()",
+            "argument",
+            "2",
+            "float64 ()",
+            "result",
+            "0",
+            "float64 (20,)",
+        ],
     ),
     "one fit": (
         lambda: tg.optimize.curve_fit(decay, T, 3 * np.exp(-2 * T) + 0.01 * np.sin(50 * T), [2.0, 1.5]),
