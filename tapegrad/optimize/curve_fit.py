@@ -10,6 +10,7 @@ from tapegrad.errors import check_function
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.curve_plots import PlotData, draw
 from tapegrad.optimize.interruption import LEAST_SQUARES_STATUS, MESSAGE
+from tapegrad.program.traces.listing import html_table
 
 _SHOWN_FITS = 8  # whose parameters a repr shows
 
@@ -64,6 +65,15 @@ class CurveFits:
         return "\n".join(
             [title, *rows, *([f"   ...  {count - len(rows)} more"] if count > len(rows) else [])]
         )
+
+    def _repr_html_(self) -> str:
+        shown = self.summary()[:_SHOWN_FITS]
+        title = f"{len(self)} fits, {int(self.success.sum())} converged"
+        rows = [("fit", *(shown.dtype.names or ()), "message")]
+        for k, record in enumerate(shown.tolist()):
+            rows.append((str(k), *(f"{value:.6g}" for value in record), _message_of(int(self.status[k]))))
+        more = len(self) - len(shown)
+        return html_table(title, rows, [f"... {more:,} more"] if more else [])
 
     @property
     def success(self) -> np.ndarray:
@@ -182,6 +192,15 @@ class CurveFit(tuple[np.ndarray, np.ndarray]):
 
     def __repr__(self) -> str:
         return f"<fit of {len(self.x)} parameters, x={self.x}, cost {self.cost:.4g}>"
+
+    def _repr_html_(self) -> str:
+        (record,) = self.summary().tolist()
+        names = self.summary().dtype.names or ()
+        values = dict(zip(names, (f"{value:.6g}" for value in record), strict=True))
+        rows = [("parameter", "value", "standard error")]
+        rows += [(f"p{j}", values[f"p{j}"], values[f"p{j}_error"]) for j in range(len(self.x))]
+        end = f"cost {self.cost:.6g}, {self.nfev} evaluations: {_message_of(self.status)}"
+        return html_table(f"fit of {len(self.x)} parameters", rows, [end])
 
     def summary(self, names: Sequence[str] | None = None) -> np.ndarray:
         """Return the fit as a structured array with one record.

@@ -1,6 +1,7 @@
 """Profiles: every row of a replay is accounted for, with its source lines; the replay itself is any other."""
 
 import inspect
+import traceback
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -207,6 +208,20 @@ def test_a_replay_that_stops_is_no_profile() -> None:
 def test_refusals(function: Any, args: tuple[Any, ...], said: str) -> None:
     with pytest.raises(tg.UnsupportedError, match=said):
         function.profile(*args)
+
+
+def broken(x: Any) -> Any:
+    return tg.sum(x + np.ones(4))
+
+
+@pytest.mark.parametrize("report", ["profile", "explain"])
+def test_tracebacks_show_the_program_alone(report: str) -> None:
+    with pytest.raises(ValueError, match=r"shape") as caught:
+        getattr(tg.grad(jitted(broken, False)), report)(X)
+    assert {frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)} == {__file__}
+    with pytest.raises(tg.UnsupportedError) as refused:
+        getattr(tg.grad(broken), report)(X)
+    assert {frame.filename for frame in traceback.extract_tb(refused.value.__traceback__)} == {__file__}
 
 
 def test_the_picture(tmp_path: Path) -> None:

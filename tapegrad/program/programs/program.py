@@ -191,6 +191,10 @@ class Program(Uncopied):
             for placed in stream.segments
         ]
 
+    def lifetimes(self) -> np.ndarray:
+        """Return of each block of the workspace the first and the last row, the offset and the bytes, (n, 4) int64."""
+        return self._blocks.uses()
+
     # --- common parts ----------------------------------------------------------------------------------------------
 
     def _may_fuse(self, fusion: str) -> bool:

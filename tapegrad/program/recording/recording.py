@@ -1,5 +1,6 @@
 """The tape of a function that is recorded for replay."""
 
+import html
 import linecache
 import re
 import sys
@@ -7,6 +8,7 @@ import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 
@@ -34,6 +36,9 @@ from tapegrad.frontend.words.frames import program_frame
 from tapegrad.ops import CODES
 from tapegrad.ops.structural.control import GuardParams, TruthGuardParams
 from tapegrad.program.fusion.shown import InProgram, ShownSegment
+from tapegrad.program.programs.program import Program
+from tapegrad.program.recording.svg import Picture
+from tapegrad.program.recording.tape_picture import draw_tape
 
 
 def has_same_outcome(
@@ -127,6 +132,8 @@ class RecordedTape(Recorder):
         Whether some Tensor from outside is one that a gradient can flow back from.
     fused
         For each program that was made of it, the segments that replays of that run.
+    programs
+        The programs that were made of it, as long as a trace keeps them.
     guard_lines
         For each guard the source line that has asked for its value.
     sites
@@ -136,7 +143,7 @@ class RecordedTape(Recorder):
     __slots__ = (
         "_captured", "_entered", "_narrow", "_other", "_postponed", "_reordered", "_watched", "_wrapping",
         "asked_order", "closes_over_leaf", "expected", "fused", "guard_lines", "inputs", "outcomes", "outputs",
-        "sites",
+        "programs", "sites",
     )  # fmt: skip
     recording = True
 
@@ -152,6 +159,7 @@ class RecordedTape(Recorder):
         self.asked_order = ""
         self._reordered = reordered
         self.fused: dict[Any, list[InProgram]] = {}
+        self.programs: dict[Any, ref[Program]] = {}
         self.sites: Sites = {}
         self.weak: set[int] = set()
         self._captured: dict[int, tuple[Any, int]] = {}
@@ -168,6 +176,37 @@ class RecordedTape(Recorder):
         """The segments that replays run in place of single instructions, of all programs that were made so far."""
         found = [each for segments in list(self.fused.values()) for each in segments]
         return [ShownSegment(each, lambda: names_of_leaves(self)) for each in found]
+
+    def plot(self, computes: str = "") -> Picture:
+        """Draw the tape: its listing, the segments of a program as bands, and when each block of memory is in use.
+
+        Parameters
+        ----------
+        computes : str, optional
+            The program: "forward", "value_and_grad", "jacrev", "jacfwd", "jvp" or "vjp"; by default the last that a
+            call has made.
+
+        Returns
+        -------
+        Picture
+            SVG: a notebook shows it, ``save(path)`` writes it.
+
+        Raises
+        ------
+        ValueError
+            If no call has made this program yet.
+        """
+        specs = [spec for spec in self.programs if computes in ("", spec.kind)]
+        if computes and not specs:
+            made = ", ".join(sorted({spec.kind for spec in self.programs})) or "none"
+            raise ValueError(f"plot: no call has made the program {computes!r} of this tape; made: {made}")
+        spec = specs[-1] if specs else None
+        segments = [ShownSegment(each, lambda: names_of_leaves(self)) for each in self.fused.get(spec, ())]
+        program = None if spec is None else self.programs[spec]()
+        return draw_tape(super().__str__().split("\n"), spec.kind if spec else "", segments, program)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
 
     def __str__(self) -> str:
         shown = [f"{number:3d}  {segment.summary}" for number, segment in enumerate(self.segments)]

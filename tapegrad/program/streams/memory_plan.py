@@ -85,6 +85,11 @@ class WorkspaceBlocks:
             self.stop[blocks] = rows
             row += len(of_stream)
 
+    def uses(self) -> np.ndarray:
+        """Return the first and the last row, the offset and the bytes of each block in use, (n, 4) int64."""
+        found = np.stack([self.start, self.stop, self.offset, self.bytes], 1)
+        return np.asarray(found[self.stop != NEVER], np.int64)
+
     def keep(self, addresses: Iterable[int], first: int, last: int) -> None:
         """Keep the blocks at these made-up addresses from row `first`, if they are not in use before, to `last`."""
         blocks = self.number(np.fromiter(addresses, np.int64))

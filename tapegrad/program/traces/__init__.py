@@ -11,4 +11,5 @@ In reading order; each imports only those above it:
     timed_replay                   times of the rows of a replay, measured in real replays
     profiled                       profile of a replay: the time of each row, by source line
     watched                        what a recorded function is watched for, by name
+    explanation                    explanation of a call: recording, guards, fusion, memory, threads
 """

@@ -126,14 +126,15 @@ class RecordingLog:
 def explained(name: str, found: Iterable[tuple[str, Any]], count: int) -> Recordings:
     """List recordings, each with the name of its function, of `count` that were made."""
     kept = sorted((each for each in found if each[1].told is not None), key=lambda each: each[1].number)
-    records = [_recording(of, trace) for of, trace in kept]
+    records = [recording_of(of, trace) for of, trace in kept]
     number = f"{len(records)} recording{'s' * (len(records) != 1)}"
     gone = f", of {count} that were made" if count > len(records) else ""
     listing: Recordings = Recordings.of(records, f"{name} has {number}{gone}")
     return listing
 
 
-def _recording(of: str, trace: Any) -> ExplainedRecording:
+def recording_of(of: str, trace: Any) -> ExplainedRecording:
+    """Explain a recording of a function, `of`."""
     signature, reason = trace.told
     guards = tuple(map(str, trace.recording.guard_lines))
     return ExplainedRecording(trace.number, of, signature, guards, reason, len(trace.recording))

@@ -46,12 +46,17 @@ class Listing(tuple[T, ...], Generic[T]):
         return "\n".join([self.title, *(f"  {line}" for line in lines), *self._below()])
 
     def _repr_html_(self) -> str:
-        body = "".join(
-            f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in row)}</tr>"
-            for tag, row in zip(("th", *["td"] * len(self)), self._rows(), strict=False)
-        )
-        below = "".join(f"<div>{html.escape(line)}</div>" for line in self._below())
-        return f"<div>{html.escape(self.title)}</div><table>{body}</table>{below}"
+        return html_table(self.title, self._rows(), self._below())
+
+
+def html_table(title: str, rows: Sequence[Sequence[str]], below: Sequence[str] = ()) -> str:
+    """Return rows of text as an HTML table, the first of them its head, with lines above and below."""
+    body = "".join(
+        f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in row)}</tr>"
+        for tag, row in zip(("th", *["td"] * len(rows)), rows, strict=False)
+    )
+    lines = "".join(f"<div>{html.escape(line)}</div>" for line in below)
+    return f"<div>{html.escape(title)}</div><table>{body}</table>{lines}"
 
 
 def quantity(nanoseconds: float) -> str:

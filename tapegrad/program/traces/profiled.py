@@ -239,20 +239,19 @@ def profiled(title: str, replayed: Replayed, lines: dict[int, SourceLine]) -> Pr
     times = time_replay(program, replayed.given)
     records = [ProfiledRow(_REST, "", (), (), times.rest)]
     for stream, own in zip((program.forward, program.reverse), times.rows, strict=True):
-        labels = _labels(replayed.trace, stream, lines)
-        timed = zip(labels, own.tolist(), strict=True)
+        timed = zip(labels(replayed.trace, stream, lines), own.tolist(), strict=True)
         records += [ProfiledRow(*label, ns) for label, ns in timed if not math.isnan(ns)]
     total = sum(each.ns for each in records)
     whole = f"plain replay {quantity(times.measured)}, sum of the rows {quantity(total)}"
     clock = f"{quantity(times.clock)} were subtracted for each reading of the clock"
-    clock += ", which bring the sum there: rows are as short" if times.fitted else ""
+    clock += " (fitted to the plain replay: rows are as short)" if times.fitted else ""
     note = f"{whole} ({100 * total / times.measured - 100:+.1f} %); {clock}"
     found: Profile = Profile.of(records, f"profile of {title}: {replayed.spec.kind}", note)
     found.measured, found.clock = times.measured, times.clock
     return found
 
 
-def _labels(
+def labels(
     trace: Trace, stream: InstructionStream, lines: dict[int, SourceLine]
 ) -> Iterator[tuple[str, str, tuple[int, ...], tuple[SourceLine, ...]]]:
     """Yield name, direction, instructions and lines of each row that a replay executes."""
@@ -265,7 +264,7 @@ def _labels(
             continue
         numbers = (number,) if number >= 0 else ()
         name = kernel_table.op_name(op) if op >= 0 else _name_without_op(kernel)
-        yield name, _direction({direction}), numbers, _lines(numbers, lines)
+        yield name, _direction({direction}) if op >= 0 else "", numbers, _lines(numbers, lines)
 
 
 def _name_without_op(kernel: int) -> str:

@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -240,9 +241,23 @@ class Trace(Uncopied):
         begin = perf_counter_ns()
         made = make_program(self.recording, self.tape, spec, fusion)
         self.recording.fused[spec] = made.segments()
+        self.recording.programs[spec] = ref(made)
         if logs.enabled(logs.FUSION):
             self._log_fusion(made, fusion, (perf_counter_ns() - begin) / 1e6)
         return made
+
+    def why_unfused(self, spec: ProgramSpec) -> str:
+        """Return why the rows of a program run one by one."""
+        pending = self._programs[spec].pending
+        if pending is not None:
+            return (
+                f"it is fused in the background when that pays, after about {2 * pending.replays:,} replays"
+            )
+        return (
+            "fewer than two of them could be in a segment"
+            if self._fusion == IF_KNOWN
+            else _UNFUSED[self._fusion]
+        )
 
     def _log_fusion(self, made: Program, fusion: str, milliseconds: float) -> None:
         what = f"{made.spec.kind} of {self.name}"

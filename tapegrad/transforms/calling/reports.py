@@ -1,11 +1,13 @@
 """Reports of a function that is replayed: what is watched for it, and which recordings there are."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from tapegrad.errors import UnsupportedError, name_of
-from tapegrad.program.traces.explained import Recordings, explained
-from tapegrad.program.traces.profiled import Profile, lines_of, observing, profiled
+from tapegrad.frontend.words.frames import hides_frames
+from tapegrad.program.traces.explained import Recordings, explained, recording_of
+from tapegrad.program.traces.explanation import Explanation, explanation
+from tapegrad.program.traces.profiled import Profile, Replayed, lines_of, observing, profiled
 from tapegrad.program.traces.trace import Trace
 from tapegrad.program.traces.watched import Watched, watched_in
 
@@ -56,14 +58,35 @@ class Reports:
         states = [max(own, key=lambda state: len(state.reach.references))] if own else []
         return watched_in(_title(self), [*states, *_of_arguments(recorder)])
 
-    def explain(self) -> Recordings:
+    @overload
+    def explain(self) -> Recordings: ...
+    @overload
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation: ...
+    @hides_frames
+    def explain(self, *args: Any, **kwargs: Any) -> Recordings | Explanation:
         """List the recordings of the function and of its transforms: their signatures, guards, and why they were made.
+
+        With arguments, return what there is to say of a call with these.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments of the function, if a call is to be explained; it is made.
 
         Returns
         -------
-        Recordings
-            A tuple of records with the fields `number`, `of`, `signature`, `instructions`, `guards` and `reason`, in
-            the order in which they were made; printed, it is a table.
+        Recordings or Explanation
+            Without arguments, a tuple of records with the fields `number`, `of`, `signature`, `instructions`, `guards`
+            and `reason`, in the order in which they were made; printed, it is a table.
+
+            With arguments, a tuple of sections with the fields `name`, `summary` and `lines`: why there is a
+            `recording`, its `guards`, what is `watched`, the `fusion` of rows and why others run by themselves,
+            `memory`, and `threads`. ``section("fusion")`` is one of them.
+
+        Raises
+        ------
+        UnsupportedError
+            If a call with these arguments is not one replay.
 
         Examples
         --------
@@ -77,8 +100,12 @@ class Reports:
         >>> _ = f(np.ones(4))
         >>> f.explain()[-1].reason
         'global scale changed'
+        >>> f.explain(np.ones(4)).section("recording").summary
+        'number 3, of <lambda> for argument 0: (4,) float64: global scale changed'
         """
         recorder = self._recorder()
+        if args or kwargs:
+            return self._explanation(args, kwargs)
         if recorder is None:
             return explained(f"{_title(self)}, which is run at each call,", [], 0)
         members = {id(member): _title(member) for member in _family(recorder)}
@@ -87,6 +114,16 @@ class Reports:
         ]
         return explained(_title(self), found, recorder.traces.count)
 
+    def _explanation(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
+        """Explain a call."""
+        replayed, owner = self._observed("explain", args, kwargs)
+        recording = recording_of(_title(owner), replayed.trace)
+        traces = self._recorder().traces
+        program = replayed.trace.program(replayed.spec)
+        kept = traces.bytes, traces.memory
+        return explanation(_title(self), recording, self.watched(), replayed.trace, program, kept)
+
+    @hides_frames
     def profile(self, *args: Any, **kwargs: Any) -> Profile:
         """List the times of the instructions and segments that a call with these arguments replays.
 
@@ -120,23 +157,26 @@ class Reports:
         >>> [row.name for row in profile][1:3]
         ['exp', 'sin']
         """
+        replayed, owner = self._observed("profile", args, kwargs)
+        lines = lines_of(replayed.trace, lambda: Trace(owner.function, replayed.arguments, owner.fuse))
+        return profiled(_title(self), replayed, lines)
+
+    def _observed(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Replayed, Any]:
+        """Make a call that is one replay. Return that, and the function that was recorded for it."""
         recorder = self._recorder()
         if recorder is None:
             raise UnsupportedError(
-                f"profile: {_title(self)} is run at each call, not replayed; write tg.jit around the innermost function"
+                f"{what}: {_title(self)} is run at each call, not replayed; write tg.jit around the innermost function"
             )
         with observing() as found:
             self._run_observed(args, kwargs)
         owners = {id(trace): owner for owner, trace in recorder.traces.owned()}
-        replayed = found[0] if len(found) == 1 else None
-        owner = None if replayed is None else owners.get(id(replayed.trace))
-        if replayed is None or owner is None:
+        if len(found) != 1 or id(found[0].trace) not in owners:
             raise UnsupportedError(
-                f"profile: a call of {_title(self)} with these arguments is not one replay; profile the function"
+                f"{what}: a call of {_title(self)} with these arguments is not one replay; write it of the function"
                 " inside, or its grad, value_and_grad, jacobian, hessian or hvp, with arrays and numbers"
             )
-        lines = lines_of(replayed.trace, lambda: Trace(owner.function, replayed.arguments, owner.fuse))
-        return profiled(_title(self), replayed, lines)
+        return found[0], owners[id(found[0].trace)]
 
     def _run_observed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Call the function by Python, which notes replays where they are observed, if a call is one replay."""
@@ -147,7 +187,10 @@ class Reporting(Protocol):
 
     def watched(self) -> Watched: ...
 
+    @overload
     def explain(self) -> Recordings: ...
+    @overload
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation: ...
 
     def profile(self, *args: Any, **kwargs: Any) -> Profile: ...
 

@@ -23,6 +23,7 @@ from tapegrad.program.programs.handle import Handle, Source, Specialization
 from tapegrad.program.programs.workspace import Workspace
 from tapegrad.program.recording.signature import has_tensor
 from tapegrad.program.streams.spec import COLUMNS, NEVER, ProgramSpec
+from tapegrad.program.traces.listing import html_table
 from tapegrad.transforms.base import DerivativeTransform, Transform
 from tapegrad.transforms.calling.argnums import checked_argnums, select
 from tapegrad.transforms.calling.callables import UnlessNested
@@ -205,6 +206,13 @@ class Compiled(UnlessNested):
         count = len(self.handle.specializations)
         end = f", {count} specializations" if count > 1 else ""
         return f"<compiled {self.__name__}: ({inputs}) -> ({results}){end}>"
+
+    def _repr_html_(self) -> str:
+        rows = [("", "number", "shape and dtype")]
+        for role, views in (("argument", self.inputs), ("result", self.results)):
+            rows += [(role, str(k), _described(view)) for k, view in enumerate(views)]
+        count = len(self.handle.specializations)
+        return html_table(f"compiled {self.__name__}", rows, [f"specializations: {count}"])
 
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call it with any arguments."""

@@ -1,0 +1,170 @@
+"""Explanations of a call: the recording that serves it, and what a replay of it checks, fuses and occupies."""
+
+import html
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from tapegrad.engine import kernel_table, threads
+from tapegrad.program.fusion.grouping.reasons import reasons_alone
+from tapegrad.program.fusion.shown import ShownSegment
+from tapegrad.program.programs.program import Program
+from tapegrad.program.streams.stream import CONTINUED
+from tapegrad.program.traces.explained import ExplainedRecording
+from tapegrad.program.traces.listing import Listing, quantity
+from tapegrad.program.traces.profiled import labels
+from tapegrad.program.traces.trace import Trace
+from tapegrad.program.traces.watched import Watched
+
+_MAX_LINES = 12  # of a section that are printed
+
+
+class ExplainedSection(NamedTuple):
+    """Section of an explanation: its name, a summary in one line, and the particulars."""
+
+    name: str
+    summary: str
+    lines: tuple[str, ...]
+
+
+class Explanation(Listing[ExplainedSection]):
+    """Explanation of a call, by sections: recording, guards, watched, fusion, memory, threads."""
+
+    def section(self, name: str) -> ExplainedSection:
+        """Return a section by its name."""
+        return next(section for section in self if section.name == name)
+
+    def __repr__(self) -> str:
+        lines = [self.title]
+        for section in self:
+            lines.append(f"  {section.name}: {section.summary}")
+            lines += [f"    {line}" for line in _some(section.lines)]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        parts = [f"<div>{html.escape(self.title)}</div>"]
+        for name, summary, lines in self:
+            items = "".join(f"<li><code>{html.escape(line)}</code></li>" for line in _some(lines))
+            head = f"<b>{html.escape(name)}</b>: {html.escape(summary)}"
+            parts.append(f"<div>{head}{f'<ul>{items}</ul>' if items else ''}</div>")
+        return "".join(parts)
+
+
+def _number(count: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def _some(lines: tuple[str, ...]) -> list[str]:
+    """Return the first lines, and how many others there are."""
+    more = len(lines) - _MAX_LINES
+    return [*lines[:_MAX_LINES], *([f"... and {more:,} more"] if more > 0 else [])]
+
+
+def explanation(
+    title: str,
+    recording: ExplainedRecording,
+    watched: Watched,
+    trace: Trace,
+    program: Program,
+    kept: tuple[int, int],
+) -> Explanation:
+    """Explain a call.
+
+    Parameters
+    ----------
+    title
+        The function that is called.
+    recording, trace
+        The recording that is replayed.
+    watched
+        What is compared before each replay.
+    program
+        The program that is run.
+    kept
+        Bytes of all recordings of the function, and how many they may have.
+    """
+    sections = [
+        ExplainedSection(
+            "recording",
+            f"number {recording.number}, of {recording.of} for {recording.signature}: {recording.reason}",
+            (),
+        ),
+        _guards(recording),
+        _watched(watched),
+        ExplainedSection("fusion", *_fusion(trace, program)),
+        _memory(program, kept),
+        _threads(trace, program),
+    ]
+    made: Explanation = Explanation.of(
+        sections, f"a call of {title} replays {program.spec.kind} of {recording.instructions:,} instructions"
+    )
+    return made
+
+
+def _guards(recording: ExplainedRecording) -> ExplainedSection:
+    counted = Counter(recording.guards)
+    lines = tuple(f"{text} ({n} times)" if n > 1 else text for text, n in counted.items())
+    return ExplainedSection(
+        "guards", f"{_number(len(recording.guards), 'value')} checked by each replay", lines
+    )
+
+
+def _watched(watched: Watched) -> ExplainedSection:
+    items = sum(item.items for item in watched)
+    lines = tuple(
+        f"{item.name}: {item.kind}, {_number(item.items, 'item')}, {quantity(item.ns)}" for item in watched
+    )
+    return ExplainedSection(
+        "watched", f"{_number(items, 'item')} compared before each replay, in {quantity(watched.ns)}", lines
+    )
+
+
+def _fusion(trace: Trace, program: Program) -> tuple[str, tuple[str, ...]]:
+    """Return a summary, the segments, and the rows by themselves with their reasons."""
+    alone = list(_alone(program))
+    if not program.fused:
+        return f"{_number(len(alone), 'row')}, one by one: {trace.why_unfused(program.spec)}", ()
+    placed = program.segments()
+    inside = sum(len(each.placed.instructions) for each in placed)
+    summary = f"{_number(inside, 'row')} in {_number(len(placed), 'segment')}, {len(alone):,} by themselves"
+    summaries = (ShownSegment(each, dict).summary for each in placed)
+    segments = [f"segment {k}: {text}" for k, text in enumerate(summaries)]
+    return summary, (*segments, *alone)
+
+
+def _alone(program: Program) -> Iterator[str]:
+    """Yield the rows that no segment has, and why."""
+    for stream in (program.forward, program.reverse):
+        for k, reason in reasons_alone(stream).items():
+            direction = kernel_table.DIRECTIONS[int(stream.direction[k])]
+            name = kernel_table.op_name(int(stream.op[k]))
+            yield f"{name} {int(stream.number[k])}, {direction}: {reason}"
+
+
+def _memory(program: Program, kept: tuple[int, int]) -> ExplainedSection:
+    given = sum(view.nbytes for view in program.bindings[: program.given])
+    results = sum(view.nbytes for view in program.bindings[program.given :])
+    bytes_, most = kept
+    summary = f"a workspace of {program.bytes:,} bytes for each replay at a time"
+    arrays = (
+        f"{given:,} bytes of arguments are read where they lie, {results:,} bytes of results are new arrays"
+    )
+    whole = f"all recordings of the function: {bytes_:,} bytes of at most {most:,}"
+    return ExplainedSection("memory", summary, (arrays, whole))
+
+
+def _threads(trace: Trace, program: Program) -> ExplainedSection:
+    large, rows = [], 0
+    for stream in (program.forward, program.reverse):
+        begun = np.flatnonzero(stream.kernels != CONTINUED)
+        rows += len(begun)
+        for (name, direction, *_), threshold in zip(
+            labels(trace, stream, {}), stream.thresholds[begun], strict=True
+        ):
+            large += [f"{name}, {direction}"] if threshold else []
+    whole = f"{len(large):,} of {_number(rows, 'row')} large enough"
+    summary = f"{whole} for several of the {threads.allowed()} threads"
+    return ExplainedSection("threads", summary, tuple(large))
