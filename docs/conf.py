@@ -5,6 +5,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
+os.environ.setdefault("TAPEGRAD_PROGRESS", "0")  # pages do not show how long a cell took
 
 import matplotlib as mpl  # noqa: E402  after the path
 from matplotlib import pyplot as plt  # noqa: E402

@@ -300,7 +300,8 @@ def curve_fit(
         ``threads``
             How many threads work, by default as many as there are processors.
         ``progress``
-            `True`, for a line on stderr, or a function that is called with the numbers of fits done and of all.
+            `False` for none, `True` for a line on stderr that stays, or a function that is called with the numbers of
+            fits done and of all. By default a line appears after a second on a terminal or in a notebook.
         ``executor``
             A `concurrent.futures.Executor` whose workers do the fits in blocks, a thread each, or a function that makes
             one: it is called again when workers are lost. The model has to be pickled: it is a function at the top of

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.runtime.messages.progress import Progress
+
 MESSAGE = "interrupted (KeyboardInterrupt): this is the best point so far"
 MINIMIZE_STATUS, LEAST_SQUARES_STATUS = 99, -2  # SciPy's own where a callback has raised `StopIteration`
 _SECOND_S = 2.0
@@ -39,6 +41,8 @@ class BestPoint:
         Returns the value, or a pair of value and gradient.
     constrained
         Whether the value alone says nothing of how good a point is.
+    line
+        Progress line.
 
     Attributes
     ----------
@@ -48,8 +52,8 @@ class BestPoint:
         Number of calls.
     """
 
-    def __init__(self, function: Callable[..., Any], constrained: bool) -> None:
-        self._function, self._constrained = function, constrained
+    def __init__(self, function: Callable[..., Any], constrained: bool, line: Progress) -> None:
+        self._function, self._constrained, self._line = function, constrained, line
         self._value = math.inf
         self.x: np.ndarray | None = None
         self.evaluations = 0
@@ -60,6 +64,8 @@ class BestPoint:
         value = found[0] if type(found) is tuple else found
         if self.x is None or (value < self._value and not self._constrained):
             self.x, self._value = np.array(x, dtype=float), value
+        if self._line.due:
+            self._line.show(f"minimize: {self.evaluations} evaluations, value {float(value):.6g}")
         return found
 
     def callback(self, given: Any, takes_result: bool) -> Any:
@@ -89,15 +95,21 @@ class Iterates:
         Number of calls of the residuals.
     """
 
-    def __init__(self, residuals: Any) -> None:
-        self._fun, self._jac = residuals.fun, residuals.jac
+    def __init__(self, residuals: Any, line: Progress) -> None:
+        self._fun, self._jac, self._line = residuals.fun, residuals.jac, line
         self.x: np.ndarray | None = None
         self.evaluations = 0
 
     def fun(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Return the residuals."""
+        found = self._fun(x, *args, **kwargs)
         self.evaluations += 1
-        return self._fun(x, *args, **kwargs)
+        if self._line.due:
+            squares = 0.5 * float(np.sum(found**2))
+            self._line.show(
+                f"least_squares: {self.evaluations} evaluations, half the sum of squares {squares:.6g}"
+            )
+        return found
 
     def jac(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Return their Jacobian."""

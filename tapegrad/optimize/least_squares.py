@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.errors import check_function
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import callback_on, further, without_defaults
@@ -32,7 +33,8 @@ def least_squares(
     **options
         All other arguments as SciPy takes them: ``kwargs`` (arguments of `fun` by name), ``bounds``, ``method``,
         ``loss``, ``x_scale``, tolerances. They refer to the parameters as one vector: the leaves of
-        `x0` one after the other, each in C order. ``method="native"`` is Levenberg and Marquardt's method in compiled
+        `x0` one after the other, each in C order. ``progress=False`` shows no progress: by default a line appears after
+        a second on a terminal or in a notebook. ``method="native"`` is Levenberg and Marquardt's method in compiled
         code, see Notes.
 
     Returns
@@ -94,23 +96,26 @@ def least_squares(
         return _native(target, x0, args, options)
     if options.get("callback") is not None:  # SciPy has it from version 1.16 on
         options["callback"] = callback_on(options["callback"], target.layout)
+    with Progress(options.pop("progress", None) is not False) as line:
+        result = _by_scipy(target, target.layout.ravel(x0), args, options, line)
+    result.x = target.unravel(result.x)
+    return result
+
+
+def _by_scipy(target: Residuals, x0: Any, args: Any, options: dict[str, Any], line: Progress) -> Any:
+    """Solve the problem by SciPy."""
     from scipy.optimize import least_squares as scipy_least_squares
 
-    iterates = Iterates(target)
+    iterates = Iterates(target, line)
     try:
-        result = scipy_least_squares(
-            iterates.fun, target.layout.ravel(x0), iterates.jac, args=args, **options
-        )
+        return scipy_least_squares(iterates.fun, x0, iterates.jac, args=args, **options)
     except KeyboardInterrupt:
         if iterates.x is None or interrupts.is_second():
             raise
-        # one evaluation, without a step: cost and gradient of any loss as SciPy has them
-        options = {name: value for name, value in options.items() if name not in ("callback", "verbose")}
-        result = scipy_least_squares(
-            target.fun, iterates.x, target.jac, args=args, **{**options, "max_nfev": 1}
-        )
-        result.update(success=False, status=LEAST_SQUARES_STATUS, message=MESSAGE, nfev=iterates.evaluations)
-    result.x = target.unravel(result.x)
+    # one evaluation, without a step: cost and gradient of any loss as SciPy has them
+    options = {name: value for name, value in options.items() if name not in ("callback", "verbose")}
+    result = scipy_least_squares(target.fun, iterates.x, target.jac, args=args, **{**options, "max_nfev": 1})
+    result.update(success=False, status=LEAST_SQUARES_STATUS, message=MESSAGE, nfev=iterates.evaluations)
     return result
 
 

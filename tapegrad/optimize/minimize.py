@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.errors import check_function
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import callback_on, further, structured, takes_result, without_defaults
@@ -46,7 +47,8 @@ def minimize(
     **options
         All other arguments as SciPy takes them: ``bounds``, ``constraints``, ``tol``, ``options``, and ``hess`` or
         ``hessp`` to replace the exact ones where they are not `None`. They refer to the parameters as one vector:
-        the leaves of `x0` one after the other, each in C order.
+        the leaves of `x0` one after the other, each in C order. ``progress=False`` shows no progress: by default a
+        line appears after a second on a terminal or in a notebook.
 
     Returns
     -------
@@ -69,8 +71,9 @@ def minimize(
     ``max_trust_radius``. With ``starts``, a matrix with a row of parameters for each, both minimise from many starts
     on ``threads`` threads, by default as many as there are processors; ``x0`` then says the structure, or is `None`.
     The result is the best one, with ``all_x``, ``all_fun``, ``all_jac``, ``all_status``, ``all_nfev`` and ``all_nit``
-    of all starts; ``progress=True`` shows how many are done. With ``executor``, a `concurrent.futures.Executor` or a
-    function that makes one, its workers take blocks of starts, as `curve_fit` describes it.
+    of all starts; ``progress=True`` leaves a line that says how many are done. With ``executor``, a
+    `concurrent.futures.Executor` or a function that makes one, its workers take blocks of starts, as `curve_fit`
+    describes it.
 
     Ctrl-C ends a search, which returns the best point so far, with constraints the last iterate: ``success`` is
     `False`, ``status`` 99, and ``message`` begins with "interrupted". Starts of many that were not begun are nan. A
@@ -106,22 +109,23 @@ def minimize(
     target = objective(fun, x0)
     kind = method.lower() if isinstance(method, str) else ""
     values_only = kind in _VALUES
-    best = BestPoint(target.value if values_only else target.fun, bool(options.get("constraints")))
-    try:
-        result = scipy_minimize(
-            best,
-            target.layout.ravel(x0),
-            args,
-            method,
-            None if values_only else True,
-            callback=best.callback(callback_on(callback, target.layout), takes_result(callback)),
-            **_second_derivatives(kind, target, options),
-            **options,
-        )
-    except KeyboardInterrupt:
-        if best.x is None or interrupts.is_second():
-            raise
-        result = _interrupted(target, best, args, values_only)
+    with Progress(options.pop("progress", None) is not False) as line:
+        best = BestPoint(target.value if values_only else target.fun, bool(options.get("constraints")), line)
+        try:
+            result = scipy_minimize(
+                best,
+                target.layout.ravel(x0),
+                args,
+                method,
+                None if values_only else True,
+                callback=best.callback(callback_on(callback, target.layout), takes_result(callback)),
+                **_second_derivatives(kind, target, options),
+                **options,
+            )
+        except KeyboardInterrupt:
+            if best.x is None or interrupts.is_second():
+                raise
+            result = _interrupted(target, best, args, values_only)
     return structured(result, target.layout)
 
 

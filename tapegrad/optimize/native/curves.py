@@ -102,7 +102,7 @@ class _FitProblem:
         except LinAlgError:  # at every start of this block; there are others
             found.give_up(part.starts)
         else:
-            fit_all(recorded, part, found, 1, None)
+            fit_all(recorded, part, found, 1, False)
         return found
 
 

@@ -1,11 +1,13 @@
 """`minimize(method="native")`: one or many minimisations by compiled code, and the result as SciPy has it."""
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.optimize import OptimizeResult
 
+from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.optimize.interruption import MESSAGE, MINIMIZE_STATUS
 from tapegrad.optimize.native.blocks import Block, Shape
@@ -57,6 +59,7 @@ class _Worker:
         recorded: tuple[ReplayedFunction, ...],
         starts: np.ndarray,
         outcomes: DescentResults,
+        line: Progress,
     ) -> None:
         size: int = starts.shape[1]
         memory = settings.memory
@@ -83,7 +86,7 @@ class _Worker:
         }
         self.block = block = Block(fields.DescentFields, shapes, numbers, arrays)
         block["trial"][:] = starts[0]
-        self._slices, self._statuses = Slices(block["counts"]), outcomes.out_status
+        self._slices, self._statuses = Slices(block["counts"], line, self._text), outcomes.out_status
         self._run = newton.run_newton if settings.newton else quasi_newton.run_quasi_newton
         session = Session(
             recorded[0], block.addresses("trial"), block.addresses("trial_value", "trial_gradient")
@@ -106,6 +109,12 @@ class _Worker:
                 continue
             choosing = int(counts[driver.PHASE] == driver.CHOOSING)
             self._sessions[choosing].go_on(status, self.block["x" if choosing else "trial"])
+
+    def _text(self) -> str:
+        """Return what the progress line of a single minimisation says."""
+        block = self.block
+        count, value = block["counts"][driver.NFEV], block["settings"][fields.VALUE]
+        return f"minimize: {count} evaluations, value {value:.6g}"
 
     def finish(self) -> None:
         """Nothing is left over."""
@@ -166,14 +175,15 @@ class _DescentProblem(NamedTuple):
             gradient = replayable(Grad(replayed, 0))
             assert gradient is not None
             recorded.append(ReplayedFunction(gradient, example, self.args, kind=PRODUCT))
-        run_shared(
-            len(starts), threads, lambda: _Worker(settings, tuple(recorded), starts, outcomes), progress
-        )
+        single = len(starts) == 1 and (progress is None or progress is True)
+        with Progress(single) as line:
+            make = functools.partial(_Worker, settings, tuple(recorded), starts, outcomes, line)
+            run_shared(len(starts), threads, make, progress)
 
     def solve_block(self, part: np.ndarray) -> DescentResults:
         outcomes = DescentResults(*part.shape)
         try:
-            self.solve(part, outcomes, 1, None)
+            self.solve(part, outcomes, 1, False)
         except LinAlgError:  # at every start of this block; there are others
             outcomes.give_up(part)
         return outcomes

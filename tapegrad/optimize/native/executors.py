@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tapegrad.optimize.interruption import interrupts
-from tapegrad.optimize.native.sharing import Results, reporter
+from tapegrad.optimize.native.sharing import Results, reporting
 
 _MIN_BLOCKS = 64
 _MAX_BLOCK_PROBLEMS = 4096
@@ -49,11 +49,12 @@ def run_elsewhere(
         As for `run_shared`.
     """
     content, count = _packed(problem, who), len(next(iter(vars(results).values())))
-    blocks, report = _blocks_of(count), reporter(progress)
-    solved = _WorkerBlocks(executor, _solve_block, who).solve(
-        [(content, part(block)) for block in blocks],
-        lambda done: report(min(done * blocks[0].stop, count), count),
-    )
+    blocks = _blocks_of(count)
+    with reporting(progress) as report:
+        solved = _WorkerBlocks(executor, _solve_block, who).solve(
+            [(content, part(block)) for block in blocks],
+            lambda done: report(min(done * blocks[0].stop, count), count),
+        )
     for number, values in solved.items():
         results.enter(blocks[number], values)
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.loops import batch as compiled
@@ -152,7 +153,7 @@ class FittingWorker:
             fields.BatchFields, _shapes(n, k, lanes), _numbers(task, lanes), _arrays(task, found, lanes)
         )
         block["example"][:] = recorded.example
-        self._found, self._slices = found, Slices(block["counts"])
+        self._found, self._slices = found, Slices(block["counts"], Progress(wanted=False), str)
         if task.weights is not None:
             block.add("weights", np.ones((n, lanes)))
             block.add("all_weights", task.weights)
@@ -256,5 +257,6 @@ def fit_all(recorded: ReplayedFunction, task: Task, found: FitResults, threads: 
     elif len(left):
         part = task.part(left)
         rest = FitResults(len(left), task.starts.shape[1])
-        run_shared(len(left), threads, lambda: FittingWorker(recorded, part, rest))
+        quiet = False if progress is False else None
+        run_shared(len(left), threads, lambda: FittingWorker(recorded, part, rest), quiet)
         found.enter(left, vars(rest))

@@ -1,15 +1,16 @@
 """Division of problems among threads, in chunks, with progress."""
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
 import numpy as np
 
+from tapegrad.engine.runtime.messages import stderr
+from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.engine.threads import allowed
 from tapegrad.optimize.interruption import interrupts
 
@@ -55,9 +56,9 @@ def run_shared(count: int, threads: int, make: Callable[[], Worker], progress: A
     make
         Makes a worker. It is called by the calling thread.
     progress
-        `True` for a line on stderr, or a function of two numbers: of solved problems, and of all.
+        As for `reporting`.
     """
-    report, interrupted = reporter(progress), False
+    interrupted = False
 
     def tell() -> None:
         if chunks.done < count:  # the last line is written when all has been solved
@@ -66,7 +67,7 @@ def run_shared(count: int, threads: int, make: Callable[[], Worker], progress: A
     chunk = min(max(count // (_MIN_CHUNKS_PER_THREAD * threads), 1), _MAX_CHUNK_PROBLEMS)
     chunks = _Chunks(count, chunk)
     threads = max(min(threads, -(-count // chunk)), 1)
-    with ExitStack() as stack:
+    with reporting(progress) as report, ExitStack() as stack:
         workers = [_Held(make()) for _ in range(threads)]
         for worker in workers:
             stack.callback(worker.close)
@@ -83,8 +84,9 @@ def run_shared(count: int, threads: int, make: Callable[[], Worker], progress: A
             chunks.stop()
             for worker in workers:
                 worker.stop()
-    if not interrupted:
-        report(count, count)
+        stack.close()
+        if not interrupted:
+            report(count, count)
     return interrupted
 
 
@@ -176,35 +178,43 @@ class _Chunks:
             yield first, end
 
 
-def reporter(progress: Any) -> Callable[[int, int], Any]:
-    """Return the function that reports progress: it takes the number of solved problems, and of all."""
-    if progress is None or progress is False:
-        return lambda done, count: None
-    if progress is True:
-        return _ProgressLine().show
-    if not callable(progress):
-        raise TypeError(f"progress={progress!r}; it must be True, or a function of two numbers")
-    found: Callable[[int, int], Any] = progress
-    return found
+@contextmanager
+def reporting(progress: Any) -> Iterator[Callable[[int, int], Any]]:
+    """Yield the function that reports progress: it takes the number of solved problems, and of all.
+
+    Parameters
+    ----------
+    progress
+        `True` for a line that stays, `False` for none, `None` for one that appears after a second and vanishes; or a
+        function, which is yielded.
+    """
+    if not (progress is None or isinstance(progress, bool)):
+        if not callable(progress):
+            raise TypeError(f"progress={progress!r}; it must be True, False, or a function of two numbers")
+        yield progress
+        return
+    with Progress(progress is not False) as line:
+        yield _Report(line, stays=progress is True).tell
 
 
-class _ProgressLine:
-    """Progress line on stderr, which is overwritten."""
+class _Report:
+    """Texts about how many problems are solved, for a progress line."""
 
-    def __init__(self) -> None:
-        self._begun = self._shown = time.perf_counter()
-        self._width = 0
+    def __init__(self, line: Progress, stays: bool) -> None:
+        self._line, self._stays = line, stays
+        self._begun = time.perf_counter()
 
-    def show(self, done: int, count: int) -> None:
+    def tell(self, done: int, count: int) -> None:
         """Show the number of solved problems."""
-        now = time.perf_counter()
-        if now - self._shown < _PROGRESS_INTERVAL_S and done < count:
-            return
-        self._shown = now
-        text = f"{done} of {count}{_pace(done, count, now - self._begun)}"
-        blank = " " * max(self._width - len(text), 0)
-        self._width = len(text)
-        print(f"\r{text}{blank}", end="\n" if done == count else "", file=sys.stderr, flush=True)
+        if done == count:
+            self._line.close()
+            if self._stays:
+                stderr.write_line(self._text(done, count))
+        elif self._line.due:
+            self._line.show(self._text(done, count))
+
+    def _text(self, done: int, count: int) -> str:
+        return f"{done} of {count}{_pace(done, count, time.perf_counter() - self._begun)}"
 
 
 def _pace(done: int, count: int, seconds: float) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.errors import name_of
 from tapegrad.optimize.interruption import MESSAGE, interrupts
 from tapegrad.optimize.native.blocks import Block, Shape
@@ -60,7 +61,7 @@ def _block(n: int, x0: np.ndarray, settings: SingleFitSettings) -> Block:
     return Block(fields.FitFields, shapes, numbers, arrays)
 
 
-def _run(recorded: ReplayedFunction, block: Block) -> None:
+def _run(recorded: ReplayedFunction, block: Block, line: Progress) -> None:
     results = block.addresses("values")
     if not recorded.has_columns:
         block.add("rows", np.zeros(recorded.handle.results[1].shape))
@@ -68,16 +69,21 @@ def _run(recorded: ReplayedFunction, block: Block) -> None:
     with Session(recorded, block.addresses("trial"), results) as session:
         block.set_field("session", session.address)
         try:
-            _go_on(session, block)
+            _go_on(session, block, line)
         except KeyboardInterrupt:
             if block["counts"][driver.PHASE] == driver.STARTING or interrupts.is_second():
                 raise
             _end(block)
 
 
-def _go_on(session: Session, block: Block) -> None:
+def _go_on(session: Session, block: Block, line: Progress) -> None:
     """Go on with a fit until it is finished."""
-    slices = Slices(block["counts"])
+    counts, numbers = block["counts"], block["settings"]
+
+    def text() -> str:
+        return f"least_squares: {counts[driver.NFEV]} evaluations, cost {numbers[fields.COST]:.6g}"
+
+    slices = Slices(counts, line, text)
     while status := levenberg.run_fit(block.address):
         if status == driver.PAUSED:
             slices.go_on()
@@ -98,10 +104,12 @@ def fit(target: Any, x0: np.ndarray, args: Any, kwargs: Any, options: dict[str, 
     """Fit the residuals of a vector, and return a `scipy.optimize.OptimizeResult`."""
     if not x0.size:
         raise ValueError(f"{_WHO}: x0 has no elements")
+    progress = options.pop("progress", None)
     settings = SingleFitSettings(_WHO, x0, options)
     recorded = ReplayedFunction(target.replayed, x0, args, kwargs)
     block = _block(recorded.size, x0, settings)
-    _run(recorded, block)
+    with Progress(progress is not False) as line:
+        _run(recorded, block, line)
     if block["counts"][fields.STATUS] in (fields.NOT_FINITE, fields.NOT_COMPUTED):
         message = MESSAGES[int(block["counts"][fields.STATUS])]
         raise ValueError(f"{_WHO}: {message} ({name_of(target.function)})")

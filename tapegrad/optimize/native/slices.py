@@ -1,9 +1,11 @@
 """Slices of compiled loops: they return to Python after some evaluations, where signals are handled."""
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
+from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.optimize.native.loops import driver
 
 _FIRST_EVALUATIONS = 16
@@ -17,6 +19,8 @@ class Slices:
     ----------
     counts
         The loop's counts, whose budget is set.
+    line, text
+        Progress line of a single search, and a function that returns its text.
 
     Attributes
     ----------
@@ -24,8 +28,9 @@ class Slices:
         Whether the loop is to be left at the end of its slice.
     """
 
-    def __init__(self, counts: np.ndarray) -> None:
+    def __init__(self, counts: np.ndarray, line: Progress, text: Callable[[], str]) -> None:
         self.stopped = False
+        self._line, self._text = line, text
         self._counts, self._evaluations = counts, _FIRST_EVALUATIONS
         self._begin()
 
@@ -35,6 +40,8 @@ class Slices:
 
     def go_on(self) -> bool:
         """Begin another slice; return whether the loop is to be entered again."""
+        if self._line.due:
+            self._line.show(self._text())
         elapsed = time.perf_counter() - self._begun
         if elapsed < _MIN_S:
             self._evaluations *= 2
