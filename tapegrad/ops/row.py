@@ -1,6 +1,5 @@
 """Rows of the op table: formulas or kernels of an op, and the facts that kernels, passes, rules and tests read."""
 
-import ast
 import functools
 import math
 from collections.abc import Callable, Mapping
@@ -34,7 +33,9 @@ def _code(text: str) -> CodeType:
 @functools.cache
 def names_in(text: str) -> frozenset[str]:
     """Return the names in `text`: primals, constants and functions."""
-    return frozenset(node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
+    return frozenset(
+        _code(text).co_names
+    )  # walking the syntax tree takes three times as long, at each import
 
 
 def evaluate(text: str, namespace: Mapping[str, Any], **values: Any) -> Any:
