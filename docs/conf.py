@@ -1,5 +1,6 @@
 """The site: Sphinx, its extensions, and what they must not do (no network, no unknown names, no failing example)."""
 
+import os
 import sys
 from pathlib import Path
 
