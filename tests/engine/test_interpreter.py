@@ -17,7 +17,7 @@ from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.runtime import library_loops, object_layouts
 from tapegrad.engine.runtime.interpreter import Interpreter, check
 
-RUNNING = Interpreter("cpython", 64, "little", True)
+RUNNING = Interpreter("cpython", 64, "little", True, sys.version_info[:2])
 
 
 OFFSETS = [
@@ -66,6 +66,7 @@ def test_the_cache_is_not_shared_by_interpreters_with_other_heads(monkeypatch):
     ("change", "fault"),
     [
         ({"implementation": "pypy"}, "this is pypy"),
+        ({"version": (3, 15)}, "this is 3.15, whose bytecode is not known"),
         ({"bits": 32}, "32 bits"),
         ({"byteorder": "big"}, "big-endian"),
         ({"locked": False}, "PYTHON_GIL=1"),

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.program.dataflow import follow
 
 X = np.array([1.0, 0.5])
 SECOND = True
@@ -205,15 +204,6 @@ def test_contents_used_by_plain_code_are_guarded(name):
     assert count() == seen
 
 
-@pytest.mark.parametrize("name", PLAIN)
-def test_in_a_python_with_other_instructions_all_contents_are_guarded(name, monkeypatch):
-    monkeypatch.setattr(follow, "_IS_KNOWN_PYTHON", False)
-    data, replayed, _ = recorded(PLAIN[name])
-    for number in (1.0, 2.0, 3.0):
-        data.y[0] = number
-        np.testing.assert_allclose(replayed(X), value(PLAIN[name], data), rtol=1e-13)
-
-
 class Model:
     def __init__(self):
         self.y = np.ones(2)
@@ -241,10 +231,8 @@ ROOTS = {
 }
 
 
-@pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("name", ROOTS)
-def test_what_a_function_is_bound_to_is_followed(name, known, monkeypatch):
-    monkeypatch.setattr(follow, "_IS_KNOWN_PYTHON", known)
+def test_what_a_function_is_bound_to_is_followed(name):
     model = Model()
     function, rest = ROOTS[name](model)
     replayed = tg.jit(function)
@@ -256,7 +244,7 @@ def test_what_a_function_is_bound_to_is_followed(name, known, monkeypatch):
     for number in (1.0, 2.0):
         model.y[0] = number
         assert operand(X) == np.sum(X * model.y)
-    assert len(list(operand.traces)) == (1 if known else 2)
+    assert len(list(operand.traces)) == 1
 
 
 def value(function, data):

@@ -4,6 +4,9 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+# The analysis of bytecode was not written for later versions (`program.dataflow`, `program.captured.code`).
+_NEWEST = (3, 14)
+
 
 class Interpreter(NamedTuple):
     """Properties of an interpreter that compiled code depends on."""
@@ -12,13 +15,14 @@ class Interpreter(NamedTuple):
     bits: int
     byteorder: str
     locked: bool
+    version: tuple[int, int]
 
     @classmethod
     def running(cls) -> "Interpreter":
         """Return those of the running interpreter."""
         locked = getattr(sys, "_is_gil_enabled", lambda: True)()
         bits = 64 if sys.maxsize > 2**32 else 32
-        return cls(sys.implementation.name, bits, sys.byteorder, locked)
+        return cls(sys.implementation.name, bits, sys.byteorder, locked, sys.version_info[:2])
 
 
 def check(interpreter: Interpreter) -> None:
@@ -29,8 +33,10 @@ def check(interpreter: Interpreter) -> None:
     ImportError
         Saying what is wrong with it.
     """
+    newest, version = (".".join(map(str, each)) for each in (_NEWEST, interpreter.version))
     faults = {
         f"this is {interpreter.implementation}": interpreter.implementation != "cpython",
+        f"this is {version}, whose bytecode is not known": interpreter.version > _NEWEST,
         f"this one has {interpreter.bits} bits": interpreter.bits != 64,
         f"this machine is {interpreter.byteorder}-endian": interpreter.byteorder != "little",
         "this one runs without it (start it with PYTHON_GIL=1)": not interpreter.locked,
@@ -38,8 +44,8 @@ def check(interpreter: Interpreter) -> None:
     found = [fault for fault, is_so in faults.items() if is_so]
     if found:
         raise ImportError(
-            "tapegrad needs CPython with 64 bits on a little-endian machine, and its global interpreter lock: "
-            + "; ".join(found)
+            f"tapegrad needs CPython up to {newest} with 64 bits on a little-endian machine, and its global"
+            " interpreter lock: " + "; ".join(found)
         )
 
 

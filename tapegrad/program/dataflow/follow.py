@@ -2,7 +2,6 @@
 
 import dis
 import functools
-import sys
 import types
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -19,8 +18,6 @@ from tapegrad.program.recording.recording import Sites
 Stack = tuple[PointsTo, ...]
 
 _ACTS = transfer_functions.ACTS | container_functions.ACTS
-# An instruction may mean another thing in a later version: there all arrays are taken as read.
-_IS_KNOWN_PYTHON = sys.version_info[:2] <= (3, 14)
 _MAX_ROUNDS = 12  # through all code, until nothing new is found
 _MAX_BYTES = 60_000  # of code that is followed
 _JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
@@ -47,8 +44,6 @@ def arrays_used(root: Any, seen: ReachableState, given: Iterable[Any], sites: Si
     given = tuple(given)
     if not (seen.arrays or seen.opaque or given):
         return []
-    if not _IS_KNOWN_PYTHON:
-        return list(seen.arrays.values())
     flow = Dataflow(root, seen.functions, given, sites)
     if sum(len(code.co_code) for code in flow.codes) > _MAX_BYTES:
         return list(seen.arrays.values())
