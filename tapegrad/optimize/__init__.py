@@ -7,6 +7,7 @@ In reading order; each imports only those above it:
     interruption                   Ctrl-C: the best point so far, or an exception
     curve_plots                    pictures of curve fits
     flat                           structures of arrays as one flat vector, and functions of it
+    search_result                  results as notebooks show them
     arguments                      SciPy's arguments and results, checked, or converted to structures
     vector_function                what objectives and residuals share
     objective                      scalar functions for `scipy.optimize.minimize`

@@ -63,10 +63,16 @@ def takes_result(callback: Any) -> bool:
         return False
 
 
+def with_parameters(result: Any, x: Any) -> Any:
+    """Return a copy of SciPy's result with other parameters, which notebooks show as a table."""
+    from tapegrad.optimize.search_result import SearchResult
+
+    return SearchResult(result, x=x)
+
+
 def structured(result: Any, layout: LeafLayout) -> Any:
     """Return a copy of SciPy's result in which all that has an element for each parameter is unraveled."""
-    copy = type(result)(result)
-    copy.x = layout.unravel(result.x)
+    copy = with_parameters(result, layout.unravel(result.x))
     for name in ("jac", "grad"):
         if getattr(result.get(name), "shape", None) == (layout.size,):
             copy[name] = layout.unravel(result[name])

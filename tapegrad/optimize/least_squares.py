@@ -6,7 +6,7 @@ from typing import Any
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.errors import check_function
 from tapegrad.frontend.words.frames import hides_frames
-from tapegrad.optimize.arguments import callback_on, further, without_defaults
+from tapegrad.optimize.arguments import callback_on, further, with_parameters, without_defaults
 from tapegrad.optimize.interruption import LEAST_SQUARES_STATUS, MESSAGE, Iterates, interrupts
 from tapegrad.optimize.residuals import Residuals, residuals
 
@@ -98,8 +98,7 @@ def least_squares(
         options["callback"] = callback_on(options["callback"], target.layout)
     with Progress(options.pop("progress", None) is not False) as line:
         result = _by_scipy(target, target.layout.ravel(x0), args, options, line)
-    result.x = target.unravel(result.x)
-    return result
+    return with_parameters(result, target.unravel(result.x))
 
 
 def _by_scipy(target: Residuals, x0: Any, args: Any, options: dict[str, Any], line: Progress) -> Any:
@@ -126,5 +125,4 @@ def _native(target: Residuals, x0: Any, args: Any, options: dict[str, Any]) -> A
     kwargs = options.pop("kwargs", None)
     del options["method"]
     result = fit(target, target.layout.ravel(x0), args, kwargs, options)
-    result.x = target.unravel(result.x)
-    return result
+    return with_parameters(result, target.unravel(result.x))

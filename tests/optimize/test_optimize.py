@@ -1,9 +1,11 @@
 """Optimisation: SciPy's results with derivatives by hand, structures and callbacks."""
 
+import pickle
 import subprocess
 import sys
 import warnings
 from collections import namedtuple
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -569,3 +571,26 @@ def test_refused(name):
 def test_importing_the_package_does_not_import_scipys_optimisers():
     code = "import sys, tapegrad; sys.exit('scipy.optimize' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
+
+
+@pytest.mark.parametrize("method", ["BFGS", "native"])
+def test_notebooks_show_results_as_tables(method: str) -> None:
+    start = {"a": 0.0, "b": np.zeros(2)}
+    found = minimize(lambda p: (p["a"] - 1) ** 2 + tg.sum((p["b"] - 2) ** 2), start, method=method)
+    cells = [cell.text for cell in ElementTree.fromstring(f"<p>{found._repr_html_()}</p>").iter("td")]
+    assert cells[-4:] == ["x['a']", "1", "x['b']", "[2 2]"]
+    copy = pickle.loads(pickle.dumps(found))
+    assert repr(copy) == repr(found)
+    assert isinstance(copy, scipy.optimize.OptimizeResult)
+
+
+def test_notebooks_show_standard_errors_like_the_parameters() -> None:
+    start = {"a": np.zeros(2), "b": 0.0}
+    offsets = lambda p: tg.concatenate([p["a"] - 1, p["a"] + 1, p["b"] * np.array([1.0, 1.0])])  # noqa: E731
+    found = least_squares(offsets, start, method="native")
+    errors = np.sqrt(np.diag(found.covariance))
+    cells = [cell.text for cell in ElementTree.fromstring(f"<p>{found._repr_html_()}</p>").iter("td")]
+    assert cells[-6:] == [
+        *("x['a']", "[0 0]", f"[{errors[0]:.6g} {errors[1]:.6g}]"),
+        *("x['b']", "0", f"{errors[2]:.6g}"),
+    ]
