@@ -20,6 +20,7 @@ import json, os, signal, sys, threading, time, warnings
 import numpy as np, tapegrad as tg
 from tapegrad.optimize.interruption import interrupts
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started with SIGINT ignored
 def rosenbrock(x):
     return tg.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 def residuals(x):
@@ -164,7 +165,7 @@ def test_what_was_found_is_returned(name: str, outcome: Outcome) -> None:
     assert found["value"] < found["start"] or name == "SLSQP"  # whose first iterates are no better
     assert found["kept"]
     assert found["nfev"] > 0
-    assert found["seconds"] < 5.0
+    assert found["seconds"] < 60.0  # of a search that would run for hours
 
 
 def test_fits_that_have_ended_stay(outcome: Outcome) -> None:
