@@ -42,8 +42,6 @@ suppress_warnings = ["config.cache"]
 nitpick_ignore_regex = [
     # There is no inventory of other projects, which would have to be fetched.
     (r"py:.*", r"(numpy|np|scipy|numba|jax|matplotlib|concurrent|nutpie|iminuit|nlopt|emcee)(\..*)?"),
-    # Bases and results that have no page: they are not part of the interface.
-    (r"py:(class|obj)", r"(tapegrad\..*\.)?_?[A-Z]\w*"),
 ]
 
 # --- pages in Markdown -------------------------------------------------------------------------------------------

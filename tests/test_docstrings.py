@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 
 import tapegrad as tg
 from helpers.offenders import assert_none
+from helpers.site import public_names
 from tapegrad import stats
 from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.autodiff.hooks import RemovableHook
@@ -34,11 +36,7 @@ RETURNED = {"FlatElements": FlatElements, "RemovableHook": RemovableHook, "Custo
     "Multinomial": type(stats.multinomial), "MultivariateNormal": type(stats.multivariate_normal),
     "Wishart": type(stats.wishart),
 }  # fmt: skip
-# Attributes without an underscore that modules of the package use among each other.
-INTERNAL = {
-    "Tensor.check_escape", "Tensor.data_or_traced", "Tensor.escaped",
-    "Jit.arguments", "Jit.derive", "Jit.specializations", "Jit.refresh", "Jit.run", "Jit.settings",
-}  # fmt: skip
+SITE = public_names()
 # The first words of the summaries of functions and methods: what they do, in the imperative.
 VERBS = {
     "Add", "Apply", "Arrange", "Broadcast", "Build", "Check", "Clip", "Compute", "Convert", "Copy", "Count", "Create",
@@ -73,7 +71,7 @@ def _named() -> Iterator[tuple[str, Any]]:
 def _members(name: str, value: type) -> Iterator[tuple[str, Any]]:
     for member in dir(value):
         full = f"{name}.{member}"
-        if not member.startswith("_") and full not in INTERNAL and member in _own_names(value):
+        if not member.startswith("_") and full not in SITE.INTERNAL and member in _own_names(value):
             yield full, inspect.getattr_static(value, member)
 
 
@@ -258,6 +256,16 @@ def test_a_derived_docstring_has_other_words_and_sections_in_their_order() -> No
     ]  # fmt: skip
     with pytest.raises(ValueError, match="'fastest'"):
         like(_model, ("fastest", "slowest"))
+
+
+def test_every_public_name_is_on_a_page_of_the_reference() -> None:
+    """By identity: a function of two names has one page."""
+    pages = [full for subject in SITE.reference().values() for full in subject.names()]
+    shown = {id(resolve_name(full.rpartition(".")[0]).__dict__[full.rpartition(".")[2]]) for full in pages}
+    named = {name: value for name, value in _named() if name not in RETURNED and not name.startswith("_")}
+    missing = [name for name, value in named.items() if id(value) not in shown]
+    assert missing == []
+    assert len(pages) == len(set(pages))
 
 
 def test_without_docstrings_the_package_is_imported() -> None:

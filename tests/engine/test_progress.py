@@ -1,9 +1,11 @@
 """Progress appears after a second, on terminals and in notebooks, and nowhere else."""
 
+import os
 import sys
 import threading
+import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad.engine.runtime.messages import progress, stderr
-from tapegrad.engine.runtime.messages.progress import Progress
+from tapegrad.engine.runtime.messages.progress import Progress, SlowStep
 
 ERASE = "\r\x1b[K"
 
@@ -172,11 +174,71 @@ def test_searches_show_progress(
     """Here from the first evaluation or slice on; the line is gone at the end, and not there with `progress=False`."""
     search, text = SEARCHES[name]
     first = Progress.__init__.__defaults__
-    assert first == (True, 1.0)
-    monkeypatch.setattr(Progress.__init__, "__defaults__", (True, 0.0))
+    assert first == (True, 1.0, None)
+    monkeypatch.setattr(Progress.__init__, "__defaults__", (True, 0.0, None))
     search()
     shown = capsys.readouterr().err
     assert text in shown
     assert shown.endswith(ERASE)
     search(progress=False)
     assert capsys.readouterr().err == ""
+
+
+# --- steps that cannot look at the clock ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def impatient(terminal: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A terminal on which steps are shown after milliseconds."""
+    monkeypatch.setattr(progress, "_DELAY_S", 0.002)
+    monkeypatch.setattr(progress, "_INTERVAL_S", 0.002)
+    yield
+    SlowStep.stop()
+
+
+def wait_for(is_true: Callable[[], bool]) -> None:
+    end = time.perf_counter() + 60
+    while not is_true():
+        assert time.perf_counter() < end
+        time.sleep(0.002)
+
+
+def test_a_slow_step_is_shown_by_a_thread(impatient: None, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = []
+    with SlowStep(lambda: f"look {asked.append(0) or len(asked)}"), SlowStep(lambda: "inner"):
+        wait_for(lambda: len(asked) > 1)
+    shown = capsys.readouterr().err
+    assert shown.startswith(f"{ERASE}look 1{ERASE}look 2")
+    assert shown.endswith(ERASE)
+    assert "inner" not in shown
+    wait_for(lambda: SlowStep._reporter is None)
+
+
+def test_no_thread_is_started_where_nothing_is_seen() -> None:
+    with SlowStep(lambda: "unseen"):
+        assert SlowStep._reporter is None
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_fork_ends_the_thread(impatient: None) -> None:
+    with SlowStep(lambda: "step"):
+        assert SlowStep._reporter is not None
+        child = os.fork()
+        if not child:
+            os._exit(SlowStep._reporter is not None)
+        assert os.waitpid(child, 0)[1] == 0
+        assert SlowStep._reporter is None
+
+
+def test_long_recordings_are_shown(impatient: None, capsys: pytest.CaptureFixture[str]) -> None:
+    """The function waits for its line, as one of a million instructions would."""
+
+    def chain(x: Any) -> Any:
+        for _ in range(20):
+            x = x * 0.5
+        time.sleep(0.05)
+        wait_for(lambda: Progress._shown is not None)
+        return x.sum()
+
+    tg.grad(tg.jit(chain))(np.ones(3))
+    assert "chain: 20 instructions" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from tapegrad.engine.codegen.translator.compiler import EVERY_COMPUTATION, EVERY
 from tapegrad.engine.inspection import verify
 from tapegrad.engine.inspection.tape_view import TapeView, read_tape
 from tapegrad.engine.runtime.messages import logs
+from tapegrad.engine.runtime.messages.progress import SlowStep
 from tapegrad.engine.runtime.pace import in_background
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep.derivatives import bind_recording
@@ -96,7 +97,8 @@ class Trace(Uncopied):
                 for leaf, position in zip(arguments.leaves, arguments.positions, strict=True)
             ]
             args, kwargs = unflatten(arguments.definition, leaves)
-            results, self._definition = flatten(call(function, args, kwargs))
+            with SlowStep(lambda: f"recording {self.name}: {len(self.recording):,} instructions"):
+                results, self._definition = flatten(call(function, args, kwargs))
             self.output_slots: list[int] = []
             self._results = [self._take_result(value) for value in results]
             self.recording.settle()
@@ -239,7 +241,8 @@ class Trace(Uncopied):
 
     def _made(self, spec: ProgramSpec, fusion: str) -> Program:
         begin = perf_counter_ns()
-        made = make_program(self.recording, self.tape, spec, fusion)
+        with SlowStep(lambda: f"preparing {self.name}: {len(self.recording):,} instructions"):
+            made = make_program(self.recording, self.tape, spec, fusion)
         self.recording.fused[spec] = made.segments()
         self.recording.programs[spec] = ref(made)
         if logs.enabled(logs.FUSION):
