@@ -50,6 +50,10 @@ SECTIONS = (
 )  # fmt: skip
 
 
+def is_error(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, Exception)
+
+
 def _named() -> Iterator[tuple[str, Any]]:
     for name in dir(tg):
         value = getattr(tg, name)
@@ -58,7 +62,7 @@ def _named() -> Iterator[tuple[str, Any]]:
     for module in (tg.optimize, tg.errors):
         for name, value in vars(module).items():
             own = getattr(value, "__module__", "").startswith(module.__name__)
-            if own and not name.startswith("_") and (module is not tg.errors or isinstance(value, type)):
+            if own and not name.startswith("_") and (module is not tg.errors or is_error(value)):
                 yield f"{module.__name__.rpartition('.')[2]}.{name}", value
     for name, value in vars(tg.linalg).items():
         if not name.startswith("_") and value is not getattr(np.linalg, name, None):
