@@ -5,7 +5,7 @@ In reading order; each imports only those above it:
     numba_type                     compiled functions as arguments and globals of Numba's functions
     numba_call                     their calls in there
     packages                       other packages, and functions as they take them
-    jax_function                   functions for JAX and blackjax
+    frameworks                     functions for JAX and PyTorch
     log_probability                for emcee
     minuit                         `iminuit`
     nlopt_objective                `nlopt`
@@ -24,7 +24,8 @@ from typing import Any
 
 from tapegrad.interop.c_function import CFunction as CFunction
 from tapegrad.interop.c_function import cfunc
-from tapegrad.interop.jax_function import jax as jax
+from tapegrad.interop.frameworks import jax as jax
+from tapegrad.interop.frameworks import torch as torch
 from tapegrad.interop.log_probability import emcee as emcee
 from tapegrad.interop.minuit import iminuit as iminuit
 from tapegrad.interop.nlopt_objective import nlopt as nlopt
