@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from tapegrad.engine.runtime.messages import logs
 from tapegrad.engine.runtime.pace import pace_beside, working
 
 SCALE = 2.0
+_BOUND = r"forward of scaled was derived, planned and bound: \d+ rows in [\d.]+ (us|ms|s)"
 
 
 def _text(caplog: pytest.LogCaptureFixture, logger: logging.Logger) -> list[str]:
@@ -34,7 +36,9 @@ def test_recordings_guards_and_captured_state(
     f(-np.ones(3))
     monkeypatch.setitem(globals(), "SCALE", 3.0)
     assert f(np.ones(3)) == 9
-    first, second, third = _text(caplog, logs.RECORDINGS)
+    found = _text(caplog, logs.RECORDINGS)
+    first, second, third = found[::2]
+    assert all(re.fullmatch(_BOUND, line) for line in found[1::2])
     assert first.startswith("scaled was recorded for argument 0: (3,) float64: ")
     assert first.endswith("(first call)")
     assert "instructions in" in first
@@ -104,8 +108,13 @@ f(np.ones(3))
 @pytest.mark.parametrize(
     ("chosen", "told", "silent"),
     [
-        ("recordings,compilation", ("tapegrad.recordings: ", "tapegrad.compilation: "), ("tapegrad.fusion",)),
-        (" All", ("tapegrad.recordings: ", "tapegrad.fusion: ", "tapegrad.compilation: "), ("no logger",)),
+        (
+            "recordings,compilation,debug",
+            ("tapegrad.recordings: ", "tapegrad.compilation: "),
+            ("tapegrad.fusion", "no logger"),
+        ),
+        (" All", ("tapegrad.recordings: ", "tapegrad.fusion: "), ("no logger", "read from the cache")),
+        ("debug", ("tapegrad.recordings: ", "read from the cache in "), ("no logger",)),
         ("recording", ("TAPEGRAD_LOG=recording: no logger recording; there are recordings, ",), ("lambda",)),
         ("", (), ("tapegrad",)),
     ],
@@ -130,4 +139,5 @@ def test_a_forked_child_logs() -> None:
         text=True,
         check=True,
     )
-    assert found.stderr.count("tapegrad.recordings: ") == 2
+    assert found.stderr.count(" was recorded for ") == 2
+    assert found.stderr.count("was derived, planned and bound") == 2
