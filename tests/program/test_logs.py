@@ -14,6 +14,7 @@ import pytest
 import tapegrad as tg
 from tapegrad.engine.runtime.messages import logs
 from tapegrad.engine.runtime.pace import pace_beside, working
+from tapegrad.engine.runtime.short_times import quantity
 
 SCALE = 2.0
 _BOUND = r"forward of scaled was derived, planned and bound: \d+ rows in [\d.]+ (us|ms|s)"
@@ -141,3 +142,14 @@ def test_a_forked_child_logs() -> None:
     )
     assert found.stderr.count(" was recorded for ") == 2
     assert found.stderr.count("was derived, planned and bound") == 2
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (0.0, "0 ns"), (-3.2, "-3 ns"), (999.4, "999 ns"), (999.6, "1 us"), (12_345.0, "12.3 us"), (999_600.0, "1 ms"),
+        (1.5e6, "1.5 ms"), (9.33e9, "9.33 s"), (999.7e9, "1,000 s"), (1.2345e13, "12,345 s"),
+    ],
+)  # fmt: skip
+def test_times_have_a_suitable_unit(ns: float, text: str) -> None:
+    assert quantity(ns) == text

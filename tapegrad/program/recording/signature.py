@@ -152,8 +152,12 @@ class Arguments:
 
     def is_static(self, leaf: int) -> bool:
         """Return whether a leaf is an argument in `static_argnums` or `static_argnames`."""
-        part = self.key[len(self.key) - len(self.leaves) + leaf]
+        part = self.part(leaf)
         return isinstance(part, tuple) and part[0] == _STATIC
+
+    def part(self, leaf: int) -> Any:
+        """Return the part of the key for a leaf."""
+        return self.key[len(self.key) - len(self.leaves) + leaf]
 
 
 def flatten_args(args: tuple[Any, ...], kwargs: dict[str, Any], static: Static = NOTHING) -> Arguments:

@@ -19,12 +19,16 @@ _NUMBERS = (int, float, complex, str, bytes)
 
 
 class ArgumentReport(NamedTuple):
-    """A leaf of the arguments as a signature has it: its name, its kind, its shape and dtype or else its value."""
+    """A leaf of the arguments as a signature has it: its name, its kind, its shape and dtype or else its value.
+
+    Its key differs where values do whose text is the same.
+    """
 
     name: str
     kind: str
     shape: str
     dtype: str
+    key: Any
 
     @property
     def form(self) -> str:
@@ -151,14 +155,14 @@ def names_of_leaves(arguments: Arguments) -> list[str]:
     return names + [f"{name}{path}" for name in sorted(kwargs) for path in paths(kwargs[name])]
 
 
-def _report(arguments: Arguments, k: int) -> tuple[str, str, str]:
-    position = arguments.positions[k]
+def _report(arguments: Arguments, k: int) -> tuple[str, str, str, Any]:
+    position, key = arguments.positions[k], arguments.part(k)
     if position < 0:
         kind = STATIC if arguments.is_static(k) else INTEGER if type(arguments.leaves[k]) is int else VALUE
-        return kind, "", reprlib.repr(arguments.leaves[k])
+        return kind, "", reprlib.repr(arguments.leaves[k]), key
     spec = arguments.arg_specs[position]
     shape, dtype = ("", "float") if spec.weak else (str(arguments.arrays[position].shape), str(spec.dtype))
-    return FORM, shape, dtype
+    return FORM, shape, dtype, key
 
 
 def _names(reports: list[ArgumentReport]) -> list[str]:
@@ -173,5 +177,6 @@ def _differences(before: list[ArgumentReport], now: list[ArgumentReport]) -> lis
             found.append(Cause(SHAPE, new.name, f"{old.shape} -> {new.shape}"))
         elif old != new:
             kind = new.kind if old.kind == new.kind else FORM
-            found.append(Cause(kind, new.name, f"{old.form} -> {new.form}"))
+            change = f"{old.form} -> {new.form}" if old.form != new.form else f"another {new.form}"
+            found.append(Cause(kind, new.name, change))
     return found

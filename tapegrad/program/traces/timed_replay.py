@@ -58,7 +58,7 @@ class ReplayTimes(NamedTuple):
     @property
     def deviation(self) -> float:
         """Relative difference of the sum from the replay without clock rows."""
-        return self.total / self.measured - 1.0
+        return float(self.total / self.measured) - 1.0
 
     @property
     def reliable(self) -> bool:
