@@ -135,7 +135,7 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
         Returns
         -------
         RecordedTape
-            Print it to see its instructions.
+            Print it to see its instructions; of a long one the first and the last, `text` has all.
 
         Examples
         --------
@@ -392,8 +392,9 @@ def jit(
     Warns
     -----
     RecordingWarning
-        Once for a function that is recorded again and again because an integer changes; once where it takes longer to
-        compare what the function sees than to replay it. `Jit.explain` and `Jit.watched` say more.
+        Once for each cause for which a function was recorded 16 times: a global or an attribute, an integer, a shape, a
+        branch that changes, with what to write instead; once where it takes longer to compare what the function sees
+        than to replay it. `Jit.explain` and `Jit.watched` say more.
 
     Notes
     -----

@@ -270,6 +270,18 @@ def test_unrolled_loops_are_told() -> None:
     )
 
 
+def test_ops_beside_a_loop_do_not_hide_it() -> None:
+    def loop(x: Any) -> Any:
+        total = tg.sin(x[0])
+        for k in range(100):
+            total = total + tg.exp(-x[1] * k) * x[k] if k else total
+        return total
+
+    line = inspect.getsourcelines(loop)[1] + 3
+    (told,) = tg.jit(loop, fuse=False).explain(np.linspace(0.0, 1.0, 100)).section("recording").lines
+    assert f" of them 99 times by test_explanation.py, line {line}: total = total + tg.exp" in told
+
+
 def test_loops_of_unknown_lines_are_told() -> None:
     state = iter(range(9))
 

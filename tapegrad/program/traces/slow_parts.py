@@ -18,6 +18,7 @@ from tapegrad.program.traces.source_lines import SourceLines
 from tapegrad.program.traces.trace import Trace
 
 _MIN_SINGLES, _MIN_SHARE = 100, 0.5  # instructions on single numbers, from which a loop is told of
+_MAX_SKEW = 4  # between the ops of a loop; others are rarer: one was hoisted, or the first iteration has none
 _MAX_NUMBERS = 4  # of instructions that are alike
 _ITEM = np.array([dtype.itemsize for dtype in DTYPES])
 
@@ -93,8 +94,9 @@ def _repeated_line(trace: Trace, singles: Iterable[int], lines: Mapping[int, Sou
     if not own:
         return ""
     line, counts = max(own.items(), key=lambda each: each[1].total())
-    times = min(counts.values())
-    return f", {counts.total() // times} of them {times:,} times by {short(line)}" if times > 1 else ""
+    often = [count for count in counts.values() if count * _MAX_SKEW >= max(counts.values())]
+    times = min(often)
+    return f", {sum(often) // times} of them {times:,} times by {short(line)}" if times > 1 else ""
 
 
 def _numbered(name: str, numbers: Sequence[int]) -> str:

@@ -258,7 +258,7 @@ class Trace(Uncopied):
             after = f"after about {2 * pending.replays:,} replays"
             return (
                 "not fused yet",
-                f"it is fused in the background when that pays, {after}, by jit(f, fuse=True) at once",
+                f"it is fused in the background when that pays, {after}; jit(f, fuse=True) fuses it at once",
             )
         few = "fewer than two of its rows could be in a segment"
         return "not fused", few if self._fusion == IF_KNOWN else _UNFUSED[self._fusion]

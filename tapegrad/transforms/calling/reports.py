@@ -72,7 +72,8 @@ class Reports:
     def explain(self, *args: Any, **kwargs: Any) -> Recordings | Explanation:
         """List the recordings of the function and of its transforms: their signatures, guards, and why they were made.
 
-        With arguments, return what there is to say of a call with these.
+        With arguments, return what there is to say of a call with these. The function is run once more if most of its
+        instructions compute single numbers, to find the line of the loop.
 
         Parameters
         ----------
@@ -83,7 +84,8 @@ class Reports:
         -------
         Recordings or Explanation
             Without arguments, a tuple of records with the fields `number`, `of`, `signature`, `instructions`, `guards`
-            and `reason`, in the order in which they were made; printed, it is a table.
+            and `reason`, in the order in which they were made; printed, it is a table, of many recordings of the first
+            and the latest.
 
             With arguments, a tuple of sections with the fields `name`, `summary` and `lines`: why there is a
             `recording`, its `guards`, what is `watched`, the `fusion` of rows and why others run by themselves,
