@@ -100,4 +100,7 @@ def _counted(guards: Iterable[str]) -> str:
 
 
 def _range(numbers: list[int]) -> str:
-    return f"{numbers[0]}-{numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
+    first, last = numbers[0], numbers[-1]
+    if last - first + 1 == len(numbers):
+        return f"{first}-{last}" if len(numbers) > 1 else str(first)
+    return f"{first} to {last} ({len(numbers)} recordings)"
