@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     tape = recorded.tape(*args)
     segments = tape.segments
     if options.ir is None:
-        print(tape, *segments, sep="\n\n")
+        print(tape.text, *segments, sep="\n\n")
         return 0
     if not 0 <= options.ir < len(segments):
         raise CommandError(f"there is no segment {options.ir}: there are {len(segments)}")

@@ -11,6 +11,7 @@ from tapegrad.autodiff.custom.callbacks import failure
 from tapegrad.engine.kernels.language.status import CALL_FAILED, GUARD_FAILED, OUT_OF_MEMORY, OUT_OF_RANGE
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.runtime.messages import logs
+from tapegrad.engine.runtime.short_times import quantity
 from tapegrad.engine.status import error_of_matrices
 from tapegrad.engine.sweep.replays import replay
 from tapegrad.errors import OuterTensorError, check_function, name_of
@@ -18,6 +19,7 @@ from tapegrad.frontend.tensor.copying import FunctionWrapper, described
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program.captured.captured_state import CapturedState
+from tapegrad.program.captured.references import Captured
 from tapegrad.program.recording.recording import RecordedTape, SourceLine
 from tapegrad.program.recording.signature import (
     NOTHING,
@@ -30,8 +32,9 @@ from tapegrad.program.recording.signature import (
     static_arguments,
 )
 from tapegrad.program.streams.spec import ProgramSpec
-from tapegrad.program.traces.explained import RecordingLog
 from tapegrad.program.traces.profiled import note_replay
+from tapegrad.program.traces.recording_log import RecordingLog
+from tapegrad.program.traces.repeated import repeated
 from tapegrad.program.traces.specializations import Results, Specializations
 from tapegrad.program.traces.trace import Trace
 from tapegrad.program.traces.trace_cache import MEMORY, TraceCache
@@ -132,7 +135,7 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
         Returns
         -------
         RecordedTape
-            Print it to see its instructions.
+            Print it to see its instructions; of a long one the first and the last, `text` has all.
 
         Examples
         --------
@@ -196,8 +199,8 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
                 return self.traces.specializations(self, arguments.key)
         return found
 
-    def _note_change(self, change: object) -> None:
-        self.log.changed = f"{change} changed"
+    def _note_change(self, change: Captured) -> None:
+        self.log.note_change(change)
         logs.log(logs.GUARDS, "%s: %s changed, its recordings are dropped", name_of(self.function), change)
 
     def _record_unless_added(
@@ -210,7 +213,7 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
         with self._lock:
             if any(trace not in failed for trace in specializations.traces):
                 return None
-            self.traces.tell(self, arguments, specializations)
+            self.traces.tell_of_branches(name_of(self.function), specializations)
             begin = perf_counter_ns()
             trace = Trace(self.function, arguments, self.fuse)
             # Captured after the run, for the function may itself have bound a name or filled a list.
@@ -221,15 +224,17 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
             trace.watch_arrays(self.function, seen.reach, arguments.objects)
             trace.told = self.log.note(arguments, next(reversed(failed.values()), None))
             self.traces.add(trace, specializations)
+        for what, message in repeated(name_of(self.function), self.log).items():
+            self.traces.tell_once(what, message)
         self._log_recording(trace, perf_counter_ns() - begin)
         return trace
 
     def _log_recording(self, trace: Trace, nanoseconds: int) -> None:
         if logs.enabled(logs.RECORDINGS) and trace.told is not None:
-            message = "%s was recorded for %s: %d instructions in %.3g ms (%s)"
+            message = "%s was recorded for %s: %d instructions in %s (%s)"
             length, (signature, reason) = len(trace.recording), trace.told
             name = name_of(self.function)
-            logs.log(logs.RECORDINGS, message, name, signature, length, nanoseconds / 1e6, reason)
+            logs.log(logs.RECORDINGS, message, name, signature, length, quantity(nanoseconds), reason)
 
     def _log_guards(self, failed: dict[Trace, SourceLine], others_hold: bool) -> None:
         outcome = "another recording is replayed" if others_hold else "none of its recordings holds"
@@ -387,8 +392,9 @@ def jit(
     Warns
     -----
     RecordingWarning
-        Once for a function that is recorded again and again because an integer changes; once where it takes longer to
-        compare what the function sees than to replay it. `Jit.explain` and `Jit.watched` say more.
+        Once for each cause for which a function was recorded 16 times: a global or an attribute, an integer, a shape, a
+        branch that changes, with what to write instead; once where it takes longer to compare what the function sees
+        than to replay it. `Jit.explain` and `Jit.watched` say more.
 
     Notes
     -----

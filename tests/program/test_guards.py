@@ -174,6 +174,7 @@ def test_int_of_float32_and_integers():
         assert f(np.float32(x), np.int64(n)).tolist() == [x * int(x) + 1] * n
 
 
+@pytest.mark.filterwarnings("ignore:.*a guard failed:tapegrad.RecordingWarning")
 def test_mask_of_the_data_as_an_index(rng):
     def function(x):
         return tg.sum(x[x > 0] ** 2) + tg.prod(x[(x > -1) & (x < 1)])

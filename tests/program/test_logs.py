@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -13,8 +14,10 @@ import pytest
 import tapegrad as tg
 from tapegrad.engine.runtime.messages import logs
 from tapegrad.engine.runtime.pace import pace_beside, working
+from tapegrad.engine.runtime.short_times import quantity
 
 SCALE = 2.0
+_BOUND = r"forward of scaled was derived, planned and bound: \d+ rows in [\d.]+ (us|ms|s)"
 
 
 def _text(caplog: pytest.LogCaptureFixture, logger: logging.Logger) -> list[str]:
@@ -34,7 +37,9 @@ def test_recordings_guards_and_captured_state(
     f(-np.ones(3))
     monkeypatch.setitem(globals(), "SCALE", 3.0)
     assert f(np.ones(3)) == 9
-    first, second, third = _text(caplog, logs.RECORDINGS)
+    found = _text(caplog, logs.RECORDINGS)
+    first, second, third = found[::2]
+    assert all(re.fullmatch(_BOUND, line) for line in found[1::2])
     assert first.startswith("scaled was recorded for argument 0: (3,) float64: ")
     assert first.endswith("(first call)")
     assert "instructions in" in first
@@ -104,8 +109,13 @@ f(np.ones(3))
 @pytest.mark.parametrize(
     ("chosen", "told", "silent"),
     [
-        ("recordings,compilation", ("tapegrad.recordings: ", "tapegrad.compilation: "), ("tapegrad.fusion",)),
-        (" All", ("tapegrad.recordings: ", "tapegrad.fusion: ", "tapegrad.compilation: "), ("no logger",)),
+        (
+            "recordings,compilation,debug",
+            ("tapegrad.recordings: ", "tapegrad.compilation: "),
+            ("tapegrad.fusion", "no logger"),
+        ),
+        (" All", ("tapegrad.recordings: ", "tapegrad.fusion: "), ("no logger", "read from the cache")),
+        ("debug", ("tapegrad.recordings: ", "read from the cache in "), ("no logger",)),
         ("recording", ("TAPEGRAD_LOG=recording: no logger recording; there are recordings, ",), ("lambda",)),
         ("", (), ("tapegrad",)),
     ],
@@ -130,4 +140,16 @@ def test_a_forked_child_logs() -> None:
         text=True,
         check=True,
     )
-    assert found.stderr.count("tapegrad.recordings: ") == 2
+    assert found.stderr.count(" was recorded for ") == 2
+    assert found.stderr.count("was derived, planned and bound") == 2
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (0.0, "0 ns"), (-3.2, "-3 ns"), (999.4, "999 ns"), (999.6, "1 us"), (12_345.0, "12.3 us"), (999_600.0, "1 ms"),
+        (1.5e6, "1.5 ms"), (9.33e9, "9.33 s"), (999.7e9, "1,000 s"), (1.2345e13, "12,345 s"),
+    ],
+)  # fmt: skip
+def test_times_have_a_suitable_unit(ns: float, text: str) -> None:
+    assert quantity(ns) == text

@@ -1,7 +1,9 @@
 """Profiles: every row of a replay is accounted for, with its source lines; the replay itself is any other."""
 
 import inspect
+import re
 import traceback
+import types
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,9 @@ from tapegrad.cli import main
 from tapegrad.engine.sweep.replays.clock_rows import ClockedStream, rows_at
 from tapegrad.program.recording.svg import Picture
 from tapegrad.program.streams.stream import CONTINUED
-from tapegrad.program.traces.profiled import observing
-from tapegrad.program.traces.timed_replay import _TimedReplay, time_replay
+from tapegrad.program.traces import timed_replay
+from tapegrad.program.traces.profiled import _accuracy, observing
+from tapegrad.program.traces.timed_replay import ReplayTimes, _TimedReplay, time_replay
 from tests.helpers.daily import daily
 
 X = np.linspace(0.2, 1.1, 6)
@@ -141,6 +144,186 @@ def test_the_order_is_that_of_execution_and_the_lines_are_those_of_the_source() 
     assert any("second = tg.exp(-first)" in each.name for each in profile.by_line)
 
 
+DATA = np.linspace(0.5, 1.5, 6)
+
+
+def on_a_global(x: Any) -> Any:
+    return tg.sum((x * DATA - 1.0) ** 2)
+
+
+def on_an_element(x: Any) -> Any:
+    return tg.sum((x * DATA[0] - 1.0) ** 2)
+
+
+def on_a_closure() -> Any:
+    data = DATA.copy()
+
+    def close_over(x: Any) -> Any:
+        return tg.sum((x * data - 1.0) ** 2)
+
+    return close_over
+
+
+def on_an_attribute() -> Any:
+    model = types.SimpleNamespace(data=DATA.copy())
+
+    def ask(x: Any) -> Any:
+        return tg.sum((x * model.data - 1.0) ** 2)
+
+    return ask
+
+
+def on_data_in_numpy(x: Any) -> Any:
+    return tg.sum((x * np.exp(DATA) - 1.0) ** 2)
+
+
+ON_DATA = {
+    "global": on_a_global,
+    "element": on_an_element,
+    "closure": on_a_closure(),
+    "attribute": on_an_attribute(),
+    "numpy": on_data_in_numpy,
+}
+
+
+@pytest.mark.parametrize("fuse", [False, True])
+@pytest.mark.parametrize("case", ON_DATA)
+def test_functions_of_captured_arrays_have_their_lines(case: str, fuse: bool) -> None:
+    function = ON_DATA[case]
+    profile = tg.value_and_grad(jitted(function, fuse)).profile(X)
+    line = inspect.getsourcelines(function)[1] + 1
+    assert profile.without_lines == ""
+    own = [row for row in profile if row.instructions and row.name != "guard"]
+    assert own
+    for row in own:
+        assert {(each.file, each.line) for each in row.lines} == {(__file__, line)}, row
+    guarded = [str(each) for row in profile if row.name == "guard" for each in row.lines]
+    assert guarded
+    assert all(text.startswith(("the layout of ", "the contents of ")) for text in guarded)
+    named = [total.name for total in profile.by_line if not total.name.startswith("(")]
+    assert {name for name in named if name.startswith("the ")} == set(guarded)
+    assert sum(f"line {line}: return tg.sum((x * " in name for name in named) == 1
+    assert len(named) == 1 + len(set(guarded))
+
+
+def test_elements_of_a_list_have_the_line_of_the_list() -> None:
+    def stacked(x: Any) -> Any:
+        parts = [tg.exp(x[k]) for k in range(6)]
+        return tg.sum(tg.stack(parts) ** 2)
+
+    profile = jitted(stacked, False).profile(X)
+    first = inspect.getsourcelines(stacked)[1]
+    assert all(row.lines for row in profile[1:])
+    assert {row.lines[0].line - first for row in profile if row.name == "exp"} == {1}
+    assert {row.lines[0].line - first for row in profile if row.name not in ("exp", profile[0].name)} == {2}
+
+
+def test_lines_that_are_not_known_have_a_reason() -> None:
+    state = iter(range(3))
+
+    def alternating(x: Any) -> Any:
+        y = tg.sin(x)
+        return tg.sum(y) if next(state) % 2 else tg.sum(y * 2.0)
+
+    f = jitted(alternating, False)
+    f(X)
+    other = f.profile(X)
+    assert other.without_lines == "the function recorded other instructions when it was run again"
+    assert not any(row.lines for row in other)
+    assert other.by_line == ()
+    assert f"no times by line: {other.without_lines}" in repr(other)
+    assert other.without_lines in other._repr_html_()
+    assert other.by_op
+    next(state)
+    ended = f.profile(X)
+    assert ended.without_lines == "the function raised StopIteration when it was run again"
+    assert np.array_equal(f(X), np.sum(np.sin(X) * 2.0))
+
+
+def states(f: Any, *args: Any) -> tuple[str, list[str]]:
+    profile = f.profile(*args)
+    return profile.title.rpartition(", ")[2], [note for note in profile.notes if note.startswith("not fused")]
+
+
+def test_the_title_says_whether_it_is_fused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TAPEGRAD_FUSE", raising=False)
+    assert states(jitted(waves, True), X) == ("fused", [])
+    assert states(jitted(waves, False), X) == ("not fused", ["not fused: fusion is off"])
+    salt = float(np.e) / 11  # a program that no cache knows
+    f = tg.jit(lambda x: tg.sum(tg.sin(x * salt) + tg.cosh(x) - tg.arctan(x * x)) + tg.sum(x[1:] * x[0]))
+    state, (note,) = states(f, np.linspace(0.0, 1.0, 71))
+    assert state == "not fused yet"
+    assert note.startswith("not fused yet: it is fused in the background when that pays, after about ")
+
+
+def test_the_time_of_a_call_is_said() -> None:
+    profile = tg.value_and_grad(jitted(on_a_global, False)).profile(X)
+    assert profile.call > profile.compared > 0
+    (note,) = [note for note in profile.notes if note.startswith("a call takes ")]
+    assert "for comparing what the function sees" in note
+    assert "Python" not in note
+    by_python = jitted(pair, False).profile(X, y=X)
+    assert any(note.endswith("with arrays and floats alone, it would not") for note in by_python.notes)
+
+
+def test_recordings_are_counted() -> None:
+    f = tg.grad(jitted(waves, False))
+    assert not any("recorded" in note for note in f.profile(X).notes)
+    for n in range(2, 5):
+        f(X[:n])
+    assert f.profile(X[:4]).notes[-1] == (
+        "the function was recorded 4 times, the latest because: argument 0: shape (3,) -> (4,);"
+        " explain() lists the recordings"
+    )
+
+
+@pytest.mark.parametrize(
+    ("deviations", "used", "reliable"),
+    [([0.02], 0, True), ([0.5, -0.05], 1, True), ([0.5, -0.2, 0.3], 1, False)],
+)
+def test_what_does_not_add_up_is_measured_again(
+    monkeypatch: pytest.MonkeyPatch, deviations: list[float], used: int, reliable: bool
+) -> None:
+    replayed = observed(jitted(waves, False), (X,))
+    program = replayed.trace.program(replayed.spec)
+    rows = [np.array([300.0, 200.0]), np.array([])]
+    attempts = [ReplayTimes(1000.0, 30.0, True, rows, 500.0 + 1000.0 * each) for each in deviations]
+    left = iter(attempts)
+    monkeypatch.setattr(timed_replay, "_measure", lambda timed: next(left))
+    found = time_replay(program, replayed.given)
+    assert next(left, None) is None
+    assert found is attempts[used]
+    assert found.deviation == pytest.approx(deviations[used])
+    assert found.reliable is reliable
+    text = _accuracy(found)
+    assert f"({100 * deviations[used]:+.1f} %)" in text
+    assert ("unreliable: " in text) is not reliable
+    assert ("fitted to the plain replay" in text) is reliable
+
+
+def test_the_dearest_rows_are_shown_and_guards_together() -> None:
+    def long(x: Any) -> Any:
+        for _ in range(40):
+            x = tg.sin(x) * DATA
+        return tg.sum(x)
+
+    profile = jitted(long, False).profile(X)
+    lines = profile._below()
+    assert re.fullmatch(r"\.\.\. and \d+ shorter rows, \S+ \w+ together", lines[0])
+    whole = [row for row in profile if row.name != "guard"]
+    shown = profile._shown()
+    left = int(lines[0].split()[2])
+    assert len(shown) + left == len(whole) + 1
+    assert min(row.ns for row in shown) >= sorted(row.ns for row in whole)[left - 1]
+    few = jitted(on_a_global, False).profile(X)
+    (guards,) = [row for row in few._shown() if "guard" in row.name]
+    numbers = [row.instructions[0] for row in few if row.name == "guard"]
+    assert guards.name == f"guards ({len(numbers)})"
+    assert guards.instructions == tuple(numbers)
+    assert guards.ns == pytest.approx(sum(row.ns for row in few if row.name == "guard"))
+    assert f"guards ({len(numbers)})" in repr(few)
+
+
 def test_derivatives_have_the_lines_of_what_is_differentiated() -> None:
     profile = tg.hessian(jitted(waves, False)).profile(X)
     own = range(inspect.getsourcelines(waves)[1], inspect.getsourcelines(waves)[1] + 4)
@@ -258,7 +441,8 @@ def test_the_command(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
         main(["profile", f"{file}:energy", "np.ones(3)", "2.0", "--of", "hessian", "--plot", str(svg)]) == 0
     )
     out, err = capsys.readouterr()
-    assert out.startswith("profile of hessian(energy)")
+    assert out.split("\n")[0].startswith("profile of hessian(energy): ")
+    assert out.split("\n")[0].endswith(", fused")
     assert "written.py, line 5: return tg.sum(x * x) * k" in out
     assert f"wrote {svg}" in err
     ET.parse(svg)

@@ -47,7 +47,7 @@ def test_every_instruction_is_there(case: str, fuse: bool, tmp_path: Path) -> No
     f = tg.jit(function, fuse=fuse)
     tape = f.tape(x)
     picture = tape.plot()
-    lines = str(tape).split("\nsegments")[0].split("\n")
+    lines = tape.text.split("\nsegments")[0].split("\n")
     assert [text for text in texts(picture) if text in lines] == lines
     assert texts(picture)[0] == f"tape of {len(tape)} instructions"
     picture.save(tmp_path / "tape.svg")

@@ -133,10 +133,15 @@ def test_tapes_are_shown() -> None:
         return tg.sum(x)
 
     assert repr(tg.jit(np.sin).tape(X)).split("\n")[0] == "<tape of 1 instructions>"
-    shown = repr(tg.jit(long).tape(X)).split("\n")
+    tape = tg.jit(long, fuse=True).tape(X)
+    shown = repr(tape).split("\n")
     assert shown[0] == "<tape of 61 instructions>"
-    assert shown[31] == "... 3 more lines: print() shows them"
-    assert shown[-1].startswith("outputs")
+    assert shown[1:] == str(tape).split("\n")
+    assert shown[31] == "... 3 more lines: tape.text has all"
+    assert shown[61].startswith("outputs")
+    assert shown[62] == "segments"
+    assert len(tape.text.split("\n")) == 63 + len(shown[62:])
+    assert set(tape.text.split("\n")) >= {*shown[1:31], *shown[32:]}
 
 
 def test_fits_are_shown() -> None:

@@ -11,7 +11,7 @@ In reading order; each imports only those above it:
     library_loops                  the inner loops of NumPy and SciPy, by address
     pace                           cooperative pauses of background threads
     sources                        digests of the source files that were imported
-    short_times                    times of short calls
+    short_times                    times of short calls, and times as text
     switches                       environment variables that choose between compilers
     thread_stack                   check of the stack that LLVM needs
     uncopied                       objects that cannot be copied

@@ -1,4 +1,4 @@
-"""Times of short calls."""
+"""Times of short calls, and times as text."""
 
 import math
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from time import perf_counter_ns
 
 _REPEATS = 5
 _BATCH_NS = 20_000  # a time that a clock of 100 ns can measure
+_UNITS = (("ns", 1.0, ".0f"), ("us", 1e3, ".3g"), ("ms", 1e6, ".3g"), ("s", 1e9, ".3g"))
 
 
 def nanoseconds(call: Callable[[], object], enough: float = math.inf) -> float:
@@ -25,3 +26,12 @@ def _elapsed(call: Callable[[], object], count: int) -> int:
     for _ in range(count):
         call()
     return perf_counter_ns() - begin
+
+
+def quantity(ns: float) -> str:
+    """Format a time in three digits with a suitable unit: ``12 ns``, ``3.5 us``, ``640 ms``, ``9.3 s``."""
+    for unit, size, digits in _UNITS:
+        number = format(ns / size, digits)
+        if abs(float(number)) < 1_000:
+            return f"{number} {unit}"
+    return f"{ns / 1e9:,.0f} s"

@@ -28,6 +28,11 @@ _BUFFERS = (memoryview, bytearray)
 class ReachableState(FunctionVisits):
     """The finished walk from a function, or from objects that it is called with, over everything that it can see."""
 
+    @property
+    def named_arrays(self) -> list[tuple[str, np.ndarray]]:
+        """The arrays that were reached, each with the path by which code comes to it."""
+        return [(str(self.paths[number]), array) for number, array in self.arrays.items()]
+
     def _visit_one(self, value: Any) -> None:
         visit = ReachableState._visit_replayed if is_made_here(value) else _visitor(type(value))
         visit(self, value)

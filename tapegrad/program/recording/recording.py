@@ -103,7 +103,7 @@ class SourceLine(NamedTuple):
 
 _CELL = re.compile(r"ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")  # names that IPython gives to cells
 _NOWHERE = SourceLine("", 0)
-_SHOWN_LINES = 30  # at the beginning and at the end of a long tape's repr
+_SHOWN_LINES = 30  # at the beginning and at the end of a long tape
 
 
 def memory_of(array: np.ndarray) -> int:
@@ -208,16 +208,21 @@ class RecordedTape(Recorder):
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(repr(self))}</pre>"
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """Listing of all instructions and segments, one a line; printed, a long tape is shortened."""
+        return "\n".join([line for lines in self._lines() for line in lines])
+
+    def _lines(self) -> tuple[list[str], list[str]]:
+        """Return the lines of the instructions, and those of the segments."""
         shown = [f"{number:3d}  {segment.summary}" for number, segment in enumerate(self.segments)]
-        return "\n".join([super().__str__(), *(["segments", *shown] if shown else [])])
+        return super().__str__().split("\n"), ["segments", *shown] if shown else []
+
+    def __str__(self) -> str:
+        return "\n".join([line for lines in self._lines() for line in _shortened(lines)])
 
     def __repr__(self) -> str:
-        lines = str(self).split("\n")
-        left = len(lines) - 2 * _SHOWN_LINES
-        if left > 1:
-            lines[_SHOWN_LINES:-_SHOWN_LINES] = [f"... {left} more lines: print() shows them"]
-        return "\n".join([f"<tape of {len(self)} instructions>", *lines])
+        return f"<tape of {len(self)} instructions>\n{self}"
 
     def _enter_array(self, array: np.ndarray, flags: int) -> int:
         code = DTYPE_CODES.get(array.dtype)
@@ -433,6 +438,14 @@ class RecordedTape(Recorder):
         self._entered.clear()
         self._other.clear()
         bind_recording.forget_results(self.header)
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    """Return the first and the last of some lines, and how many there are between."""
+    left = len(lines) - 2 * _SHOWN_LINES
+    if left <= 1:
+        return lines
+    return [*lines[:_SHOWN_LINES], f"... {left:,} more lines: tape.text has all", *lines[-_SHOWN_LINES:]]
 
 
 def _here() -> SourceLine:

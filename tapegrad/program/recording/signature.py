@@ -89,6 +89,7 @@ def _resolved(
 
 
 _INTEGERS = np.dtype(np.int64)
+_STATIC = "static"  # begins the part of a key for an argument that is named as static
 
 
 @dataclass(frozen=True)
@@ -149,12 +150,14 @@ class Arguments:
         fixed = (leaf for leaf, position in zip(self.leaves, self.positions, strict=True) if position < 0)
         return [leaf for leaf in fixed if not isinstance(leaf, bool | int | str | bytes | None)]
 
-    @property
-    def pattern(self) -> Any:
-        """The key without the values of integers; `None` if there are none among the arguments."""
-        if not any(_is_integer(part) for part in self.key):
-            return None
-        return tuple(int if _is_integer(part) else part for part in self.key)
+    def is_static(self, leaf: int) -> bool:
+        """Return whether a leaf is an argument in `static_argnums` or `static_argnames`."""
+        part = self.part(leaf)
+        return isinstance(part, tuple) and part[0] == _STATIC
+
+    def part(self, leaf: int) -> Any:
+        """Return the part of the key for a leaf."""
+        return self.key[len(self.key) - len(self.leaves) + leaf]
 
 
 def flatten_args(args: tuple[Any, ...], kwargs: dict[str, Any], static: Static = NOTHING) -> Arguments:
@@ -168,7 +171,7 @@ def flatten_args(args: tuple[Any, ...], kwargs: dict[str, Any], static: Static =
     for number, leaf in enumerate(leaves):
         array = None if number in fixed else _as_array(leaf)
         if array is None:
-            key.append(("static", static_key(leaf)) if number in fixed else static_key(leaf))
+            key.append((_STATIC, static_key(leaf)) if number in fixed else static_key(leaf))
             positions.append(-1)
         else:
             arg_spec = _arg_spec(leaf, array)
@@ -219,10 +222,6 @@ def _arg_spec(leaf: Any, array: np.ndarray) -> ArgSpec:
         return ArgSpec(array.dtype, weak=True)
     wraps = leaf.dtype.kind == "u" and leaf.dtype.itemsize == 8 and bool((array < 0).any())
     return ArgSpec(leaf.dtype.newbyteorder("="), wraps=wraps)
-
-
-def _is_integer(part: Any) -> bool:
-    return isinstance(part, tuple) and part[0] is int
 
 
 def numpy_scalar(array: np.ndarray) -> Any:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from tapegrad.engine.runtime.short_times import quantity
 from tapegrad.program.recording.svg import FAINT_COLOUR, TEXT_COLOUR, Picture
-from tapegrad.program.traces.listing import quantity
 
 T = TypeVar("T")
 _COLOURS = {

@@ -1,34 +1,13 @@
 """Explanations of a function's recordings: their guards, and why each of them was made."""
 
-import reprlib
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Any, NamedTuple
 
-from tapegrad.program.recording.signature import Arguments
 from tapegrad.program.traces.listing import Listing
-from tapegrad.pytree import paths, unflatten
 
-_FIRST = "first call"
-_STRUCTURE = "another structure of arguments"
-_DROPPED = "an earlier recording was dropped: 256 for a signature, or the memory of jit(f, memory=...), were exceeded"
-_MAX_REPORTS = 32  # earlier signatures that a new one is compared with
-
-
-class ArgumentReport(NamedTuple):
-    """A leaf of the arguments as a signature has it: its name, its shape and dtype or else its value."""
-
-    name: str
-    shape: str
-    dtype: str
-
-    @property
-    def form(self) -> str:
-        """Shape and dtype, or the value."""
-        return f"{self.shape} {self.dtype}".strip()
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.form}"
+_FIRST_SHOWN = 5  # of more recordings than are printed; the others are the latest
 
 
 class ExplainedRecording(NamedTuple):
@@ -74,53 +53,29 @@ class Recordings(Listing[ExplainedRecording]):
         ]
         return (*counts, record.reason)
 
+    def _rows(self) -> list[tuple[str, ...]]:
+        head, *rows = super()._rows() or [()]
+        left = len(self) - self.most_shown
+        gap = [("...", f"{left:,} more", *[""] * 4)] if left > 0 else []
+        return [head, *rows[:_FIRST_SHOWN], *gap, *rows[_FIRST_SHOWN:]] if rows else []
+
+    def _shown(self) -> list[ExplainedRecording]:
+        """Return the first recordings and the latest ones."""
+        latest = self.most_shown - _FIRST_SHOWN
+        return list(self) if len(self) <= self.most_shown else [*self[:_FIRST_SHOWN], *self[-latest:]]
+
     def _below(self) -> list[str]:
-        guards = [f"  {record.number}: {_counted(record.guards)}" for record in self if record.guards]
-        return [*super()._below(), *(["guards", *guards] if guards else [])]
-
-
-class RecordingLog:
-    """Log of the reasons for the recordings of a function.
-
-    Attributes
-    ----------
-    count
-        How many recordings were made so far.
-    changed
-        What the function sees otherwise than its last recording has; `None` if nothing is known to have changed.
-    """
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.changed: str | None = None
-        self._reports: deque[list[ArgumentReport]] = deque(maxlen=_MAX_REPORTS)
-        self._signatures: set[Any] = set()
-
-    def note(self, arguments: Arguments, failed: object) -> tuple[str, str]:
-        """Note a recording: return its signature, and why it is made.
-
-        Parameters
-        ----------
-        arguments
-            What it is made for.
-        failed
-            The guard that did not hold in the last recording that was tried; `None` if none was tried.
-        """
-        reports = _reports_of(arguments)
-        reason = self.changed or self._reason(arguments.key, reports, failed)
-        self.count, self.changed = self.count + 1, None
-        self._reports.append(reports)
-        self._signatures.add(arguments.key)
-        return ", ".join(map(str, reports)) or "no arguments", reason
-
-    def _reason(self, key: Any, reports: list[ArgumentReport], failed: object) -> str:
-        if failed is not None:
-            return f"guard failed: {failed}"
-        if self.count == 0:
-            return _FIRST
-        if key in self._signatures:
-            return _DROPPED
-        return min((_differences(before, reports) for before in reversed(self._reports)), key=len)[0]
+        """Return the guards, those of recordings that have the same in one line."""
+        counted = [(_counted(record.guards), record.number) for record in self]
+        lines = [
+            f"  {_range([number for _, number in group])}: {text}"
+            for text, group in groupby(counted, key=lambda each: each[0])
+            if text
+        ]
+        more = len(lines) - self.most_shown
+        if more > 0:
+            lines[_FIRST_SHOWN : _FIRST_SHOWN + more] = [f"  ... {more:,} more"]
+        return [*(["guards", *lines] if lines else []), *self.notes]
 
 
 def explained(name: str, found: Iterable[tuple[str, Any]], count: int) -> Recordings:
@@ -144,31 +99,8 @@ def _counted(guards: Iterable[str]) -> str:
     return "; ".join(f"{text} ({n} times)" if n > 1 else text for text, n in Counter(guards).items())
 
 
-def _reports_of(arguments: Arguments) -> list[ArgumentReport]:
-    """Name the leaves of the arguments, and say what they look like."""
-    args, kwargs = unflatten(arguments.definition, list(range(len(arguments.leaves))))
-    names = [f"argument {k}{path}" for k, arg in enumerate(args) for path in paths(arg)]
-    names += [f"{name}{path}" for name in sorted(kwargs) for path in paths(kwargs[name])]
-    reports = [_report(arguments, k) for k in range(len(arguments.leaves))]
-    return [ArgumentReport(name, *report) for name, report in zip(names, reports, strict=True)]
-
-
-def _report(arguments: Arguments, k: int) -> tuple[str, str]:
-    position = arguments.positions[k]
-    if position < 0:
-        return "", reprlib.repr(arguments.leaves[k])
-    spec = arguments.arg_specs[position]
-    return ("", "float") if spec.weak else (str(arguments.arrays[position].shape), str(spec.dtype))
-
-
-def _differences(before: list[ArgumentReport], now: list[ArgumentReport]) -> list[str]:
-    """Say in what one signature differs from another one: at first all of it in one line, then in how many leaves."""
-    if [report.name for report in before] != [report.name for report in now]:
-        return [_STRUCTURE] * (len(now) + 2)
-    found = []
-    for old, new in zip(before, now, strict=True):
-        if old.shape != new.shape and old.dtype == new.dtype:
-            found.append(f"{new.name}: shape {old.shape} -> {new.shape}")
-        elif old != new:
-            found.append(f"{new.name}: {old.form} -> {new.form}")
-    return ["; ".join(found) or _STRUCTURE, *found]
+def _range(numbers: list[int]) -> str:
+    first, last = numbers[0], numbers[-1]
+    if last - first + 1 == len(numbers):
+        return f"{first}-{last}" if len(numbers) > 1 else str(first)
+    return f"{first} to {last} ({len(numbers)} recordings)"

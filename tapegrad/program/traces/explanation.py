@@ -2,19 +2,21 @@
 
 import html
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from tapegrad.engine import kernel_table, threads
-from tapegrad.program.fusion.grouping.reasons import reasons_alone
+from tapegrad.engine import threads
+from tapegrad.engine.runtime.short_times import quantity
 from tapegrad.program.fusion.shown import ShownSegment
 from tapegrad.program.programs.program import Program
 from tapegrad.program.streams.stream import CONTINUED
 from tapegrad.program.traces.explained import ExplainedRecording
-from tapegrad.program.traces.listing import Listing, quantity
+from tapegrad.program.traces.listing import Listing
 from tapegrad.program.traces.profiled import labels
+from tapegrad.program.traces.slow_parts import Names, conversions, rows_alone, unrolled
+from tapegrad.program.traces.source_lines import SourceLines
 from tapegrad.program.traces.trace import Trace
 from tapegrad.program.traces.watched import Watched
 
@@ -67,9 +69,11 @@ def explanation(
     title: str,
     recording: ExplainedRecording,
     watched: Watched,
-    trace: Trace,
-    program: Program,
+    replayed: tuple[Trace, Program],
+    lines: Callable[[], SourceLines],
+    names: Names,
     kept: tuple[int, int],
+    *notes: str,
 ) -> Explanation:
     """Explain a call.
 
@@ -77,24 +81,29 @@ def explanation(
     ----------
     title
         The function that is called.
-    recording, trace
-        The recording that is replayed.
+    recording, replayed
+        The recording that is replayed, and the program that is run.
     watched
         What is compared before each replay.
-    program
-        The program that is run.
+    lines
+        Finds the source lines of the instructions.
+    names
+        The names of arrays.
     kept
         Bytes of all recordings of the function, and how many they may have.
+    notes
+        Further lines on the recording.
     """
+    trace, program = replayed
     sections = [
         ExplainedSection(
             "recording",
             f"number {recording.number}, of {recording.of} for {recording.signature}: {recording.reason}",
-            (),
+            (*notes, *unrolled(trace, lines)),
         ),
         _guards(recording),
         _watched(watched),
-        ExplainedSection("fusion", *_fusion(trace, program)),
+        ExplainedSection("fusion", *_fusion(trace, program, names)),
         _memory(program, kept),
         _threads(trace, program),
     ]
@@ -122,26 +131,18 @@ def _watched(watched: Watched) -> ExplainedSection:
     )
 
 
-def _fusion(trace: Trace, program: Program) -> tuple[str, tuple[str, ...]]:
+def _fusion(trace: Trace, program: Program, names: Names) -> tuple[str, tuple[str, ...]]:
     """Return a summary, the segments, and the rows by themselves with their reasons."""
-    alone = list(_alone(program))
+    alone = sum(int((stream.op >= 0).sum()) for stream in (program.forward, program.reverse))
     if not program.fused:
-        return f"{_number(len(alone), 'row')}, one by one: {trace.why_unfused(program.spec)}", ()
+        why = trace.why_unfused(program.spec)[1]
+        return f"{_number(alone, 'row')}, one by one: {why}", tuple(conversions(trace, names))
     placed = program.segments()
     inside = sum(len(each.placed.instructions) for each in placed)
-    summary = f"{_number(inside, 'row')} in {_number(len(placed), 'segment')}, {len(alone):,} by themselves"
+    summary = f"{_number(inside, 'row')} in {_number(len(placed), 'segment')}, {alone:,} by themselves"
     summaries = (ShownSegment(each, dict).summary for each in placed)
     segments = [f"segment {k}: {text}" for k, text in enumerate(summaries)]
-    return summary, (*segments, *alone)
-
-
-def _alone(program: Program) -> Iterator[str]:
-    """Yield the rows that no segment has, and why."""
-    for stream in (program.forward, program.reverse):
-        for k, reason in reasons_alone(stream).items():
-            direction = kernel_table.DIRECTIONS[int(stream.direction[k])]
-            name = kernel_table.op_name(int(stream.op[k]))
-            yield f"{name} {int(stream.number[k])}, {direction}: {reason}"
+    return summary, (*segments, *rows_alone(trace, program, names))
 
 
 def _memory(program: Program, kept: tuple[int, int]) -> ExplainedSection:

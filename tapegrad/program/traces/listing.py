@@ -57,10 +57,3 @@ def html_table(title: str, rows: Sequence[Sequence[str]], below: Sequence[str] =
     )
     lines = "".join(f"<div>{html.escape(line)}</div>" for line in below)
     return f"<div>{html.escape(title)}</div><table>{body}</table>{lines}"
-
-
-def quantity(nanoseconds: float) -> str:
-    """Format a time with a suitable unit."""
-    if nanoseconds < 1e3:
-        return f"{nanoseconds:.0f} ns"
-    return f"{nanoseconds / 1e3:.3g} us" if nanoseconds < 1e6 else f"{nanoseconds / 1e6:.3g} ms"

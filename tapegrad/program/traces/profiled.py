@@ -2,22 +2,20 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen import kernels as emitter
 from tapegrad.engine.kernels.lines.fill import zero_fill
-from tapegrad.engine.tape.memory import D_PRODUCER
-from tapegrad.frontend.tensor.anomaly import Watch
-from tapegrad.frontend.tensor.description import SlotDescription
-from tapegrad.frontend.tensor.modes import restoring, thread
-from tapegrad.frontend.words.frames import program_frame
+from tapegrad.engine.runtime.short_times import quantity
+from tapegrad.ops import GUARDS
 from tapegrad.program.fusion.shown import PlacedSegment
 from tapegrad.program.recording.recording import SourceLine
 from tapegrad.program.recording.signature import Arguments
@@ -25,11 +23,14 @@ from tapegrad.program.recording.svg import Picture
 from tapegrad.program.streams.spec import ProgramSpec
 from tapegrad.program.streams.stream import CONTINUED, RUN_REVERSE, InstructionStream
 from tapegrad.program.traces.bars import bars, dearest
-from tapegrad.program.traces.listing import Listing, quantity
-from tapegrad.program.traces.timed_replay import time_replay
+from tapegrad.program.traces.listing import Listing
+from tapegrad.program.traces.source_lines import SourceLines
+from tapegrad.program.traces.timed_replay import ReplayTimes, time_replay
 from tapegrad.program.traces.trace import Trace
 
 _REST = "call, seeds and results"
+_UNRELIABLE = "unreliable: other processes or a compiling thread use the processors; repeat it"
+_GUARD_NAMES = frozenset(kernel_table.op_name(code) for code in GUARDS)
 
 
 class ProfiledRow(NamedTuple):
@@ -94,10 +95,18 @@ class Profile(Listing[ProfiledRow]):
         Nanoseconds of the plain replay, with nothing timed in between.
     clock : float
         Nanoseconds that were subtracted for each reading of the clock.
+    call, compared : float
+        Nanoseconds of a call: the replay, the comparisons of captured state, arguments and results; and those of the
+        comparisons alone.
+    without_lines : str
+        Why the source lines are not known; empty where they are.
     """
 
     measured: float
     clock: float
+    call: float
+    compared: float
+    without_lines: str
 
     @property
     def total(self) -> float:
@@ -106,7 +115,9 @@ class Profile(Listing[ProfiledRow]):
 
     @property
     def by_line(self) -> ProfileTotals:
-        """Times by source line. A segment's time is shared evenly by its instructions."""
+        """Times by source line; a segment's is shared evenly by its instructions. Empty where no lines are known."""
+        if self.without_lines:
+            return _totals({}, f"no times by line: {self.without_lines}")
         found: defaultdict[str, float] = defaultdict(float)
         for row in self:
             names = [short(line) for line in row.lines] or [f"({row.name})"]
@@ -141,7 +152,15 @@ class Profile(Listing[ProfiledRow]):
         return quantity(record.ns), share, record.direction, record.name, numbers, record.source
 
     def _shown(self) -> list[ProfiledRow]:
-        return dearest(self, [row.ns for row in self], self.most_shown)
+        """Return the dearest rows, guards that follow each other as one."""
+        rows = _with_joined_guards(self)
+        return dearest(rows, [row.ns for row in rows], self.most_shown)
+
+    def _below(self) -> list[str]:
+        shown = self._shown()
+        left = len(_with_joined_guards(self)) - len(shown)
+        others = quantity(self.total - sum(row.ns for row in shown))
+        return [*([f"... and {left:,} shorter rows, {others} together"] if left else []), *self.notes]
 
     def __repr__(self) -> str:
         return "\n\n".join([super().__repr__(), repr(self.by_line), repr(self.by_op)])
@@ -149,6 +168,23 @@ class Profile(Listing[ProfiledRow]):
     def _repr_html_(self) -> str:
         parts = super()._repr_html_(), self.by_line._repr_html_(), self.by_op._repr_html_()
         return "<br/>".join([str(self.plot()), *parts])
+
+
+def _with_joined_guards(rows: Iterable[ProfiledRow]) -> list[ProfiledRow]:
+    found: list[ProfiledRow] = []
+    for is_guard, group in groupby(rows, key=lambda row: row.name in _GUARD_NAMES):
+        joined = list(group)
+        if is_guard and len(joined) > 1:
+            joined = [_joined(joined)]
+        found += joined
+    return found
+
+
+def _joined(guards: list[ProfiledRow]) -> ProfiledRow:
+    numbers = tuple(number for row in guards for number in row.instructions)
+    lines = tuple(line for row in guards for line in row.lines)
+    name, total = f"guards ({len(guards)})", sum(row.ns for row in guards)
+    return ProfiledRow(name, guards[0].direction, numbers, lines, total)
 
 
 def _totals(found: dict[str, float], title: str) -> ProfileTotals:
@@ -187,68 +223,64 @@ def note_replay(trace: Trace, spec: ProgramSpec, arguments: Arguments, given: tu
         found.append(Replayed(trace, spec, arguments, given))
 
 
-class _Lines(Watch):
-    """Log of the source line of each instruction, for a tape that is recorded once more.
+class CallTimes(NamedTuple):
+    """Nanoseconds of a call, those of the comparisons of captured state in it, and what makes the rest long."""
 
-    The instructions of a derivative have the line of the instruction that is differentiated.
+    call: float
+    compared: float
+    hint: str = ""
+
+
+def profiled(
+    title: str, replayed: Replayed, lines: SourceLines, times_of_call: CallTimes, *notes: str
+) -> Profile:
+    """Measure a replay on a workspace of its own.
+
+    Parameters
+    ----------
+    title
+        The function that is called.
+    replayed, lines
+        The replay, and the source lines of its instructions.
+    times_of_call, notes
+        The times around the replay, and further lines below the table.
     """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: dict[tuple[int, int], SourceLine] = {}
-        self._differentiated: dict[str, SourceLine] = {}
-        self._caller = program_frame()  # which is not within the recorded function
-
-    def recorded(self, tape: Any, slot: int, name: str) -> None:
-        line = self._differentiated.get(self.deriving or "")
-        frame = program_frame() if line is None else None
-        if frame is not None and frame is not self._caller:
-            line = SourceLine(frame.f_code.co_filename, frame.f_lineno)
-        if line is not None:
-            self.lines.setdefault(_instruction(tape, slot), line)
-
-    def _of(self, tape: Any, slot: int) -> tuple[str, str]:
-        line = self.lines.get(_instruction(tape, slot))
-        if line is not None:
-            self._differentiated[str(line)] = line
-        return "", str(line)
-
-    def derived(self, tape: Any, slot: int, value: Any, what: str) -> None:
-        pass
-
-
-def _instruction(tape: Any, slot: int) -> tuple[int, int]:
-    return id(tape), int(SlotDescription(tape.header, slot)[D_PRODUCER])
-
-
-@restoring
-def lines_of(trace: Trace, record: Callable[[], Trace]) -> dict[int, SourceLine]:
-    """Record a function again and return the line of each instruction; none if another tape comes of it."""
-    log = _Lines()
-    thread.mode = thread.mode.but(anomaly=log)
-    again = record()
-    ops = trace.recording.column("op")
-    if not np.array_equal(ops, again.recording.column("op")):
-        return {}
-    return {number: line for (tape, number), line in log.lines.items() if tape == id(again.recording)}
-
-
-def profiled(title: str, replayed: Replayed, lines: dict[int, SourceLine]) -> Profile:
-    """Measure a replay on a workspace of its own."""
-    program = replayed.trace.program(replayed.spec)
+    trace, spec = replayed.trace, replayed.spec
+    program = trace.program(spec)
     times = time_replay(program, replayed.given)
     records = [ProfiledRow(_REST, "", (), (), times.rest)]
     for stream, own in zip((program.forward, program.reverse), times.rows, strict=True):
-        timed = zip(labels(replayed.trace, stream, lines), own.tolist(), strict=True)
+        timed = zip(labels(trace, stream, lines.lines), own.tolist(), strict=True)
         records += [ProfiledRow(*label, ns) for label, ns in timed if not math.isnan(ns)]
-    total = sum(each.ns for each in records)
-    whole = f"plain replay {quantity(times.measured)}, sum of the rows {quantity(total)}"
-    clock = f"{quantity(times.clock)} were subtracted for each reading of the clock"
-    clock += " (fitted to the plain replay: rows are as short)" if times.fitted else ""
-    note = f"{whole} ({100 * total / times.measured - 100:+.1f} %); {clock}"
-    found: Profile = Profile.of(records, f"profile of {title}: {replayed.spec.kind}", note)
-    found.measured, found.clock = times.measured, times.clock
+    state, reason = ("fused", "") if program.fused else trace.why_unfused(spec)
+    notes = (
+        _accuracy(times),
+        _around(times_of_call, times.measured),
+        *([f"{state}: {reason}"] * bool(reason)),
+        *notes,
+    )
+    found: Profile = Profile.of(records, f"profile of {title}: {spec.kind}, {state}", *notes)
+    found.measured, found.clock, found.without_lines = times.measured, times.clock, lines.unknown
+    found.call, found.compared, _ = times_of_call
     return found
+
+
+def _accuracy(times: ReplayTimes) -> str:
+    """Compare the sum of the rows with the plain replay."""
+    whole = f"plain replay {quantity(times.measured)}, sum of the rows {quantity(times.total)}"
+    clock = f"{quantity(times.clock)} were subtracted for each reading of the clock"
+    fitted = " (fitted to the plain replay: rows are as short)" if times.fitted and times.reliable else ""
+    note = f"{whole} ({round(100 * times.deviation, 1) + 0.0:+.1f} %); {clock}{fitted}"
+    return note if times.reliable else f"{note}; {_UNRELIABLE}"
+
+
+def _around(times: CallTimes, replay: float) -> str:
+    """Say what a call takes beside the replay."""
+    rest = max(times.call - times.compared - replay, 0.0)
+    return (
+        f"a call takes {quantity(times.call)}: beside the replay {quantity(times.compared)} for comparing what the"
+        f" function sees, {quantity(rest)} for arguments and results{times.hint and f'; {times.hint}'}"
+    )
 
 
 def labels(

@@ -18,7 +18,12 @@ _CLOCK_ROUNDS, _CLOCK_DOUBLINGS = 100, 7
 _MAX_CLOCK_SHARE = (
     0.1  # of the plain replay, up to which the clock's time is taken as that of clock rows alone
 )
+_MAX_EXCESS = (
+    1.5  # of a clock row between others, whose code and memory are not as near, over one beside its like
+)
 _FASTEST = 10  # percent of the replays that count
+_MAX_DEVIATION = 0.1  # of the sum of the rows from the plain replay, up to which both are reliable
+_MAX_ATTEMPTS = 3
 
 
 class ReplayTimes(NamedTuple):
@@ -45,13 +50,38 @@ class ReplayTimes(NamedTuple):
     rows: list[np.ndarray]
     rest: float
 
+    @property
+    def total(self) -> float:
+        """Sum of the rows and the rest."""
+        return self.rest + float(sum(np.nansum(rows) for rows in self.rows))
+
+    @property
+    def deviation(self) -> float:
+        """Relative difference of the sum from the replay without clock rows."""
+        return float(self.total / self.measured) - 1.0
+
+    @property
+    def reliable(self) -> bool:
+        """True if the sum agrees with the replay without clock rows."""
+        return abs(self.deviation) <= _MAX_DEVIATION
+
 
 def time_replay(program: Program, given: Sequence[np.ndarray]) -> ReplayTimes:
     """Measure a program on a workspace of its own, with these arrays for the bindings that a caller gives.
 
-    Replays with and without clock rows alternate. The mean of the fastest tenth of each is taken.
+    Where something else took the processors, so that the rows do not add up, all is measured again.
     """
     timed = _TimedReplay(program, given)
+    best = _measure(timed)
+    for _ in range(_MAX_ATTEMPTS - 1):
+        if best.reliable:
+            break
+        best = min(best, _measure(timed), key=lambda times: abs(times.deviation))
+    return best
+
+
+def _measure(timed: "_TimedReplay") -> ReplayTimes:
+    """Let replays with and without clock rows alternate, and take the mean of the fastest tenth of each."""
     alone = timed.clock_alone()
     longest = timed.run(timed.plain) + timed.run(timed.clocked)
     rounds = int(np.clip(_MAX_SECONDS * 1e9 / (2 * longest), _MIN_ROUNDS, _MAX_ROUNDS))
@@ -65,7 +95,7 @@ def time_replay(program: Program, given: Sequence[np.ndarray]) -> ReplayTimes:
     # The processor hides a part of the clock's time behind short rows: of 30 ns, 8 ns between rows of 10 ns
     fitted = bool(alone * reads > _MAX_CLOCK_SHARE * measured)
     if fitted:
-        clock = float(np.clip((whole - measured) / reads, 0.0, alone))
+        clock = float(np.clip((whole - measured) / reads, 0.0, _MAX_EXCESS * alone))
     bare = median(-(perf_counter_ns() - perf_counter_ns()) for _ in range(_CLOCK_ROUNDS))
     times = _mean_of_fastest(parts, clocked) - clock * timed.reads
     rows, rest = timed.separated(times, float(whole) - clock * reads - bare)

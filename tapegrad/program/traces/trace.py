@@ -14,6 +14,7 @@ from tapegrad.engine.inspection.tape_view import TapeView, read_tape
 from tapegrad.engine.runtime.messages import logs
 from tapegrad.engine.runtime.messages.progress import SlowStep
 from tapegrad.engine.runtime.pace import in_background
+from tapegrad.engine.runtime.short_times import quantity
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.sweep.derivatives import bind_recording
 from tapegrad.engine.tape.fields.layout import NONE
@@ -57,6 +58,8 @@ class Trace(Uncopied):
         What the guards on the way have seen.
     output_slots
         Slots of the results that are computed.
+    run_length
+        Instructions that the run has recorded. Guards on captured arrays come after these.
     bytes
         Memory that it occupies, with its programs and workspaces.
     counted
@@ -102,6 +105,7 @@ class Trace(Uncopied):
             self.output_slots: list[int] = []
             self._results = [self._take_result(value) for value in results]
             self.recording.settle()
+        self.run_length = len(self.recording)
         self.outcomes = tuple(self.recording.outcomes)
         self.bytes = _RECORDING_BYTES + self.recording.occupied
         self.counted = 0
@@ -245,24 +249,30 @@ class Trace(Uncopied):
             made = make_program(self.recording, self.tape, spec, fusion)
         self.recording.fused[spec] = made.segments()
         self.recording.programs[spec] = ref(made)
+        self._log_program(made, perf_counter_ns() - begin)
         if logs.enabled(logs.FUSION):
-            self._log_fusion(made, fusion, (perf_counter_ns() - begin) / 1e6)
+            self._log_fusion(made, fusion)
         return made
 
-    def why_unfused(self, spec: ProgramSpec) -> str:
-        """Return why the rows of a program run one by one."""
+    def why_unfused(self, spec: ProgramSpec) -> tuple[str, str]:
+        """Return whether the rows of a program run one by one for good, "not fused" or "not fused yet", and why."""
         pending = self._programs[spec].pending
         if pending is not None:
+            after = f"after about {2 * pending.replays:,} replays"
             return (
-                f"it is fused in the background when that pays, after about {2 * pending.replays:,} replays"
+                "not fused yet",
+                f"it is fused in the background when that pays, {after}; jit(f, fuse=True) fuses it at once",
             )
-        return (
-            "fewer than two of them could be in a segment"
-            if self._fusion == IF_KNOWN
-            else _UNFUSED[self._fusion]
-        )
+        few = "fewer than two of its rows could be in a segment"
+        return "not fused", few if self._fusion == IF_KNOWN else _UNFUSED[self._fusion]
 
-    def _log_fusion(self, made: Program, fusion: str, milliseconds: float) -> None:
+    def _log_program(self, made: Program, nanoseconds: int) -> None:
+        if logs.enabled(logs.RECORDINGS):
+            message = "%s of %s was derived, planned and bound: %d rows in %s%s"
+            rows, elapsed = len(made.forward) + len(made.reverse), quantity(nanoseconds)
+            logs.log(logs.RECORDINGS, message, made.spec.kind, self.name, rows, elapsed, _aside())
+
+    def _log_fusion(self, made: Program, fusion: str) -> None:
         what = f"{made.spec.kind} of {self.name}"
         if not made.fused:
             reason = _UNFUSED[fusion]
@@ -277,9 +287,8 @@ class Trace(Uncopied):
         segments = self.recording.fused[made.spec]
         inside = sum(len(segment.placed.bound.rows) for segment in segments)
         rest = sum(int((stream.op >= 0).sum()) for stream in (made.forward, made.reverse))
-        message = "%s is fused: %d rows in %d segments, %d rows by themselves; bound in %.3g ms%s"
-        aside = " in the background" if in_background() else ""
-        logs.log(logs.FUSION, message, what, inside, len(segments), rest, milliseconds, aside)
+        message = "%s is fused: %d rows in %d segments, %d rows by themselves%s"
+        logs.log(logs.FUSION, message, what, inside, len(segments), rest, _aside())
 
     def take_workspace(self, spec: ProgramSpec) -> Workspace:
         """Take an idle workspace, or a new one. It is put back by appending it to `workspaces`."""
@@ -303,6 +312,10 @@ class Trace(Uncopied):
     def workspaces(self, spec: ProgramSpec) -> list[Workspace]:
         """Return the idle workspaces of a program. Taking from the list and putting back is atomic."""
         return self._pooled(spec).idle
+
+
+def _aside() -> str:
+    return " in the background" if in_background() else ""
 
 
 def _guarded(text: str, path: Any) -> SourceLine:

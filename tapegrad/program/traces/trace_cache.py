@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from tapegrad.engine.runtime.fork_locks import lock
-from tapegrad.errors import RecordingWarning, name_of
+from tapegrad.errors import RecordingWarning
 from tapegrad.frontend.words.frames import program_level
-from tapegrad.program.recording.signature import Arguments
 from tapegrad.program.traces.specializations import Specializations
 from tapegrad.program.traces.trace import Trace
 
 MEMORY = 256 << 20  # bytes for the recordings of a function and of its transforms
 MAX_TRACES = 256  # recordings of one signature: beyond this, the one used longest ago goes
-MAX_INTEGER_RECORDINGS = 16  # recordings that differ in nothing but an integer, before that is told
 
 
 class TraceCache:
@@ -40,8 +38,7 @@ class TraceCache:
         self._signatures: dict[Any, Specializations] = {}
         self._order: OrderedDict[Trace, Specializations] = OrderedDict()  # the latest used last
         self.bytes = self.count = 0
-        self._patterns: dict[Any, int] = {}
-        self.told: set[str] = set()
+        self.told: set[Any] = set()
         self._lock = lock()
 
     def __iter__(self) -> Iterator[Trace]:
@@ -123,9 +120,8 @@ class TraceCache:
 
     # --- what is told, once ------------------------------------------------------------------------------------
 
-    def tell(self, owner: Any, arguments: Arguments, specializations: Specializations) -> None:
-        """Tell of a function that is recorded again and again."""
-        name = name_of(owner.function)
+    def tell_of_branches(self, name: str, specializations: Specializations) -> None:
+        """Tell of a function that is about to lose recordings of branches."""
         if len(specializations.traces) >= MAX_TRACES:
             self.tell_once(
                 "traces",
@@ -134,18 +130,8 @@ class TraceCache:
                 " closure that plain NumPy computes from. Select with where() instead of branching, and pass what"
                 " changes as an argument",
             )
-        pattern = arguments.pattern
-        if pattern is None:
-            return
-        count = self._patterns[owner, pattern] = self._patterns.get((owner, pattern), 0) + 1
-        if count >= MAX_INTEGER_RECORDINGS:
-            self.tell_once(
-                "integers",
-                f"{name} was recorded {count} times for arguments that differ in nothing but an integer. Name it in"
-                " static_argnums if it takes few values; otherwise pass it as an array, np.asarray(n), or as a float",
-            )
 
-    def tell_once(self, what: str, message: str) -> None:
+    def tell_once(self, what: Any, message: str) -> None:
         """Warn of something that was not told yet."""
         if what not in self.told:
             self.told.add(what)

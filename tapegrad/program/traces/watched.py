@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tapegrad.engine.codegen.python_calls.comparisons import Comparisons
-from tapegrad.engine.runtime.short_times import nanoseconds
+from tapegrad.engine.runtime.short_times import nanoseconds, quantity
 from tapegrad.program.captured.captured_state import CapturedState
 from tapegrad.program.captured.references import Captured
-from tapegrad.program.traces.listing import Listing, quantity
+from tapegrad.program.traces.listing import Listing
 
 _MAX_MEASURED = 1_000  # references; the others are taken to cost as much
 

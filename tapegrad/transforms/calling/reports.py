@@ -1,20 +1,29 @@
 """Reports of a function that is replayed: what is watched for it, and which recordings there are."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+import functools
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, overload
 
+from tapegrad.engine.runtime.short_times import nanoseconds
 from tapegrad.errors import UnsupportedError, name_of
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.program.traces.explained import Recordings, explained, recording_of
 from tapegrad.program.traces.explanation import Explanation, explanation
-from tapegrad.program.traces.profiled import Profile, Replayed, lines_of, observing, profiled
+from tapegrad.program.traces.profiled import CallTimes, Profile, Replayed, observing, profiled
+from tapegrad.program.traces.recording_log import RecordingLog, names_of_leaves
+from tapegrad.program.traces.slow_parts import Names
+from tapegrad.program.traces.source_lines import SourceLines, lines_of
 from tapegrad.program.traces.trace import Trace
 from tapegrad.program.traces.watched import Watched, watched_in
+from tapegrad.transforms.calling.fast_path import TRACED
 
 if TYPE_CHECKING:
     from tapegrad.program.captured.captured_state import CapturedState
 
 Result = TypeVar("Result", covariant=True)
+_LONG_NS = 50_000_000  # a call of this length is made twice to be measured, others more often
+_ROUNDS_NS, _MAX_ROUNDS = 20_000_000, 20
+_BY_PYTHON = "it goes through Python; by position, with arrays and floats alone, it would not"
 
 
 class Reports:
@@ -53,10 +62,7 @@ class Reports:
         recorder = self._recorder()
         if recorder is None:
             return watched_in(f"{_title(self)}, which is run at each call,", [])
-        members = list(_family(recorder))
-        own = [member.captured for member in members if member.captured is not None]
-        states = [max(own, key=lambda state: len(state.reach.references))] if own else []
-        return watched_in(_title(self), [*states, *_of_arguments(recorder)])
+        return watched_in(_title(self), _states(recorder))
 
     @overload
     def explain(self) -> Recordings: ...
@@ -66,7 +72,8 @@ class Reports:
     def explain(self, *args: Any, **kwargs: Any) -> Recordings | Explanation:
         """List the recordings of the function and of its transforms: their signatures, guards, and why they were made.
 
-        With arguments, return what there is to say of a call with these.
+        With arguments, return what there is to say of a call with these. The function is run once more if most of its
+        instructions compute single numbers, to find the line of the loop.
 
         Parameters
         ----------
@@ -77,7 +84,8 @@ class Reports:
         -------
         Recordings or Explanation
             Without arguments, a tuple of records with the fields `number`, `of`, `signature`, `instructions`, `guards`
-            and `reason`, in the order in which they were made; printed, it is a table.
+            and `reason`, in the order in which they were made; printed, it is a table, of many recordings of the first
+            and the latest.
 
             With arguments, a tuple of sections with the fields `name`, `summary` and `lines`: why there is a
             `recording`, its `guards`, what is `watched`, the `fusion` of rows and why others run by themselves,
@@ -117,11 +125,17 @@ class Reports:
     def _explanation(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
         """Explain a call."""
         replayed, owner = self._observed("explain", args, kwargs)
-        recording = recording_of(_title(owner), replayed.trace)
-        traces = self._recorder().traces
-        program = replayed.trace.program(replayed.spec)
-        kept = traces.bytes, traces.memory
-        return explanation(_title(self), recording, self.watched(), replayed.trace, program, kept)
+        trace, traces = replayed.trace, self._recorder().traces
+        return explanation(
+            _title(self),
+            recording_of(_title(owner), trace),
+            self.watched(),
+            (trace, trace.program(replayed.spec)),
+            lambda: _lines(replayed, owner),
+            _names(replayed, owner),
+            (traces.bytes, traces.memory),
+            *_repeats(owner.log),
+        )
 
     @hides_frames
     def profile(self, *args: Any, **kwargs: Any) -> Profile:
@@ -137,7 +151,8 @@ class Reports:
         Profile
             A tuple of records with the fields `name`, `direction`, `instructions`, `lines` and `ns` (nanoseconds in one
             replay), in the order of execution; printed, it is three tables: by row, by source line and by op. Its
-            `measured` is the time of the plain replay, to which the sum of all rows, `total`, comes close.
+            `measured` is the time of the plain replay, to which the sum of all rows, `total`, comes close; `call` is
+            that of a whole call, and `compared` that of the comparisons in it.
 
         Raises
         ------
@@ -146,8 +161,9 @@ class Reports:
 
         Notes
         -----
-        The function is run once more to find its source lines. Instructions whose lines are not known, those of
-        derivatives inside of it, have none. Rows are timed on a workspace of their own, on the threads of a replay.
+        The function is run once more to find its source lines, and called a few times. If another run records other
+        instructions, no lines are known, and the table by line says so. Rows are timed on a workspace of their own, on
+        the threads of a replay. The title says whether the program is fused, or not yet.
 
         Examples
         --------
@@ -158,8 +174,12 @@ class Reports:
         ['exp', 'sin']
         """
         replayed, owner = self._observed("profile", args, kwargs)
-        lines = lines_of(replayed.trace, lambda: Trace(owner.function, replayed.arguments, owner.fuse))
-        return profiled(_title(self), replayed, lines)
+        lines = _lines(replayed, owner)
+        call = functools.partial(cast(Any, self), *args, **kwargs)
+        times = _time_call(call, _states(self._recorder()))
+        if kwargs or not TRACED.issuperset(map(type, args)):
+            times = times._replace(hint=_BY_PYTHON)
+        return profiled(_title(self), replayed, lines, times, *_repeats(owner.log))
 
     def _observed(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Replayed, Any]:
         """Make a call that is one replay. Return that, and the function that was recorded for it."""
@@ -206,6 +226,43 @@ def _family(recorder: Any) -> Iterator[Any]:
     yield recorder
     for each in list(recorder.derived.values()):
         yield from _family(each)
+
+
+def _states(recorder: Any) -> "list[CapturedState]":
+    """Return what is compared before a replay: what the function sees, by itself and through its arguments."""
+    own = [member.captured for member in _family(recorder) if member.captured is not None]
+    states = [max(own, key=lambda state: len(state.reach.references))] if own else []
+    return [*states, *_of_arguments(recorder)]
+
+
+def _time_call(call: Callable[[], object], states: "list[CapturedState]") -> CallTimes:
+    """Measure a call, and the comparisons of captured state in it: the fastest of some rounds."""
+    first = nanoseconds(call, _LONG_NS)
+    rounds = int(min(_ROUNDS_NS / first, _MAX_ROUNDS)) if first < _LONG_NS else 0
+    times = [first, *(nanoseconds(call) for _ in range(rounds))]
+    return CallTimes(min(times), sum(nanoseconds(state.holds) for state in states))
+
+
+def _lines(replayed: Replayed, owner: Any) -> SourceLines:
+    """Record a function, `owner`, once more for the source lines of its instructions."""
+    return lines_of(replayed.trace, lambda: Trace(owner.function, replayed.arguments, owner.fuse))
+
+
+def _names(replayed: Replayed, owner: Any) -> Names:
+    """Return the names of the arrays that a recorded function, `owner`, gets and sees."""
+    arguments = replayed.arguments
+    leaves = zip(names_of_leaves(arguments), arguments.positions, strict=True)
+    seen = owner.traces.specializations(owner, arguments.key).captured or owner.captured
+    return Names([name for name, position in leaves if position >= 0], seen.reach.named_arrays)
+
+
+def _repeats(log: RecordingLog) -> list[str]:
+    """Say how often a function was recorded, if more than once."""
+    if log.count < 2:
+        return []
+    return [
+        f"the function was recorded {log.count} times, the latest because: {log.reason}; explain() lists the recordings"
+    ]
 
 
 def _of_arguments(recorder: Any) -> "list[CapturedState]":

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.runtime.short_times import nanoseconds
+from tapegrad.engine.runtime.short_times import nanoseconds, quantity
 from tapegrad.errors import name_of
 from tapegrad.program.passes.op_facts import CALLS
-from tapegrad.program.traces.listing import quantity
 from tapegrad.program.traces.watched import watched_in
 
 CHEAP_NS: float = 2_000  # comparisons that take less are not told of

@@ -29,6 +29,7 @@ from tapegrad.engine.kernels.language.numba_internals import CompileResult, cpu_
 from tapegrad.engine.runtime import sources, thread_stack
 from tapegrad.engine.runtime.messages import logs, stderr
 from tapegrad.engine.runtime.operating_system import cache_base
+from tapegrad.engine.runtime.short_times import quantity
 from tapegrad.engine.runtime.switches import TRANSLATES
 from tapegrad.engine.runtime.whole_files import distrust
 
@@ -247,8 +248,8 @@ COMPILED, READ = ("compiled", logging.INFO), ("read from the cache", logging.DEB
 def log_compilation(name: str, begin: int, how: tuple[str, int]) -> None:
     """Log a function that was compiled or read since `begin`, in ns of `time.perf_counter_ns`."""
     if logs.enabled(logs.COMPILATION, how[1]):
-        elapsed = (time.perf_counter_ns() - begin) / 1e6
-        logs.log(logs.COMPILATION, "%s %s in %.3g ms", name, how[0], elapsed, level=how[1])
+        elapsed = quantity(time.perf_counter_ns() - begin)
+        logs.log(logs.COMPILATION, "%s %s in %s", name, how[0], elapsed, level=how[1])
 
 
 # --- files -------------------------------------------------------------------------------------------------------

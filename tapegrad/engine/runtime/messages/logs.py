@@ -15,6 +15,7 @@ FUSION = logging.getLogger("tapegrad.fusion")
 COMPILATION = logging.getLogger("tapegrad.compilation")
 _LOGGERS = {logger.name.rpartition(".")[2]: logger for logger in (RECORDINGS, GUARDS, FUSION, COMPILATION)}
 _VARIABLE = "TAPEGRAD_LOG"
+_ALL, _DEBUG = "all", "debug"  # in place of a name, and beside names
 
 
 def enabled(logger: logging.Logger, level: int = logging.INFO) -> bool:
@@ -56,17 +57,20 @@ class StderrHandler(logging.Handler):
 
 
 def switch_on(names: str) -> None:
-    """Have the loggers of some names, separated by commas, write all records to stderr; ``all`` for each of them."""
+    """Have the loggers of some names, separated by commas, write records to stderr; ``all`` for each of them.
+
+    ``debug`` among the names is for records of that level too: of each kernel that is read from the cache.
+    """
     chosen = [name for name in (part.strip().lower() for part in names.split(",")) if name]
-    unknown = [name for name in chosen if name not in (*_LOGGERS, "all")]
+    unknown = [name for name in chosen if name not in (*_LOGGERS, _ALL, _DEBUG)]
     if unknown:
         stderr.tell(
-            f"{_VARIABLE}={names}: no logger {', '.join(unknown)}; there are {', '.join(_LOGGERS)}, and all"
+            f"{_VARIABLE}={names}: no logger {', '.join(unknown)}; there are {', '.join(_LOGGERS)}, all, and debug"
         )
-    handler = StderrHandler()
+    handler, level = StderrHandler(), logging.DEBUG if _DEBUG in chosen else logging.INFO
     for name, logger in _LOGGERS.items():
-        if name in chosen or "all" in chosen:
-            logger.setLevel(logging.DEBUG)
+        if name in chosen or _ALL in chosen or chosen == [_DEBUG]:
+            logger.setLevel(level)
             logger.addHandler(handler)
 
 

@@ -15,7 +15,7 @@ from tapegrad.program.streams.stream import InstructionStream
 _NO_NEIGHBOUR = (
     "no other row over {count:,} elements can run beside it: there is none, or others depend on it"
 )
-_STRIDED = "an operand is strided: its elements are neither adjacent nor a single one; a copy's would be"
+STRIDED = "an operand is strided: its elements are neither adjacent nor a single one; a copy's would be"
 
 
 class _Anywhere:
@@ -36,6 +36,12 @@ def reasons_alone(stream: InstructionStream) -> dict[int, str]:
     }
 
 
+def is_conversion(code: int) -> bool:
+    """Return whether an op converts the elements of its operand to another dtype."""
+    row = kernel_table.row(code)
+    return not isinstance(row, Op) and row.kind == "elementwise" and row.arity == 1 and row.result is not None
+
+
 def _reason(stream: InstructionStream, k: int) -> str:
     """Return why a row is none that a segment can have."""
     fields = stream.frames[k].tolist()
@@ -43,6 +49,8 @@ def _reason(stream: InstructionStream, k: int) -> str:
     described, dtype = kernel_table.row(code), kernel_table.DTYPE_NAMES[int(stream.variant[k])]
     if code in GUARDS:
         return "a guard is checked by itself"
+    if is_conversion(code):
+        return f"{described.name} is a loop of its own: segments convert no dtypes"
     if dtype not in BYTES:
         return f"segments compute {', '.join(BYTES)}, not {dtype}"
     if fields[field.COUNT] <= 0 or not (isinstance(described, Op) or described.fused_as):
@@ -58,4 +66,4 @@ def _reason(stream: InstructionStream, k: int) -> str:
         return f"{described.name} is in segments for f64 alone"
     if described.fused_as == SUM and kind == TANGENT:
         return "the tangent of a sum has a kernel of its own"
-    return _STRIDED
+    return STRIDED
