@@ -104,7 +104,9 @@ def test_fits_end_at_minima(model: Any, loss: str, box: str, spread: str) -> Non
     bounds = BOXES[box](true, starts)
     options: dict[str, Any] = {"loss": loss, "bounds": bounds}
     fits = tg.optimize.curve_fit(model, t, np.tile(y, (STARTS, 1)), starts, sigma, **options)
-    residuals = tg.optimize.residuals(lambda p: (model(t, *(p[j] for j in range(len(true)))) - y) / sigma, true)
+    residuals = tg.optimize.residuals(
+        lambda p: (model(t, *(p[j] for j in range(len(true)))) - y) / sigma, true
+    )
     alone = [tg.optimize.least_squares(residuals, start, method="native", **options) for start in starts]
     cost = 0.5 * len(t) if spread != "ones" else 1e-3
     found = [(fit.x, fit.cost) for fit in alone if fit.success]

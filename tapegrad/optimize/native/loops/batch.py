@@ -39,6 +39,7 @@ from tapegrad.optimize.native.loops.lanes import (
 )
 from tapegrad.optimize.native.loops.vectors import add_scaled, is_held, steepness
 
+FITS = "fits"  # group of entry points
 _MIN_DAMPING, _MAX_DAMPING = 1e-12, 1e16
 _MAX_STOPPING_DAMPING = 1.0  # a step that is damped more is short for that, and no sign of a minimum
 
@@ -325,7 +326,7 @@ def _sweep(batch):
     return 0
 
 
-@entry_point(nogil=True)
+@entry_point(nogil=True, group=FITS)
 def run_batch(record):
     """Go on until the queue is empty, and where lanes are to be drained until they are; or until Python has to act."""
     batch = load_record(record, fields.BatchFields)

@@ -17,7 +17,6 @@ from tapegrad.optimize.native.loops.lanes import (
 from tapegrad.optimize.native.loops.vectors import add_scaled, dot, take_column
 
 
-
 @noinline_loop
 def _subtract(values, data, slopes, costs, lanes):
     """Add a point of all lanes under least squares."""

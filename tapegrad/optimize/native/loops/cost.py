@@ -81,7 +81,7 @@ def _is_flat(ftol, gained, predicted, cost):
 
     A step that was cut at bounds may even lose by the model: that says nothing of shorter ones.
     """
-    little = abs(gained) <= ftol * cost and gained > 0.25 * predicted > 0.0
+    little = abs(gained) <= ftol * cost and predicted > 0.0 and gained > 0.25 * predicted
     return little or (ftol > 0.0 and math.isfinite(gained) and abs(predicted) <= 4.0 * _EPS * cost)
 
 

@@ -103,7 +103,7 @@ def _take_root(target, lanes):
         store_f64(target, lane, 1.0 / math.sqrt(max(load_f64(target, lane), _TINY)))
 
 
-@noinline_loop
+@inline_njit
 def decompose(factor, k, lanes):
     """Factor the matrices in place; the diagonal holds the reciprocals of the factor's."""
     row_bytes = 8 * lanes
@@ -118,7 +118,7 @@ def decompose(factor, k, lanes):
         _take_root(row + row_bytes * i, lanes)
 
 
-@noinline_loop
+@inline_njit
 def solve(factor, vector, k, lanes):
     """Solve the systems in place."""
     row_bytes = 8 * lanes
