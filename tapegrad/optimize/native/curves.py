@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from tapegrad.engine.codegen.translator.compiler import expect_group
 from tapegrad.errors import name_of
 from tapegrad.frontend.tensor.array_checks import real, refuse_subclass
 from tapegrad.optimize.curve_plots import PlotData
 from tapegrad.optimize.native.executors import run_elsewhere
+from tapegrad.optimize.native.loops.batch import FITS
 from tapegrad.optimize.native.many_fits import FitResults, Task, fit_all
 from tapegrad.optimize.native.models import of_vector
 from tapegrad.optimize.native.recorded import ReplayedFunction, example_of
@@ -32,6 +34,7 @@ def fit(
     options: dict[str, Any],
 ) -> tuple[FitResults, PlotData, bool]:
     """Fit a model to many sets of data, or to one row: the results, what they are drawn of, and whether it is one."""
+    expect_group(FITS)
     data, mask = _data(y, options.pop("mask", None))
     starts = _starts(model, p0, options)
     single = data.ndim == 1 and starts.ndim == 1

@@ -11,6 +11,7 @@ from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.loops import batch as compiled
 from tapegrad.optimize.native.loops import driver
 from tapegrad.optimize.native.loops import fit_fields as fields
+from tapegrad.optimize.native.loops.cost import LINEAR
 from tapegrad.optimize.native.recorded import ReplayedFunction, Session
 from tapegrad.optimize.native.settings import FitSettings
 from tapegrad.optimize.native.sharing import Results, run_shared
@@ -114,11 +115,11 @@ class _LaneModel(Uncopied):
         self.columns[first : first + count] = address + 8 * rows * lanes * np.arange(count)
 
 
-def _shapes(n: int, k: int, lanes: int) -> dict[str, Shape]:
+def _shapes(n: int, k: int, lanes: int, robust: bool) -> dict[str, Shape]:
     """Return the shapes of the float64 arrays of a thread."""
-    points = ("values", "data", "slopes", "squares")
+    points = ("values", "data", "slopes", "squares", *(("excesses",) if robust else ()))
     by_parameter = ("trial", "x", "gradient", "step", "scale", "tried_gradient")
-    packed = ("matrix", "tried_matrix", "factor")
+    packed = ("matrix", "tried_matrix", "factor", *(("excess", "tried_excess") if robust else ()))
     return {
         **dict.fromkeys(points, (n, lanes)),
         **dict.fromkeys(by_parameter, (k, lanes)),
@@ -150,7 +151,10 @@ class FittingWorker:
         lanes = program.widened.lanes if program is not None else 1
         self._recorded = recorded
         self._block = block = Block(
-            fields.BatchFields, _shapes(n, k, lanes), _numbers(task, lanes), _arrays(task, found, lanes)
+            fields.BatchFields,
+            _shapes(n, k, lanes, task.settings.loss != LINEAR),
+            _numbers(task, lanes),
+            _arrays(task, found, lanes),
         )
         block["example"][:] = recorded.example
         self._found, self._slices = found, Slices(block["counts"], Progress(wanted=False), str)

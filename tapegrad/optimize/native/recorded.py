@@ -130,7 +130,8 @@ class _KnownSpecializations(Uncopied):
         first = programs[0]
         results = [first.outputs[0] if k < 0 else first.bindings[first.given + k] for k in self.kind.sources]
         inputs = [View.in_c_order(array.shape, array.dtype) for array in arrays]
-        return Handle(specializations, inputs, [View.in_c_order(view.shape, view.dtype) for view in results])
+        outputs = [View.in_c_order(view.shape, view.dtype) for view in results]
+        return Handle(specializations, inputs, outputs, entries=False)
 
 
 def _specializations_of(

@@ -131,7 +131,7 @@ class FitSettings(_Settings):
         if bounds is not UNBOUNDED:
             check_feasible(starts, self.lower, self.upper, who)
         tolerances = [take(name, TOLERANCE) for name in ("ftol", "xtol", "gtol")]
-        self.numbers = np.zeros(fields.PREDICTED + 1)
+        self.numbers = np.zeros(fields.SHARE + 1)
         self.numbers[: fields.GTOL + 1] = checked_tolerances(tolerances, who)
         self.numbers[fields.F_SCALE] = checked_positive(take("f_scale", 1.0), "f_scale", who)
         self.loss = LOSSES[checked_choice(take("loss", "linear"), LOSSES, "loss", who)]

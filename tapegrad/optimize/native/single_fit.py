@@ -32,7 +32,7 @@ def _block(n: int, x0: np.ndarray, settings: SingleFitSettings) -> Block:
     k = len(x0)
     by_parameter = ("x", "gradient", "step", "norms", "right", "damped_right", "row", "scratch")
     shapes: dict[str, Shape] = {
-        **dict.fromkeys(("values", "r", "factors", "along", "right_side"), n),
+        **dict.fromkeys(("values", "r", "factors", "curvatures", "along", "right_side"), n),
         **dict.fromkeys(by_parameter, k),
         **dict.fromkeys(("columns", "work"), (k, n)),
         **dict.fromkeys(("triangle", "damped", "covariance"), (k, k)),

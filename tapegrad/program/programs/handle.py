@@ -72,6 +72,8 @@ class Handle(Uncopied):
         The programs.
     inputs, results
         What the arguments look like.
+    entries
+        Whether it is called by its entry points; sessions need none, and these take 2 s to compile.
 
     Attributes
     ----------
@@ -80,7 +82,11 @@ class Handle(Uncopied):
     """
 
     def __init__(
-        self, specializations: Sequence[Specialization], inputs: Sequence[View], results: Sequence[View]
+        self,
+        specializations: Sequence[Specialization],
+        inputs: Sequence[View],
+        results: Sequence[View],
+        entries: bool = True,
     ) -> None:
         make_ready(workspace_pool.free_slots)
         self.specializations, self.inputs, self.results = list(specializations), list(inputs), list(results)
@@ -88,6 +94,8 @@ class Handle(Uncopied):
         slots = [np.zeros((_SLOTS, _LINE_FIELDS), np.int64) for _ in specializations]
         self._fields = np.zeros(field.HANDLE_FIELDS, np.int64)
         self._fill_fields(slots)
+        if entries:
+            self._fill_entries()
         self.address = int(self._fields.ctypes.data)
         kept_fields: list[np.ndarray] = []  # for those who may call it and keep nothing
         self._escaped = kept_fields
@@ -112,12 +120,15 @@ class Handle(Uncopied):
     def _keep_fields(self, values: Sequence[int]) -> int:
         return self._keep(np.array(list(values) or [0], np.int64))
 
-    def _fill_fields(self, slots: list[np.ndarray]) -> None:
-        fields, arguments = self._fields, [*self.inputs, *self.results]
+    def _fill_entries(self) -> None:
+        fields = self._fields
         fields[field.ENTRY] = kernel_table.address_of(handle_calls.call_handle)
         fields[field.FINITE_ENTRY] = kernel_table.address_of(handle_calls.call_finite)
         fields[field.NAN_ENTRY] = kernel_table.address_of(handle_calls.call_or_nan)
         fields[field.FAILURE] = kernel_table.address_of(handle_calls.failure)
+
+    def _fill_fields(self, slots: list[np.ndarray]) -> None:
+        fields, arguments = self._fields, [*self.inputs, *self.results]
         fields[field.EXTENTS] = self._keep_fields([extent for view in arguments for extent in view.shape])
         self._sizes = np.array([view.size for view in arguments], np.int64)
         fields[field.SIZES] = self._keep(self._sizes)

@@ -17,7 +17,7 @@ Name = tuple[str, str]  # module and function
 
 
 class Announcer:
-    """Counts what is compiled. On a terminal it shows the count while it goes on; elsewhere it says one line, once.
+    """Counts what is compiled. On a terminal it shows the count while it goes on; elsewhere it says the begin and the end.
 
     Only compilations that this package starts itself are counted, and only those that no cache spares.
     """
@@ -25,8 +25,11 @@ class Announcer:
     def __init__(self) -> None:
         self._expected: set[Name] = set()
         self._compiled: set[Name] = set()
-        self._done = 0
-        self._seconds = 0.0
+        self._done = 0  # of those that are counted
+        self._untold, self._seconds = (
+            0,
+            0.0,
+        )  # since a line has said how many were compiled, and how long that took
         self._depth = 0
         self._said = False
         self._quiet = False
@@ -69,9 +72,17 @@ class Announcer:
         self._expected.discard(name)
         self._compiled.add(name)
         self._done += 1
+        self._untold += 1
         stderr.show("")
         if not self._expected:
             self._done = 0
+            self._tell_end()
+
+    def _tell_end(self) -> None:
+        """Say that everything is compiled, if a line has said that it begins."""
+        if self._said:
+            stderr.tell(f"compiled {self._untold} functions in {self._seconds:.1f} s")
+            self._said, self._untold, self._seconds = False, 0, 0.0
 
 
 announcer = Announcer()

@@ -25,12 +25,23 @@ from tapegrad.engine.sweep.replays.lanes import MASK, run_block
 from tapegrad.optimize.native.loops import fit_fields as fields
 from tapegrad.optimize.native.loops.batch_problems import finish, leave_out, lend, load_start, refill
 from tapegrad.optimize.native.loops.batch_sums import is_finite, sum_up
-from tapegrad.optimize.native.loops.cost import reason_to_stop
+from tapegrad.optimize.native.loops.cost import LINEAR, reason_to_stop
 from tapegrad.optimize.native.loops.driver import MAX_NFEV, PAUSED, count, is_for_python, spend
-from tapegrad.optimize.native.loops.lanes import damp, decompose, raise_to, solve, take_where
-from tapegrad.optimize.native.loops.vectors import is_held, steepness
+from tapegrad.optimize.native.loops.lanes import (
+    FIRST_DAMPING,
+    add_share,
+    damp,
+    decompose,
+    raise_to,
+    share_of,
+    solve,
+    take_where,
+)
+from tapegrad.optimize.native.loops.vectors import add_scaled, is_held, steepness
 
-_FIRST_DAMPING, _MIN_DAMPING, _MAX_DAMPING = 1e-3, 1e-12, 1e16
+FITS = "fits"  # group of entry points
+_MIN_DAMPING, _MAX_DAMPING = 1e-12, 1e16
+_MAX_STOPPING_DAMPING = 1.0  # a step that is damped more is short for that, and no sign of a minimum
 
 
 # --- the steps of all lanes, damped and held at bounds ------------------------------------------------------------
@@ -61,21 +72,31 @@ def _move(batch, lane):
 
 
 @inline_njit
+def _raise_scale(batch, row, diagonal):
+    """Raise a row of the scale to the diagonal of the matrix by slopes.
+
+    That by curvatures grows by orders of magnitude where outliers become few, and the steps would shrink with it.
+    """
+    if batch.loss != LINEAR:  # `check` is free until the next sums
+        memcpy(batch.check, batch.matrix + diagonal, 8 * batch.lanes)
+        add_scaled(batch.check, 1.0, batch.excess + diagonal, batch.lanes)
+        raise_to(batch.scale + row, batch.check, batch.lanes)
+    else:
+        raise_to(batch.scale + row, batch.matrix + diagonal, batch.lanes)
+
+
+@inline_njit
 def _propose(batch):
     """Write the next trial of all lanes that are going."""
     k, row = batch.k, 8 * batch.lanes
     memcpy(batch.factor, batch.matrix, row * (k * (k + 1) // 2))
     memcpy(batch.step, batch.gradient, row * k)
+    if batch.loss != LINEAR:
+        add_share(batch.factor, batch.excess, batch.damping, k * (k + 1) // 2, batch.lanes)
     for j in range(k):
         diagonal = row * (j * (j + 1) // 2 + j)
-        raise_to(batch.scale + row * j, batch.matrix + diagonal, batch.lanes)
-        damp(
-            batch.factor + diagonal,
-            batch.matrix + diagonal,
-            batch.damping,
-            batch.scale + row * j,
-            batch.lanes,
-        )
+        _raise_scale(batch, row * j, diagonal)
+        damp(batch.factor + diagonal, batch.damping, batch.scale + row * j, batch.lanes)
     if batch.bounded != 0:
         for lane in range(batch.lanes):
             _hold(batch, lane)
@@ -185,12 +206,24 @@ def _accept(batch):
         take_where(flags, batch.gradient + row * j, batch.tried_gradient + row * j, lanes)
     for c in range(batch.k * (batch.k + 1) // 2):
         take_where(flags, batch.matrix + row * c, batch.tried_matrix + row * c, lanes)
+        if batch.loss != LINEAR:
+            take_where(flags, batch.excess + row * c, batch.tried_excess + row * c, lanes)
     take_where(flags, batch.cost, batch.tried_cost, lanes)
 
 
 @inline_njit
+def _element(batch, lane, c):
+    """Return an element of the matrix that a lane's step was computed with, but for the damping."""
+    at = c * batch.lanes + lane
+    element = load_f64(batch.matrix, at)
+    if batch.loss != LINEAR:
+        element += share_of(load_f64(batch.damping, lane)) * load_f64(batch.excess, at)
+    return element
+
+
+@inline_njit
 def _predicted(batch, lane):
-    """Return the predicted decrease of the cost, and the squared lengths of step and parameters."""
+    """Return the predicted decrease of the cost, and the lengths of step and parameters."""
     gain, length, size = 0.0, 0.0, 0.0
     for j in range(batch.k):
         at = j * batch.lanes + lane
@@ -200,7 +233,7 @@ def _predicted(batch, lane):
         size += load_f64(batch.x, at) ** 2
         for c in range(j + 1):
             other = load_f64(batch.trial, c * batch.lanes + lane) - load_f64(batch.x, c * batch.lanes + lane)
-            element = load_f64(batch.matrix, (j * (j + 1) // 2 + c) * batch.lanes + lane)
+            element = _element(batch, lane, j * (j + 1) // 2 + c)
             gain -= (0.5 if j == c else 1.0) * step * other * element
     return gain, math.sqrt(length), math.sqrt(size)
 
@@ -219,7 +252,7 @@ def _begin(batch, lane):
         return fields.NOT_FINITE
     store_f64(batch.accepted, lane, 1.0)
     store_i64(batch.states, lane, fields.GOING)
-    store_f64(batch.damping, lane, _FIRST_DAMPING)
+    store_f64(batch.damping, lane, FIRST_DAMPING)
     return fields.GOES_ON
 
 
@@ -236,8 +269,11 @@ def _assess(batch, lane):
     gained = load_f64(batch.cost, lane) - load_f64(batch.tried_cost, lane)
     accepted = finite and gained > 0.0
     store_f64(batch.accepted, lane, 1.0 if accepted else 0.0)
-    _change_damping(batch, lane, accepted)
     predicted, length, size = _predicted(batch, lane)
+    damped = load_f64(batch.damping, lane) > _MAX_STOPPING_DAMPING
+    _change_damping(batch, lane, accepted)
+    if accepted and damped:
+        return fields.GOES_ON
     cost = load_f64(batch.cost, lane)
     return reason_to_stop(batch.settings, gained if finite else -math.inf, predicted, cost, length, size)
 
@@ -290,7 +326,7 @@ def _sweep(batch):
     return 0
 
 
-@entry_point(nogil=True)
+@entry_point(nogil=True, group=FITS)
 def run_batch(record):
     """Go on until the queue is empty, and where lanes are to be drained until they are; or until Python has to act."""
     batch = load_record(record, fields.BatchFields)

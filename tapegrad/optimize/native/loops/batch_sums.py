@@ -6,7 +6,7 @@ from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.inlining import noinline_loop
 from tapegrad.engine.kernels.language.raw_memory import load_f64, load_i64, memset, store_f64, store_i64
 from tapegrad.engine.sweep.replays.handle_calls import column
-from tapegrad.optimize.native.loops.cost import LINEAR, rho
+from tapegrad.optimize.native.loops.cost import LINEAR, curvature, rho
 from tapegrad.optimize.native.loops.fit_fields import F_SCALE
 from tapegrad.optimize.native.loops.lanes import (
     add_masked_products,
@@ -15,8 +15,6 @@ from tapegrad.optimize.native.loops.lanes import (
     add_weighted_products,
 )
 from tapegrad.optimize.native.loops.vectors import add_scaled, dot, take_column
-
-_EPS = 2.220446049250313e-16
 
 
 @noinline_loop
@@ -55,8 +53,9 @@ def _weigh_robustly(batch, i):
         cost = load_f64(batch.tried_cost, lane) + 0.5 * scale * scale * zeroth
         store_f64(batch.tried_cost, lane, cost)
         store_f64(batch.slopes + at, lane, weight * first * residual)
-        square = max(first + 2.0 * z * second, _EPS) * weight * weight
-        store_f64(batch.squares + at, lane, square)
+        curved = curvature(z, first, second)
+        store_f64(batch.squares + at, lane, curved * weight * weight)
+        store_f64(batch.excesses + at, lane, (first - curved) * weight * weight)
 
 
 @inline_njit
@@ -134,6 +133,9 @@ def _add_weighted_point(batch, at):
             )
             if first != 0 and second != 0:
                 add_weighted_products(target, first + at, second + at, squares, lanes)
+                if batch.loss != LINEAR:
+                    target += batch.tried_excess - batch.tried_matrix
+                    add_weighted_products(target, first + at, second + at, batch.excesses + at, lanes)
 
 
 @inline_njit
@@ -155,6 +157,8 @@ def _sum_points(batch):
     row, packed = 8 * batch.lanes, batch.k * (batch.k + 1) // 2
     memset(batch.tried_gradient, 0, row * batch.k)
     memset(batch.tried_matrix, 0, row * packed)
+    if batch.loss != LINEAR:
+        memset(batch.tried_excess, 0, row * packed)
     if batch.loss != LINEAR or batch.weights != 0:
         for i in range(batch.n):
             _add_weighted_point(batch, row * i)
@@ -180,6 +184,8 @@ def sum_up(batch):
         add_scaled(batch.check, 1.0, batch.tried_gradient + row * a, batch.lanes)
     for c in range(packed):
         add_scaled(batch.check, 1.0, batch.tried_matrix + row * c, batch.lanes)
+        if batch.loss != LINEAR:
+            add_scaled(batch.check, 1.0, batch.tried_excess + row * c, batch.lanes)
 
 
 @inline_njit

@@ -20,6 +20,7 @@ class FitFields(NamedTuple):
     r: int  # residuals at `x`, rescaled for a robust loss, as are the columns
     columns: int  # (k, n), of the Jacobian at `x`
     factors: int  # (n,), for the rows of the Jacobian, of a robust loss
+    curvatures: int  # (n,), of a robust loss at the residuals at `x`, as parts of its slopes
     work: int  # (k, n), columns that are factored
     along: int  # (n,), change of the residuals along the step
     right_side: int  # (n,), of the factored problem
@@ -68,6 +69,7 @@ class BatchFields(NamedTuple):
     weights: int  # (n, lanes); 0 where all are one
     slopes: int  # (n, lanes): what the gradient is the product of with the derivatives
     squares: int  # (n, lanes): weights of the products of derivatives
+    excesses: int  # (n, lanes): by how much they are less than by the slopes of a robust loss
     columns: int  # (k, n), of a Jacobian that is evaluated row by row
     column_addresses: int
     x: int
@@ -77,6 +79,8 @@ class BatchFields(NamedTuple):
     tried_gradient: int
     matrix: int  # (k * (k + 1) / 2, lanes), lower triangles by rows
     tried_matrix: int
+    excess: int  # as `matrix`, with the weights `excesses`
+    tried_excess: int
     factor: int
     cost: int
     tried_cost: int
@@ -114,9 +118,8 @@ STATUS, FACTORED = range(
     4, 6
 )  # counts of a fit, after those of all runs; FACTORED is the rank and one, 0 before
 NEXT, END, ACTIVE, DRAIN, PROPOSED = range(2, 7)  # counts of a batch, after BUDGET
-FTOL, XTOL, GTOL, F_SCALE, COST, RADIUS, DAMPING, OPTIMALITY, PREDICTED = range(
-    9
-)  # settings; batches: to F_SCALE
+# settings; batches: to F_SCALE. SHARE: of the excess of slopes over curvatures, in residuals and columns at `x`
+FTOL, XTOL, GTOL, F_SCALE, COST, RADIUS, DAMPING, OPTIMALITY, PREDICTED, SHARE = range(10)
 
 EMPTY, FRESH, GOING = range(3)  # states of a lane
 

@@ -2,10 +2,12 @@
 
 import math
 
+from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.inlining import noinline_loop
 from tapegrad.engine.kernels.language.raw_memory import load_f64, store_f64
 from tapegrad.optimize.native.loops.vectors import multiply
 
+FIRST_DAMPING = 1e-3
 _TINY = 2.2250738585072014e-308
 
 
@@ -64,12 +66,28 @@ def raise_to(target, other, lanes):
 
 
 @noinline_loop
-def damp(target, matrix, damping, scale, lanes):
-    """Write diagonal elements with their damping."""
+def damp(target, damping, scale, lanes):
+    """Add the damping to diagonal elements."""
     for lane in range(lanes):
         value = load_f64(scale, lane)
         damped = load_f64(damping, lane) * (value if value > 0.0 else 1.0)
-        store_f64(target, lane, load_f64(matrix, lane) + damped)
+        store_f64(target, lane, load_f64(target, lane) + damped)
+
+
+@inline_njit
+def share_of(damping):
+    """Return the share of the excess of a robust loss that goes with a damping: all of it from the first one on."""
+    return min(1.0, damping / FIRST_DAMPING)
+
+
+@noinline_loop
+def add_share(target, excess, damping, count, lanes):
+    """Add the shares of the excess of a robust loss to so many elements."""
+    for c in range(count):
+        for lane in range(lanes):
+            at = c * lanes + lane
+            added = share_of(load_f64(damping, lane)) * load_f64(excess, at)
+            store_f64(target, at, load_f64(target, at) + added)
 
 
 @noinline_loop
@@ -85,7 +103,7 @@ def _take_root(target, lanes):
         store_f64(target, lane, 1.0 / math.sqrt(max(load_f64(target, lane), _TINY)))
 
 
-@noinline_loop
+@inline_njit
 def decompose(factor, k, lanes):
     """Factor the matrices in place; the diagonal holds the reciprocals of the factor's."""
     row_bytes = 8 * lanes
@@ -100,7 +118,7 @@ def decompose(factor, k, lanes):
         _take_root(row + row_bytes * i, lanes)
 
 
-@noinline_loop
+@inline_njit
 def solve(factor, vector, k, lanes):
     """Solve the systems in place."""
     row_bytes = 8 * lanes

@@ -24,7 +24,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.optimize.native.loops import damped
 from tapegrad.optimize.native.loops import fit_fields as fields
-from tapegrad.optimize.native.loops.cost import LINEAR, reason_to_stop, rescale
+from tapegrad.optimize.native.loops.cost import LINEAR, reason_to_stop, rescale, robust_cost
 from tapegrad.optimize.native.loops.driver import CHOOSING, FINISHED, PHASE, TRYING, drive, is_for_python
 from tapegrad.optimize.native.loops.fit_steps import (
     are_finite,
@@ -38,6 +38,7 @@ from tapegrad.optimize.native.loops.fit_steps import (
 from tapegrad.optimize.native.loops.vectors import dot, fill, multiply, norm, steepness
 
 _FIRST_RADIUS = 0.3  # as a part of the length of the starting point, as in the GNU Scientific Library
+_MIN_SHARE = 1e-9  # by ten a step it is back at 1 after nine that are rejected
 
 
 # --- a point that is accepted ------------------------------------------------------------------------------------
@@ -45,10 +46,10 @@ _FIRST_RADIUS = 0.3  # as a part of the length of the starting point, as in the 
 
 @inline_njit
 def _cost_of_trial(fit):
-    """Cost of the residuals that were evaluated last. They are rescaled in place for a robust loss."""
+    """Cost of the residuals that were evaluated last."""
     if fit.loss == LINEAR:
         return 0.5 * dot(fit.values, fit.values, fit.n)
-    return rescale(fit.loss, load_f64(fit.settings, fields.F_SCALE), fit.values, fit.factors, fit.n)
+    return robust_cost(fit.loss, load_f64(fit.settings, fields.F_SCALE), fit.values, fit.n)
 
 
 @inline_njit
@@ -57,6 +58,9 @@ def _take_derivatives(fit):
     if not are_finite(fit):
         return False
     copy_columns(fit, fit.columns)
+    if fit.loss != LINEAR:
+        rescale(fit, fit.values, fit.factors)
+        store_f64(fit.settings, fields.SHARE, 1.0)
     for j in range(fit.k):
         column = fit.columns + 8 * j * fit.n
         if fit.loss != LINEAR:
@@ -71,6 +75,28 @@ def _take_derivatives(fit):
 
 
 @inline_njit
+def _take_share(fit, share):
+    """Rescale residuals and rows of the Jacobian for a share of the excess of slopes over curvatures."""
+    before = load_f64(fit.settings, fields.SHARE)
+    if fit.loss == LINEAR or share == before:
+        return
+    for i in range(fit.n):
+        part = load_f64(fit.curvatures, i)
+        factor = math.sqrt((part + share * (1.0 - part)) / (part + before * (1.0 - part)))
+        store_f64(fit.factors, i, factor)
+        store_f64(fit.r, i, load_f64(fit.r, i) / factor)
+    for j in range(fit.k):
+        multiply(fit.columns + 8 * j * fit.n, fit.factors, fit.n)
+    store_f64(fit.settings, fields.SHARE, share)
+    store_i64(fit.counts, fields.FACTORED, 0)
+
+
+@inline_njit
+def _next_share(share, good):
+    return max(0.1 * share, _MIN_SHARE) if good else min(10.0 * share, 1.0)
+
+
+@inline_njit
 def _has_next(fit):
     """Return that there is no other start."""
     return False
@@ -78,6 +104,7 @@ def _has_next(fit):
 
 @inline_njit
 def _finish(fit, status):
+    _take_share(fit, 0.0)
     store_i64(fit.counts, fields.STATUS, status)
     store_i64(fit.counts, PHASE, FINISHED)
     store_f64(fit.settings, fields.OPTIMALITY, steepness(fit.x, fit.gradient, fit.lower, fit.upper, fit.k, 1))
@@ -138,9 +165,11 @@ def _assess(fit, computed):
     length = scaled_length(fit, fit.scratch)
     gained = before - cost
     ratio = gained / predicted if predicted > 0.0 else 0.0
+    share = load_f64(fit.settings, fields.SHARE)
     accepted = math.isfinite(cost) and gained > 0.0 and _take_derivatives(fit)
     if not (math.isfinite(cost) and math.isfinite(ratio)):
         ratio = 0.0
+    _take_share(fit, _next_share(share, accepted and ratio > 0.25))
     stop = fields.GOES_ON
     if math.isfinite(cost) or length == 0.0:
         step, size = norm(fit.scratch, fit.k), norm(fit.x, fit.k)
