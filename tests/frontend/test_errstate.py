@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from helpers.daily import not_daily
 
 nan, raising = tg.linalg.errstate("nan"), tg.linalg.errstate("raise")
 N = 3
@@ -43,7 +42,7 @@ DERIVATIVES: dict[str, tuple[Callable[[Any], Any], np.ndarray]] = {
     "svd of a tall matrix": (lambda a: weighted(tg.linalg.svd(a[:, :2])[0]), np.diag([1.0, 0.0, 0.0])),
     "eigenvectors": (lambda a: weighted(tg.linalg.eig(a)[1]), np.eye(N)),
     "eigenvalues of no basis": (lambda a: weighted(tg.linalg.eig(a)[0]), np.eye(N) + np.eye(N, k=1)),
-    "qr": (lambda a: weighted(tg.linalg.qr(a)[1]), SINGULAR),
+    "qr": (lambda a: weighted(tg.linalg.qr(a)[1]), np.diag([1.0, 0.0, 1.0])),
     "slogdet": (lambda a: tg.linalg.slogdet(a)[1], SINGULAR),
     "lu": (lambda a: weighted(tg.linalg.lu_factor(a)[0]), SINGULAR),
 }
@@ -131,7 +130,7 @@ def stack(name: str, count: int, n: int, dtype: Any) -> np.ndarray:
     ["cholesky", "inv", "solve", "solve_triangular", "eigh", "svd", "sqrtm", "slogdet", "logm", "qr"],
 )
 @pytest.mark.parametrize(("count", "n"), [(13, 3), (7, 16)])
-@pytest.mark.parametrize("dtype", [np.float64, not_daily(np.float32)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_of_a_stack_only_those_that_fail(name: str, count: int, n: int, dtype: Any) -> None:
     """The others have the same values and gradients as without them: in a stack, and over lanes."""
     function, a = batched(name), stack(name, count, n, dtype)
@@ -188,7 +187,7 @@ def test_recorded_functions_are_kept_for_both_choices() -> None:
                 call(bad)
             with nan:
                 for _ in range(3):
-                    assert has_nan(np.concatenate([np.ravel(x) for x in np.atleast_1d(tg_flat(call(bad)))]))
+                    assert any(map(has_nan, tg_flat(call(bad))))
                     for one, other in zip(tg_flat(call(good)), tg_flat(expected), strict=True):
                         np.testing.assert_array_equal(one, other)
                 with raising, pytest.raises(np.linalg.LinAlgError):
