@@ -119,7 +119,7 @@ def _check_start(vector: Vector, density: CFunction, strictly: Callable[[], Any]
         strictly()
     except np.linalg.LinAlgError as error:
         reason = f" ({error})"
-    except Exception:  # noqa: S110  it is computed for its reason alone
+    except Exception:
         pass
     by = f"not finite by {', '.join(bad[:8])}{', ...' if len(bad) > 8 else ''}" if bad else "finite"
     raise ValueError(
@@ -226,8 +226,8 @@ def _explained(model: Any, error: BaseException) -> BaseException | None:
         return None
     return RuntimeError(
         "nutpie: none of the points at which a chain was to begin has a finite log density and gradient. They are x0"
-        f" plus noise between -{model.jitter} and {model.jitter}: pass a smaller jitter to tg.interop.nutpie, or another"
-        f" x0, further inside of the support{_last_reason(model)}"
+        f" plus noise between -{model.jitter} and {model.jitter}: pass a smaller jitter to tg.interop.nutpie, or an x0"
+        f" further inside of the support{_last_reason(model)}"
     )
 
 

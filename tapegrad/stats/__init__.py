@@ -28,6 +28,8 @@ In reading order; each imports only those above it:
 It imports `frontend`.
 """
 
+from typing import TYPE_CHECKING
+
 from tapegrad.stats.circular import vonmises as vonmises
 from tapegrad.stats.counts import bernoulli as bernoulli
 from tapegrad.stats.counts import binom as binom
@@ -63,3 +65,16 @@ from tapegrad.stats.scipys_place import in_place_of_scipy as in_place_of_scipy
 from tapegrad.stats.skewed import skewnorm as skewnorm
 from tapegrad.stats.vectors import dirichlet as dirichlet
 from tapegrad.stats.vectors import multinomial as multinomial
+
+if not TYPE_CHECKING:  # which knows the names
+
+    def __getattr__(name: str) -> object:
+        """Name what there is, for a name that is not there."""
+        if name.startswith("_"):
+            raise AttributeError(f"module 'tapegrad.stats' has no attribute {name!r}")
+        known = ", ".join(sorted(known for known, value in globals().items() if hasattr(value, "logpdf")))
+        counts = ", ".join(sorted(known for known, value in globals().items() if hasattr(value, "logpmf")))
+        raise AttributeError(
+            f"tapegrad.stats has no {name}: write its log density with tapegrad's functions, as those of"
+            f" tapegrad.special. There are {known}; and of counts {counts}"
+        )

@@ -34,7 +34,10 @@ _LOG_2, _SQRT_HALF = math.log(2.0), math.sqrt(0.5)
 _NODES, _WEIGHTS = (each / 2 for each in np.polynomial.legendre.leggauss(40))
 _NEGLIGIBLE = 45.0  # the logarithm of what is left out
 _CURVATURE = 2.0 / math.pi  # the least of the logarithm of `ndtr` below 0, which is that at 0
-_FAR, _VERY_FAR = -2.0, -1e4  # where ``ndtr`` is close to 1, and where its logarithmic slope is that of a parabola
+_FAR, _VERY_FAR = (
+    -2.0,
+    -1e4,
+)  # where ``ndtr`` is close to 1, and where its logarithmic slope is that of a parabola
 
 
 def _log_density(z: Any, a: Any) -> Any:
@@ -50,9 +53,7 @@ def _log_tail(z: Any, a: Any) -> Any:
     y = a * z
     ratio = where(y < _VERY_FAR, -y, exp(normal_exponent(y, 0.0, 1.0) - log_ndtr(y)))
     slope, curvature = a * ratio - z, 1.0 + _CURVATURE * square(maximum(a, 0.0))
-    length = (
-        2.0 * _NEGLIGIBLE / (sqrt(square(slope) + 2.0 * _NEGLIGIBLE * curvature) + slope)
-    ).detach()
+    length = (2.0 * _NEGLIGIBLE / (sqrt(square(slope) + 2.0 * _NEGLIGIBLE * curvature) + slope)).detach()
     shares, weights = (_NODES + 0.5).astype(z.dtype), _WEIGHTS.astype(z.dtype)
     along = expand_dims(z, -1) - expand_dims(length, -1) * shares
     top = _log_density(z, a)

@@ -120,7 +120,13 @@ def stack(name: str, count: int, n: int, dtype: Any) -> np.ndarray:
     rng = np.random.default_rng(5)
     a = rng.normal(size=(count, n, n)) / n + 3 * np.eye(n)
     a = (a + a.swapaxes(-1, -2)) / 2
-    bad = -np.eye(n) if name in ("cholesky", "sqrtm") else np.eye(n) if name in ("eigh", "svd") else np.zeros((n, n))
+    bad = (
+        -np.eye(n)
+        if name in ("cholesky", "sqrtm")
+        else np.eye(n)
+        if name in ("eigh", "svd")
+        else np.zeros((n, n))
+    )
     a[1::5] = bad
     return a.astype(dtype)
 
@@ -142,7 +148,9 @@ def test_of_a_stack_only_those_that_fail(name: str, count: int, n: int, dtype: A
         expected, of_good = tg.vjp(function, a[good])
         np.testing.assert_allclose(value[good], expected, rtol=1e-5 if dtype == np.float32 else 1e-12)
         scale = 1e-4 if dtype == np.float32 else 1e-11
-        np.testing.assert_allclose(gradient[good], of_good(np.ones(good.sum(), dtype))[0], rtol=scale, atol=scale)
+        np.testing.assert_allclose(
+            gradient[good], of_good(np.ones(good.sum(), dtype))[0], rtol=scale, atol=scale
+        )
         assert np.isnan(value[~good]).all() == fails
         assert np.isnan(gradient[~good]).any(axis=(-1, -2)).all()
 
@@ -177,7 +185,13 @@ def test_a_result_without_a_cotangent_contributes_nothing() -> None:
 def test_recorded_functions_are_kept_for_both_choices() -> None:
     function = VALUES["cholesky"][0]
     recorded = tg.jit(function)
-    calls = [recorded, tg.grad(recorded), tg.value_and_grad(recorded), tg.vmap(recorded), tg.jacobian(recorded)]
+    calls = [
+        recorded,
+        tg.grad(recorded),
+        tg.value_and_grad(recorded),
+        tg.vmap(recorded),
+        tg.jacobian(recorded),
+    ]
     calls += [lambda a: tg.jvp(recorded, (a,), (a,)), lambda a: tg.hvp(recorded)(a, a)]
     for call in calls:
         good, bad = (np.array([a, a]) if isinstance(call, type(calls[3])) else a for a in (GOOD, NEGATIVE))

@@ -265,8 +265,8 @@ def test_probabilities_of_skewnorm_keep_their_digits(a):
             steps = [shortest * 2**k for k in range(0, 40, 2) if shortest * 2**k < 20]
             ends = sorted({mp.mpf(-20), mp.mpf(z), *(z - s for s in steps), *(-s for s in steps if -s < z)})
             top = mp.npdf(z) * mp.erfc(-a * z / mp.sqrt(2))  # by which tolerances become relative
-            exact = top * mp.quad(lambda t: mp.npdf(t) * mp.erfc(-a * t / mp.sqrt(2)) / top, ends)
-            by_a = -mp.exp(-mp.mpf(z) ** 2 * (1 + mp.mpf(a) ** 2) / 2) / (mp.pi * (1 + mp.mpf(a) ** 2))
+            exact = top * mp.quad(lambda t, top=top: mp.npdf(t) * mp.erfc(-a * t / mp.sqrt(2)) / top, ends)
+            by_a = -mp.exp(-(mp.mpf(z) ** 2) * (1 + mp.mpf(a) ** 2) / 2) / (mp.pi * (1 + mp.mpf(a) ** 2))
         if exact < 1e-290:
             continue
         value, (of_z, of_a) = tg.value_and_grad(tg.stats.skewnorm.cdf, argnums=(0, 1))(z, a)
@@ -306,7 +306,9 @@ def test_the_extreme_value_distribution_is_smooth_where_it_is_that_of_gumbel(c):
             np.testing.assert_allclose(slopes, [float(by_z), float(by_c)], rtol=1e-12)
     found = tg.stats.genextreme.logpdf(np.array([1.0, 0.5]), np.array([1.0, 2.0])).data
     np.testing.assert_array_equal(found, [0.0, np.inf])  # at the end of the support
-    assert tg.stats.genextreme.ppf(0.3, c).data == pytest.approx(scipy.stats.genextreme.ppf(0.3, c), rel=1e-13)
+    assert tg.stats.genextreme.ppf(0.3, c).data == pytest.approx(
+        scipy.stats.genextreme.ppf(0.3, c), rel=1e-13
+    )
 
 
 # --- calls -------------------------------------------------------------------------------------------------------
@@ -402,8 +404,20 @@ def test_what_has_no_closed_form_is_named():
 
 
 def test_scipys_own_methods_name_ours():
-    with pytest.raises(tg.errors.UnsupportedError, match=r"tapegrad\.stats has norm"):
-        scipy.stats.norm.logpdf(tg.tensor([1.0]))
+    instead = r"^Write tapegrad\.stats\.norm\.logpdf .*`with tapegrad\.stats\.in_place_of_scipy\(\):`"
+    for call in (scipy.stats.norm.logpdf, scipy.stats.norm(0.0, 2.0).logpdf):
+        with pytest.raises(tg.errors.UnsupportedError, match=instead):
+            call(tg.tensor([1.0]))
+        with pytest.raises(tg.TracedValueError, match=instead):
+            tg.grad(lambda x, call=call: call(x))(1.0)
+    with pytest.raises(
+        tg.errors.UnsupportedError, match=r"^Write tapegrad\.stats\.multivariate_normal\.logpdf"
+    ):
+        scipy.stats.multivariate_normal.logpdf(tg.tensor([1.0]))
+    with pytest.raises(tg.errors.UnsupportedError, match=r"^tapegrad\.stats has no levy: write pdf"):
+        scipy.stats.levy.pdf(tg.tensor([1.0]))
+    with pytest.raises(tg.errors.UnsupportedError, match=r"^tapegrad\.stats\.norm has no isf"):
+        scipy.stats.norm.isf(tg.tensor([0.1]))
 
 
 @pytest.mark.parametrize(
@@ -437,3 +451,11 @@ def test_probabilities_of_truncnorm(a, b):
                 )
     assert tg.stats.truncnorm.logcdf(b, a, b).data == 0
     assert np.isfinite(tg.grad(lambda x: tg.stats.truncnorm.logcdf(x, a, b))(b))
+
+
+def test_a_distribution_that_is_not_there_is_told_with_those_that_are():
+    with pytest.raises(
+        AttributeError, match=r"tapegrad\.stats has no levy: .* beta, cauchy, .*; and of counts bern"
+    ):
+        _ = tg.stats.levy
+    assert not hasattr(tg.stats, "__wrapped__")

@@ -187,7 +187,15 @@ def flatten_args(args: tuple[Any, ...], kwargs: dict[str, Any], static: Static =
             arg_specs.append(arg_spec)
             reordered |= array is not leaf and isinstance(leaf, np.ndarray) and is_reordered(leaf)
     return Arguments(
-        tuple(key), arrays, arg_specs, positions, leaves, starts, definition, reordered, thread.mode.nan_on_failure
+        tuple(key),
+        arrays,
+        arg_specs,
+        positions,
+        leaves,
+        starts,
+        definition,
+        reordered,
+        thread.mode.nan_on_failure,
     )
 
 

@@ -18,4 +18,6 @@ if TYPE_CHECKING:
     class UnlessNested(_Called):
         """Instances are called by `_fast`, but within other transforms, or where instructions may give nan."""
 else:
-    UnlessObserved, UnlessNested = callable_types(__name__, thread, entered, "no_fast_call", "no_fast_derivative")
+    UnlessObserved, UnlessNested = callable_types(
+        __name__, thread, entered, "no_fast_call", "no_fast_derivative"
+    )

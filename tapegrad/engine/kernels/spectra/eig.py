@@ -50,7 +50,15 @@ from tapegrad.engine.kernels.language.status import (
 )
 from tapegrad.engine.kernels.spectra.eigh import SAME, closest, result_bytes
 from tapegrad.engine.kernels.systems.lu import factorize, solve
-from tapegrad.engine.kernels.systems.stacks import COTANGENT, RESULT, TANGENT, MatrixFrame, Sizes, clear_if_written, for_each
+from tapegrad.engine.kernels.systems.stacks import (
+    COTANGENT,
+    RESULT,
+    TANGENT,
+    MatrixFrame,
+    Sizes,
+    clear_if_written,
+    for_each,
+)
 from tapegrad.ops.structural.matrices import EigParams
 
 LIBRARY = libraries(("eig",), "geev", "getrf")

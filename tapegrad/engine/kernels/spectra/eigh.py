@@ -45,7 +45,14 @@ from tapegrad.engine.kernels.language.raw_memory import (
     size_of,
 )
 from tapegrad.engine.kernels.language.status import NOT_CONVERGED, NOT_DIFFERENTIABLE
-from tapegrad.engine.kernels.systems.stacks import COTANGENT, TANGENT, MatrixFrame, Sizes, for_each, for_each_block
+from tapegrad.engine.kernels.systems.stacks import (
+    COTANGENT,
+    TANGENT,
+    MatrixFrame,
+    Sizes,
+    for_each,
+    for_each_block,
+)
 from tapegrad.ops.structural.matrices import EighParams
 
 LIBRARY = libraries(("eigh",), "syevd")

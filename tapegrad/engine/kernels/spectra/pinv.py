@@ -33,7 +33,15 @@ from tapegrad.engine.kernels.spectra.singular import (
     right_vectors,
     scratch_bytes,
 )
-from tapegrad.engine.kernels.systems.stacks import COTANGENT, RESULT, TANGENT, MatrixFrame, Sizes, clear_if_written, for_each
+from tapegrad.engine.kernels.systems.stacks import (
+    COTANGENT,
+    RESULT,
+    TANGENT,
+    MatrixFrame,
+    Sizes,
+    clear_if_written,
+    for_each,
+)
 from tapegrad.ops.structural.matrices import PinvParams, SvdParams
 
 LIBRARY = libraries(("pinv",), "gesdd")

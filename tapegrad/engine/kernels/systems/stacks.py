@@ -65,7 +65,7 @@ def write_nan(address: int, bytes_: int, zero: Any) -> None:
 def are_zeros(address: int, bytes_: int, zero: Any) -> bool:
     """Return whether all numbers are zero."""
     for k in range(bytes_ // size_of(zero)):
-        if not load_at(address, k * size_of(zero), zero) == zero:
+        if load_at(address, k * size_of(zero), zero) != zero:
             return False
     return True
 

@@ -11,9 +11,9 @@ from tapegrad.engine.sweep.eager import eager_matrices
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.lines import floating
 from tapegrad.frontend.recording.record_structural import (
-    record_by,
     as_tensor,
     in_common_dtype,
+    record_by,
     record_new,
     record_of_squares,
     record_two_by,

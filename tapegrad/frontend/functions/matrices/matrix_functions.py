@@ -124,7 +124,7 @@ def logm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
 def _distance(root: Tensor, one: np.ndarray) -> Tensor:
     """Return the norm of the distance to the identity for each matrix; 0 for those with nan, which never get near."""
     norms = matrix_norm((root - one).detach(), ord=1)
-    distance: Tensor = where(norms == norms, norms, 0.0)  # noqa: PLR0124  false for nan
+    distance: Tensor = where(norms == norms, norms, 0.0)
     return distance
 
 
