@@ -5,11 +5,13 @@ from typing import Any
 from numpy.linalg import LinAlgError
 
 from tapegrad.engine.kernels.language.status import (
+    CALL_FAILED,
     NO_REAL_RESULT,
     NOT_CONVERGED,
     NOT_DIFFERENTIABLE,
     NOT_FINITE,
     NOT_POSITIVE_DEFINITE,
+    OUT_OF_MEMORY,
     OUT_OF_RANGE,
     SINGULAR,
 )
@@ -35,6 +37,16 @@ _OF_MATRICES = {
     NO_REAL_RESULT: "the result of a matrix is complex, which is not supported for Tensors",
     NOT_FINITE: "a matrix has elements that are nan or infinite",
 }
+_OTHERS = {
+    CALL_FAILED: "a custom op raised an exception",
+    OUT_OF_RANGE: "an index array names a row that does not exist",
+    OUT_OF_MEMORY: "there was not enough memory",
+}
+
+
+def reason_of(status: int) -> str:
+    """Return the reason for which a kernel stopped; empty for a guard, whose line says more."""
+    return _OF_MATRICES.get(status) or _OTHERS.get(status, "")
 
 
 def error_of_matrices(status: int, where: str) -> LinAlgError | None:

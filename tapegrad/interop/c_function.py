@@ -76,10 +76,13 @@ def cfunc(compiled: Compiled, signature: str) -> CFunction:
 
     Notes
     -----
-    What is returned says whether it went well: ``double`` the value, nan where there is none; ``int`` 0, 1 where a
-    result is not finite, -1 for a branch that no example took, another size, and errors of instructions; ``bool``
-    whether it went well. Where nothing or a double is returned, the results of a call that failed are filled with nan,
-    unless a size was wrong. It may be called by many threads at once, with or without the GIL.
+    What is returned says whether it went well: ``double`` the value, nan where there is none; ``bool`` whether it went
+    well; ``int`` 0, or 1 where other inputs may have results (a result is not finite, a matrix is singular or not
+    positive definite, a derivative does not exist), or -1 for errors of the program: a branch that no example took,
+    another size, an index out of range, an exception of a custom op. nutpie and SUNDIALS read numbers above 0 as
+    recoverable, numbers below as the end. Where nothing or a double is returned, the results of a call that failed are
+    filled with nan, unless a size was wrong. nutpie's function of the trace takes nan for a result, and returns 0 with
+    it. It may be called by many threads at once, with or without the GIL.
 
     Examples
     --------

@@ -37,6 +37,8 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
     ),
     "odepack": ("void(const int *neq, const double *t, const double *y, double *ydot)",),
 }
+# Signatures by which nan is a result like any other: one draw without a value must not end a run.
+_NAN_IS_A_RESULT = frozenset((SIGNATURES["nutpie"][1],))
 
 
 class Parameter(NamedTuple):
@@ -54,6 +56,11 @@ class CSignature(NamedTuple):
     text: str
     returned: str
     parameters: tuple[Parameter, ...]
+
+    @property
+    def takes_nan(self) -> bool:
+        """True if nan, infinity, or failures of linear algebra in place of a result are not reported as failures."""
+        return self.text in _NAN_IS_A_RESULT
 
     def ctypes(self) -> Any:
         """Return the type of these functions for `ctypes`."""

@@ -15,7 +15,11 @@ from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.ir.types import I64, Type
 from tapegrad.engine.codegen.machine import machine
 from tapegrad.engine.codegen.machine.lock import compiling
-from tapegrad.engine.kernels.language.status import NOT_FINITE_RESULT
+from tapegrad.engine.kernels.language.status import (
+    FIRST_OF_MATRICES,
+    LAST_OF_MATRICES,
+    NOT_FINITE_RESULT,
+)
 from tapegrad.engine.sweep.replays.handle_fields import FINITE_ENTRY, NAN_ENTRY, SIZES
 from tapegrad.interop.assignment import Assignment
 from tapegrad.interop.signatures import INPUT_SIZE, RESULT_SIZE, USER, CSignature, Parameter
@@ -27,10 +31,10 @@ _TYPES = {
 }  # fmt: skip
 _RETURNED = {"void": "void", "bool": "zeroext i8"}
 _UNSIGNED = {"unsigned", "unsigned int", "size_t"}
-RECOVERABLE, FATAL = (
-    1,
-    -1,
-)  # what is returned as int for results that are not finite, and where there are none
+# Returned as int: RECOVERABLE if other inputs may have results, as after a matrix that is not positive definite; FATAL
+# after an error of the program, such as a branch that was not recorded. nutpie (0.16.8, `ErrorCode::is_recoverable`)
+# takes what is above 0 as a divergence, and ends all chains for what is below; SUNDIALS reads them alike.
+RECOVERABLE, FATAL = 1, -1
 _numbers = itertools.count()
 
 
@@ -53,6 +57,7 @@ class _Thunk:
         self, symbol: str, signature: CSignature, assignment: Assignment, inputs: int, count: int, handle: int
     ) -> None:
         self._returned, self._assignment = signature.returned, assignment
+        self._takes_nan = signature.takes_nan
         self._inputs, self._count = inputs, count
         types = [I64 if each.is_pointer else _TYPES[each.kind] for each in signature.parameters]
         self.code = CCode(f"@{symbol}", types, _RETURNED.get(self._returned) or str(_TYPES[self._returned]))
@@ -81,7 +86,8 @@ class _Thunk:
                 code.store(value if parameter.is_pointer else self._on_stack(value), arguments, k)
         if self._assignment.returned >= 0:
             code.store(room, arguments, self._assignment.returned)
-        number = FINITE_ENTRY if self._returned in ("int", "bool") else NAN_ENTRY
+        is_checked = self._returned in ("int", "bool") and not self._takes_nan
+        number = FINITE_ENTRY if is_checked else NAN_ENTRY
         self._return(code.call_at(code.load(self._handle, number), self._handle, arguments), room)
 
     def _check_pointer(self, value: Value) -> None:
@@ -121,12 +127,18 @@ class _Thunk:
         elif self._returned == "bool":
             self.code.ret(either(failed, self._constant(0), self._constant(1)))
         elif self._returned == "int":
-            recoverable = status.equal(NOT_FINITE_RESULT)
-            fault = either(recoverable, self._constant(RECOVERABLE), self._constant(FATAL))
+            recoverable = self._constant(0 if self._takes_nan else RECOVERABLE)
+            fault = either(_is_recoverable(status), recoverable, self._constant(FATAL))
             self.code.ret(either(failed, fault, self._constant(0)))
         else:
             value = self.code.load(room, 0, _TYPES[self._returned])
             self.code.ret(either(failed, self._constant(math.nan), value))
+
+
+def _is_recoverable(status: Value) -> Value:
+    """Emit whether a status is due to the values of the inputs."""
+    of_matrices = (status >= FIRST_OF_MATRICES) & (status <= LAST_OF_MATRICES)
+    return of_matrices | status.equal(NOT_FINITE_RESULT)
 
 
 @functools.cache

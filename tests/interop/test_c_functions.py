@@ -119,6 +119,59 @@ def test_what_goes_wrong_is_said_in_the_terms_of_the_signature() -> None:
     assert np.isnan([*g, *v]).all()
 
 
+FAILING = {
+    "not positive definite": (
+        lambda x: tg.linalg.cholesky(tg.reshape(x, (2, 2)))[1, 1],
+        [1.0, 0.0, 0.0, -1.0],
+    ),
+    "singular": (lambda x: tg.sum(tg.linalg.inv(tg.reshape(x, (2, 2)))), [1.0, 2.0, 2.0, 4.0]),
+    "repeated eigenvalues": (lambda x: tg.linalg.eigh(tg.reshape(x, (2, 2)))[1][0, 1], [1.0, 0.0, 0.0, 1.0]),
+    "repeated eigenvalues, or repeated or zero singular": (
+        lambda x: tg.linalg.svd(tg.reshape(x, (2, 2)))[0][0, 1],
+        [1.0, 0.0, 0.0, 1.0],
+    ),
+    "complex": (lambda x: tg.sum(tg.linalg.sqrtm(tg.reshape(x, (2, 2)))), [-1.0, 0.0, 0.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("reason", FAILING)
+def test_an_int_is_above_0_where_other_arguments_have_a_result(reason: str) -> None:
+    function, failing = FAILING[reason]
+    good, bad = np.array([2.0, 0.5, 0.5, 3.0]), np.array(failing)
+    h, g, v = tg.compile(tg.value_and_grad(function), good), new(4), new(1)
+    for signature in ("nutpie", "int(int n, const double *x, double *g, double *v, void *user)"):
+        p = h.cfunc(signature)
+        assert p.ctypes(4, pointer(good), pointer(g), pointer(v), p.user_data) == 0
+        assert p.ctypes(4, pointer(bad), pointer(g), pointer(v), p.user_data) == 1
+        assert reason in h.last_failure()
+
+
+def test_errors_of_the_program_are_below_0() -> None:
+    @tg.custom_op("positive", vjp=lambda y_bar, y, x: y_bar)
+    def positive(x: Any) -> Any:
+        if x < 0:
+            raise ArithmeticError
+        return x
+
+    branch = lambda x: tg.sum(x) if x[0] > 0 else x[1] * 2  # noqa: E731
+    index = lambda x: tg.take(x, tg.astype(x[0], int))  # noqa: E731
+    for function, bad in ((branch, -X), (index, X + 9), (lambda x: positive(x[0]), -X)):
+        h = tg.compile(tg.value_and_grad(function), X)
+        p = h.cfunc("nutpie")
+        assert p.ctypes(6, pointer(bad), pointer(new()), pointer(new(1)), p.user_data) == -1
+        assert h.last_failure()
+
+
+def test_nan_is_a_result_of_the_trace() -> None:
+    root = lambda x: tg.log(x)  # noqa: E731
+    factor = lambda x: tg.reshape(tg.linalg.cholesky(tg.reshape(x, (2, 2))), (4,))  # noqa: E731
+    for function, bad in ((root, [-1.0, 0.0, 1.0, np.e]), (factor, [1.0, 0.0, 0.0, -1.0])):
+        p, y = tg.compile(function, np.eye(2).ravel() + 0.1).cfunc("nutpie"), new(4)
+        assert p.ctypes(4, 4, pointer(np.array(bad)), pointer(y), p.user_data) == 0
+        assert np.isnan(y).any()
+    np.testing.assert_array_equal(y, np.full(4, np.nan))
+
+
 @pytest.mark.parametrize(
     ("signature", "message"),
     [

@@ -89,7 +89,10 @@ def test_other_failures_are_counted_too() -> None:
     with pytest.raises(np.linalg.LinAlgError):
         call(h, np.zeros((2, 2)), found)
     assert np.isnan(found).all()
-    assert h.last_failure() == "1 call failed"
+    assert h.last_failure() == "1 call failed: a matrix is singular"
+    with pytest.raises(np.linalg.LinAlgError):
+        call(h, np.zeros((2, 2)), found)
+    assert h.last_failure() == "2 calls failed, the last one: a matrix is singular"
 
 
 def test_a_global() -> None:

@@ -191,6 +191,11 @@ class Handle(Uncopied):
         """Number of calls from compiled code and C that have failed."""
         return int(self._fields[field.FAILED_CALLS])
 
+    @property
+    def last_status(self) -> int:
+        """Status of the last one of these calls, 0 if none has failed."""
+        return int(self._fields[field.LAST_STATUS])
+
     def last_failures(self) -> list[str]:
         """Source line of the guard that failed last, for each specialization with a failed guard."""
         found = []

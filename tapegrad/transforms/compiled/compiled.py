@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 
 from tapegrad.engine.runtime.whole_files import write_whole
+from tapegrad.engine.status import reason_of
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.errors import check_function, name_of
 from tapegrad.frontend.tensor.modes import NO_MODE, restoring, thread
@@ -93,7 +94,7 @@ class Compiled(UnlessNested):
         _check_count(self.function, args)
         if has_tensor(args, {}):
             raise TypeError("compile: the examples are arrays and numbers, not Tensors")
-        thread.mode = NO_MODE
+        thread.mode = NO_MODE.but(nan_on_failure=thread.mode.nan_on_failure)
         known = len(self._recordings.pinned)
         result = self._call(*args)
         fresh = [*self._recordings.pinned.values()][known:]
@@ -148,8 +149,8 @@ class Compiled(UnlessNested):
         -------
         str
             File, line and source text of the branch, for each specialization that was tried, behind the number of
-            failed calls if there were several; that number alone for other failures, such as a singular matrix. Empty
-            if none failed.
+            failed calls if there were several; that number and the reason for other failures, such as a singular
+            matrix. Empty if none failed.
 
         Notes
         -----
@@ -164,9 +165,12 @@ class Compiled(UnlessNested):
         ''
         """
         count, where = self.handle.failed_calls, "; ".join(dict.fromkeys(self.handle.last_failures()))
-        if count < 2 and where:
+        reason = reason_of(self.handle.last_status)
+        if count < 2 and where and not reason:
             return where
         failed = f"{count} call{'' if count == 1 else 's'} failed" if count else ""
+        if reason:
+            return f"{failed}{', the last one' if count > 1 else ''}: {reason}"
         return f"{failed}, last at {where}" if where else failed
 
     def _packed(self) -> bytes:
@@ -223,7 +227,7 @@ class Compiled(UnlessNested):
             raise
 
     def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if thread.mode.nested:
+        if thread.mode.no_fast_derivative:
             return self._outside(args, kwargs)
         result = self._call(*args, **kwargs)
         if not kwargs:
@@ -232,7 +236,7 @@ class Compiled(UnlessNested):
 
     @restoring
     def _outside(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call it where Tensors are recorded or differentiated, which it takes no part in."""
+        """Call it in a mode that it takes no part in, such as where Tensors are recorded or differentiated."""
         thread.mode = NO_MODE
         return self._call(*args, **kwargs)
 

@@ -10,6 +10,7 @@ NOT_CONVERGED = 7  # an iteration of LAPACK's
 NOT_DIFFERENTIABLE = 8  # repeated eigenvalues or singular values, of a function that is not smooth there
 NO_REAL_RESULT = 9  # the result of a function of matrices is complex
 NOT_FINITE = 10  # nan or inf in a matrix
+FIRST_OF_MATRICES, LAST_OF_MATRICES = SINGULAR, NOT_FINITE  # those of linear algebra
 
 # Statuses of a compiled function that is called by its handle
 HANDLE_FREED = 11  # the compiled function was freed

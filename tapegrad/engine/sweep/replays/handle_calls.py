@@ -50,6 +50,7 @@ from tapegrad.engine.sweep.replays.handle_fields import (
     INPUTS,
     KIND,
     LAST,
+    LAST_STATUS,
     PORTS,
     ROWS,
     SITES,
@@ -226,6 +227,7 @@ def call(handle, addresses):
     status = _call_specializations(handle, addresses)
     if status != 0:
         atomic_add(handle + 8 * FAILED_CALLS, 1)
+        store_i64(handle, LAST_STATUS, status)
     return status
 
 

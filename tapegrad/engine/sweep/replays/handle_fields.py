@@ -25,8 +25,9 @@ VERSION = 1
     CONSTANTS,  # address of first byte and end of memory outside that programs read, in order, apart
     CONSTANT_COUNT,
     FAILED_CALLS,  # number of calls that returned a status other than 0
-) = range(16)
-HANDLE_FIELDS = 16
+    LAST_STATUS,  # the status of the last one of these
+) = range(17)
+HANDLE_FIELDS = 17
 
 # Fields of a specialization.
 (
