@@ -22,7 +22,7 @@ from tapegrad.transforms.base import DerivativeTransform, Transform
 from tapegrad.transforms.calling.argnums import Argnums, Selection, checked_argnums, select
 from tapegrad.transforms.calling.call_structures import call_arguments
 from tapegrad.transforms.calling.callables import UnlessNested
-from tapegrad.transforms.calling.fast_path import product_path
+from tapegrad.transforms.calling.fast_path import in_blocks, product_path
 from tapegrad.transforms.calling.known_paths import AlternatingCalls
 from tapegrad.transforms.grad import Grad
 from tapegrad.transforms.jacobian import Jacobian
@@ -249,7 +249,9 @@ class Hessian(UnlessNested, AlternatingCalls, Transform):
             found = self._of_one._by_python(args, kwargs)
             self._keep(self._of_one.latest)
             return found
-        found = self._of_all(*args, **kwargs)
+        found = self._of_all._by_python(args, kwargs)
+        if (path := self._of_all.latest) is not None:
+            self._keep(in_blocks(path, self._has_aux))
         columns, definition = flatten(found[0] if self._has_aux else found)
         blocks = self._taken_apart(selection, columns, definition)
         return (blocks, found[1]) if self._has_aux else blocks

@@ -65,6 +65,9 @@ TRANSFORMS = {
     "rows": lambda f: tg.jacrev(tg.jit(lambda p: total(p) * A)),
     "columns and aux": lambda f: tg.jacfwd(tg.jit(lambda p: (total(p) * A, results(p))), has_aux=True),
     "rows and aux": lambda f: tg.jacrev(tg.jit(lambda p: (total(p) * A, results(p))), has_aux=True),
+    "hessian": tg.hessian,
+    "hessian in a tuple": lambda f: tg.hessian(f, (0,)),
+    "hessian and aux": lambda f: tg.hessian(tg.jit(lambda p: (total(p), results(p))), has_aux=True),
     "hvp": tg.hvp,
     "hvp in a tuple": lambda f: tg.hvp(f, (0,)),
 }
@@ -271,7 +274,7 @@ def test_equal_keys_and_texts_need_not_be_the_same_objects(monkeypatch):
 
 
 @pytest.mark.parametrize("structure", ["keys of several types", "named tuples", "nested", "with empty parts"])
-@pytest.mark.parametrize("transform", ["results", "value, grad and aux", "grad", "hvp"])
+@pytest.mark.parametrize("transform", ["results", "value, grad and aux", "grad", "hvp", "hessian"])
 def test_what_a_fast_path_takes_it_gives_back(transform, structure):
     made = TRANSFORMS[transform](tg.jit(total))
     point = STRUCTURES[structure]

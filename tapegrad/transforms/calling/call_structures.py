@@ -9,8 +9,8 @@ import numpy as np
 from tapegrad.engine.codegen.python_calls.structures import (
     KEYWORDS,
     Container,
-    Fixed,
-    Slot,
+    FixedLeaf,
+    LeafSlot,
     Structure,
     is_described,
 )
@@ -52,7 +52,7 @@ def call_arguments(
         return CallArguments((*args, *directions), together(parts))
     by_keyword = _ordered(arguments.definition[1][1], named)
     return CallArguments(
-        (*args, *directions, KEYWORDS, kwargs), together([*parts, Fixed(KEYWORDS), by_keyword])
+        (*args, *directions, KEYWORDS, kwargs), together([*parts, FixedLeaf(KEYWORDS), by_keyword])
     )
 
 
@@ -78,7 +78,9 @@ def around(structure: Any) -> Described:
 def result_of(trace: Trace, numbers: Sequence[int] | None = None) -> Described:
     """Describe the result of a recorded function, given the number of the array for each of its outputs."""
     leaves = (
-        Slot(result if numbers is None else numbers[result]) if isinstance(result, int) else _constant(result)
+        LeafSlot(result if numbers is None else numbers[result])
+        if isinstance(result, int)
+        else _constant(result)
         for result in trace.results
     )
     return _described(trace.definition, leaves)
@@ -87,8 +89,8 @@ def result_of(trace: Trace, numbers: Sequence[int] | None = None) -> Described:
 def _argument(leaf: Any, number: int) -> Described:
     """Describe a leaf of the arguments, which is the array of a number, or none where that is negative."""
     if number < 0:
-        return Fixed(leaf) if type(leaf) in _CONSTANT else None
-    return Slot(number, type(leaf)) if type(leaf) in _TRACED else None
+        return FixedLeaf(leaf) if type(leaf) in _CONSTANT else None
+    return LeafSlot(number, type(leaf)) if type(leaf) in _TRACED else None
 
 
 def _constant(result: Any) -> Described:
@@ -98,7 +100,7 @@ def _constant(result: Any) -> Described:
         or is_tensor(result.fixed)
         or isinstance(result.fixed, np.ndarray)
     )
-    return None if copied else Fixed(result.fixed)
+    return None if copied else FixedLeaf(result.fixed)
 
 
 def _described(definition: Any, leaves: Iterator[Described]) -> Described:

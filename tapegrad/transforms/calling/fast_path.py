@@ -4,14 +4,24 @@ A call that does not fit (another shape, dtype or structure, a guard that does n
 was bound again) returns `None`, and the general path takes it.
 """
 
-from collections.abc import Callable
+import functools
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from tapegrad.autodiff.custom.callbacks import failure
 from tapegrad.engine.codegen.python_calls.array_calls import ArrayCall, ArraySpecialization, fixed_of
 from tapegrad.engine.codegen.python_calls.fast_calls import address_of
-from tapegrad.engine.codegen.python_calls.structures import Container, Slot, Structure, slots_of
+from tapegrad.engine.codegen.python_calls.structures import (
+    Container,
+    LeafBlock,
+    LeafSlot,
+    Structure,
+    slots_of,
+)
 from tapegrad.engine.codegen.translator.compiler import make_ready
 from tapegrad.engine.sweep.replays import replay
 from tapegrad.program.streams.spec import ProgramSpec
@@ -21,6 +31,7 @@ from tapegrad.transforms.calling.watching_cost import tell_of_dear_watching
 
 Path = Callable[..., Any]
 _without_value: WeakKeyDictionary[Path, Path] = WeakKeyDictionary()
+_in_blocks: WeakKeyDictionary[Path, Path] = WeakKeyDictionary()
 
 
 def results_path(function: Any, trace: Any, call: CallArguments) -> Path | None:
@@ -59,7 +70,7 @@ def product_path(
     """Return the fast path to products with the Hessian, the tangents of a recorded gradient, or `None`."""
     if len(trace.computed) < len(trace.results):
         return None  # a constant's tangent is made anew in each call
-    found = around(selection.unflatten_results([Slot(number) for number in trace.results]))
+    found = around(selection.unflatten_results([LeafSlot(number) for number in trace.results]))
     return _path(function, trace, spec, call, found)
 
 
@@ -79,11 +90,50 @@ def without_value(path: Path) -> Path:
         call: ArrayCall = fixed_of(path)[1]
         value, gradient = _parts_of(call.specialization.returns)
         returns = gradient
-        if not isinstance(value, Slot):
+        if not isinstance(value, LeafSlot):
             returns = Container(tuple, (), (gradient, _parts_of(value)[1]))
         specialization = call.specialization._replace(returns=returns, valued=False)
         found = _without_value[path] = call._replace(specialization=specialization).function()
     return found
+
+
+def in_blocks(path: Path, has_aux: bool) -> Path:
+    """Return the fast path to a Hessian by leaves, of one to the Jacobian of the gradient in one vector."""
+    found = _in_blocks.get(path)
+    if found is None:
+        call: ArrayCall = fixed_of(path)[1]
+        columns, *aux = _parts_of(call.specialization.returns) if has_aux else [call.specialization.returns]
+        blocks = _blocks(columns, call.specialization.results)
+        returns = Container(tuple, (), (blocks, *aux)) if has_aux else blocks
+        specialization = call.specialization._replace(returns=returns)
+        found = _in_blocks[path] = call._replace(specialization=specialization).function()
+    return found
+
+
+def _blocks(columns: Structure, arrays: Sequence[tuple[tuple[int, ...], np.dtype[Any]]]) -> Structure:
+    """Describe the rows of the derivatives by each leaf that belong to each leaf, a structure of structures.
+
+    A leaf's derivatives have one row for each element of the vector, and the shape of the leaf behind that.
+    """
+    begins, begin = {}, 0
+    for slot in sorted(slots_of(columns), key=lambda slot: slot.number):
+        begins[slot.number] = begin
+        begin += math.prod(arrays[slot.number][0][1:])
+
+    def block(row: LeafSlot, column: LeafSlot) -> LeafBlock:
+        shape, dtype = arrays[column.number][0][1:], arrays[column.number][1]
+        offset = begins[row.number] * math.prod(shape) * dtype.itemsize
+        return LeafBlock(column.number, offset, (*arrays[row.number][0][1:], *shape))
+
+    return _with_slots(columns, lambda row: _with_slots(columns, functools.partial(block, row)))
+
+
+def _with_slots(structure: Structure, replace: Callable[[LeafSlot], Structure]) -> Structure:
+    """Return a description with others in place of its slots."""
+    if isinstance(structure, Container):
+        parts = tuple(_with_slots(part, replace) for part in structure.parts)
+        return Container(structure.kind, structure.keys, parts)
+    return replace(structure) if isinstance(structure, LeafSlot) else structure
 
 
 def _parts_of(structure: Structure) -> tuple[Structure, ...]:
@@ -93,7 +143,7 @@ def _parts_of(structure: Structure) -> tuple[Structure, ...]:
 
 def _per_leaf(selection: Selection, first: int) -> Described:
     """Describe one result for each leaf of the selected arguments, which are the arrays from number `first` on."""
-    return around(selection.unflatten_results([Slot(first + k) for k in range(len(selection.leaves))]))
+    return around(selection.unflatten_results([LeafSlot(first + k) for k in range(len(selection.leaves))]))
 
 
 def _path(

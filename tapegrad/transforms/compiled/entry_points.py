@@ -13,7 +13,7 @@ from tapegrad.engine.codegen.python_calls.array_calls import (
     first_of,
     fixed_of,
 )
-from tapegrad.engine.codegen.python_calls.structures import Container, Slot, slots_of
+from tapegrad.engine.codegen.python_calls.structures import Container, LeafSlot, slots_of
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.program.programs.handle import Handle, Source, Specialization
 from tapegrad.program.programs.workspace import Workspace
@@ -76,7 +76,7 @@ def _array_specialization(
     plain = len(leaves) == len(views) and all(map(_is_plain, leaves, views))
     if not plain or not _is_in_order(specialization, views[valued:], specialization.sources[valued:]):
         return None
-    slots = [Slot(k) for k in range(len(leaves))]
+    slots = [LeafSlot(k) for k in range(len(leaves))]
     returns = around(unflatten(definition, [*slots[-1:], *slots[:-1]] if valued else slots))
     if returns is None:
         return None

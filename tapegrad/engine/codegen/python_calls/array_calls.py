@@ -47,7 +47,6 @@ _MODULE = Module(
     "array_calls",
     none=None,
     true=True,
-    array=np.ndarray,
     float64=np.dtype(np.float64),
     address="address",
     value="value",

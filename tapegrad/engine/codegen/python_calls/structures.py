@@ -15,23 +15,27 @@ import numpy as np
 
 from tapegrad.engine.codegen.ir.body import Operand, Value
 from tapegrad.engine.codegen.python_calls.python_code import NULL, Code, Module
+from tapegrad.engine.runtime.object_layouts import ARRAY_DATA, ARRAY_DESCR
 
 # Fields of a row.
 (
     KIND,
-    OBJECT,  # the type of a slot or a container, or a fixed object
-    COUNT,  # of the parts; the number of a slot
-    PARTS,  # address of the rows of the parts
-    KEYS,  # a tuple of the keys of a dict
+    OBJECT,  # the type of a slot or a container, or a fixed object; of a block, the address of its shape
+    COUNT,  # of the parts; the number of a slot, or of the array that a block is of
+    PARTS,  # address of the rows of the parts; of a block, where it begins in the array, in bytes
+    KEYS,  # a tuple of the keys of a dict; of a block, its number of dimensions
 ) = range(5)
 _ROW_FIELDS = 5
-_SLOT, _FIXED, _TUPLE, _LIST, _DICT = range(5)  # kinds
+_SLOT, _FIXED, _TUPLE, _LIST, _DICT, _BLOCK = range(6)  # kinds
+_IN_C_ORDER = 0x501  # NPY_ARRAY_CARRAY: contiguous, aligned and writeable
 _EQUAL = 2  # Py_EQ
+_DATA, _DTYPE = ARRAY_DATA // 8, ARRAY_DESCR // 8  # fields of an array
 _COMPARED = (str, int, bytes)  # types whose `==` is C's, and tells no less than two values apart
 
 KEYWORDS = object()  # stands before the dict of arguments by keyword among those by position
 
 OBJECTS: dict[str, Any] = {
+    "array": np.ndarray,
     "new_tuple": tuple.__new__,
     "tuple": tuple,
     **{kind.__name__: kind for kind in _COMPARED},
@@ -39,7 +43,7 @@ OBJECTS: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class LeafSlot:
     """A leaf that differs from call to call.
 
     Attributes
@@ -55,13 +59,32 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class FixedLeaf:
     """A leaf that is the same in each call: among arguments, a value of Python that cannot change.
 
     Two descriptions that differ in nothing else are equal: there is one for each signature.
     """
 
     value: Any = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LeafBlock:
+    """A leaf of a result that is a view of adjacent elements of an array.
+
+    Attributes
+    ----------
+    number
+        The number of the array among the results.
+    begin
+        The offset of its first element, in bytes.
+    shape
+        Its shape.
+    """
+
+    number: int
+    begin: int
+    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +106,7 @@ class Container:
     parts: "tuple[Structure, ...]"
 
 
-Structure = Slot | Fixed | Container
+Structure = LeafSlot | FixedLeaf | LeafBlock | Container
 
 
 def is_described(kind: type) -> bool:
@@ -93,9 +116,9 @@ def is_described(kind: type) -> bool:
     return issubclass(kind, tuple) and kind.__dictoffset__ == 0
 
 
-def slots_of(structure: Structure) -> Iterator[Slot]:
+def slots_of(structure: Structure) -> Iterator[LeafSlot]:
     """Yield the slots of a structure."""
-    if isinstance(structure, Slot):
+    if isinstance(structure, LeafSlot):
         yield structure
     if isinstance(structure, Container):
         for part in structure.parts:
@@ -112,16 +135,20 @@ def lay_out(structure: Structure) -> tuple[int, Any]:
             order.extend(node.parts)
     rows = np.zeros((len(order), _ROW_FIELDS), np.int64)
     free = 1  # the first row that no container has its parts at
+    shapes = {node: np.array(node.shape, np.int64) for node in order if isinstance(node, LeafBlock)}
     for row, node in zip(rows, order, strict=True):
-        row[:] = _fields(node, int(rows[free:].ctypes.data))
+        if isinstance(node, LeafBlock):
+            row[:] = _BLOCK, shapes[node].ctypes.data, node.number, node.begin, len(node.shape)
+        else:
+            row[:] = _fields(node, int(rows[free:].ctypes.data))
         free += len(node.parts) if isinstance(node, Container) else 0
-    return int(rows.ctypes.data), (rows, structure)
+    return int(rows.ctypes.data), (rows, shapes, structure)
 
 
-def _fields(node: Structure, parts: int) -> list[int]:
-    if isinstance(node, Slot):
+def _fields(node: LeafSlot | FixedLeaf | Container, parts: int) -> list[int]:
+    if isinstance(node, LeafSlot):
         return [_SLOT, id(node.kind), node.number, 0, 0]
-    if isinstance(node, Fixed):
+    if isinstance(node, FixedLeaf):
         return [_FIXED, id(node.value), 0, 0, 0]
     kind = _LIST if node.kind is list else _DICT if node.kind is dict else _TUPLE
     return [kind, id(node.kind), len(node.parts), parts, id(node.keys)]
@@ -131,7 +158,7 @@ def add_to(module: Module) -> None:
     """Add the functions that match and build to a module, which has `OBJECTS`."""
     functions: tuple[Callable[..., None], ...] = (
         *(_same, _matched_list, _matched_dict, _matched, _all_matched),
-        *(_built_list, _built_dict, _named, _built_tuple, _built),
+        *(_built_list, _built_dict, _named, _built_tuple, _block, _built),
     )
     for function in functions:
         module.internal(function)
@@ -261,6 +288,23 @@ def _named(code: Code, kind: Value, made: Value) -> None:
     code.ret(found)
 
 
+def _block(code: Code, row: Value, array: Value) -> None:
+    """``block(row, array)``: a new array that shows adjacent elements of another one; a number if it is 0-d."""
+    dtype = code.new_reference(code.load(array, _DTYPE))
+    begin = code.load(array, _DATA) + code.load(row, PARTS)
+    shape = code.load(row, KEYS), code.load(row, OBJECT)
+    view = code.call(
+        "PyArray_NewFromDescr", code.outside("array"), dtype, *shape, NULL, begin, _IN_C_ORDER, NULL
+    )
+    with code.where_null(view):
+        code.ret(NULL)
+    failed = code.call("PyArray_SetBaseObject", view, code.new_reference(array))
+    with code.where(failed.unequal(NULL)):
+        code.drop(view)
+        code.ret(NULL)
+    code.ret(code.call("PyArray_Return", view))
+
+
 def _built(code: Code, row: Value, arrays: Value) -> None:
     """``built(row, arrays)``: a new structure around arrays, 0-d ones as NumPy scalars; null with an exception."""
     kind = code.load(row, KIND)
@@ -269,6 +313,8 @@ def _built(code: Code, row: Value, arrays: Value) -> None:
         code.ret(code.call("PyArray_Return", code.new_reference(array)))
     with code.where(kind.equal(_FIXED)):
         code.ret(code.new_reference(code.load(row, OBJECT)))
+    with code.where(kind.equal(_BLOCK)):
+        code.ret(code.call("block", row, code.load(arrays, code.load(row, COUNT))))
     for each, name in ((_LIST, "built_list"), (_DICT, "built_dict")):
         with code.where(kind.equal(each)):
             code.ret(code.call(name, row, arrays))
