@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.optimize.flat import FlatScalar, LeafLayout, layout_of
+from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
+from tapegrad.optimize.flat import FlatScalar, layout_of, raveled_numbers
 from tapegrad.pytree import paths
 from tapegrad.transforms.compiled.compiled import Compiled, compile
 from tapegrad.transforms.jit import jit
@@ -41,7 +42,7 @@ class Vector:
     def __init__(self, function: Callable[..., Any], x0: Any, ways: Sequence[Any] = ()) -> None:
         self.layout: LeafLayout = layout_of(x0)
         self.function = FlatScalar(jit(function), self.layout)
-        self.examples = [self.layout.ravel(x) for x in (x0, *ways)]
+        self.examples = [raveled_numbers(x, self.layout) for x in (x0, *ways)]
         self.names = [_name(path) for path in paths(x0)]
 
     @property
