@@ -36,6 +36,7 @@ from tapegrad.errors import UnrecordedWayError as UnrecordedWayError
 from tapegrad.errors import UnsupportedError as UnsupportedError
 from tapegrad.frontend.functions.making.index_tricks import c_ as c_
 from tapegrad.frontend.functions.making.index_tricks import r_ as r_
+from tapegrad.frontend.functions.shapes.flat_structures import flatten as flatten
 from tapegrad.frontend.numpy_face.array_api import VERSIONS as _VERSIONS
 from tapegrad.frontend.numpy_face.array_api import __array_namespace_info__ as __array_namespace_info__
 from tapegrad.frontend.numpy_face.numpy_protocols import CREATION as _CREATION

@@ -9,6 +9,7 @@ from tapegrad.engine.kernels.language.status import GUARD_FAILED
 from tapegrad.engine.sweep.replays import handle_calls
 from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.interop.packages import Errors, Vector, listed
+from tapegrad.optimize.flat import raveled_numbers
 from tapegrad.transforms.jit import error_of
 
 
@@ -79,7 +80,7 @@ class LogProbability:
         >>> log_density.flatten({"mu": 3.0, "a": np.array([1.0, 2.0])})
         array([1., 2., 3.])
         """
-        return self._vector.layout.ravel(parameters)
+        return raveled_numbers(parameters, self._vector.layout)
 
     def unflatten(self, draws: Any) -> Any:
         """Return draws in the structure of the parameters.
@@ -103,7 +104,7 @@ class LogProbability:
         >>> draws["mu"].shape, draws["a"].shape
         ((1000, 40), (1000, 40, 2))
         """
-        return self._vector.layout.unravel_rows(draws)
+        return self._vector.layout.split_rows(draws)
 
 
 def emcee(

@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
 from tapegrad.frontend.tensor.modes import errstate
-from tapegrad.optimize.flat import FlatScalar, LeafLayout, layout_of
+from tapegrad.optimize.flat import FlatScalar, layout_of, raveled_numbers
 from tapegrad.pytree import paths
 from tapegrad.transforms.compiled.compiled import Compiled, compile
 from tapegrad.transforms.jit import jit
@@ -48,7 +49,7 @@ class Vector:
     ) -> None:
         self.layout: LeafLayout = layout_of(x0)
         self.function = FlatScalar(jit(with_errors(function, errors)), self.layout)
-        self.examples = [self.layout.ravel(x) for x in (x0, *ways)]
+        self.examples = [raveled_numbers(x, self.layout) for x in (x0, *ways)]
         self.names = [_name(path) for path in paths(x0)]
 
     @property

@@ -3,8 +3,9 @@
 import inspect
 from typing import Any
 
+from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
 from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.optimize.flat import LeafLayout
+from tapegrad.optimize.flat import unraveled
 from tapegrad.pytree import flatten, paths
 
 
@@ -52,7 +53,7 @@ def callback_on(callback: Any, layout: LeafLayout) -> Any:
         return lambda intermediate_result: callback(
             intermediate_result=structured(intermediate_result, layout)
         )
-    return lambda x, *state: callback(layout.unravel(x), *state)
+    return lambda x, *state: callback(unraveled(x, layout), *state)
 
 
 def takes_result(callback: Any) -> bool:
@@ -72,10 +73,10 @@ def with_parameters(result: Any, x: Any) -> Any:
 
 def structured(result: Any, layout: LeafLayout) -> Any:
     """Return a copy of SciPy's result in which all that has an element for each parameter is unraveled."""
-    copy = with_parameters(result, layout.unravel(result.x))
+    copy = with_parameters(result, unraveled(result.x, layout))
     for name in ("jac", "grad"):
         if getattr(result.get(name), "shape", None) == (layout.size,):
-            copy[name] = layout.unravel(result[name])
+            copy[name] = unraveled(result[name], layout)
     if "allvecs" in result:
-        copy["allvecs"] = [layout.unravel(x) for x in result["allvecs"]]
+        copy["allvecs"] = [unraveled(x, layout) for x in result["allvecs"]]
     return copy

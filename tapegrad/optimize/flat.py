@@ -1,8 +1,6 @@
 """Structures of arrays as one flat vector, which optimisers work on; functions of structures as functions of it."""
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,10 +8,11 @@ import numpy as np
 from tapegrad.errors import name_of
 from tapegrad.frontend.functions.reductions import reductions
 from tapegrad.frontend.functions.shapes import joining
+from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout, joined, taken_apart
 from tapegrad.frontend.recording import shape
 from tapegrad.frontend.tensor.array_checks import real, refuse_subclass
 from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.pytree import LEAF, flatten, paths, unflatten
+from tapegrad.pytree import flatten
 from tapegrad.transforms.base import Transform, replayable, without_jit
 from tapegrad.transforms.jit import Jit, jit
 
@@ -21,125 +20,49 @@ _NUMBERS = (bool, int, float, np.generic)
 _FLOAT = np.dtype(np.float64)
 
 
-@dataclass(frozen=True)
-class LeafLayout:
-    """Layout of the leaves of a structure in a vector of float64: one after the other, each in C order.
-
-    Layouts of structures that differ in nothing but the numbers in them are equal and have equal hashes.
-
-    Attributes
-    ----------
-    definition
-        The structure without its leaves.
-    shapes, dtypes
-        Of the leaves: float64, or float32 where a leaf is of that type.
-    """
-
-    definition: Any
-    shapes: tuple[tuple[int, ...], ...]
-    dtypes: tuple[np.dtype[Any], ...]
-
-    @property
-    def size(self) -> int:
-        """Number of elements of the vector."""
-        return sum(map(math.prod, self.shapes))
-
-    @property
-    def is_vector(self) -> bool:
-        """True if the structure is a vector of float64 itself."""
-        return self.definition is LEAF and len(self.shapes[0]) == 1 and self.dtypes[0] == _FLOAT
-
-    def ravel(self, structure: Any) -> np.ndarray:
-        """Return the elements of a structure as a new vector.
-
-        Raises
-        ------
-        ValueError
-            For a structure of another layout.
-        """
-        leaves, layout = _leaves_and_layout(structure)
-        if layout.definition != self.definition or layout.shapes != self.shapes:
-            raise ValueError(f"the structure has {layout}, but x0 has {self}")
-        return np.concatenate([np.zeros(0), *(leaf.ravel() for leaf in leaves)])
-
-    def unravel(self, vector: Any) -> Any:
-        """Return a new structure of arrays, and of NumPy scalars for leaves without dimensions."""
-        vector = real(vector, "unravel", None)
-        if vector.shape != (self.size,):
-            raise ValueError(f"a vector of shape {vector.shape}, but x0 has {self.size} elements")
-        return self._build(vector, lambda leaf, dtype: np.array(leaf, dtype)[()])
-
-    def unravel_rows(self, rows: Any) -> Any:
-        """Return a structure of new arrays, given vectors along the last axis; the axes before it come first.
-
-        Raises
-        ------
-        ValueError
-            For vectors of another size.
-        """
-        rows = real(rows, "unflatten", None)
-        if rows.ndim == 0 or rows.shape[-1] != self.size:
-            raise ValueError(f"vectors of {self.size} elements along the last axis, not shape {rows.shape}")
-        ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
-        leaves = [
-            np.array(part, dtype).reshape(*rows.shape[:-1], *shape)
-            for part, shape, dtype in zip(np.split(rows, ends, -1), self.shapes, self.dtypes, strict=True)
-        ]
-        return unflatten(self.definition, leaves)
-
-    def trace(self, vector: Any) -> Any:
-        """Return a structure of views of a Tensor, which cost nothing on a tape."""
-        if self.is_vector:
-            return vector
-        return self._build(vector, lambda leaf, dtype: leaf.astype(dtype, copy=False))
-
-    def _build(self, vector: Any, finish: Any) -> Any:
-        leaves, start = [], 0
-        for extents, dtype in zip(self.shapes, self.dtypes, strict=True):
-            stop = start + math.prod(extents)
-            leaves.append(finish(vector[start:stop].reshape(extents), dtype))
-            start = stop
-        return unflatten(self.definition, leaves)
-
-    def __str__(self) -> str:
-        leaves = [f"{dtype}{list(shape)}" for shape, dtype in zip(self.shapes, self.dtypes, strict=True)]
-        return f"the leaves {unflatten(self.definition, leaves)}"
-
-
 def layout_of(structure: Any) -> LeafLayout:
     """Return the layout of a structure of arrays and numbers."""
-    return _leaves_and_layout(structure)[1]
+    return taken_apart(_as_vector(structure), "x0")[1]
 
 
-def _leaves_and_layout(structure: Any) -> tuple[list[np.ndarray], LeafLayout]:
-    """Return the leaves of a structure as arrays, and its layout.
-
-    A list or tuple of plain numbers is a vector, as everywhere in SciPy. Integers become floats.
+def raveled(structure: Any, layout: LeafLayout) -> Any:
+    """Return the elements of a structure of this layout as a new vector of float64.
 
     Raises
     ------
-    TypeError
-        For a leaf that is not an array of numbers, naming it.
+    ValueError
+        For a structure of another layout.
     """
-    if isinstance(structure, list | tuple) and structure and _is_plain(structure):
-        structure = real(structure, "x0")
-    leaves, definition = flatten(structure)
-    names = paths(structure)
-    arrays = [_array(leaf, f"x0{name}") for leaf, name in zip(leaves, names, strict=True)]
-    return arrays, LeafLayout(definition, tuple(a.shape for a in arrays), tuple(a.dtype for a in arrays))
+    leaves, own = taken_apart(_as_vector(structure), "x0")
+    if own.definition != layout.definition or own.shapes != layout.shapes:
+        raise ValueError(f"the structure has {own}, but x0 has {layout}")
+    return joined(leaves, _FLOAT)
 
 
-def _is_plain(structure: Any) -> bool:
+def raveled_numbers(structure: Any, layout: LeafLayout) -> np.ndarray:
+    """Return the same as an array. Tensors in the structure are points of a search: no gradient flows to them."""
+    vector = raveled(structure, layout)
+    array: np.ndarray = vector.data if is_tensor(vector) else vector
+    return array
+
+
+def unraveled(vector: Any, layout: LeafLayout) -> Any:
+    """Return the structure of this layout with the elements of a vector."""
+    vector = vector if is_tensor(vector) else real(vector, "unravel", None)
+    if vector.shape != (layout.size,):
+        raise ValueError(f"a vector of shape {vector.shape}, but x0 has {layout.size} elements")
+    return layout.split(vector)
+
+
+def _as_vector(structure: Any) -> Any:
+    """Return a list or tuple of plain numbers as a vector, as everywhere in SciPy; other structures as they are."""
+    is_plain = isinstance(structure, list | tuple) and structure and _holds_numbers(structure)
+    return real(structure, "x0") if is_plain else structure
+
+
+def _holds_numbers(structure: Any) -> bool:
     """Return whether a sequence holds numbers only. A named tuple counts as a structure."""
     return not hasattr(structure, "_fields") and all(isinstance(part, _NUMBERS) for part in structure)
-
-
-def _array(leaf: Any, name: str) -> np.ndarray:
-    """Return a leaf as an array of floats."""
-    array = leaf.data if is_tensor(leaf) else real(leaf, name, None)
-    if array.dtype.kind != "f":
-        return array.astype(_FLOAT)
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 # --- functions, recorded and replayed ------------------------------------------------------------------------------
@@ -166,7 +89,8 @@ class _Flat(Transform):
         return (self._layout,)
 
     def _value(self, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
-        return without_jit(self.function)(self._layout.trace(x), *args, **(kwargs or {}))
+        structure = x if self._layout.is_vector else self._layout.split(x)
+        return without_jit(self.function)(structure, *args, **(kwargs or {}))
 
 
 class FlatScalar(_Flat):

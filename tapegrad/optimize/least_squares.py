@@ -7,6 +7,7 @@ from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.errors import check_function
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import callback_on, further, with_parameters, without_defaults
+from tapegrad.optimize.flat import raveled_numbers
 from tapegrad.optimize.interruption import LEAST_SQUARES_STATUS, MESSAGE, Iterates, interrupts
 from tapegrad.optimize.residuals import Residuals, residuals
 
@@ -97,7 +98,7 @@ def least_squares(
     if options.get("callback") is not None:  # SciPy has it from version 1.16 on
         options["callback"] = callback_on(options["callback"], target.layout)
     with Progress(options.pop("progress", None) is not False) as line:
-        result = _by_scipy(target, target.layout.ravel(x0), args, options, line)
+        result = _by_scipy(target, raveled_numbers(x0, target.layout), args, options, line)
     return with_parameters(result, target.unravel(result.x))
 
 
@@ -124,5 +125,5 @@ def _native(target: Residuals, x0: Any, args: Any, options: dict[str, Any]) -> A
 
     kwargs = options.pop("kwargs", None)
     del options["method"]
-    result = fit(target, target.layout.ravel(x0), args, kwargs, options)
+    result = fit(target, raveled_numbers(x0, target.layout), args, kwargs, options)
     return with_parameters(result, target.unravel(result.x))

@@ -7,6 +7,7 @@ from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.errors import check_function
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import callback_on, further, structured, takes_result, without_defaults
+from tapegrad.optimize.flat import raveled_numbers
 from tapegrad.optimize.interruption import MESSAGE, MINIMIZE_STATUS, BestPoint, interrupts
 from tapegrad.optimize.objective import Objective, objective
 
@@ -114,7 +115,7 @@ def minimize(
         try:
             result = scipy_minimize(
                 best,
-                target.layout.ravel(x0),
+                raveled_numbers(x0, target.layout),
                 args,
                 method,
                 None if values_only else True,
@@ -151,7 +152,7 @@ def _native(fun: Any, x0: Any, args: Any, method: str, options: dict[str, Any]) 
     if starts is not None:
         result = descent.minimize_many(target, method, starts, args, options)
     else:
-        result = descent.minimize_one(target, method, target.layout.ravel(x0), args, options)
+        result = descent.minimize_one(target, method, raveled_numbers(x0, target.layout), args, options)
     return structured(result, target.layout)
 
 

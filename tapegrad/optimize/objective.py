@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
 from tapegrad.frontend.tensor.array_checks import real
-from tapegrad.optimize.flat import FlatScalar, LeafLayout
+from tapegrad.optimize.flat import FlatScalar
 from tapegrad.optimize.vector_function import VectorFunction
 from tapegrad.transforms.grad import value_and_grad
 from tapegrad.transforms.hessian import hessian, hvp

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.optimize.flat import FlatVector, LeafLayout
+from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
+from tapegrad.optimize.flat import FlatVector
 from tapegrad.optimize.vector_function import VectorFunction
 from tapegrad.transforms.jacobian import jacobian
 

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import check_function
+from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
 from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.frontend.tensor.copying import described
-from tapegrad.optimize.flat import LeafLayout, flat_jit, layout_of
+from tapegrad.optimize.flat import flat_jit, layout_of, raveled, raveled_numbers, unraveled
 from tapegrad.transforms.jit import Jit, jit
 
 FLOAT = np.dtype(np.float64)
@@ -87,9 +88,9 @@ class VectorFunction:
         """The starting point as a vector."""
         if self._x0 is None:
             raise ValueError(f"{self!r} was made without a starting point; pass x0")
-        return self.ravel(self._x0)
+        return raveled_numbers(self._x0, self.layout)
 
-    def ravel(self, structure: Any) -> np.ndarray:
+    def ravel(self, structure: Any) -> Any:
         """Return the leaves of a structure as one vector.
 
         Parameters
@@ -99,8 +100,8 @@ class VectorFunction:
 
         Returns
         -------
-        numpy.ndarray, shape (n,)
-            A new vector of float64: the leaves one after the other, each in C order.
+        numpy.ndarray or Tensor, shape (n,)
+            A new vector of float64: the leaves one after the other, each in C order. It is a Tensor if a leaf is one.
 
         Examples
         --------
@@ -109,20 +110,25 @@ class VectorFunction:
         >>> f.ravel({"a": 5.0, "b": tg.zeros(2).data})
         array([5., 0., 0.])
         """
-        return self.layout.ravel(structure)
+        return raveled(structure, self.layout)
 
     def unravel(self, vector: Any) -> Any:
         """Return a vector as a structure like that of `x0`.
 
         Parameters
         ----------
-        vector : array_like, shape (n,)
+        vector : array_like or Tensor, shape (n,)
             The leaves one after the other.
 
         Returns
         -------
         structure
-            Arrays of the shapes and dtypes of the leaves of `x0`.
+            Arrays of the shapes and dtypes of the leaves of `x0`; of a Tensor views of it, through which gradients flow
+            back.
+
+        See Also
+        --------
+        tapegrad.flatten : Does both for any structure.
 
         Examples
         --------
@@ -131,7 +137,7 @@ class VectorFunction:
         >>> f.unravel([5.0, 6.0, 7.0])
         {'a': np.float64(5.0), 'b': array([6., 7.])}
         """
-        return self.layout.unravel(vector)
+        return unraveled(vector, self.layout)
 
     def _vector(self, x: Any) -> np.ndarray:
         """Return the argument as a vector of float64. The first one fixes the layout if no `x0` was given."""
@@ -140,4 +146,4 @@ class VectorFunction:
             return x if x.dtype is FLOAT else real(x, "x")
         if self._x0 is None and (layout is None or layout.is_vector):
             self._bind(layout_of(x))
-        return self.ravel(x)
+        return raveled_numbers(x, self.layout)

@@ -17,6 +17,7 @@ from tapegrad.program.streams.spec import FORWARD, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.traces.trace import Trace
 from tapegrad.transforms.base import DerivativeTransform, Transform
 from tapegrad.transforms.calling.argnums import Argnums, Selection, checked_argnums, select
+from tapegrad.transforms.calling.call_structures import call_arguments
 from tapegrad.transforms.calling.callables import UnlessNested
 from tapegrad.transforms.calling.fast_path import Path, gradient_path, without_value
 from tapegrad.transforms.calling.known_paths import AlternatingCalls
@@ -172,11 +173,12 @@ class ValueAndGrad(DerivativeTransform):
         if choose_spec(spec, trace) is not spec:
             value, aux = value_and_aux(self.name, trace.result(arguments.arrays, results), self._has_aux)
             return self._to_output(_constant(self.name, value), aux), selection.zeros()
+        if trace.output_shape == ():
+            call = call_arguments(arguments, args, kwargs)
+            self._keep(gradient_path(function, trace, spec, call, selection))
         if self._has_aux:
             return value_and_gradient(selection, trace, arguments.arrays, results, has_aux=True)
         value, *gradients = results
-        if not kwargs and value.ndim == 0:
-            self._keep(gradient_path(function, trace, spec, args, self._argnums))
         return value[()], selection.unflatten_results([numpy_scalar(g) for g in gradients])
 
     @restoring

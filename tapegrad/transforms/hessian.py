@@ -20,8 +20,9 @@ from tapegrad.pytree import LEAF, flatten, unflatten
 from tapegrad.transforms import jvp
 from tapegrad.transforms.base import DerivativeTransform, Transform
 from tapegrad.transforms.calling.argnums import Argnums, Selection, checked_argnums, select
+from tapegrad.transforms.calling.call_structures import call_arguments
 from tapegrad.transforms.calling.callables import UnlessNested
-from tapegrad.transforms.calling.fast_path import result_path
+from tapegrad.transforms.calling.fast_path import in_blocks, product_path
 from tapegrad.transforms.calling.known_paths import AlternatingCalls
 from tapegrad.transforms.grad import Grad
 from tapegrad.transforms.jacobian import Jacobian
@@ -127,16 +128,18 @@ class HessianProduct(DerivativeTransform):
     def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(args) < 2:
             raise TypeError("hvp: call it with the function's arguments and, last, the direction")
-        selection = select(args[:-1], self._argnums)
-        product = self._product(selection, jvp.directions(selection, args[-1], "hvp"), kwargs)
+        selection, direction = select(args[:-1], self._argnums), args[-1]
+        product = self._product(selection, jvp.directions(selection, direction, "hvp"), direction, kwargs)
         return product if selection.are_leaves else selection.unflatten_results(flatten(product)[0])
 
-    def _product(self, selection: Selection, directions: list[Any], kwargs: dict[str, Any]) -> Any:
+    def _product(
+        self, selection: Selection, directions: list[Any], given: Any, kwargs: dict[str, Any]
+    ) -> Any:
         """Compute the product, forwards over the gradient where every op has a forward mode."""
         if self._forward:
             on_tensors = has_tensor((selection.args, directions), kwargs)
             try:
-                return self.compute(self._gradient, on_tensors, selection, directions, kwargs)
+                return self.compute(self._gradient, on_tensors, selection, directions, given, kwargs)
             except NoForwardModeError:
                 self._forward = False
         return self._backwards(selection, directions, kwargs)
@@ -146,6 +149,7 @@ class HessianProduct(DerivativeTransform):
         function: Callable[..., Any],
         selection: Selection,
         directions: list[Any],
+        given: Any,
         kwargs: dict[str, Any],
     ) -> Any:
         """Compute the tangent of the gradient as a Tensor."""
@@ -156,6 +160,7 @@ class HessianProduct(DerivativeTransform):
         function: Callable[..., Any],
         selection: Selection,
         directions: list[Any],
+        given: Any,
         kwargs: dict[str, Any],
     ) -> Any:
         """Compute the tangent of the gradient by a sweep over the eager tape."""
@@ -170,14 +175,19 @@ class HessianProduct(DerivativeTransform):
         )
 
     def _replay(
-        self, function: Jit[..., Any], selection: Selection, directions: list[Any], kwargs: dict[str, Any]
+        self,
+        function: Jit[..., Any],
+        selection: Selection,
+        directions: list[Any],
+        given: Any,
+        kwargs: dict[str, Any],
     ) -> Any:
         """Replay the tangent of the gradient."""
         arguments = function.arguments(selection.args, kwargs)
         spec = ProgramSpec(JVP, selection.inputs(arguments))
         trace, results = function.run(arguments, spec, check_forward_rules, given=directions)
-        if not kwargs and isinstance(self._argnums, int):
-            self._keep(result_path(function, trace, spec, (*selection.args, *directions), self._argnums))
+        call = call_arguments(arguments, selection.args, kwargs, (given,))
+        self._keep(product_path(function, trace, spec, call, selection))
         return trace.tangents(arguments.arrays, results)
 
 
@@ -239,7 +249,9 @@ class Hessian(UnlessNested, AlternatingCalls, Transform):
             found = self._of_one._by_python(args, kwargs)
             self._keep(self._of_one.latest)
             return found
-        found = self._of_all(*args, **kwargs)
+        found = self._of_all._by_python(args, kwargs)
+        if (path := self._of_all.latest) is not None:
+            self._keep(in_blocks(path, self._has_aux))
         columns, definition = flatten(found[0] if self._has_aux else found)
         blocks = self._taken_apart(selection, columns, definition)
         return (blocks, found[1]) if self._has_aux else blocks

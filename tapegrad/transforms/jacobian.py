@@ -15,7 +15,8 @@ from tapegrad.program.streams.spec import FORWARD, JACFWD, JACREV, ProgramSpec
 from tapegrad.program.traces.trace import Trace
 from tapegrad.transforms.base import DerivativeTransform
 from tapegrad.transforms.calling.argnums import Argnums, Selection, checked_argnums, select
-from tapegrad.transforms.calling.fast_path import result_path
+from tapegrad.transforms.calling.call_structures import call_arguments
+from tapegrad.transforms.calling.fast_path import jacobian_path
 from tapegrad.transforms.calling.reports import ReportingFunction
 from tapegrad.transforms.jit import Jit, run_once
 from tapegrad.transforms.nested import NestedCall
@@ -167,8 +168,9 @@ class Jacobian(DerivativeTransform):
         selection = select(args, self._argnums)
         choose = functools.partial(self.choose_spec, selection.inputs(arguments))
         trace, results = function.run(arguments, choose)
-        if not kwargs and not self._has_aux and trace.only_output >= 0:
-            self._keep(result_path(function, trace, choose(trace), args, self._argnums))
+        if self.output(trace) >= 0:
+            call = call_arguments(arguments, args, kwargs)
+            self._keep(jacobian_path(function, trace, choose(trace), call, selection))
         return self.to_output(selection, trace, arguments.arrays, results)
 
     def _eager(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -39,6 +39,7 @@ from tapegrad.program.traces.specializations import Results, Specializations
 from tapegrad.program.traces.trace import Trace
 from tapegrad.program.traces.trace_cache import MEMORY, TraceCache
 from tapegrad.pytree import flatten, unflatten
+from tapegrad.transforms.calling.call_structures import call_arguments
 from tapegrad.transforms.calling.callables import UnlessObserved
 from tapegrad.transforms.calling.fast_path import Path, results_path
 from tapegrad.transforms.calling.known_paths import AlternatingCalls
@@ -120,8 +121,8 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
         except OuterTensorError:  # it closes over a Tensor of an outer transform
             return self.function(*args, **kwargs)
         keeps = self._check is not None and trace.recording.closes_over_leaf
-        if not kwargs and not keeps:
-            self._keep(results_path(self, trace, args))
+        if not keeps:
+            self._keep(results_path(self, trace, call_arguments(arguments, args, kwargs)))
         return trace.result(arguments.arrays, outputs)
 
     def tape(self, *args: Any, **kwargs: Any) -> RecordedTape:

@@ -24,7 +24,8 @@ from tapegrad.program.traces.trace import zeros_like
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.base import Derivative
 from tapegrad.transforms.calling.argnums import Selection, select
-from tapegrad.transforms.calling.fast_path import result_path
+from tapegrad.transforms.calling.call_structures import call_arguments
+from tapegrad.transforms.calling.fast_path import direction_path
 from tapegrad.transforms.jit import Jit, error_of
 from tapegrad.transforms.nested import NestedCall
 
@@ -84,7 +85,9 @@ def jvp(
     try:
         selection, directions = _paired(primals, tangents)
         on_tensors = has_tensor((primals, tangents), {})
-        value, tangent, aux = _JVP.compute(function, on_tensors, selection, directions, has_aux)
+        value, tangent, aux = _JVP.compute(
+            function, on_tensors, selection, directions, tuple(tangents), has_aux
+        )
     except Exception as error:
         hide_frames(error)
         raise
@@ -94,11 +97,11 @@ def jvp(
 def _short(
     function: Jit[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[Any, Any] | None:
-    """Replay a function of one array by its fast path, if there is one."""
+    """Replay a function by its fast path, if there is one."""
     path = function.direction
-    if path is None or not len(primals) == len(tangents) == 1 or thread.mode.no_fast_derivative:
+    if path is None or len(primals) != len(tangents) or thread.mode.no_fast_derivative:
         return None
-    found: tuple[Any, Any] | None = path(primals[0], tangents[0])
+    found: tuple[Any, Any] | None = path(*primals, *tangents)
     return found
 
 
@@ -171,15 +174,16 @@ def nested_jvp(
 
 
 def _replayed_jvp(
-    function: Jit[..., Any], selection: Selection, directions: list[np.ndarray], has_aux: bool
+    function: Jit[..., Any], selection: Selection, directions: list[np.ndarray], tangents: Any, has_aux: bool
 ) -> tuple[Any, Any, Any]:
     """Replay value and tangent, and what else the function returned."""
     arguments = function.arguments(selection.args, {})
     spec = ProgramSpec(JVP, selection.inputs(arguments), values=True)
     trace, results = function.run(arguments, spec, given=directions)
     half = len(results) // 2
-    if len(selection.args) == 1 and half == 1 and not thread.mode.nan_on_failure:
-        function.direction = result_path(function, trace, spec, (*selection.args, *directions), (0, 0))
+    if not has_aux and not thread.mode.nan_on_failure:
+        call = call_arguments(arguments, selection.args, {}, tangents)
+        function.direction = direction_path(function, trace, spec, call)
     value, aux = value_and_aux("jvp", trace.result(arguments.arrays, results[:half]), has_aux)
     check_numbers("jvp", flatten(value)[0])
     tangent = trace.tangents(arguments.arrays, results[half:])
@@ -291,17 +295,27 @@ class _Jvp(Derivative[tuple[Any, Any, Any]]):
     """Value and tangent, and what else the function returned."""
 
     def _nested(
-        self, function: Callable[..., Any], selection: Selection, directions: list[Any], has_aux: bool
+        self,
+        function: Callable[..., Any],
+        selection: Selection,
+        directions: list[Any],
+        given: Any,
+        has_aux: bool,
     ) -> tuple[Any, Any, Any]:
         return nested_jvp(function, selection, directions, has_aux)
 
     def _replay(
-        self, function: Jit[..., Any], selection: Selection, directions: list[Any], has_aux: bool
+        self, function: Jit[..., Any], selection: Selection, directions: list[Any], given: Any, has_aux: bool
     ) -> tuple[Any, Any, Any]:
-        return _replayed_jvp(function, selection, directions, has_aux)
+        return _replayed_jvp(function, selection, directions, given, has_aux)
 
     def _eager(
-        self, function: Callable[..., Any], selection: Selection, directions: list[Any], has_aux: bool
+        self,
+        function: Callable[..., Any],
+        selection: Selection,
+        directions: list[Any],
+        given: Any,
+        has_aux: bool,
     ) -> tuple[Any, Any, Any]:
         return eager_jvp(function, selection, directions, has_aux)
 

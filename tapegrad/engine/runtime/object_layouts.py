@@ -30,7 +30,10 @@ DESCR_KIND = _HEAD + 8
 UFUNC_FUNCTIONS, UFUNC_DATA = _HEAD + 16, _HEAD + 24
 # NumPy's table of functions, by index; a version of the table promises their indices.
 NUMPY_TABLE_VERSION = 0x2000000
-NUMPY_FUNCTIONS = {"PyArray_Return": 76, "PyArray_Empty": 184, "PyDataMem_SetHandler": 304}
+NUMPY_FUNCTIONS = {
+    "PyArray_Return": 76, "PyArray_NewFromDescr": 94, "PyArray_Empty": 184, "PyArray_SetBaseObject": 282,
+    "PyDataMem_SetHandler": 304,
+}  # fmt: skip
 
 
 def numpy_table() -> int:

@@ -230,7 +230,7 @@ def _flattened(
 def _aside_key(aside: Any) -> Any:
     """Return the properties of a container beside its parts: the order of its keys, and its attributes."""
     kind, given = aside
-    keys = tuple((type(key), key) for key in given.order)
+    keys = tuple(key if type(key) is str else static_key(key, "a key of a dict") for key in given.order)
     attributes = given.attributes if isinstance(given.attributes, dict) else None
     return kind, keys, static_key(attributes), static_key(given.extra)
 

@@ -187,11 +187,9 @@ class Trace(Uncopied):
         return self._results
 
     @property
-    def is_tuple(self) -> bool:
-        """True if the function returned a tuple, each part of which is computed, in no structure."""
-        definition = self._definition
-        flat = definition is not None and definition[0] is tuple and not any(definition[1])
-        return flat and len(self.output_slots) == len(self._results) > 0
+    def definition(self) -> Any:
+        """The structure of the result without its leaves."""
+        return self._definition
 
     @property
     def computed(self) -> list[int]:

@@ -7,7 +7,8 @@ In reading order; each imports only those above it:
     numba_scalars                  Numba's scalars for functions that run as Python
     njit_source                    functions of Numba's as Python functions
     watching_cost                  a warning where the comparisons cost more than the replay
-    fast_path                      replays of calls with arrays and floats, in half a microsecond
+    call_structures                descriptions of arguments and results for fast paths
+    fast_path                      replays of calls with arrays, floats and structures, in half a microsecond
     reports                        what a replayed function says of itself: `watched`, `explain`, `profile`
     known_paths                    replays of calls that alternate between recordings, all tried in C
 """

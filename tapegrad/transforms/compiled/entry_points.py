@@ -13,14 +13,17 @@ from tapegrad.engine.codegen.python_calls.array_calls import (
     first_of,
     fixed_of,
 )
+from tapegrad.engine.codegen.python_calls.structures import Container, LeafSlot, slots_of
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.program.programs.handle import Handle, Source, Specialization
 from tapegrad.program.programs.workspace import Workspace
-from tapegrad.transforms.calling.fast_path import TRACED, Path, array_specialization
+from tapegrad.pytree import flatten, unflatten
+from tapegrad.transforms.calling.call_structures import around, described_arguments
+from tapegrad.transforms.calling.fast_path import Path, array_specialization
 
 
 class EntryPoints:
-    """C entry points of a compiled function, by the types of the arguments (arrays and floats only).
+    """C entry points of a compiled function, by the structure of the arguments and the types of their leaves.
 
     Parameters
     ----------
@@ -34,7 +37,7 @@ class EntryPoints:
 
     def __init__(self, handle: Handle, workspaces: Sequence[list[Workspace]], results: Sequence[Any]) -> None:
         self._handle, self._workspaces, self._results = handle, workspaces, results
-        self._paths: dict[tuple[type, ...], Path] = {}
+        self._paths: dict[Container, Path] = {}
 
     @functools.cached_property
     def _specializations(self) -> list[ArraySpecialization]:
@@ -47,35 +50,37 @@ class EntryPoints:
         return [specialization for specialization in found if specialization is not None]
 
     def path(self, args: tuple[Any, ...]) -> Path | None:
-        """Return the entry point for arguments of these types, or `None`.
+        """Return the entry point for arguments of this structure and these types, or `None`.
 
         Its calls return `None` if no specialization applies.
         """
-        kinds = tuple(map(type, args))
-        plain = len(kinds) == len(self._handle.inputs) and TRACED.issuperset(kinds)
-        if not plain or not self._specializations:
+        arguments = described_arguments(args)
+        if arguments is None or not self._specializations:
             return None
-        if kinds not in self._paths:
-            paths = [ArrayCall(kinds, each, None, failure).function() for each in self._specializations]
-            self._paths[kinds] = first_of([*map(fixed_of, paths)]) if len(paths) > 1 else paths[0]
-        return self._paths[kinds]
+        if sum(1 for _ in slots_of(arguments)) != len(self._handle.inputs):
+            return None
+        if arguments not in self._paths:
+            paths = [ArrayCall(arguments, each, None, failure).function() for each in self._specializations]
+            self._paths[arguments] = first_of([*map(fixed_of, paths)]) if len(paths) > 1 else paths[0]
+        return self._paths[arguments]
 
 
 def _array_specialization(
     specialization: Specialization, workspaces: list[Workspace], views: list[View], result: Any
 ) -> ArraySpecialization | None:
-    """Return the entry of a specialization, or `None` if its results are not arrays in one of the three forms."""
+    """Return the entry of a specialization, or `None` if its results are not arrays in a structure that C can build."""
     valued = any(source.is_value for source in specialization.sources[:1])
-    is_pair = type(result) is tuple and len(result) == 2
-    if valued and (not is_pair or views[0].shape):  # a value that is an array is the workspace's own
+    if valued and views[0].shape:  # a value that is an array is the workspace's own
         return None
-    value, rest = result if valued else (None, result)
-    together = type(rest) is tuple
-    parts = [*([value] if valued else []), *(rest if together else [rest])]
-    plain = len(parts) == len(views) and all(map(_is_plain, parts, views))
+    leaves, definition = flatten(result)
+    plain = len(leaves) == len(views) and all(map(_is_plain, leaves, views))
     if not plain or not _is_in_order(specialization, views[valued:], specialization.sources[valued:]):
         return None
-    return array_specialization(specialization.program, workspaces, valued=valued, together=together)
+    slots = [LeafSlot(k) for k in range(len(leaves))]
+    returns = around(unflatten(definition, [*slots[-1:], *slots[:-1]] if valued else slots))
+    if returns is None:
+        return None
+    return array_specialization(specialization.program, workspaces, returns, valued=valued)
 
 
 def _is_plain(part: Any, view: View) -> bool:

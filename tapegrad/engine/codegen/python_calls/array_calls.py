@@ -1,9 +1,9 @@
 """C entry points of replays for Python callers: check arguments, take a workspace, run the program, return arrays.
 
-Such a function takes arrays and floats, and returns new arrays. It asks whether the arguments are of the expected types
-and whether all else is as before, takes a workspace, makes arrays for the results, has them computed without the global
-lock, and puts the workspace back. For a call that it does not serve it returns `None`, having done nothing. Another
-function tries several of them, beginning with the one that served last.
+Such a function takes arrays and floats, or structures of them, and returns new arrays, or structures of them. It asks
+whether the arguments are of the expected types and whether all else is as before, takes a workspace, makes arrays for
+the results, has them computed without the global lock, and puts the workspace back. For a call that it does not serve
+it returns `None`, having done nothing. Another function tries several of them, beginning with the one that served last.
 """
 
 import functools
@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.engine.codegen.ir.body import Value
+from tapegrad.engine.codegen.python_calls import structures
 from tapegrad.engine.codegen.python_calls.fast_calls import python_function
 from tapegrad.engine.codegen.python_calls.python_code import NULL, Code, Module
+from tapegrad.engine.codegen.python_calls.structures import Container, Structure, lay_out, slots_of
 from tapegrad.engine.kernels.language.status import CALL_FAILED
 from tapegrad.engine.runtime.object_layouts import ARRAY_DATA, FLOAT_VALUE
 
@@ -23,33 +25,34 @@ from tapegrad.engine.runtime.object_layouts import ARRAY_DATA, FLOAT_VALUE
     ARITY,  # number of arguments
     HOLDS,  # a Python function that says whether all else is as before, or 0
     FAILURE,  # a Python function that raises what was raised in a callback
-    KINDS,  # address of the types of the arguments
+    KINDS,  # address of the types of the leaves
     SPECIALIZATION,  # address of the fields of its specialization
-) = range(5)
+    LEAVES,  # number of arrays and floats among the arguments
+    ARGUMENTS,  # address of the row that describes the arguments, or 0 where each is a leaf
+) = range(7)
 # Fields of a specialization.
 (
     ENTRY,  # address of the compiled function
     RESULTS,  # number of results
-    FORM,  # how they are returned
+    VALUED,  # whether the workspace's value is among what is returned
     WORKSPACES,  # a list of those that are not in use
     SHAPES,  # address of the descriptions of the results
-) = range(5)
+    RETURNS,  # address of the row that describes what is returned
+) = range(6)
 _DTYPE, _NDIM, _EXTENTS = range(3)  # fields of a description
 _SHAPE_FIELDS = 3
-# Forms, which are added up.
-_VALUED = 1  # the workspace's value comes first
-_TOGETHER = 2  # the arrays are in a tuple of their own
 
 _DATA, _NUMBER = ARRAY_DATA // 8, FLOAT_VALUE // 8  # fields of an array and of a float
 _MODULE = Module(
     "array_calls",
     none=None,
     true=True,
-    array=np.ndarray,
     float64=np.dtype(np.float64),
     address="address",
     value="value",
+    **structures.OBJECTS,
 )
+structures.add_to(_MODULE)
 
 
 class ArraySpecialization(NamedTuple):
@@ -63,17 +66,17 @@ class ArraySpecialization(NamedTuple):
         Shapes and dtypes of the results.
     workspaces
         Those that are not in use, with an `address` and a `value`.
+    returns
+        The results as they are returned. The slot behind those of the results is the value of the workspace.
     valued
-        Whether the value of the workspace is returned first.
-    together
-        Whether the results are returned as a tuple.
+        Whether there is that slot in `returns`; the value is 0-d.
     """
 
     entry: int
     results: Sequence[tuple[tuple[int, ...], np.dtype[Any]]]
     workspaces: list[Any]
+    returns: Structure
     valued: bool = False
-    together: bool = False
 
     def fields(self) -> tuple[list[int], Any]:
         """Its fields, and what has to live as long as they do."""
@@ -81,9 +84,10 @@ class ArraySpecialization(NamedTuple):
         extents = [np.array(shape, np.int64) for shape, _ in self.results]
         for row, (shape, dtype), sizes in zip(shapes, self.results, extents, strict=True):
             row[:] = id(dtype), len(shape), sizes.ctypes.data
-        form = _VALUED * self.valued + _TOGETHER * self.together
-        fields = [self.entry, len(self.results), form, id(self.workspaces), int(shapes.ctypes.data)]
-        return fields, (self, shapes, extents)
+        returns, kept = lay_out(self.returns)
+        described = int(shapes.ctypes.data), returns
+        fields = [self.entry, len(self.results), self.valued, id(self.workspaces), *described]
+        return fields, (self, shapes, extents, kept)
 
 
 class ArrayCall(NamedTuple):
@@ -91,8 +95,8 @@ class ArrayCall(NamedTuple):
 
     Attributes
     ----------
-    kinds
-        The types of the arguments: arrays, and what is a Python float inside.
+    arguments
+        The arguments, each of them an array, what is a Python float inside, or a structure.
     specialization
         Computes the results.
     holds
@@ -101,7 +105,7 @@ class ArrayCall(NamedTuple):
         Returns what was raised in a callback.
     """
 
-    kinds: tuple[type, ...]
+    arguments: Container
     specialization: ArraySpecialization
     holds: Callable[[], bool] | None
     failure: Callable[[], BaseException]
@@ -110,13 +114,16 @@ class ArrayCall(NamedTuple):
         """Return the Python function."""
         row, kept = self.specialization.fields()
         specialization = np.array(row, np.int64)
-        kinds = np.array([id(kind) for kind in self.kinds], np.int64)
+        parts, leaves = self.arguments.parts, tuple(slots_of(self.arguments))
+        kinds = np.array([id(leaf.kind) for leaf in leaves], np.int64)
         raised = functools.partial(_raise, self.failure)
         holds = 0 if self.holds is None else id(self.holds)
         addresses = kinds.ctypes.data, specialization.ctypes.data
-        fields = np.array([len(self.kinds), holds, id(raised), *addresses], np.int64)
+        arguments, rows = lay_out(self.arguments)
+        described = len(leaves), 0 if leaves == parts else arguments
+        fields = np.array([len(parts), holds, id(raised), *addresses, *described], np.int64)
         # all that has to live on
-        fixed = fields, self, raised, specialization, kinds, kept
+        fixed = fields, self, raised, specialization, kinds, kept, rows
         return python_function("replay", _MODULE.addresses()["replayed"], fixed)
 
 
@@ -144,9 +151,7 @@ def _raise(failure: Callable[[], BaseException]) -> None:
 
 @_MODULE.internal
 def _fits(code: Code, fields: Value, arguments: Value, count: Value) -> None:
-    """``fits(fields, arguments, count)``: whether there are as many arguments as expected, of the expected types."""
-    with code.where(code.load(fields, ARITY).unequal(count)):
-        code.ret(NULL)
+    """``fits(fields, arguments, count)``: whether these arguments are of the expected types."""
     kinds = code.load(fields, KINDS)
     with code.for_each(count) as k:
         different = code.type_of(code.load(arguments, k)).unequal(code.load(kinds, k))
@@ -196,7 +201,7 @@ def _as_array(code: Code, argument: Value) -> None:
 
 @_MODULE.internal
 def _released(code: Code, arrays: Value, count: Value) -> None:
-    """``released(arrays, count)``: give up the references to so many arrays."""
+    """``released(arrays, count)``: give up the references to so many arrays, some of which may be null."""
     with code.for_each(count) as k:
         code.drop(code.load(arrays, k))
     code.ret(NULL)
@@ -205,7 +210,7 @@ def _released(code: Code, arrays: Value, count: Value) -> None:
 @_MODULE.internal
 def _plugged(code: Code, fields: Value, specialization: Value, arguments: Value, arrays: Value) -> None:
     """``plugged(fields, specialization, arguments, arrays)``: write the bound arrays; null with an exception."""
-    given = code.load(fields, ARITY)
+    given = code.load(fields, LEAVES)
 
     def put(array: Value, k: Value) -> None:
         with code.where_null(array):
@@ -225,47 +230,18 @@ def _plugged(code: Code, fields: Value, specialization: Value, arguments: Value,
 
 
 @_MODULE.internal
-def _returned(code: Code, specialization: Value, results: Value) -> None:
-    """``returned(specialization, results)``: the results for Python; a 0-d one as a NumPy scalar."""
-    together = code.load(specialization, FORM) & _TOGETHER
-    with code.where_null(together):
-        code.ret(code.call("PyArray_Return", code.new_reference(code.load(results))))
-    count = code.load(specialization, RESULTS)
-    made = code.call("PyTuple_New", count)
-    with code.where_null(made):
-        code.ret(NULL)
-    with code.for_each(count) as k:
-        result = code.call("PyArray_Return", code.new_reference(code.load(results, k)))
-        with code.where_null(result):
-            code.drop(made)
-            code.ret(NULL)
-        code.call("PyTuple_SetItem", made, k, result)
-    code.ret(made)
-
-
-@_MODULE.internal
-def _packed(code: Code, specialization: Value, results: Value, workspace: Value) -> None:
-    """``packed(specialization, results, workspace)``: the same with the value of the workspace, if that is wanted."""
-    found = code.call("returned", specialization, results)
-    valued = code.load(specialization, FORM) & _VALUED
-    with code.where(valued.equal(NULL) | found.equal(NULL)):
-        code.ret(found)
+def _returned(code: Code, specialization: Value, results: Value, workspace: Value) -> None:
+    """``returned(specialization, results, workspace)``: what Python gets; behind `results` is room for the value."""
+    returns = code.load(specialization, RETURNS)
+    with code.where_null(code.load(specialization, VALUED)):
+        code.ret(code.call("built", returns, results))
     value = code.call("PyObject_GetAttr", workspace, code.outside("value"))
     with code.where_null(value):
-        code.drop(found)
         code.ret(NULL)
-    value = code.call("PyArray_Return", value)
-    with code.where_null(value):
-        code.drop(found)
-        code.ret(NULL)
-    pair = code.call("PyTuple_New", 2)
-    with code.where_null(pair):
-        code.drop(value)
-        code.drop(found)
-        code.ret(NULL)
-    code.call("PyTuple_SetItem", pair, 0, value)
-    code.call("PyTuple_SetItem", pair, 1, found)
-    code.ret(pair)
+    code.store(value, results, code.load(specialization, RESULTS))
+    found = code.call("built", returns, results)
+    code.drop(value)
+    code.ret(found)
 
 
 @_MODULE.internal
@@ -276,9 +252,9 @@ def _run(code: Code, fields: Value, specialization: Value, arguments: Value, wor
         code.ret(NULL)
     address = code.call("PyLong_AsLongLong", attribute)
     code.drop(attribute)
-    given = code.load(fields, ARITY)
+    given = code.load(fields, LEAVES)
     count = given + code.load(specialization, RESULTS)
-    arrays = code.room(count)
+    arrays = code.room(count + 1)
     with code.where_null(code.call("plugged", fields, specialization, arguments, arrays)):
         code.ret(NULL)
     _, status = code.call_compiled(code.load(specialization, ENTRY), address, code.tuple_around(arrays))
@@ -288,17 +264,14 @@ def _run(code: Code, fields: Value, specialization: Value, arguments: Value, wor
             code.ret(code.call("PyObject_CallNoArgs", code.load(fields, FAILURE)))
         code.ret(code.new_reference(code.outside("none")))
     results = arrays + given * 8
-    found = code.call("packed", specialization, results, workspace)
+    found = code.call("returned", specialization, results, workspace)
     code.call("released", arrays, count)
     code.ret(found)
 
 
-@_MODULE.exported
-def _replayed(code: Code, fixed: Value, arguments: Value, count: Value) -> None:
-    """``replayed(fixed, arguments, count)``, which Python calls. `fixed` has the array of fields first."""
-    fields = code.load(code.load(code.items_of(fixed)), _DATA)
-    with code.where_null(code.call("fits", fields, arguments, count)):
-        code.ret(code.new_reference(code.outside("none")))
+@_MODULE.internal
+def _served(code: Code, fields: Value, leaves: Value) -> None:
+    """``served(fields, leaves)``: the results for leaves of the expected types; None where the call is not served."""
     check = code.load(fields, HOLDS)
     with code.where(check.unequal(NULL)):
         holds = code.call("PyObject_CallNoArgs", check)
@@ -312,9 +285,41 @@ def _replayed(code: Code, fixed: Value, arguments: Value, count: Value) -> None:
     workspace = code.call("taken", workspaces)
     with code.where_null(workspace):
         code.ret(code.new_reference(code.outside("none")))
-    found = code.call("run", fields, specialization, arguments, workspace)
+    found = code.call("run", fields, specialization, leaves, workspace)
     code.call("put_back", workspaces, workspace)
     code.ret(found)
+
+
+@_MODULE.internal
+def _taken_apart(code: Code, fields: Value, arguments: Value) -> None:
+    """``taken_apart(fields, arguments)``: what `served` returns for the leaves of structures.
+
+    It holds them itself, for what `holds` asks may change the structures.
+    """
+    count = code.load(fields, LEAVES)
+    leaves = code.room(count)
+    with code.for_each(count) as k:
+        code.store(NULL, leaves, k)
+    matches = code.call("all_matched", code.load(fields, ARGUMENTS), arguments, leaves)
+    with code.where_null(matches):
+        code.call("released", leaves, count)
+        code.ret(code.new_reference(code.outside("none")))
+    found = code.call("served", fields, leaves)
+    code.call("released", leaves, count)
+    code.ret(found)
+
+
+@_MODULE.exported
+def _replayed(code: Code, fixed: Value, arguments: Value, count: Value) -> None:
+    """``replayed(fixed, arguments, count)``, which Python calls. `fixed` has the array of fields first."""
+    fields = code.load(code.load(code.items_of(fixed)), _DATA)
+    with code.where(code.load(fields, ARITY).unequal(count)):
+        code.ret(code.new_reference(code.outside("none")))
+    with code.where(code.load(fields, ARGUMENTS).unequal(NULL)):
+        code.ret(code.call("taken_apart", fields, arguments))
+    with code.where_null(code.call("fits", fields, arguments, count)):
+        code.ret(code.new_reference(code.outside("none")))
+    code.ret(code.call("served", fields, arguments))
 
 
 @_MODULE.internal

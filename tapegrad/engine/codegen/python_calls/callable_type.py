@@ -1,7 +1,8 @@
 """Types whose call slot runs a C function first, and a Python method if that returns `None`.
 
-``instance(*args)`` is ``instance._fast(*args)``. Where there are keywords, where the mode of the thread says so, where
-there is no such function yet or where it returns `None`, it is ``instance._general(args, kwargs)``.
+``instance(*args)`` is ``instance._fast(*args)``, and with keywords ``instance._fast(*args, KEYWORDS, kwargs)``. Where
+the mode of the thread says so, where there is no such function yet or where it returns `None`, it is
+``instance._general(args, kwargs)``.
 """
 
 import ctypes
@@ -10,6 +11,7 @@ from typing import Any
 
 from tapegrad.engine.codegen.ir.body import Value
 from tapegrad.engine.codegen.python_calls.python_code import NULL, Code, Module
+from tapegrad.engine.codegen.python_calls.structures import KEYWORDS
 from tapegrad.engine.runtime.object_layouts import TYPE_CALL
 
 
@@ -32,10 +34,11 @@ def callable_types(name: str, thread: Any, entered: list[Any], *flags: str) -> l
     """
     module = Module(
         "callable_types",
-        none=None, false=False, thread=thread, entered=entered, fast="_fast", general="_general", mode="mode",
+        none=None, false=False, keywords=KEYWORDS, thread=thread, entered=entered,
+        fast="_fast", general="_general", mode="mode",
         **{flag: flag for flag in flags},
     )  # fmt: skip
-    for function in (_general, _is_set, _fast):
+    for function in (_general, _is_set, _with_keywords, _fast):
         module.internal(function)
     for flag in flags:
         module.exported(_call_unless(flag), flag)
@@ -103,11 +106,6 @@ def _is_set(code: Code, flag: Value) -> None:
 
 def _fast(code: Code, flag: Value, instance: Value, args: Value, kwargs: Value) -> None:
     """``fast(flag, instance, args, kwargs)``: None where `_fast` does not serve, null with an exception."""
-    with (
-        code.where(kwargs.unequal(NULL)),
-        code.where(code.call("PyDict_Size", kwargs).unequal(NULL)),
-    ):
-        code.ret(code.new_reference(code.outside("none")))
     fast = code.call("PyObject_GetAttr", instance, code.outside("fast"))
     with code.where(fast.equal(NULL) | fast.equal(code.outside("none"))):
         code.ret(fast)
@@ -117,9 +115,27 @@ def _fast(code: Code, flag: Value, instance: Value, args: Value, kwargs: Value) 
         with code.where_null(is_set):
             code.ret(NULL)
         code.ret(code.new_reference(code.outside("none")))
-    found = code.call("PyObject_Vectorcall", fast, code.items_of(args), code.call("PyTuple_Size", args), NULL)
+    items, count = code.items_of(args), code.call("PyTuple_Size", args)
+    with (
+        code.where(kwargs.unequal(NULL)),
+        code.where(code.call("PyDict_Size", kwargs).unequal(NULL)),
+    ):
+        found = code.call("with_keywords", fast, items, count, kwargs)
+        code.drop(fast)
+        code.ret(found)
+    found = code.call("PyObject_Vectorcall", fast, items, count, NULL)
     code.drop(fast)
     code.ret(found)
+
+
+def _with_keywords(code: Code, fast: Value, items: Value, count: Value, kwargs: Value) -> None:
+    """``with_keywords(fast, items, count, kwargs)``: what a function returns that takes keywords in a dict."""
+    given = code.room(count + 2)
+    with code.for_each(count) as k:
+        code.store(code.load(items, k), given, k)
+    code.store(code.outside("keywords"), given, count)
+    code.store(kwargs, given, count + 1)
+    code.ret(code.call("PyObject_Vectorcall", fast, given, count + 2, NULL))
 
 
 def _call_unless(flag: str) -> Callable[[Code, Value, Value, Value], None]:

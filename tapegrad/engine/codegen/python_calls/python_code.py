@@ -24,12 +24,13 @@ _VOIDS = (
     "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_SetString", "PyEval_RestoreThread", "PyMem_RawFree",
 )  # fmt: skip
 _INTS = (
-    "PyDict_Next", "PyErr_ExceptionMatches", "PyList_Append", "PyList_SetSlice", "PyObject_RichCompareBool",
-    "PySet_Contains", "PyTuple_SetItem", "memcmp",
+    "PyArray_SetBaseObject", "PyDict_Next", "PyDict_SetItem", "PyErr_ExceptionMatches", "PyList_Append",
+    "PyList_SetItem", "PyList_SetSlice", "PyObject_RichCompareBool", "PySet_Contains", "PyTuple_SetItem", "memcmp",
 )  # fmt: skip
 # What functions return that do not return a field.
 _RESULTS = dict.fromkeys(_VOIDS, "void") | dict.fromkeys(_INTS, "i32") | {"PyFloat_AsDouble": "double"}
-_NUMPY = ("PyArray_Empty", "PyArray_Return")  # functions of NumPy's table, which have no names of their own
+# Functions of NumPy's table, which have no names of their own.
+_NUMPY = ("PyArray_Empty", "PyArray_NewFromDescr", "PyArray_Return", "PyArray_SetBaseObject")
 
 _Define = Callable[..., None]
 
