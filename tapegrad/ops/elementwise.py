@@ -111,13 +111,13 @@ _SELECTION = (
     _row("selection", "relu", "maximum(x0, 0)", ("where(x0>0, 1, 0)",), _ANY),
 )  # fmt: skip
 
-# x**0 has derivative 0, and so has 0**x by the exponent, for x >= 0. logaddexp's partials do not read the
+# x**0 has derivative 0, and so have 0**x, for x >= 0, and inf**x, for x < 0, by the exponent. logaddexp's partials do not read the
 # result, which has lost the small difference that they depend on; of two equal infinities each has half.
 _EQUAL_INFINITIES = "(x0==x1)&(absolute(x0)==inf)"
 _EXPONENTIAL = (
     _row(
         "exponential", "power", "power(x0, x1)",
-        ("masked_multiply(x1, power(x0, x1-1))", "where((x0==0)&(x1>=0), 0, y*log(x0))"),
+        ("masked_multiply(x1, power(x0, x1-1))", "where((x0==0)&(x1==0), 0, masked_multiply(y, log(x0)))"),
         _POSITIVE, (-3.0, 3.0),
     ),
     _row("exponential", "exp", "exp(x0)", ("y",), _ANY),
