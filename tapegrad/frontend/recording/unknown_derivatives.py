@@ -37,9 +37,8 @@ def refusing(row: Op, function: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*operands: Any, **options: Any) -> Any:
         for j in row.unknown:
-            if j < len(operands):
-                if _is_refused(operands[j]):
-                    raise no_derivative(row, j)
+            if j < len(operands) and _is_refused(operands[j]):
+                raise no_derivative(row, j)
         return function(*operands, **options)
 
     return call
@@ -61,8 +60,8 @@ def no_derivative(row: Op, operand: int) -> UnsupportedError:
     argument = arguments_of(row)[operand]
     if row.name in _SECOND_DERIVATIVES:
         return UnsupportedError(
-            f"scipy.special.{_SECOND_DERIVATIVES[row.name]}: no third derivative by {argument!r} is known; differentiate"
-            f" twice at most by parameters, or hold {argument!r} fixed with tapegrad.stop_gradient({argument})"
+            f"scipy.special.{_SECOND_DERIVATIVES[row.name]}: no third derivative by {argument!r} is known;"
+            f" differentiate at most twice, or hold {argument!r} fixed with tapegrad.stop_gradient({argument})"
         )
     return _no_derivative(full_name(row), argument)
 

@@ -1,13 +1,13 @@
 """Derivatives of the regularized incomplete beta function I(a, b, x) by `a` and `b`, relative to a power of x and 1-x.
 
-With the density f of the beta distribution, that by `a` is the integral of ``(log(t) - m) * f(t)`` from 0 to x, m being
-``digamma(a) - digamma(a+b)``, and minus that from x on: the whole integral is 0. The factor has one zero. The one of
-the two integrals on whose way it does not lie is of one sign, so that nothing cancels. By symmetry
-``I(a, b, x) = 1 - I(b, a, 1-x)`` the derivative by `b` is that by `a` elsewhere.
+With the density f of the beta distribution, that by `a` is the integral of ``(log(t) - m) * f(t)`` from 0 to x, where m
+is ``digamma(a) - digamma(a+b)``, and minus the integral from x to 1: that from 0 to 1 is 0. The factor of f changes its
+sign once. The integral that does not contain this point has a positive or a negative integrand, and nothing cancels. By
+the symmetry ``I(a, b, x) = 1 - I(b, a, 1-x)`` the derivative by `b` is that by `a` at other arguments.
 
-Each integral is a hypergeometric series of positive terms, whose derivatives follow term by term (DLMF 8.17.8; Boik and
-Robison-Cox 1998 use a continued fraction). Where the series is long, the integral is taken by `gauss_legendre` over the
-logarithm of ``t/(1-t)``, up to where it is negligible or the series is short.
+Each integral is a hypergeometric series, whose terms are differentiated (DLMF 8.17.8; Boik and Robison-Cox 1998 take a
+continued fraction). Where the series is long, the integral is taken by `gauss_legendre` over the logarithm of
+``t/(1-t)``, up to where the integrand is negligible or the series is short.
 """
 
 import math
@@ -19,15 +19,13 @@ from tapegrad.engine.kernels.special.gauss_legendre import NEGLIGIBLE, RULE
 
 _MAX_TERMS = 1000
 _SHORT = 0.7  # largest ratio of terms of a series that is short
-_PANEL = (
-    4.0  # length of an interval of the rule, which is to be less than the distance 2*pi of the singularities
-)
+_PANEL = 4.0  # longest interval of the rule; singularities are at the distance pi from the real axis
 # What is differentiated by: the parameter of the share that vanishes along the integral, or of the one that grows
 _VANISHING, _GROWING, _VANISHING_TWICE, _GROWING_TWICE, _BOTH = range(5)
 
 
 class _Side(NamedTuple):
-    """An integral from x to 0 or to 1: along it one of the shares t and 1-t vanishes, and the other one grows.
+    """An integral from x to 0 or to 1, along which one of the shares t and 1-t vanishes, and the other one grows.
 
     Attributes
     ----------

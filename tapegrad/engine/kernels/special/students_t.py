@@ -1,8 +1,9 @@
 """Derivatives of the distribution function of Student's t by the degrees of freedom, relative to the density f.
 
-With ``h`` the derivative of ``log(f)`` by the degrees of freedom v, the first one is the integral of ``h*f`` from 0 to t,
-and minus that from t on: the half integral is 0. The factor h has one zero. Of the two integrals the one on whose way
-it does not lie is of one sign, so that nothing cancels. The second derivative is that of ``h**2 + dh/dv``.
+With ``h`` the derivative of ``log(f)`` by the degrees of freedom v, the first one is the integral of ``h*f`` from 0 to
+t, and minus the integral from t on: that over all positive numbers is 0. The factor h changes its sign once. The
+integral that does not contain this point has a positive or a negative integrand, and nothing cancels. Of the second
+derivative the factor is ``h**2 + dh/dv``.
 
 The integrals are taken by `gauss_legendre` over u, where ``t = sqrt(v)*sinh(u)``. From `_FAR` on they are elementary.
 """
@@ -14,9 +15,7 @@ from tapegrad.engine.kernels.language.inlining import noinline
 from tapegrad.engine.kernels.special.gauss_legendre import NEGLIGIBLE, RULE
 
 _FAR = 20.0  # of u, from where on exp(-2*u) adds nothing to 1
-_PANEL = (
-    2.5  # length of an interval of the rule, which is to be less than the distance pi of the singularities
-)
+_PANEL = 2.5  # longest interval of the rule; singularities are at the distance pi/2 from the real axis
 _LARGE = 32.0  # of v, from where on the series below are right to the last place
 _LOG_2 = math.log(2.0)
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
@@ -25,16 +24,16 @@ _SERIES_BY_V = tuple((4**k - 1) * number * 2.0 for k, number in enumerate(_BERNO
 
 
 class _Constants(NamedTuple):
-    """What depends on v only: ``digamma(v/2+1/2) - digamma(v/2) - 1/v`` and its derivative, each less a multiple of 1/v.
+    """The constant of h, which depends on v only: ``digamma(v/2+1/2) - digamma(v/2) - 1/v``.
 
     Attributes
     ----------
     v
         The degrees of freedom.
     a, a_by_v
-        The function and its derivative.
+        The constant and its derivative.
     less, less_by_v
-        The function less 1/v, and its derivative.
+        The constant less 1/v, and its derivative.
     """
 
     v: float
