@@ -1,4 +1,4 @@
-"""Arrays of other libraries: how they are recognised, without importing a library that the program does not use."""
+"""Objects of other libraries: how they are recognised, without importing a library that the program does not use."""
 
 import sys
 from typing import Any
@@ -15,6 +15,11 @@ def _is_of(value: Any, library: str, *names: str) -> bool:
 def is_sparse(value: Any) -> bool:
     """Return whether a value is a sparse array or a sparse matrix of SciPy."""
     return _is_of(value, "scipy.sparse", "sparray", "spmatrix")
+
+
+def is_masked(value: Any) -> bool:
+    """Return whether a value is a masked array of NumPy."""
+    return _is_of(value, "numpy.ma", "MaskedArray")
 
 
 def is_linear_operator(value: Any) -> bool:
@@ -35,6 +40,11 @@ def is_xarray(value: Any) -> bool:
 def is_data_array(value: Any) -> bool:
     """Return whether a value is one array of xarray."""
     return _is_of(value, "xarray", "DataArray", "Variable")
+
+
+def is_namespace(value: Any) -> bool:
+    """Return whether a value holds the arguments of a command line."""
+    return _is_of(value, "argparse", "Namespace")
 
 
 def is_labelled_array(value: Any) -> bool:

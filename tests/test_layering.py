@@ -284,7 +284,7 @@ def test_the_translator_leans_on_ten_private_names_at_most() -> None:
     assert 0 < len(re.findall(r"^    \w+  ", of_translator, re.MULTILINE)) <= 10
     imported = {
         alias.asname or alias.name
-        for node in tree.body
+        for node in ast.walk(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     }

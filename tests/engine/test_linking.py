@@ -48,8 +48,8 @@ def _refuse(k):
     return k
 
 
-def _library(dispatcher: Any) -> Any:
-    (result,) = dispatcher.overloads.values()
+def _library(helper: Any) -> Any:
+    (result,) = helper.numbas.overloads.values()
     return result.library
 
 

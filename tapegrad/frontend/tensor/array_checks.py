@@ -6,7 +6,7 @@ import numpy as np
 
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.errors import UnsupportedError
-from tapegrad.foreign import is_linear_operator, is_pandas, is_sparse
+from tapegrad.foreign import is_linear_operator, is_masked, is_pandas, is_sparse
 from tapegrad.frontend.tensor.modes import watch_now
 
 _REFUSED = {
@@ -48,7 +48,7 @@ def refuse_subclass(value: Any, what: str) -> None:
     if isinstance(value, list | tuple):
         _refuse_parts(value, what)
         return
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked(value):
         _refuse_masked(value, what)
     elif kind.__mul__ is not np.ndarray.__mul__ or kind.__array_ufunc__ is not np.ndarray.__array_ufunc__:
         raise UnsupportedError(

@@ -9,6 +9,7 @@ from numpy.linalg import LinAlgError
 
 from tapegrad.engine.codegen.translator.compiler import expect_group
 from tapegrad.errors import name_of
+from tapegrad.foreign import is_masked
 from tapegrad.frontend.tensor.array_checks import real, refuse_subclass
 from tapegrad.optimize.curve_plots import PlotData
 from tapegrad.optimize.native.executors import run_elsewhere
@@ -111,7 +112,7 @@ class _FitProblem:
 
 def _data(y: Any, mask: Any) -> tuple[np.ndarray, Any]:
     """Return the data in C order, and the mask with the elements that a masked array hides."""
-    if isinstance(y, np.ma.MaskedArray):
+    if is_masked(y):
         hidden, y = np.ma.getmaskarray(y), y.filled(0)
         mask = hidden if mask is None else hidden | real(mask, "curve_fit: mask", None)
     return np.asarray(real(y, "curve_fit: Y"), order="C"), mask

@@ -1,6 +1,5 @@
 """Attributes of an object, a class or a module, and what it answers, looked for by the names that code mentions."""
 
-import argparse
 import ctypes
 import enum
 import operator
@@ -11,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tapegrad.foreign import is_sparse
+from tapegrad.foreign import is_masked, is_namespace, is_sparse
 from tapegrad.program.captured import references
 from tapegrad.program.captured.origin import is_compiled, is_library_class
 from tapegrad.program.captured.paths import Owner, Path
@@ -23,9 +22,7 @@ _HOLDERS = (
     Sequence,
     Set,
     types.SimpleNamespace,
-    argparse.Namespace,
     enum.Enum,
-    np.ma.MaskedArray,
     _CDATA,
 )
 _HOLDING_MODULES = frozenset({"multiprocessing.sharedctypes", "queue", "string"})  # all of whose classes do
@@ -192,7 +189,7 @@ class Answers(Owner):
 
 def is_holder(value: Any) -> bool:
     """Return whether an object of a library's serves to hold others."""
-    return isinstance(value, _HOLDERS) or is_sparse(value)
+    return isinstance(value, _HOLDERS) or is_sparse(value) or is_masked(value) or is_namespace(value)
 
 
 def _watch_absence(namespace: Any, missing: set[str], reach: Watcher) -> None:

@@ -1,12 +1,11 @@
 """Pictures in SVG: rectangles, lines and text, for notebooks and files."""
 
+import html
 import re
 from pathlib import Path
-from xml.sax.saxutils import escape, quoteattr
 
-_NOT_XML = re.compile(
-    "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-)  # characters that XML 1.0 forbids
+# Characters that XML 1.0 forbids; compiled where it is used, for that takes longer than the rest of the module
+_NOT_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 TEXT_COLOUR, FAINT_COLOUR, GRID_COLOUR = "#222", "#777", "#ddd"
 
 
@@ -60,7 +59,7 @@ class Picture:
 
     def __str__(self) -> str:
         size = f'width="{self.width:.0f}" height="{self.height:.0f}" viewBox="0 0 {self.width:.0f} {self.height:.0f}"'
-        head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family={quoteattr("ui-monospace, monospace")}>'
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="ui-monospace, monospace">'
         # Its own ground: what shows it may be dark
         ground = '<rect width="100%" height="100%" fill="#fff"/>'
         return "\n".join([head, ground, *self._parts, "</svg>"])
@@ -83,7 +82,7 @@ class Picture:
 
 
 def _escaped(text: str) -> str:
-    return escape(_NOT_XML.sub("?", text))
+    return html.escape(re.sub(_NOT_XML, "?", text), quote=False)
 
 
 def _title(tip: str) -> str:

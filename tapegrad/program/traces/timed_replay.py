@@ -1,7 +1,6 @@
 """Times of the rows of a replay, measured while it runs as any other replay does."""
 
 from collections.abc import Sequence
-from statistics import median
 from time import perf_counter_ns
 from typing import NamedTuple
 
@@ -96,7 +95,7 @@ def _measure(timed: "_TimedReplay") -> ReplayTimes:
     fitted = bool(alone * reads > _MAX_CLOCK_SHARE * measured)
     if fitted:
         clock = float(np.clip((whole - measured) / reads, 0.0, _MAX_EXCESS * alone))
-    bare = median(-(perf_counter_ns() - perf_counter_ns()) for _ in range(_CLOCK_ROUNDS))
+    bare = float(np.median([-(perf_counter_ns() - perf_counter_ns()) for _ in range(_CLOCK_ROUNDS)]))
     times = _mean_of_fastest(parts, clocked) - clock * timed.reads
     rows, rest = timed.separated(times, float(whole) - clock * reads - bare)
     return ReplayTimes(float(measured) - bare, clock, fitted, rows, rest)
@@ -165,7 +164,7 @@ class _TimedReplay:
             times, reads = streams[-1].times[1:], streams[-1].reads[1:]
             found.append(times.sum() / reads.sum())
             streams[-1].clear()
-        return float(median(found))
+        return float(np.median(found))
 
     @property
     def reads(self) -> np.ndarray:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import is_jitted
 
 from tapegrad.engine.codegen.translator import values
 from tapegrad.engine.codegen.translator.expressions import ExpressionTranslator
@@ -29,9 +28,9 @@ from tapegrad.engine.codegen.translator.values import (
     kind_of,
     materialized,
 )
+from tapegrad.engine.kernels.language.deferred import Helper, Intrinsic
 from tapegrad.engine.kernels.language.llvm_types import called, unpacked
 from tapegrad.engine.kernels.language.numba_internals import cpu_target
-from tapegrad.engine.kernels.language.raw_memory import load_i64
 
 _CONVERSIONS: dict[Any, Any] = {
     int: types.int64,
@@ -62,7 +61,7 @@ class CallTranslator(ExpressionTranslator):
     function
         The Python function whose names they use.
     part
-        Gives the name, LLVM's type and the kind of the result for a dispatcher of Numba's and kinds of arguments.
+        Gives the name, LLVM's type and the kind of the result for a helper and kinds of arguments.
     """
 
     def __init__(self, function: Any, part: Callable[[Any, tuple[Any, ...]], tuple[str, Any, Any]]) -> None:
@@ -83,14 +82,14 @@ class CallTranslator(ExpressionTranslator):
         return self._call(function.object, given, named)
 
     def _call(self, function: Any, given: list[Any], named: dict[str, Any]) -> Any:
-        if is_jitted(function):
+        if isinstance(function, Helper):
             return self._call_part(function, given, named)
         if isinstance(function, type) and hasattr(function, "_fields"):
             items = [*given, *(named[name] for name in function._fields[len(given) :])]
             return Record(function, tuple(items))
         if named:
             raise NotPlainError("arguments by name")
-        if isinstance(function, type(load_i64)):
+        if isinstance(function, Intrinsic):
             return self._call_intrinsic(function, given)
         if isinstance(function, types.ExternalFunction):
             return self._call_external(function, given)
@@ -133,15 +132,15 @@ class CallTranslator(ExpressionTranslator):
 
         Tables and functions stay known.
         """
-        if isinstance(value, Constant) and (isinstance(value.object, tuple) or is_jitted(value.object)):
+        if isinstance(value, Constant) and (isinstance(value.object, tuple | Helper)):
             return value
         value = materialized(value)
         return cast(self.builder, value, I64) if kind_of(value) == I1 else value
 
     def _call_intrinsic(self, function: Any, given: list[Any]) -> Any:
-        made = function._defn(None, *map(values.numba_type, given))
+        made = function.py_func(None, *map(values.numba_type, given))
         if made is None:
-            made = function._defn(None, *(values.numba_type(value, literal=True) for value in given))
+            made = function.py_func(None, *(values.numba_type(value, literal=True) for value in given))
         if made is None:
             raise NotPlainError("an intrinsic of other types")
         signature, codegen = made

@@ -1,12 +1,10 @@
 """Compilation of entry points for Python, of helpers, and of kernels called by address."""
 
 import functools
-import inspect
 import sys
 from collections.abc import Callable
 from typing import Any
 
-import numba
 from numba import types
 
 from tapegrad.engine.codegen.machine.lock import compiling as compiling
@@ -14,6 +12,7 @@ from tapegrad.engine.codegen.python_calls.fast_calls import WrapperKind, expecte
 from tapegrad.engine.codegen.store.announcer import announcer
 from tapegrad.engine.codegen.store.cache import cache_of
 from tapegrad.engine.codegen.translator.whole import DirectCompiler, DirectKernelCompiler
+from tapegrad.engine.kernels.language.deferred import Helper
 from tapegrad.engine.kernels.language.linking import PlainPartCompiler, PlainWholeCompiler, SharedPartCompiler
 from tapegrad.engine.kernels.language.numba_internals import CFunc, global_compiler_lock
 from tapegrad.engine.runtime import thread_stack
@@ -49,6 +48,18 @@ def expect_group(group: str) -> None:
             announcer.expect(_GROUPS[group])
 
 
+def _options(
+    compiler: type[PlainWholeCompiler | PlainPartCompiler], for_python: bool = False
+) -> dict[str, Any]:
+    """Return options of `numba.njit`."""
+    return {
+        "error_model": "numpy",
+        "no_cfunc_wrapper": True,
+        "no_cpython_wrapper": not for_python,
+        "pipeline_class": compiler,
+    }
+
+
 def entry_point(
     floats: tuple[str, ...] = (),
     tuples: tuple[str, ...] = (),
@@ -69,25 +80,23 @@ def entry_point(
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = numba.njit(
-            error_model="numpy",
-            no_cfunc_wrapper=True,
-            no_cpython_wrapper=not returns_array,
-            pipeline_class=PlainWholeCompiler if returns_array else DirectCompiler,
-        )(function)
-        dispatcher._cache = cache_of(function)
-        names = inspect.signature(function).parameters
+        names = function.__code__.co_varnames[: function.__code__.co_argcount]
         signature = tuple(types.float64 if name in floats else types.int64 for name in names)
         kinds = ["f" if name in floats else "t" if name in tuples else "i" for name in names]
         given = "".join(kinds[:-1] if returns_tuple else kinds)
         shape = WrapperKind(given, nogil, returns_tuple)
         expected.add(shape)
+        whole = Helper(
+            function, _options(PlainWholeCompiler, True) if returns_array else _options(DirectCompiler)
+        )
 
         @functools.cache
         def entry() -> Any:
             _make_finalisers_ready()
             expect_group(group)
             with compiling, announcer.compiling(function):
+                dispatcher = whole.numbas
+                dispatcher._cache = cache_of(function)
                 dispatcher.compile(signature)
                 overload = dispatcher.overloads[signature]
                 compiled = overload.entry_point if returns_array else fast_call(overload, shape)
@@ -151,25 +160,26 @@ def inline_njit(function: Callable[..., Any]) -> Any:
     Numba compiles a function anew for each combination of literal arguments. Here every integer and boolean
     argument is an int64.
     """
-    return _helper(function, PlainPartCompiler)
+    return _Widening(function, _options(PlainPartCompiler))
 
 
 def shared_njit(function: Callable[..., Any]) -> Any:
     """Compile a large helper once, and link it to its callers instead of inlining it."""
-    return _helper(function, SharedPartCompiler)
+    return _Widening(function, _options(SharedPartCompiler))
 
 
-def _helper(function: Callable[..., Any], compiler: type[PlainPartCompiler]) -> Any:
-    dispatcher = numba.njit(
-        error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True, pipeline_class=compiler
-    )(function)
-    template = dispatcher.get_call_template
+class _Widening(Helper):
+    """Helper that is compiled once for all integers and booleans."""
 
-    def get_call_template(args: tuple[Any, ...], kws: Any) -> Any:
-        return template(tuple(_widened(arg) for arg in args), kws)
+    def _make(self) -> Any:
+        dispatcher = super()._make()
+        template = dispatcher.get_call_template
 
-    dispatcher.get_call_template = get_call_template
-    return dispatcher
+        def get_call_template(args: tuple[Any, ...], kws: Any) -> Any:
+            return template(tuple(_widened(arg) for arg in args), kws)
+
+        dispatcher.get_call_template = get_call_template
+        return dispatcher
 
 
 def _widened(arg: Any) -> Any:

@@ -11,6 +11,7 @@ from tapegrad.engine.codegen.translator import values
 from tapegrad.engine.codegen.translator.definitions import definition
 from tapegrad.engine.codegen.translator.statements import RetryTyping, Statements, TypeEnvironment
 from tapegrad.engine.codegen.translator.values import Constant, NotPlainError
+from tapegrad.engine.kernels.language.deferred import Helper
 from tapegrad.engine.kernels.language.linking import (
     LoopPartCompiler,
     PartCompiler,
@@ -130,8 +131,8 @@ def _translate(function: Any, arguments: tuple[Any, ...], name: str, how: Compil
     while True:
         called: dict[str, FunctionIR] = {}
 
-        def callee(dispatcher: Any, wanted: tuple[Any, ...], called: dict[str, FunctionIR] = called) -> Any:
-            found = part(dispatcher.py_func, wanted, _how(dispatcher))
+        def callee(helper: Helper, wanted: tuple[Any, ...], called: dict[str, FunctionIR] = called) -> Any:
+            found = part(helper.py_func, wanted, _how(helper))
             called[found.name] = found
             return found.name, found.type, found.result
 
@@ -174,14 +175,15 @@ def _returned(kind: Any) -> ir.Type:
     return ir.VoidType() if kind is None else kind
 
 
-def _how(dispatcher: Any) -> CompileOptions:
-    """Return the options with which a function of Numba's is compiled."""
-    kind, options = dispatcher._compiler.pipeline_class, dispatcher._compiler.targetoptions
+def _how(helper: Helper) -> CompileOptions:
+    """Return the options with which a helper is compiled."""
+    options = helper.targetoptions
+    kind = options.get("pipeline_class")
     is_inlined = options.get("inline") == "always"
     flags = options.get("fastmath", ())
     known = kind in (PlainPartCompiler, PartCompiler, LoopPartCompiler, SharedPartCompiler) or is_inlined
     if not known or isinstance(flags, bool):
-        raise NotPlainError(f"{dispatcher.py_func.__qualname__} is compiled in another way")
+        raise NotPlainError(f"{helper.__qualname__} is compiled in another way")
     return CompileOptions(
         kind is LoopPartCompiler, is_inlined, kind is SharedPartCompiler, tuple(sorted(flags))
     )

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import numba
-
+from tapegrad.engine.kernels.language.deferred import helpers
 from tapegrad.engine.kernels.language.linking import LoopPartCompiler, PartCompiler
 
 _NOINLINE_OPTIONS: dict[str, Any] = {
@@ -14,10 +13,10 @@ _NOINLINE_OPTIONS: dict[str, Any] = {
 }
 
 # Inlined by Numba, before types are known, so that a constant argument is a constant in the body.
-always_inline = numba.njit(error_model="numpy", inline="always")
+always_inline = helpers(error_model="numpy", inline="always")
 # A function of its own, compiled once for each combination of argument types.
-noinline = numba.njit(**_NOINLINE_OPTIONS)
+noinline = helpers(**_NOINLINE_OPTIONS)
 # `noinline` with sums that may be reordered, so that they are vectorised. nan and inf are treated exactly.
-noinline_reordered = numba.njit(fastmath={"reassoc", "contract"}, **_NOINLINE_OPTIONS)
+noinline_reordered = helpers(fastmath={"reassoc", "contract"}, **_NOINLINE_OPTIONS)
 # A loop over elements called by plain functions: it is vectorised, they are not.
-noinline_loop = numba.njit(**{**_NOINLINE_OPTIONS, "pipeline_class": LoopPartCompiler})
+noinline_loop = helpers(**{**_NOINLINE_OPTIONS, "pipeline_class": LoopPartCompiler})

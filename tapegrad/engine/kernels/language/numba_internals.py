@@ -21,10 +21,12 @@ Numba's compiler with passes of our choice, by the hooks of `CompilerBase` that 
 
 The rest:
 
-    make_array, populate_array  arrays on memory of the engine, made in compiled code
+    arrayobj                   arrays on memory of the engine, made in compiled code
     lower_constant              compiled functions as global variables of `@njit` functions
     numba_threads               whether ``numba.set_num_threads`` has set a limit
 """
+
+from typing import Any
 
 import numba.np.ufunc.parallel as numba_threads
 from numba.core import typed_passes, untyped_passes
@@ -39,7 +41,7 @@ from numba.core.lowering import Environment
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
-from numba.np.arrayobj import make_array, populate_array
+
 
 __all__ = [
     "CFunc",
@@ -49,14 +51,20 @@ __all__ = [
     "JITCodeLibrary",
     "PassManager",
     "PythonFunctionDescriptor",
+    "arrays",
     "cpu_target",
     "dumps",
     "global_compiler_lock",
     "lower_constant",
-    "make_array",
     "numba_threads",
-    "populate_array",
     "rtsys",
     "typed_passes",
     "untyped_passes",
 ]
+
+
+def arrays() -> Any:
+    """Return Numba's module of arrays, which takes as long to import as sixty of ours: only compilers of them need it."""
+    from numba.np import arrayobj  # noqa: PLC0415  slow to import
+
+    return arrayobj

@@ -6,11 +6,11 @@ dimensions up to two; `tapegrad.frontend.tensor.arrays.show` takes the array int
 """
 
 from numba import types
-from numba.extending import intrinsic
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit, register
+from tapegrad.engine.kernels.language.deferred import intrinsic
 from tapegrad.engine.kernels.language.llvm_types import i8, i64
-from tapegrad.engine.kernels.language.numba_internals import make_array, populate_array
+from tapegrad.engine.kernels.language.numba_internals import arrays
 from tapegrad.engine.kernels.language.raw_memory import load_i64
 from tapegrad.engine.tape.append import is_freed
 from tapegrad.engine.tape.blocks import release_block, retain
@@ -34,11 +34,11 @@ def _array_maker(element, ndim):
             owner = context.nrt.meminfo_alloc_dtor(builder, i64(8), builder.inttoptr(destructor_, void))
             note = context.nrt.meminfo_data(builder, owner)
             builder.store(block_, builder.bitcast(note, i64.as_pointer()))
-            array = make_array(array_type)(context, builder)
+            array = arrays().make_array(array_type)(context, builder)
             fields = builder.inttoptr(geometry_, i64.as_pointer())
             geometry_fields = [builder.load(builder.gep(fields, [i64(k)])) for k in range(2 * ndim)]
             item = context.get_abi_sizeof(context.get_data_type(element))
-            populate_array(
+            arrays().populate_array(
                 array,
                 data=builder.inttoptr(address_, array.data.type),
                 shape=geometry_fields[:ndim],

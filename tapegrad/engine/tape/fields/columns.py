@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
+from tapegrad.engine.kernels.language.deferred import intrinsic
 from tapegrad.engine.kernels.language.llvm_types import element_pointer, i64
 from tapegrad.engine.tape.fields.layout import FIRST_COLUMN
 
