@@ -112,7 +112,9 @@ class RecordingLog:
             The guard that did not hold in the last recording that was tried; `None` if none was tried.
         """
         reports = _reports_of(arguments)
-        self.latest = [self._changed] if self._changed else self._causes(arguments.recording_key, reports, failed)
+        self.latest = (
+            [self._changed] if self._changed else self._causes(arguments.recording_key, reports, failed)
+        )
         self.causes.update(cause[:2] for cause in self.latest)
         self.count, self._changed = self.count + 1, None
         self._reports.append(reports)

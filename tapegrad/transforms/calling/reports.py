@@ -15,7 +15,7 @@ from tapegrad.program.traces.slow_parts import Names
 from tapegrad.program.traces.source_lines import SourceLines, lines_of
 from tapegrad.program.traces.trace import Trace
 from tapegrad.program.traces.watched import Watched, watched_in
-from tapegrad.transforms.calling.fast_path import TRACED
+from tapegrad.transforms.calling.call_structures import described_arguments
 
 if TYPE_CHECKING:
     from tapegrad.program.captured.captured_state import CapturedState
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result", covariant=True)
 _LONG_NS = 50_000_000  # a call of this length is made twice to be measured, others more often
 _ROUNDS_NS, _MAX_ROUNDS = 20_000_000, 20
-_BY_PYTHON = "it goes through Python; by position, with arrays and floats alone, it would not"
+_BY_PYTHON = "it goes through Python; with arrays, floats and dicts, lists or tuples of them it would not"
 
 
 class Reports:
@@ -177,7 +177,7 @@ class Reports:
         lines = _lines(replayed, owner)
         call = functools.partial(cast(Any, self), *args, **kwargs)
         times = _time_call(call, _states(self._recorder()))
-        if kwargs or not TRACED.issuperset(map(type, args)):
+        if described_arguments((*args, *kwargs.values())) is None:
             times = times._replace(hint=_BY_PYTHON)
         return profiled(_title(self), replayed, lines, times, *_repeats(owner.log))
 
