@@ -262,8 +262,8 @@ def test_the_time_of_a_call_is_said() -> None:
     (note,) = [note for note in profile.notes if note.startswith("a call takes ")]
     assert "for comparing what the function sees" in note
     assert "Python" not in note
-    by_python = jitted(pair, False).profile(X, y=X)
-    assert any(note.endswith("with arrays and floats alone, it would not") for note in by_python.notes)
+    by_python = jitted(pair, False).profile(X, y=np.float32(2.0))
+    assert any(note.endswith("lists or tuples of them it would not") for note in by_python.notes)
 
 
 def test_recordings_are_counted() -> None:
