@@ -17,7 +17,7 @@ from tapegrad.engine.sweep.replays.clock_rows import ClockedStream, rows_at
 from tapegrad.program.recording.svg import Picture
 from tapegrad.program.streams.stream import CONTINUED
 from tapegrad.program.traces import timed_replay
-from tapegrad.program.traces.profiled import _accuracy, observing
+from tapegrad.program.traces.profiled import CallTimes, _accuracy, _around, observing
 from tapegrad.program.traces.timed_replay import ReplayTimes, _TimedReplay, time_replay
 from tests.helpers.daily import daily
 
@@ -264,6 +264,20 @@ def test_the_time_of_a_call_is_said() -> None:
     assert "Python" not in note
     by_python = jitted(pair, False).profile(X, y=np.float32(2.0))
     assert any(note.endswith("lists or tuples of them it would not") for note in by_python.notes)
+
+
+def test_a_difference_within_the_noise_is_not_told() -> None:
+    told = _around(CallTimes(1200.0, 100.0, "a hint"), 900.0)
+    assert (
+        told
+        == "a call takes 1.2 us: 100 ns for comparing what the function sees, 200 ns for arguments and results; a hint"
+    )
+    for replay in (1050.0, 1300.0):
+        told = _around(CallTimes(1200.0, 100.0), replay)
+        assert (
+            told
+            == "a call takes 1.2 us: 100 ns for comparing what the function sees; nearly all else is the replay"
+        )
 
 
 def test_recordings_are_counted() -> None:

@@ -317,6 +317,7 @@ def test_what_would_fail_on_another_way_does_not_disturb(by_lanes):
     check_like_a_loop(tg.value_and_grad(tg.jit(function), (0, 1)), [a, rng.standard_normal((40, 3))])
 
 
+@pytest.mark.filterwarnings("ignore:.*a guard failed:tapegrad.RecordingWarning")
 def test_each_instance_on_a_way_of_its_own():
     recorded = tg.jit(lambda x: x * int(tg.sum(x)))
     check_like_a_loop(recorded, [np.arange(80.0).reshape(40, 2)])

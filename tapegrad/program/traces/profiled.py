@@ -29,6 +29,7 @@ from tapegrad.program.traces.timed_replay import ReplayTimes, time_replay
 from tapegrad.program.traces.trace import Trace
 
 _REST = "call, seeds and results"
+_MIN_REST = 0.1  # of a call, from which its time beside the replay is told
 _UNRELIABLE = "unreliable: other processes or a compiling thread use the processors; repeat it"
 _GUARD_NAMES = frozenset(kernel_table.op_name(code) for code in GUARDS)
 
@@ -275,12 +276,12 @@ def _accuracy(times: ReplayTimes) -> str:
 
 
 def _around(times: CallTimes, replay: float) -> str:
-    """Say what a call takes beside the replay."""
-    rest = max(times.call - times.compared - replay, 0.0)
-    return (
-        f"a call takes {quantity(times.call)}: beside the replay {quantity(times.compared)} for comparing what the"
-        f" function sees, {quantity(rest)} for arguments and results{times.hint and f'; {times.hint}'}"
-    )
+    """Say what a call takes beside the replay, if that is more than two measurements differ by."""
+    rest = times.call - times.compared - replay
+    compared = f"a call takes {quantity(times.call)}: {quantity(times.compared)} for comparing what the function sees"
+    if rest < _MIN_REST * times.call:
+        return f"{compared}; nearly all else is the replay"
+    return f"{compared}, {quantity(rest)} for arguments and results{times.hint and f'; {times.hint}'}"
 
 
 def labels(

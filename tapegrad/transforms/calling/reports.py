@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result", covariant=True)
 _LONG_NS = 50_000_000  # a call of this length is made twice to be measured, others more often
-_ROUNDS_NS, _MAX_ROUNDS = 20_000_000, 20
+_ROUNDS_NS, _MAX_ROUNDS = 200_000_000, 20
 _BY_PYTHON = "it goes through Python; with arrays, floats and dicts, lists or tuples of them it would not"
 
 
@@ -238,8 +238,8 @@ def _states(recorder: Any) -> "list[CapturedState]":
 def _time_call(call: Callable[[], object], states: "list[CapturedState]") -> CallTimes:
     """Measure a call, and the comparisons of captured state in it: the fastest of some rounds."""
     first = nanoseconds(call, _LONG_NS)
-    rounds = int(min(_ROUNDS_NS / first, _MAX_ROUNDS)) if first < _LONG_NS else 0
-    times = [first, *(nanoseconds(call) for _ in range(rounds))]
+    rounds = int(min(_ROUNDS_NS / first + 1, _MAX_ROUNDS))
+    times = [first, *(nanoseconds(call, _LONG_NS) for _ in range(rounds))]
     return CallTimes(min(times), sum(nanoseconds(state.holds) for state in states))
 
 
