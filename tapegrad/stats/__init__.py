@@ -17,6 +17,7 @@ In reading order; each imports only those above it:
     continuous                     continuous distributions
     circular                       the von Mises distribution
     densities                      the continuous distributions, a description each
+    skewed                         the skew normal distribution
     discrete                       discrete distributions
     counts                         the discrete distributions
     entropies                      entropies of given probabilities
@@ -26,6 +27,8 @@ In reading order; each imports only those above it:
 
 It imports `frontend`.
 """
+
+from typing import TYPE_CHECKING
 
 from tapegrad.stats.circular import vonmises as vonmises
 from tapegrad.stats.counts import bernoulli as bernoulli
@@ -39,8 +42,10 @@ from tapegrad.stats.densities import chi2 as chi2
 from tapegrad.stats.densities import expon as expon
 from tapegrad.stats.densities import f as f
 from tapegrad.stats.densities import gamma as gamma
+from tapegrad.stats.densities import genextreme as genextreme
 from tapegrad.stats.densities import gumbel_l as gumbel_l
 from tapegrad.stats.densities import gumbel_r as gumbel_r
+from tapegrad.stats.densities import halfcauchy as halfcauchy
 from tapegrad.stats.densities import halfnorm as halfnorm
 from tapegrad.stats.densities import invgamma as invgamma
 from tapegrad.stats.densities import laplace as laplace
@@ -57,5 +62,19 @@ from tapegrad.stats.entropies import entropy as entropy
 from tapegrad.stats.matrices import multivariate_normal as multivariate_normal
 from tapegrad.stats.matrices import wishart as wishart
 from tapegrad.stats.scipys_place import in_place_of_scipy as in_place_of_scipy
+from tapegrad.stats.skewed import skewnorm as skewnorm
 from tapegrad.stats.vectors import dirichlet as dirichlet
 from tapegrad.stats.vectors import multinomial as multinomial
+
+if not TYPE_CHECKING:  # which knows the names
+
+    def __getattr__(name: str) -> object:
+        """Name what there is, for a name that is not there."""
+        if name.startswith("_"):
+            raise AttributeError(f"module 'tapegrad.stats' has no attribute {name!r}")
+        known = ", ".join(sorted(known for known, value in globals().items() if hasattr(value, "logpdf")))
+        counts = ", ".join(sorted(known for known, value in globals().items() if hasattr(value, "logpmf")))
+        raise AttributeError(
+            f"tapegrad.stats has no {name}: write its log density with tapegrad's functions, as those of"
+            f" tapegrad.special. There are {known}; and of counts {counts}"
+        )

@@ -251,6 +251,17 @@ halfnorm = Continuous(
     quantile=lambda q: -ndtri(0.5 - 0.5 * q),
 )
 
+halfcauchy = Continuous(
+    name="halfcauchy",
+    support=_FROM_0,
+    log_density=lambda z: _log_density_of_cauchy(z) + _LOG_2,
+    cumulative=lambda z: arctan2(z, 1.0) * (2.0 / math.pi),
+    survival=lambda z: arctan2(1.0, z) * (2.0 / math.pi),
+    quantile=lambda q: where(
+        q < 0.5, tan(0.5 * math.pi * q), 1.0 / tan(0.5 * math.pi * where(q < 0.5, 0.5, 1.0 - q))
+    ),
+)
+
 rayleigh = Continuous(
     name="rayleigh",
     support=_FROM_0,
@@ -332,6 +343,47 @@ def _log_share_of_mass(part: Any, rest: Any, whole: Any) -> Any:
     lacking = rest - whole
     return where((lacking < -_LOG_2) & (lacking > -math.inf), log1mexp(-lacking), part - whole)
 
+
+# The first coefficients of the series of ``log1p(u) / u``
+_LOG1P_SERIES = tuple((-1.0) ** k / (k + 1) for k in range(10))
+_MAX_SERIES_ARGUMENT = 0.01
+
+
+def _reduced(z: Any, c: Any) -> Any:
+    """Return ``-log1p(-c z) / c``, the variable of the Gumbel distribution; near ``c == 0`` by its series."""
+    u = -masked_multiply(c, z)
+    is_small = absolute(u) < _MAX_SERIES_ARGUMENT
+    near, small = 0.0, where(is_small, u, 0.0)
+    for coefficient in reversed(_LOG1P_SERIES):
+        near = near * small + coefficient
+    return where(is_small, z * near, -log1p(where(is_small, 1.0, u)) / where(c == 0, 1.0, c))
+
+
+def _log_density_of_genextreme(z: Any, c: Any) -> Any:
+    """At the end of the support, where both logarithms are infinite, by the power of the distance: 0 for ``c == 1``."""
+    reduced, left = _reduced(z, c), log1p(-masked_multiply(c, z))
+    at_end = masked_multiply(c - 1.0, math.inf)
+    return where(left == -math.inf, at_end, -reduced - left - exp(-reduced))
+
+
+def _quantile_of_genextreme(q: Any, c: Any) -> Any:
+    reduced = -log(-log(q))
+    return where(c == 0, reduced, -expm1(-masked_multiply(c, reduced)) / where(c == 0, 1.0, c))
+
+
+genextreme = Continuous(
+    name="genextreme",
+    shapes={"c": real},
+    support=(
+        lambda c: where(c < 0, 1.0 / where(c < 0, c, 1.0), -math.inf),
+        lambda c: where(c > 0, 1.0 / where(c > 0, c, 1.0), math.inf),
+    ),
+    log_density=_log_density_of_genextreme,
+    log_cumulative=lambda z, c: -exp(-_reduced(z, c)),
+    survival=lambda z, c: -expm1(-exp(-_reduced(z, c))),
+    log_survival=lambda z, c: log1mexp_of_exp(-_reduced(z, c)),
+    quantile=_quantile_of_genextreme,
+)
 
 truncnorm = Continuous(
     name="truncnorm",

@@ -32,14 +32,14 @@ def _function(name: str) -> Callable[..., Any]:
 (
     absolute, arcsin, arctan2, cosh, exp, expm1, floor, log, log1p, maximum, minimum, power, rint, sin, sqrt, square,
     tan, cosm1, betainc, betaincc, betaln, gammainc, gammaincc, gammaln, half_step, i0e,
-    erf, log_expit, log_ndtr, logit, ndtr, ndtri, expit, stdtr, xlog1py, xlogy, normal_exponent,
+    erf, log_expit, log_ndtr, logit, ndtr, ndtri, expit, owens_t, stdtr, xlog1py, xlogy, normal_exponent,
     masked_multiply,
 ) = (
     _function(name) for name in (
         "absolute", "arcsin", "arctan2", "cosh", "exp", "expm1", "floor", "log", "log1p", "maximum", "minimum", "power",
         "rint", "sin", "sqrt", "square", "tan",
         "cosm1", "betainc", "betaincc", "betaln", "gammainc", "gammaincc", "lgamma", "lgamma_half_step", "i0e",
-        "erf", "log_expit", "log_ndtr", "logit", "ndtr", "ndtri", "sigmoid", "stdtr", "xlog1py", "xlogy",
+        "erf", "log_expit", "log_ndtr", "logit", "ndtr", "ndtri", "sigmoid", "owens_t", "stdtr", "xlog1py", "xlogy",
         "normal_exponent", "masked_multiply",
     )
 )  # fmt: skip

@@ -10,13 +10,13 @@ from typing import Any
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.recording.lists import holds_tensors
 from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.stats import circular, counts, densities, matrices, vectors
+from tapegrad.stats import circular, counts, densities, matrices, skewed, vectors
 
 _METHODS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 _FREEZING = ("__call__", "freeze")
 _OURS = {
     name: value
-    for module in (circular, counts, densities, matrices, vectors)
+    for module in (circular, counts, densities, matrices, skewed, vectors)
     for name, value in vars(module).items()
     if not isinstance(value, type) and any(hasattr(value, method) for method in _METHODS)
 }

@@ -51,7 +51,6 @@ CALLS: dict[str, list[Callable[[Any], Any]]] = {
     "scipy.special.logsumexp": [lambda t: scipy.special.logsumexp(t)],
     "scipy.special.softmax": [lambda t: partial(scipy.special.softmax, axis=0)(t)],
     "scipy.linalg.expm": [lambda t: scipy.linalg.expm(t)],
-    "scipy.stats.rv_continuous.pdf": [lambda t: scipy.stats.norm.pdf(t)],
     # because of what they call
     "scipy.special.struve": [lambda t: scipy.special.struve(1.0, t)],
     "scipy.special.roots_jacobi": [lambda t: scipy.special.roots_jacobi(3, t[0], t[1])],

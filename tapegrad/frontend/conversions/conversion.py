@@ -31,6 +31,7 @@ from tapegrad.frontend.words.refusal_hints import (
     hint_for_library,
     hint_for_number,
     is_sparse_product,
+    remedy_first,
 )
 from tapegrad.ops import CODES, COPY
 from tapegrad.ops.structural.control import TruthGuardParams
@@ -237,7 +238,7 @@ def _refuse_array(x: Tensor, hint: Wording) -> NoReturn:
     x.check_escape(asked_array, hint)
 
     def text(site: CallSite) -> str:
-        return (
+        return remedy_first(site) + (
             f"{site.function_name() or 'NumPy'} asks for this Tensor as a plain array, which would lose its gradient:"
             " call .data, .detach() or .item() to leave the graph, or use a function of tapegrad" + hint(site)
         )

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tapegrad.errors import DeferredText
-from tapegrad.frontend.words.function_names import full_name
+from tapegrad.frontend.words.function_names import full_name, receiver_name
 
 E = TypeVar("E", bound=Exception)
 
@@ -73,9 +73,19 @@ class CallSite:
         """
         if self._frame is None or (through_others and not self._inner):
             return ""
-        inner = (_name_of_frame(frame) for frame in reversed(self._inner))
         libraries = (*_LIBRARIES, "tapegrad") if self.is_ours else _LIBRARIES
-        return _name_in(libraries, self.function) or next(filter(None, inner), "")
+        return self.distribution_method or _name_in(libraries, self.function) or self._outermost
+
+    @property
+    def distribution_method(self) -> str:
+        """The full name of a method of a distribution of SciPy's that the program called; empty for other calls."""
+        name = self._outermost
+        return name if name.startswith("scipy.stats.") and name.count(".") > 2 else ""
+
+    @functools.cached_property
+    def _outermost(self) -> str:
+        """The name of the outermost public function of the libraries' frames; empty if there is none."""
+        return next(filter(None, map(_name_of_frame, reversed(self._inner))), "")
 
     @functools.cached_property
     def function(self) -> Any:
@@ -155,8 +165,12 @@ def _name_in(libraries: tuple[str, ...], called: Any) -> str:
 
 
 def _name_of_frame(frame: types.FrameType) -> str:
-    """Return the full name of the public function or class of a frame; empty if it is not public."""
-    own = frame.f_code.co_qualname.partition(".")[0]
+    """Return the full name of the public function or class of a frame, or of a method; empty if it is not public."""
+    own, _, method = frame.f_code.co_qualname.partition(".")
+    if method.isidentifier() and not method.startswith("_"):
+        receiver = receiver_name(frame.f_locals.get("self"))
+        if receiver:
+            return f"{receiver}.{method}"
     parts = frame.f_globals.get("__name__", "").split(".")
     for count in range(1, len(parts) + 1):
         home = ".".join(parts[:count])

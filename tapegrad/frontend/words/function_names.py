@@ -21,6 +21,20 @@ def full_name(function: Any) -> str:
     return f"{_public_module(function, name.partition('.')[0])}.{name}"
 
 
+def receiver_name(receiver: Any) -> str:
+    """Return the full name of the object whose method is called, if a module of SciPy's has it: `scipy.stats.norm`.
+
+    A frozen distribution has the name of its distribution.
+    """
+    made = getattr(receiver, "dist", None) or getattr(receiver, "_dist", None) or receiver
+    kind = type(made)
+    module, short = sys.modules.get("scipy.stats"), kind.__name__.removesuffix("_gen")
+    for name in (getattr(made, "name", None), short):
+        if isinstance(name, str) and module is not None and type(vars(module).get(name)) is kind:
+            return f"scipy.stats.{name}"
+    return ""
+
+
 def _public_module(function: Any, name: str) -> str:
     """Return the module nearest to the root of its package in which a function, or its class, has a name."""
     module = getattr(function, "__module__", None) or ""

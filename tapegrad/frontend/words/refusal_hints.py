@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad.frontend.words.call_site import CallSite
 from tapegrad.frontend.words.function_names import full_name
-from tapegrad.frontend.words.scipys_functions import remedy
+from tapegrad.frontend.words.scipys_functions import remedy, remedy_of_method
 
 _PRODUCTS = frozenset(("_matmul_dispatch", "_mul_dispatch"))
 # By the prefix of a module's name; the first match counts.
@@ -53,15 +53,26 @@ def boxed(value: Any) -> np.ndarray:
 
 
 def asked_array(site: CallSite) -> str:
-    """Return the subject of a sentence: the function or library that asks for an array."""
+    """Return the subject of a sentence, the function or library that asks for an array, behind what to write instead.
+
+    That comes first where it is one line.
+    """
     name = site.function_name()
-    return f"{name}()" if name else "a plain array"
+    return remedy_first(site) + (f"{name}()" if name else "a plain array")
+
+
+def remedy_first(site: CallSite) -> str:
+    """Return a sentence on what to write instead, where that needs no more words; empty for others."""
+    method = site.distribution_method
+    return remedy_of_method(method) if method else ""
 
 
 def hint_for_array(site: CallSite) -> str:
     """Return the hint where a plain array is asked for, the end of a sentence."""
     if site.is_ours:
         return ". No derivative is known by this argument"
+    if site.distribution_method:
+        return ""
     name = site.function_name()
     known = (
         remedy(name) or hint_for_library(site) or _of_library(name)

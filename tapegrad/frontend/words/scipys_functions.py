@@ -69,6 +69,24 @@ CONSTANTS = frozenset((
 ))  # fmt: skip
 
 
+def remedy_of_method(name: str) -> str:
+    """Return the sentence on a method of a distribution, such as `scipy.stats.norm.logpdf`: what to write instead."""
+    _, _, distribution, method = name.split(".")
+    ours = sys.modules.get("tapegrad.stats")
+    own = getattr(ours, distribution, None)
+    if own is None:
+        return (
+            f"tapegrad.stats has no {distribution}: write {method} with tapegrad's functions, as those of"
+            " tapegrad.special. "
+        )
+    if not hasattr(own, method):
+        return f"tapegrad.stats.{distribution} has no {method}: write it with tapegrad's functions. "
+    return (
+        f"Write tapegrad.stats.{distribution}.{method} for {name}, or call that inside of"
+        " `with tapegrad.stats.in_place_of_scipy():`. "
+    )
+
+
 def remedy(name: str) -> str:
     """Return the replacement of a SciPy function, the end of a sentence; empty if none is known."""
     if name in CONSTANTS:
