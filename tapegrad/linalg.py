@@ -66,3 +66,4 @@ from tapegrad.frontend.functions.products.matrix_stacks import tensordot as tens
 from tapegrad.frontend.functions.products.matrix_stacks import trace as trace
 from tapegrad.frontend.functions.products.matrix_stacks import vecdot as vecdot
 from tapegrad.frontend.functions.reductions.predicates import matrix_rank as matrix_rank
+from tapegrad.frontend.tensor.modes import errstate as errstate

@@ -10,7 +10,7 @@ from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.errors import check_function, name_of
 from tapegrad.frontend.tensor.copying import FunctionWrapper, described
-from tapegrad.frontend.tensor.modes import thread
+from tapegrad.frontend.tensor.modes import errstate, thread
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.pytree import flatten, unflatten
@@ -59,6 +59,7 @@ class _Call:
         self._function = function
         self._leaves = [None if k in by else leaf for k, leaf in enumerate(leaves)]
         self._definition, self._by = definition, by
+        self._errors = errstate("nan" if thread.mode.nan_on_failure else "raise")
         self._results: list[Any] = []  # the leaves of the result, `_FLOAT` for those that are the op's
         self._structure: Any = None
         self.op = CustomOp(
@@ -71,7 +72,8 @@ class _Call:
         for k, value in zip(self._by, values, strict=True):
             leaves[k] = value
         args, kwargs = unflatten(self._definition, leaves)
-        results, self._structure = flatten(self._function(*args, **kwargs))
+        with self._errors:  # the reverse sweep may run elsewhere
+            results, self._structure = flatten(self._function(*args, **kwargs))
         floats = [is_tensor(each) and each.dtype.kind == "f" for each in results]
         self._results = [_FLOAT if is_float else each for is_float, each in zip(floats, results, strict=True)]
         return tuple(each for is_float, each in zip(floats, results, strict=True) if is_float)

@@ -185,7 +185,7 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
     def specializations(self, arguments: Arguments) -> Specializations:
         """Return the recordings for a signature, without those that a change of captured state has invalidated."""
         self.refresh()
-        found = self.traces.specializations(self, arguments.key)
+        found = self.traces.specializations(self, arguments.recording_key)
         seen = found.captured
         change = None if seen is None else seen.change()
         if seen is not None and change is not None:
@@ -193,7 +193,7 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
             if found.captured is None:
                 self._note_change(change)
                 self.traces.drop_signature(found)
-                return self.traces.specializations(self, arguments.key)
+                return self.traces.specializations(self, arguments.recording_key)
         return found
 
     def _note_change(self, change: object) -> None:

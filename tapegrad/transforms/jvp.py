@@ -96,7 +96,7 @@ def _short(
 ) -> tuple[Any, Any] | None:
     """Replay a function of one array by its fast path, if there is one."""
     path = function.direction
-    if path is None or not len(primals) == len(tangents) == 1 or thread.mode.nested:
+    if path is None or not len(primals) == len(tangents) == 1 or thread.mode.no_fast_derivative:
         return None
     found: tuple[Any, Any] | None = path(primals[0], tangents[0])
     return found
@@ -178,7 +178,7 @@ def _replayed_jvp(
     spec = ProgramSpec(JVP, selection.inputs(arguments), values=True)
     trace, results = function.run(arguments, spec, given=directions)
     half = len(results) // 2
-    if len(selection.args) == 1 and half == 1:
+    if len(selection.args) == 1 and half == 1 and not thread.mode.nan_on_failure:
         function.direction = result_path(function, trace, spec, (*selection.args, *directions), (0, 0))
     value, aux = value_and_aux("jvp", trace.result(arguments.arrays, results[:half]), has_aux)
     check_numbers("jvp", flatten(value)[0])

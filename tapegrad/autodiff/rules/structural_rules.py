@@ -9,17 +9,24 @@ from tapegrad.autodiff.rules import linear_rules
 from tapegrad.autodiff.rules.step import SweepStep
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.recording.rules import RULES, Rules, Step, Value, state_rules
+from tapegrad.frontend.tensor.modes import with_choice_of
 from tapegrad.frontend.tensor.tensor import Tensor
 
 
 def reverse(step: SweepStep, y_bar: Value) -> dict[int, Value]:
     """Return the contribution to the cotangent of each operand that needs one."""
-    return linear_rules.reverse(step, y_bar) if step.row.linear else _stated(step).reverse(step, y_bar)
+    if step.row.linear:
+        return linear_rules.reverse(step, y_bar)
+    with with_choice_of(step.params):
+        return _stated(step).reverse(step, y_bar)
 
 
 def forward(step: SweepStep, dots: list[Value | None]) -> Value:
     """Return the tangent of the result, given those of the operands; `None` stands for zero."""
-    return linear_rules.forward(step, dots) if step.row.linear else _stated(step).forward(step, *dots)
+    if step.row.linear:
+        return linear_rules.forward(step, dots)
+    with with_choice_of(step.params):
+        return _stated(step).forward(step, *dots)
 
 
 def _stated(step: SweepStep) -> Rules:

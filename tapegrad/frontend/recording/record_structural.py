@@ -151,7 +151,9 @@ def record_of_squares(code: int, x: Tensor, numbers: int, name: str) -> Tensor |
     mode = thread.mode
     tape = mode.tape
     own = x._slot if x._tape is tape and x._base is None else x._slot_on(tape)
-    slot = eager_matrices.record_of_squares(tape.header, code, own, numbers, mode.differentiate)
+    slot = eager_matrices.record_of_squares(
+        tape.header, code, own, numbers, mode.nan_on_failure, mode.differentiate
+    )
     if slot >= 0 and mode.anomaly is None:
         return from_slot(tape, slot)
     if _loaded(slot, code, x):

@@ -4,7 +4,7 @@ import functools
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import ContextDecorator, nullcontext
-from typing import Any, ClassVar, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeVar
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen.translator.compiler import called_by_finalisers
@@ -44,10 +44,15 @@ class Mode:
     nested
         Whether the derivative of a function is to be computed with Tensors, on the tape: inside a function that is
         being recorded, or differentiated by a transform; or inside `detect_anomaly`.
+    nan_on_failure
+        Whether failures of linear algebra give nan (`errstate`). Recordings depend on it.
+    no_fast_call, no_fast_derivative
+        Whether calls of recorded functions, or of their derivatives, go through Python, which knows the mode.
     """
 
     __slots__ = (
-        "anomaly", "differentiate", "hidden", "leaves", "nested", "observed", "outside", "recorder", "tape",
+        "anomaly", "differentiate", "hidden", "leaves", "nan_on_failure", "nested", "no_fast_call",
+        "no_fast_derivative", "observed", "outside", "recorder", "tape",
     )  # fmt: skip
 
     def __init__(
@@ -58,6 +63,7 @@ class Mode:
         outside: tuple[Any, ...] = (),
         hidden: Recorder | None = None,
         anomaly: Any = None,
+        nan_on_failure: bool = False,
     ) -> None:
         self.tape = tape
         self.differentiate = differentiate
@@ -68,6 +74,9 @@ class Mode:
         self.recorder = tape if tape is not EAGER and isinstance(tape, Recorder) else None
         self.observed = self.recorder is not None or anomaly is not None
         self.nested = self.observed or bool(leaves)
+        self.nan_on_failure = nan_on_failure
+        self.no_fast_call = self.observed or nan_on_failure
+        self.no_fast_derivative = self.nested or nan_on_failure
 
     def but(self, **changes: Any) -> "Mode":
         """Return a mode with some of the arguments changed."""
@@ -79,6 +88,7 @@ class Mode:
             get("outside", self.outside),
             get("hidden", self.hidden),
             get("anomaly", self.anomaly),
+            get("nan_on_failure", self.nan_on_failure),
         )
 
 
@@ -170,6 +180,71 @@ class no_grad(ModeChange, ContextDecorator):
 
 
 no_autodiff = no_grad
+
+
+class errstate(ModeChange, ContextDecorator):
+    """Context manager and decorator that says what a failure of linear algebra is in the calling thread.
+
+    Parameters
+    ----------
+    errors : {'raise', 'nan'}
+        ``'raise'`` is what holds outside: `LinAlgError`. ``'nan'`` makes results nan for a matrix that is singular, not
+        positive definite or not finite, for which LAPACK does not converge, or whose result is complex; and derivatives
+        where they do not exist, as those of eigenvectors of equal eigenvalues.
+
+    Raises
+    ------
+    ValueError
+        For other words.
+
+    Notes
+    -----
+    Of a stack of matrices, and of the instances of `vmap`, only those that fail have nan. Instructions keep the choice
+    with which they were recorded: a function that is decorated, or has the ``with`` in it, has it in every replay, and
+    in files. A `jit(f)` that is called inside is recorded for both choices.
+
+    Matrices of wrong shapes are errors all the same.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> log_det = lambda a: 2 * tg.sum(tg.log(tg.diag(tg.linalg.cholesky(a))))
+    >>> with tg.linalg.errstate("nan"):
+    ...     tg.value_and_grad(log_det)(np.diag([1.0, -1.0]))
+    (np.float64(nan), array([[nan,  0.],
+           [nan, nan]]))
+    >>> f = tg.vmap(tg.linalg.errstate("nan")(log_det))
+    >>> f(np.array([np.eye(2), -np.eye(2)]))
+    array([ 0., nan])
+    """
+
+    _arguments = ("nan_on_failure",)
+
+    def __init__(self, errors: Literal["raise", "nan"]) -> None:
+        super().__init__()
+        if errors not in ("raise", "nan"):
+            raise ValueError(f"errstate: errors is 'raise' or 'nan', not {errors!r}")
+        self.errors = errors
+
+    def __reduce__(self) -> Any:
+        return errstate, (self.errors,)
+
+    def _recreate_cm(self) -> "errstate":
+        return errstate(self.errors)  # several threads may run a decorated function at once
+
+    def _change(self, mode: Mode) -> Mode:
+        return mode.but(nan_on_failure=self.errors == "nan")
+
+
+def with_choice_of(params: Any) -> Any:
+    """Return a context in which failures of linear algebra are what they are for an instruction.
+
+    `params` is the record of its parameters, `None` if it has none.
+    """
+    choice = getattr(params, "nan_on_failure", None)
+    if choice is None or bool(choice) == thread.mode.nan_on_failure:
+        return _UNCHANGED
+    return errstate("nan" if choice else "raise")
 
 
 class recording(ModeChange):

@@ -1,6 +1,7 @@
 """Ops of stacks of matrices: products, factors, systems of equations, decompositions.
 
-The records of the parameters, then the rows.
+The records of the parameters, then the rows. In records, `nan_on_failure` is 1 if a matrix for which an op, or its
+derivative, fails has nan for a result; it is 0 if that stops the sweep.
 """
 
 from collections.abc import Sequence
@@ -45,6 +46,7 @@ class SquareParams(NamedTuple):
 
     matrices: int
     n: int
+    nan_on_failure: int = 0
 
     def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         return _broken_stack(self, self.matrices * self.n**2, operands[0], *operands, result)
@@ -56,9 +58,10 @@ class SylvesterParams(NamedTuple):
     matrices: int
     m: int
     n: int
+    nan_on_failure: int = 0
 
     def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
-        count, m, n = self
+        count, m, n, _ = self
         sizes = [view.size for view in (*operands, result)]
         if sizes != [count * m * m, count * n * n, count * m * n, count * m * n]:
             return f"{self}: sizes {sizes}"
@@ -75,9 +78,10 @@ class PinvParams(NamedTuple):
     m: int
     n: int
     stride: int
+    nan_on_failure: int = 0
 
     def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
-        count, m, n, stride = self
+        count, m, n, stride, _ = self
         if (result.size, operands[1].size) != (count * m * n, count if stride else 1):
             return f"{self}: cutoffs of shape {operands[1].shape}, a result of shape {result.shape}"
         return _broken_stack(self, count * m * n, operands[0], *operands, result)
@@ -125,6 +129,7 @@ class EighParams(NamedTuple):
     n: int
     lower: int
     vectors: int
+    nan_on_failure: int = 0
 
     def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         if result.size != self.matrices * (self.n + self.n**2) or not {self.lower, self.vectors} <= {0, 1}:
@@ -141,6 +146,7 @@ class EigParams(NamedTuple):
     matrices: int
     n: int
     vectors: int
+    nan_on_failure: int = 0
 
     def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         if result.size != self.matrices * (self.n + self.n**2) or self.vectors not in (0, 1):
@@ -155,9 +161,10 @@ class QrParams(NamedTuple):
     m: int
     n: int
     full: int
+    nan_on_failure: int = 0
 
     def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
-        count, m, n, full = self
+        count, m, n, full, _ = self
         if result.size != count * (m + n) * full or full not in (m, min(m, n)):
             return f"{self}: a result of shape {result.shape}"
         return _broken_stack(self, count * m * n, operands[0], *operands, result)
@@ -174,9 +181,10 @@ class SvdParams(NamedTuple):
     n: int
     full: int
     vectors: int
+    nan_on_failure: int = 0
 
     def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
-        count, m, n, full, vectors = self
+        count, m, n, full, vectors, _ = self
         k = min(m, n)
         left, right = (m, n) if full else (k, k)
         if result.size != count * (k + m * left + n * right) or not {full, vectors} <= {0, 1}:
@@ -196,6 +204,7 @@ class LuSolveParams(NamedTuple):
     k: int
     transpose: int
     stride: int
+    nan_on_failure: int = 0
 
     def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         return _broken_systems(self, operands, result)
@@ -214,6 +223,7 @@ class TriangularParams(NamedTuple):
     stride: int
     lower: int
     unit: int
+    nan_on_failure: int = 0
 
     def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         return _broken_systems(self, operands, result)
@@ -231,7 +241,8 @@ def _broken_systems(params: Any, operands: Sequence[OperandView], result: Operan
 
 def _broken_stack(params: Any, size: int, matrices: OperandView, *views: OperandView) -> str:
     """Describe matrices without `size` elements, or a view that is not contiguous; empty if all fits."""
-    if min(params) >= 0 and matrices.size == size and all(view.contiguous for view in views):
+    is_choice = getattr(params, "nan_on_failure", 0) in (0, 1)
+    if is_choice and min(params) >= 0 and matrices.size == size and all(view.contiguous for view in views):
         return ""
     return f"{params}: matrices of shape {matrices.shape}, or not on contiguous slots"
 

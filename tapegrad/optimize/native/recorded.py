@@ -137,7 +137,7 @@ def _specializations_of(
     function: Jit[..., Any], arguments: Arguments, kind: Kind | None
 ) -> _KnownSpecializations:
     """Return the specializations of a function that are known from another use, if they are still valid."""
-    key = arguments.key, kind
+    key = arguments.recording_key, kind
     found: _KnownSpecializations | None = function.loops.get(key)
     if found is None or not found.hold(arguments):
         while len(function.loops) >= _MAX_SIGNATURES:

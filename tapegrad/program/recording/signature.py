@@ -11,6 +11,7 @@ from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
 from tapegrad.errors import name_of
 from tapegrad.frontend.tensor.array_checks import check_dtype, refuse_subclass
 from tapegrad.frontend.tensor.memory_order import is_reordered
+from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.static_keys import static_key
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.pytree import LEAF, asides, flatten
@@ -132,6 +133,8 @@ class Arguments:
         The structure of ``(args, kwargs)``.
     reordered
         Whether an array was not given in C order, but in another one.
+    nan_on_failure
+        Whether failures of linear algebra give nan in the mode of the call.
     """
 
     key: Any
@@ -142,6 +145,12 @@ class Arguments:
     starts: list[int]
     definition: Any
     reordered: bool
+    nan_on_failure: bool
+
+    @property
+    def recording_key(self) -> Any:
+        """The key, and what beside the arguments a recording depends on."""
+        return (self.key, self.nan_on_failure) if self.nan_on_failure else self.key
 
     @property
     def objects(self) -> list[Any]:
@@ -177,7 +186,17 @@ def flatten_args(args: tuple[Any, ...], kwargs: dict[str, Any], static: Static =
             arrays.append(array)
             arg_specs.append(arg_spec)
             reordered |= array is not leaf and isinstance(leaf, np.ndarray) and is_reordered(leaf)
-    return Arguments(tuple(key), arrays, arg_specs, positions, leaves, starts, definition, reordered)
+    return Arguments(
+        tuple(key),
+        arrays,
+        arg_specs,
+        positions,
+        leaves,
+        starts,
+        definition,
+        reordered,
+        thread.mode.nan_on_failure,
+    )
 
 
 def _flattened(

@@ -107,10 +107,10 @@ class RecordingLog:
             The guard that did not hold in the last recording that was tried; `None` if none was tried.
         """
         reports = _reports_of(arguments)
-        reason = self.changed or self._reason(arguments.key, reports, failed)
+        reason = self.changed or self._reason(arguments.recording_key, reports, failed)
         self.count, self.changed = self.count + 1, None
         self._reports.append(reports)
-        self._signatures.add(arguments.key)
+        self._signatures.add(arguments.recording_key)
         return ", ".join(map(str, reports)) or "no arguments", reason
 
     def _reason(self, key: Any, reports: list[ArgumentReport], failed: object) -> str:

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
         def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
     class UnlessObserved(_Called):
-        """Instances are called by `_fast`, but for threads whose instructions are observed."""
+        """Instances are called by `_fast`, but for threads whose instructions are observed or may give nan."""
 
     class UnlessNested(_Called):
-        """Instances are called by `_fast`, but within other transforms."""
+        """Instances are called by `_fast`, but within other transforms, or where instructions may give nan."""
 else:
-    UnlessObserved, UnlessNested = callable_types(__name__, thread, entered, "observed", "nested")
+    UnlessObserved, UnlessNested = callable_types(
+        __name__, thread, entered, "no_fast_call", "no_fast_derivative"
+    )

@@ -5,6 +5,7 @@ from typing import Any
 from weakref import ref
 
 from tapegrad.engine.codegen.python_calls.array_calls import first_of, fixed_of
+from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.words.frames import hide_frames
 from tapegrad.transforms.calling.fast_path import Path
 
@@ -28,6 +29,8 @@ class AlternatingCalls:
 
     def _keep(self, path: Path | None) -> None:
         """Have calls served by a path from now on, besides those of earlier calls."""
+        if thread.mode.nan_on_failure:
+            return  # C does not look at it
         before, self.latest = self.latest, path
         if self._fast is None:
             self._fast = path

@@ -94,7 +94,7 @@ class Compiled(UnlessNested):
         _check_count(self.function, args)
         if has_tensor(args, {}):
             raise TypeError("compile: the examples are arrays and numbers, not Tensors")
-        thread.mode = NO_MODE
+        thread.mode = NO_MODE.but(nan_on_failure=thread.mode.nan_on_failure)
         known = len(self._recordings.pinned)
         result = self._call(*args)
         fresh = [*self._recordings.pinned.values()][known:]
@@ -227,7 +227,7 @@ class Compiled(UnlessNested):
             raise
 
     def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if thread.mode.nested:
+        if thread.mode.no_fast_derivative:
             return self._outside(args, kwargs)
         result = self._call(*args, **kwargs)
         if not kwargs:
@@ -236,7 +236,7 @@ class Compiled(UnlessNested):
 
     @restoring
     def _outside(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call it where Tensors are recorded or differentiated, which it takes no part in."""
+        """Call it in a mode that it takes no part in, such as where Tensors are recorded or differentiated."""
         thread.mode = NO_MODE
         return self._call(*args, **kwargs)
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.frontend.tensor.memory_order import is_reordered
+from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.pytree import flatten, paths, unflatten
 
@@ -103,10 +104,11 @@ class Mapped:
         """Cache key of a call with plain arrays: shape, dtype and "is unbatched" of each leaf; `None` for others."""
         if not self._is_plain:
             return None
-        return tuple(
+        of_leaves = (
             (leaf.shape, leaf.dtype, stack is None, is_reordered(leaf))
             for leaf, stack in zip(self.leaves, self.stacks, strict=True)
         )
+        return thread.mode.nan_on_failure, *of_leaves
 
     def operand(self, k: int) -> Any:
         """Return leaf `k`: with the instances first if it is batched, else as it is."""

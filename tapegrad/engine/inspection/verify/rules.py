@@ -200,14 +200,14 @@ def factors_come_from_their_matrices(t: TapeView, i: int) -> str:
     made, matrices = t.result(writers[0]), t.operands(writers[0])[0]
     if made.view != factors.view:
         return f"operand {number} is only a part of what `{maker}` gives"
-    if tuple(t.instructions[writers[0]].params) != _matrices(t, i):
+    if _matrices(t, writers[0]) != _matrices(t, i):
         return f"operand {number} is of other matrices"
     own = t.operands(i)[0].dtype if _row(t, i).arity > 1 else matrices.dtype
     return "" if own == matrices.dtype else f"operand {number} is of matrices of another dtype"
 
 
 def _matrices(t: TapeView, i: int) -> tuple[int, int]:
-    """Return how many matrices the factors of an instruction are of, and of how many rows."""
+    """Return how many matrices the factors of an instruction, or that it makes, are of, and of how many rows."""
     record: Any = _row(t, i).params
     params = read(record, t.instructions[i].params)
     return params.matrices if getattr(params, "stride", 1) else 1, params.n

@@ -50,7 +50,15 @@ from tapegrad.engine.kernels.language.status import (
 )
 from tapegrad.engine.kernels.spectra.eigh import SAME, closest, result_bytes
 from tapegrad.engine.kernels.systems.lu import factorize, solve
-from tapegrad.engine.kernels.systems.stacks import MatrixFrame, Sizes, clear_if_written, for_each
+from tapegrad.engine.kernels.systems.stacks import (
+    COTANGENT,
+    RESULT,
+    TANGENT,
+    MatrixFrame,
+    Sizes,
+    clear_if_written,
+    for_each,
+)
 from tapegrad.ops.structural.matrices import EigParams
 
 LIBRARY = libraries(("eig",), "geev", "getrf")
@@ -106,7 +114,7 @@ def eig_forward(frame: int, loops: int, routines: Lapack) -> int:
     if n == 0:
         return 0
     sizes = Sizes(n * n * size, 0, result_bytes(n, zero), (n * n + n + _WORK * n) * size)
-    return for_each(frame, loops, routines, p, sizes, _decompose)
+    return for_each(frame, loops, routines, p, sizes, _decompose, RESULT)
 
 
 # --- shared by both derivatives --------------------------------------------------------------------------------
@@ -214,7 +222,7 @@ def eig_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the cotangents of the matrices to X_BAR[0]."""
     p, zero = load_record(load_i64(frame, PARAMS), EigParams), routines.zero
     clear_if_written(frame, p.matrices * p.n * p.n * size_of(zero))
-    return for_each(frame, loops, routines, p, _sizes(p.n, zero), _cotangent)
+    return for_each(frame, loops, routines, p, _sizes(p.n, zero), _cotangent, COTANGENT)
 
 
 # --- tangent ---------------------------------------------------------------------------------------------------
@@ -262,4 +270,4 @@ def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
 def eig_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the tangents of eigenvalues and eigenvectors to Y_BAR."""
     p = load_record(load_i64(frame, PARAMS), EigParams)
-    return for_each(frame, loops, routines, p, _sizes(p.n, routines.zero), _tangent)
+    return for_each(frame, loops, routines, p, _sizes(p.n, routines.zero), _tangent, TANGENT)

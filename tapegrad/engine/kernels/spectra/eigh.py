@@ -45,7 +45,14 @@ from tapegrad.engine.kernels.language.raw_memory import (
     size_of,
 )
 from tapegrad.engine.kernels.language.status import NOT_CONVERGED, NOT_DIFFERENTIABLE
-from tapegrad.engine.kernels.systems.stacks import MatrixFrame, Sizes, for_each, for_each_block
+from tapegrad.engine.kernels.systems.stacks import (
+    COTANGENT,
+    TANGENT,
+    MatrixFrame,
+    Sizes,
+    for_each,
+    for_each_block,
+)
 from tapegrad.ops.structural.matrices import EighParams
 
 LIBRARY = libraries(("eigh",), "syevd")
@@ -92,7 +99,7 @@ def _wanted(frame: int) -> Any:
     """Return the parameters with `vectors` set if eigenvectors are read, also by derivatives of eigenvalues."""
     p = load_record(load_i64(frame, PARAMS), EighParams)
     vectors = 0 if load_i64(frame, STORE) & VALUE else 1
-    return EighParams(p.matrices, p.n, p.lower, p.vectors | vectors)
+    return EighParams(p.matrices, p.n, p.lower, p.vectors | vectors, p.nan_on_failure)
 
 
 @always_inline
@@ -210,7 +217,7 @@ def _cotangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
 def eigh_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the cotangents of the triangles to X_BAR[0]."""
     p = load_record(load_i64(frame, PARAMS), EighParams)
-    return for_each(frame, loops, routines, p, _sizes(p.n, routines.zero), _cotangent)
+    return for_each(frame, loops, routines, p, _sizes(p.n, routines.zero), _cotangent, COTANGENT)
 
 
 # --- tangent ---------------------------------------------------------------------------------------------------
@@ -257,4 +264,4 @@ def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
 def eigh_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the tangents of eigenvalues and eigenvectors to Y_BAR."""
     p = load_record(load_i64(frame, PARAMS), EighParams)
-    return for_each(frame, loops, routines, p, _sizes(p.n, routines.zero), _tangent)
+    return for_each(frame, loops, routines, p, _sizes(p.n, routines.zero), _tangent, TANGENT)

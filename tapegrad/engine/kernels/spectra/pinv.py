@@ -33,7 +33,15 @@ from tapegrad.engine.kernels.spectra.singular import (
     right_vectors,
     scratch_bytes,
 )
-from tapegrad.engine.kernels.systems.stacks import MatrixFrame, Sizes, clear_if_written, for_each
+from tapegrad.engine.kernels.systems.stacks import (
+    COTANGENT,
+    RESULT,
+    TANGENT,
+    MatrixFrame,
+    Sizes,
+    clear_if_written,
+    for_each,
+)
 from tapegrad.ops.structural.matrices import PinvParams, SvdParams
 
 LIBRARY = libraries(("pinv",), "gesdd")
@@ -55,7 +63,7 @@ def _divide(vectors: Matrix, values: int, cutoff: Any, zero: Any) -> None:
 @always_inline
 def _thin(p: Any) -> Any:
     """Return the parameters of the singular value decomposition."""
-    return SvdParams(p.matrices, p.m, p.n, 0, 1)
+    return SvdParams(p.matrices, p.m, p.n, 0, 1, 0)
 
 
 @noinline
@@ -81,7 +89,7 @@ def pinv_forward(frame: int, loops: int, routines: Lapack) -> int:
     thin, bytes_ = _thin(p), p.m * p.n * size_of(zero)
     work = scratch_bytes(loops, routines, load_i64(frame, X), load_i64(frame, Y), thin)
     sizes = Sizes(bytes_, p.stride * size_of(zero), bytes_, result_bytes(thin, zero) + work)
-    return for_each(frame, loops, routines, p, sizes, _invert)
+    return for_each(frame, loops, routines, p, sizes, _invert, RESULT)
 
 
 # --- derivatives -----------------------------------------------------------------------------------------------
@@ -164,11 +172,11 @@ def pinv_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the cotangents of the matrices to X_BAR[0]."""
     p, zero = load_record(load_i64(frame, PARAMS), PinvParams), routines.zero
     clear_if_written(frame, p.matrices * p.m * p.n * size_of(zero))
-    return for_each(frame, loops, routines, p, _sizes(p, zero), _cotangent)
+    return for_each(frame, loops, routines, p, _sizes(p, zero), _cotangent, COTANGENT)
 
 
 @always_inline
 def pinv_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the tangents of the pseudo-inverses to Y_BAR."""
     p = load_record(load_i64(frame, PARAMS), PinvParams)
-    return for_each(frame, loops, routines, p, _sizes(p, routines.zero), _tangent)
+    return for_each(frame, loops, routines, p, _sizes(p, routines.zero), _tangent, TANGENT)

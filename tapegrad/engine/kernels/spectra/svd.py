@@ -52,6 +52,8 @@ from tapegrad.engine.kernels.spectra.singular import (
 )
 from tapegrad.engine.kernels.spectra.svd_ties import are_zero, clear_zeros, closest, ties_stay, zeros_are_out
 from tapegrad.engine.kernels.systems.stacks import (
+    COTANGENT,
+    TANGENT,
     MatrixFrame,
     Sizes,
     clear_if_written,
@@ -207,7 +209,7 @@ def svd_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the cotangents of the matrices to X_BAR[0]."""
     p, zero = load_record(load_i64(frame, PARAMS), SvdParams), routines.zero
     clear_if_written(frame, p.matrices * p.m * p.n * size_of(zero))
-    return for_each(frame, loops, routines, p, _sizes(p, zero), _cotangent)
+    return for_each(frame, loops, routines, p, _sizes(p, zero), _cotangent, COTANGENT)
 
 
 # --- tangent ---------------------------------------------------------------------------------------------------
@@ -275,4 +277,4 @@ def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
 def svd_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the tangents of singular values and vectors to Y_BAR."""
     p = load_record(load_i64(frame, PARAMS), SvdParams)
-    return for_each(frame, loops, routines, p, _sizes(p, routines.zero), _tangent)
+    return for_each(frame, loops, routines, p, _sizes(p, routines.zero), _tangent, TANGENT)

@@ -42,6 +42,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     stack_i64,
 )
 from tapegrad.engine.kernels.language.status import NO_REAL_RESULT, NOT_CONVERGED, OUT_OF_MEMORY, SINGULAR
+from tapegrad.engine.kernels.systems.stacks import are_zeros, write_nan, write_nothing
 from tapegrad.ops.structural.matrices import SquareParams, SylvesterParams
 
 LIBRARY = libraries(("sylvester", "sqrtm"), "gees", "trsyl")
@@ -118,6 +119,13 @@ def _work_bytes(m: int, n: int, zero: Any) -> int:
 # --- equations -------------------------------------------------------------------------------------------------
 
 
+@noinline
+def _written_nan(address: int, count: int, zero: Any) -> int:
+    """Write nan in place of a result; return the status of success."""
+    write_nan(address, count * size_of(zero), zero)
+    return 0
+
+
 @always_inline
 def _sylvester(frame: int, loops: int, routines: Lapack, direction: int) -> int:
     """Solve each equation for a direction: forward (0), reverse (1) or tangent (2)."""
@@ -137,24 +145,37 @@ def _sylvester(frame: int, loops: int, routines: Lapack, direction: int) -> int:
         status = _schur(loops, routines, own, first)
         if status == 0:
             status = _schur(loops, routines, other, second)
-        if status != 0:
+        if status != 0 and p.nan_on_failure == 0:
             break
         if direction == 0:
-            status = _solve(loops, routines, first, second, by_rows(q, m, n, zero), x, work, more)
+            if status == 0:
+                status = _solve(loops, routines, first, second, by_rows(q, m, n, zero), x, work, more)
+            if status != 0 and p.nan_on_failure:
+                status = _written_nan(y, m * n, zero)
             q += m * n * size
         elif direction == 1:
             into = by_rows(work + 2 * m * n * size, m, n, zero)
-            status = _solve(loops, routines, first, second, by_rows(y_bar, m, n, zero), into, work, write)
-            if q_bar != 0:
-                add(into, by_rows(q_bar, m, n, zero), store & 4, zero)
-                q_bar += m * n * size
-            negate(into, zero)
-            if a_bar != 0:
-                product(loops, products, into, transposed(x), by_rows(a_bar, m, m, zero), store & 1)
-                a_bar += m * m * size
-            if b_bar != 0:
-                product(loops, products, transposed(x), into, by_rows(b_bar, n, n, zero), store & 2)
-                b_bar += n * n * size
+            if p.nan_on_failure and are_zeros(y_bar, m * n * size, zero):
+                status = 0
+                write_nothing(q_bar, m * n * size, store & 4)
+                write_nothing(a_bar, m * m * size, store & 1)
+                write_nothing(b_bar, n * n * size, store & 2)
+            else:
+                if status == 0:
+                    bar = by_rows(y_bar, m, n, zero)
+                    status = _solve(loops, routines, first, second, bar, into, work, write)
+                if status != 0 and p.nan_on_failure:
+                    status = _written_nan(into.address, m * n, zero)
+                if q_bar != 0:
+                    add(into, by_rows(q_bar, m, n, zero), store & 4, zero)
+                negate(into, zero)
+                if a_bar != 0:
+                    product(loops, products, into, transposed(x), by_rows(a_bar, m, m, zero), store & 1)
+                if b_bar != 0:
+                    product(loops, products, transposed(x), into, by_rows(b_bar, n, n, zero), store & 2)
+            q_bar += m * n * size if q_bar != 0 else 0
+            a_bar += m * m * size if a_bar != 0 else 0
+            b_bar += n * n * size if b_bar != 0 else 0
             y_bar += m * n * size
         else:
             memset(right.address, np.int32(0), m * n * size)
@@ -168,7 +189,11 @@ def _sylvester(frame: int, loops: int, routines: Lapack, direction: int) -> int:
             if q_bar != 0:
                 add(by_rows(q_bar, m, n, zero), right, more, zero)
                 q_bar += m * n * size
-            status = _solve(loops, routines, first, second, right, by_rows(y_bar, m, n, zero), work, more)
+            if status == 0:
+                into = by_rows(y_bar, m, n, zero)
+                status = _solve(loops, routines, first, second, right, into, work, more)
+            if status != 0 and p.nan_on_failure:
+                status = _written_nan(y_bar, m * n, zero)
             y_bar += m * n * size
         if status != 0:
             break
@@ -277,10 +302,13 @@ def sqrtm_forward(frame: int, loops: int, routines: Lapack) -> int:
         status = _schur(loops, routines, by_rows(x, n, n, zero), scratch)
         if status == 0:
             status = _root_of_triangle(loops, routines, t, r)
-        if status != 0:
+        if status != 0 and p.nan_on_failure == 0:
             break
-        product(loops, products, u, r, half, write)
-        product(loops, products, half, transposed(u), by_rows(y, n, n, zero), write)
+        if status == 0:
+            product(loops, products, u, r, half, write)
+            product(loops, products, half, transposed(u), by_rows(y, n, n, zero), write)
+        else:
+            status = _written_nan(y, n * n, zero)
         x += n * n * size
         y += n * n * size
     free(scratch)
@@ -300,10 +328,15 @@ def _sqrtm_derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -
     work = factors + _schur_bytes(n, zero)
     x = by_rows(work + 2 * bytes_, n, n, zero)
     for _ in range(p.matrices if n > 0 else 0):
-        status = _schur(loops, routines, by_rows(y, n, n, zero), factors)
-        if status == 0:
-            side, transpose = by_rows(along, n, n, zero), np.int64(1 if reverse else 0)
-            status = _solve(loops, routines, factors, factors, side, x, work, transpose)
+        if p.nan_on_failure and reverse and are_zeros(along, bytes_, zero):
+            memset(x.address, np.int32(0), bytes_)
+        else:
+            status = _schur(loops, routines, by_rows(y, n, n, zero), factors)
+            if status == 0:
+                side, transpose = by_rows(along, n, n, zero), np.int64(1 if reverse else 0)
+                status = _solve(loops, routines, factors, factors, side, x, work, transpose)
+            if status != 0 and p.nan_on_failure:
+                status = _written_nan(x.address, n * n, zero)
         if status != 0:
             break
         add(x, by_rows(into, n, n, zero), store, zero)

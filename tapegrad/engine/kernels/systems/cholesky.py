@@ -39,7 +39,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import NOT_POSITIVE_DEFINITE
 from tapegrad.engine.kernels.systems.cholesky_back import back_by_blocks, scratch_bytes
-from tapegrad.engine.kernels.systems.stacks import MatrixFrame, Sizes, for_each
+from tapegrad.engine.kernels.systems.stacks import COTANGENT, TANGENT, MatrixFrame, Sizes, for_each, write_nan
 from tapegrad.ops.structural.matrices import SquareParams
 
 LIBRARY = libraries(("cholesky",), "potrf")
@@ -99,12 +99,16 @@ def cholesky_forward(frame: int, loops: int, routines: Lapack) -> int:
     p, zero, y = load_record(load_i64(frame, PARAMS), SquareParams), routines.zero, load_i64(frame, Y)
     bytes_ = p.n * p.n * size_of(zero)
     if p.n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
-        return factor_stack(load_i64(frame, X), p.matrices, p.n, y, zero)
+        status = factor_stack(load_i64(frame, X), p.matrices, p.n, y, zero)
+        if status != NOT_POSITIVE_DEFINITE or p.nan_on_failure == 0:
+            return status  # else one by one, to tell which
     memcpy(y, load_i64(frame, X), p.matrices * bytes_)
     for _ in range(p.matrices):
         a = by_rows(y, p.n, p.n, zero)
         if not _factor(loops, routines, a):
-            return NOT_POSITIVE_DEFINITE
+            if p.nan_on_failure == 0:
+                return NOT_POSITIVE_DEFINITE
+            write_nan(y, bytes_, zero)
         y += bytes_
     return 0
 
@@ -164,7 +168,7 @@ def cholesky_reverse(frame: int, loops: int, routines: Lapack) -> int:
     p, zero = load_record(load_i64(frame, PARAMS), SquareParams), routines.zero
     bytes_, store = p.n * p.n * size_of(zero), load_i64(frame, STORE) & 1
     sizes = Sizes(bytes_, 0, bytes_, scratch_bytes(zero) + (0 if store else bytes_))
-    return for_each(frame, loops, routines, p, sizes, _cotangent)
+    return for_each(frame, loops, routines, p, sizes, _cotangent, COTANGENT)
 
 
 # --- tangent ---------------------------------------------------------------------------------------------------
@@ -197,4 +201,4 @@ def cholesky_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write ``L tril'(L^-1 x_dot L^-T)`` to Y_BAR, with half of the diagonal in tril'."""
     p = load_record(load_i64(frame, PARAMS), SquareParams)
     bytes_ = p.n * p.n * size_of(routines.zero)
-    return for_each(frame, loops, routines, p, Sizes(bytes_, 0, bytes_, bytes_), _tangent)
+    return for_each(frame, loops, routines, p, Sizes(bytes_, 0, bytes_, bytes_), _tangent, TANGENT)

@@ -51,7 +51,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
 from tapegrad.engine.kernels.systems.inverses import invert
-from tapegrad.engine.kernels.systems.stacks import clear_if_written
+from tapegrad.engine.kernels.systems.stacks import clear_if_written, write_nan
 from tapegrad.ops.structural.matrices import SquareParams
 
 LIBRARY = libraries(("det", "slogdet"), "getrf", "getri") | {
@@ -276,11 +276,14 @@ def _reverse(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
     for i in range(p.matrices):
         bar = load_at(y_bar, (i + p.matrices if logarithm else i) * size, zero)
         if bar != zero:
-            if logarithm and is_singular(by_columns(factor, n, n, zero), zero):
+            if not (logarithm and is_singular(by_columns(factor, n, n, zero), zero)):
+                _write_inverse(loops, routines, factor, n, scratch, logarithm)
+                _add_multiple(bar, transposed(inverse), by_rows(x_bar, n, n, zero), zero)
+            elif p.nan_on_failure:
+                write_nan(x_bar, bytes_, zero)
+            else:
                 status = SINGULAR
                 break
-            _write_inverse(loops, routines, factor, n, scratch, logarithm)
-            _add_multiple(bar, transposed(inverse), by_rows(x_bar, n, n, zero), zero)
         factor += factor_bytes(n, zero)
         x_bar += bytes_
     free(scratch)
@@ -304,12 +307,16 @@ def _tangent(frame: int, loops: int, routines: Lapack, logarithm: bool) -> int:
         return OUT_OF_MEMORY
     inverse = by_columns(scratch + factor_bytes(n, zero), n, n, zero)
     for i in range(p.matrices):
-        if logarithm and is_singular(by_columns(factor, n, n, zero), zero):
+        at_ = (p.matrices + i if logarithm else i) * size
+        if not (logarithm and is_singular(by_columns(factor, n, n, zero), zero)):
+            _write_inverse(loops, routines, factor, n, scratch, logarithm)
+            along = _inner(by_rows(x_dot, n, n, zero), transposed(inverse), zero)
+            store_at(y_dot, at_, along, zero)
+        elif p.nan_on_failure:
+            write_nan(y_dot + at_, size, zero)
+        else:
             status = SINGULAR
             break
-        _write_inverse(loops, routines, factor, n, scratch, logarithm)
-        along = _inner(by_rows(x_dot, n, n, zero), transposed(inverse), zero)
-        store_at(y_dot, (p.matrices + i if logarithm else i) * size, along, zero)
         factor += factor_bytes(n, zero)
         x_dot += bytes_
     free(scratch)

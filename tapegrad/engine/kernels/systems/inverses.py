@@ -38,6 +38,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
 from tapegrad.engine.kernels.systems.lu import factorize, solve
+from tapegrad.engine.kernels.systems.stacks import are_zeros, write_nan
 from tapegrad.ops.structural.matrices import SquareParams
 
 LIBRARY = libraries(("inv",), "getrf", "getri")
@@ -71,7 +72,10 @@ def inv_forward(frame: int, loops: int, routines: Lapack) -> int:
     n, zero = p.n, routines.zero
     bytes_, status = n * n * size_of(zero), 0
     if n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES:
-        return invert_stack(x, p.matrices, n, y, zero)
+        status = invert_stack(x, p.matrices, n, y, zero)
+        if status != SINGULAR or p.nan_on_failure == 0:
+            return status  # else one by one, to tell which
+        status = 0
     factor = malloc(factor_bytes(n, zero) + bytes_ + 8)
     if factor == 0:
         return OUT_OF_MEMORY
@@ -79,11 +83,14 @@ def inv_forward(frame: int, loops: int, routines: Lapack) -> int:
     for _ in range(p.matrices):
         copy(by_rows(x, n, n, zero), by_columns(factor, n, n, zero), zero)
         factorize(loops, routines, factor, n, factor + triangle_bytes(n, zero))
-        if is_singular(by_columns(factor, n, n, zero), zero):
+        if not is_singular(by_columns(factor, n, n, zero), zero):
+            invert(loops, routines, factor, n, inverse)
+            copy(by_columns(inverse, n, n, zero), by_rows(y, n, n, zero), zero)
+        elif p.nan_on_failure:
+            write_nan(y, bytes_, zero)
+        else:
             status = SINGULAR
             break
-        invert(loops, routines, factor, n, inverse)
-        copy(by_columns(inverse, n, n, zero), by_rows(y, n, n, zero), zero)
         x += bytes_
         y += bytes_
     free(factor)
@@ -120,7 +127,8 @@ def _inv_derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> 
         inverse = by_rows(y, n, n, zero)
         inverse = transposed(inverse) if reverse else inverse
         own, result = by_rows(middle, n, n, zero), by_rows(into, n, n, zero)
-        _between(loops, routines.products, inverse, own, by_rows(scratch, n, n, zero), result)
+        if not (p.nan_on_failure and are_zeros(middle, bytes_, zero)):
+            _between(loops, routines.products, inverse, own, by_rows(scratch, n, n, zero), result)
         y += bytes_
         middle += bytes_
         into += bytes_

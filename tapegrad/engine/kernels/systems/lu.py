@@ -46,6 +46,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_i32,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
+from tapegrad.engine.kernels.systems.stacks import are_zeros, write_failure, write_nan, write_nothing
 from tapegrad.ops.structural.matrices import LuSolveParams, SquareParams
 
 LIBRARY = libraries(("lu", "lu_solve"), "getrf")
@@ -206,12 +207,17 @@ def lu_solve_forward(frame: int, loops: int, routines: Lapack) -> int:
     n, factor, y = p.n, load_i64(frame, X + 2), load_i64(frame, Y)
     bytes_ = n * p.k * size_of(zero)
     if n <= MAX_SMALL_ROWS and p.matrices >= MIN_LANE_MATRICES and p.transpose == 0:
-        return solve_stack(p, factor, load_i64(frame, X + 1), y, zero)
+        status = solve_stack(p, factor, load_i64(frame, X + 1), y, zero)
+        if status != SINGULAR or p.nan_on_failure == 0:
+            return status  # else one by one, to tell which
     memcpy(y, load_i64(frame, X + 1), p.matrices * bytes_)
     for _ in range(p.matrices):
-        if is_singular(by_columns(factor, n, n, zero), zero):
+        if not is_singular(by_columns(factor, n, n, zero), zero):
+            solve(loops, routines, factor, by_rows(y, n, p.k, zero), p.transpose)
+        elif p.nan_on_failure:
+            write_nan(y, bytes_, zero)
+        else:
             return SINGULAR
-        solve(loops, routines, factor, by_rows(y, n, p.k, zero), p.transpose)
         factor += p.stride * factor_bytes(n, zero)
         y += bytes_
     return 0
@@ -241,18 +247,27 @@ def lu_solve_reverse(frame: int, loops: int, routines: Lapack) -> int:
     scratch = malloc(bytes_ + 8)
     if scratch == 0:
         return OUT_OF_MEMORY
-    x, store_a = by_rows(scratch, n, k, zero), store & 1
+    x, store_a, of_a = by_rows(scratch, n, k, zero), store & 1, n * n * size_of(zero)
     for _ in range(p.matrices):
-        memcpy(scratch, y_bar, bytes_)
-        solve(loops, routines, factor, x, 1 - p.transpose)
+        if p.nan_on_failure and are_zeros(y_bar, bytes_, zero):
+            write_nothing(b_bar, bytes_, store & 2)
+            write_nothing(a_bar, of_a, store_a)
+        elif p.nan_on_failure and is_singular(by_columns(factor, n, n, zero), zero):
+            write_failure(b_bar, bytes_, zero)
+            write_failure(a_bar, of_a, zero)
+        else:
+            memcpy(scratch, y_bar, bytes_)
+            solve(loops, routines, factor, x, 1 - p.transpose)
+            if b_bar != 0:
+                add(x, by_rows(b_bar, n, k, zero), store & 2, zero)
+            if a_bar != 0:
+                negate(x, zero)
+                into = by_rows(a_bar, n, n, zero)
+                _add_outer(loops, routines.products, x, by_rows(y, n, k, zero), into, store_a, p.transpose)
         if b_bar != 0:
-            add(x, by_rows(b_bar, n, k, zero), store & 2, zero)
             b_bar += bytes_
         if a_bar != 0:
-            negate(x, zero)
-            into = by_rows(a_bar, n, n, zero)
-            _add_outer(loops, routines.products, x, by_rows(y, n, k, zero), into, store_a, p.transpose)
-            a_bar += p.stride * n * n * size_of(zero)
+            a_bar += p.stride * of_a
             store_a &= p.stride
         factor += p.stride * factor_bytes(n, zero)
         y += bytes_
@@ -279,7 +294,10 @@ def lu_solve_tangent(frame: int, loops: int, routines: Lapack) -> int:
         if b_dot != 0:
             add(by_rows(b_dot, n, k, zero), into, np.int64(0), zero)
             b_dot += bytes_
-        solve(loops, routines, factor, into, p.transpose)
+        if p.nan_on_failure and is_singular(by_columns(factor, n, n, zero), zero):
+            write_nan(y_dot, bytes_, zero)
+        else:
+            solve(loops, routines, factor, into, p.transpose)
         factor += p.stride * factor_bytes(n, zero)
         y += bytes_
         y_dot += bytes_

@@ -38,7 +38,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, OUT_OF_RANGE, SINGULAR
 from tapegrad.engine.kernels.systems.lu import exchange_pair, exchange_rows
-from tapegrad.engine.kernels.systems.stacks import clear_if_written
+from tapegrad.engine.kernels.systems.stacks import clear_if_written, write_nan
 from tapegrad.ops.structural.matrices import ExchangeParams, PivotParams, SquareParams
 
 LIBRARY = libraries(("lu_triangles",))
@@ -152,10 +152,12 @@ def _derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
     for _ in range(p.matrices):
         own, bar, other = by_rows(y, n, n, zero), by_rows(y_bar, n, n, zero), by_rows(x_bar, n, n, zero)
         exchanges = factor + triangle_bytes(n, zero)
-        if is_singular(own, zero):
+        if is_singular(own, zero) and p.nan_on_failure == 0:
             status = SINGULAR
             break
-        if reverse:
+        if is_singular(own, zero):
+            write_nan(x_bar if reverse else y_bar, bytes_, zero)
+        elif reverse:
             _cotangent(loops, routines, own, bar, exchanges, other, scratch)
         else:
             _tangent_of(loops, routines, own, other, exchanges, bar, scratch)

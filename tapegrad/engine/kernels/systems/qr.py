@@ -42,6 +42,8 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import SINGULAR
 from tapegrad.engine.kernels.systems.stacks import (
+    COTANGENT,
+    TANGENT,
     MatrixFrame,
     Sizes,
     clear_if_written,
@@ -163,7 +165,7 @@ def qr_reverse(frame: int, loops: int, routines: Lapack) -> int:
     bytes_, k = p.m * p.n * size_of(zero), min(p.m, p.n)
     clear_if_written(frame, p.matrices * bytes_)
     sizes = Sizes(bytes_, 0, _result_bytes(p, zero), (p.m + k) * k * size_of(zero))
-    return for_each(frame, loops, routines, p, sizes, _cotangent)
+    return for_each(frame, loops, routines, p, sizes, _cotangent, COTANGENT)
 
 
 # --- tangent ---------------------------------------------------------------------------------------------------
@@ -216,4 +218,4 @@ def qr_tangent(frame: int, loops: int, routines: Lapack) -> int:
     p, zero = load_record(load_i64(frame, PARAMS), QrParams), routines.zero
     size, k = size_of(zero), min(p.m, p.n)
     sizes = Sizes(p.m * p.n * size, 0, _result_bytes(p, zero), 2 * k * k * size)
-    return for_each(frame, loops, routines, p, sizes, _tangent)
+    return for_each(frame, loops, routines, p, sizes, _tangent, TANGENT)

@@ -1,4 +1,8 @@
-"""Stacks of matrices: kernels that process one matrix after another, with scratch memory for one."""
+"""Stacks of matrices: kernels that process one matrix after another, with scratch memory for one.
+
+A matrix for which an op fails stops the sweep, or has nan for a result if the op's `nan_on_failure` says so. Then zero
+times anything is zero here as well: a matrix whose result has no cotangent contributes nothing, be the result nan.
+"""
 
 from typing import Any, NamedTuple
 
@@ -6,10 +10,20 @@ import numpy as np
 
 from tapegrad.engine.kernels.lanes.lanes import lane_count
 from tapegrad.engine.kernels.language.frame import STORE, X_BAR, Y_BAR, X, Y
-from tapegrad.engine.kernels.language.inlining import always_inline
+from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import Lapack
-from tapegrad.engine.kernels.language.raw_memory import free, load_i64, malloc, memset
-from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
+from tapegrad.engine.kernels.language.raw_memory import (
+    free,
+    load_at,
+    load_i64,
+    malloc,
+    memset,
+    size_of,
+    store_at,
+)
+from tapegrad.engine.kernels.language.status import FIRST_OF_MATRICES, LAST_OF_MATRICES, OUT_OF_MEMORY
+
+RESULT, COTANGENT, TANGENT = range(3)  # what a kernel writes
 
 
 class Sizes(NamedTuple):
@@ -36,16 +50,78 @@ class MatrixFrame(NamedTuple):
     scratch: int
 
 
+# --- failures --------------------------------------------------------------------------------------------------
+
+
+@noinline
+def write_nan(address: int, bytes_: int, zero: Any) -> None:
+    """Fill numbers with nan."""
+    nan = np.sqrt(zero - 1)
+    for k in range(bytes_ // size_of(zero)):
+        store_at(address, k * size_of(zero), nan, zero)
+
+
+@noinline
+def are_zeros(address: int, bytes_: int, zero: Any) -> bool:
+    """Return whether all numbers are zero."""
+    for k in range(bytes_ // size_of(zero)):
+        if load_at(address, k * size_of(zero), zero) != zero:
+            return False
+    return True
+
+
+@noinline
+def write_nothing(bar: int, bytes_: int, store: int) -> None:
+    """Add zeros to a cotangent (store: write them), if it is wanted."""
+    if bar != 0 and store:
+        memset(bar, np.int32(0), bytes_)
+
+
+@noinline
+def write_failure(bar: int, bytes_: int, zero: Any) -> None:
+    """Fill a cotangent or a tangent with nan, if it is wanted."""
+    if bar != 0:
+        write_nan(bar, bytes_, zero)
+
+
 @always_inline
-def for_each(frame: int, loops: int, routines: Lapack, p: Any, sizes: Sizes, process: Any) -> int:
-    """Call ``process(loops, routines, matrix_frame, p)`` for each matrix; return the first status other than 0."""
+def _process_or_nan(
+    loops: int, routines: Lapack, own: MatrixFrame, p: Any, sizes: Sizes, process: Any, written: int
+) -> int:
+    """Process one matrix; if it fails and nan is wanted instead, write nan. Return a status."""
+    zero = routines.zero
+    if written == COTANGENT and p.nan_on_failure and are_zeros(own.y_bar, sizes.y, zero):
+        write_nothing(own.x_bar, sizes.x, own.store)
+        return 0
+    status = process(loops, routines, own, p)
+    if p.nan_on_failure == 0 or status < FIRST_OF_MATRICES or status > LAST_OF_MATRICES:
+        return status
+    if written == COTANGENT:
+        write_nan(own.x_bar, sizes.x, zero)
+    else:
+        write_nan(own.y if written == RESULT else own.y_bar, sizes.y, zero)
+    return 0
+
+
+# --- loops -----------------------------------------------------------------------------------------------------
+
+
+@always_inline
+def for_each(
+    frame: int, loops: int, routines: Lapack, p: Any, sizes: Sizes, process: Any, written: int
+) -> int:
+    """Call ``process(loops, routines, matrix_frame, p)`` for each matrix; return the first status other than 0.
+
+    `written` says what it writes: RESULT, COTANGENT or TANGENT.
+    """
     x, other, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
     x_bar, y_bar, store = load_i64(frame, X_BAR), load_i64(frame, Y_BAR), load_i64(frame, STORE) & 1
     scratch, status = malloc(sizes.scratch + 8), 0
     if scratch == 0:
         return OUT_OF_MEMORY
     for _ in range(p.matrices):
-        status = process(loops, routines, MatrixFrame(x, other, y, x_bar, y_bar, store, scratch), p)
+        own = MatrixFrame(x, other, y, x_bar, y_bar, store, scratch)
+        status = _process_or_nan(loops, routines, own, p, sizes, process, written)
         if status != 0:
             break
         x += sizes.x
@@ -74,7 +150,8 @@ def for_each_block(
         count = min(most, p.matrices - first)
         if not (in_lanes and first % most == 0 and block(scratch, x, y, count - 1, p, zero)):
             count = 1
-            status = process(loops, routines, MatrixFrame(x, 0, y, 0, 0, 0, scratch), p)
+            own = MatrixFrame(x, 0, y, 0, 0, 0, scratch)
+            status = _process_or_nan(loops, routines, own, p, sizes, process, RESULT)
         x += count * sizes.x
         y += count * sizes.y
         first += count

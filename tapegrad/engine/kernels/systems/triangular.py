@@ -32,9 +32,15 @@ from tapegrad.engine.kernels.language.raw_memory import (
     size_of,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
+from tapegrad.engine.kernels.systems.stacks import are_zeros, write_failure, write_nan, write_nothing
 from tapegrad.ops.structural.matrices import TriangularParams
 
 LIBRARY = libraries(("solve_triangular",))
+
+
+@noinline
+def _is_singular(triangle: int, p: Any, zero: Any) -> bool:
+    return p.unit == 0 and is_singular(by_rows(triangle, p.n, p.n, zero), zero)
 
 
 @noinline
@@ -98,9 +104,12 @@ def solve_triangular_forward(frame: int, loops: int, routines: Lapack) -> int:
     triangle, y, bytes_ = load_i64(frame, X), load_i64(frame, Y), p.n * p.k * size_of(zero)
     memcpy(y, load_i64(frame, X + 1), p.matrices * bytes_)
     for _ in range(p.matrices):
-        if p.unit == 0 and is_singular(by_rows(triangle, p.n, p.n, zero), zero):
+        if not _is_singular(triangle, p, zero):
+            _solve(loops, routines, triangle, by_rows(y, p.n, p.k, zero), p, p.transpose)
+        elif p.nan_on_failure:
+            write_nan(y, bytes_, zero)
+        else:
             return SINGULAR
-        _solve(loops, routines, triangle, by_rows(y, p.n, p.k, zero), p, p.transpose)
         triangle += p.stride * p.n * p.n * size_of(zero)
         y += bytes_
     return 0
@@ -120,20 +129,30 @@ def solve_triangular_reverse(frame: int, loops: int, routines: Lapack) -> int:
     if address == 0:
         return OUT_OF_MEMORY
     x, scratch, store_t = by_rows(address, n, k, zero), by_rows(address + bytes_, n, n, zero), store & 1
+    of_t = n * n * size_of(zero)
     for _ in range(p.matrices):
-        memcpy(address, y_bar, bytes_)
-        _solve(loops, routines, triangle, x, p, 1 - p.transpose)
+        if p.nan_on_failure and are_zeros(y_bar, bytes_, zero):
+            write_nothing(b_bar, bytes_, store & 2)
+            write_nothing(t_bar, of_t, store_t)
+        elif p.nan_on_failure and _is_singular(triangle, p, zero):
+            write_failure(b_bar, bytes_, zero)
+            write_failure(t_bar, of_t, zero)
+        else:
+            memcpy(address, y_bar, bytes_)
+            _solve(loops, routines, triangle, x, p, 1 - p.transpose)
+            if b_bar != 0:
+                add(x, by_rows(b_bar, n, k, zero), store & 2, zero)
+            if t_bar != 0:
+                negate(x, zero)
+                other, into = by_rows(y, n, k, zero), by_rows(t_bar, n, n, zero)
+                if p.transpose:
+                    _triangle_cotangent(loops, routines, other, x, into, scratch, p, store_t)
+                else:
+                    _triangle_cotangent(loops, routines, x, other, into, scratch, p, store_t)
         if b_bar != 0:
-            add(x, by_rows(b_bar, n, k, zero), store & 2, zero)
             b_bar += bytes_
         if t_bar != 0:
-            negate(x, zero)
-            other, into = by_rows(y, n, k, zero), by_rows(t_bar, n, n, zero)
-            if p.transpose:
-                _triangle_cotangent(loops, routines, other, x, into, scratch, p, store_t)
-            else:
-                _triangle_cotangent(loops, routines, x, other, into, scratch, p, store_t)
-            t_bar += p.stride * n * n * size_of(zero)
+            t_bar += p.stride * of_t
             store_t &= p.stride
         triangle += p.stride * n * n * size_of(zero)
         y += bytes_
@@ -164,7 +183,10 @@ def solve_triangular_tangent(frame: int, loops: int, routines: Lapack) -> int:
         if b_dot != 0:
             add(by_rows(b_dot, n, k, zero), into, np.int64(0), zero)
             b_dot += bytes_
-        _solve(loops, routines, triangle, into, p, p.transpose)
+        if p.nan_on_failure and _is_singular(triangle, p, zero):
+            write_nan(y_dot, bytes_, zero)
+        else:
+            _solve(loops, routines, triangle, into, p, p.transpose)
         triangle += p.stride * n * n * size_of(zero)
         y += bytes_
         y_dot += bytes_

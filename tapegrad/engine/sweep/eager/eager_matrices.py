@@ -41,9 +41,9 @@ def _count(header, x):
 
 
 @inline_njit
-def _run_on_squares(header, op, result, x, factors, recording):
+def _run_on_squares(header, op, result, x, factors, nan_on_failure, recording):
     """Run and record an op of square matrices in C order: its new result with a handle, or an error."""
-    record = SquareParams(_count(header, x), extent(header, x, col.ndim(header, x) - 1))
+    record = SquareParams(_count(header, x), extent(header, x, col.ndim(header, x) - 1), nan_on_failure)
     params = write_params(stack_i64(_SQUARES_BLOCK), record)
     instruction = Instruction(op, result, x, factors, NONE, 0)
     return run_new(header, instruction, params, col.dtype(header, x), recording)
@@ -57,11 +57,11 @@ def _factors(header, op, x, recording):
     memcpy(shape, col.geometry(header, x), 8 * stack)
     store_i64(shape, stack, (n * n * bytes_ + 7) // 8 + (4 * n + 7) // 8)
     result, lu = result_slot(header, I64, stack + 1, shape, False), op_field(header, op, OP_FACTORIZATION)
-    return _run_on_squares(header, lu, result, x, NONE, recording)
+    return _run_on_squares(header, lu, result, x, NONE, 0, recording)
 
 
 @shared_njit
-def _numbers(header, op, x, several, recording):
+def _numbers(header, op, x, several, nan_on_failure, recording):
     """Record and run an op whose result has a number, or `several`, for each matrix, by LU factors."""
     factors = _factors(header, op, x, recording)
     if factors < 0:
@@ -71,13 +71,13 @@ def _numbers(header, op, x, several, recording):
     store_i64(shape, 0, several)
     memcpy(shape + 8 * first, col.geometry(header, x), 8 * stack)
     result = result_slot(header, col.dtype(header, x), stack + first, shape, False)
-    y = _run_on_squares(header, op, result, x, factors, recording)
+    y = _run_on_squares(header, op, result, x, factors, nan_on_failure, recording)
     drop_tensor_ref(header, factors)
     return y
 
 
 @entry_point()
-def record_of_squares(header, op, x, several, recording):
+def record_of_squares(header, op, x, several, nan_on_failure, recording):
     """Record and run an op of square matrices, whose result has a square matrix for each.
 
     That of an op that reads LU factors has a number for each or, before the dimensions of the stack, one of `several`.
@@ -91,10 +91,10 @@ def record_of_squares(header, op, x, several, recording):
     if own < 0:
         return own
     if op_field(header, op, OP_FACTORIZATION) != NONE:
-        y = _numbers(header, op, own, several, recording)
+        y = _numbers(header, op, own, several, nan_on_failure, recording)
     else:
         result = result_slot(header, dtype, col.ndim(header, own), col.geometry(header, own), False)
-        y = _run_on_squares(header, op, result, own, NONE, recording)
+        y = _run_on_squares(header, op, result, own, NONE, nan_on_failure, recording)
     drop_tensor_ref(header, own)
     return y
 
@@ -140,7 +140,10 @@ def _fits(header, a, b):
 
 @entry_point()
 def record_solution(header, op, a, b, recording):
-    """Record and run the solution of one system by LU factors; E_SHAPES for several, and where copies are needed."""
+    """Record and run the solution of one system by LU factors; E_SHAPES for several, and where copies are needed.
+
+    A singular matrix stops it.
+    """
     dtype, ndim = col.dtype(header, a), col.ndim(header, b)
     if dtype != col.dtype(header, b):
         return E_DTYPES
@@ -153,7 +156,7 @@ def record_solution(header, op, a, b, recording):
     if factors < 0:
         return factors
     columns = extent(header, b, 1) if ndim == 2 else 1
-    record = LuSolveParams(1, extent(header, a, 0), columns, 0, 1)
+    record = LuSolveParams(1, extent(header, a, 0), columns, 0, 1, 0)
     params = write_params(stack_i64(_SYSTEMS_BLOCK), record)
     result = result_slot(header, dtype, ndim, col.geometry(header, b), False)
     y = run_new(header, Instruction(op, result, a, b, factors, 0), params, dtype, recording)

@@ -5,11 +5,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tapegrad.engine.sweep.eager import eager_matrices
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.functions.matrices.matrices import (
     Systems,
     matrices,
+    record_packed,
     square,
     transposed,
     triangle_solved,
@@ -33,15 +33,12 @@ from tapegrad.frontend.functions.shapes.diagonals import diagonal
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.record import unary
-from tapegrad.frontend.recording.record_structural import record_by
 from tapegrad.frontend.recording.rules import Step, Value, state_rules
 from tapegrad.frontend.recording.shape import in_c_order, packed_part, reshape, swapaxes
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, view_of
 from tapegrad.frontend.words.derived_docs import like
-from tapegrad.ops import CODES, COPY
-
-_EIGH, _QR, _SVD = (CODES[name] for name in ("eigh", "qr", "svd"))
+from tapegrad.ops import COPY
 
 
 class EighResult(NamedTuple):
@@ -97,10 +94,7 @@ def by_lower_triangle(a: Any, name: str) -> Tensor:
 def eigen_packed(x: Tensor, lower: bool, vectors: bool, name: str) -> Tensor:
     """Record eigenvalues and eigenvectors, packed with the eigenvectors as rows."""
     n = x.shape[-1]
-    params = (n, int(lower), int(vectors))
-    packed = record_by(eager_matrices.record_packed, _EIGH, x, n + n * n, params, name)
-    assert packed is not None
-    return packed
+    return record_packed("eigh", x, n + n * n, (n, int(lower), int(vectors)), name)
 
 
 def _is_lower(uplo: Any, name: str) -> bool:
@@ -262,8 +256,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     k = min(m, n)
     full = m if mode == "complete" else k
     length, params = full * (m + n), (m, n, full)
-    packed = record_by(eager_matrices.record_packed, _QR, x, length, params, "numpy.linalg.qr")
-    assert packed is not None
+    packed = record_packed("qr", x, length, params, "numpy.linalg.qr")
     r = columns_of(packed, m * full, full, n)
     return r if mode == "r" else QRResult(_complete(columns_of(packed, 0, m, full), k), r)
 
@@ -277,9 +270,7 @@ def singular_packed(x: Tensor, full: bool, vectors: bool, name: str) -> Tensor:
     k = min(m, n)
     left, right = (m, n) if full else (k, k)
     length, params = k + m * left + n * right, (m, n, int(full), int(vectors))
-    packed = record_by(eager_matrices.record_packed, _SVD, x, length, params, name)
-    assert packed is not None
-    return packed
+    return record_packed("svd", x, length, params, name)
 
 
 def singular_parts(packed: Tensor, m: int, n: int, full: bool) -> SVDResult:

@@ -4,9 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.engine.sweep.eager import eager_matrices
 from tapegrad.frontend.functions.matrices.decompositions import columns_of, eigen_parts, part_of, svdvals
-from tapegrad.frontend.functions.matrices.matrices import square, transposed
+from tapegrad.frontend.functions.matrices.matrices import record_packed, square, transposed
 from tapegrad.frontend.functions.matrices.systems import solve
 from tapegrad.frontend.functions.matrices.ties import (
     Ties,
@@ -22,13 +21,9 @@ from tapegrad.frontend.functions.matrices.ties import (
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.shapes.diagonals import diagonal
-from tapegrad.frontend.recording.record_structural import record_by
 from tapegrad.frontend.recording.rules import Step, Value, state_rules
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor
-from tapegrad.ops import CODES
-
-_EIG = CODES["eig"]
 
 
 class EigResult(NamedTuple):
@@ -41,9 +36,7 @@ class EigResult(NamedTuple):
 def general_packed(x: Tensor, vectors: bool, name: str) -> Tensor:
     """Record eigenvalues and eigenvectors, packed with the eigenvectors as rows."""
     n = x.shape[-1]
-    packed = record_by(eager_matrices.record_packed, _EIG, x, n + n * n, (n, int(vectors)), name)
-    assert packed is not None
-    return packed
+    return record_packed("eig", x, n + n * n, (n, int(vectors)), name)
 
 
 def real_eigenvalues(a: Any, name: str) -> Tensor:

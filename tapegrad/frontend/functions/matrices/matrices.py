@@ -13,6 +13,7 @@ from tapegrad.frontend.functions.reductions.lines import floating
 from tapegrad.frontend.recording.record_structural import (
     as_tensor,
     in_common_dtype,
+    record_by,
     record_new,
     record_of_squares,
     record_two_by,
@@ -40,7 +41,17 @@ def record(
     op: str, operands: list[Tensor], shape: Shape, params: Any, name: str, dtype: Any = None
 ) -> Tensor:
     """Record an op of matrices. All operands, and the result, are in C order."""
+    if thread.mode.nan_on_failure and hasattr(params, "nan_on_failure"):
+        params = params._replace(nan_on_failure=1)
     return record_new(CODES[op], operands, shape, params, name, dtype)
+
+
+def record_packed(op: str, x: Tensor, length: int, params: tuple[int, ...], name: str) -> Tensor:
+    """Record an op whose result has one line of this length for each matrix, with its parameters between both ends."""
+    own = (*params, int(thread.mode.nan_on_failure))
+    packed = record_by(eager_matrices.record_packed, CODES[op], x, length, own, name)
+    assert packed is not None
+    return packed
 
 
 # --- operands --------------------------------------------------------------------------------------------------
@@ -194,7 +205,7 @@ def solved(system: Systems, factors: Tensor, transpose: bool, name: str) -> Tens
 
 def solved_at_once(a: Any, b: Tensor, name: str) -> Tensor | None:
     """Record the solution of one system by a call of the engine; `None` if the engine refuses."""
-    if type(a) is not Tensor or a._tape is not thread.mode.tape:
+    if type(a) is not Tensor or a._tape is not thread.mode.tape or thread.mode.nan_on_failure:
         return None
     return record_two_by(eager_matrices.record_solution, _LU_SOLVE, a, b, name)
 

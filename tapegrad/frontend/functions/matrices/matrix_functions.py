@@ -19,9 +19,11 @@ from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.extremes import max as largest
 from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.shapes.joining import concatenate
+from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
 from tapegrad.frontend.recording.rules import Step, Value, state_rules, total
 from tapegrad.frontend.recording.shape import expand_dims, reshape, swapaxes
+from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.frontend.words.derived_docs import like, renamed
 
@@ -109,13 +111,30 @@ def logm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
         return root
     one = np.eye(root.shape[-1], dtype=root.dtype)
     scale = 1.0
-    while largest(matrix_norm((root - one).detach(), ord=1)) > _MAX_NORM:
+    while largest(_distance(root, one)) > _MAX_NORM:
         if scale == 2.0**_MAX_ROOTS:
-            raise np.linalg.LinAlgError(f"{name}: a matrix is singular")
-        root, scale = of_squares("sqrtm", root, name), 2.0 * scale
+            root = _nan_where_singular(root, one, name)
+        else:
+            root, scale = of_squares("sqrtm", root, name), 2.0 * scale
     nodes, weights = (each.astype(root.dtype)[:, None, None] for each in (0.5 + 0.5 * _NODES, _WEIGHTS))
     x = expand_dims(root - one, -3)
     return (0.5 * scale) * sum(weights * solve(one + nodes * x, x), -3)
+
+
+def _distance(root: Tensor, one: np.ndarray) -> Tensor:
+    """Return the norm of the distance to the identity for each matrix; 0 for those with nan, which never get near."""
+    norms = matrix_norm((root - one).detach(), ord=1)
+    distance: Tensor = where(norms == norms, norms, 0.0)
+    return distance
+
+
+def _nan_where_singular(root: Tensor, one: np.ndarray, name: str) -> Tensor:
+    """Return nan in place of the matrices whose roots do not get near the identity; raise unless nan is wanted."""
+    if not thread.mode.nan_on_failure:
+        raise np.linalg.LinAlgError(f"{name}: a matrix is singular")
+    far = _distance(root, one) > _MAX_NORM
+    factor = where(far, np.asarray(np.nan, root.dtype), np.asarray(1, root.dtype))
+    return root * reshape(factor, (*factor.shape, 1, 1))
 
 
 def _even_and_odd(A: Any, sign: float, name: str) -> tuple[Tensor, Tensor]:  # noqa: N803  SciPy's name

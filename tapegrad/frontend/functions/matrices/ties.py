@@ -1,7 +1,7 @@
 """Equal eigenvalues and singular values in derivatives, and the parts of packed results.
 
 The formulas of the derivatives are those of the kernels. Where the kernels find one undetermined, a sweep on Tensors
-raises too.
+raises, or has nan, too.
 """
 
 import math
@@ -19,7 +19,7 @@ from tapegrad.frontend.functions.shapes.diagonals import diagonal
 from tapegrad.frontend.recording import elementwise
 from tapegrad.frontend.recording.rules import Step, Value, state_transpose
 from tapegrad.frontend.recording.shape import expand_dims, in_c_order, reshape
-from tapegrad.frontend.tensor.modes import no_grad
+from tapegrad.frontend.tensor.modes import no_grad, thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.ops.structural.control import DeterminedParams
 
@@ -55,13 +55,27 @@ def extent_of(x: Tensor) -> Tensor:
 
 
 def check_determined(values: Tensor, excess: Tensor) -> Tensor:
-    """Return values, and fail if `excess` is not zero."""
+    """Return values, and fail if `excess` is not zero: raise, or return nan for the matrices where it is."""
+    if thread.mode.nan_on_failure:
+        return values * _nan_or_one(values, excess)
     wrong: Any = _greater(excess, 0.0)
     wrong = wrong if is_tensor(wrong) else from_array(np.ascontiguousarray(wrong), constant=True)
     values, wrong = in_c_order(values), in_c_order(wrong)
     return record(
         "determined", [values, wrong], values.shape, DeterminedParams(values.size, wrong.size), "backward"
     )
+
+
+def _nan_or_one(values: Tensor, excess: Tensor) -> Tensor:
+    """Return a factor for the values of each matrix: nan if an element of its excess is above zero.
+
+    A factor, not a selection, makes higher derivatives nan as well.
+    """
+    stack = max(values.ndim, excess.ndim) - 2
+    with no_grad():
+        most = largest(excess, tuple(range(stack, excess.ndim)), initial=0.0)
+        factor = _where(_greater(most, 0.0), np.asarray(np.nan, values.dtype), np.asarray(1, values.dtype))
+    return reshape(factor, (*most.shape, *(1,) * (values.ndim - stack)))
 
 
 @state_transpose
