@@ -1,15 +1,18 @@
 """Other packages, imported when they are asked for."""
 
 import importlib
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
+from tapegrad.frontend.tensor.modes import errstate
 from tapegrad.optimize.flat import FlatScalar, LeafLayout, layout_of
 from tapegrad.pytree import paths
 from tapegrad.transforms.compiled.compiled import Compiled, compile
 from tapegrad.transforms.jit import jit
+
+Errors = Literal["raise", "nan"]
 
 
 def needed(module: str, extra: str) -> Any:
@@ -36,11 +39,15 @@ class Vector:
         An example of its argument.
     ways
         Further examples, for other branches of it.
+    errors
+        What a failure of linear algebra is, an error or nan (see `linalg.errstate`); by default what it is around.
     """
 
-    def __init__(self, function: Callable[..., Any], x0: Any, ways: Sequence[Any] = ()) -> None:
+    def __init__(
+        self, function: Callable[..., Any], x0: Any, ways: Sequence[Any] = (), errors: Errors | None = None
+    ) -> None:
         self.layout: LeafLayout = layout_of(x0)
-        self.function = FlatScalar(jit(function), self.layout)
+        self.function = FlatScalar(jit(with_errors(function, errors)), self.layout)
         self.examples = [self.layout.ravel(x) for x in (x0, *ways)]
         self.names = [_name(path) for path in paths(x0)]
 
@@ -48,6 +55,11 @@ class Vector:
     def x0(self) -> np.ndarray:
         """The first example."""
         return self.examples[0]
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of each leaf by its name."""
+        return dict(zip(self.names, self.layout.shapes, strict=True))
 
     @property
     def element_names(self) -> list[str]:
@@ -60,6 +72,16 @@ class Vector:
     def compiled(self, transform: Callable[[Any], Any] = lambda function: function) -> Compiled:
         """Compile a transform of the function."""
         return compile(transform(self.function), *self.examples)
+
+
+def with_errors(function: Callable[..., Any], errors: Errors | None) -> Callable[..., Any]:
+    """Return a function whose failures of linear algebra are errors or nan; itself for `None`."""
+    return function if errors is None else errstate(errors)(function)
+
+
+def listed(shapes: Mapping[str, tuple[int, ...]]) -> str:
+    """List names with their shapes: ``mu, raw (8,)``."""
+    return ", ".join(f"{name} {shape}" if shape else name for name, shape in shapes.items())
 
 
 def _name(path: str) -> str:

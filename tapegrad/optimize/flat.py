@@ -69,6 +69,24 @@ class LeafLayout:
             raise ValueError(f"a vector of shape {vector.shape}, but x0 has {self.size} elements")
         return self._build(vector, lambda leaf, dtype: np.array(leaf, dtype)[()])
 
+    def unravel_rows(self, rows: Any) -> Any:
+        """Return a structure of new arrays, given vectors along the last axis; the axes before it come first.
+
+        Raises
+        ------
+        ValueError
+            For vectors of another size.
+        """
+        rows = real(rows, "unflatten", None)
+        if rows.ndim == 0 or rows.shape[-1] != self.size:
+            raise ValueError(f"vectors of {self.size} elements along the last axis, not shape {rows.shape}")
+        ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
+        leaves = [
+            np.array(part, dtype).reshape((*rows.shape[:-1], *shape))
+            for part, shape, dtype in zip(np.split(rows, ends, -1), self.shapes, self.dtypes, strict=True)
+        ]
+        return unflatten(self.definition, leaves)
+
     def trace(self, vector: Any) -> Any:
         """Return a structure of views of a Tensor, which cost nothing on a tape."""
         if self.is_vector:
