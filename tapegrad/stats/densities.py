@@ -346,13 +346,13 @@ def _log_share_of_mass(part: Any, rest: Any, whole: Any) -> Any:
 
 # The first coefficients of the series of ``log1p(u) / u``
 _LOG1P_SERIES = tuple((-1.0) ** k / (k + 1) for k in range(10))
-_SMALL = 0.01
+_MAX_SERIES_ARGUMENT = 0.01
 
 
 def _reduced(z: Any, c: Any) -> Any:
     """Return ``-log1p(-c z) / c``, the variable of the Gumbel distribution; near ``c == 0`` by its series."""
     u = -masked_multiply(c, z)
-    is_small = absolute(u) < _SMALL
+    is_small = absolute(u) < _MAX_SERIES_ARGUMENT
     near, small = 0.0, where(is_small, u, 0.0)
     for coefficient in reversed(_LOG1P_SERIES):
         near = near * small + coefficient

@@ -1,6 +1,10 @@
 """`tapegrad.interop`: other packages do their work with compiled functions. What is not installed is skipped."""
 
+import ctypes
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import emcee
@@ -11,6 +15,7 @@ import scipy.integrate
 
 import tapegrad as tg
 from tapegrad import interop
+from tapegrad.interop import nutpie_model
 
 
 def rosenbrock(x: Any) -> Any:
@@ -95,6 +100,35 @@ def test_what_is_not_finite_or_known_in_a_log_density() -> None:
         log_density(np.array([[1.0, 1.0], [-1.0, 1.0]]))
 
 
+def test_points_of_a_log_density_have_names() -> None:
+    log_density = interop.emcee(normal, START)
+    assert repr(log_density) == "<log density of 4 elements: m, x (3,)>"
+    assert (log_density.size, log_density.names) == (4, ["m", "x_0", "x_1", "x_2"])
+    point = log_density.flatten({"x": np.array([1.0, 2.0, 3.0]), "m": 7.0})
+    np.testing.assert_array_equal(point, [7, 1, 2, 3])
+    np.testing.assert_array_equal(log_density.x0, np.zeros(4))
+    draws = np.arange(40.0).reshape(5, 2, 4)
+    found = log_density.unflatten(draws)
+    np.testing.assert_array_equal(found["m"], draws[..., 0])
+    np.testing.assert_array_equal(found["x"], draws[..., 1:])
+    np.testing.assert_array_equal(log_density.unflatten(point)["x"], [1, 2, 3])
+    np.testing.assert_array_equal(
+        interop.emcee(lambda x: -tg.sum(x**2), np.zeros((2, 3))).unflatten(np.ones((4, 6))),
+        np.ones((4, 2, 3)),
+    )
+    with pytest.raises(ValueError, match=r"vectors of 4 elements along the last axis, not shape \(5, 3\)"):
+        log_density.unflatten(np.ones((5, 3)))
+
+
+def test_a_failure_of_linear_algebra_is_no_density_or_an_error() -> None:
+    points = np.array([[0.5], [2.0]])
+    found = interop.emcee(correlated, {"r": 0.0})(points)
+    assert np.isfinite(found[0])
+    assert found[1] == -np.inf
+    with pytest.raises(np.linalg.LinAlgError):
+        interop.emcee(correlated, {"r": 0.0}, errors="raise")(points)
+
+
 def test_nutpie_samples() -> None:
     nutpie = pytest.importorskip("nutpie")
 
@@ -112,6 +146,181 @@ def test_nutpie_samples() -> None:
         interop.nutpie(normal, START), chains=1, tune=50, draws=50, seed=1, progress_bar=False
     )
     assert plain.posterior["x"].shape == (1, 50, 3)
+
+
+def correlated(p: Any) -> Any:
+    """Log density of a correlation: beyond 1 its matrix is not positive definite."""
+    cov = tg.stack([tg.stack([1.0 + 0 * p["r"], p["r"]]), tg.stack([p["r"], 1.0 + 0 * p["r"]])])
+    return tg.sum(tg.stats.multivariate_normal.logpdf(PAIRS, np.zeros(2), cov))
+
+
+PAIRS = np.random.default_rng(4).multivariate_normal(np.zeros(2), [[1.0, 0.8], [0.8, 1.0]], 6)
+
+
+@pytest.mark.parametrize("errors", ["nan", "raise"])
+def test_nutpie_goes_on_after_matrices_that_are_not_positive_definite(errors: Any) -> None:
+    nutpie = pytest.importorskip("nutpie")
+    model = interop.nutpie(correlated, {"r": 0.0}, errors=errors)
+    options = {"chains": 2, "cores": 2, "tune": 300, "draws": 2000, "seed": 3, "progress_bar": False}
+    trace = nutpie.sample(model, **options)
+    grid = np.linspace(-1, 1, 4001)[1:-1]
+    density = tg.vmap(tg.jit(lambda r: correlated({"r": r})))(grid)
+    weights = np.exp(density - density.max())
+    expected = np.sum(grid * weights) / np.sum(weights)
+    np.testing.assert_allclose(float(trace.posterior["r"].mean()), expected, atol=0.05)
+    assert int(trace.sample_stats["diverging"].sum()) > 0
+    assert float(abs(trace.posterior["r"]).max()) < 1
+
+
+def test_nutpie_goes_on_after_a_draw_without_a_trace() -> None:
+    nutpie = pytest.importorskip("nutpie")
+    model = interop.nutpie(normal, START, expand=lambda p: {"log": tg.log(p["m"])})
+    trace = nutpie.sample(model, chains=1, tune=100, draws=200, seed=2, progress_bar=False)
+    assert 0 < int(np.isnan(trace.posterior["log"]).sum()) < 200
+
+
+def test_nutpie_names_the_branch_that_ended_its_run() -> None:
+    nutpie = pytest.importorskip("nutpie")
+    model = interop.nutpie(lambda p: normal(p) * (1.0 if p["m"] > -0.5 else 2.0), START)
+    with pytest.raises(
+        tg.UnrecordedWayError, match=r"no example took: .*test_packages\.py, line \d+.*ways=\[x1\]"
+    ):
+        nutpie.sample(model, chains=1, tune=100, draws=100, seed=2, progress_bar=False)
+
+
+class PanicException(BaseException):
+    """What PyO3 raises for a panic of Rust's."""
+
+
+class _Library:
+    """The part of nutpie's library that models use: chains walk at random, and read statuses as nutpie does."""
+
+    class PyVariable:
+        @staticmethod
+        def new_variables(*variables: Any) -> Any:
+            return variables
+
+    LogpFunc = ExpandFunc = PyMcModel = staticmethod(lambda *arguments: arguments)
+
+    class PySampler:
+        def __init__(self, model: Any) -> None:
+            (_, _, self.kept), self.expand, self.variables, self.n_dim, *_, self.point, _ = model
+            self.aborted = False
+
+        @classmethod
+        def from_pymc(cls, settings: Any, cores: Any, model: Any, progress: Any, store: Any) -> Any:
+            return cls(model)
+
+        def _status(self, x: np.ndarray) -> int:
+            value, gradient = np.zeros(1), np.zeros(self.n_dim)
+            pointers = [a.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for a in (x, gradient, value)]
+            density = self.kept.density
+            status: int = density.ctypes(self.n_dim, *pointers, density.user_data)
+            return status
+
+        def wait(self, timeout: Any) -> None:
+            statuses = [self._status(self.point(seed)) for seed in range(20)]
+            if min(statuses) < 0:
+                raise PanicException("Poisond sampler state mutex: PoisonError { .. }")
+            if min(statuses) > 0:
+                raise RuntimeError("All initialization points failed\n\nCaused by: ErrorCode(1)")
+
+        def abort(self) -> None:
+            self.aborted = True
+            raise PanicException("Poisond sampler state mutex: PoisonError { .. }")
+
+        def is_empty(self, ignore_error: bool = False) -> bool:
+            return False
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Put a library in the place of nutpie's, so that models are tested where it is not installed."""
+
+    @dataclass(frozen=True)
+    class CompiledModel:
+        dims: Any
+
+    parts = {"nutpie": SimpleNamespace(), "nutpie._lib": _Library, "nutpie.sample": SimpleNamespace()}
+    parts["nutpie.sample"].CompiledModel = CompiledModel
+    for name, part in parts.items():
+        monkeypatch.setitem(sys.modules, name, part)
+    nutpie_model._model_class.cache_clear()
+    yield
+    nutpie_model._model_class.cache_clear()
+
+
+def sampler_of(function: Any, **options: Any) -> Any:
+    return interop.nutpie(function, START, **options)._make_sampler(None, None, 1, None, None)
+
+
+@pytest.mark.usefixtures("library")
+def test_a_model_says_what_it_is_of() -> None:
+    model = interop.nutpie(normal, START, expand=lambda p: {"s": tg.exp(p["x"]), "m": p["m"]})
+    assert repr(model) == "<nutpie model of 4 elements: m, x (3,); trace: m, s (3,)>"
+    assert (model.n_dim, model.shapes) == (4, {"m": (), "s": (3,)})
+    assert sampler_of(normal).wait(None) is None
+
+
+@pytest.mark.usefixtures("library")
+def test_what_a_model_is_not_made_of() -> None:
+    with pytest.raises(ValueError, match="nutpie: dims has 'y', but the trace has 'm', 'x'"):
+        interop.nutpie(normal, START, dims={"y": ("k",)}, coords={"k": [1, 2, 3]})
+    outside = r"the log density is -inf at x0, and its gradient there is finite\. .*inside of the support"
+    with pytest.raises(ValueError, match=outside):
+        interop.nutpie(lambda p: normal(p) + tg.stats.expon.logpdf(p["m"], 5.0), START)
+    with pytest.raises(
+        ValueError, match=r"is -1\.5 at x0, and its gradient there is not finite by x_0, x_1, x_2"
+    ):
+        interop.nutpie(lambda p: normal(p) - 1 + tg.sum(tg.sqrt(p["x"])), START)
+    failing = lambda p: normal(p) + tg.linalg.cholesky(tg.reshape(p["m"] - 1, (1, 1)))[0, 0]  # noqa: E731
+    with pytest.raises(
+        ValueError, match=r"is nan at x0 \(.*a matrix is not positive definite\), and its gradient"
+    ):
+        interop.nutpie(failing, START)
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite") as caught:
+        interop.nutpie(failing, START, errors="raise")
+    assert "at x0" in caught.value.__notes__[0]
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("errors", ["nan", "raise"])
+def test_failures_of_linear_algebra_end_no_run(errors: Any) -> None:
+    def density(p: Any) -> Any:
+        return normal(p) + tg.linalg.cholesky(tg.reshape(p["m"] + 0.5, (1, 1)))[0, 0]
+
+    sampler = sampler_of(density, errors=errors)
+    assert sampler.wait(None) is None
+    assert {sampler._status(np.array([m, 0.0, 0.0, 0.0])) for m in (-0.6, 0.0)} == {0, 1}
+    vectors = lambda p: normal(p) + tg.linalg.eigh(tg.diag(p["x"] + np.array([0.0, 1.0, 3.0])))[1][0, 1]  # noqa: E731
+    sampler = sampler_of(vectors, errors=errors)
+    assert sampler._status(np.array([0.0, 1.0, 0.0, 0.0])) == 1  # equal eigenvalues
+    never = lambda p: normal(p) + tg.linalg.cholesky(tg.reshape(1e-9 - abs(p["m"]), (1, 1)))[0, 0]  # noqa: E731
+    with pytest.raises(
+        RuntimeError, match=r"none of the points .* between -0\.5 and 0\.5: pass a smaller jitter"
+    ):
+        sampler_of(never, errors=errors, jitter=0.5).wait(None)
+
+
+@pytest.mark.usefixtures("library")
+def test_errors_of_the_program_end_a_run_with_their_reason() -> None:
+    sampler = sampler_of(lambda p: normal(p) * (1.0 if p["m"] > -0.5 else 2.0))
+    with pytest.raises(
+        tg.UnrecordedWayError, match=r"took a branch that no example took: .*test_packages\.py, line"
+    ):
+        sampler.wait(None)
+    sampler.abort()  # Rust's would panic in place of the exception
+    assert not sampler._sampler.aborted
+    assert sampler.is_empty(ignore_error=True)
+
+    @tg.custom_op("positive", vjp=lambda y_bar, y, x: y_bar)
+    def positive(x: Any) -> Any:
+        if x < 0:
+            raise ArithmeticError
+        return x
+
+    with pytest.raises(RuntimeError, match="nutpie: the log density failed: a custom op raised an exception"):
+        sampler_of(lambda p: normal(p) + positive(p["m"])).wait(None)
 
 
 def test_blackjax_takes_a_callback() -> None:

@@ -70,7 +70,7 @@ class LeafLayout:
             raise ValueError(f"vectors of {self.size} elements along the last axis, not shape {rows.shape}")
         ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
         leaves = [
-            np.array(part, dtype).reshape(*rows.shape[:-1], *shape)
+            np.array(part, dtype).reshape((*rows.shape[:-1], *shape))
             for part, shape, dtype in zip(np.split(rows, ends, -1), self.shapes, self.dtypes, strict=True)
         ]
         return pytree.unflatten(self.definition, leaves)
