@@ -56,6 +56,8 @@ class Trace(Uncopied):
         What the guards on the way have seen.
     output_slots
         Slots of the results that are computed.
+    writes_arguments
+        Whether the function wrote to its arguments in place.
     bytes
         Memory that it occupies, with its programs and workspaces.
     counted
@@ -96,9 +98,11 @@ class Trace(Uncopied):
                 for leaf, position in zip(arguments.leaves, arguments.positions, strict=True)
             ]
             args, kwargs = unflatten(arguments.definition, leaves)
+            given = [tensor._slot for tensor in tensors]
             results, self._definition = flatten(call(function, args, kwargs))
             self.output_slots: list[int] = []
             self._results = [self._take_result(value) for value in results]
+            self.writes_arguments = [tensor._slot for tensor in tensors] != given
             self.recording.settle()
         self.outcomes = tuple(self.recording.outcomes)
         self.bytes = _RECORDING_BYTES + self.recording.occupied

@@ -33,6 +33,8 @@ class TraceCache:
         How many were made.
     told
         What was told of them.
+    unrecorded
+        How many calls with Tensors ran the function instead of a recording.
     """
 
     def __init__(self, memory: int) -> None:
@@ -42,6 +44,7 @@ class TraceCache:
         self.bytes = self.count = 0
         self._patterns: dict[Any, int] = {}
         self.told: set[str] = set()
+        self.unrecorded = 0
         self._lock = lock()
 
     def __iter__(self) -> Iterator[Trace]:
