@@ -74,7 +74,10 @@ class UnrecordedWayError(RuntimeError):
 
 
 class RecordingWarning(UserWarning):
-    """Warns that a function is recorded again and again, or that comparing what it sees takes longer than a replay."""
+    """Warns that `jit` gains nothing: a function is recorded again and again, or not at all, or its checks take longest.
+
+    It is not recorded if it is called with Tensors that a gradient may be asked of. The checks compare what it sees.
+    """
 
 
 def name_of(function: Any) -> str:

@@ -16,8 +16,9 @@ import numpy as np
 from tapegrad.foreign import is_labelled_array
 
 LEAF = None  # the definition of a leaf
-_SEQUENCES = (list, tuple, deque)
-_LEAVES = frozenset((np.ndarray, np.float64, float, int, bool, str, type(None)))
+SEQUENCES = (list, tuple, deque)
+# Types of leaves; there are others.
+LEAVES = frozenset((np.ndarray, np.float64, float, int, bool, str, type(None)))
 
 
 class Aside:
@@ -82,9 +83,9 @@ def _take_apart(value: Any, leaves: list[Any]) -> Any:
     if isinstance(value, dict):
         keys = _sorted(value)
         return kind, tuple([_take_apart(value[key], leaves) for key in keys]), keys, Aside(value)
-    if isinstance(value, _SEQUENCES):
+    if isinstance(value, SEQUENCES):
         return kind, tuple([_take_apart(part, leaves) for part in value]), (), Aside(value)
-    if kind not in _LEAVES and is_labelled_array(value):
+    if kind not in LEAVES and is_labelled_array(value):
         leaves.append(value.data if hasattr(value, "coords") else np.asarray(value))
         return kind, (LEAF,), (), Labels(value)
     leaves.append(value)
@@ -168,7 +169,7 @@ def paths(value: Any) -> list[str]:
     """
     if isinstance(value, dict):
         parts = [(f"[{key!r}]", value[key]) for key in _sorted(value)]
-    elif isinstance(value, _SEQUENCES):
+    elif isinstance(value, SEQUENCES):
         parts = [(f"[{k}]", part) for k, part in enumerate(value)]
     else:
         return [""]

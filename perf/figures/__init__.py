@@ -23,6 +23,7 @@ from perf.figures.races import RACES
 from perf.figures.replay import REPLAY
 from perf.figures.sampling import SAMPLING
 from perf.figures.start import START
+from perf.figures.structures import STRUCTURES
 from perf.figures.watching import WATCHING
 
 FIGURES: dict[str, Figure] = {
@@ -30,6 +31,7 @@ FIGURES: dict[str, Figure] = {
     for figure in (
         *REPLAY,
         *WATCHING,
+        *STRUCTURES,
         *PROFILES,
         *OPERATION,
         *FUNCTIONS,

@@ -13,6 +13,7 @@ from tapegrad.transforms.calling.callables import UnlessNested
 from tapegrad.transforms.calling.known_paths import AlternatingCalls
 from tapegrad.transforms.calling.njit_source import python_of
 from tapegrad.transforms.calling.reports import Reports
+from tapegrad.transforms.calling.tensor_arguments import as_arrays, as_tensors, tell_of_tensors
 from tapegrad.transforms.jit import Jit
 
 Result = TypeVar("Result")
@@ -37,8 +38,7 @@ class Transform(FunctionWrapper, Reports):
         functools.update_wrapper(self, function, updated=())
 
     def _recorder(self) -> Jit[..., Any] | None:
-        inner = self.function
-        return inner._recorder() if isinstance(inner, Transform | Jit) else None
+        return recorder_of(self.function)
 
     def __repr__(self) -> str:
         return f"{self.name}({described(self.function)})"
@@ -53,6 +53,11 @@ class Transform(FunctionWrapper, Reports):
     def key(self) -> Any:
         """Equal for two transforms of one function that do the same."""
         return type(self), *self.settings
+
+
+def recorder_of(function: Callable[..., Any]) -> Jit[..., Any] | None:
+    """Return the ``jit(f)`` that a function is, or is made of by transforms."""
+    return function._recorder() if isinstance(function, Transform | Jit) else None
 
 
 class Derivative(ABC, Generic[Result]):
@@ -71,6 +76,9 @@ class Derivative(ABC, Generic[Result]):
             The further arguments of the three ways.
         """
         if on_tensors or thread.mode.nested:
+            recorder = None if thread.mode.nested else recorder_of(function)
+            if recorder is not None:
+                tell_of_tensors(recorder)
             return self._nested(function, *arguments)
         replayed = replayable(function)
         return self._eager(function, *arguments) if replayed is None else self._replay(replayed, *arguments)
@@ -96,7 +104,13 @@ class DerivativeTransform(UnlessNested, AlternatingCalls, Derivative[Any], Trans
         AlternatingCalls.__init__(self)
 
     def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Compute the derivative for any arguments."""
+        """Compute the derivative for any arguments. Of constants, it is replayed as of arrays."""
+        is_replayed = has_tensor(args, kwargs) and self._recorder() is not None
+        plain = as_arrays(args, kwargs) if is_replayed else None
+        return self._derivative(args, kwargs) if plain is None else as_tensors(self._derivative(*plain))
+
+    def _derivative(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Compute the derivative."""
         return self.compute(self.function, has_tensor(args, kwargs), args, kwargs)
 
 

@@ -125,7 +125,7 @@ class HessianProduct(DerivativeTransform):
     def settings(self) -> tuple[Any, ...]:
         return (self._argnums,)
 
-    def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _derivative(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(args) < 2:
             raise TypeError("hvp: call it with the function's arguments and, last, the direction")
         selection, direction = select(args[:-1], self._argnums), args[-1]

@@ -45,6 +45,7 @@ from tapegrad.transforms.calling.fast_path import Path, results_path
 from tapegrad.transforms.calling.known_paths import AlternatingCalls
 from tapegrad.transforms.calling.njit_source import python_of
 from tapegrad.transforms.calling.reports import Reports
+from tapegrad.transforms.calling.tensor_arguments import as_arrays, as_tensors, tell_of_tensors
 
 _FORWARD = ProgramSpec()
 Goal = ProgramSpec | Callable[[Trace], ProgramSpec]
@@ -113,8 +114,10 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
         mode = thread.mode
         if mode.anomaly is not None:
             return self._watched(args, kwargs)
-        if mode.observed or has_tensor(args, kwargs):
+        if mode.observed:
             return self.function(*args, **kwargs)
+        if has_tensor(args, kwargs):
+            return self._on_tensors(args, kwargs)
         arguments = self.arguments(args, kwargs)
         try:
             trace, outputs = self.run(arguments, _FORWARD, self._check)
@@ -124,6 +127,24 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
         if not keeps:
             self._keep(results_path(self, trace, call_arguments(arguments, args, kwargs)))
         return trace.result(arguments.arrays, outputs)
+
+    def _on_tensors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Replay the function for constants, and run it where a gradient may flow back through it."""
+        plain = as_arrays(args, kwargs)
+        if plain is None:
+            if not thread.mode.nested:
+                tell_of_tensors(self)
+            return self.function(*args, **kwargs)
+        arguments = self.arguments(*plain)
+        if arguments.reordered:  # it may ask for the order, which a recording does not have
+            return self.function(*args, **kwargs)
+        try:
+            trace, outputs = self.run(arguments, _FORWARD, self._check)
+        except OuterTensorError:
+            return self.function(*args, **kwargs)
+        if trace.writes_arguments:
+            return self.function(*args, **kwargs)
+        return as_tensors(trace.result(arguments.arrays, outputs))
 
     def tape(self, *args: Any, **kwargs: Any) -> RecordedTape:
         """Return the tape that a call with these arguments replays; record it if there is none yet.
@@ -381,8 +402,8 @@ def jit(
     Returns
     -------
     Jit
-        Called with arrays and numbers, it returns arrays and NumPy scalars; called with Tensors, it runs the function
-        as it is and returns Tensors.
+        Called with arrays and numbers, it returns arrays and NumPy scalars. Called with Tensors it returns Tensors:
+        constants are replayed; where a gradient may flow back to one, the function runs operation by operation.
 
     Raises
     ------
@@ -395,7 +416,8 @@ def jit(
     RecordingWarning
         Once for each cause for which a function was recorded 16 times: a global or an attribute, an integer, a shape, a
         branch that changes, with what to write instead; once where it takes longer to compare what the function sees
-        than to replay it. `Jit.explain` and `Jit.watched` say more.
+        than to replay it; once where it, or a transform of it, is called with Tensors outside of other transforms and
+        is not replayed. `Jit.explain` and `Jit.watched` say more.
 
     Notes
     -----

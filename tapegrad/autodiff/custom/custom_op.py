@@ -45,9 +45,9 @@ def custom_op(
         of this function.
     vjp : callable, optional
         ``vjp(y_bar, y, *xs, **statics)`` returns a tuple of the cotangents of `xs`: an array of the same shape and
-        dtype for each, None for one that has no gradient, such as integers and booleans. If there is one `x`, its
-        cotangent alone will do. `y` and `y_bar` are what `forward` has returned and the cotangent of that: arrays,
-        or tuples of arrays.
+        dtype for each, None for one that has no gradient. What it returns for integers and booleans is ignored. If
+        there is one `x`, its cotangent alone will do. `y` and `y_bar` are what `forward` has returned and the
+        cotangent of that: arrays, or tuples of arrays.
     jvp : callable, optional
         ``jvp(x_dots, y, *xs, **statics)`` returns the tangent of `y`; `x_dots` is a tuple with an array for each
         `x`, None for integers and booleans. Without it, there is no forward mode through the op.

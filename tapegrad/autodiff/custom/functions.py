@@ -94,17 +94,16 @@ class Functions:
         ]
 
     def cotangents(self, result: Any, inputs: Sequence[ArraySpec]) -> list[np.ndarray | None]:
-        """Return the cotangents of the float inputs; `None` for each that `vjp` left out."""
+        """Return the cotangents of the float inputs; `None` for each that `vjp` left out.
+
+        What it returned for integers and booleans is ignored: rules are written for floats, and called with ``2``.
+        """
         values = [result] if len(inputs) == 1 and not isinstance(result, tuple | list) else result
         found: list[np.ndarray | None] = []
         values = self._counted("vjp", "cotangent", values, len(inputs))
         for k, (value, spec) in enumerate(zip(values, inputs, strict=True)):
             if spec.dtype.kind == "f":
                 found.append(None if value is None else self._checked("vjp", f"cotangent {k}", value, spec))
-            elif value is not None:
-                raise TypeError(
-                    f"custom op {self.name!r}: input {k} is {spec}, which has no gradient: vjp must return None for it"
-                )
         return found
 
     def as_array(self, role: str, value: Any) -> np.ndarray:

@@ -14,7 +14,7 @@ from tapegrad.frontend.tensor.memory_order import is_reordered
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.static_keys import static_key
 from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.pytree import LEAF, asides, flatten
+from tapegrad.pytree import LEAF, LEAVES, SEQUENCES, asides, flatten
 
 Numbers = int | Iterable[int]
 Names = str | Iterable[str]
@@ -250,10 +250,15 @@ def numpy_scalar(array: np.ndarray) -> Any:
 
 def has_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Return whether some leaf of the arguments is a Tensor."""
-    if not kwargs and all(type(arg) is np.ndarray for arg in args):
+    return any(map(_holds_tensor, args)) or any(map(_holds_tensor, kwargs.values()))
+
+
+def _holds_tensor(value: Any) -> bool:
+    if type(value) in LEAVES:
         return False
-    leaves, _ = flatten((args, kwargs))
-    return any(is_tensor(leaf) for leaf in leaves)
+    if isinstance(value, dict):
+        return any(map(_holds_tensor, value.values()))
+    return any(map(_holds_tensor, value)) if isinstance(value, SEQUENCES) else is_tensor(value)
 
 
 def _as_array(leaf: Any) -> np.ndarray | None:

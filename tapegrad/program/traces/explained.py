@@ -78,13 +78,18 @@ class Recordings(Listing[ExplainedRecording]):
         return [*(["guards", *lines] if lines else []), *self.notes]
 
 
-def explained(name: str, found: Iterable[tuple[str, Any]], count: int) -> Recordings:
-    """List recordings, each with the name of its function, of `count` that were made."""
+def explained(name: str, found: Iterable[tuple[str, Any]], count: int, unrecorded: int = 0) -> Recordings:
+    """List recordings, each with the name of its function, of `count` that were made.
+
+    `unrecorded` calls had Tensors, and ran the function.
+    """
     kept = sorted((each for each in found if each[1].told is not None), key=lambda each: each[1].number)
     records = [recording_of(of, trace) for of, trace in kept]
     number = f"{len(records)} recording{'s' * (len(records) != 1)}"
     gone = f", of {count} that were made" if count > len(records) else ""
-    listing: Recordings = Recordings.of(records, f"{name} has {number}{gone}")
+    calls = f"{unrecorded:,} call{'s' * (unrecorded != 1)}"
+    beside = f"; {calls} had Tensors and ran unrecorded" if unrecorded else ""
+    listing: Recordings = Recordings.of(records, f"{name} has {number}{gone}{beside}")
     return listing
 
 

@@ -60,6 +60,8 @@ class Trace(Uncopied):
         Slots of the results that are computed.
     run_length
         Instructions that the run has recorded. Guards on captured arrays come after these.
+    writes_arguments
+        Whether the function wrote to its arguments in place.
     bytes
         Memory that it occupies, with its programs and workspaces.
     counted
@@ -100,10 +102,12 @@ class Trace(Uncopied):
                 for leaf, position in zip(arguments.leaves, arguments.positions, strict=True)
             ]
             args, kwargs = unflatten(arguments.definition, leaves)
+            given = [tensor._slot for tensor in tensors]
             with SlowStep(lambda: f"recording {self.name}: {len(self.recording):,} instructions"):
                 results, self._definition = flatten(call(function, args, kwargs))
             self.output_slots: list[int] = []
             self._results = [self._take_result(value) for value in results]
+            self.writes_arguments = [tensor._slot for tensor in tensors] != given
             self.recording.settle()
         self.run_length = len(self.recording)
         self.outcomes = tuple(self.recording.outcomes)

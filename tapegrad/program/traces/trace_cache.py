@@ -31,6 +31,8 @@ class TraceCache:
         How many were made.
     told
         What was told of them.
+    unrecorded
+        How many calls with Tensors ran the function instead of a recording.
     """
 
     def __init__(self, memory: int) -> None:
@@ -39,6 +41,7 @@ class TraceCache:
         self._order: OrderedDict[Trace, Specializations] = OrderedDict()  # the latest used last
         self.bytes = self.count = 0
         self.told: set[Any] = set()
+        self.unrecorded = 0
         self._lock = lock()
 
     def __iter__(self) -> Iterator[Trace]:

@@ -7,6 +7,7 @@ In reading order; each imports only those above it:
     numba_scalars                  Numba's scalars for functions that run as Python
     njit_source                    functions of Numba's as Python functions
     watching_cost                  a warning where the comparisons cost more than the replay
+    tensor_arguments               calls of replayed functions with Tensors
     call_structures                descriptions of arguments and results for fast paths
     fast_path                      replays of calls with arrays, floats and structures, in half a microsecond
     reports                        what a replayed function says of itself: `watched`, `explain`, `profile`

@@ -120,7 +120,7 @@ class Reports:
         found = [
             (members[id(owner)], trace) for owner, trace in recorder.traces.owned() if id(owner) in members
         ]
-        return explained(_title(self), found, recorder.traces.count)
+        return explained(_title(self), found, recorder.traces.count, recorder.traces.unrecorded)
 
     def _explanation(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
         """Explain a call."""
