@@ -14,7 +14,8 @@ import tapegrad as tg
 from helpers.daily import daily
 from helpers.elementwise_rows import is_first_of_arity
 from helpers.mpmath_oracle import DIFFERENTIABLE, in_mp, points
-from helpers.second_partials import FAR, KINKS, differentiated, second
+from helpers.second_partials import differentiated, second
+from helpers.special_places import FAR, KINKS, Kink
 from tapegrad.frontend.recording.elementwise import FUNCTIONS
 from tapegrad.ops import BY_NAME, Op
 
@@ -179,19 +180,18 @@ def test_third_derivatives(op: Op) -> None:
 
 
 @every_way
-@pytest.mark.parametrize(("name", "operands", "hessian"), KINKS)
-def test_kinks(name, operands, hessian, way) -> None:
-    found = way(FUNCTIONS[name], [np.array([x]) for x in operands], range(len(operands)))
-    for (j, k), value in found.items():
-        if hessian[j][k] is not None:
-            np.testing.assert_allclose(value, hessian[j][k], rtol=1e-14)
+@pytest.mark.parametrize("kink", [kink for kink in KINKS if kink.hessian], ids=str)
+def test_kinks(kink: Kink, way) -> None:
+    xs = [np.array([x]) for x in kink.operands]
+    for (j, k), value in way(FUNCTIONS[kink.name], xs, range(len(xs))).items():
+        if kink.hessian[j][k] is not None:
+            np.testing.assert_allclose(value, kink.hessian[j][k], rtol=1e-14)
 
 
 @every_way
-@pytest.mark.parametrize(("name", "places"), FAR, ids=[name for name, _ in FAR])
-def test_special_places(name, places, way) -> None:
+@pytest.mark.parametrize(("name", "rows"), FAR, ids=[name for name, _ in FAR])
+def test_special_places(name, rows, way) -> None:
     op = BY_NAME[name]
-    rows = [place if isinstance(place, tuple) else (place,) for place in places]
     for (j, k), value in way(FUNCTIONS[name], columns_of(rows), range(op.arity)).items():
         want = [second(op, j, k, row) for row in rows]
         np.testing.assert_allclose(value, want, rtol=1e-10, atol=1e-250, err_msg=f"{j} {k}")

@@ -1,4 +1,4 @@
-"""The op table against NumPy and mpmath: every primal, every partial, every stated kink."""
+"""The op table against NumPy and mpmath: every primal, every partial."""
 
 import dataclasses
 import math
@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from helpers.daily import drawn, share
-from helpers.mpmath_oracle import DIFFERENTIABLE, MP, in_mp, is_close, operands_in_mp, points
+from helpers.mpmath_oracle import (
+    DIFFERENTIABLE,
+    MP,
+    agrees,
+    exact_value,
+    in_mp,
+    is_close,
+    operands_in_mp,
+    points,
+)
 from helpers.offenders import assert_none
 from tapegrad.cli.generate import examples
 from tapegrad.engine.codegen import kernels
@@ -57,6 +66,18 @@ def test_partial_is_accurate_in_float64(op: Op, j: int) -> None:
             assert is_close(float(partial), derivative(op, j, row), 1e-12), row
 
 
+@drawn
+@pytest.mark.parametrize("op", [op for op in ELEMENTWISE if not op.predicate], ids=lambda op: op.name)
+def test_primal_is_the_function_of_its_name(op: Op) -> None:
+    with mp.workdps(60):
+        for row in points(op, share(20)):
+            primal = float(evaluate_numpy(op.primal, **{f"x{j}": np.asarray(x) for j, x in enumerate(row)}))
+            exact = exact_value(op, row)
+            assert agrees(primal, exact, 1e-12), (
+                f"{op.name}{row}: the primal is {primal}, MP of the oracle says {mp.nstr(exact, 17)}"
+            )
+
+
 @pytest.mark.parametrize("op", [op for op in ELEMENTWISE if op.ufunc], ids=lambda op: op.name)
 def test_primal_is_the_ufunc(op: Op) -> None:
     columns = [np.array(column) for column in zip(*points(op, 50), strict=True)]
@@ -87,7 +108,7 @@ def test_oracle_knows_every_function() -> None:
 
 def check_oracle(op: Op) -> None:
     called = set().union(*map(names_in, (op.primal, *op.partials))) - PRIMALS - CONSTANTS.keys()
-    missing = sorted(called - MP.keys())
+    missing = sorted((called if op.ufunc else called | {op.name}) - MP.keys())
     assert not missing, f"{op.name}: say in MP of tests/helpers/mpmath_oracle.py what {missing} are in mpmath"
 
 
@@ -116,85 +137,6 @@ def test_commutative_ops_are_so_to_the_last_bit(op: Op, dtype: type) -> None:
 def test_codes_count_all_rows() -> None:
     assert sorted(CODES.values()) == list(range(len(ELEMENTWISE) + len(STRUCTURAL)))
     assert len(BY_NAME) == len(ELEMENTWISE)
-
-
-INF, NAN = math.inf, math.nan
-KINKS = [
-    ("absolute", (0.0,), (0.0,)),
-    ("relu", (0.0,), (0.0,)),
-    ("maximum", (2.0, 2.0), (0.5, 0.5)),
-    ("maximum", (NAN, 2.0), (1.0, 0.0)),
-    ("maximum", (2.0, NAN), (0.0, 1.0)),
-    ("minimum", (2.0, 2.0), (0.5, 0.5)),
-    ("minimum", (2.0, NAN), (0.0, 1.0)),
-    ("fmax", (2.0, 2.0), (0.5, 0.5)),
-    ("fmax", (NAN, 2.0), (0.0, 1.0)),
-    ("fmax", (2.0, NAN), (1.0, 0.0)),
-    ("fmin", (NAN, 2.0), (0.0, 1.0)),
-    ("clip", (1.0, 1.0, 2.0), (1.0, 0.0, 0.0)),
-    ("clip", (2.0, 1.0, 2.0), (1.0, 0.0, 0.0)),
-    ("clip", (0.0, 1.0, 2.0), (0.0, 1.0, 0.0)),
-    ("clip", (3.0, 1.0, 2.0), (0.0, 0.0, 1.0)),
-    *[("clip", (x, 2.0, 1.0), (0.0, 0.0, 1.0)) for x in (0.0, 1.0, 1.5, 2.0, 3.0)],
-    ("hypot", (0.0, 0.0), (0.0, 0.0)),
-    ("arctan2", (0.0, 0.0), (0.0, 0.0)),
-    ("arctan2", (0.0, -2.0), (-0.5, 0.0)),
-    ("arctan2", (2.0, 0.0), (0.0, -0.5)),
-    ("power", (3.0, 0.0), (0.0, math.log(3.0))),
-    ("power", (0.0, 0.0), (0.0, 0.0)),
-    ("power", (0.0, 1.0), (1.0, 0.0)),
-    ("power", (0.0, 2.0), (0.0, 0.0)),
-    ("power", (0.0, 0.5), (INF, 0.0)),
-    ("power", (-3.0, 2.0), (-6.0, NAN)),
-    ("sqrt", (0.0,), (INF,)),
-    ("cbrt", (0.0,), (INF,)),
-    ("sinc", (0.0,), (0.0,)),
-    ("logaddexp", (INF, 1.0), (1.0, 0.0)),
-    ("logaddexp", (-INF, 1.0), (0.0, 1.0)),
-    ("logaddexp", (-INF, -INF), (0.5, 0.5)),
-    ("logaddexp2", (INF, INF), (0.5, 0.5)),
-    ("sigmoid", (-INF,), (0.0,)),
-    ("sigmoid", (INF,), (0.0,)),
-    ("softplus", (-INF,), (0.0,)),
-    ("softplus", (INF,), (1.0,)),
-    ("tanh", (INF,), (0.0,)),
-    ("arctan2", (INF, 1.0), (0.0, 0.0)),
-    ("arctan2", (1.0, INF), (0.0, 0.0)),
-    ("y1", (0.0,), (INF,)),
-]
-
-
-@pytest.mark.parametrize(("name", "operands", "expected"), KINKS)
-def test_kink(name: str, operands: tuple[float, ...], expected: tuple[float, ...]) -> None:
-    op = BY_NAME[name]
-    values = {f"x{j}": np.asarray(x) for j, x in enumerate(operands)}
-    y = evaluate_numpy(op.primal, **values)
-    partials = [float(evaluate_numpy(text, **values, y=y)) for text in op.partials]
-    np.testing.assert_allclose(partials, expected, rtol=1e-15)
-
-
-EXTREMES = [
-    ("hypot", (1e200, 3e200)), ("hypot", (1e-200, 3e-200)), ("arctan2", (1e200, 3e200)),
-    ("arctan2", (1e-200, 3e-200)), ("arctan2", (1e-5, -1e20)), ("arctanh", (1 - 1e-12,)),
-    ("arccosh", (1 + 1e-12,)),
-    ("arccosh", (1e200,)), ("arcsinh", (-1e200,)), ("arcsin", (-1 + 1e-12,)),
-    ("tanh", (300.0,)), ("tanh", (1e-12,)),
-    ("sigmoid", (-700.0,)), ("sigmoid", (300.0,)), ("softplus", (-700.0,)), ("logaddexp", (3000.0, 2990.0)),
-    ("logaddexp", (-3000.0, -3001.0)), ("sinc", (1e-9,)), ("sinc", (0.2499,)), ("sinc", (0.2501,)),
-    ("expm1", (-50.0,)), ("log1p", (-1 + 1e-12,)), ("reciprocal", (1e-100,)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "operands"), EXTREMES)
-def test_partial_is_accurate_far_out(name: str, operands: tuple[float, ...]) -> None:
-    op = BY_NAME[name]
-    values = {f"x{j}": np.asarray(x) for j, x in enumerate(operands)}
-    y = evaluate_numpy(op.primal, **values)
-    with mp.workdps(700):
-        exact = {f"x{j}": mp.mpf(x) for j, x in enumerate(operands)}
-        expected = [in_mp(text, **exact, y=in_mp(op.primal, **exact)) for text in op.partials]
-    for text, value in zip(op.partials, expected, strict=True):
-        assert is_close(float(evaluate_numpy(text, **values, y=y)), value, 1e-12)
 
 
 def test_generated_examples_are_those_of_the_table() -> None:

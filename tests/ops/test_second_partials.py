@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from helpers.daily import drawn, share
-from helpers.mpmath_oracle import DIFFERENTIABLE, in_mp, is_close, operands_in_mp, points
-from helpers.second_partials import FAR, KINKS, differentiated, second
+from helpers.mpmath_oracle import DIFFERENTIABLE, agrees, exact_value, in_mp, is_close, operands_in_mp, points
+from helpers.second_partials import differentiated, second
+from helpers.special_places import FAR, KINKS, Kink
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.ops import BY_NAME, CONSTANTS, PRIMALS, Op, names_in
 
@@ -53,42 +54,28 @@ def test_second_derivative(op: Op, j: int, k: int) -> None:
 def test_second_derivative_at_special_places(name: str, places: list) -> None:
     op = BY_NAME[name]
     with mp.workdps(200):  # `diff` works with three times as many
-        for place in places:
-            row = place if isinstance(place, tuple) else (place,)
+        for row in places:
             for j, k in itertools.product(range(op.arity), repeat=2):
                 want = expected_exactly(op, j, k, row)
                 value = second(op, j, k, row)
-                assert is_close(value, want, 1e-10) or abs(value - want) < 1e-280, (row, j, k, value, want)
+                assert agrees(value, want, 1e-10), (row, j, k, value, want)
 
 
 def expected_exactly(op: Op, j: int, k: int, row):
     """The second derivative of the primal itself, in a form that mpmath evaluates there."""
     exact = operands_in_mp(row)
-
-    def along(*x):
-        return PRIMALS_IN_MP.get(
-            op.name, lambda *x: in_mp(op.primal, **{f"x{i}": v for i, v in enumerate(x)})
-        )(*x)
-
     orders = tuple((i == j) + (i == k) for i in range(op.arity))
-    scale = max(1, *[abs(x) for x in exact])
-    return mp.diff(along, tuple(exact), orders, h=scale * mp.mpf(10) ** -110)
+    scale = max(map(abs, exact)) or 1
+    return mp.diff(lambda *x: exact_value(op, x), tuple(exact), orders, h=scale * mp.mpf(10) ** -110)
 
 
-# Where the text of the primal has a case for one point that differences step over.
-PRIMALS_IN_MP = {
-    "sinc": lambda x: mp.sin(mp.pi * x) / (mp.pi * x) if x else mp.mpf(1),
-    "softplus": lambda x: mp.log(1 + mp.exp(x)),
-}
-
-
-@pytest.mark.parametrize(("name", "operands", "hessian"), KINKS)
-def test_second_derivative_at_a_kink(name: str, operands, hessian) -> None:
-    op = BY_NAME[name]
-    for j, row in enumerate(hessian):
+@pytest.mark.parametrize("kink", [kink for kink in KINKS if kink.hessian], ids=str)
+def test_second_derivative_at_a_kink(kink: Kink) -> None:
+    op = BY_NAME[kink.name]
+    for j, row in enumerate(kink.hessian):
         for k, want in enumerate(row):
             if want is not None:
-                assert second(op, j, k, operands) == pytest.approx(want, rel=1e-14)
+                assert second(op, j, k, kink.operands) == pytest.approx(want, rel=1e-14)
 
 
 def test_nan_stays_nan() -> None:
