@@ -1,7 +1,7 @@
 """Rows of the op table evaluated by mpmath, at as many digits as a test asks for.
 
-`MP` says what each function is, by the name of its row: it gives the functions in a row's texts their values, and is the
-independent formula that the primal of the row is tested against.
+`MP` says what each function is, by the name of its row: it gives the functions in a row's texts their values, and is
+the independent formula that the primal of the row is tested against.
 """
 
 import math
@@ -27,7 +27,8 @@ MP = {
     "logaddexp": lambda x, y: mp.log(mp.exp(x) + mp.exp(y)),
     "logaddexp2": lambda x, y: mp.log(mp.power(2, x) + mp.power(2, y), 2),
     "masked_multiply": lambda x, y: x * y if x and y else mp.mpf(0),
-    "relu": lambda x: x if x > 0 else mp.mpf(0), "clip": lambda x, low, high: high if max(x, low) > high else max(x, low),
+    "relu": lambda x: x if x > 0 else mp.mpf(0),
+    "clip": lambda x, low, high: high if max(x, low) > high else max(x, low),
     "sigmoid": lambda x: (1 + mp.tanh(x / 2)) / 2, "softplus": lambda x: mp.log(1 + mp.exp(x)),
     "sinc": lambda x: mp.sin(mp.pi * x) / (mp.pi * x) if x else mp.mpf(1),
     "floor": mp.floor, "ceil": mp.ceil, "rint": mp.nint,

@@ -61,7 +61,7 @@ def by_row(name, *operands):
     for operand, text in zip(operands, op.partials, strict=True):
         dot = dot_of(operand)
         partial = evaluate_numpy(text, **values, y=y)
-        total += float(partial) * dot if dot != 0 and partial != 0 else 0.0
+        total += float(partial) * float(dot) if dot != 0 and partial != 0 else 0.0
     return Dual(float(y), total)
 
 

@@ -52,7 +52,8 @@ def _inverse(name, function):
 
 SPECIAL = {
     "erf": mp.erf, "erfc": mp.erfc, "erfcx": lambda x: mp.exp(x * x) * mp.erfc(x), "erfinv": mp.erfinv,
-    "erfcinv": lambda x: mp.erfinv(1 - x), "ndtr": mp.ncdf, "log_ndtr": lambda x: mp.log(mp.ncdf(x)) if x < 0 else mp.log1p(-mp.ncdf(-x)),
+    "erfcinv": lambda x: mp.erfinv(1 - x), "ndtr": mp.ncdf,
+    "log_ndtr": lambda x: mp.log(mp.ncdf(x)) if x < 0 else mp.log1p(-mp.ncdf(-x)),
     "ndtri": lambda p: mp.sqrt(2) * mp.erfinv(2 * p - 1), "logit": lambda x: mp.log(x / (1 - x)),
     "log_expit": lambda x: -mp.log1p(mp.exp(-x)), "owens_t": _owens_t,
     "xlogy": lambda x, y: _times_log(x, lambda: mp.log(y)), "xlog1py": lambda x, y: _times_log(x, lambda: mp.log1p(y)),

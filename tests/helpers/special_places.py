@@ -1,7 +1,7 @@
 """Places where rows of the op table are hardest: kinks, infinities, ties, operands that are tiny or far out.
 
-`far_points` and `approaches` go through every row. `KINKS` and `FAR` are for what a row alone knows: who adds a row with
-a kink, or with a border between two formulas, enters it here.
+`far_points` and `approaches` go through every row. `KINKS` and `FAR` are for what a row alone knows: who adds a row
+with a kink, or with a border between two formulas, enters it here.
 """
 
 import itertools
@@ -22,8 +22,7 @@ _NEARLY_ONE = (1.0, 1 + 2.0**-52, 1 - 1e-9, 1 + 1e-5)
 
 
 def far_points(op: Op) -> list[Row]:
-    """Return points of a row with one operand 0, tiny or far out, and with operands that are equal, nearly or but for
-    the sign.
+    """Return points with one operand 0, tiny or far out, and with operands that are nearly equal or opposite.
 
     Special functions have their operands on the side of 0 where their domain is.
     """
@@ -94,7 +93,7 @@ def limit(values: list[float]) -> float | None:
     first, second, third = values
     if any(math.isnan(value) for value in values):
         return None
-    if math.isinf(third) or _is_same(second, third) and _is_same(first, second):
+    if math.isinf(third) or (_is_same(second, third) and _is_same(first, second)):
         return third
     if 100 < abs(third) > abs(second) > abs(first) and first * third > 0:
         return math.copysign(INF, third)
@@ -195,7 +194,7 @@ FAR: list[tuple[str, list[Row]]] = [
         (
             "arctan2",
             [
-                (1e-9, 1.0), (1.0, 1e-9), (2.0, 0.0), (0.0, 2.0), (1e100, 3e100), (1e200, 3e200), (1e-200, 3e-200),
+                (1e-9, 1.0), (1.0, 1e-9), (2.0, 0.0), (0.0, 2.0), (1e100, 3e100), (1e200, 3e200), (1e-100, 3e-100),
                 (1e-5, -1e20),
             ],
         ),

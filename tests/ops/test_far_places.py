@@ -25,7 +25,7 @@ from helpers.mpmath_oracle import (
 )
 from helpers.special_places import KINKS, Kink, Row, approaches, far_points, limit, stated_places
 from tapegrad.engine.reference import evaluate_numpy
-from tapegrad.ops import BY_NAME, ELEMENTWISE, Op, names_in
+from tapegrad.ops import BY_NAME, ELEMENTWISE, Op
 
 ROWS = [op for op in ELEMENTWISE if not op.predicate]
 PARTIALS = [(op, j) for op in DIFFERENTIABLE for j in op.differentiable_operands if not calls_scipy(op)]

@@ -71,8 +71,11 @@ def test_partial_is_accurate_in_float64(op: Op, j: int) -> None:
 def test_primal_is_the_function_of_its_name(op: Op) -> None:
     with mp.workdps(60):
         for row in points(op, share(20)):
-            primal = evaluate_numpy(op.primal, **{f"x{j}": np.asarray(x) for j, x in enumerate(row)})
-            assert agrees(float(primal), exact_value(op, row), 1e-12), row
+            primal = float(evaluate_numpy(op.primal, **{f"x{j}": np.asarray(x) for j, x in enumerate(row)}))
+            exact = exact_value(op, row)
+            assert agrees(primal, exact, 1e-12), (
+                f"{op.name}{row}: the primal is {primal}, MP of the oracle says {mp.nstr(exact, 17)}"
+            )
 
 
 @pytest.mark.parametrize("op", [op for op in ELEMENTWISE if op.ufunc], ids=lambda op: op.name)
