@@ -1,5 +1,6 @@
 """Exponentials, logarithms, square roots and sines of matrices, and the equations of Sylvester and Lyapunov."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -26,8 +27,6 @@ from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.frontend.words.derived_docs import like, renamed
 
 _MAX_DIRECT_ROWS = 10  # largest number of rows for which SciPy solves discrete Lyapunov equations directly
-# The Gauss-Legendre quadrature that is the Pade approximant of degree 8 of ``log(1 + x)``
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _MAX_NORM = 0.25  # largest norm of x for which that is exact in float64
 _MAX_ROOTS = 40  # square roots after which a matrix counts as singular
 
@@ -113,9 +112,16 @@ def logm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
         if scale == 2.0**_MAX_ROOTS:
             raise np.linalg.LinAlgError(f"{name}: a matrix is singular")
         root, scale = of_squares("sqrtm", root, name), 2.0 * scale
-    nodes, weights = (each.astype(root.dtype)[:, None, None] for each in (0.5 + 0.5 * _NODES, _WEIGHTS))
+    nodes, weights = (each.astype(root.dtype)[:, None, None] for each in _quadrature())
     x = expand_dims(root - one, -3)
     return (0.5 * scale) * sum(weights * solve(one + nodes * x, x), -3)
+
+
+@functools.cache
+def _quadrature() -> tuple[np.ndarray, np.ndarray]:
+    """Return the Gauss-Legendre nodes in [0, 1] and weights: the Pade approximant of degree 8 of ``log(1 + x)``."""
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    return 0.5 + 0.5 * nodes, weights
 
 
 def _even_and_odd(A: Any, sign: float, name: str) -> tuple[Tensor, Tensor]:  # noqa: N803  SciPy's name
