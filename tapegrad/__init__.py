@@ -9,8 +9,10 @@
 Functions carry NumPy's names and take Tensors, arrays and numbers; ``np.sin(x)`` does the same as ``tg.sin(x)``.
 """
 
+import importlib as _importlib
 import sys as _sys
 from types import ModuleType as _ModuleType
+from typing import Any as _Any
 
 import numpy as _np
 
@@ -18,12 +20,8 @@ from tapegrad.engine.runtime import interpreter as _interpreter  # noqa: F401  f
 
 # isort: split
 from tapegrad import errors as errors
-from tapegrad import interop as interop
-from tapegrad import linalg as linalg
-from tapegrad import optimize as optimize
 from tapegrad import special as special
-from tapegrad import stats as stats
-from tapegrad.autodiff.custom.custom_op import custom_op as custom_op
+from tapegrad.engine.runtime import lazy as _lazy
 from tapegrad.errors import AnomalyError as AnomalyError
 from tapegrad.errors import ChangedValueError as ChangedValueError
 from tapegrad.errors import FreedGraphError as FreedGraphError
@@ -49,23 +47,6 @@ from tapegrad.frontend.tensor.inspection import tape as tape
 from tapegrad.frontend.tensor.modes import no_autodiff as no_autodiff
 from tapegrad.frontend.tensor.modes import no_grad as no_grad
 from tapegrad.frontend.tensor.tensor import Tensor as Tensor
-from tapegrad.testing import check_grads as check_grads
-from tapegrad.transforms.checkpoint import checkpoint as checkpoint
-from tapegrad.transforms.compiled.compiled import Compiled as Compiled
-from tapegrad.transforms.compiled.compiled import compile as compile
-from tapegrad.transforms.compiled.compiled import load as load
-from tapegrad.transforms.grad import grad as grad
-from tapegrad.transforms.grad import value_and_grad as value_and_grad
-from tapegrad.transforms.hessian import hessian as hessian
-from tapegrad.transforms.hessian import hvp as hvp
-from tapegrad.transforms.jacobian import jacfwd as jacfwd
-from tapegrad.transforms.jacobian import jacobian as jacobian
-from tapegrad.transforms.jacobian import jacrev as jacrev
-from tapegrad.transforms.jit import jit as jit
-from tapegrad.transforms.jvp import jvp as jvp
-from tapegrad.transforms.stop_gradient import stop_gradient as stop_gradient
-from tapegrad.transforms.vjp import vjp as vjp
-from tapegrad.transforms.vmap.vmap import vmap as vmap
 
 __version__ = "0.1.0"
 __array_api_version__ = _VERSIONS[-1]
@@ -84,13 +65,51 @@ for _function in (*_FUNCTIONS.values(), *_CREATION.values()):
     if getattr(_sys.modules.get(_function.__module__), _function.__name__, None) is not _function:
         _function.__module__ = __name__  # made at run time: by its name a pickle finds it here
 
+# Rooms that a process may do without are imported when something of theirs is first asked for.
+_ROOMS = ("interop", "linalg", "optimize", "stats")
+_LATE = {
+    "tapegrad.autodiff.custom.custom_op": ("custom_op",),
+    "tapegrad.testing.check_grads": ("check_grads",),
+    "tapegrad.transforms.checkpoint": ("checkpoint",),
+    "tapegrad.transforms.compiled.compiled": ("Compiled", "compile", "load"),
+    "tapegrad.transforms.grad": ("grad", "value_and_grad"),
+    "tapegrad.transforms.hessian": ("hessian", "hvp"),
+    "tapegrad.transforms.jacobian": ("jacfwd", "jacobian", "jacrev"),
+    "tapegrad.transforms.jit": ("jit",),
+    "tapegrad.transforms.jvp": ("jvp",),
+    "tapegrad.transforms.stop_gradient": ("stop_gradient",),
+    "tapegrad.transforms.vjp": ("vjp",),
+    "tapegrad.transforms.vmap.vmap": ("vmap",),
+}
+_HOMES = {name: module for module, names in _LATE.items() for name in names}
+_lazy.load_later(__name__, *_ROOMS)
+_lazy.follow("tapegrad.transforms.compiled.compiled", "tapegrad.interop")
+
 # The modules that are part of the interface; importing ours makes names of the others, too.
-_OPEN = ("optimize", "interop", "errors", "linalg", "special", "stats", *_MODULES)
+_OPEN = ("errors", "special", *_ROOMS, *_MODULES)
 __all__ = sorted(
-    name
-    for name, value in globals().items()
-    if not name.startswith("_") and (not isinstance(value, _ModuleType) or name in _OPEN)
+    {
+        *(
+            name
+            for name, value in globals().items()
+            if not name.startswith("_") and not isinstance(value, _ModuleType)
+        ),
+        *_OPEN,
+        *_HOMES,
+    }
 )
+
+
+def __getattr__(name: str) -> _Any:
+    """Return what an import leaves for later; it is a variable of the module from then on."""
+    if name in _HOMES:
+        value = getattr(_importlib.import_module(_HOMES[name]), name)
+    elif name in _MODULES:
+        value = getattr(_np, name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -285,7 +285,7 @@ def test_the_translator_leans_on_ten_private_names_at_most() -> None:
     imported = {
         alias.asname or alias.name
         for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
+        if isinstance(node, ast.Import | ast.ImportFrom) and "numba" in ast.unparse(node)
         for alias in node.names
     }
     assert {name for group in groups for name in group} == imported

@@ -12,6 +12,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic, overload_method
 
+from tapegrad.engine.kernels.language.numba_internals import cpu_target
 from tapegrad.engine.kernels.language.raw_memory import (
     call_kernel,
     load_at,
@@ -216,3 +217,8 @@ def _call(h: Any, *args: Any) -> Any:
         given = tuple(map(types.unliteral, given[0]))  # how Numba hands on what *args stands for
     _check_count(h, given)
     return _Text(h, given).made()
+
+
+# Numba may be about to type a function that has a compiled one as a global, and looks for what is new before it begins.
+cpu_target.typing_context.refresh()
+cpu_target.target_context.refresh()

@@ -323,6 +323,9 @@ def named(make: Callable[..., Any], function: Callable[..., Any]) -> Callable[..
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    text = getattr(function, "__text_signature__", None) or "$"
+    if "$" not in text:  # of a function written in C; `inspect` would compile its tokenizer first, for 10 ms
+        return inspect.signature(eval(f"(lambda {text.strip()[1:-1]}: None)"))
     try:
         return inspect.signature(function)
     except ValueError:  # NumPy before 2.4 has no signature of functions written in C

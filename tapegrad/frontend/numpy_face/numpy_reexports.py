@@ -52,10 +52,13 @@ _OF_PLAIN_ARRAYS = (
 MODULES = (
     "char", "dtypes", "emath", "exceptions", "fft", "lib", "ma", "polynomial", "random", "rec", "strings",
 )  # fmt: skip
-NAMES = (
-    *_TYPES, *_VALUES, *_QUESTIONS, *_SETTINGS, *_INDICES, *_TO_FILES, *_FROM_FILES, *_OF_PLAIN_ARRAYS, *MODULES
+_NOW = (
+    *_TYPES, *_VALUES, *_QUESTIONS, *_SETTINGS, *_INDICES, *_TO_FILES, *_FROM_FILES, *_OF_PLAIN_ARRAYS
 )  # fmt: skip
-OWN: dict[str, Any] = {name: getattr(np, name) for name in NAMES}
+NAMES = (*_NOW, *MODULES)
+OWN: dict[str, Any] = {
+    name: getattr(np, name) for name in _NOW
+}  # NumPy imports most of its modules late, too
 
 
 def _of_constants(function: Callable[..., Any]) -> Callable[..., Any]:

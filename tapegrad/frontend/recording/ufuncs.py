@@ -4,8 +4,9 @@ A function is made from a computation on operands alone. Functions of the op tab
 arguments is given.
 """
 
+import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,7 +91,8 @@ def _by_columns(results: Any, name: str) -> Any:
     return in_order(results, "F", name) if is_tensor(results) else np.asfortranarray(results)
 
 
-def signature_of(operands: Sequence[str], results: int = 1) -> inspect.Signature:
+@functools.cache  # three hundred functions have twenty signatures
+def signature_of(operands: tuple[str, ...], results: int = 1) -> inspect.Signature:
     """Return the signature of a function of operands of these names and this number of results, as NumPy writes it."""
     names = [*operands, *(f"out{k + 1}" for k in range(results if results > 1 else 0))]
     positional = [

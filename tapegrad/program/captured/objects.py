@@ -8,8 +8,6 @@ import types
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, Protocol
 
-import numpy as np
-
 from tapegrad.foreign import is_masked, is_namespace, is_sparse
 from tapegrad.program.captured import references
 from tapegrad.program.captured.origin import is_compiled, is_library_class

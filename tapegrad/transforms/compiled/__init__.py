@@ -8,3 +8,7 @@ In reading order; each imports only those above it:
     stored                         compiled functions from files
     compiled                       recorded functions as values
 """
+
+from tapegrad.engine.runtime.lazy import load_later
+
+load_later(__name__, "compiled")  # `interop` follows it

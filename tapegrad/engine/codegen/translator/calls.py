@@ -28,7 +28,7 @@ from tapegrad.engine.codegen.translator.values import (
     kind_of,
     materialized,
 )
-from tapegrad.engine.kernels.language.deferred import Helper, Intrinsic
+from tapegrad.engine.kernels.language.inlining import Helper, Intrinsic
 from tapegrad.engine.kernels.language.llvm_types import called, unpacked
 from tapegrad.engine.kernels.language.numba_internals import cpu_target
 

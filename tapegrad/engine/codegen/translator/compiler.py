@@ -12,7 +12,7 @@ from tapegrad.engine.codegen.python_calls.fast_calls import WrapperKind, expecte
 from tapegrad.engine.codegen.store.announcer import announcer
 from tapegrad.engine.codegen.store.cache import cache_of
 from tapegrad.engine.codegen.translator.whole import DirectCompiler, DirectKernelCompiler
-from tapegrad.engine.kernels.language.deferred import Helper
+from tapegrad.engine.kernels.language.inlining import Helper
 from tapegrad.engine.kernels.language.linking import PlainPartCompiler, PlainWholeCompiler, SharedPartCompiler
 from tapegrad.engine.kernels.language.numba_internals import CFunc, global_compiler_lock
 from tapegrad.engine.runtime import thread_stack

@@ -11,7 +11,7 @@ from tapegrad.engine.codegen.translator import values
 from tapegrad.engine.codegen.translator.definitions import definition
 from tapegrad.engine.codegen.translator.statements import RetryTyping, Statements, TypeEnvironment
 from tapegrad.engine.codegen.translator.values import Constant, NotPlainError
-from tapegrad.engine.kernels.language.deferred import Helper
+from tapegrad.engine.kernels.language.inlining import Helper
 from tapegrad.engine.kernels.language.linking import (
     LoopPartCompiler,
     PartCompiler,

@@ -23,8 +23,7 @@ from tapegrad.engine.kernels.lanes.lanes import (
     with_signs_of,
 )
 from tapegrad.engine.kernels.lanes.transpose import move_transposed
-from tapegrad.engine.kernels.language.deferred import intrinsic
-from tapegrad.engine.kernels.language.inlining import always_inline, noinline
+from tapegrad.engine.kernels.language.inlining import always_inline, intrinsic, noinline
 from tapegrad.engine.kernels.language.llvm_types import i64, pointer_to
 from tapegrad.engine.kernels.language.raw_memory import size_of, stack_i64
 

@@ -14,8 +14,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import lower_builtin, models, register_model, type_callable
 
-from tapegrad.engine.kernels.language.deferred import intrinsic
-from tapegrad.engine.kernels.language.inlining import always_inline
+from tapegrad.engine.kernels.language.inlining import always_inline, intrinsic
 from tapegrad.engine.kernels.language.llvm_types import called, f32, f64, i32, i64, pointer_to
 from tapegrad.engine.kernels.language.raw_memory import size_of
 

@@ -7,7 +7,7 @@ In reading order; each imports only those above it:
     llvm_types                     LLVM's types, and instructions for intrinsics
     library                        numbers of library loops, which kernels call by address
     linking                        linking of compiled functions
-    inlining                       compilation flags: inlined and separate functions
+    inlining                       functions that only compiled code calls, inlined and separate, and intrinsics
     raw_memory                     loads, stores and calls by address
     matmul                         matrix products
     lapack                         LAPACK's routines, copies and triangles, which kernels of matrices share

@@ -42,7 +42,6 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
-
 __all__ = [
     "CFunc",
     "CompileResult",
@@ -64,7 +63,7 @@ __all__ = [
 
 
 def arrays() -> Any:
-    """Return Numba's module of arrays, which takes as long to import as sixty of ours: only compilers of them need it."""
+    """Return Numba's module of arrays; importing it takes 30 ms, and only who compiles needs it."""
     from numba.np import arrayobj  # noqa: PLC0415  slow to import
 
     return arrayobj

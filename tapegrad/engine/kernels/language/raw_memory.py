@@ -8,8 +8,7 @@ computed by integer arithmetic on one side of the conversion only.
 from llvmlite import binding, ir
 from numba import types
 
-from tapegrad.engine.kernels.language.deferred import intrinsic
-from tapegrad.engine.kernels.language.inlining import always_inline
+from tapegrad.engine.kernels.language.inlining import always_inline, intrinsic
 from tapegrad.engine.kernels.language.llvm_types import (
     called_at,
     element_pointer,

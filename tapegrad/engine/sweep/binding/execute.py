@@ -3,8 +3,8 @@
 from numba import types
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
-from tapegrad.engine.kernels.language.deferred import intrinsic
 from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, OUTER, STORE, X_BAR, Y_BAR, X, Y
+from tapegrad.engine.kernels.language.inlining import intrinsic
 from tapegrad.engine.kernels.language.llvm_types import called_at
 from tapegrad.engine.kernels.language.odometer import begin_index, next_index
 from tapegrad.engine.kernels.language.raw_memory import call_kernel, load_i64, stack_i64, store_i64

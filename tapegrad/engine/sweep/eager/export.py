@@ -8,7 +8,7 @@ dimensions up to two; `tapegrad.frontend.tensor.arrays.show` takes the array int
 from numba import types
 
 from tapegrad.engine.codegen.translator.compiler import entry_point, inline_njit, register
-from tapegrad.engine.kernels.language.deferred import intrinsic
+from tapegrad.engine.kernels.language.inlining import intrinsic
 from tapegrad.engine.kernels.language.llvm_types import i8, i64
 from tapegrad.engine.kernels.language.numba_internals import arrays
 from tapegrad.engine.kernels.language.raw_memory import load_i64

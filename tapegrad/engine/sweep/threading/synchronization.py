@@ -8,7 +8,7 @@ from llvmlite import ir
 from numba import types
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
-from tapegrad.engine.kernels.language.deferred import intrinsic
+from tapegrad.engine.kernels.language.inlining import intrinsic
 from tapegrad.engine.kernels.language.llvm_types import called, called_at, i32, i64
 from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_i64
 from tapegrad.engine.runtime import operating_system

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba import types
 
-from tapegrad.engine.kernels.language.deferred import intrinsic
+from tapegrad.engine.kernels.language.inlining import intrinsic
 from tapegrad.engine.kernels.language.llvm_types import element_pointer, i64
 from tapegrad.engine.tape.fields.layout import FIRST_COLUMN
 

@@ -1,5 +1,6 @@
 """Exponentials, logarithms, square roots and sines of matrices, and the equations of Sylvester and Lyapunov."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -28,8 +29,6 @@ from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.frontend.words.derived_docs import like, renamed
 
 _MAX_DIRECT_ROWS = 10  # largest number of rows for which SciPy solves discrete Lyapunov equations directly
-# The Gauss-Legendre quadrature that is the Pade approximant of degree 8 of ``log(1 + x)``
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _MAX_NORM = 0.25  # largest norm of x for which that is exact in float64
 _MAX_ROOTS = 40  # square roots after which a matrix counts as singular
 
@@ -116,7 +115,7 @@ def logm(A: Any) -> Tensor:  # noqa: N803  SciPy's name
             root = _nan_where_singular(root, one, name)
         else:
             root, scale = of_squares("sqrtm", root, name), 2.0 * scale
-    nodes, weights = (each.astype(root.dtype)[:, None, None] for each in (0.5 + 0.5 * _NODES, _WEIGHTS))
+    nodes, weights = (each.astype(root.dtype)[:, None, None] for each in _quadrature())
     x = expand_dims(root - one, -3)
     return (0.5 * scale) * sum(weights * solve(one + nodes * x, x), -3)
 
@@ -135,6 +134,13 @@ def _nan_where_singular(root: Tensor, one: np.ndarray, name: str) -> Tensor:
     far = _distance(root, one) > _MAX_NORM
     factor = where(far, np.asarray(np.nan, root.dtype), np.asarray(1, root.dtype))
     return root * reshape(factor, (*factor.shape, 1, 1))
+
+
+@functools.cache
+def _quadrature() -> tuple[np.ndarray, np.ndarray]:
+    """Return the Gauss-Legendre nodes in [0, 1] and weights: the Pade approximant of degree 8 of ``log(1 + x)``."""
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    return 0.5 + 0.5 * nodes, weights
 
 
 def _even_and_odd(A: Any, sign: float, name: str) -> tuple[Tensor, Tensor]:  # noqa: N803  SciPy's name
