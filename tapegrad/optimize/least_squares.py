@@ -36,14 +36,15 @@ def least_squares(
         ``loss``, ``x_scale``, tolerances. They refer to the parameters as one vector: the leaves of
         `x0` one after the other, each in C order. ``progress=False`` shows no progress: by default a line appears after
         a second on a terminal or in a notebook. ``method="native"`` is Levenberg and Marquardt's method in compiled
-        code, see Notes.
+        code, see Notes; ``progress=True`` leaves its line, with evaluations and cost.
 
     Returns
     -------
     scipy.optimize.OptimizeResult
         SciPy's result. ``x`` has the structure of `x0`, and leaves of its types; ``fun``, ``jac``, ``grad`` and
-        ``active_mask`` are those of the vectors. Of ``method="native"`` it has ``covariance`` as well, as
-        `scipy.optimize.curve_fit` computes it.
+        ``active_mask`` are those of the vectors. ``jac`` is weighted by a robust ``loss``, so that ``jac.T @ jac`` is
+        Gauss and Newton's matrix of the cost. Of ``method="native"`` it has ``covariance`` as well, as
+        `scipy.optimize.curve_fit` computes it: the inverse of that matrix by ``2 * cost / (n - k)``.
 
     Raises
     ------

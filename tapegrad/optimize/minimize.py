@@ -72,9 +72,9 @@ def minimize(
     ``max_trust_radius``. With ``starts``, a matrix with a row of parameters for each, both minimise from many starts
     on ``threads`` threads, by default as many as there are processors; ``x0`` then says the structure, or is `None`.
     The result is the best one, with ``all_x``, ``all_fun``, ``all_jac``, ``all_status``, ``all_nfev`` and ``all_nit``
-    of all starts; ``progress=True`` leaves a line that says how many are done. With ``executor``, a
-    `concurrent.futures.Executor` or a function that makes one, its workers take blocks of starts, as `curve_fit`
-    describes it.
+    of all starts; ``progress=True`` leaves a line that says how many are done, or evaluations and value of one. With
+    ``executor``, a `concurrent.futures.Executor` or a function that makes one, its workers take blocks of starts, as
+    `curve_fit` describes it.
 
     Ctrl-C ends a search, which returns the best point so far, with constraints the last iterate: ``success`` is
     `False`, ``status`` 99, and ``message`` begins with "interrupted". Starts of many that were not begun are nan. A

@@ -134,6 +134,10 @@ def residuals(x: Any) -> Any:
     return [10 * (x[1:] - x[:-1] ** 2), 1 - x[:-1]]
 
 
+def valley(t: Any, a: Any, b: Any) -> Any:
+    return tg.stack([10 * (b - a**2), 1 - a, 0.1 * b])
+
+
 START = np.full(10, -1.2)
 STARTS = np.random.default_rng(0).uniform(-2, 2, (60, 10))
 T = np.linspace(0, 1, 9)
@@ -164,6 +168,10 @@ SEARCHES: dict[str, tuple[Search, str]] = {
         lambda **how: tg.optimize.curve_fit(lambda t, a: a * t, T, ROWS, [1.0], threads=1, **how),
         "3 of 60, ",
     ),
+    "one curve_fit": (
+        lambda **how: tg.optimize.curve_fit(valley, None, np.zeros(3), [-1.2, 1.0], **how),
+        "curve_fit: 16 evaluations, cost ",
+    ),
 }
 
 
@@ -182,6 +190,22 @@ def test_searches_show_progress(
     assert shown.endswith(ERASE)
     search(progress=False)
     assert capsys.readouterr().err == ""
+
+
+ONE_SEARCH = {
+    "minimize": lambda **how: tg.optimize.minimize(rosenbrock, START, method="native", **how),
+    "least_squares": lambda **how: tg.optimize.least_squares(residuals, START, method="native", **how),
+    "curve_fit": lambda **how: tg.optimize.curve_fit(valley, None, np.zeros(3), [-1.2, 1.0], **how),
+}
+
+
+@pytest.mark.parametrize("name", ONE_SEARCH)
+def test_one_search_leaves_its_evaluations_behind(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = ONE_SEARCH[name](progress=True)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{name}: {found.nfev} evaluations, ")
+    value = found.fun if name == "minimize" else found.cost
+    assert f" {value:.6g} in 0." in line
 
 
 # --- steps that cannot look at the clock ---------------------------------------------------------------------------

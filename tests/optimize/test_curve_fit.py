@@ -361,7 +361,12 @@ def test_progress_ends_with_all_once(threads: int) -> None:
         ({"loss": "tukey"}, ValueError, "soft_l1"),
         ({"max_nfev": 0}, ValueError, "max_nfev"),
         ({"threads": 1.5}, ValueError, "threads"),
-        ({"method": "lm"}, TypeError, "method"),
+        ({"method": "newton"}, ValueError, "method='newton'; it must be one of 'lm', 'trf'"),
+        ({"method": "lm", "bounds": (-9, 99)}, ValueError, "lm' takes no bounds"),
+        ({"full_output": True}, ValueError, "one row"),
+        ({"nan_policy": "propagate"}, ValueError, "nan_policy='propagate'; it must be 'omit'"),
+        ({"mask": np.zeros(3, bool)}, ValueError, r"mask of shape \(3,\) .* Y of shape \(60, 40\)"),
+        ({"diff_step": 0.1}, TypeError, "no argument diff_step; options are bounds, loss"),
     ],
 )
 def test_bad_arguments_are_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -394,6 +399,7 @@ SCIPYS_CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "absolute without sigma": (([1.0, 4.0, 1.0], None, True), {}),
     "loss": (([1.0, 4.0, 1.0],), {"loss": "soft_l1", "f_scale": 0.1}),
     "maxfev": (([1.0, 4.0, 1.0],), {"maxfev": 200, "check_finite": True}),
+    "method": (([1.0, 4.0, 1.0],), {"method": "trf", "jac": None, "verbose": 0}),
 }
 
 
@@ -410,8 +416,8 @@ def test_one_row_is_scipys_call(t: Any, call: Any) -> None:
     tight = {"ftol": 1e-12, "xtol": 1e-12, "gtol": 1e-12}
     popt, pcov = tg.optimize.curve_fit(model, t, row, *args, **options, **tight)
     tight = {} if "maxfev" in options else tight
-    method = "trf" if "loss" in options else None
-    known = scipy.optimize.curve_fit(model, t, row, *args, **options, **tight, method=method)
+    options = {"method": "trf" if "loss" in options else None, **options}
+    known = scipy.optimize.curve_fit(model, t, row, *args, **options, **tight)
     np.testing.assert_allclose(popt, known[0], rtol=1e-5)
     np.testing.assert_allclose(pcov, known[1], rtol=1e-3, atol=1e-7)
 
@@ -427,8 +433,67 @@ def test_one_row_gives_a_pair_with_names(tmp_path: Any) -> None:
     np.testing.assert_array_equal(many.x[0], fit.x)
     with pytest.raises(RuntimeError, match=r"not found.*maximum number"):
         tg.optimize.curve_fit(gauss, T, one_row(), [1.0, 4.0, 1.0], maxfev=2)
-    with pytest.warns(scipy.optimize.OptimizeWarning, match="covariance"):
+    with pytest.warns(scipy.optimize.OptimizeWarning, match="covariance") as warned:
         tg.optimize.curve_fit(lambda t, a, b: a + 0 * b * t, T, one_row(), [1.0, 4.0])
+    assert warned[0].filename == __file__
+
+
+def test_one_row_says_how_it_ended_and_what_is_left() -> None:
+    row, out = one_row(), np.arange(len(T)) == 5
+    fit = tg.optimize.curve_fit(gauss, T, row, [1.0, 4.0, 1.0], SPREAD, mask=out)
+    assert (fit.success, fit.message) == (True, "`ftol` termination condition is satisfied.")
+    left = fit.residuals()
+    assert np.isnan(left[5])
+    np.testing.assert_allclose(left[~out], ((gauss(T, *fit.x) - row) / SPREAD)[~out])
+    np.testing.assert_allclose(0.5 * np.nansum(left**2), fit.cost)
+    rows = np.stack([row, 2 * row])
+    fits = tg.optimize.curve_fit(gauss, T, rows, [1.0, 4.0, 1.0])
+    np.testing.assert_allclose(fits.residuals(1), gauss(T, *fits.x[1]) - rows[1])
+
+
+def test_the_full_output_is_scipys() -> None:
+    row = np.where(T > 9, np.nan, one_row())
+    options: dict[str, Any] = {"sigma": SPREAD, "full_output": True, "nan_policy": "omit"}
+    found = tg.optimize.curve_fit(gauss, T, row, [1.0, 4.0, 1.0], **options)
+    known = scipy.optimize.curve_fit(gauss, T, row, [1.0, 4.0, 1.0], method="trf", **options)
+    assert len(found) == 5
+    assert found[2].keys() == known[2].keys() == {"nfev", "fvec"}
+    np.testing.assert_allclose(found[2]["fvec"], known[2]["fvec"], atol=1e-6)
+    assert isinstance(found[3], str)
+    assert 1 <= found[4] <= 4
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_points_without_a_number_are_left_out(rows: int) -> None:
+    """In the data, in `t`, or in both; and what a standard deviation is there does not matter."""
+    row, t, sigma = one_row(), T.copy(), SPREAD.copy()
+    row[[3, 4]], t[[4, 9]], sigma[[3, 9]] = np.nan, np.nan, [np.nan, 0.0]
+    keep = np.isfinite(row) & np.isfinite(t)
+    data = row if rows == 1 else np.tile(row, (rows, 1))
+    fit = tg.optimize.curve_fit(gauss, t, data, [1.0, 4.0, 1.0], sigma, nan_policy="omit")
+    known, cov = scipy.optimize.curve_fit(gauss, T[keep], row[keep], [1.0, 4.0, 1.0], SPREAD[keep])
+    np.testing.assert_allclose(fit.x.reshape(rows, 3), [known] * rows, rtol=1e-5)
+    np.testing.assert_allclose(fit.cov.reshape(rows, 3, 3), [cov] * rows, rtol=1e-3)
+    masked = tg.optimize.curve_fit(gauss, T, data, [1.0, 4.0, 1.0], sigma, mask=~keep)
+    np.testing.assert_allclose(masked.x, fit.x, rtol=1e-12)
+
+
+def test_one_row_is_drawn_with_a_legend() -> None:
+    figure = tg.optimize.curve_fit(gauss, T, one_row(), [1.0, 4.0, 1.0]).plot()
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["fit", "data"]
+    assert axes.get_title().startswith("cost ")
+    assert tuple(figure.get_size_inches()) == (6.4, 4.2)
+
+
+def test_columns_of_pandas_are_data() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"t": T, "y": one_row(), "sigma": SPREAD}, index=np.arange(len(T)) + 7)
+    fit = tg.optimize.curve_fit(gauss, table["t"], table["y"], [1.0, 4.0, 1.0], table["sigma"])
+    plain = tg.optimize.curve_fit(gauss, T, one_row(), [1.0, 4.0, 1.0], SPREAD)
+    np.testing.assert_array_equal(fit.x, plain.x)
+    line = next(line for line in fit.plot().axes[0].lines if line.get_label() == "fit")
+    np.testing.assert_array_equal(line.get_xdata(), T)
 
 
 def test_an_element_each_is_told_from_one_row() -> None:
@@ -461,7 +526,28 @@ NOT_ONE_ROW: dict[str, tuple[Any, type[Exception], str]] = {
         ValueError,
         "outside",
     ),
-    "jac": (lambda y: tg.optimize.curve_fit(gauss, T, y, jac="2-point"), TypeError, "jac"),
+    "jac": (lambda y: tg.optimize.curve_fit(gauss, T, y, jac="2-point"), TypeError, "jac; .*leave jac out"),
+    "verbose": (lambda y: tg.optimize.curve_fit(gauss, T, y, verbose=2), TypeError, "verbose; progress=True"),
+    "nan, refused": (
+        lambda y: tg.optimize.curve_fit(gauss, T, np.where(T > 9, np.nan, y), nan_policy="raise"),
+        ValueError,
+        "nan_policy='raise'",
+    ),
+    "infinite beside nan": (
+        lambda y: tg.optimize.curve_fit(gauss, T, np.where(T > 9, np.inf, y), nan_policy="omit"),
+        ValueError,
+        "inf",
+    ),
+    "sigma of another length": (
+        lambda y: tg.optimize.curve_fit(gauss, T, y, sigma=SPREAD[1:]),
+        ValueError,
+        r"sigma of shape \(39,\) does not broadcast to Y of shape \(40,\)",
+    ),
+    "sigma": (
+        lambda y: tg.optimize.curve_fit(gauss, T, y, sigma=np.where(T > 9, np.nan, 1.0), mask=T > 9.5),
+        ValueError,
+        "but for points that mask= leaves out",
+    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""Fits from poor starts: under every loss, in every box, they end where the cost has no slope, and as low as SciPy's."""
+"""Fits from poor starts: under every loss, in every box, the cost has no slope where they end; it is SciPy's."""
 
 from typing import Any
 
@@ -141,7 +141,7 @@ def test_a_step_that_is_cut_at_bounds_ends_no_fit() -> None:
     true, t = MODELS[decay]
     fit = tg.optimize.curve_fit(decay, t, decay(t, *true), [1.0, 1.0], 0.01, loss="cauchy", bounds=(0, 5))
     np.testing.assert_allclose(fit.x, true, rtol=1e-6)
-    two, t = MODELS[two_decays]
+    t = MODELS[two_decays][1]
     y, _ = points(two_decays, "ones")
     box = (0.0, np.array([7.2, 2.0, 2.7, 1.0]))
     by_model = tg.optimize.curve_fit(two_decays, t, y, [5.0, 1.0, 1.0, 0.1], bounds=box)

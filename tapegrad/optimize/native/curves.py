@@ -9,20 +9,29 @@ from numpy.linalg import LinAlgError
 
 from tapegrad.engine.codegen.translator.compiler import expect_group
 from tapegrad.errors import name_of
-from tapegrad.foreign import is_masked
-from tapegrad.frontend.tensor.array_checks import real, refuse_subclass
-from tapegrad.optimize.curve_plots import PlotData
+from tapegrad.frontend.tensor.array_checks import real
+from tapegrad.optimize.fit_data import FitData
+from tapegrad.optimize.native.curve_data import CurveData, checked_data
 from tapegrad.optimize.native.executors import run_elsewhere
 from tapegrad.optimize.native.loops.batch import FITS
 from tapegrad.optimize.native.many_fits import FitResults, Task, fit_all
 from tapegrad.optimize.native.models import of_vector
 from tapegrad.optimize.native.recorded import ReplayedFunction, example_of
-from tapegrad.optimize.native.settings import UNBOUNDED, FitSettings, checked_bounds, refuse
+from tapegrad.optimize.native.settings import UNBOUNDED, FitSettings, checked_bounds, checked_choice, refuse
 from tapegrad.optimize.native.sharing import checked_threads
 from tapegrad.optimize.residuals import residuals
-from tapegrad.pytree import flatten
 
 _MIN_COMPILED_FITS = 200  # fits from which on it pays to compile the model's segments
+_METHODS = ("lm", "trf", "dogbox", "native")  # SciPy's names, all for the one there is
+_OPTIONS = (
+    "bounds", "loss", "f_scale", "mask", "nan_policy", "check_finite", "ftol", "xtol", "gtol", "max_nfev", "maxfev",
+    "full_output", "method", "threads", "progress", "executor",
+)  # fmt: skip
+_HINTS = {
+    "verbose": "progress=True says evaluations and cost; for each iteration, least_squares(..., verbose=2)",
+    "jac": "derivatives are exact: leave jac out",
+    "x_scale": "steps are scaled by the Jacobian: leave x_scale out",
+}
 
 
 def fit(
@@ -33,39 +42,28 @@ def fit(
     sigma: Any,
     absolute_sigma: bool,
     options: dict[str, Any],
-) -> tuple[FitResults, PlotData, bool]:
-    """Fit a model to many sets of data, or to one row: the results, what they are drawn of, and whether it is one."""
+) -> tuple[FitResults, FitData, bool]:
+    """Fit a model to many sets of data, or to one row: the results, what was fitted, and whether it is one."""
     expect_group(FITS)
-    data, mask = _data(y, options.pop("mask", None))
     starts = _starts(model, p0, options)
-    single = data.ndim == 1 and starts.ndim == 1
-    check_finite = options.pop("check_finite", None)
-    if single if check_finite is None else check_finite:
-        _check_finite(data, mask)
-    if single:
-        data, t = data[None], _times(t)
-        _check_one_dimension(sigma, len(data[0]))
-    else:
-        _refuse_masked(t)
-    if data.ndim < 1 or starts.ndim not in (1, 2) or starts.shape[-1] == 0:
-        raise ValueError(
-            f"curve_fit: Y of shape {data.shape}, P0 of shape {starts.shape}; they must be (m, ...), and (m, k) or (k,)"
-        )
-    if starts.ndim == 2 and len(starts) != len(data):
-        raise ValueError(f"curve_fit: {len(data)} rows of data, but {len(starts)} of P0")
-    count, size = len(data), starts.shape[-1]
+    data = checked_data(t, y, sigma, starts, options)
+    method = _take_scipys_options(options, data.single)
+    count, size = len(data.rows), starts.shape[-1]
     starts = np.ascontiguousarray(np.broadcast_to(starts, (count, size)))
     threads = checked_threads(options.pop("threads", None), "curve_fit")
     progress, executor = options.pop("progress", None), options.pop("executor", None)
-    weights = _weights(data.shape, sigma, mask)
-    task = _task(data, starts, weights, absolute_sigma, options)
+    task = _task(data, starts, absolute_sigma, options)
+    if method == "lm" and task.settings.bounded:
+        raise ValueError("curve_fit: method='lm' takes no bounds; leave method out")
     found = FitResults(count, size)
-    problem = _FitProblem(model, t, size, data.shape[1:], True if count >= _MIN_COMPILED_FITS else None)
+    problem = _FitProblem(
+        model, data.t, size, data.rows.shape[1:], True if count >= _MIN_COMPILED_FITS else None
+    )
     if count and executor is not None:
         run_elsewhere(executor, problem, task.part, found, "curve_fit", progress)
     elif count:
         fit_all(problem.record(starts), task, found, threads, progress)
-    return found, PlotData(problem.predict, t, data, sigma, mask), single
+    return found, FitData(problem.predict, data.t, data.rows, data.sigma, data.mask), data.single
 
 
 class _FitProblem:
@@ -110,12 +108,19 @@ class _FitProblem:
         return found
 
 
-def _data(y: Any, mask: Any) -> tuple[np.ndarray, Any]:
-    """Return the data in C order, and the mask with the elements that a masked array hides."""
-    if is_masked(y):
-        hidden, y = np.ma.getmaskarray(y), y.filled(0)
-        mask = hidden if mask is None else hidden | real(mask, "curve_fit: mask", None)
-    return np.asarray(real(y, "curve_fit: Y"), order="C"), mask
+def _take_scipys_options(options: dict[str, Any], single: bool) -> Any:
+    """Take out the options of SciPy's `curve_fit` that change nothing; return the name of the method, or `None`."""
+    method = options.pop("method", None)
+    if method is not None:
+        checked_choice(method, _METHODS, "method", "curve_fit")
+    if options.pop("full_output", False) and not single:
+        raise ValueError(
+            "curve_fit: full_output=True is for one row of data; many fits have .message and .nfev"
+        )
+    for name, default in (("jac", None), ("verbose", 0)):
+        if options.get(name, default) == default:
+            options.pop(name, None)
+    return method
 
 
 def _starts(model: Callable[..., Any], p0: Any, options: dict[str, Any]) -> np.ndarray:
@@ -134,71 +139,11 @@ def _starts(model: Callable[..., Any], p0: Any, options: dict[str, Any]) -> np.n
     return np.select([low & high, low, high], choices, 1.0)
 
 
-def _times(t: Any) -> Any:
-    """Return what the model is handed as SciPy converts it: arrays and lists as floats, anything else as it is."""
-    return real(t, "curve_fit: t") if isinstance(t, np.ndarray | list | tuple) else t
-
-
-def _refuse_masked(t: Any) -> None:
-    for leaf in flatten(t)[0]:
-        refuse_subclass(leaf, "curve_fit: t")
-
-
-def _check_one_dimension(sigma: Any, count: int) -> None:
-    if np.ndim(sigma) > 1:
-        raise ValueError(
-            f"curve_fit: sigma of shape {np.shape(sigma)} for one row of {count} points; it must be standard"
-            " deviations. For a covariance matrix C, minimise the residuals linalg.solve_triangular(linalg.cholesky(C),"
-            " model(t, *p) - y, lower=True) by least_squares"
-        )
-
-
-def _check_finite(data: np.ndarray, mask: Any) -> None:
-    """Raise for data that are nan or infinite and not left out, as SciPy does."""
-    counts = np.isfinite(data) if mask is None else np.isfinite(data) | mask
-    if not counts.all():
-        raise ValueError(
-            "curve_fit: Y holds nan or inf; leave them out by mask=~np.isfinite(Y), or pass check_finite=False"
-        )
-
-
-def _weights(shape: tuple[int, ...], sigma: Any, mask: Any) -> np.ndarray | None:
-    """Return one over `sigma`, and zero where the mask says so; for the points of one fit if those of all are alike."""
-    if sigma is None and mask is None:
-        return None
-    spread = real(1.0 if sigma is None else sigma, "curve_fit: sigma")
-    out = real(False if mask is None else mask, "curve_fit: mask", None)
-    if out.dtype != np.bool_:
-        raise TypeError(
-            f"curve_fit: mask is of dtype {out.dtype}; it must be of bools, True where a point is left out"
-        )
-    if not np.all((spread > 0) & np.isfinite(spread)):
-        raise ValueError("curve_fit: sigma must be positive and finite; leave points out by mask=")
-    for name, array in (("sigma", spread), ("mask", out)):
-        if not _broadcasts(array.shape, shape):
-            raise ValueError(
-                f"curve_fit: {name} of shape {array.shape} does not broadcast to Y of shape {shape}"
-            )
-    alike = max(spread.ndim, out.ndim) < len(shape)
-    weights = np.where(out, 0.0, 1.0 / spread)
-    weights = np.broadcast_to(weights, shape[1:] if alike else shape)
-    return np.ascontiguousarray(weights).reshape(-1 if alike else (shape[0], -1))
-
-
-def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
-    try:
-        return np.broadcast_shapes(shape, to) == to
-    except ValueError:
-        return False
-
-
-def _task(
-    data: np.ndarray, starts: np.ndarray, weights: np.ndarray | None, absolute: bool, options: dict[str, Any]
-) -> Task:
+def _task(data: CurveData, starts: np.ndarray, absolute: bool, options: dict[str, Any]) -> Task:
     """Return the fits as a task, their settings checked."""
     if "maxfev" in options:  # SciPy's name
         options.setdefault("max_nfev", options.pop("maxfev"))
     settings = FitSettings("curve_fit", starts, options)
-    refuse(options, "curve_fit")
-    rows = data.reshape(len(data), int(np.prod(data.shape[1:])))
-    return Task(rows, starts, weights, absolute, settings)
+    refuse(options, "curve_fit", _HINTS, _OPTIONS)
+    rows = data.rows.reshape(len(data.rows), int(np.prod(data.rows.shape[1:])))
+    return Task(rows, starts, data.weights, absolute, settings)

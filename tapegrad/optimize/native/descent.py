@@ -16,7 +16,7 @@ from tapegrad.optimize.native.loops import descents as fields
 from tapegrad.optimize.native.loops import driver, newton, quasi_newton
 from tapegrad.optimize.native.recorded import GRADIENT, PRODUCT, ReplayedFunction, Session, example_of
 from tapegrad.optimize.native.settings import DescentSettings, check_feasible, refuse
-from tapegrad.optimize.native.sharing import Results, checked_threads, run_shared
+from tapegrad.optimize.native.sharing import Results, checked_threads, reporting_one, run_shared
 from tapegrad.optimize.native.slices import Slices
 from tapegrad.optimize.objective import Objective
 from tapegrad.transforms.base import replayable
@@ -48,6 +48,11 @@ class DescentResults(Results):
         """Enter that the function cannot be computed at any start."""
         self.out_x[:], self.out_gradient[:] = starts, np.nan
         self.out_status[:], self.out_evaluations[:] = fields.NOT_COMPUTED, 1
+
+
+def _text_of(evaluations: int, value: float) -> str:
+    """Return what is said of a single minimisation while it runs, or when it has ended."""
+    return f"minimize: {evaluations} evaluations, value {value:.6g}"
 
 
 class _Worker:
@@ -114,7 +119,7 @@ class _Worker:
         """Return what the progress line of a single minimisation says."""
         block = self.block
         count, value = block["counts"][driver.NFEV], block["settings"][fields.VALUE]
-        return f"minimize: {count} evaluations, value {value:.6g}"
+        return _text_of(count, value)
 
     def finish(self) -> None:
         """Nothing is left over."""
@@ -176,9 +181,13 @@ class _DescentProblem(NamedTuple):
             assert gradient is not None
             recorded.append(ReplayedFunction(gradient, example, self.args, kind=PRODUCT))
         single = len(starts) == 1 and (progress is None or progress is True)
-        with Progress(single) as line:
+
+        def text() -> str:
+            return _text_of(outcomes.out_evaluations[0], outcomes.out_value[0])
+
+        with reporting_one(progress if single else False, text) as line:
             make = functools.partial(_Worker, settings, tuple(recorded), starts, outcomes, line)
-            run_shared(len(starts), threads, make, progress)
+            run_shared(len(starts), threads, make, False if single else progress)
 
     def solve_block(self, part: np.ndarray) -> DescentResults:
         outcomes = DescentResults(*part.shape)

@@ -14,7 +14,7 @@ from tapegrad.optimize.native.loops import fit_fields as fields
 from tapegrad.optimize.native.loops.cost import LINEAR
 from tapegrad.optimize.native.recorded import ReplayedFunction, Session
 from tapegrad.optimize.native.settings import FitSettings
-from tapegrad.optimize.native.sharing import Results, run_shared
+from tapegrad.optimize.native.sharing import Results, reporting_one, run_shared
 from tapegrad.optimize.native.slices import Slices
 from tapegrad.program.lanes.pool import lanes_in_cache
 from tapegrad.program.lanes.programs import LaneProgram, LaneWorkspace, Port, lane_program
@@ -142,10 +142,17 @@ class FittingWorker:
         The fits, and their results.
     program
         The model and its Jacobian over lanes; `None` for one fit at a time.
+    line
+        Line about the fit, where there is only one.
     """
 
     def __init__(
-        self, recorded: ReplayedFunction, task: Task, found: FitResults, program: LaneProgram | None = None
+        self,
+        recorded: ReplayedFunction,
+        task: Task,
+        found: FitResults,
+        program: LaneProgram | None = None,
+        line: Progress | None = None,
     ) -> None:
         n, k = task.data.shape[1], task.starts.shape[1]
         lanes = program.widened.lanes if program is not None else 1
@@ -157,7 +164,8 @@ class FittingWorker:
             _arrays(task, found, lanes),
         )
         block["example"][:] = recorded.example
-        self._found, self._slices = found, Slices(block["counts"], Progress(wanted=False), str)
+        self._found = found
+        self._slices = Slices(block["counts"], line or Progress(wanted=False), self._text)
         if task.weights is not None:
             block.add("weights", np.ones((n, lanes)))
             block.add("all_weights", task.weights)
@@ -172,6 +180,10 @@ class FittingWorker:
             block["column_addresses"][:] = self._lanes.columns
         else:
             self._open(block.addresses("trial"), block.addresses("values"))
+
+    def _text(self) -> str:
+        """Return how far the first lane is."""
+        return text_of_fit(self._block["evaluations"][0], self._block["cost"][0])
 
     def _open(self, trial: list[int], values: list[int]) -> None:
         """Open the session for one lane, with its parameters and the model at these addresses."""
@@ -247,9 +259,28 @@ def _arrays(task: Task, found: FitResults, lanes: int) -> dict[str, np.ndarray]:
     }
 
 
+def text_of_fit(evaluations: int, cost: float) -> str:
+    """Return what is said of a fit while it runs, or when it has ended."""
+    return f"curve_fit: {evaluations} evaluations, cost {cost:.6g}"
+
+
+def _fit_one(recorded: ReplayedFunction, task: Task, found: FitResults, progress: Any) -> None:
+    """Fit the only problem, with a line about its evaluations."""
+
+    def text() -> str:
+        return text_of_fit(found.out_evaluations[0], found.out_cost[0])
+
+    with reporting_one(progress, text) as line:
+        told = False if progress is None or progress is True else progress
+        run_shared(1, 1, lambda: FittingWorker(recorded, task, found, None, line), told)
+
+
 def fit_all(recorded: ReplayedFunction, task: Task, found: FitResults, threads: int, progress: Any) -> None:
     """Fit everything: in lanes where there are enough fits, and one by one what cannot be fitted there."""
     count, points = task.data.shape
+    if count == 1:
+        _fit_one(recorded, task, found, progress)
+        return
     lanes = (
         lanes_in_cache(recorded.program, 4 * 8 * points, count // threads // 2) if recorded.has_columns else 1
     )

@@ -1,6 +1,6 @@
 """Settings of the native optimisers: bounds, tolerances, losses, limits and scales, checked."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,10 @@ from tapegrad.optimize.native.loops.cost import LOSSES
 
 TOLERANCE = 1e-8
 UNBOUNDED = (-np.inf, np.inf)
+_HINTS = {
+    "verbose": "progress=True says evaluations and cost; method='trf' prints each iteration",
+    "disp": "progress=True says evaluations and value",
+}
 _LIMIT = 15_000  # iterations and evaluations of a minimisation
 
 
@@ -69,10 +73,15 @@ def checked_positive(value: Any, name: str, who: str) -> float:
     return number
 
 
-def refuse(options: dict[str, Any], who: str) -> None:
-    """Raise a `TypeError` for options that are left."""
+def refuse(
+    options: dict[str, Any], who: str, hints: Mapping[str, str] = _HINTS, accepted: Sequence[str] = ()
+) -> None:
+    """Raise a `TypeError` for options that are left: what to write instead, and which options there are."""
     if options:
-        raise TypeError(f"{who} takes no argument {', '.join(sorted(options))}")
+        said = [f"{who} takes no argument {', '.join(sorted(options))}"]
+        said += [hints[name] for name in sorted(options) if name in hints]
+        said += [f"options are {', '.join(accepted)}"] if accepted else []
+        raise TypeError("; ".join(said))
 
 
 class _Settings:

@@ -197,6 +197,24 @@ def reporting(progress: Any) -> Iterator[Callable[[int, int], Any]]:
         yield _Report(line, stays=progress is True).tell
 
 
+@contextmanager
+def reporting_one(progress: Any, text: Callable[[], str]) -> Iterator[Progress]:
+    """Yield the progress line of a single search, and say at the end how it ended if that is to stay.
+
+    Parameters
+    ----------
+    progress
+        As for `reporting`.
+    text
+        Returns what is said at the end.
+    """
+    begun = time.perf_counter()
+    with Progress(progress is None or progress is True) as line:
+        yield line
+    if progress is True:
+        stderr.write_line(f"{text()} in {time.perf_counter() - begun:.1f} s")
+
+
 class _Report:
     """Texts about how many problems are solved, for a progress line."""
 

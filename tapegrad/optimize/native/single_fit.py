@@ -1,5 +1,7 @@
 """`least_squares(method="native")`: one problem by compiled code, and the result as SciPy has it."""
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from tapegrad.optimize.native.loops import driver, levenberg
 from tapegrad.optimize.native.loops import fit_fields as fields
 from tapegrad.optimize.native.recorded import ReplayedFunction, Session
 from tapegrad.optimize.native.settings import SingleFitSettings
+from tapegrad.optimize.native.sharing import reporting_one
 from tapegrad.optimize.native.slices import Slices
 
 _WHO = 'least_squares(method="native")'
@@ -61,7 +64,7 @@ def _block(n: int, x0: np.ndarray, settings: SingleFitSettings) -> Block:
     return Block(fields.FitFields, shapes, numbers, arrays)
 
 
-def _run(recorded: ReplayedFunction, block: Block, line: Progress) -> None:
+def _run(recorded: ReplayedFunction, block: Block, line: Progress, text: Callable[[], str]) -> None:
     results = block.addresses("values")
     if not recorded.has_columns:
         block.add("rows", np.zeros(recorded.handle.results[1].shape))
@@ -69,21 +72,22 @@ def _run(recorded: ReplayedFunction, block: Block, line: Progress) -> None:
     with Session(recorded, block.addresses("trial"), results) as session:
         block.set_field("session", session.address)
         try:
-            _go_on(session, block, line)
+            _go_on(session, block, line, text)
         except KeyboardInterrupt:
             if block["counts"][driver.PHASE] == driver.STARTING or interrupts.is_second():
                 raise
             _end(block)
 
 
-def _go_on(session: Session, block: Block, line: Progress) -> None:
+def _text(block: Block) -> str:
+    """Return how far a fit is."""
+    cost = block["settings"][fields.COST]
+    return f"least_squares: {block['counts'][driver.NFEV]} evaluations, cost {cost:.6g}"
+
+
+def _go_on(session: Session, block: Block, line: Progress, text: Callable[[], str]) -> None:
     """Go on with a fit until it is finished."""
-    counts, numbers = block["counts"], block["settings"]
-
-    def text() -> str:
-        return f"least_squares: {counts[driver.NFEV]} evaluations, cost {numbers[fields.COST]:.6g}"
-
-    slices = Slices(counts, line, text)
+    slices = Slices(block["counts"], line, text)
     while status := levenberg.run_fit(block.address):
         if status == driver.PAUSED:
             slices.go_on()
@@ -108,8 +112,9 @@ def fit(target: Any, x0: np.ndarray, args: Any, kwargs: Any, options: dict[str, 
     settings = SingleFitSettings(_WHO, x0, options)
     recorded = ReplayedFunction(target.replayed, x0, args, kwargs)
     block = _block(recorded.size, x0, settings)
-    with Progress(progress is not False) as line:
-        _run(recorded, block, line)
+    text = functools.partial(_text, block)
+    with reporting_one(progress, text) as line:
+        _run(recorded, block, line, text)
     if block["counts"][fields.STATUS] in (fields.NOT_FINITE, fields.NOT_COMPUTED):
         message = MESSAGES[int(block["counts"][fields.STATUS])]
         raise ValueError(f"{_WHO}: {message} ({name_of(target.function)})")

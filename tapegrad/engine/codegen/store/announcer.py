@@ -17,7 +17,7 @@ Name = tuple[str, str]  # module and function
 
 
 class Announcer:
-    """Counts what is compiled. On a terminal it shows the count while it goes on; elsewhere it says the begin and the end.
+    """Counts what is compiled. On a terminal it shows the count while it goes on; elsewhere lines say begin and end.
 
     Only compilations that this package starts itself are counted, and only those that no cache spares.
     """
