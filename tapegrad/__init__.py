@@ -49,6 +49,7 @@ from tapegrad.frontend.tensor.inspection import tape as tape
 from tapegrad.frontend.tensor.modes import no_autodiff as no_autodiff
 from tapegrad.frontend.tensor.modes import no_grad as no_grad
 from tapegrad.frontend.tensor.tensor import Tensor as Tensor
+from tapegrad.frontend.words.other_names import missing as _missing
 from tapegrad.testing import check_grads as check_grads
 from tapegrad.transforms.checkpoint import checkpoint as checkpoint
 from tapegrad.transforms.compiled.compiled import Compiled as Compiled
@@ -91,6 +92,11 @@ __all__ = sorted(
     for name, value in globals().items()
     if not name.startswith("_") and (not isinstance(value, _ModuleType) or name in _OPEN)
 )
+
+
+def __getattr__(name: str) -> object:
+    """Raise for a name that is not there; the error says what is written for a function of autograd or JAX."""
+    raise _missing(__name__, __all__, name)
 
 
 def __dir__() -> list[str]:

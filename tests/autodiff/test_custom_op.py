@@ -467,7 +467,7 @@ def test_cotangents_of_integers_are_ignored(given: Any, differentiable: bool, re
     function = (tg.jit if replayed else lambda f: f)(lambda x, n: tg.sum(op(x, n)))
     for n in (2, np.array(5), True, 2.0):
         np.testing.assert_allclose(tg.grad(function)(X, n), 3 * n * X**2)
-        if differentiable:
+        if differentiable and not isinstance(n, np.ndarray):
             np.testing.assert_allclose(tg.hessian(function)(X, n), np.diag(6 * n * X))
 
 
