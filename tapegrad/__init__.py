@@ -47,6 +47,7 @@ from tapegrad.frontend.tensor.inspection import tape as tape
 from tapegrad.frontend.tensor.modes import no_autodiff as no_autodiff
 from tapegrad.frontend.tensor.modes import no_grad as no_grad
 from tapegrad.frontend.tensor.tensor import Tensor as Tensor
+from tapegrad.frontend.words.other_names import missing as _missing
 
 __version__ = "0.1.0"
 __array_api_version__ = _VERSIONS[-1]
@@ -101,13 +102,16 @@ __all__ = sorted(
 
 
 def __getattr__(name: str) -> _Any:
-    """Return what an import leaves for later; it is a variable of the module from then on."""
+    """Return what an import leaves for later; it is a variable of the module from then on.
+
+    For a name that is not there the error says what is written for a function of autograd or JAX.
+    """
     if name in _HOMES:
         value = getattr(_importlib.import_module(_HOMES[name]), name)
     elif name in _MODULES:
         value = getattr(_np, name)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise _missing(__name__, __all__, name)
     globals()[name] = value
     return value
 

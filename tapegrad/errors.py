@@ -74,7 +74,7 @@ class UnrecordedWayError(RuntimeError):
 
 
 class RecordingWarning(UserWarning):
-    """Warns that `jit` gains nothing: a function is recorded again and again, or not at all, or its checks take longest.
+    """Warns that `jit` gains nothing: a function is recorded again and again, or never, or its checks take longest.
 
     It is not recorded if it is called with Tensors that a gradient may be asked of. The checks compare what it sees.
     """

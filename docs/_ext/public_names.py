@@ -27,6 +27,7 @@ from tapegrad.transforms.jit import Jit
 INTERNAL = {
     "Tensor.check_escape", "Tensor.data_or_traced", "Tensor.escaped",
     "Jit.arguments", "Jit.derive", "Jit.specializations", "Jit.refresh", "Jit.run", "Jit.settings",
+    "Jit.constants", "Jit.note_tensors",
 }  # fmt: skip
 # Classes of what public functions return; they have no public name of their own.
 RETURNED = {"transforms": (Jit,), "tensors": (FlatElements, RemovableHook), "checks": (CustomOp,)}

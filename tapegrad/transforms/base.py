@@ -13,7 +13,7 @@ from tapegrad.transforms.calling.callables import UnlessNested
 from tapegrad.transforms.calling.known_paths import AlternatingCalls
 from tapegrad.transforms.calling.njit_source import python_of
 from tapegrad.transforms.calling.reports import Reports
-from tapegrad.transforms.calling.tensor_arguments import as_arrays, as_tensors, tell_of_tensors
+from tapegrad.transforms.calling.tensor_arguments import as_tensors
 from tapegrad.transforms.jit import Jit
 
 Result = TypeVar("Result")
@@ -76,9 +76,9 @@ class Derivative(ABC, Generic[Result]):
             The further arguments of the three ways.
         """
         if on_tensors or thread.mode.nested:
-            recorder = None if thread.mode.nested else recorder_of(function)
+            recorder = recorder_of(function)
             if recorder is not None:
-                tell_of_tensors(recorder)
+                recorder.note_tensors()
             return self._nested(function, *arguments)
         replayed = replayable(function)
         return self._eager(function, *arguments) if replayed is None else self._replay(replayed, *arguments)
@@ -105,8 +105,8 @@ class DerivativeTransform(UnlessNested, AlternatingCalls, Derivative[Any], Trans
 
     def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute the derivative for any arguments. Of constants, it is replayed as of arrays."""
-        is_replayed = has_tensor(args, kwargs) and self._recorder() is not None
-        plain = as_arrays(args, kwargs) if is_replayed else None
+        recorder = self._recorder() if has_tensor(args, kwargs) else None
+        plain = None if recorder is None else recorder.constants(args, kwargs)
         return self._derivative(args, kwargs) if plain is None else as_tensors(self._derivative(*plain))
 
     def _derivative(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from tapegrad.autodiff.backward import pull_back
 from tapegrad.autodiff.graph_view import tensor_on
 from tapegrad.frontend.tensor.modes import EAGER, differentiating, eager_mode, restoring
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
+from tapegrad.frontend.words.other_names import knows_argnum
 from tapegrad.program.recording.calling import aux_arrays, call, check_scalar, one_array, value_and_aux
 from tapegrad.program.recording.signature import has_tensor, numpy_scalar
 from tapegrad.program.streams.spec import FORWARD, VALUE_AND_GRAD, ProgramSpec
@@ -53,6 +54,7 @@ def value_and_grad(
 def value_and_grad(
     function: Callable[..., Any], argnums: Argnums | list[int] = 0, *, has_aux: bool
 ) -> ReportingFunction[tuple[Any, Any]]: ...
+@knows_argnum
 def value_and_grad(
     function: Callable[..., Any], argnums: Argnums | list[int] = 0, has_aux: bool = False
 ) -> ReportingFunction[tuple[Any, Any]]:
@@ -109,6 +111,7 @@ def grad(
 def grad(
     function: Callable[..., Any], argnums: Argnums | list[int] = 0, *, has_aux: bool
 ) -> ReportingFunction[Any]: ...
+@knows_argnum
 def grad(
     function: Callable[..., Any], argnums: Argnums | list[int] = 0, has_aux: bool = False
 ) -> ReportingFunction[Any]:

@@ -14,6 +14,7 @@ from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording import elementwise
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
+from tapegrad.frontend.words.other_names import knows_argnum
 from tapegrad.program.recording.signature import has_tensor
 from tapegrad.program.streams.spec import JVP, ProgramSpec
 from tapegrad.pytree import LEAF, flatten, unflatten
@@ -29,6 +30,7 @@ from tapegrad.transforms.jacobian import Jacobian
 from tapegrad.transforms.jit import Jit
 
 
+@knows_argnum
 def hvp(function: Callable[..., Any], argnums: Argnums | list[int] = 0) -> "HessianProduct":
     """Make a function that multiplies the Hessian of `function`, a scalar, by a vector.
 
@@ -70,6 +72,7 @@ def hvp(function: Callable[..., Any], argnums: Argnums | list[int] = 0) -> "Hess
     return HessianProduct(function, argnums)
 
 
+@knows_argnum
 def hessian(
     function: Callable[..., Any], argnums: Argnums | list[int] = 0, has_aux: bool = False
 ) -> "Hessian":

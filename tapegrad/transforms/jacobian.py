@@ -9,6 +9,7 @@ import numpy as np
 
 from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
+from tapegrad.frontend.words.other_names import knows_argnum
 from tapegrad.program.recording.calling import one_array, value_and_aux
 from tapegrad.program.recording.signature import flatten_args, has_tensor, numpy_scalar
 from tapegrad.program.streams.spec import FORWARD, JACFWD, JACREV, ProgramSpec
@@ -24,6 +25,7 @@ from tapegrad.transforms.nested import NestedCall
 _MODES = ("auto", "forward", "reverse")
 
 
+@knows_argnum
 def jacobian(
     function: Callable[..., Any],
     argnums: Argnums | list[int] = 0,
@@ -71,6 +73,7 @@ def jacobian(
     return Jacobian(function, argnums, mode, has_aux)
 
 
+@knows_argnum
 def jacfwd(
     function: Callable[..., Any], argnums: Argnums | list[int] = 0, has_aux: bool = False
 ) -> ReportingFunction[Any]:
@@ -100,6 +103,7 @@ def jacfwd(
     return jacobian(function, argnums, "forward", has_aux)
 
 
+@knows_argnum
 def jacrev(
     function: Callable[..., Any], argnums: Argnums | list[int] = 0, has_aux: bool = False
 ) -> ReportingFunction[Any]:

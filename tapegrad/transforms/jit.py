@@ -45,7 +45,7 @@ from tapegrad.transforms.calling.fast_path import Path, results_path
 from tapegrad.transforms.calling.known_paths import AlternatingCalls
 from tapegrad.transforms.calling.njit_source import python_of
 from tapegrad.transforms.calling.reports import Reports
-from tapegrad.transforms.calling.tensor_arguments import as_arrays, as_tensors, tell_of_tensors
+from tapegrad.transforms.calling.tensor_arguments import Call, as_arrays, as_tensors, tell_of_tensors
 
 _FORWARD = ProgramSpec()
 Goal = ProgramSpec | Callable[[Trace], ProgramSpec]
@@ -130,10 +130,9 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
 
     def _on_tensors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Replay the function for constants, and run it where a gradient may flow back through it."""
-        plain = as_arrays(args, kwargs)
+        plain = self.constants(args, kwargs)
         if plain is None:
-            if not thread.mode.nested:
-                tell_of_tensors(self)
+            self.note_tensors()
             return self.function(*args, **kwargs)
         arguments = self.arguments(*plain)
         if arguments.reordered:  # it may ask for the order, which a recording does not have
@@ -145,6 +144,15 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
         if trace.writes_arguments:
             return self.function(*args, **kwargs)
         return as_tensors(trace.result(arguments.arrays, outputs))
+
+    def constants(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
+        """Return arguments with arrays in place of Tensors, if all of these are constants; else `None`."""
+        return as_arrays(args, kwargs)
+
+    def note_tensors(self) -> None:
+        """Note a call with Tensors that is not replayed, unless another transform makes it."""
+        if not thread.mode.nested:
+            tell_of_tensors(self.traces, name_of(self.function))
 
     def tape(self, *args: Any, **kwargs: Any) -> RecordedTape:
         """Return the tape that a call with these arguments replays; record it if there is none yet.

@@ -467,7 +467,7 @@ def test_cotangents_of_integers_are_ignored(given: Any, differentiable: bool, re
     function = (tg.jit if replayed else lambda f: f)(lambda x, n: tg.sum(op(x, n)))
     for n in (2, np.array(5), True, 2.0):
         np.testing.assert_allclose(tg.grad(function)(X, n), 3 * n * X**2)
-        if differentiable:
+        if differentiable and not isinstance(n, np.ndarray):
             np.testing.assert_allclose(tg.hessian(function)(X, n), np.diag(6 * n * X))
 
 
@@ -788,6 +788,7 @@ def test_create_graph() -> None:
     np.testing.assert_allclose(x.grad, 12 * X * X)
 
 
+@pytest.mark.filterwarnings("ignore:jit.* was called with a Tensor:tapegrad.RecordingWarning")
 @EITHER
 def test_without_second_derivatives(transform: Any) -> None:
     f = transform(lambda x: tg.sum(cube(x)))
@@ -1065,6 +1066,7 @@ def of_op(op: Any) -> Any:
     return lambda x: tg.sum(op(tg.sin(x), tg.exp(x)) * x)
 
 
+@pytest.mark.filterwarnings("ignore:jit.* was called with a Tensor:tapegrad.RecordingWarning")
 @pytest.mark.parametrize("jitted", [False, True])
 @pytest.mark.parametrize("op", [by_tensors, by_an_op])
 @pytest.mark.parametrize("name", SECOND)

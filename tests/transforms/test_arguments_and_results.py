@@ -53,6 +53,7 @@ FIRST = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:jit.* was called with a Tensor:tapegrad.RecordingWarning")
 @daily("prepare")
 @pytest.mark.parametrize("prepare", PREPARE)
 @pytest.mark.parametrize("transform", FIRST)
@@ -146,6 +147,7 @@ OF_ANY = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:jit.* was called with a Tensor:tapegrad.RecordingWarning")
 @daily("prepare")
 @pytest.mark.parametrize("prepare", PREPARE)
 @pytest.mark.parametrize("transform", OF_ANY)
@@ -224,6 +226,7 @@ NO_NUMBERS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:jit.* was called with a Tensor:tapegrad.RecordingWarning")
 @pytest.mark.parametrize("prepare", PREPARE)
 @pytest.mark.parametrize("bad", NO_NUMBERS)
 def test_cotangents_and_tangents_must_be_real(bad, prepare):

@@ -454,6 +454,7 @@ SECOND = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:jit.* was called with a Tensor:tapegrad.RecordingWarning")
 @daily("how")
 @pytest.mark.parametrize("how", ["plain", "jit"])
 @pytest.mark.parametrize("second", SECOND)

@@ -190,6 +190,7 @@ def test_what_python_cannot_trace_says_what_to_write() -> None:
         tg.grad(f)(1.0)
 
 
+@pytest.mark.filterwarnings("ignore:jit.* was called with a Tensor:tapegrad.RecordingWarning")
 @pytest.mark.parametrize(
     "transform", [lambda f: f(tg.tensor(0.5)), lambda f: tg.grad(lambda x: f(x) * 2)(0.5)]
 )

@@ -279,6 +279,7 @@ def test_gradients_of_tensors_that_the_function_closes_over(count):
     np.testing.assert_allclose(tg.grad(tg.jit(loss))(POINTS[-1]), expected, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:jit.* was called with a Tensor:tapegrad.RecordingWarning")
 @pytest.mark.parametrize("count", [4, 20])
 def test_tensors_as_arguments(count):
     x = tg.tensor(POINTS[:count])

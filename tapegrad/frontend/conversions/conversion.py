@@ -421,6 +421,13 @@ def _guarded_int(tensor: Any) -> int:
     return int(array.item())
 
 
+def _refuse_value(x: Tensor) -> NoReturn:
+    """Refuse autograd's attribute for the number inside of a traced value."""
+    raise AttributeError(
+        "'Tensor' object has no attribute '_value'; write tapegrad.stop_gradient(t), or t.data outside of transforms"
+    )
+
+
 bind_methods(
     item=item,
     numpy=numpy,
@@ -438,6 +445,7 @@ bind_methods(
     __dlpack_device__=_dlpack_device,
     __reduce__=_reduce,
     _numba_type_=property(_numba_type),
+    _value=property(_refuse_value),
     __copy__=_copy,
     __deepcopy__=_deepcopy,
 )

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.errors import name_of
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.pytree import flatten, unflatten
@@ -33,13 +32,12 @@ def _constant(leaf: Any) -> Any:
     return from_array(leaf, constant=True) if is_float else leaf
 
 
-def tell_of_tensors(recorder: Any) -> None:
+def tell_of_tensors(traces: Any, name: str) -> None:
     """Note a call with Tensors that runs the function operation by operation; warn of the first one."""
-    traces, name = recorder.traces, name_of(recorder.function)
     traces.unrecorded += 1
     traces.tell_once(
         "tensors",
-        f"{name} was called with a Tensor that a gradient may be asked of, and ran operation by operation: jit replays"
-        " calls with arrays. Pass arrays, such as x.data or what numpy.zeros makes, and have gradients from"
-        f" tg.value_and_grad({name})(x.data); or pass a constant, x.detach(), or call it under tg.no_grad()",
+        f"jit({name}) was called with a Tensor that a gradient may be asked of, so {name} ran operation by operation:"
+        " only calls with arrays are replayed. Pass arrays, x.data or what numpy.zeros makes, and take gradients from"
+        " tg.value_and_grad(f)(x.data)",
     )

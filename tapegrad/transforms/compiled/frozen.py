@@ -88,6 +88,12 @@ class Frozen(Jit[..., Any]):
         """Return a transform of the function that is pinned to the same recordings."""
         return Frozen(function, static, self._recordings)
 
+    def constants(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Return `None`: a compiled function refuses all Tensors."""
+
+    def note_tensors(self) -> None:
+        """Do nothing, for the same reason."""
+
     def specializations(self, arguments: Arguments) -> Specializations:
         """Return the pinned recordings, whatever has become of captured state."""
         return self._recordings
