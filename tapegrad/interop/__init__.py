@@ -1,5 +1,8 @@
 """COMPILED FUNCTIONS ELSEWHERE: in functions of Numba's, behind C pointers, in other packages.
 
+Functions for other packages: `nutpie` and `emcee` (log densities for samplers), `iminuit` and `nlopt` (objectives),
+`ode` (differential equations), `scipy` (integrals), `jax`.
+
 In reading order; each imports only those above it:
 
     numba_type                     compiled functions as arguments and globals of Numba's functions
@@ -26,6 +29,7 @@ from tapegrad.interop.c_function import CFunction as CFunction
 from tapegrad.interop.c_function import cfunc
 from tapegrad.interop.frameworks import jax as jax
 from tapegrad.interop.frameworks import torch as torch
+from tapegrad.interop.log_probability import LogProbability as LogProbability
 from tapegrad.interop.log_probability import emcee as emcee
 from tapegrad.interop.minuit import iminuit as iminuit
 from tapegrad.interop.nlopt_objective import nlopt as nlopt
@@ -33,6 +37,8 @@ from tapegrad.interop.nutpie_model import nutpie as nutpie
 from tapegrad.interop.right_hand_side import ode as ode
 from tapegrad.interop.scipy_callable import scipy as scipy
 from tapegrad.transforms.compiled.compiled import Compiled
+
+__all__ = ["CFunction", "LogProbability", "emcee", "iminuit", "jax", "nlopt", "nutpie", "ode", "scipy"]
 
 
 def _numba_type(compiled: Compiled) -> Any:

@@ -1,6 +1,8 @@
 """Other packages, imported when they are asked for."""
 
 import importlib
+import importlib.metadata
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -24,9 +26,23 @@ def needed(module: str, extra: str) -> Any:
         if error.name is None or not module.startswith(error.name):
             raise
         raise ModuleNotFoundError(
-            f"tapegrad.interop.{extra} needs the package {error.name}: pip install 'tapegrad[{extra}]'",
+            f"tapegrad.interop.{extra} needs the package {error.name}: pip install"
+            f" '{_requirement(error.name, extra)}'",
             name=error.name,
         ) from None
+
+
+def _requirement(package: str, extra: str) -> str:
+    """Return the version of a package that an extra of tapegrad asks for, as pip takes it."""
+    try:
+        listed = importlib.metadata.requires("tapegrad") or []
+    except importlib.metadata.PackageNotFoundError:  # a folder on the path, not installed
+        listed = []
+    for each in listed:
+        requirement, _, marker = each.partition(";")
+        if extra in marker and re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0] == package:
+            return requirement.strip()
+    return package
 
 
 class Vector:
