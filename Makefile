@@ -8,10 +8,15 @@ DOCS := docs/_build
 PYTEST_FLAGS ?= -n auto --maxprocesses=2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-rest test-numba test-guarded test-tiny test-versions test-oldest memcheck lint gen \
-	docs size perf clean
+.PHONY: help run test test-all test-rest test-numba test-guarded test-tiny test-op test-versions test-oldest memcheck \
+	lint gen docs size perf clean
 # The tests of what reads and writes memory: compiled code on frames, and programs that are replayed and fused.
 ON_MEMORY := tests/engine tests/program tests/autodiff/test_random_programs.py tests/frontend/test_view_machine.py
+# The tests that have cases of each elementwise op, and those that go through all of them at once.
+ON_AN_OP := tests/ops tests/engine/test_elementwise_kernels.py tests/engine/test_tangent_kernels.py \
+	tests/autodiff/test_second_order.py tests/frontend/test_elementwise_tensors.py tests/program/test_fusion.py
+ON_ALL_OPS := $(addprefix tests/ops/test_ops_table.py::test_,rows_are_well_formed oracle_knows_every_function \
+	generated_examples_are_those_of_the_table) tests/test_docstrings.py tests/test_typing.py tests/frontend/test_coverage.py
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +44,12 @@ test-guarded: $(VENV)/.installed-test ## the tests on memory with each block bet
 test-tiny: $(VENV)/.installed-test ## a test or more of every room of the package, within seconds
 	$(BIN)/python -m pytest -q tests/test_tiny.py
 
+# The first line fails if there is no op of this name: no test is selected.
+test-op: $(VENV)/.installed-test ## the tests of one elementwise op, a minute: make test-op NAME=log1p
+	@test -n "$(NAME)" || { echo "say which op: make test-op NAME=log1p" >&2; exit 2; }
+	$(BIN)/python -m pytest -q $(PYTEST_FLAGS) -k "$(NAME)" $(ON_AN_OP)
+	$(BIN)/python -m pytest -q $(PYTEST_FLAGS) $(ON_ALL_OPS)
+
 # Each environment is 500 MB and compiles into a cache of its own: the first run takes minutes an environment.
 test-versions: $(VENV)/.installed-test ## test-tiny and the engine's tests, oldest and newest dependencies, each Python at hand
 	$(BIN)/python tests/versions.py
@@ -55,7 +66,7 @@ lint: $(VENV)/.installed-test ## check format, style and types
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy tapegrad perf
 
-gen: $(VENV)/.installed-test ## generate the elementwise kernels from the op table, the type stubs, and the list of functions
+gen: $(VENV)/.installed-test ## write what follows from tables and signatures: docstrings' examples, stubs, list of functions
 	$(BIN)/python -m tapegrad.cli.generate
 
 # Warnings are errors, unknown references are warnings (-n), and every example is run: those of the docstrings by pytest,
@@ -78,11 +89,13 @@ clean: ## remove the virtual environment and everything that tools leave behind
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-# A stamp is touched only after its installation succeeded, so an interrupted one is taken up again.
+# A stamp is touched only after its installation succeeded, so an interrupted one is taken up again. pip is quiet.
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
+	@echo "installing tapegrad into $(VENV): about 400 MB, some minutes the first time"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
 $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	@echo "installing tapegrad[$*] into $(VENV): 500 MB or more, some minutes the first time"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@touch $@ $(VENV)/.installed

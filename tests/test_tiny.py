@@ -14,8 +14,10 @@ from scipy.optimize import rosen, rosen_der, rosen_hess
 
 import tapegrad as tg
 from tapegrad.cli import main
+from tapegrad.cli.generate import examples, stubs
 from tapegrad.examples import nist
-from tapegrad.ops import BY_NAME, evaluate
+from tapegrad.ops import BY_NAME, ELEMENTWISE, evaluate
+from tapegrad.ops.documentation import DOCS
 
 pytestmark = pytest.mark.tiny
 
@@ -61,6 +63,12 @@ def test_ops_rows_state_primals_and_partials():
 )
 def test_ops_of_each_family_have_derivatives(name, derivative):
     close(tg.grad(getattr(tg, name))(0.7), derivative(0.7))
+
+
+def test_ops_rows_are_described_and_what_follows_from_them_is_written():
+    missing = sorted({row.name for row in ELEMENTWISE if row.public} - DOCS.keys() - examples.OWN_FUNCTION)
+    assert not missing, f"say what {', '.join(missing)} do: entries of DOCS in ops/documentation.py"
+    assert max(examples.main(["--check"]), stubs.main(["--check"])) == 0, "run `make gen`"
 
 
 # --- engine ------------------------------------------------------------------------------------------------------

@@ -183,7 +183,8 @@ class Op:
     name
         Name of the op, and of its public function.
     family
-        Group of similar functions, such as "arithmetic".
+        Group of similar functions. It decides the cost of an element: "arithmetic", "selection" and "predicates" are
+        bound by memory, and threads share only larger arrays; every other name is that of a costly family.
     primal, partials
         Formula of the result, and of its partial by each operand; no partials of a predicate.
     domains

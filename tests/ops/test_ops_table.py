@@ -143,8 +143,15 @@ def test_generated_examples_are_those_of_the_table() -> None:
     assert examples.main(["--check"]) == 0
 
 
-def test_check_reports_a_file_that_differs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(examples, "EXAMPLES", tmp_path / "examples.py")
+def test_a_file_that_differs_is_reported_or_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "examples.py"
+    monkeypatch.setattr(examples, "EXAMPLES", path)
     assert examples.main(["--check"]) == 1
+    assert capsys.readouterr().err == f"{path}: differs from the op table; run `make gen`\n"
     assert examples.main([]) == 0
+    assert capsys.readouterr().out == f"wrote {path}, from the op table\n"
     assert examples.main(["--check"]) == 0
+    assert examples.main([]) == 0
+    assert capsys.readouterr().out == "nothing to write: the op table and the files agree\n"

@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
     return write(files(), "the op table", arguments)
 
 
-_OWN_FUNCTION = frozenset({"where", "clip"})  # their public functions have other arguments than the rows
+OWN_FUNCTION = frozenset({"where", "clip"})  # their public functions have other arguments than the rows
 
 
 def example(row: Op) -> str:
@@ -62,7 +62,7 @@ def _list(values: tuple[Any, ...]) -> str:
 
 def examples_text(header: str) -> str:
     """Write the module that holds the examples."""
-    rows = [row for row in ELEMENTWISE if row.public and row.name not in _OWN_FUNCTION]
+    rows = [row for row in ELEMENTWISE if row.public and row.name not in OWN_FUNCTION]
     entries = [f'    "{row.name}": """\\\n{example(row)}""",\n' for row in rows]
     head = f'"""Examples of the elementwise functions.\n\n{header}\n"""\n\nEXAMPLES: dict[str, str] = {{\n'
     return f"{head}{''.join(entries)}}}\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def write(texts: dict[Path, str], source: str, arguments: Iterable[str]) -> int:
-    """Write the files that differ, or with ``--check`` say which do; the exit status.
+    """Write the files that differ and say which, or with ``--check`` only say it; the exit status.
 
     Parameters
     ----------
@@ -24,4 +24,7 @@ def write(texts: dict[Path, str], source: str, arguments: Iterable[str]) -> int:
         return int(bool(differing))
     for path, text in differing.items():
         path.write_text(text)
+        print(f"wrote {path}, from {source}")
+    if not differing:
+        print(f"nothing to write: {source} and the files agree")
     return 0
