@@ -21,6 +21,7 @@ from tapegrad.engine.runtime import interpreter as _interpreter  # noqa: F401  f
 # isort: split
 from tapegrad import errors as errors
 from tapegrad import special as special
+from tapegrad.autodiff import backward as _backward  # noqa: F401  a method of Tensors
 from tapegrad.engine.runtime import lazy as _lazy
 from tapegrad.errors import AnomalyError as AnomalyError
 from tapegrad.errors import ChangedValueError as ChangedValueError

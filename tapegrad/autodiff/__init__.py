@@ -19,3 +19,7 @@ In reading order; each imports only those above it:
 
 It imports `ops`, `engine` and `frontend`.
 """
+
+from tapegrad.engine.runtime.lazy import load_later
+
+load_later(__name__, "accumulate_grad", "hooks", "segmented_backward")

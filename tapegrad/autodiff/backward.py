@@ -10,6 +10,7 @@ from tapegrad.autodiff.changed_values import check_unchanged
 from tapegrad.autodiff.graph_view import FREED, id_of, slot_numbers
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection import verify
+from tapegrad.engine.inspection.verify.switch import switch
 from tapegrad.engine.status import raise_for
 from tapegrad.engine.sweep.derivatives import reverse
 from tapegrad.engine.sweep.derivatives.reverse import KEEP_GRAPH, ONLY_LOOK, OVERWRITE, STOP_AT_ATTACHMENTS
@@ -144,7 +145,7 @@ def backward(
         x.check_escape("backward() without create_graph")
     retain = create_graph if retain_graph is None else retain_graph
     asked = None if inputs is None else [value._slot_on(EAGER) for value in _listed(inputs)]
-    if verify.switch.on:
+    if switch.on:
         verify.check(EAGER)
         check_unchanged(slot, asked)
     if create_graph or watching() is not None:
@@ -312,7 +313,7 @@ def pull_back(root: Tensor, inputs: list[Tensor], seed: np.ndarray | None = None
     """
     if root._tape is not EAGER:
         return
-    if not verify.switch.on and watching() is None:
+    if not switch.on and watching() is None:
         wanted = np.array([tensor._slot for tensor in inputs], np.int64)
         options = _options(retain=True, accumulate=True)
         arguments = (_HEADER, root._slot_on(EAGER), id_of(seed), options, id(wanted), 0)

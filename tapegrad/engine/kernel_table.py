@@ -10,7 +10,7 @@ import numpy as np
 
 from tapegrad.engine import guard_pages, threads
 from tapegrad.engine.codegen import kernels as emitter
-from tapegrad.engine.codegen.rows.case import Case
+from tapegrad.engine.codegen.rows import case
 from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.codegen.store.announcer import announcer
 from tapegrad.engine.codegen.translator import compiler
@@ -168,7 +168,7 @@ def is_cached(name: KernelName) -> bool:
     """Return whether a kernel's machine code is in the cache folder."""
     row, location = _ROWS[name.op], _location(name)
     if isinstance(row, Op):
-        return emitter.is_kept(Case(row, name.dtype), name.direction)
+        return emitter.is_kept(case.Case(row, name.dtype), name.direction)
     return emitter.is_accumulation_kept(name.dtype) if location is None else cache.holds(*location)
 
 
@@ -186,7 +186,7 @@ def _address(name: KernelName) -> int:
     """Return the address of a kernel, made or taken from the cache."""
     row, location = _ROWS[name.op], _location(name)
     if isinstance(row, Op):
-        return emitter.address(Case(row, name.dtype), name.direction)
+        return emitter.address(case.Case(row, name.dtype), name.direction)
     if location is None:
         return emitter.address_of_accumulation(name.dtype)
     module_name, function = location

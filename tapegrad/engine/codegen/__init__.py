@@ -17,3 +17,7 @@ In reading order; each imports only those above it:
 
 It imports `ops`, `kernels` and `runtime`.
 """
+
+from tapegrad.engine.runtime.lazy import load_later
+
+load_later(__name__, "kernels")  # a process that only reads the tape makes none

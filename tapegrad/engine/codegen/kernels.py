@@ -13,10 +13,9 @@ from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.machine import machine, objects
 from tapegrad.engine.codegen.machine.lock import compiling
 from tapegrad.engine.codegen.mathematics import MATHEMATICS
-from tapegrad.engine.codegen.rows import accumulation, adjacent_loops, rows
+from tapegrad.engine.codegen.rows import accumulation, adjacent_loops, rows, several_tangents
 from tapegrad.engine.codegen.rows.case import Case, FrameFacts
 from tapegrad.engine.codegen.rows.functions import define
-from tapegrad.engine.codegen.rows.several_tangents import apply_symbol, define_apply
 from tapegrad.engine.codegen.segments import segment_kernels
 from tapegrad.engine.codegen.segments.segment import Segment
 from tapegrad.engine.codegen.translator import compiler
@@ -37,7 +36,12 @@ def _shared(target: Target) -> dict[str, Callable[[], Body]]:
         },
         **lines.functions(target),
         **accumulation.functions(target),
-        **{apply_symbol(*pair, target): functools.partial(define_apply, target, *pair) for pair in pairs},
+        **{
+            several_tangents.apply_symbol(*pair, target): functools.partial(
+                several_tangents.define_apply, target, *pair
+            )
+            for pair in pairs
+        },
     }
 
 

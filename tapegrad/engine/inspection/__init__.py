@@ -11,3 +11,7 @@ In reading order; each imports only those above it:
     view_names                     views as text
     printing                       A tape as text, one readable instruction a line
 """
+
+from tapegrad.engine.runtime.lazy import load_later
+
+load_later(__name__, "verify", "printing")

@@ -4,7 +4,12 @@ from tapegrad.engine.inspection import printing, verify
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.tensor.modes import EAGER
 
-Tape.as_text = printing.as_text
+
+def _as_text(tape: Tape) -> str:
+    return printing.as_text(tape)
+
+
+Tape.as_text = _as_text
 
 
 def tape() -> Tape:

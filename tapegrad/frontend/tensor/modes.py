@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeVar
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen.translator.compiler import called_by_finalisers
-from tapegrad.engine.inspection import verify
+from tapegrad.engine.inspection.verify.switch import switch
 from tapegrad.engine.tape import release, slots
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.errors import DeferredText
@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 EAGER = Tape(kernel_table.tables())
 called_by_finalisers(slots.drop, release.next_orphan, release.reuse_orphan)
-verify.switch.follow(EAGER)
+switch.follow(EAGER)
 
 
 class Mode:

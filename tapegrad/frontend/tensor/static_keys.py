@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.codegen.python_calls.comparisons import Missing
+from tapegrad.engine.codegen.python_calls import comparisons
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.tensor.tensor import is_tensor
 
@@ -54,7 +54,7 @@ def slot_value(member: Any, owner: Any) -> Any:
     try:
         return member.__get__(owner)
     except AttributeError:
-        return Missing
+        return comparisons.Missing
 
 
 def static_key(value: Any, what: str = "an argument of a recorded function") -> Any:
@@ -139,7 +139,9 @@ def _state(value: Any, above: dict[int, int]) -> Any:
         for name, member in vars(cls).items():
             if isinstance(member, types.MemberDescriptorType) and cls.__flags__ & _HEAP:
                 found[name] = slot_value(member, value)
-    return tuple((name, _key(part, above)) for name, part in sorted(found.items()) if part is not Missing)
+    return tuple(
+        (name, _key(part, above)) for name, part in sorted(found.items()) if part is not comparisons.Missing
+    )
 
 
 _HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement

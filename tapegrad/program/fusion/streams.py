@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.engine.codegen import kernels as emitter
 from tapegrad.engine.codegen.segments.segment_rows import cost_of_element
-from tapegrad.engine.inspection.verify import switch
+from tapegrad.engine.inspection.verify.switch import switch
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.kernels.language.segment_frame import COUNTS, SHARED, TURNS, field_of
 from tapegrad.engine.kernels.lines.accumulate import BLOCK

@@ -11,6 +11,7 @@ import numpy as np
 from tapegrad.engine.codegen.translator.compiler import EVERY_COMPUTATION, EVERY_RECORDING, expect_group
 from tapegrad.engine.inspection import verify
 from tapegrad.engine.inspection.tape_view import TapeView, read_tape
+from tapegrad.engine.inspection.verify.switch import switch
 from tapegrad.engine.runtime.messages import logs
 from tapegrad.engine.runtime.messages.progress import SlowStep
 from tapegrad.engine.runtime.pace import in_background
@@ -329,7 +330,7 @@ def optimized(tape: TapeView) -> TapeView:
     """Run the passes; what each returns is verified if checks are switched on. Then lay out what is computed."""
     for run in passes.PASSES:
         before, tape = tape, run(tape)
-        if verify.switch.on:
+        if switch.on:
             verify.check_pass(run.__name__, before, tape)
     return with_layouts(tape)
 

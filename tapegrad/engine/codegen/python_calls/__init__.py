@@ -5,7 +5,12 @@ In reading order; each imports only those above it:
     python_code                    functions of Python's C interface, written as LLVM's instructions
     structures                     structures of arguments and results, matched and built in C
     callable_type                  base classes whose instances are called without Python
+    wrapper_kinds                  in what wrappers of entry points differ
     fast_calls                     how Python calls an entry point
     array_calls                    Python functions around compiled ones that work on arrays in a workspace
     comparisons                    whether objects are what they were, without Python
 """
+
+from tapegrad.engine.runtime.lazy import load_later
+
+load_later(__name__, "fast_calls", "comparisons")

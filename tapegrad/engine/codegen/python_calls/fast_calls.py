@@ -11,40 +11,18 @@ says how many there are. A function can return a tuple as well: it writes the fi
 import ctypes
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from numba import types
 
 from tapegrad.engine.codegen.ir.body import Value
 from tapegrad.engine.codegen.python_calls.python_code import Code, Module
+from tapegrad.engine.codegen.python_calls.wrapper_kinds import WrapperKind, expected
 
 _FASTCALL = 0x80  # METH_FASTCALL of Python's C interface
 # What fits the field of zeros that a result is written to.
 _RETURNED = (types.int64, types.boolean, types.none)
 _ROOM = 128  # fields that a function which returns a tuple can write
-
-
-class WrapperKind(NamedTuple):
-    """Properties in which wrappers differ.
-
-    Attributes
-    ----------
-    arguments
-        What stands for each argument: ``i`` an integer, ``f`` a float, ``t`` a tuple of integers.
-    releases_gil
-        Whether the GIL is released during the call.
-    returns_tuple
-        Whether the function has one argument more, the address that it writes the fields of a tuple to.
-    """
-
-    arguments: str
-    releases_gil: bool
-    returns_tuple: bool
-
-    @property
-    def name(self) -> str:
-        """Name of the wrapper."""
-        return f"call_{self.arguments}_{int(self.releases_gil)}{int(self.returns_tuple)}"
 
 
 class _MethodDef(ctypes.Structure):
@@ -62,7 +40,6 @@ _new_function = ctypes.pythonapi.PyCFunction_NewEx
 _new_function.restype = ctypes.py_object
 _new_function.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
 _addresses: dict[str, int] = {}  # of wrappers, by their names
-expected: set[WrapperKind] = set()  # shapes of all entry points: their wrappers are made together
 
 
 def fast_call(compiled: Any, shape: WrapperKind) -> Callable[..., int]:

@@ -15,3 +15,7 @@ In reading order; each imports only those above it:
     rows                           the kernels of a row, general ones and by what is known of a frame
     accumulation                   the kernel of sums, broadcasts and copies
 """
+
+from tapegrad.engine.runtime.lazy import load_later
+
+load_later(__name__, "case", "adjacent_loops", "several_tangents")

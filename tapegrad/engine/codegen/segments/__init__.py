@@ -11,3 +11,7 @@ In reading order; each imports only those above it:
     short_segments                 lines of one vector
     segment_kernels                the kernel of a segment
 """
+
+from tapegrad.engine.runtime.lazy import load_later
+
+load_later(__name__, "segment_kernels")

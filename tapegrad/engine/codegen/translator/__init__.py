@@ -15,3 +15,7 @@ In reading order; each imports only those above it:
     whole                          a function that is called from outside, as Numba's callers know it
     compiler                       entry points, helpers and kernels
 """
+
+from tapegrad.engine.runtime.lazy import load_later
+
+load_later(__name__, "whole")

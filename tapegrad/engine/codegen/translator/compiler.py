@@ -8,12 +8,18 @@ from typing import Any
 from numba import types
 
 from tapegrad.engine.codegen.machine.lock import compiling as compiling
-from tapegrad.engine.codegen.python_calls.fast_calls import WrapperKind, expected, fast_call
+from tapegrad.engine.codegen.python_calls import fast_calls
+from tapegrad.engine.codegen.python_calls.wrapper_kinds import WrapperKind, expected
 from tapegrad.engine.codegen.store.announcer import announcer
 from tapegrad.engine.codegen.store.cache import cache_of
-from tapegrad.engine.codegen.translator.whole import DirectCompiler, DirectKernelCompiler
+from tapegrad.engine.codegen.translator import whole
 from tapegrad.engine.kernels.language.inlining import Helper
-from tapegrad.engine.kernels.language.linking import PlainPartCompiler, PlainWholeCompiler, SharedPartCompiler
+from tapegrad.engine.kernels.language.linking import (
+    PlainPartCompiler,
+    PlainWholeCompiler,
+    SharedPartCompiler,
+    WholeCompiler,
+)
 from tapegrad.engine.kernels.language.numba_internals import CFunc, global_compiler_lock
 from tapegrad.engine.runtime import thread_stack
 from tapegrad.engine.runtime.operating_system import at_fork
@@ -46,6 +52,23 @@ def expect_group(group: str) -> None:
     if group:
         with compiling:
             announcer.expect(_GROUPS[group])
+
+
+class _Direct:
+    """Translates a function of numbers without Numba's passes; what says more goes through them."""
+
+    def compile_extra(self: Any, func: Any) -> Any:
+        """Compile a Python function."""
+        found = whole.compile_directly(self, func)
+        return super().compile_extra(func) if found is None else found  # type: ignore[misc]
+
+
+class _DirectCompiler(_Direct, PlainWholeCompiler):
+    """Compiler of functions that Python calls."""
+
+
+class _DirectKernelCompiler(_Direct, WholeCompiler):
+    """Compiler of kernels, which are optimised in full."""
 
 
 def _options(
@@ -86,20 +109,19 @@ def entry_point(
         given = "".join(kinds[:-1] if returns_tuple else kinds)
         shape = WrapperKind(given, nogil, returns_tuple)
         expected.add(shape)
-        whole = Helper(
-            function, _options(PlainWholeCompiler, True) if returns_array else _options(DirectCompiler)
-        )
+        options = _options(PlainWholeCompiler, True) if returns_array else _options(_DirectCompiler)
+        compiled_later = Helper(function, options)
 
         @functools.cache
         def entry() -> Any:
             _make_finalisers_ready()
             expect_group(group)
             with compiling, announcer.compiling(function):
-                dispatcher = whole.numbas
+                dispatcher = compiled_later.numbas
                 dispatcher._cache = cache_of(function)
                 dispatcher.compile(signature)
                 overload = dispatcher.overloads[signature]
-                compiled = overload.entry_point if returns_array else fast_call(overload, shape)
+                compiled = overload.entry_point if returns_array else fast_calls.fast_call(overload, shape)
             setattr(sys.modules[function.__module__], function.__name__, compiled)
             return compiled
 
@@ -195,7 +217,7 @@ def compile_c_function(function: Callable[..., Any]) -> int:
     """
     signature = types.int64(*[types.int64] * function.__code__.co_argcount)
     options = {"nopython": True, "error_model": "numpy"}
-    compiled = CFunc(function, (signature.args, signature.return_type), {}, options, DirectKernelCompiler)
+    compiled = CFunc(function, (signature.args, signature.return_type), {}, options, _DirectKernelCompiler)
     compiled._cache = cache_of(function)
     with announcer.compiling(function):
         compiled.compile()

@@ -15,7 +15,7 @@ from tapegrad.engine.codegen.store import cache
 from tapegrad.engine.codegen.translator import values
 from tapegrad.engine.codegen.translator.parts import FunctionIR, Text, part, text_of
 from tapegrad.engine.codegen.translator.values import NotPlainError
-from tapegrad.engine.kernels.language.linking import LoopPartCompiler, PlainWholeCompiler, WholeCompiler
+from tapegrad.engine.kernels.language.linking import LoopPartCompiler, PlainWholeCompiler
 from tapegrad.engine.kernels.language.numba_internals import (
     CompileResult,
     Environment,
@@ -179,43 +179,32 @@ class Complaint:
 complaint = Complaint()
 
 
-class _Direct:
-    """Translates a function of numbers without Numba's passes; what says more goes through them."""
-
-    def compile_extra(self: Any, func: Any) -> Any:
-        """Compile a Python function, by Numba where the translator leaves it or fails for whatever reason."""
-        try:
-            found = self._translate(func)
-        except Exception as error:  # it leans on names of Numba's that any version may change
-            complaint.make(func, error)
-            found = None
-        return super().compile_extra(func) if found is None else found  # type: ignore[misc]
-
-    def _translate(self: Any, func: Any) -> Any:
-        found = translated(func, self.state.args, next(_numbers), self.state.return_type)
-        if found is None:
-            return None
-        described = found.described
-        target = self.state.targetctx
-        library = self.empty_library(target.codegen(), func.__qualname__)
-        _fill(library, found.module, found.text)
-        environment = Environment.from_fndesc(described)  # no Python objects
-        given = dict.fromkeys(CompileResult._fields) | {
-            "typing_context": self.state.typingctx,
-            "target_context": target,
-            "entry_point": target.get_executable(library, described, environment),
-            "library": library,
-            "signature": described.restype(*self.state.args),
-            "objectmode": False,
-            "fndesc": described,
-            "environment": environment,
-        }
-        return CompileResult(**given)
+def compile_directly(compiler: Any, function: Any) -> Any:
+    """Compile a function for a compiler of Numba's; `None` where Numba must, or the translator fails for any reason."""
+    try:
+        return _compiled(compiler, function)
+    except Exception as error:  # it leans on names of Numba's that any version may change
+        complaint.make(function, error)
+        return None
 
 
-class DirectCompiler(_Direct, PlainWholeCompiler):
-    """Compiler of functions that Python calls."""
-
-
-class DirectKernelCompiler(_Direct, WholeCompiler):
-    """Compiler of kernels, which are optimised in full."""
+def _compiled(compiler: Any, function: Any) -> Any:
+    found = translated(function, compiler.state.args, next(_numbers), compiler.state.return_type)
+    if found is None:
+        return None
+    described = found.described
+    target = compiler.state.targetctx
+    library = compiler.empty_library(target.codegen(), function.__qualname__)
+    _fill(library, found.module, found.text)
+    environment = Environment.from_fndesc(described)  # no Python objects
+    given = dict.fromkeys(CompileResult._fields) | {
+        "typing_context": compiler.state.typingctx,
+        "target_context": target,
+        "entry_point": target.get_executable(library, described, environment),
+        "library": library,
+        "signature": described.restype(*compiler.state.args),
+        "objectmode": False,
+        "fndesc": described,
+        "environment": environment,
+    }
+    return CompileResult(**given)

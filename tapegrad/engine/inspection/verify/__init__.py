@@ -2,6 +2,7 @@
 
 In reading order; each imports only those above it:
 
+    switch                         whether every tape is checked
     pass_rules                     what a pass may change
     rules                          the rules of slots, instructions and buffers
     check                          check a tape, and raise if it breaks a rule
@@ -14,4 +15,4 @@ from tapegrad.engine.inspection.verify.check import check as check
 from tapegrad.engine.inspection.verify.check import check_entries as check_entries
 from tapegrad.engine.inspection.verify.check import check_if_enabled as check_if_enabled
 from tapegrad.engine.inspection.verify.check import check_pass as check_pass
-from tapegrad.engine.inspection.verify.check import switch as switch
+from tapegrad.engine.inspection.verify.switch import switch as switch

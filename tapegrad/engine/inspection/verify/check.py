@@ -1,13 +1,12 @@
 """Hold a tape, or what a pass has made of it, against the rules; refuse what breaks any."""
 
-import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from hashlib import blake2b
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_view import TapeView, copied, read_fields, without_addresses
 from tapegrad.engine.inspection.verify import pass_rules, rules
-from tapegrad.engine.tape import checksums
+from tapegrad.engine.inspection.verify.switch import switch
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.errors import IllegalTapeError
 from tapegrad.ops import CODES
@@ -55,31 +54,6 @@ _legal_forms: set[Hashable] = set()
 _MAX_FORMS = 100_000
 
 
-class _Switch:
-    """Switch of the checks of every tape before it is swept or made into a program."""
-
-    def __init__(self) -> None:
-        self._on = os.environ.get("TAPEGRAD_CHECK", "0") not in ("", "0")
-        self._followers: list[Tape] = []
-
-    @property
-    def on(self) -> bool:
-        return self._on
-
-    @on.setter
-    def on(self, on: bool) -> None:
-        self._on = on
-        for tape in self._followers:
-            checksums.switch_checksums(tape.header, on)
-
-    def follow(self, tape: Tape) -> None:
-        """Take checksums on a tape whenever checks are switched on."""
-        self._followers.append(tape)
-        if self._on:
-            checksums.switch_checksums(tape.header, True)
-
-
-switch = _Switch()
 _TAPE = "illegal tape"
 # Digests of what the rules look at, of tapes that were found legal: a program makes the same tape over and over.
 _legal: set[bytes] = set()
