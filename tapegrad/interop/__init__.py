@@ -1,7 +1,7 @@
 """COMPILED FUNCTIONS ELSEWHERE: in functions of Numba's, behind C pointers, in other packages.
 
 Functions for other packages: `nutpie` and `emcee` (log densities for samplers), `iminuit` and `nlopt` (objectives),
-`ode` (differential equations), `scipy` (integrals), `jax`.
+`ode` (differential equations), `scipy` (integrals), `jax` and `torch`.
 
 In reading order; each imports only those above it:
 
@@ -38,7 +38,7 @@ from tapegrad.interop.right_hand_side import ode as ode
 from tapegrad.interop.scipy_callable import scipy as scipy
 from tapegrad.transforms.compiled.compiled import Compiled
 
-__all__ = ["CFunction", "LogProbability", "emcee", "iminuit", "jax", "nlopt", "nutpie", "ode", "scipy"]
+__all__ = ["CFunction", "LogProbability", "emcee", "iminuit", "jax", "nlopt", "nutpie", "ode", "scipy", "torch"]
 
 
 def _numba_type(compiled: Compiled) -> Any:
