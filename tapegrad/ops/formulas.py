@@ -39,7 +39,7 @@ def digamma_rise(x: str, step: str) -> str:
     u, v = f"1/({x}+12)", f"1/({x}+{step}+12)"
     a, b = f"square({u})", f"square({v})"
     sums, series = "1", "1/12"
-    for power, coefficient in enumerate(("-1/120", "1/252", "-1/240", "1/132", "-691/32760"), start=1):
+    for power, coefficient in enumerate(("-1/120", "1/252", "-1/240", "1/132"), start=1):
         sums = f"({a}*{sums}+{'*'.join([b] * power)})"
         series += f"+{coefficient}*{sums}"
     near = "+".join(f"{step}/({x}+{k})/({x}+{step}+{k})" for k in range(12))

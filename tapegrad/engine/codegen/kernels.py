@@ -2,7 +2,6 @@
 
 import functools
 import hashlib
-import importlib
 import itertools
 from collections.abc import Callable, Collection, Iterable
 
@@ -111,8 +110,7 @@ def _fill(names: Iterable[str]) -> None:
 @functools.cache
 def _compile_loops(name: str) -> None:
     """Compile the loop of a function over float64; that over float32 is the same for all of them, and calls it."""
-    module = importlib.import_module(f"tapegrad.engine.kernels.special.{library.COMPILED[name]}")
-    loop = compiler.compile_c_function(loops.of_function(module, name))
+    loop = compiler.compile_c_function(loops.of_function(name))
     library_loops.enter(name, loop)
     library_loops.enter(name, _narrow_loop(len(library.SIGNATURES[name]) - 3), "f", data=loop)
 

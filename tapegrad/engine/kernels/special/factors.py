@@ -8,14 +8,14 @@ import math
 from tapegrad.engine.kernels.language.inlining import noinline
 
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
-_STIRLING_FROM = 30.0  # from where on five terms of Stirling's series are right to the last place
+_LARGE = 30.0  # from where on five terms of Stirling's series are right to the last place
 _STIRLING = (1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)  # DLMF 5.11.1, from the last term
 
 
 @noinline
 def _remainder(x: float) -> float:
     """Return ``lgamma(x) - (x-1/2)*log(x) + x - log(2*pi)/2``."""
-    if x < _STIRLING_FROM:
+    if x < _LARGE:
         return math.lgamma(x) - (x - 0.5) * math.log(x) + x - _HALF_LOG_2PI
     r, total = 1.0 / (x * x), 0.0
     for coefficient in _STIRLING:

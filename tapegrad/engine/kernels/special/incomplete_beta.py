@@ -18,8 +18,8 @@ from tapegrad.engine.kernels.special.digamma import digamma_rise, trigamma, trig
 from tapegrad.engine.kernels.special.gauss_legendre import NEGLIGIBLE, RULE
 
 _MAX_TERMS = 1000
-_MAX_RATIO = 0.7  # largest ratio of terms of a series that is short
-_MAX_PANEL = 4.0  # longest interval of the rule; singularities are at the distance pi from the real axis
+_SHORT = 0.7  # largest ratio of terms of a series that is short
+_PANEL = 4.0  # longest interval of the rule; singularities are at the distance pi from the real axis
 # What is differentiated by: the parameter of the share that vanishes along the integral, or of the one that grows
 _VANISHING, _GROWING, _VANISHING_TWICE, _GROWING_TWICE, _BOTH = range(5)
 
@@ -67,7 +67,7 @@ def _log(share: float, rest: float) -> float:
 @noinline
 def _is_short(side: _Side) -> bool:
     """Return whether few terms of the series matter, by the largest ratio of two of them."""
-    return side.u * max(1.0, (side.p + side.q) / (side.p + 1.0)) <= _MAX_RATIO
+    return side.u * max(1.0, (side.p + side.q) / (side.p + 1.0)) <= _SHORT
 
 
 @noinline
@@ -166,12 +166,12 @@ def _start(side: _Side) -> tuple[float, float, float]:
 def _integral(side: _Side) -> float:
     """Integrate up to where the integrand is negligible, or the series of the rest is short."""
     p, q, u, v = side.p, side.q, side.u, side.v
-    short = _MAX_RATIO * min(1.0, (p + 1.0) / (p + q))
+    short = _SHORT * min(1.0, (p + 1.0) / (p + q))
     up_to = math.log(u / v) - math.log(short / (1.0 - short))
     end = _end(side)
     is_cut = end > up_to
     end = min(end, up_to)
-    panels = 1 + int(end / _MAX_PANEL)
+    panels = 1 + int(end / _PANEL)
     half, total, start = 0.5 * end / panels, 0.0, _start(side)
     for k in range(panels):
         total += _panel(side, (2 * k + 1) * half, half, start)

@@ -17,7 +17,7 @@ from tapegrad.engine.kernels.language.inlining import noinline
 from tapegrad.engine.kernels.special.digamma import digamma_less_log, trigamma
 from tapegrad.engine.kernels.special.gauss_legendre import NEGLIGIBLE, RULE
 
-_MAX_SERIES_X = 30.0  # of x, up to which the series has few terms for any a
+_LONG = 30.0  # of x, up to which the series has few terms for any a
 _MAX_TERMS = 1000
 
 
@@ -109,7 +109,7 @@ def _relative(a: float, x: float, second: bool) -> float:
         return math.nan
     if max(a, x) == math.inf:
         return 0.0
-    if x <= 0.7 * (a + 1.0) or (x <= _MAX_SERIES_X and x <= a + 1.5):
+    if x <= 0.7 * (a + 1.0) or (x <= _LONG and x <= a + 1.5):
         return _series(a, x, second)
     start = -digamma_less_log(a, x)
     integral = _Integral(a, x, start, trigamma(a) if second else 0.0, second)

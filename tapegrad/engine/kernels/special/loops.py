@@ -5,11 +5,12 @@ address is its data.
 """
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.language.library import SIGNATURES
+from tapegrad.engine.kernels.language.library import COMPILED, SIGNATURES
 from tapegrad.engine.kernels.language.raw_memory import (
     call_elementwise,
     load_at,
@@ -24,8 +25,9 @@ from tapegrad.engine.kernels.language.raw_memory import (
 _ZERO, _SINGLE_ZERO = np.float64(0), np.float32(0)
 
 
-def of_function(module: Any, name: str) -> Callable[..., int]:
-    """Return the loop ``loop(lines, counts, strides, data)`` of a module's function over float64."""
+def of_function(name: str) -> Callable[..., int]:
+    """Return the loop ``loop(lines, counts, strides, data)`` of a function over float64."""
+    module = import_module(f"{__package__}.{COMPILED[name]}")
     loop = (_over_two if SIGNATURES[name] == "dd->d" else _over_three)(getattr(module, name))
     loop.__module__, loop.__name__, loop.__qualname__ = module.__name__, *[f"{name}_loop"] * 2
     return loop

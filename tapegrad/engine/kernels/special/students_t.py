@@ -15,15 +15,15 @@ from tapegrad.engine.kernels.language.inlining import noinline
 from tapegrad.engine.kernels.special.gauss_legendre import NEGLIGIBLE, RULE
 
 _FAR = 20.0  # of u, from where on exp(-2*u) adds nothing to 1
-_MAX_PANEL = 2.5  # longest interval of the rule; singularities are at the distance pi/2 from the real axis
-_SERIES_FROM = 32.0  # of v, from where on the series below are right to the last place
+_PANEL = 2.5  # longest interval of the rule; singularities are at the distance pi/2 from the real axis
+_LARGE = 32.0  # of v, from where on the series below are right to the last place
 _LOG_2 = math.log(2.0)
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
 _SERIES = tuple((4**k - 1) * number / k for k, number in enumerate(_BERNOULLI, start=1))[::-1]
 _SERIES_BY_V = tuple((4**k - 1) * number * 2.0 for k, number in enumerate(_BERNOULLI, start=1))[::-1]
 
 
-class _ScoreConstant(NamedTuple):
+class _Constants(NamedTuple):
     """The constant of h, which depends on v only: ``digamma(v/2+1/2) - digamma(v/2) - 1/v``.
 
     Attributes
@@ -44,10 +44,10 @@ class _ScoreConstant(NamedTuple):
 
 
 @noinline
-def _score_constant(v: float) -> _ScoreConstant:
+def _constants(v: float) -> _Constants:
     """Return the constants: the recurrence leads to the series (DLMF 5.11.2)."""
     z, near, near_by_v = 0.5 * v + 1.0, 0.0, 0.0
-    while 2.0 * z < _SERIES_FROM:
+    while 2.0 * z < _LARGE:
         term = 0.25 / (z * (z + 0.5) * (z + 1.0))
         near += term
         near_by_v -= 0.5 * term * (1.0 / z + 1.0 / (z + 0.5) + 1.0 / (z + 1.0))
@@ -64,7 +64,7 @@ def _score_constant(v: float) -> _ScoreConstant:
     below = 2.0 * (z + 0.5) * (z + 1.0)
     less = -(z + 1.5) / below
     less_by_v = 0.5 * ((z + 1.5) * (4.0 * z + 3.0) / below - 1.0) / below
-    return _ScoreConstant(v, near + first, near_by_v + first_by_v, near + less, near_by_v + less_by_v)
+    return _Constants(v, near + first, near_by_v + first_by_v, near + less, near_by_v + less_by_v)
 
 
 @noinline
@@ -80,13 +80,13 @@ def _curve(share: float, log_cosh_2: float) -> float:
 
 
 @noinline
-def _twice_h(at: _ScoreConstant, share: float, log_cosh_2: float) -> float:
+def _twice_h(at: _Constants, share: float, log_cosh_2: float) -> float:
     """Return ``2*h`` given ``t**2 / (v + t**2)`` and ``log1p(t**2 / v)``."""
     return at.a + share / at.v - _curve(share, log_cosh_2)
 
 
 @noinline
-def _weight(at: _ScoreConstant, share: float, log_cosh_2: float, second: bool) -> float:
+def _weight(at: _Constants, share: float, log_cosh_2: float, second: bool) -> float:
     h = 0.5 * _twice_h(at, share, log_cosh_2)
     if not second:
         return h
@@ -101,7 +101,7 @@ def _square_of_sinh(u: float) -> float:
 
 
 @noinline
-def _integrand(at: _ScoreConstant, u: float, log_cosh_2: float, second: bool) -> float:
+def _integrand(at: _Constants, u: float, log_cosh_2: float, second: bool) -> float:
     """Return the integrand at `u` relative to the power of cosh where its logarithm is as given."""
     q = _square_of_sinh(u)
     log = math.log1p(q)
@@ -109,9 +109,9 @@ def _integrand(at: _ScoreConstant, u: float, log_cosh_2: float, second: bool) ->
 
 
 @noinline
-def _over(at: _ScoreConstant, first: float, last: float, log_cosh_2: float, second: bool) -> float:
+def _over(at: _Constants, first: float, last: float, log_cosh_2: float, second: bool) -> float:
     """Integrate over `u`."""
-    panels = 1 + int((last - first) / _MAX_PANEL)
+    panels = 1 + int((last - first) / _PANEL)
     half, total = 0.5 * (last - first) / panels, 0.0
     for k in range(panels):
         middle = first + (2 * k + 1) * half
@@ -123,7 +123,7 @@ def _over(at: _ScoreConstant, first: float, last: float, log_cosh_2: float, seco
 
 
 @noinline
-def _from(at: _ScoreConstant, u: float, second: bool) -> float:
+def _from(at: _Constants, u: float, second: bool) -> float:
     """Return the integral from a large `u` on, relative to the power of cosh there."""
     fall = 2.0 * (u - _LOG_2) - 1.0 - at.less
     if second:
@@ -145,7 +145,7 @@ def _end(v: float, u: float, log_cosh_2: float) -> float:
 
 
 @noinline
-def _right(at: _ScoreConstant, u: float, log_cosh_2: float, second: bool) -> float:
+def _right(at: _Constants, u: float, log_cosh_2: float, second: bool) -> float:
     """Integrate from `u` on."""
     if u >= _FAR:
         return _from(at, u, second)
@@ -163,7 +163,7 @@ def _relative(v: float, t: float, second: bool) -> float:
         return 0.0
     if abs(t) == math.inf:
         return t
-    at, size = _score_constant(v), abs(t)
+    at, size = _constants(v), abs(t)
     ratio = size / math.sqrt(v)
     u = math.log1p(ratio + ratio * ratio / (1.0 + math.hypot(1.0, ratio)))
     log_cosh_2 = math.log1p(ratio * ratio) if ratio < 1e9 else 2.0 * (u - _LOG_2)
@@ -194,4 +194,4 @@ def student_score(v: float, t: float) -> float:
     if v == math.inf:
         return 0.0
     q = t * t / v
-    return 0.5 * _twice_h(_score_constant(v), q / (1.0 + q), math.log1p(q)) if q < math.inf else -math.inf
+    return 0.5 * _twice_h(_constants(v), q / (1.0 + q), math.log1p(q)) if q < math.inf else -math.inf
