@@ -40,10 +40,9 @@ def ensure(names: Iterable[str]) -> None:
             _present.add(name)
 
 
-def enter(name: str, address: int, dtype: str = "d", data: int = 0) -> None:
+def enter(name: str, address: int) -> None:
     """Fill the entry of a function with an address from elsewhere."""
-    at = 2 * entry(name, dtype)
-    _table[at : at + 2] = address, data
+    _table[2 * entry(name)] = address
 
 
 def ufunc(name: str) -> np.ufunc:
