@@ -38,7 +38,18 @@ from tapegrad.interop.right_hand_side import ode as ode
 from tapegrad.interop.scipy_callable import scipy as scipy
 from tapegrad.transforms.compiled.compiled import Compiled
 
-__all__ = ["CFunction", "LogProbability", "emcee", "iminuit", "jax", "nlopt", "nutpie", "ode", "scipy", "torch"]
+__all__ = [
+    "CFunction",
+    "LogProbability",
+    "emcee",
+    "iminuit",
+    "jax",
+    "nlopt",
+    "nutpie",
+    "ode",
+    "scipy",
+    "torch",
+]
 
 
 def _numba_type(compiled: Compiled) -> Any:

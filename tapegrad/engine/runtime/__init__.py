@@ -5,6 +5,7 @@ In reading order; each imports only those above it:
     operating_system               what differs between Linux, macOS and Windows
     fork_locks                     locks that survive a fork
     interpreter                    supported interpreters
+    sources                        digests of the source files that were imported
     lazy                           attributes and modules that are made on first access
     messages                       messages to the user: stderr, logging, progress
     object_layouts                 offsets in objects of Python and NumPy, checked on live ones

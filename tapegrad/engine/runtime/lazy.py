@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
+from tapegrad.engine.runtime import sources
 from tapegrad.engine.runtime.fork_locks import lock
 
 T = TypeVar("T")
@@ -103,6 +104,9 @@ def _execute(module: ModuleType) -> None:
         try:
             assert module.__spec__ is not None
             assert module.__spec__.loader is not None
+            sources.check(
+                module.__file__ or ""
+            )  # it may have been edited or upgraded since the import of the package
             module.__spec__.loader.exec_module(module)
             if name in _followers:
                 vars(importlib.import_module(_followers[name]))

@@ -323,7 +323,7 @@ def named(make: Callable[..., Any], function: Callable[..., Any]) -> Callable[..
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
-    text = getattr(function, "__text_signature__", None) or "$"
+    text = getattr(inspect.unwrap(function), "__text_signature__", None) or "$"
     if "$" not in text:  # of a function written in C; `inspect` would compile its tokenizer first, for 10 ms
         return inspect.signature(eval(f"(lambda {text.strip()[1:-1]}: None)"))
     try:
