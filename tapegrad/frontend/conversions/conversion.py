@@ -421,7 +421,7 @@ def _guarded_int(tensor: Any) -> int:
     return int(array.item())
 
 
-def _refuse_value(x: Tensor) -> Any:
+def _refuse_value(x: Tensor) -> object:
     """Refuse autograd's attribute for the number inside of a traced value."""
     raise AttributeError(
         "'Tensor' object has no attribute '_value'; write tapegrad.stop_gradient(t), or t.data outside of transforms"
