@@ -145,8 +145,8 @@ def by_array_of_the_closure() -> Iterator[Any]:
 
 
 def by_memory() -> Iterator[Any]:
-    f = tg.jit(lambda x: tg.sum(x * x), memory=1)
-    yield (lambda k: f(x=np.ones(1 + k % 2))), "an earlier recording had been dropped", "jit(f, memory=...)"
+    f = tg.jit(lambda x, scale: tg.sum(x * x) * scale, memory=1)
+    yield (lambda k: f(np.ones(1 + k % 2), np.float32(1))), "an earlier recording had been dropped", "jit(f, memory=...)"
 
 
 CAUSES = [

@@ -11,7 +11,6 @@ In reading order; each imports only those above it:
     object_layouts                 offsets in objects of Python and NumPy, checked on live ones
     library_loops                  the inner loops of NumPy and SciPy, by address
     pace                           cooperative pauses of background threads
-    sources                        digests of the source files that were imported
     short_times                    times of short calls, and times as text
     switches                       environment variables that choose between compilers
     thread_stack                   check of the stack that LLVM needs
