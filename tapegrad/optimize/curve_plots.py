@@ -51,7 +51,7 @@ def _draw_points(panel: Any, shown: FitData, number: int, x: np.ndarray, title: 
     )
     if out.any():
         panel.plot(t[out], values[out], "x", color="0.75", label="left out")
-    panel.plot(t[order], np.ravel(shown.predict(x))[order], color="C0", label="fit")
+    panel.plot(t[order], np.ravel(shown.predict(x))[order], color="C0", zorder=3, label="fit")
     panel.set_title(title, size="small", wrap=True)
 
 
