@@ -146,7 +146,11 @@ def by_array_of_the_closure() -> Iterator[Any]:
 
 def by_memory() -> Iterator[Any]:
     f = tg.jit(lambda x, scale: tg.sum(x * x) * scale, memory=1)
-    yield (lambda k: f(np.ones(1 + k % 2), np.float32(1))), "an earlier recording had been dropped", "jit(f, memory=...)"
+    yield (
+        (lambda k: f(np.ones(1 + k % 2), np.float32(1))),
+        "an earlier recording had been dropped",
+        "jit(f, memory=...)",
+    )
 
 
 CAUSES = [

@@ -215,7 +215,9 @@ OTHERS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:.*the structure of the arguments changed:tapegrad.errors.RecordingWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*the structure of the arguments changed:tapegrad.errors.RecordingWarning"
+)
 def test_calls_of_other_structures_are_other_calls():
     gradient = tg.value_and_grad(tg.jit(lambda p: (total(p), look(p))), has_aux=True)
     for structure in OTHERS * 3:
