@@ -6,8 +6,8 @@ A drug leaves the blood in two phases: it spreads into tissue, and is then broke
 
 .. math:: c(t) = A e^{-\alpha t} + B e^{-\beta t}.
 
-Of the 200 simulated concentrations in the CSV file four are missing, as empty cells, and ten are 60 % too large; the
-others have the standard deviations of the last column. The parameters that they were drawn with are known.
+Of 200 simulated concentrations in a CSV file four are missing, as empty cells, and ten are 60 % too large; the others
+have the standard deviations of the last column. The parameters that they were drawn with are known.
 """
 
 import numpy as np
@@ -63,7 +63,6 @@ def akaike(model, start):
 
 one = tg.optimize.curve_fit(one_phase, hours, measured, [5, 1], **options)
 print(f"AIC: {akaike(one_phase, one.x):.0f} of one phase, {akaike(two_phases, fit.x):.0f} of two")
-
 figure, (top, bottom) = plt.subplots(2, 1, height_ratios=[2.2, 1], sharex=True, layout="constrained")
 top.errorbar(hours, measured, sigma, fmt=".", ms=4, color="0.7", elinewidth=0.8, label="measured")
 top.plot(t, two_phases(t, *fit.x), color="tab:orange", zorder=3, label="two phases")
