@@ -184,5 +184,5 @@ def test_an_optimiser_of_pytorch_fits() -> None:
 
 def test_without_pytorch_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'tapegrad\[torch\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"needs the package torch: pip install 'torch"):
         interop.torch(waves)
