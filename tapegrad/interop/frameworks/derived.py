@@ -34,10 +34,9 @@ class Derived:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self.replayed = jit(function)
-        self._derived: dict[Any, Any] = {}
-        self._is_number: dict[
-            tuple[Any, ...], bool
-        ] = {}  # whether the result is one, by shapes of the arguments
+        self._derived: dict[Any, Derived] = {}
+        self._gradients: dict[tuple[int, ...], Callable[..., tuple[Any, Any]]] = {}  # by positions
+        self._is_number: dict[tuple[Any, ...], bool] = {}  # of the result, by shapes of the arguments
 
     def value(self, arrays: Sequence[Any]) -> Any:
         """Compute the result."""
@@ -46,16 +45,15 @@ class Derived:
     def value_and_gradient(self, arrays: Sequence[Any], wanted: tuple[int, ...]) -> tuple[Any, Any]:
         """Compute the result, and for a number the gradient by the arguments at these positions, else `None`."""
         shapes = tuple([getattr(x, "shape", None) for x in arrays])
-        is_number = self._is_number.get(shapes)
-        if is_number is None:
-            is_number = self._is_number[shapes] = isinstance(self.value(arrays), np.floating)
-        if not is_number:
-            return self.value(arrays), None
-        gradient = self._derived.get(wanted)
+        if not self._is_number.get(shapes):
+            value = self.value(arrays)
+            self._is_number[shapes] = isinstance(value, np.floating)
+            if not self._is_number[shapes]:
+                return value, None
+        gradient = self._gradients.get(wanted)
         if gradient is None:
-            gradient = self._derived[wanted] = value_and_grad(self.replayed, argnums=wanted)
-        result: tuple[Any, Any] = gradient(*arrays)
-        return result
+            gradient = self._gradients[wanted] = value_and_grad(self.replayed, argnums=wanted)
+        return gradient(*arrays)
 
     def pullback(self, count: int, wanted: tuple[int, ...]) -> "Derived":
         """Return the function that maps `count` arguments and the cotangents of results to those of some arguments."""
@@ -98,5 +96,4 @@ class Derived:
         found = self._derived.get(key)
         if found is None:
             found = self._derived[key] = Derived(function)
-        operation: Derived = found
-        return operation
+        return found

@@ -97,7 +97,17 @@ def _tensor(value: Any) -> Any:
     return _torch.from_numpy(np.asarray(value))
 
 
-class _Node(_torch.autograd.Function):  # type: ignore[misc]  # PyTorch's classes are not known here
+class _Pulled(_torch.autograd.Function):  # type: ignore[misc]  # PyTorch's classes are not known here
+    """A node whose call pulls cotangents back."""
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
+        """Pull cotangents back."""
+        pulled: tuple[Any, ...] = ctx.this.pull(ctx, cotangents)
+        return pulled
+
+
+class _Node(_Pulled):
     """A call outside of the transforms of `torch.func`: the gradient of a number comes with it."""
 
     @staticmethod
@@ -107,14 +117,8 @@ class _Node(_torch.autograd.Function):  # type: ignore[misc]  # PyTorch's classe
         _save(ctx, this, leaves)
         return this.run(leaves, tuple([k for k, need in enumerate(needed) if need]))
 
-    @staticmethod
-    def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
-        """Pull cotangents back."""
-        pulled: tuple[Any, ...] = ctx.this.pull(ctx, cotangents)
-        return pulled
 
-
-class _TransformedNode(_torch.autograd.Function):  # type: ignore[misc]
+class _TransformedNode(_Pulled):
     """A call in a transform of `torch.func`, which PyTorch calls some 100 us later: it inspects signatures."""
 
     @staticmethod
@@ -129,12 +133,6 @@ class _TransformedNode(_torch.autograd.Function):  # type: ignore[misc]
         this.wanted = tuple([k for k, x in enumerate(leaves) if _is_tensor(x) and x.is_floating_point()])
         _save(ctx, this, leaves)
         ctx.save_for_forward(*filter(_is_tensor, leaves))
-
-    @staticmethod
-    def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
-        """Pull cotangents back."""
-        pulled: tuple[Any, ...] = ctx.this.pull(ctx, cotangents)
-        return pulled
 
     @staticmethod
     def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
