@@ -68,18 +68,14 @@ class LeafLayout:
         rows = real(rows, "unflatten", None)
         if rows.ndim == 0 or rows.shape[-1] != self.size:
             raise ValueError(f"vectors of {self.size} elements along the last axis, not shape {rows.shape}")
-        ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
-        leaves = [
-            np.array(part, dtype).reshape((*rows.shape[:-1], *shape))
-            for part, shape, dtype in zip(np.split(rows, ends, -1), self.shapes, self.dtypes, strict=True)
-        ]
-        return pytree.unflatten(self.definition, leaves)
+        return self._build(rows, np.array)
 
-    def _build(self, vector: Any, finish: Callable[[Any, np.dtype[Any]], Any]) -> Any:
-        leaves, start = [], 0
+    def _build(self, rows: Any, finish: Callable[[Any, np.dtype[Any]], Any]) -> Any:
+        """Return a structure of the parts along the last axis, each of them finished for its dtype."""
+        leaves, start, outer = [], 0, rows.shape[:-1]
         for extents, dtype in zip(self.shapes, self.dtypes, strict=True):
             stop = start + math.prod(extents)
-            leaves.append(finish(vector[start:stop].reshape(extents), dtype))
+            leaves.append(finish(rows[..., start:stop].reshape((*outer, *extents)), dtype))
             start = stop
         return pytree.unflatten(self.definition, leaves)
 
