@@ -119,10 +119,10 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
         if has_tensor(args, kwargs):
             return self._on_tensors(args, kwargs)
         arguments = self.arguments(args, kwargs)
-        try:
-            trace, outputs = self.run(arguments, _FORWARD, self._check)
-        except OuterTensorError:  # it closes over a Tensor of an outer transform
+        found = self._replayed(arguments)
+        if found is None:
             return self.function(*args, **kwargs)
+        trace, outputs = found
         keeps = self._check is not None and trace.recording.closes_over_leaf
         if not keeps:
             self._keep(results_path(self, trace, call_arguments(arguments, args, kwargs)))
@@ -135,15 +135,22 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
             self.note_tensors()
             return self.function(*args, **kwargs)
         arguments = self.arguments(*plain)
-        if arguments.reordered:  # it may ask for the order, which a recording does not have
+        # It may ask for the order in memory, which a recording does not have.
+        found = None if arguments.reordered else self._replayed(arguments)
+        if found is None or found[0].writes_arguments:
             return self.function(*args, **kwargs)
-        try:
-            trace, outputs = self.run(arguments, _FORWARD, self._check)
-        except OuterTensorError:
-            return self.function(*args, **kwargs)
-        if trace.writes_arguments:
-            return self.function(*args, **kwargs)
+        trace, outputs = found
         return as_tensors(trace.result(arguments.arrays, outputs))
+
+    def _replayed(self, arguments: Arguments) -> Any:
+        """Replay the function and return the recording and its outputs.
+
+        Return `None` if the function closes over a Tensor of an outer transform.
+        """
+        try:
+            return self.run(arguments, _FORWARD, self._check)
+        except OuterTensorError:
+            return None
 
     def constants(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         """Return arguments with arrays in place of Tensors, if all of these are constants; else `None`."""
