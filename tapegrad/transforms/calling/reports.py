@@ -252,7 +252,7 @@ def _names(replayed: Replayed, owner: Any) -> Names:
     """Return the names of the arrays that a recorded function, `owner`, gets and sees."""
     arguments = replayed.arguments
     leaves = zip(names_of_leaves(arguments), arguments.positions, strict=True)
-    seen = owner.traces.specializations(owner, arguments.key).captured or owner.captured
+    seen = owner.traces.specializations(owner, arguments.recording_key).captured or owner.captured
     return Names([name for name, position in leaves if position >= 0], seen.reach.named_arrays)
 
 
