@@ -2,7 +2,8 @@
 
 A folder says in its ``__init__`` which of its modules are executed late. Who needs one imports it like any other, as a
 module (``from tapegrad.program.recording import svg``), and asks it for names in functions; ``from ... import name``
-executes it at once.
+executes it at once. `importlib.util.LazyLoader` will not do: it executes a module that is asked for its ``__path__``,
+as each import of a submodule does, and on Python 3.11 in two threads at once.
 """
 
 import importlib.util
@@ -104,12 +105,13 @@ def _execute(module: ModuleType) -> None:
         try:
             assert module.__spec__ is not None
             assert module.__spec__.loader is not None
-            sources.check(
-                module.__file__ or ""
-            )  # it may have been edited or upgraded since the import of the package
+            # It may have been edited or upgraded since the import of the package.
+            sources.check(module.__file__ or "")
             module.__spec__.loader.exec_module(module)
             if name in _followers:
-                vars(importlib.import_module(_followers[name]))
+                vars(
+                    importlib.import_module(_followers[name])
+                )  # asking a late module for something executes it
             module.__class__ = ModuleType  # type: ignore[assignment]
         finally:
             execution.thread = 0

@@ -27,10 +27,11 @@ _BECAUSE = {
     INTEGER: "{cause.name}, an integer, changed ({cause.change})",
     VALUE: "{cause.name}, no float and no array, changed ({cause.change})",
 }
+_MADE_ONCE = "Make it once, outside of the loop, and pass the floats and arrays that change as arguments"
 _MASK = "mask the rest: tg.sum(tg.where(np.arange(N) < n, ..., 0.0)), with float(n) as an argument"
 _ADVICE = {
     CAPTURED: "Pass it as an argument: a float, or an array of a fixed shape, may change from call to call",
-    OBJECT: "Make it once, outside of the loop, and pass the floats and arrays that change as arguments",
+    OBJECT: _MADE_ONCE,
     GUARD: "Select with tg.where(condition, a, b) instead of branching on values, and pass arrays that change as"
     " arguments",
     DROPPED: "Give its recordings more memory, jit(f, memory=...), or call it with fewer signatures",
@@ -39,7 +40,7 @@ _ADVICE = {
     FORM: "Pass it with one dtype and one number of dimensions",
     INTEGER: "Pass a number as float(n). Where it is a length, as in data[:n], compute all N elements and"
     f" {_MASK}. Name it in static_argnums if it takes few values",
-    VALUE: "Make it once, outside of the loop, and pass the floats and arrays that change as arguments",
+    VALUE: _MADE_ONCE,
 }
 
 
