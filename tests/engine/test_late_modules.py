@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import threading
-import unittest
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -78,9 +78,10 @@ def test_what_shows_a_module_executes_it(folder: Path, ask) -> None:
 
 def test_tools_that_ask_all_modules_execute_none(folder: Path) -> None:
     package, executed = modules()
-    case = unittest.TestCase()
-    with pytest.raises(AssertionError), case.assertWarns(UserWarning):
-        pass  # it asks each module of the process for its registry of warnings
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # modules of other packages warn that they are deprecated
+        for module in list(sys.modules.values()):
+            getattr(module, "__warningregistry__", None)  # as unittest's `assertWarns` asks
     assert package.one.__file__ == str(folder / "one.py")
     assert package.one.__spec__.name == package.one.__name__ == f"{NAME}.one"
     assert executed == []
