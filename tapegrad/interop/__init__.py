@@ -1,7 +1,7 @@
 """COMPILED FUNCTIONS ELSEWHERE: in functions of Numba's, behind C pointers, in other packages.
 
-Functions for other packages: `nutpie` and `emcee` (log densities for samplers), `iminuit` and `nlopt` (objectives),
-`ode` (differential equations), `scipy` (integrals), `jax` and `torch`.
+Functions for other packages: `nutpie` and `emcee` (log densities for samplers), `iminuit`, `nlopt` and
+`lmfit` (objectives), `pymc` and `pytensor` (models and graphs), `ode` (differential equations), `scipy` (integrals), `jax` and `torch`.
 
 In reading order; each imports only those above it:
 
@@ -10,14 +10,14 @@ In reading order; each imports only those above it:
     packages                       other packages, and functions as they take them
     frameworks                     functions for JAX and PyTorch
     log_probability                for emcee
-    minuit                         `iminuit`
-    nlopt_objective                `nlopt`
+    minimizers                     functions for iminuit, NLopt and lmfit
     scipy_callable                 functions for SciPy's integration
     signatures                     C signatures
     assignment                     which argument each of their parameters is
     thunk                          C functions that call a compiled function
     c_function                     `Compiled.cfunc`
     nutpie_model                   log densities for nutpie
+    pytensor_graphs                graphs of PyTensor's, models of PyMC's
     right_hand_side                differential equations, for SciPy and numbalsoda
 
 It imports the rooms up to `optimize`.
@@ -31,9 +31,15 @@ from tapegrad.interop.frameworks import jax as jax
 from tapegrad.interop.frameworks import torch as torch
 from tapegrad.interop.log_probability import LogProbability as LogProbability
 from tapegrad.interop.log_probability import emcee as emcee
-from tapegrad.interop.minuit import iminuit as iminuit
-from tapegrad.interop.nlopt_objective import nlopt as nlopt
+from tapegrad.interop.minimizers import iminuit as iminuit
+from tapegrad.interop.minimizers import lmfit as lmfit
+from tapegrad.interop.minimizers import nlopt as nlopt
 from tapegrad.interop.nutpie_model import nutpie as nutpie
+from tapegrad.interop.pytensor_graphs import pymc as pymc
+from tapegrad.interop.pytensor_graphs import pytensor as pytensor
+from tapegrad.interop.pytensor_graphs import pytensor_op as pytensor_op
+from tapegrad.interop.pytensor_graphs import register_pytensor as register_pytensor
+from tapegrad.interop.pytensor_graphs import tapegrad_funcify as tapegrad_funcify
 from tapegrad.interop.right_hand_side import ode as ode
 from tapegrad.interop.scipy_callable import scipy as scipy
 from tapegrad.transforms.compiled.compiled import Compiled
@@ -44,10 +50,16 @@ __all__ = [
     "emcee",
     "iminuit",
     "jax",
+    "lmfit",
     "nlopt",
     "nutpie",
     "ode",
+    "pymc",
+    "pytensor",
+    "pytensor_op",
+    "register_pytensor",
     "scipy",
+    "tapegrad_funcify",
     "torch",
 ]
 

@@ -92,8 +92,8 @@ def nutpie(
         raise
     _check_start(vector, density, lambda: value_and_grad(with_errors(function, "raise"))(x0))
     variables, expanded = _expanded(vector, None if expand is None else with_errors(expand, errors), x0)
-    all_dims, all_coords = _labels(variables, dims or {}, coords or {})
-    return _model_class()(
+    all_dims, all_coords = labels(variables, dims or {}, coords or {})
+    return model_class()(
         dims=all_dims,
         density=density,
         expansion=expanded,
@@ -129,8 +129,10 @@ def _check_start(vector: Vector, density: CFunction, strictly: Callable[[], Any]
     )
 
 
-def _labels(
-    variables: Mapping[str, tuple[int, ...]], dims: Mapping[str, tuple[str, ...]], coords: Mapping[str, Any]
+def labels(
+    variables: Mapping[str, tuple[int, ...]],
+    dims: Mapping[str, tuple[str | None, ...]],
+    coords: Mapping[str, Any],
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, Any]]:
     """Return dimensions of all variables, coordinates of all dimensions: nutpie loses those that it has to make up."""
     if unknown := [name for name in dims if name not in variables]:
@@ -139,9 +141,10 @@ def _labels(
         )
     all_dims, all_coords = {}, {name: list(values) for name, values in coords.items()}
     for name, shape in variables.items():
-        all_dims[name] = tuple(dims.get(name, [f"{name}_dim_{d}" for d in range(len(shape))]))
-        if len(all_dims[name]) != len(shape):
-            raise ValueError(f"nutpie: {name} has shape {shape}, but the dims {all_dims[name]}")
+        given = dims.get(name, (None,) * len(shape))
+        if len(given) != len(shape):
+            raise ValueError(f"nutpie: {name} has shape {shape}, but the dims {tuple(given)}")
+        all_dims[name] = tuple(dim or f"{name}_dim_{d}" for d, dim in enumerate(given))
         for dim, extent in zip(all_dims[name], shape, strict=True):
             if len(all_coords.setdefault(dim, list(range(extent)))) != extent:
                 raise ValueError(
@@ -249,7 +252,7 @@ def _last_reason(model: Any) -> str:
 
 
 @functools.cache
-def _model_class() -> Any:
+def model_class() -> Any:
     """Return the class of models, which is derived from one of nutpie's."""
     sample, library = needed("nutpie.sample", "nutpie"), needed("nutpie._lib", "nutpie")
     index = needed("pandas", "nutpie").Index

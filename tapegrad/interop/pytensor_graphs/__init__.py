@@ -1,0 +1,23 @@
+"""PYTENSOR'S GRAPHS AND PYMC'S MODELS: run with Tensors, and functions of ours inside of them.
+
+In reading order; each imports only those above it:
+
+    dispatch                       `tapegrad_funcify`: Ops as functions or text
+    functions                      what the text calls beside NumPy
+    loops                          Scan
+    writer                         graphs as text, and as functions
+    ops                            the Ops that are known
+    rewrites                       checks of parameters behind sums
+    graph                          `pytensor`
+    linker                         `register_pytensor`: a mode of PyTensor's
+    function_op                    `pytensor_op`: functions as Ops
+    pymc_model                     `pymc`: models for nutpie
+
+PyTensor is imported by the first call. `writer` and `ops` need it, and are imported then.
+"""
+
+from tapegrad.interop.pytensor_graphs.dispatch import tapegrad_funcify as tapegrad_funcify
+from tapegrad.interop.pytensor_graphs.function_op import pytensor_op as pytensor_op
+from tapegrad.interop.pytensor_graphs.graph import pytensor as pytensor
+from tapegrad.interop.pytensor_graphs.linker import register_pytensor as register_pytensor
+from tapegrad.interop.pytensor_graphs.pymc_model import pymc as pymc

@@ -1,0 +1,107 @@
+"""Loops of PyTensor's Scan, run step by step while a graph is recorded."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class LoopLayout:
+    """The order of a loop's operands, as PyTensor's `ScanInfo` has it.
+
+    Attributes
+    ----------
+    sequences
+        The number of sequences, of which each step reads an element.
+    read_written
+        For each buffer that is read and written at several places (MIT-MOT) the offsets that it is read at, and those
+        that it is written at, from the first element of the step.
+    taps
+        For each state the steps before that it is read at, such as (-2, -1) (MIT-SOT and SIT-SOT).
+    collected
+        The number of results without a state (NIT-SOT).
+    carried
+        The number of states of which the last value alone is wanted.
+    """
+
+    sequences: int
+    read_written: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    taps: tuple[tuple[int, ...], ...]
+    collected: int
+    carried: int
+
+    @classmethod
+    def of(cls, info: Any) -> "LoopLayout":
+        """Return the layout of a Scan."""
+        return cls(
+            info.n_seqs,
+            tuple(
+                zip(info.normalized_mit_mot_in_slices, info.normalized_mit_mot_out_slices, strict=True)
+            ),
+            (*info.mit_sot_in_slices, *info.sit_sot_in_slices),
+            info.n_nit_sot,
+            info.n_untraced_sit_sot,
+        )
+
+
+def run_loop(step: Callable[..., Sequence[Any]], layout: LoopLayout, count: Any, *operands: Any) -> Any:
+    """Run the steps of a loop, and return its outputs: one, or a tuple.
+
+    Parameters
+    ----------
+    step
+        A function of elements of the sequences, of the buffers, of earlier states, carried values and all further
+        operands, that returns a list: what is written to buffers, the states, the collected and the carried values.
+    layout
+        What is what among the operands.
+    count
+        The number of steps.
+    *operands
+        Sequences, buffers, arrays that begin with the first states, carried values, the number of elements that is
+        wanted of each collected result, and what all steps read. An array has as many elements as are wanted of its
+        state: all, or the last ones.
+    """
+    count, rest = int(count), list(operands)
+    sequences = _take(rest, layout.sequences)
+    buffers = [_rows(buffer) for buffer in _take(rest, len(layout.read_written))]
+    given = _take(rest, len(layout.taps))
+    states = [_rows(array[: -min(taps)]) for array, taps in zip(given, layout.taps, strict=True)]
+    carried = _take(rest, layout.carried)
+    wanted = [np.shape(array)[0] for array in given] + [int(n) for n in _take(rest, layout.collected)]
+    traces: list[list[Any]] = [*states, *([] for _ in range(layout.collected))]
+    for i in range(count):
+        read = [sequence[i] for sequence in sequences]
+        for buffer, (offsets, _) in zip(buffers, layout.read_written, strict=True):
+            read += [buffer[i + offset] for offset in offsets]
+        for state, taps in zip(states, layout.taps, strict=True):
+            read += [state[tap] for tap in taps]
+        found = list(step(*read, *carried, *rest))
+        for buffer, (_, offsets) in zip(buffers, layout.read_written, strict=True):
+            for offset, value in zip(offsets, _take(found, len(offsets)), strict=True):
+                buffer[i + offset] = value
+        for trace in traces:
+            trace.append(found.pop(0))
+        carried = found
+    results = [
+        *(np.stack(buffer) for buffer in buffers),
+        *(_last(trace, n) for trace, n in zip(traces, wanted, strict=True)),
+        *carried,
+    ]
+    return tuple(results) if len(results) > 1 else results[0]
+
+
+def _take(values: list[Any], count: int) -> list[Any]:
+    """Remove the first values from a list, and return them."""
+    taken, values[:] = values[:count], values[count:]
+    return taken
+
+
+def _rows(array: Any) -> list[Any]:
+    return [array[k] for k in range(np.shape(array)[0])]
+
+
+def _last(trace: list[Any], count: int) -> Any:
+    """Return the last elements of a trace as an array."""
+    return np.stack(trace[len(trace) - count :]) if count else np.zeros((0, *np.shape(trace[0])))

@@ -1,0 +1,83 @@
+"""Ops with graphs inside: loops, branches, batches, and graphs that are Ops."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.interop.packages import needed
+from tapegrad.interop.pytensor_graphs.dispatch import Expression, tapegrad_funcify
+from tapegrad.interop.pytensor_graphs.functions import choose, over_batch
+from tapegrad.interop.pytensor_graphs.loops import LoopLayout, run_loop
+from tapegrad.interop.pytensor_graphs.ops.linear import TAKES_STACKS
+from tapegrad.interop.pytensor_graphs.writer import write_function
+
+_basic: Any = needed("pytensor.scalar.basic", "pytensor")
+_blockwise: Any = needed("pytensor.tensor.blockwise", "pytensor")
+_builders: Any = needed("pytensor.compile.builders", "pytensor")
+_ifelse: Any = needed("pytensor.ifelse", "pytensor")
+_math: Any = needed("pytensor.tensor.math", "pytensor")
+_rewriting: Any = needed("pytensor.graph.rewriting.utils", "pytensor")
+_scan: Any = needed("pytensor.scan.op", "pytensor")
+
+
+def _written(name: str, graph: Any, *, as_list: bool) -> Callable[..., Any]:
+    """Return the function of a graph inside of an Op, rewritten as the graph around it has been."""
+    own = graph.clone()
+    _rewriting.rewrite_graph(own, include=("canonicalize", "stabilize"))
+    return write_function(name, own.inputs, own.outputs, own.toposort(), as_list=as_list)
+
+
+@tapegrad_funcify.register(_scan.Scan)
+def _loop(op: Any, node: Any = None, **_: Any) -> Expression:
+    if op.info.as_while:
+        raise NotImplementedError(
+            f"tapegrad.interop: {op} has a condition `until`, and a recording has a fixed number of steps. Write a number"
+            " of steps, and pt.switch for those after the end"
+        )
+    operands = "".join(f", {{{j}}}" for j in range(len(node.inputs)))
+    step = _written("step", op.fgraph, as_list=True)
+    return Expression(f"<run_loop>(<step>, <layout>{operands})", {
+        "run_loop": run_loop, "step": step, "layout": LoopLayout.of(op.info),
+    })  # fmt: skip
+
+
+@tapegrad_funcify.register(_builders.OpFromGraph)
+def _graph(op: Any, node: Any = None, **_: Any) -> Any:
+    function = _written("inner", op.fgraph, as_list=len(node.outputs) > 1)
+    operands = ", ".join(f"{{{j}}}" for j in range(len(node.inputs)))
+    return Expression(f"<inner>({operands})", {"inner": function})
+
+
+@tapegrad_funcify.register(_basic.ScalarInnerGraphOp)
+def _scalar_graph(op: Any, node: Any = None, **kwargs: Any) -> Any:
+    if not isinstance(op, _basic.Composite):
+        return tapegrad_funcify.dispatch(object)(op, node=node, **kwargs)
+    graph = op.fgraph
+    function = write_function(
+        "inner", graph.inputs, graph.outputs, graph.toposort(), as_list=len(graph.outputs) > 1
+    )
+    operands = ", ".join(f"{{{j}}}" for j in range(len(node.inputs)))
+    return Expression(f"<inner>({operands})", {"inner": function})
+
+
+@tapegrad_funcify.register(_ifelse.IfElse)
+def _branch(op: Any, node: Any = None, **_: Any) -> Expression:
+    operands = "".join(f", {{{j}}}" for j in range(1, len(node.inputs)))
+    return Expression(f"<choose>({{0}}, {op.n_outs}{operands})", {"choose": choose})
+
+
+@tapegrad_funcify.register(_blockwise.Blockwise)
+def _batch(op: Any, node: Any = None, **kwargs: Any) -> Any:
+    core = op._create_dummy_core_node(node.inputs)
+    if isinstance(op.core_op, TAKES_STACKS) or _is_matmul(op):
+        return tapegrad_funcify(op.core_op, node=core, **kwargs)
+    function = write_function(
+        type(op.core_op).__name__, core.inputs, core.outputs, [core], as_list=len(core.outputs) > 1
+    )
+    ndims = tuple(len(each) for each in op.inputs_sig)
+    operands = "".join(f", {{{j}}}" for j in range(len(node.inputs)))
+    return Expression(f"<over_batch>(<core>, {ndims}{operands})", {"over_batch": over_batch, "core": function})
+
+
+def _is_matmul(op: Any) -> bool:
+    """Return whether an Op is a product of matrices in its cores; of vectors `@` has other stacks."""
+    return isinstance(op.core_op, _math.Dot) and all(len(each) == 2 for each in op.inputs_sig)

@@ -1,0 +1,119 @@
+"""Shapes, and arrays that are made of them, reordered or joined."""
+
+from typing import Any
+
+from tapegrad.interop.packages import needed
+from tapegrad.interop.pytensor_graphs.dispatch import Expression, tapegrad_funcify
+from tapegrad.interop.pytensor_graphs.functions import join, make_vector, reshape, specify_shape, split
+
+_basic: Any = needed("pytensor.tensor.basic", "pytensor")
+_compile: Any = needed("pytensor.compile.ops", "pytensor")
+_elemwise: Any = needed("pytensor.tensor.elemwise", "pytensor")
+_extra: Any = needed("pytensor.tensor.extra_ops", "pytensor")
+_shape: Any = needed("pytensor.tensor.shape", "pytensor")
+
+
+@tapegrad_funcify.register(_elemwise.DimShuffle)
+def _dim_shuffle(op: Any, **_: Any) -> Expression:
+    """Return the text of dropped axes, then their order, then new ones."""
+    text = "{0}"
+    kept = [axis for axis in op.new_order if axis != "x"]
+    if op.drop:
+        text = f"np.squeeze({text}, {_axes(op.drop)})"
+    order = [sorted(kept).index(axis) for axis in kept]
+    if order != sorted(order):
+        text = f"np.transpose({text}, {tuple(order)})"
+    if new := [axis for axis, old in enumerate(op.new_order) if old == "x"]:
+        text = f"np.expand_dims({text}, {_axes(new)})"
+    return Expression(text)
+
+
+def _axes(axes: Any) -> Any:
+    return axes[0] if len(axes) == 1 else tuple(axes)
+
+
+@tapegrad_funcify.register(_shape.Shape)
+def _shape_of(op: Any, **_: Any) -> Expression:
+    return Expression("np.array(np.shape({0}), 'int64')")
+
+
+@tapegrad_funcify.register(_shape.Shape_i)
+def _extent(op: Any, **_: Any) -> Expression:
+    return Expression(f"np.int64(np.shape({{0}})[{op.i}])")
+
+
+@tapegrad_funcify.register(_shape.SpecifyShape)
+def _specify_shape(op: Any, node: Any = None, **_: Any) -> Expression:
+    return Expression(f"<specify_shape>({_listed(len(node.inputs))})", {"specify_shape": specify_shape})
+
+
+@tapegrad_funcify.register(_shape.Reshape)
+def _reshape(op: Any, node: Any = None, **_: Any) -> Expression:
+    extents = getattr(node.inputs[1], "data", None)
+    if extents is not None:
+        return Expression(f"np.reshape({{0}}, {tuple(int(n) for n in extents)})")
+    return Expression("<reshape>({0}, {1})", {"reshape": reshape})
+
+
+@tapegrad_funcify.register(_basic.MakeVector)
+def _make_vector(op: Any, node: Any = None, **_: Any) -> Expression:
+    return Expression(
+        f"<make_vector>('{op.dtype}', {_listed(len(node.inputs))})", {"make_vector": make_vector}
+    )
+
+
+@tapegrad_funcify.register(_basic.Alloc)
+def _alloc(op: Any, node: Any = None, **_: Any) -> Expression:
+    extents = "".join(f"int({{{j}}}), " for j in range(1, len(node.inputs)))
+    return Expression(f"np.broadcast_to({{0}}, ({extents}))")
+
+
+@tapegrad_funcify.register(_basic.AllocEmpty)
+def _alloc_empty(op: Any, node: Any = None, **_: Any) -> Expression:
+    """Return the text of zeros: memory without contents is not to be read."""
+    extents = "".join(f"int({{{j}}}), " for j in range(len(node.inputs)))
+    return Expression(f"np.zeros(({extents}), '{op.dtype}')")
+
+
+@tapegrad_funcify.register(_basic.ARange)
+def _arange(op: Any, **_: Any) -> Expression:
+    return Expression(f"np.arange({{0}}, {{1}}, {{2}}, dtype='{op.dtype}')")
+
+
+@tapegrad_funcify.register(_basic.Eye)
+def _eye(op: Any, **_: Any) -> Expression:
+    return Expression(f"np.eye(int({{0}}), int({{1}}), int({{2}}), dtype='{op.dtype}')")
+
+
+@tapegrad_funcify.register(_basic.Join)
+def _join(op: Any, node: Any = None, **_: Any) -> Expression:
+    return Expression(f"<join>({_listed(len(node.inputs))})", {"join": join})
+
+
+@tapegrad_funcify.register(_basic.Split)
+def _split(op: Any, node: Any = None, **_: Any) -> Expression:
+    single = "[0]" if len(node.outputs) == 1 else ""
+    return Expression(f"<split>({{0}}, {{1}}, {{2}}){single}", {"split": split})
+
+
+@tapegrad_funcify.register(_basic.ExtractDiag)
+def _extract_diag(op: Any, **_: Any) -> Expression:
+    return Expression(f"np.diagonal({{0}}, {op.offset}, {op.axis1}, {op.axis2})")
+
+
+@tapegrad_funcify.register(_extra.Repeat)
+def _repeat(op: Any, **_: Any) -> Expression:
+    return Expression(f"np.repeat({{0}}, {{1}}, axis={op.axis})")
+
+
+@tapegrad_funcify.register(_basic.TensorFromScalar)
+@tapegrad_funcify.register(_basic.ScalarFromTensor)
+@tapegrad_funcify.register(_compile.DeepCopyOp)
+@tapegrad_funcify.register(_compile.ViewOp)
+def _same(op: Any, **_: Any) -> Expression:
+    """Return the text of the operand itself. Numbers and arrays without axes are one thing here."""
+    return Expression("{0}")
+
+
+def _listed(count: int) -> str:
+    return ", ".join(f"{{{j}}}" for j in range(count))

@@ -1,0 +1,235 @@
+"""Ops of PyTensor as functions here: a small graph for each, against PyTensor's value and gradient."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+
+pytensor = pytest.importorskip("pytensor")
+
+import pytensor.tensor as pt  # noqa: E402  after it is known to be there
+from pytensor.ifelse import ifelse  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # PyTensor's own
+GRAPHS: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {}
+
+
+def enter(name: str, build: Callable[..., Any], *operands: Any) -> None:
+    GRAPHS[name] = build, tuple(np.asarray(x, float) for x in operands)
+
+
+u = np.array([-1.3, -0.4, 0.6, 1.7])
+p = np.array([0.15, 0.4, 0.6, 0.85])
+v = np.array([0.5, 1.5, 2.5, 0.7])
+m = np.array([[0.2, -1.0, 0.5], [1.1, 0.3, -0.7]])
+sq = np.array([[4.0, 0.3, -0.5], [0.2, 3.0, 0.4], [-0.6, 0.1, 5.0]])
+spd = sq @ sq.T
+stack = np.stack([spd, spd + np.eye(3)])
+
+for name in (
+    "exp", "exp2", "expm1", "sigmoid", "softplus", "sin", "cos", "tan", "arctan", "sinh", "cosh", "tanh", "arcsinh",
+    "erf", "erfc", "erfcx", "sqr", "abs", "sign", "neg", "ceil", "floor", "trunc", "deg2rad", "rad2deg", "isnan",
+):  # fmt: skip
+    enter(name, getattr(pt, name), u)
+for name in ("log", "log2", "log10", "log1p", "sqrt", "gamma", "gammaln", "psi", "tri_gamma", "j0", "j1", "i0", "i1"):
+    enter(name, getattr(pt, name), v)
+for name in ("arcsin", "arccos", "arctanh", "erfinv", "erfcinv"):
+    enter(name, getattr(pt, name), p)
+enter("arccosh", pt.arccosh, v + 1)
+enter("log1mexp", pt.log1mexp, -v)
+enter("reciprocal", pt.reciprocal, v)
+enter("round", lambda x: pt.round(x) + pt.round(x, mode="half_away_from_zero"), u)
+for exponent in (2, 3, 0.5, -0.5, -1, -2, 1.7):
+    enter(f"pow {exponent}", lambda x, e=exponent: x**e, v)
+enter("pow of two", lambda x, y: x**y, v, u)
+enter("pow of a negative number", lambda x: (-2.0) ** pt.floor(x) * x, v)
+enter("arithmetic", lambda x, y: (x + y + 1) * x * y / (y - 5) - x, u, v)
+enter("mod and floor division", lambda x, y: x % y + (x // y) * x, u, v)
+enter("maximum and minimum", lambda x, y: pt.maximum(x, y) * pt.minimum(x, 0.5), u, v)
+enter("arctan2", pt.arctan2, u, v)
+enter("clip", lambda x: pt.clip(x, -1, 1) * x, u)
+enter("switch", lambda x: pt.switch((x > 0) & (x < 1) | pt.eq(x, 1.7), x**2, -x), u)
+enter("switch of numbers", lambda x: pt.switch(pt.ge(x, 0) * 2, x, pt.neq(x, 1) * x * 3), u)
+enter("comparisons", lambda x: (pt.le(x, 0.6) + pt.lt(x, 0.6) + pt.gt(x, 0)) * x, u)
+enter("invert and xor", lambda x: pt.switch(~(x > 0) ^ (x > 1), x, 2 * x), u)
+enter("cast", lambda x: pt.cast(x, "float32").astype("float64") * pt.cast(x, "int64"), np.float32(u))
+enter("gammainc by x", lambda x: pt.gammainc(2.0, x) + pt.gammaincc(1.5, x), v)
+enter("betainc by x", lambda x: pt.betainc(2.0, 3.0, x), p)
+enter("bessel", lambda x: pt.iv(1.5, x) + pt.ive(0.5, x) + pt.jv(0.5, x) + pt.kve(1.5, x), v)
+enter("owens_t", lambda x, y: pt.owens_t(x, y), u, v)
+enter("logaddexp", pt.logaddexp, u, v)
+# shapes
+enter("dimshuffle", lambda x: x.dimshuffle(1, "x", 0) ** 2, m)
+enter("squeeze", lambda x: pt.squeeze(x[:1]) * 2, m)
+enter("reshape", lambda x: x.reshape((3, 2)) * np.arange(6.0).reshape(3, 2), m)
+enter("reshape by shape", lambda x: x.reshape((x.shape[1], x.shape[0])) * x.shape[1], m)
+enter("alloc", lambda x: pt.alloc(x[0], 4, 3) * np.arange(12.0).reshape(4, 3), m)
+enter("arange of shape", lambda x: x * pt.arange(x.shape[0]), u)
+enter("concatenate", lambda x, y: pt.concatenate([x, y, x * y]) ** 2, u, v)
+enter("stack", lambda x: pt.stack([x[0], x[2] * 2, 1.0]) ** 2, u)
+enter("split", lambda x: pt.split(x, [1, 3], 2)[1] ** 2 * pt.split(x, [1, 3], 2)[0], u)
+enter("repeat", lambda x: pt.repeat(x, 3) * np.arange(12.0), u)
+enter("tile", lambda x: pt.tile(x, 2) * np.arange(8.0), u)
+enter("diagonal", lambda x: pt.diagonal(x) * np.arange(3.0), sq)
+enter("diag", lambda x: pt.diag(x) @ np.ones(4), u)
+enter("eye", lambda x: x + pt.eye(x.shape[0]) * x, sq)
+enter("broadcast_to", lambda x: pt.broadcast_to(x, (3, 4)) * np.arange(12.0).reshape(3, 4), u)
+enter("specify_shape", lambda x: pt.specify_shape(x, (4,)) * 2, u)
+enter("zeros_like and second", lambda x: pt.zeros_like(x) + pt.second(x, x[0]), u)
+enter("triangles", lambda x: pt.tril(x) * 2 + pt.triu(x, 1), sq)
+# indices
+enter("slices", lambda x: x[1:, ::-1] * x[:-1, 1], m)
+enter("number", lambda x: x[1, -1] * x[0, 0], m)
+enter("gather", lambda x: x[np.array([0, 3, 3, 1])] ** 2, u)
+enter("gather of two", lambda x: x[np.array([0, 1, 1]), np.array([2, 0, 0])] ** 2, m)
+enter("gather and slice", lambda x: x[:, np.array([2, 0])] ** 2, m)
+enter("mask", lambda x: x[np.array([True, False, True, True])] ** 2, u)
+enter("computed gather", lambda x: x[pt.argsort(x)] * np.arange(4.0), u)
+enter("set", lambda x: pt.set_subtensor(x[1:3], x[0] ** 2) * x, u)
+enter("increase", lambda x: pt.inc_subtensor(x[::2], x[0]) ** 2, u)
+enter("set at", lambda x: pt.zeros(5)[np.array([0, 2, 3, 4])].set(x) ** 2, u)
+enter("increase at repeated places", lambda x: pt.zeros(3)[np.array([0, 2, 2, 1])].inc(x) ** 2, u)
+enter("increase at a mask", lambda x: x[np.array([True, False, True, False])].inc(1.0) ** 2, u)
+# reductions
+enter("sum", lambda x: pt.sum(x**2) + pt.sum(x, axis=0), m)
+enter("sum over two axes", lambda x: pt.sum(x**3, axis=(0, 2)), stack)
+enter("mean and var", lambda x: pt.mean(x, axis=1) + pt.var(x) + pt.std(x), m)
+enter("prod", lambda x: pt.prod(x, axis=1), m)
+enter("max and min", lambda x: pt.max(x, axis=1) * pt.min(x), m)
+enter("all and any", lambda x: pt.switch(pt.all(x > -2) & pt.any(x > 1, axis=0), x, 2 * x), u)
+enter("argmax", lambda x: x[pt.argmax(x)] ** 2, u)
+enter("argmax along an axis", lambda x: x * pt.argmax(x, axis=1)[:, None], m)
+enter("softmax", lambda x: pt.special.softmax(x, axis=1) * x, m)
+enter("log_softmax", lambda x: pt.special.log_softmax(x, axis=0) * x, m)
+enter("logsumexp", lambda x: pt.logsumexp(x, axis=1), m)
+enter("cumsum and cumprod", lambda x: pt.cumsum(x, axis=1) * pt.cumprod(x, axis=1), m)
+enter("cumsum of all", lambda x: pt.cumsum(x) ** 2, m)
+enter("diff", lambda x: pt.diff(x, n=2), u)
+enter("sort", lambda x: pt.sort(x) * np.arange(4.0), u[::-1])
+enter("searchsorted", lambda x: x * pt.searchsorted(np.array([-1.0, 0.0, 1.0]), x), u)
+# linear algebra
+enter("dot of vectors", lambda x, y: pt.dot(x, y), u, v)
+enter("dot of a matrix", lambda x, y: pt.dot(x, y[:3]), m, v)
+enter("dot of matrices", lambda x: pt.dot(x, x.T), m)
+enter("matmul of stacks", lambda x: x @ x, stack)
+enter("batched dot", lambda x: pt.batched_dot(x, x), stack)
+enter("cholesky", lambda x: pt.linalg.cholesky(x @ x.T), sq)
+enter("cholesky of a stack", lambda x: pt.linalg.cholesky(x), stack)
+enter("upper cholesky", lambda x: pt.linalg.cholesky(x @ x.T, lower=False), sq)
+enter("solve", lambda x, y: pt.linalg.solve(x, y[:3]), sq, v)
+enter("solve by symmetry", lambda x, y: pt.linalg.solve(x @ x.T, y[:3], assume_a="pos"), sq, v)
+enter("solve_triangular", lambda x, y: pt.linalg.solve_triangular(x, y[:3], lower=True), sq, v)
+enter("solve_triangular of a matrix", lambda x: pt.linalg.solve_triangular(x, x.T, lower=False), sq)
+enter("solve a stack", lambda x: pt.linalg.solve(x, x[..., 0], b_ndim=1), stack)
+enter("cho_solve", lambda x, y: pt.linalg.cho_solve((x, True), y[:3]), sq, v)
+enter("inv, det, slogdet", lambda x: pt.linalg.inv(x) * pt.linalg.det(x) + pt.linalg.slogdet(x)[1], sq)
+enter("pinv", pt.linalg.pinv, m)
+enter("eigh", lambda x: pt.linalg.eigh(x + x.T)[0], sq)
+enter("eigenvectors", lambda x: pt.linalg.eigh(x + x.T)[1] ** 2, sq)
+enter("expm", lambda x: pt.linalg.expm(x / 4), sq)
+enter("kron", lambda x: pt.linalg.kron(x, x), m)
+enter("einsum", lambda x, y: pt.einsum("ij,kj->ik", x, y), m, sq)
+enter("ifelse", lambda x: ifelse(pt.gt(x[0], 0), x**2, -x), u)
+
+
+def loop(x: Any) -> Any:
+    """A state that is read two steps before, one that is read one before, and results without a state."""
+
+    def step(a: Any, s2: Any, s1: Any, t: Any, w: Any) -> Any:
+        return s1 * a + s2, t * a + w[0], s1 * t
+
+    found, _ = pytensor.scan(
+        step, sequences=[x], outputs_info=[{"initial": x[:2], "taps": [-2, -1]}, x[0], None], non_sequences=[x]
+    )
+    return pt.sum(found[0] * found[1]) + found[2][-1]
+
+
+enter("scan", loop, u)
+enter("last state of a scan", lambda x: pytensor.scan(lambda s: s * 1.1 + 1, outputs_info=x, n_steps=5)[0][-1], u)
+enter("scan backwards", lambda x: pytensor.scan(lambda a, s: s * a, sequences=[x], outputs_info=[pt.ones(())], go_backwards=True)[0], u)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_value_and_gradient_are_those_of_pytensor(name: str) -> None:
+    build, operands = GRAPHS[name]
+    variables = [pt.tensor(f"x{j}", dtype="float64", shape=(None,) * x.ndim) for j, x in enumerate(operands)]
+    output = build(*variables)
+    seed = np.random.default_rng(1).normal(size=10_000)
+    flat = pt.sum(pt.flatten(output) * seed[: pt.flatten(output).shape[0]])
+    gradients = pt.grad(flat, variables, disconnected_inputs="ignore")
+    expected = pytensor.function(variables, [output, flat, *gradients], mode="FAST_COMPILE", on_unused_input="ignore")
+    wanted, wanted_sum, *wanted_gradients = expected(*operands)
+    f = tg.interop.pytensor(output, variables)
+    for found in (f(*operands), tg.jit(f)(*operands)):
+        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-13)
+    total = tg.interop.pytensor(flat, variables)
+    value, gradient = tg.value_and_grad(total, argnums=tuple(range(len(operands))))(*operands)
+    np.testing.assert_allclose(value, wanted_sum, rtol=1e-10, atol=1e-12)
+    for one, other in zip(gradient, wanted_gradients, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-10)
+
+
+def test_transforms_of_a_graph() -> None:
+    x = pt.vector("x")
+    f = tg.interop.pytensor(pt.sum(pt.sin(x) ** 2), x)
+    points = np.random.default_rng(0).normal(size=(5, 3))
+    np.testing.assert_allclose(tg.vmap(f)(points), (np.sin(points) ** 2).sum(axis=1))
+    np.testing.assert_allclose(tg.hessian(f)(points[0]), np.diag(2 * np.cos(2 * points[0])), atol=1e-14)
+    np.testing.assert_allclose(tg.compile(tg.grad(f), points[0])(points[1]), np.sin(2 * points[1]))
+    both = tg.interop.pytensor([pt.sum(x), x * 2], [x])
+    first, second = both(points[0])
+    assert first == points[0].sum()
+    np.testing.assert_array_equal(second, points[0] * 2)
+
+
+def test_shared_variables_are_read_where_they_lie() -> None:
+    x, scale = pt.vector("x"), pytensor.shared(np.array([1.0, 2.0]), name="scale")
+    f = tg.jit(tg.grad(tg.interop.pytensor(pt.sum(x**2 * scale), x)))
+    at = np.array([3.0, 4.0])
+    np.testing.assert_array_equal(f(at), [6.0, 16.0])
+    scale.set_value(np.array([10.0, 0.0]))
+    np.testing.assert_array_equal(f(at), [60.0, 0.0])
+    scale.get_value(borrow=True)[0] = 1.0
+    scale.set_value(np.array([1.0, 1.0]), borrow=True)
+    np.testing.assert_array_equal(f(at), [6.0, 8.0])
+
+
+def test_text_names_the_variables() -> None:
+    rate, t = pt.scalar("rate"), pt.vector("t")
+    f = tg.interop.pytensor(pt.exp(-rate * t), [rate, t])
+    assert f.source.startswith("def graph(rate, t):\n")
+    assert "np.exp(" in f.source
+
+
+def test_recording_of_a_hundred_nodes_is_quick() -> None:
+    import time
+
+    x = y = pt.vector("x")
+    for k in range(50):
+        y = pt.sin(y) * (1 + k / 100)
+    f = tg.interop.pytensor(pt.sum(y), x, rewrites=())
+    at = np.ones(5)
+    tg.compile(tg.grad(f), at)
+    began = time.process_time()
+    tg.compile(tg.grad(tg.interop.pytensor(pt.sum(y) * 1.5, x, rewrites=())), at)
+    assert time.process_time() - began < 2.0  # a closure that is walked takes 5 s
+
+
+def test_until_is_refused() -> None:
+    x = pt.scalar("x")
+    states, _ = pytensor.scan(
+        lambda s: (s * 2, pytensor.scan.utils.until(s > 10)), outputs_info=x, n_steps=10
+    )
+    with pytest.raises(NotImplementedError, match="has a condition `until`"):
+        tg.interop.pytensor(states[-1], x)
+
+
+def test_conditions_on_constants_are_errors() -> None:
+    from pytensor.raise_op import Assert
+
+    x = pt.vector("x")
+    with pytest.raises((ValueError, AssertionError), match="must be two"):
+        tg.interop.pytensor(Assert("must be two")(x, pt.eq(x.shape[0], 2)), x, rewrites=())(np.ones(3))
