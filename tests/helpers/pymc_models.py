@@ -25,7 +25,7 @@ def model(build: Callable[[np.random.Generator], None]) -> Callable[[np.random.G
 
 @model
 def eight_schools(rng: np.random.Generator) -> None:
-    y, sigma = np.array([28.0, 8, -3, 7, -1, 1, 18, 12]), np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
+    y, sigma = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0]), np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
     mu, tau = pm.Normal("mu", 0, 5), pm.HalfCauchy("tau", 5)
     theta = pm.Deterministic("theta", mu + tau * pm.Normal("raw", shape=8))
     pm.Normal("y", theta, sigma, observed=y)
@@ -90,7 +90,7 @@ def garch(rng: np.random.Generator) -> None:
         return a0 + a1 * (r_before - mu) ** 2 + b1 * s2
 
     s2, _ = pytensor.scan(
-        step, sequences=pt.as_tensor(r[:-1]), outputs_info=pt.as_tensor(1.0), non_sequences=[mu, a0, a1, b1]
+        step, sequences=pt.as_tensor(r[:-1]), outputs_info=pt.as_tensor(np.float64(1.0)), non_sequences=[mu, a0, a1, b1]
     )
     pm.Normal("y", mu, pm.math.sqrt(s2), observed=r[1:])
 
@@ -321,5 +321,5 @@ def several_transforms(rng: np.random.Generator) -> None:
     g = pm.Gamma("g", mu=2.0, sigma=1.0)
     pm.Wald("wald", mu=g, lam=1.0, observed=rng.uniform(0.5, 2, 5))
     pm.Binomial("y", n=9, p=p * w, observed=np.array([2, 5, 7]))
-    pm.AsymmetricLaplace("a", 1.0, mu=u, kappa=1.5, observed=rng.normal(size=4))
+    pm.AsymmetricLaplace("a", kappa=1.5, mu=u, b=1.0, observed=rng.normal(size=4))
     pm.Pareto("pareto", g + 0.5, 0.2, observed=rng.uniform(0.5, 2, 5))

@@ -179,10 +179,10 @@ def test_discrete_variables_are_refused() -> None:
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(ValueError, match="var_names has zeta, but the model has mu, raw, tau_log__"):
+    with pytest.raises(ValueError, match="var_names has zeta, but the model has mu, tau_log__, raw, tau"):
         tg.interop.pymc(MODELS["eight_schools"](), var_names=["zeta"])
     chosen = tg.interop.pymc(MODELS["eight_schools"](), var_names=["tau"])
-    assert list(chosen.variables) == ["mu", "tau_log__", "raw", "tau"] or "theta" not in chosen.variables
+    assert list(chosen.variables) == ["mu", "tau_log__", "raw", "tau"]
 
 
 def test_unknown_ops_are_named() -> None:
@@ -199,7 +199,7 @@ def test_unknown_ops_are_named() -> None:
             pm.Potential("q", Mystery()(pt.as_tensor(0.3)))
         return model
 
-    with pytest.raises(NotImplementedError, match=r"no function for PyTensor's Mystery .* tapegrad_funcify.register"):
+    with pytest.raises(NotImplementedError, match=r"(?s)no function for PyTensor's Mystery .*tapegrad_funcify.register"):
         tg.interop.pymc(made())
     tg.interop.tapegrad_funcify.register(Mystery, lambda op, node=None, **_: np.sin)
     compiled = tg.interop.pymc(made())

@@ -153,7 +153,7 @@ def _op_class() -> Any:
 
         def compiled(self) -> Any:
             """Return the function compiled for the shapes of the examples."""
-            return compile(self.operation.replayed, *_arguments(self.signature.examples))
+            return compile(self.operation.replayed, tuple(_arguments(self.signature.examples)))
 
     @tapegrad_funcify.register(FunctionOp)
     def _(op: Any, node: Any = None, **_: Any) -> Any:

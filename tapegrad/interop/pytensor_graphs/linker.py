@@ -13,7 +13,7 @@ _MODE = "TAPEGRAD"
 # Rewrites to Ops of other compilers, and those that write into operands: recordings plan their memory themselves.
 _EXCLUDED = (
     "cxx_only", "BlasOpt", "fusion", "inplace", "local_careduce_fusion", "scan_save_mem_prealloc", "numba", "jax",
-    "reuse_lu_decomposition_multiple_solves", "scan_split_non_sequence_lu_decomposition_solve",
+    "reuse_decomposition_multiple_solves", "scan_split_non_sequence_decomposition_and_solve",
 )  # fmt: skip
 
 

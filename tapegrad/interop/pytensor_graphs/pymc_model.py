@@ -101,11 +101,13 @@ class _Source:
     jitter_rvs: set[Any] | None
     strategy: str
     rewrites: tuple[str, ...]
+    order: tuple[str, ...] = ()  # of the variables of the trace, which a copy of a model has in another order
 
     def compiled(self) -> Any:
         """Return nutpie's model."""
         self._check()
-        start, free = self._start(), [self.model.rvs_to_values[variable] for variable in self.model.free_RVs]
+        start = self._start()
+        free = self._ordered([self.model.rvs_to_values[variable] for variable in self.model.free_RVs])
         first, names = start(0), [variable.name for variable in free]
         shapes = [np.shape(first[name]) for name in names]
         x0 = _joined(first, names, shapes)
@@ -152,7 +154,13 @@ class _Source:
         else:
             jittered = None
         points = {getattr(each, "name", each): value for each, value in (self.initial_points or {}).items()}
-        return replace(self, model=copy, jitter_rvs=jittered, initial_points=points)
+        order = self.order or tuple(variable.name for variable in self._values())
+        return replace(self, model=copy, jitter_rvs=jittered, initial_points=points, order=order)
+
+    def _values(self) -> list[Any]:
+        """Return the variables that a trace can have, in the order of the model."""
+        free = [self.model.rvs_to_values[variable] for variable in self.model.free_RVs]
+        return [*free, *(x for x in self.model.unobserved_value_vars if x not in free)]
 
     def _check(self) -> None:
         if discrete := [variable.name for variable in self.model.discrete_value_vars]:
@@ -173,9 +181,14 @@ class _Source:
             return_transformed=True,
         )
 
+    def _ordered(self, variables: list[Any]) -> list[Any]:
+        if not self.order:
+            return variables
+        return sorted(variables, key=lambda variable: self.order.index(variable.name))
+
     def _traced(self, free: Sequence[str]) -> list[Any]:
         """Return the variables of the trace beside the free ones."""
-        found = [variable for variable in self.model.unobserved_value_vars if variable.name not in free]
+        found = self._ordered([x for x in self.model.unobserved_value_vars if x.name not in free])
         if self.var_names is None:
             return found
         known = [*free, *(variable.name for variable in found)]
