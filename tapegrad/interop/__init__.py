@@ -1,7 +1,8 @@
 """COMPILED FUNCTIONS ELSEWHERE: in functions of Numba's, behind C pointers, in other packages.
 
-Functions for other packages: `nutpie` and `emcee` (log densities for samplers), `iminuit`, `nlopt` and
-`lmfit` (objectives), `pymc` and `pytensor` (models and graphs), `ode` (differential equations), `scipy` (integrals), `jax` and `torch`.
+Functions for other packages: `nutpie` and `emcee` (log densities for samplers), `iminuit`, `nlopt` and `lmfit`
+(objectives), `pymc` and `pytensor` (models and graphs), `ode` (differential equations), `scipy` (integrals), `jax` and
+`torch`.
 
 In reading order; each imports only those above it:
 

@@ -25,7 +25,10 @@ def model(build: Callable[[np.random.Generator], None]) -> Callable[[np.random.G
 
 @model
 def eight_schools(rng: np.random.Generator) -> None:
-    y, sigma = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0]), np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
+    y, sigma = (
+        np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0]),
+        np.array([15.0, 10, 16, 11, 9, 11, 10, 18]),
+    )
     mu, tau = pm.Normal("mu", 0, 5), pm.HalfCauchy("tau", 5)
     theta = pm.Deterministic("theta", mu + tau * pm.Normal("raw", shape=8))
     pm.Normal("y", theta, sigma, observed=y)
@@ -90,7 +93,10 @@ def garch(rng: np.random.Generator) -> None:
         return a0 + a1 * (r_before - mu) ** 2 + b1 * s2
 
     s2, _ = pytensor.scan(
-        step, sequences=pt.as_tensor(r[:-1]), outputs_info=pt.as_tensor(np.float64(1.0)), non_sequences=[mu, a0, a1, b1]
+        step,
+        sequences=pt.as_tensor(r[:-1]),
+        outputs_info=pt.as_tensor(np.float64(1.0)),
+        non_sequences=[mu, a0, a1, b1],
     )
     pm.Normal("y", mu, pm.math.sqrt(s2), observed=r[1:])
 
@@ -104,7 +110,10 @@ def arma(rng: np.random.Generator) -> None:
         return y1 - (mu + phi * y0 + theta * error)
 
     errors, _ = pytensor.scan(
-        step, sequences={"input": pt.as_tensor(y), "taps": [0, -1]}, outputs_info=mu * 0.0, non_sequences=[mu, phi, theta]
+        step,
+        sequences={"input": pt.as_tensor(y), "taps": [0, -1]},
+        outputs_info=mu * 0.0,
+        non_sequences=[mu, phi, theta],
     )
     pm.Potential("errors", pt.sum(pm.logp(pm.Normal.dist(0, pm.HalfNormal("s")), errors)))
 
@@ -117,7 +126,10 @@ def second_differences(rng: np.random.Generator) -> None:
         return a[0] * last + a[1] * before
 
     states, _ = pytensor.scan(
-        step, outputs_info={"initial": pt.as_tensor([1.0, 0.5]), "taps": [-2, -1]}, non_sequences=[a], n_steps=10
+        step,
+        outputs_info={"initial": pt.as_tensor([1.0, 0.5]), "taps": [-2, -1]},
+        non_sequences=[a],
+        n_steps=10,
     )
     pm.Normal("y", states, 1.0, observed=rng.normal(size=10))
 
@@ -153,7 +165,9 @@ def mixture_of_normals(rng: np.random.Generator) -> None:
 
 @model
 def stochastic_volatility(rng: np.random.Generator) -> None:
-    h = pm.GaussianRandomWalk("h", mu=0, sigma=pm.Exponential("step", 10), init_dist=pm.Normal.dist(0, 1), shape=30)
+    h = pm.GaussianRandomWalk(
+        "h", mu=0, sigma=pm.Exponential("step", 10), init_dist=pm.Normal.dist(0, 1), shape=30
+    )
     pm.StudentT("y", pm.Exponential("nu", 0.1) + 2, 0, lam=pm.math.exp(-2 * h), observed=rng.normal(size=30))
 
 
@@ -189,7 +203,11 @@ def ordered_logistic(rng: np.random.Generator) -> None:
 @model
 def zero_inflated(rng: np.random.Generator) -> None:
     pm.ZeroInflatedNegativeBinomial(
-        "y", pm.Beta("psi", 2, 2), pm.Exponential("mu", 0.2), pm.Gamma("alpha", 2, 1), observed=rng.poisson(1.0, 30)
+        "y",
+        pm.Beta("psi", 2, 2),
+        pm.Exponential("mu", 0.2),
+        pm.Gamma("alpha", 2, 1),
+        observed=rng.poisson(1.0, 30),
     )
 
 
@@ -202,7 +220,9 @@ def censored_weibull(rng: np.random.Generator) -> None:
 
 @model
 def truncated_and_circular(rng: np.random.Generator) -> None:
-    pm.TruncatedNormal("t", pm.Normal("mu", 0.5), pm.HalfNormal("s"), lower=0.0, observed=rng.uniform(0.1, 2, 10))
+    pm.TruncatedNormal(
+        "t", pm.Normal("mu", 0.5), pm.HalfNormal("s"), lower=0.0, observed=rng.uniform(0.1, 2, 10)
+    )
     pm.VonMises("v", pm.Normal("m"), pm.HalfNormal("k", 2), observed=rng.uniform(-3, 3, 10))
     pm.SkewNormal("w", pm.Normal("c"), 1.0, pm.Normal("alpha"), observed=rng.normal(size=10))
 
@@ -234,7 +254,9 @@ def beta_binomial(rng: np.random.Generator) -> None:
 
 @model
 def multinomial(rng: np.random.Generator) -> None:
-    pm.Multinomial("y", n=12, p=pm.Dirichlet("p", np.ones(4)), observed=rng.multinomial(12, np.ones(4) / 4, size=5))
+    pm.Multinomial(
+        "y", n=12, p=pm.Dirichlet("p", np.ones(4)), observed=rng.multinomial(12, np.ones(4) / 4, size=5)
+    )
 
 
 @model
@@ -295,7 +317,9 @@ def hidden_markov(rng: np.random.Generator) -> None:
     def step(d: Any, alpha: Any, transition: Any) -> Any:
         return pt.logsumexp(alpha[:, None] + transition, axis=0) + d
 
-    alpha, _ = pytensor.scan(step, sequences=density[1:], outputs_info=density[0] - np.log(2.0), non_sequences=[transition])
+    alpha, _ = pytensor.scan(
+        step, sequences=density[1:], outputs_info=density[0] - np.log(2.0), non_sequences=[transition]
+    )
     pm.Potential("hmm", pt.logsumexp(alpha[-1]))
 
 

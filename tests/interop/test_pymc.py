@@ -1,5 +1,7 @@
 """`tg.interop.pymc`: models of PyMC's against PyTensor's own values and gradients, and as nutpie's models."""
 
+import ctypes
+import os
 import subprocess
 import sys
 from typing import Any
@@ -26,7 +28,11 @@ def by_pytensor(model: Any) -> Any:
     values = [model.rvs_to_values[variable] for variable in model.free_RVs]
     logp = model.logp()
     return model.compile_fn(
-        [logp, *pt.grad(logp, values)], inputs=values, mode="FAST_COMPILE", point_fn=False, on_unused_input="ignore"
+        [logp, *pt.grad(logp, values)],
+        inputs=values,
+        mode="FAST_COMPILE",
+        point_fn=False,
+        on_unused_input="ignore",
     )
 
 
@@ -62,9 +68,14 @@ def test_expansions_are_those_of_pymc(name: str) -> None:
     for key, shape in compiled.parameters.items():
         stop = first + int(np.prod(shape))
         point[key], first = x[first:stop].reshape(shape), stop
-    expected = model.compile_fn(model.unobserved_value_vars, inputs=model.value_vars, mode="FAST_COMPILE")(point)
+    expected = model.compile_fn(model.unobserved_value_vars, inputs=model.value_vars, mode="FAST_COMPILE")(
+        point
+    )
     found = compiled.expand(x)
-    assert list(found) == [*compiled.names, *(v.name for v in model.unobserved_value_vars if v.name not in compiled.names)]
+    assert list(found) == [
+        *compiled.names,
+        *(v.name for v in model.unobserved_value_vars if v.name not in compiled.names),
+    ]
     for variable, value in zip(model.unobserved_value_vars, expected, strict=True):
         np.testing.assert_allclose(found[variable.name], value, rtol=1e-10, err_msg=variable.name)
 
@@ -87,7 +98,9 @@ def test_labels_and_points_are_those_of_nutpie() -> None:
         assert tuple(ours.dims[name]) == tuple(dims)
     np.testing.assert_array_equal(ours.point(5), theirs.initial_point_func(5))
     # and in the trace, with dimensions that nobody named
-    traces = [nutpie.sample(model, draws=20, tune=20, chains=1, progress_bar=False) for model in (ours, theirs)]
+    traces = [
+        nutpie.sample(model, draws=20, tune=20, chains=1, progress_bar=False) for model in (ours, theirs)
+    ]
     for name, variable in traces[1].posterior.data_vars.items():
         assert traces[0].posterior[name].shape == variable.shape, name
     assert set(traces[0].posterior.data_vars) == set(traces[1].posterior.data_vars)
@@ -108,8 +121,6 @@ def test_draws_agree_with_those_of_nutpie(schools: Any) -> None:
 
 
 def test_pointer_gives_the_bits_of_python(schools: Any) -> None:
-    import ctypes
-
     kind = ctypes.CFUNCTYPE(
         ctypes.c_int64, ctypes.c_uint64, *[ctypes.POINTER(ctypes.c_double)] * 3, ctypes.c_void_p
     )
@@ -132,7 +143,9 @@ def test_other_data_of_the_same_and_of_another_size() -> None:
         with pm.Model() as wanted:
             pm.Normal("y", pm.Normal("a") + pm.Normal("b") * x, pm.HalfNormal("s"), observed=y)
         at = compiled.x0 + 0.3
-        np.testing.assert_allclose(other.log_density(at)[0], tg.interop.pymc(wanted).log_density(at)[0], rtol=1e-12)
+        np.testing.assert_allclose(
+            other.log_density(at)[0], tg.interop.pymc(wanted).log_density(at)[0], rtol=1e-12
+        )
     assert compiled.log_density(compiled.x0)[0] == before
     with pytest.raises(KeyError, match="z are no data of the model, which has x, obs"):
         compiled.with_data(z=1.0)
@@ -152,7 +165,9 @@ def failing(kind: str) -> Any:
     with pm.Model() as model:
         x = pm.Normal("x", 0, 1)
         if kind == "not positive definite":
-            pm.MvNormal("y", np.zeros(2), cov=pt.stack([pt.stack([1.0, x]), pt.stack([x, 1.0])]), observed=[0.1, 0.2])
+            pm.MvNormal(
+                "y", np.zeros(2), cov=pt.stack([pt.stack([1.0, x]), pt.stack([x, 1.0])]), observed=[0.1, 0.2]
+            )
         elif kind == "outside of the support":
             pm.Normal("y", 0, x + 1.0, observed=[0.3])
         else:
@@ -199,7 +214,9 @@ def test_unknown_ops_are_named() -> None:
             pm.Potential("q", Mystery()(pt.as_tensor(0.3)))
         return model
 
-    with pytest.raises(NotImplementedError, match=r"(?s)no function for PyTensor's Mystery .*tapegrad_funcify.register"):
+    with pytest.raises(
+        NotImplementedError, match=r"(?s)no function for PyTensor's Mystery .*tapegrad_funcify.register"
+    ):
         tg.interop.pymc(made())
     tg.interop.tapegrad_funcify.register(Mystery, lambda op, node=None, **_: np.sin)
     compiled = tg.interop.pymc(made())
@@ -225,10 +242,12 @@ model = tg.interop.pymc(MODELS["radon"]())
 value, gradient = model.log_density(model.x0)
 assert np.isfinite(value) and np.isfinite(gradient).all()
 """
-    import os
-
     flags = {"PYTENSOR_FLAGS": f"cxx=,compiledir={tmp_path}"}
     done = subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, **flags}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", program],
+        env={**os.environ, **flags},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -44,7 +44,9 @@ def test_second_derivatives() -> None:
     x = pt.vector("x")
     f = pytensor.function([x], pytensor.gradient.hessian(op(x), x))
     at = np.array([0.3, 1.0, -2.0])
-    np.testing.assert_allclose(f(at), tg.hessian(lambda x: np.sum(np.sin(x) ** 3))(at), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        f(at), tg.hessian(lambda x: np.sum(np.sin(x) ** 3))(at), rtol=1e-12, atol=1e-14
+    )
 
 
 def test_several_results_of_which_one_has_a_cotangent() -> None:
@@ -93,7 +95,9 @@ def test_likelihood_in_a_model_of_pymc() -> None:
     x = np.array([0.7, 0.2, -1.0])
     values = [model.rvs_to_values[variable] for variable in model.free_RVs]
     logp = model.logp()
-    expected = model.compile_fn([logp, *pt.grad(logp, values)], inputs=values, mode="FAST_COMPILE", point_fn=False)
+    expected = model.compile_fn(
+        [logp, *pt.grad(logp, values)], inputs=values, mode="FAST_COMPILE", point_fn=False
+    )
     value, gradient = compiled.log_density(x)
     wanted, by_theta, by_sigma = expected(x[:2], x[2])
     np.testing.assert_allclose(value, wanted, rtol=1e-12)

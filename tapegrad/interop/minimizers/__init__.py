@@ -1,8 +1,10 @@
 """MINIMIZERS OF OTHER PACKAGES: functions as each of them takes one, with derivatives.
 
-    minuit                         `iminuit`
-    nlopt_objective                `nlopt`
-    lmfit_residual                 `lmfit`
+In reading order; each imports only those above it:
+
+    lmfit_residual                 residuals for lmfit
+    minuit                         objectives for iminuit
+    nlopt_objective                objectives and constraints for NLopt
 """
 
 from tapegrad.interop.minimizers.lmfit_residual import lmfit as lmfit

@@ -122,7 +122,11 @@ class _Form:
         fixed: tuple[str, ...],
         params: Any,
     ) -> None:
-        symbols = {name: value for name, value in params._asteval.symtable.items() if name not in params}
+        symbols = {
+            name: value
+            for name, value in params._asteval.symtable.items()  # noqa: SLF001  lmfit has no other name for it
+            if name not in params
+        }
         codes = {name: compile(expr.strip(), f"<{name} of lmfit>", "eval") for name, expr in tied}
 
         def residuals(varying: Any, held: Any, *args: Any, **kws: Any) -> Any:
@@ -166,7 +170,7 @@ class Values(dict[str, Any]):
 
 
 class _Symbols(dict[str, Any]):
-    """What expressions name: parameters, of which those that are tied are computed when they are asked for."""
+    """Symbols of expressions: functions and parameters, of which the tied ones are computed when they are asked for."""
 
     def __init__(
         self, known: Mapping[str, Any], codes: Mapping[str, Any], symbols: Mapping[str, Any]
@@ -177,6 +181,6 @@ class _Symbols(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name not in self._codes:
             return self._symbols[name]
-        value = eval(self._codes[name], {"__builtins__": {}}, self)  # noqa: S307  an expression of the user's
+        value = eval(self._codes[name], {"__builtins__": {}}, self)
         self[name] = value
         return value

@@ -18,7 +18,7 @@ class Expression:
     text
         The expression, with ``{0}``, ``{1}``, ... for the inputs of the node: ``"np.exp({0})"``.
     values
-        What the text names as ``<name>``, by these names. `np`, `special` and `tg` are there.
+        What the text names as ``<name>``, by these names. `np` and `special` are there.
     dtypes
         The dtypes that operands are cast to first, by their numbers.
     """

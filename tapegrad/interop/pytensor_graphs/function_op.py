@@ -20,8 +20,8 @@ def pytensor_op(function: Callable[..., Any], *x0: Any) -> Any:
     Parameters
     ----------
     function : callable
-        A function of arrays and numbers that returns an array, or a tuple of arrays. It is written with NumPy's, SciPy's
-        or tapegrad's functions.
+        A function of arrays and numbers that returns an array, or a tuple of arrays. It is written with NumPy's,
+        SciPy's or tapegrad's functions.
     *x0 : arrays or numbers
         An example of each argument. It says how many axes each has, and those of the results. Numba, which compiles a
         function for one set of shapes, takes its shapes.
@@ -108,7 +108,9 @@ def _op_class() -> Any:
             if len(inputs) != len(examples):
                 raise TypeError(f"{self} takes {len(examples)} arguments, but got {len(inputs)}")
             variables = [
-                tensor.as_tensor_variable(x, dtype=e.dtype) if not hasattr(x, "type") else tensor.as_tensor_variable(x)
+                tensor.as_tensor_variable(x, dtype=e.dtype)
+                if not hasattr(x, "type")
+                else tensor.as_tensor_variable(x)
                 for x, e in zip(inputs, examples, strict=True)
             ]
             for j, (x, example) in enumerate(zip(variables, examples, strict=True)):
@@ -133,7 +135,7 @@ def _op_class() -> Any:
             for storage, leaf, variable in zip(output_storage, leaves, node.outputs, strict=True):
                 storage[0] = np.asarray(leaf, variable.type.dtype)
 
-        def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
+        def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:  # noqa: N802  PyTensor's name
             """Return the cotangents of the inputs."""
             wanted = tuple(j for j, e in enumerate(self.signature.examples) if e.dtype.kind == "f")
             given = [
@@ -149,7 +151,9 @@ def _op_class() -> Any:
 
         def _pullback(self, wanted: tuple[int, ...]) -> Any:
             pulled = self.operation.pullback(len(self.signature.examples), wanted)
-            return FunctionOp(pulled, [*self.signature.examples, *self.signature.results], f"vjp of {self.name}")
+            return FunctionOp(
+                pulled, [*self.signature.examples, *self.signature.results], f"vjp of {self.name}"
+            )
 
         def compiled(self) -> Any:
             """Return the function compiled for the shapes of the examples."""
@@ -189,7 +193,8 @@ def _for_numba(op: Any, node: Any = None, **_: Any) -> Any:
     ]
     results = [f"r{j}" for j in range(len(signature.results))]
     returned = [
-        name if result.ndim else f"np.asarray({name})" for name, result in zip(results, signature.results, strict=True)
+        name if result.ndim else f"np.asarray({name})"
+        for name, result in zip(results, signature.results, strict=True)
     ]
     text = (
         f"def call({', '.join(arguments)}):\n"

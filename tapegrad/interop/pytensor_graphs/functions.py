@@ -98,7 +98,7 @@ def check(x: Any, message: str, *conditions: Any) -> Any:
     if not open_ones:
         return x
     scalars = [condition if condition.ndim == 0 else np.all(condition) for condition in open_ones]
-    holds = scalars[0]
+    holds: Any = scalars[0]
     for condition in scalars[1:]:
         holds = holds & condition
     return np.where(holds, x, np.nan)

@@ -58,7 +58,9 @@ def register_pytensor() -> None:
             replayed = fn if fn.is_random else jit(fn)
 
             def call(*values: Any) -> list[Any]:
-                return [np.asarray(each) if isinstance(each, np.generic) else each for each in replayed(*values)]
+                return [
+                    np.asarray(each) if isinstance(each, np.generic) else each for each in replayed(*values)
+                ]
 
             return call
 

@@ -37,9 +37,7 @@ class LoopLayout:
         """Return the layout of a Scan."""
         return cls(
             info.n_seqs,
-            tuple(
-                zip(info.normalized_mit_mot_in_slices, info.normalized_mit_mot_out_slices, strict=True)
-            ),
+            tuple(zip(info.normalized_mit_mot_in_slices, info.normalized_mit_mot_out_slices, strict=True)),
             (*info.mit_sot_in_slices, *info.sit_sot_in_slices),
             info.n_nit_sot,
             info.n_untraced_sit_sot,

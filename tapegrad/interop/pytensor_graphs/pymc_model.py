@@ -83,7 +83,7 @@ def pymc(
     >>> trace = nutpie.sample(tg.interop.pymc(model))  # doctest: +SKIP
     """
     model_class()  # nutpie is there
-    return _Source(
+    return _ModelRequest(
         model, var_names, initial_points, jitter_rvs, default_initialization_strategy, tuple(rewrites)
     ).compiled()
 
@@ -92,8 +92,8 @@ def pymc(
 
 
 @dataclass(frozen=True)
-class _Source:
-    """A model of PyMC's and what is asked of it; the arguments of `pymc`."""
+class _ModelRequest:
+    """A request for a compiled model: the arguments of `pymc`."""
 
     model: Any
     var_names: Sequence[str] | None
@@ -112,7 +112,7 @@ class _Source:
         shapes = [np.shape(first[name]) for name in names]
         x0 = _joined(first, names, shapes)
         density = self._function("log_density", free, [self.model.logp()], shapes)
-        log_density = _compiled(value_and_grad(lambda x: density(x)[0]), x0, density)
+        log_density = _compiled(value_and_grad(_first(density)), x0, density)
         traced = self._traced(names)
         trace = self._function("trace", free, traced, shapes)
         found = errstate("nan")(trace)(x0)
@@ -136,7 +136,7 @@ class _Source:
             lock=threading.Lock(),
         )
 
-    def with_data(self, updates: Mapping[str, Any]) -> "_Source":
+    def with_data(self, updates: Mapping[str, Any]) -> "_ModelRequest":
         """Return the same for a copy of the model with other data."""
         known = [name for name, variable in self.model.named_vars.items() if hasattr(variable, "set_value")]
         if unknown := [name for name in updates if name not in known]:
@@ -149,10 +149,8 @@ class _Source:
             warnings.simplefilter("ignore", needed("pymc.exceptions", "pymc").ShapeWarning)  # others follow
             for name, value in updates.items():
                 copy.set_data(name, np.asarray(value), coords=_new_coordinates(copy, name, np.shape(value)))
-        if self.jitter_rvs is not None:
-            jittered = {copy[variable.name] for variable in self.jitter_rvs}
-        else:
-            jittered = None
+        named = self.jitter_rvs
+        jittered = None if named is None else {copy[variable.name] for variable in named}
         points = {getattr(each, "name", each): value for each, value in (self.initial_points or {}).items()}
         order = self.order or tuple(variable.name for variable in self._values())
         return replace(self, model=copy, jitter_rvs=jittered, initial_points=points, order=order)
@@ -203,12 +201,12 @@ class _Source:
     ) -> Any:
         """Return the function of a vector that computes variables; the model's data are constants of it."""
         kept = self.rewrites if self.model.check_bounds else (*self.rewrites, "local_remove_check_parameter")
-        return graph_function(
-            name, free, outputs, rewrites=kept, as_list=True, shapes=shapes, is_frozen=True
-        )
+        return graph_function(name, free, outputs, rewrites=kept, as_list=True, shapes=shapes, is_frozen=True)
 
     def _dims(self, variables: Mapping[str, Any]) -> dict[str, tuple[str | None, ...]]:
-        return {name: tuple(dims) for name, dims in self.model.named_vars_to_dims.items() if name in variables}
+        return {
+            name: tuple(dims) for name, dims in self.model.named_vars_to_dims.items() if name in variables
+        }
 
     def _coordinates(self) -> dict[str, Any]:
         """Return the coordinates of all dimensions; 0, 1, ... where the model has none."""
@@ -226,6 +224,15 @@ def _new_coordinates(model: Any, name: str, shape: tuple[int, ...]) -> dict[str,
         for dim, extent in zip(dims, shape, strict=False)
         if dim is not None and int(model.dim_lengths[dim].eval()) != extent
     }
+
+
+def _first(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Return the function of the single result in a list."""
+
+    def first(x: Any) -> Any:
+        return function(x)[0]
+
+    return first
 
 
 def _compiled(function: Callable[..., Any], x0: np.ndarray, written: Any) -> Compiled:
@@ -273,7 +280,7 @@ def _pymc_class() -> Any:
         log_density: Compiled
         text: str
         start: Point
-        made_of: _Source
+        made_of: _ModelRequest
         lock: threading.Lock
 
         @property

@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.special
+import scipy.special  # noqa: TID253  this module itself is imported late
 
-import tapegrad
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.interop.packages import needed
 from tapegrad.interop.pytensor_graphs.dispatch import Expression, tapegrad_funcify
@@ -25,7 +24,7 @@ _graph: Any = needed("pytensor.graph.basic", "pytensor")
 _elemwise: Any = needed("pytensor.tensor.elemwise", "pytensor")
 _random: Any = needed("pytensor.tensor.random.op", "pytensor")
 
-_GLOBALS = {"np": np, "special": scipy.special, "tg": tapegrad}
+_GLOBALS = {"np": np, "special": scipy.special}
 _RESERVED = {"nan", "inf", *dir(builtins)}
 _numbers = itertools.count()
 
@@ -99,7 +98,7 @@ class FunctionText:
     def _compile(self, text: str) -> Callable[..., Any]:
         file = f"<PyTensor graph {next(_numbers)}>"
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-        exec(compile(text, file, "exec"), self._values)  # noqa: S102  text of this writer
+        exec(compile(text, file, "exec"), self._values)
         function: Any = self._values[self._name]
         function.source = text
         function.is_random = self._is_random
@@ -125,7 +124,7 @@ class FunctionText:
         """Return the text of an expression, or of a call, with the names of its values."""
         if not isinstance(converted, Expression):
             name = self._define(getattr(converted, "__name__", type(converted).__name__), converted)
-            return _Call(name)
+            return _CallText(name)
         text = converted.text
         for name, value in converted.values.items():
             text = text.replace(f"<{name}>", self._define(name, value))
@@ -146,7 +145,7 @@ class FunctionText:
                 for j, value in enumerate(operands)
             ]
             with np.errstate(all="ignore"):
-                found = eval(text.format(*names), values | dict(zip(names, operands, strict=True)))  # noqa: S307
+                found = eval(text.format(*names), values | dict(zip(names, operands, strict=True)))
         else:
             found = converted(*operands)
         for variable, value in zip(node.outputs, found if len(node.outputs) > 1 else [found], strict=True):
@@ -158,7 +157,8 @@ class FunctionText:
         return variable in self._constants or isinstance(variable, _graph.Constant)
 
     def _constant(self, variable: Any) -> Any:
-        return self._constants[variable] if variable in self._constants else variable.data
+        known = self._constants.get(variable, variable)
+        return variable.data if known is variable else known
 
     def _operand(self, variable: Any, exact: bool) -> str:
         """Return the name or number of an input; of one element a number, unless its shape is `exact`."""
@@ -215,7 +215,7 @@ def _draws(converted: Any) -> bool:
     return any(getattr(each, "is_random", False) for each in inside)
 
 
-class _Call(str):
+class _CallText(str):
     """The text of a call of a function with all inputs, whatever their number."""
 
     __slots__ = ()

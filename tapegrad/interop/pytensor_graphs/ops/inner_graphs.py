@@ -1,11 +1,11 @@
-"""Ops with graphs inside: loops, branches, batches, and graphs that are Ops."""
+"""Ops around graphs and values: loops, branches, checks, batches, and graphs that are Ops."""
 
 from collections.abc import Callable
 from typing import Any
 
 from tapegrad.interop.packages import needed
 from tapegrad.interop.pytensor_graphs.dispatch import Expression, tapegrad_funcify
-from tapegrad.interop.pytensor_graphs.functions import choose, over_batch
+from tapegrad.interop.pytensor_graphs.functions import check, choose, over_batch
 from tapegrad.interop.pytensor_graphs.loops import LoopLayout, run_loop
 from tapegrad.interop.pytensor_graphs.ops.linear import TAKES_STACKS
 from tapegrad.interop.pytensor_graphs.writer import write_function
@@ -15,6 +15,7 @@ _blockwise: Any = needed("pytensor.tensor.blockwise", "pytensor")
 _builders: Any = needed("pytensor.compile.builders", "pytensor")
 _ifelse: Any = needed("pytensor.ifelse", "pytensor")
 _math: Any = needed("pytensor.tensor.math", "pytensor")
+_raise: Any = needed("pytensor.raise_op", "pytensor")
 _rewriting: Any = needed("pytensor.graph.rewriting.utils", "pytensor")
 _scan: Any = needed("pytensor.scan.op", "pytensor")
 
@@ -30,8 +31,8 @@ def _written(name: str, graph: Any, *, as_list: bool) -> Callable[..., Any]:
 def _loop(op: Any, node: Any = None, **_: Any) -> Expression:
     if op.info.as_while:
         raise NotImplementedError(
-            f"tapegrad.interop: {op} has a condition `until`, and a recording has a fixed number of steps. Write a number"
-            " of steps, and pt.switch for those after the end"
+            f"tapegrad.interop: {op} has a condition `until`, and a recording has a fixed number of steps. Write a"
+            " number of steps, and pt.switch for those after the end"
         )
     operands = "".join(f", {{{j}}}" for j in range(len(node.inputs)))
     step = _written("step", op.fgraph, as_list=True)
@@ -65,9 +66,16 @@ def _branch(op: Any, node: Any = None, **_: Any) -> Expression:
     return Expression(f"<choose>({{0}}, {op.n_outs}{operands})", {"choose": choose})
 
 
+@tapegrad_funcify.register(_raise.CheckAndRaise)
+def _check(op: Any, node: Any = None, **_: Any) -> Expression:
+    conditions = "".join(f", {{{j}}}" for j in range(1, len(node.inputs)))
+    message = repr(str(op.msg)).replace("{", "{{").replace("}", "}}")
+    return Expression(f"<check>({{0}}, {message}{conditions})", {"check": check})
+
+
 @tapegrad_funcify.register(_blockwise.Blockwise)
 def _batch(op: Any, node: Any = None, **kwargs: Any) -> Any:
-    core = op._create_dummy_core_node(node.inputs)
+    core = op._create_dummy_core_node(node.inputs)  # noqa: SLF001  as PyTensor's own backends do
     if isinstance(op.core_op, TAKES_STACKS) or _is_matmul(op):
         return tapegrad_funcify(op.core_op, node=core, **kwargs)
     function = write_function(
@@ -75,7 +83,9 @@ def _batch(op: Any, node: Any = None, **kwargs: Any) -> Any:
     )
     ndims = tuple(len(each) for each in op.inputs_sig)
     operands = "".join(f", {{{j}}}" for j in range(len(node.inputs)))
-    return Expression(f"<over_batch>(<core>, {ndims}{operands})", {"over_batch": over_batch, "core": function})
+    return Expression(
+        f"<over_batch>(<core>, {ndims}{operands})", {"over_batch": over_batch, "core": function}
+    )
 
 
 def _is_matmul(op: Any) -> bool:

@@ -123,8 +123,10 @@ def _eigh(op: Any, **_: Any) -> Expression:
 
 @tapegrad_funcify.register(_slinalg.Eigvalsh)
 def _eigvalsh(op: Any, node: Any = None, **_: Any) -> Expression:
-    if len(node.inputs) == 2 and not getattr(node.inputs[1].type, "ndim", None) is None:
-        raise NotImplementedError("tapegrad.interop: eigenvalues of two matrices, scipy.linalg.eigvalsh(a, b), are not known here")
+    if len(node.inputs) == 2 and getattr(node.inputs[1].type, "ndim", None) is not None:
+        raise NotImplementedError(
+            "tapegrad.interop: eigenvalues of two matrices, scipy.linalg.eigvalsh(a, b), are not known here"
+        )
     return Expression(f"np.linalg.eigvalsh({{0}}, UPLO='{'L' if op.lower else 'U'}')")
 
 
@@ -135,12 +137,16 @@ def _expm(op: Any, **_: Any) -> Expression:
 
 @tapegrad_funcify.register(_nlinalg.SVD)
 def _svd(op: Any, **_: Any) -> Expression:
-    return Expression(f"np.linalg.svd({{0}}, full_matrices={bool(op.full_matrices)}, compute_uv={bool(op.compute_uv)})")
+    return Expression(
+        f"np.linalg.svd({{0}}, full_matrices={bool(op.full_matrices)}, compute_uv={bool(op.compute_uv)})"
+    )
 
 
 @tapegrad_funcify.register(_slinalg.QR)
 def _qr(op: Any, node: Any = None, **_: Any) -> Any:
     if op.pivoting or op.mode not in ("full", "economic", "r"):
-        raise NotImplementedError(f"tapegrad.interop: {op} of PyTensor's (pivoting, or mode 'raw') is not known here")
+        raise NotImplementedError(
+            f"tapegrad.interop: {op} of PyTensor's (pivoting, or mode 'raw') is not known here"
+        )
     mode = {"full": "complete", "economic": "reduced", "r": "r"}[op.mode]
     return Expression(f"np.linalg.qr({{0}}, mode='{mode}')")

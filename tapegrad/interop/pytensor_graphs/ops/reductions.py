@@ -24,7 +24,9 @@ def _reduce(op: Any, node: Any = None, **_: Any) -> Expression:
     given, wanted = node.inputs[0].type.dtype, node.outputs[0].type.dtype
     name = _REDUCTIONS.get(type(op.scalar_op).__name__)
     if name is None or (name in ("np.all", "np.any") and given != "bool"):
-        raise NotImplementedError(f"tapegrad.interop: {op} reduces {given} by {op.scalar_op}, which is not known here")
+        raise NotImplementedError(
+            f"tapegrad.interop: {op} reduces {given} by {op.scalar_op}, which is not known here"
+        )
     axis = "" if op.axis is None or len(op.axis) == node.inputs[0].type.ndim else f", axis={_axes(op.axis)}"
     text = f"{name}({{0}}{axis})"
     return Expression(f"<cast>({text}, '{wanted}')", {"cast": cast}) if given != wanted else Expression(text)

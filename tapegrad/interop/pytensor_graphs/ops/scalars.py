@@ -119,7 +119,9 @@ _POWERS = {
 
 @tapegrad_funcify.register(_basic.ScalarOp)
 def _scalar(op: Any, node: Any = None, **_: Any) -> Any:
-    return _expression(op, node, [variable.type.dtype for variable in node.inputs], node.outputs[0].type.dtype)
+    return _expression(
+        op, node, [variable.type.dtype for variable in node.inputs], node.outputs[0].type.dtype
+    )
 
 
 @tapegrad_funcify.register(_elemwise.Elemwise)
@@ -141,7 +143,10 @@ def _expression(op: Any, node: Any, given: list[str], dtype: str) -> Any:
         return Expression("{0}", dtypes={0: dtype})
     if name == "Switch":
         cast_to.pop(0, None)
-        return Expression("np.where({0}, {1}, {2})" if given[0] == "bool" else "np.where({0} != 0, {1}, {2})", dtypes=cast_to)
+        return Expression(
+            "np.where({0}, {1}, {2})" if given[0] == "bool" else "np.where({0} != 0, {1}, {2})",
+            dtypes=cast_to,
+        )
     if name in _COMPARISONS:
         return Expression(f"{{0}} {_COMPARISONS[name]} {{1}}")
     text = f" {_OPERATORS[name]} ".join(f"{{{j}}}" for j in range(len(given))) if name in _OPERATORS else None
