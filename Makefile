@@ -8,8 +8,8 @@ DOCS := docs/_build
 PYTEST_FLAGS ?= -n auto --maxprocesses=2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-rest test-numba test-guarded test-tiny test-op test-versions test-oldest memcheck \
-	lint gen docs size perf clean
+.PHONY: help run test test-all test-rest test-numba test-guarded test-tiny test-op test-versions test-oldest \
+	test-libraries memcheck lint gen docs size perf clean
 # The tests of what reads and writes memory: compiled code on frames, and programs that are replayed and fused.
 ON_MEMORY := tests/engine tests/program tests/autodiff/test_random_programs.py tests/frontend/test_view_machine.py
 # The tests that have cases of each elementwise op, and those that go through all of them at once.
@@ -56,6 +56,9 @@ test-versions: $(VENV)/.installed-test ## test-tiny and the engine's tests, olde
 
 test-oldest: $(VENV)/.installed-test ## test-tiny and a part of the engine's tests with the oldest dependencies
 	$(BIN)/python tests/versions.py oldest
+
+test-libraries: $(VENV)/.installed-test ## the tests of tapegrad.interop with PyMC, PyTorch and the others (2 GB)
+	$(BIN)/python tests/versions.py libraries
 
 # LD_PRELOAD is for the tests alone: glibc's checking allocator looks for writes past blocks and for bad frees.
 memcheck: $(VENV)/.installed-test ## the tests on memory under glibc's checking malloc (Linux only)

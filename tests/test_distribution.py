@@ -88,7 +88,7 @@ def distribution(wheel: Path) -> metadata.Distribution:
 )
 def test_the_oldest_dependencies_are_what_the_project_allows(python: str, oldest: set[str]) -> None:
     """And all have a newest version, which has been tried."""
-    wanted = list(versions.requirements(python, oldest=True))
+    wanted = list(versions.requirements(python, "oldest"))
     assert oldest < set(wanted)
     bounded = {Requirement(each).name for each in wanted if "<" in each}
     assert bounded == {"numba", "numpy", "scipy"}

@@ -1,7 +1,8 @@
 """The tests with the oldest and the newest dependencies, on each Python at hand: ``make test-versions``.
 
-``python tests/versions.py oldest`` takes the oldest ones and this Python alone, and the tests of what leans on them:
-continuous integration runs that. Environments are made in `.venv-versions`, anew if `pyproject.toml` allows others.
+``python tests/versions.py oldest`` takes the oldest ones and this Python alone, and the tests of what leans on them, and
+``python tests/versions.py libraries`` the other packages that `tapegrad.interop` makes functions for, of which PyMC holds
+Numba back: continuous integration runs both. Environments are made in `.venv-versions`, anew if `pyproject.toml` allows others.
 """
 
 import glob
@@ -37,9 +38,13 @@ class Run(NamedTuple):
     variables: dict[str, str]
 
 
+# The extras of `tapegrad.interop`, and that of the benchmarks for the version of PyTorch.
+LIBRARIES = ("emcee", "iminuit", "jax", "lmfit", "nlopt", "nutpie", "pymc", "torch")
+PINNED = ("perf", "torch")
 WITHOUT_TRANSLATOR = Run("tiny, by Numba alone", [TINY], {"TAPEGRAD_TRANSLATE": "0"})
 RUNS = {
     "oldest": [Run("tiny, engine in part", [TINY, *LEANING], {}), WITHOUT_TRANSLATOR],
+    "libraries": [Run("interop", ["tests/interop"], {})],
     "all": [Run("tiny", [TINY], {}), WITHOUT_TRANSLATOR, Run("engine", [ENGINE], {})],
 }
 
@@ -62,8 +67,8 @@ def pythons() -> dict[str, str]:
     return dict(sorted(found.items(), key=lambda item: Version(item[0])))
 
 
-def requirements(python: str, oldest: bool) -> Iterator[str]:
-    """Yield what to install for a version of Python: the newest or the oldest dependencies, and the tools."""
+def requirements(python: str, age: str) -> Iterator[str]:
+    """Yield what to install for a version of Python: the oldest or other dependencies, libraries, and the tools."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     bounds: dict[str, list[Version]] = {}
     for requirement in map(Requirement, project["dependencies"]):
@@ -71,15 +76,19 @@ def requirements(python: str, oldest: bool) -> Iterator[str]:
             yield f"{requirement.name}{requirement.specifier}"
             lower = [Version(each.version) for each in requirement.specifier if each.operator == ">="]
             bounds.setdefault(requirement.name, []).extend(lower)
-    if oldest:
+    if age == "oldest":
         yield from (f"{name}=={max(lower)}" for name, lower in bounds.items())
-    test = map(Requirement, project["optional-dependencies"]["test"])
+    extras = project["optional-dependencies"]
+    if age == "libraries":
+        yield from (each for extra in LIBRARIES for each in extras[extra])
+        yield from (each for each in extras[PINNED[0]] if Requirement(each).name == PINNED[1])
+    test = map(Requirement, extras["test"])
     yield from (str(each) for each in test if each.name in TOOLS)
 
 
 def environment(python: str, path: str, age: str) -> Path | None:
     """Make an environment if it is not there; return its interpreter, or `None` if there are no such packages."""
-    folder, wanted = FOLDER / f"{python}-{age}", "\n".join(requirements(python, age == "oldest"))
+    folder, wanted = FOLDER / f"{python}-{age}", "\n".join(requirements(python, age))
     stamp, interpreter = folder / "installed.txt", folder / "bin" / "python"
     if not stamp.exists() or stamp.read_text() != wanted:
         subprocess.run([path, "-m", "venv", "--clear", str(folder)], check=True)
@@ -114,10 +123,11 @@ def result_of(interpreter: Path, run: Run) -> tuple[bool, str]:
 def main(which: str) -> int:
     """Run the tests in all environments and print a line for each run; return the number of those that failed."""
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
-    chosen = {own: sys.executable} if which == "oldest" else pythons()
+    ages = ("oldest", "newest") if which == "all" else (which,)
+    chosen = pythons() if which == "all" else {own: sys.executable}
     failed = 0
     for python, path in chosen.items():
-        for age in ("oldest",) if which == "oldest" else ("oldest", "newest"):
+        for age in ages:
             interpreter = environment(python, path, age)
             print(
                 f"Python {python}, {age}: {versions(interpreter) if interpreter else 'cannot be installed'}",
@@ -132,4 +142,4 @@ def main(which: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(min(main("oldest" if sys.argv[1:] == ["oldest"] else "all"), 1))
+    sys.exit(min(main(sys.argv[1] if sys.argv[1:2] and sys.argv[1] in RUNS else "all"), 1))

@@ -17,7 +17,7 @@ pytensor = pytest.importorskip("pytensor")
 
 import pytensor.tensor as pt  # noqa: E402  after it is known to be there
 
-from tests.helpers.pymc_models import MODELS  # noqa: E402
+from helpers.pymc_models import MODELS  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyMC's and PyTensor's own
 POINTS = 5
@@ -236,13 +236,13 @@ def test_no_compiler_is_needed(tmp_path: Any) -> None:
     program = """
 import warnings; warnings.simplefilter("ignore")
 import pytensor; assert not pytensor.config.cxx
-from tests.helpers.pymc_models import MODELS
+from helpers.pymc_models import MODELS
 import tapegrad as tg, numpy as np
 model = tg.interop.pymc(MODELS["radon"]())
 value, gradient = model.log_density(model.x0)
 assert np.isfinite(value) and np.isfinite(gradient).all()
 """
-    flags = {"PYTENSOR_FLAGS": f"cxx=,compiledir={tmp_path}"}
+    flags = {"PYTENSOR_FLAGS": f"cxx=,compiledir={tmp_path}", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, **flags},
