@@ -1,8 +1,9 @@
 """The tests with the oldest and the newest dependencies, on each Python at hand: ``make test-versions``.
 
-``python tests/versions.py oldest`` takes the oldest ones and this Python alone, and the tests of what leans on them, and
-``python tests/versions.py libraries`` the other packages that `tapegrad.interop` makes functions for, of which PyMC holds
-Numba back: continuous integration runs both. Environments are made in `.venv-versions`, anew if `pyproject.toml` allows others.
+``python tests/versions.py oldest`` takes the oldest ones and this Python alone, and the tests of what leans on them;
+``python tests/versions.py libraries`` takes the packages that `tapegrad.interop` makes functions for, of which PyMC
+holds Numba back, and its tests. Continuous integration runs both. Environments are made in `.venv-versions`, anew if
+`pyproject.toml` allows others.
 """
 
 import glob

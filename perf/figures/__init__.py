@@ -19,6 +19,7 @@ from perf.figures.memory import MEMORY
 from perf.figures.native import NATIVE
 from perf.figures.operations import OPERATION
 from perf.figures.profiles import PROFILES
+from perf.figures.pymc_models import PYMC_MODELS
 from perf.figures.races import RACES
 from perf.figures.replay import REPLAY
 from perf.figures.sampling import SAMPLING
@@ -40,6 +41,7 @@ FIGURES: dict[str, Figure] = {
         *LATENCY,
         *COMPILED,
         *SAMPLING,
+        *PYMC_MODELS,
         *MATHEMATICS_FIGURES,
         *DERIVATIVES,
         *LANES,

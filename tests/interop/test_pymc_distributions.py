@@ -110,14 +110,20 @@ def made(name: str) -> Any:
     return model
 
 
-@pytest.mark.parametrize("name", [*CASES, *(f"{form} {base}" for form in ("Censored", "Truncated") for base in CENSORED)])
+@pytest.mark.parametrize(
+    "name", [*CASES, *(f"{form} {base}" for form in ("Censored", "Truncated") for base in CENSORED)]
+)
 def test_log_density_and_all_derivatives(name: str) -> None:
     model = made(name)
     compiled = tg.interop.pymc(model)
     values = [model.rvs_to_values[variable] for variable in model.free_RVs]
     logp = model.logp()
     expected = model.compile_fn(
-        [logp, *pt.grad(logp, values)], inputs=values, mode="FAST_COMPILE", point_fn=False, on_unused_input="ignore"
+        [logp, *pt.grad(logp, values)],
+        inputs=values,
+        mode="FAST_COMPILE",
+        point_fn=False,
+        on_unused_input="ignore",
     )
     rng = np.random.default_rng(5)
     for _ in range(5):
