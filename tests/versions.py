@@ -22,7 +22,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / ".venv-versions"
-TOOLS = {"hypothesis", "mpmath", "packaging", "pytest", "pytest-xdist"}  # of the tests that are run
+TOOLS = {"hypothesis", "mpmath", "packaging", "pytest", "pytest-xdist", "sympy"}  # of the tests that are run
 TINY, ENGINE = "tests/test_tiny.py", "tests/engine"
 # What breaks first: private names of Numba's, LLVM's text, offsets, NumPy's and SciPy's loops.
 LEANING = [
