@@ -68,7 +68,9 @@ def test_ops_of_each_family_have_derivatives(name, derivative):
 def test_ops_rows_are_described_and_what_follows_from_them_is_written():
     missing = sorted({row.name for row in ELEMENTWISE if row.public} - DOCS.keys() - examples.OWN_FUNCTION)
     assert not missing, f"say what {', '.join(missing)} do: entries of DOCS in ops/documentation.py"
-    assert max(examples.main(["--check"]), stubs.main(["--check"])) == 0, "run `make gen`"
+    assert examples.main(["--check"]) == 0, "run `make gen`"
+    if np.lib.NumpyVersion(np.__version__) >= "2.4.0":  # the stubs are written of its signatures
+        assert stubs.main(["--check"]) == 0, "run `make gen`"
 
 
 # --- engine ------------------------------------------------------------------------------------------------------
