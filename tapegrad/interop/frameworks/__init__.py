@@ -2,7 +2,8 @@
 
 In reading order; each imports only those above it:
 
-    jax_function                   functions for JAX and blackjax
+    jax_ffi                        calls by XLA without Python
+    jax_function                   functions for JAX, blackjax and NumPyro
     derived                        functions of arrays and their derivatives, of any order
     torch_nodes                    calls of them as nodes of PyTorch's graph
     torch_function                 functions for PyTorch

@@ -1,5 +1,6 @@
-"""`jax`: functions for JAX and what stands on it, such as blackjax, by callback."""
+"""`jax`: functions for JAX and what stands on it, such as blackjax and NumPyro."""
 
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -7,6 +8,8 @@ import numpy as np
 
 from tapegrad.interop.packages import Vector, needed
 from tapegrad.transforms.grad import value_and_grad
+
+_DIRECT = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def jax(function: Callable[..., Any], x0: Any, *, ways: Sequence[Any] = ()) -> Callable[[Any], Any]:
@@ -24,13 +27,19 @@ def jax(function: Callable[..., Any], x0: Any, *, ways: Sequence[Any] = ()) -> C
     Returns
     -------
     callable
-        A function of a vector of JAX's, which can be differentiated once in reverse, jitted and mapped. Each call goes
-        through Python, which costs some hundred microseconds.
+        A function of a vector of JAX's, which can be differentiated once in reverse, jitted and mapped. XLA calls it in
+        compiled code. With a JAX whose foreign function interface is not the version known here, or on a device that is
+        no CPU, each call goes through Python instead, which costs some hundred microseconds.
 
     Raises
     ------
     ModuleNotFoundError
         If JAX is not installed.
+
+    Notes
+    -----
+    A branch that no example took is an error of XLA's that says so. Linear algebra that fails gives nan. Executables
+    that JAX keeps on disk are refused by other processes.
 
     Examples
     --------
@@ -46,7 +55,12 @@ def jax(function: Callable[..., Any], x0: Any, *, ways: Sequence[Any] = ()) -> C
         value, gradient = compiled(np.asarray(x, np.float64))
         return np.asarray(value, x.dtype), np.asarray(gradient, x.dtype)
 
+    ffi = importlib.import_module("tapegrad.interop.frameworks.jax_ffi")
+    direct = ffi.caller(package, compiled) if ffi.registered(package) else None
+
     def called(x: Any) -> Any:
+        if direct is not None and x.dtype in _DIRECT and package.default_backend() == "cpu":
+            return direct(x)
         shapes = package.ShapeDtypeStruct((), x.dtype), package.ShapeDtypeStruct(x.shape, x.dtype)
         return package.pure_callback(both, shapes, x, vmap_method="sequential")
 
