@@ -1,6 +1,7 @@
 """Conversion of PyTensor's Ops to functions: `tapegrad_funcify`, which users extend, and the text that it may give."""
 
 import functools
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -58,6 +59,17 @@ def tapegrad_funcify(op: Any, node: Any = None, **kwargs: Any) -> Callable[..., 
     ...     return lambda x, scale: np.sin(x) / scale
     """
     return Unknown(op, node)
+
+
+def register_texts(texts: Mapping[type, str], **values: Any) -> None:
+    """Register texts of Ops by their classes, with ``{op.axis}`` for an attribute, and the values that they name."""
+    for kind, text in texts.items():
+        named = {name: value for name, value in values.items() if f"<{name}>" in text}
+        tapegrad_funcify.register(kind)(functools.partial(_filled, text, named))
+
+
+def _filled(text: str, values: Mapping[str, Any], op: Any, node: Any = None, **_: Any) -> Expression:
+    return Expression(re.sub(r"\{op\.(\w+)\}", lambda found: str(getattr(op, found[1])), text), values)
 
 
 class Unknown:

@@ -3,13 +3,16 @@
 from typing import Any
 
 from tapegrad.interop.packages import needed
-from tapegrad.interop.pytensor_graphs.dispatch import Expression, tapegrad_funcify
+from tapegrad.interop.pytensor_graphs.dispatch import Expression, register_texts, tapegrad_funcify
 from tapegrad.interop.pytensor_graphs.functions import add_at, add_once_at, set_at
 
 _basic: Any = needed("pytensor.tensor.basic", "pytensor")
 _graph: Any = needed("pytensor.graph.type", "pytensor")
 _other: Any = needed("pytensor.tensor.type_other", "pytensor")
 _subtensor: Any = needed("pytensor.tensor.subtensor", "pytensor")
+
+
+register_texts({_other.MakeSlice: "slice({0}, {1}, {2})"})
 
 
 @tapegrad_funcify.register(_subtensor.Subtensor)
@@ -32,11 +35,6 @@ def _write(op: Any, node: Any = None, **_: Any) -> Expression:
         name, function = "add_at", add_at
     index = _index(op, 2, len(node.inputs))
     return Expression(f"<{name}>({{0}}, {{1}}, <np_s>[{index}])", {name: function, "np_s": _index_of})
-
-
-@tapegrad_funcify.register(_other.MakeSlice)
-def _make_slice(op: Any, node: Any = None, **_: Any) -> Expression:
-    return Expression("slice({0}, {1}, {2})")
 
 
 @tapegrad_funcify.register(_basic.Nonzero)

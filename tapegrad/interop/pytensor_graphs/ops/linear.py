@@ -6,25 +6,33 @@ import numpy as np
 
 from tapegrad import linalg
 from tapegrad.interop.packages import needed
-from tapegrad.interop.pytensor_graphs.dispatch import Expression, tapegrad_funcify
+from tapegrad.interop.pytensor_graphs.dispatch import Expression, register_texts, tapegrad_funcify
 
 _blas: Any = needed("pytensor.tensor.blas", "pytensor")
 _math: Any = needed("pytensor.tensor.math", "pytensor")
 _nlinalg: Any = needed("pytensor.tensor.nlinalg", "pytensor")
 _slinalg: Any = needed("pytensor.tensor.slinalg", "pytensor")
 
+register_texts(
+    {
+        _math.Dot: "{0} @ {1}",
+        _blas.BatchedDot: "{0} @ {1}",
+        _blas.Dot22: "{0} @ {1}",
+        _nlinalg.MatrixInverse: "np.linalg.inv({0})",
+        _nlinalg.MatrixPinv: "np.linalg.pinv({0}, hermitian={op.hermitian})",
+        _nlinalg.Det: "np.linalg.det({0})",
+        _nlinalg.SLogDet: "np.linalg.slogdet({0})",
+        _nlinalg.Eigh: "np.linalg.eigh({0}, UPLO='{op.UPLO}')",
+        _nlinalg.SVD: "np.linalg.svd({0}, full_matrices={op.full_matrices}, compute_uv={op.compute_uv})",
+        _slinalg.Expm: "<expm>({0})",
+    },
+    expm=linalg.expm,
+)
 # Ops whose text takes stacks of matrices, in which `inner_graphs` leaves them.
 TAKES_STACKS: tuple[Any, ...] = (
     _slinalg.Cholesky, _slinalg.SolveTriangular, _slinalg.Solve, _slinalg.CholeskySolve, _nlinalg.MatrixInverse,
     _nlinalg.MatrixPinv, _nlinalg.Det, _nlinalg.SLogDet, _nlinalg.Eigh, _nlinalg.SVD, _slinalg.QR, _slinalg.Expm,
 )  # fmt: skip
-
-
-@tapegrad_funcify.register(_math.Dot)
-@tapegrad_funcify.register(_blas.BatchedDot)
-@tapegrad_funcify.register(_blas.Dot22)
-def _dot(op: Any, **_: Any) -> Expression:
-    return Expression("{0} @ {1}")
 
 
 @tapegrad_funcify.register(_slinalg.Cholesky)
@@ -96,31 +104,6 @@ def _by_columns(solve: Any, a: Any, b: Any, b_ndim: int) -> Any:
     return solve(a, b[..., None])[..., 0]
 
 
-@tapegrad_funcify.register(_nlinalg.MatrixInverse)
-def _inverse(op: Any, **_: Any) -> Expression:
-    return Expression("np.linalg.inv({0})")
-
-
-@tapegrad_funcify.register(_nlinalg.MatrixPinv)
-def _pinv(op: Any, **_: Any) -> Expression:
-    return Expression(f"np.linalg.pinv({{0}}, hermitian={bool(op.hermitian)})")
-
-
-@tapegrad_funcify.register(_nlinalg.Det)
-def _det(op: Any, **_: Any) -> Expression:
-    return Expression("np.linalg.det({0})")
-
-
-@tapegrad_funcify.register(_nlinalg.SLogDet)
-def _slogdet(op: Any, **_: Any) -> Expression:
-    return Expression("np.linalg.slogdet({0})")
-
-
-@tapegrad_funcify.register(_nlinalg.Eigh)
-def _eigh(op: Any, **_: Any) -> Expression:
-    return Expression(f"np.linalg.eigh({{0}}, UPLO='{op.UPLO}')")
-
-
 @tapegrad_funcify.register(_slinalg.Eigvalsh)
 def _eigvalsh(op: Any, node: Any = None, **_: Any) -> Expression:
     if len(node.inputs) == 2 and getattr(node.inputs[1].type, "ndim", None) is not None:
@@ -128,18 +111,6 @@ def _eigvalsh(op: Any, node: Any = None, **_: Any) -> Expression:
             "tapegrad.interop: eigenvalues of two matrices, scipy.linalg.eigvalsh(a, b), are not known here"
         )
     return Expression(f"np.linalg.eigvalsh({{0}}, UPLO='{'L' if op.lower else 'U'}')")
-
-
-@tapegrad_funcify.register(_slinalg.Expm)
-def _expm(op: Any, **_: Any) -> Expression:
-    return Expression("<expm>({0})", {"expm": linalg.expm})
-
-
-@tapegrad_funcify.register(_nlinalg.SVD)
-def _svd(op: Any, **_: Any) -> Expression:
-    return Expression(
-        f"np.linalg.svd({{0}}, full_matrices={bool(op.full_matrices)}, compute_uv={bool(op.compute_uv)})"
-    )
 
 
 @tapegrad_funcify.register(_slinalg.QR)

@@ -4,7 +4,7 @@ from typing import Any
 
 from tapegrad import special
 from tapegrad.interop.packages import needed
-from tapegrad.interop.pytensor_graphs.dispatch import Expression, tapegrad_funcify
+from tapegrad.interop.pytensor_graphs.dispatch import Expression, register_texts, tapegrad_funcify
 from tapegrad.interop.pytensor_graphs.functions import cast
 
 _elemwise: Any = needed("pytensor.tensor.elemwise", "pytensor")
@@ -13,6 +13,18 @@ _math: Any = needed("pytensor.tensor.math", "pytensor")
 _sort: Any = needed("pytensor.tensor.sort", "pytensor")
 _special: Any = needed("pytensor.tensor.special", "pytensor")
 
+register_texts(
+    {
+        _special.Softmax: "<softmax>({0}, axis={op.axis})",
+        _special.LogSoftmax: "<log_softmax>({0}, axis={op.axis})",
+        # of the cotangent of softmax's result, and the result
+        _special.SoftmaxGrad: "({0} - np.sum({0} * {1}, axis={op.axis}, keepdims=True)) * {1}",
+        _sort.SortOp: "np.sort({0}, axis=int({1}))",
+        _sort.ArgSortOp: "np.argsort({0}, axis=int({1}))",
+    },
+    softmax=special.softmax,
+    log_softmax=special.log_softmax,
+)
 # By the names of the scalar Ops that reduce.
 _REDUCTIONS = {
     "Add": "np.sum", "Mul": "np.prod", "Maximum": "np.max", "Minimum": "np.min", "AND": "np.all", "OR": "np.any",
@@ -48,35 +60,9 @@ def _argmax(op: Any, node: Any = None, **_: Any) -> Expression:
     return Expression(f"np.argmax(np.reshape({moved}, (*np.shape({moved})[:{len(kept)}], -1)), axis=-1)")
 
 
-@tapegrad_funcify.register(_special.Softmax)
-def _softmax(op: Any, **_: Any) -> Expression:
-    return Expression(f"<softmax>({{0}}, axis={op.axis})", {"softmax": special.softmax})
-
-
-@tapegrad_funcify.register(_special.LogSoftmax)
-def _log_softmax(op: Any, **_: Any) -> Expression:
-    return Expression(f"<log_softmax>({{0}}, axis={op.axis})", {"log_softmax": special.log_softmax})
-
-
-@tapegrad_funcify.register(_special.SoftmaxGrad)
-def _softmax_grad(op: Any, **_: Any) -> Expression:
-    """Return the text of the cotangent of softmax's operand, of that of its result and the result."""
-    return Expression(f"({{0}} - np.sum({{0}} * {{1}}, axis={op.axis}, keepdims=True)) * {{1}}")
-
-
 @tapegrad_funcify.register(_extra.CumOp)
 def _cumulative(op: Any, **_: Any) -> Expression:
     return Expression(f"np.cum{'sum' if op.mode == 'add' else 'prod'}({{0}}, axis={op.axis})")
-
-
-@tapegrad_funcify.register(_sort.SortOp)
-def _sorted(op: Any, **_: Any) -> Expression:
-    return Expression("np.sort({0}, axis=int({1}))")
-
-
-@tapegrad_funcify.register(_sort.ArgSortOp)
-def _argsort(op: Any, **_: Any) -> Expression:
-    return Expression("np.argsort({0}, axis=int({1}))")
 
 
 @tapegrad_funcify.register(_extra.SearchsortedOp)

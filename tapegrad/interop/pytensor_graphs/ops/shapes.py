@@ -3,7 +3,7 @@
 from typing import Any
 
 from tapegrad.interop.packages import needed
-from tapegrad.interop.pytensor_graphs.dispatch import Expression, tapegrad_funcify
+from tapegrad.interop.pytensor_graphs.dispatch import Expression, register_texts, tapegrad_funcify
 from tapegrad.interop.pytensor_graphs.functions import join, make_vector, reshape, specify_shape, split
 
 _basic: Any = needed("pytensor.tensor.basic", "pytensor")
@@ -11,6 +11,23 @@ _compile: Any = needed("pytensor.compile.ops", "pytensor")
 _elemwise: Any = needed("pytensor.tensor.elemwise", "pytensor")
 _extra: Any = needed("pytensor.tensor.extra_ops", "pytensor")
 _shape: Any = needed("pytensor.tensor.shape", "pytensor")
+
+
+register_texts(
+    {
+        _shape.Shape: "np.array(np.shape({0}), 'int64')",
+        _shape.Shape_i: "np.int64(np.shape({0})[{op.i}])",
+        _basic.ARange: "np.arange({0}, {1}, {2}, dtype='{op.dtype}')",
+        _basic.Eye: "np.eye(int({0}), int({1}), int({2}), dtype='{op.dtype}')",
+        _basic.ExtractDiag: "np.diagonal({0}, {op.offset}, {op.axis1}, {op.axis2})",
+        _extra.Repeat: "np.repeat({0}, {1}, axis={op.axis})",
+        # Numbers and arrays without axes are one thing here.
+        _basic.TensorFromScalar: "{0}",
+        _basic.ScalarFromTensor: "{0}",
+        _compile.DeepCopyOp: "{0}",
+        _compile.ViewOp: "{0}",
+    }
+)
 
 
 @tapegrad_funcify.register(_elemwise.DimShuffle)
@@ -30,16 +47,6 @@ def _dim_shuffle(op: Any, **_: Any) -> Expression:
 
 def _axes(axes: Any) -> Any:
     return axes[0] if len(axes) == 1 else tuple(axes)
-
-
-@tapegrad_funcify.register(_shape.Shape)
-def _shape_of(op: Any, **_: Any) -> Expression:
-    return Expression("np.array(np.shape({0}), 'int64')")
-
-
-@tapegrad_funcify.register(_shape.Shape_i)
-def _extent(op: Any, **_: Any) -> Expression:
-    return Expression(f"np.int64(np.shape({{0}})[{op.i}])")
 
 
 @tapegrad_funcify.register(_shape.SpecifyShape)
@@ -75,16 +82,6 @@ def _alloc_empty(op: Any, node: Any = None, **_: Any) -> Expression:
     return Expression(f"np.zeros(({extents}), '{op.dtype}')")
 
 
-@tapegrad_funcify.register(_basic.ARange)
-def _arange(op: Any, **_: Any) -> Expression:
-    return Expression(f"np.arange({{0}}, {{1}}, {{2}}, dtype='{op.dtype}')")
-
-
-@tapegrad_funcify.register(_basic.Eye)
-def _eye(op: Any, **_: Any) -> Expression:
-    return Expression(f"np.eye(int({{0}}), int({{1}}), int({{2}}), dtype='{op.dtype}')")
-
-
 @tapegrad_funcify.register(_basic.Join)
 def _join(op: Any, node: Any = None, **_: Any) -> Expression:
     return Expression(f"<join>({_listed(len(node.inputs))})", {"join": join})
@@ -94,25 +91,6 @@ def _join(op: Any, node: Any = None, **_: Any) -> Expression:
 def _split(op: Any, node: Any = None, **_: Any) -> Expression:
     single = "[0]" if len(node.outputs) == 1 else ""
     return Expression(f"<split>({{0}}, {{1}}, {{2}}){single}", {"split": split})
-
-
-@tapegrad_funcify.register(_basic.ExtractDiag)
-def _extract_diag(op: Any, **_: Any) -> Expression:
-    return Expression(f"np.diagonal({{0}}, {op.offset}, {op.axis1}, {op.axis2})")
-
-
-@tapegrad_funcify.register(_extra.Repeat)
-def _repeat(op: Any, **_: Any) -> Expression:
-    return Expression(f"np.repeat({{0}}, {{1}}, axis={op.axis})")
-
-
-@tapegrad_funcify.register(_basic.TensorFromScalar)
-@tapegrad_funcify.register(_basic.ScalarFromTensor)
-@tapegrad_funcify.register(_compile.DeepCopyOp)
-@tapegrad_funcify.register(_compile.ViewOp)
-def _same(op: Any, **_: Any) -> Expression:
-    """Return the text of the operand itself. Numbers and arrays without axes are one thing here."""
-    return Expression("{0}")
 
 
 def _listed(count: int) -> str:
