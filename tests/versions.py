@@ -42,7 +42,7 @@ class Run(NamedTuple):
 # The extras of `tapegrad.interop`, and that of the benchmarks for the version of PyTorch.
 LIBRARIES = ("emcee", "iminuit", "jax", "lmfit", "nlopt", "nutpie", "pymc", "torch")
 PINNED = ("perf", "torch")
-ON_JAX = ("blackjax>=1.2", "numpyro>=0.15")  # what takes functions for JAX
+SAMPLERS = ("blackjax>=1.2", "numpyro>=0.15", "walnutpie>=0.0.3")  # what takes functions for JAX, or C pointers
 WITHOUT_TRANSLATOR = Run("tiny, by Numba alone", [TINY], {"TAPEGRAD_TRANSLATE": "0"})
 RUNS = {
     "oldest": [Run("tiny, engine in part", [TINY, *LEANING], {}), WITHOUT_TRANSLATOR],
@@ -83,7 +83,7 @@ def requirements(python: str, age: str) -> Iterator[str]:
     extras = project["optional-dependencies"]
     if age == "libraries":
         yield from (each for extra in LIBRARIES for each in extras[extra])
-        yield from ON_JAX
+        yield from SAMPLERS
         yield from (each for each in extras[PINNED[0]] if Requirement(each).name == PINNED[1])
     test = map(Requirement, extras["test"])
     yield from (str(each) for each in test if each.name in TOOLS)

@@ -132,6 +132,15 @@ def test_pointer_gives_the_bits_of_python(schools: Any) -> None:
     np.testing.assert_array_equal(gradient, wanted_gradient)
 
 
+def test_walnutpie_takes_the_pointer(schools: Any) -> None:
+    walnutpie = pytest.importorskip("walnutpie")
+    function = walnutpie.logp_cfunc_type(schools.density.address)
+    chains = walnutpie.walnuts_pyfunc((function, schools.density.user_data), num_params=schools.n_dim, seed=1)
+    draws = np.concatenate([np.asarray(chain) for chain in chains])
+    assert abs(draws[:, 0].mean() - 4.4) < 0.5
+    assert abs(np.exp(draws[:, 1]).mean() - 3.6) < 0.6
+
+
 def test_other_data_of_the_same_and_of_another_size() -> None:
     model = MODELS["reused_data"]()
     compiled = tg.interop.pymc(model)
