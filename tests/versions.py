@@ -42,7 +42,11 @@ class Run(NamedTuple):
 # The extras of `tapegrad.interop`, and that of the benchmarks for the version of PyTorch.
 LIBRARIES = ("emcee", "iminuit", "jax", "lmfit", "nlopt", "nutpie", "pymc", "torch")
 PINNED = ("perf", "torch")
-SAMPLERS = ("blackjax>=1.2", "numpyro>=0.15", "walnutpie>=0.0.3")  # what takes functions for JAX, or C pointers
+SAMPLERS = (
+    "blackjax>=1.2",
+    "numpyro>=0.15",
+    "walnutpie>=0.0.3",
+)  # what takes functions for JAX, or C pointers
 WITHOUT_TRANSLATOR = Run("tiny, by Numba alone", [TINY], {"TAPEGRAD_TRANSLATE": "0"})
 RUNS = {
     "oldest": [Run("tiny, engine in part", [TINY, *LEANING], {}), WITHOUT_TRANSLATOR],
