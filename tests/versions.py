@@ -22,7 +22,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / ".venv-versions"
-TOOLS = {"hypothesis", "mpmath", "packaging", "pytest", "pytest-xdist", "sympy"}  # of the tests that are run
+TOOLS = {"hypothesis", "mpmath", "packaging", "pytest", "pytest-xdist"}  # of the tests that are run
 TINY, ENGINE = "tests/test_tiny.py", "tests/engine"
 # What breaks first: private names of Numba's, LLVM's text, offsets, NumPy's and SciPy's loops.
 LEANING = [
@@ -42,11 +42,8 @@ class Run(NamedTuple):
 # The extras of `tapegrad.interop`, and that of the benchmarks for the version of PyTorch.
 LIBRARIES = ("emcee", "iminuit", "jax", "lmfit", "nlopt", "nutpie", "pymc", "torch")
 PINNED = ("perf", "torch")
-SAMPLERS = (
-    "blackjax>=1.2",
-    "numpyro>=0.15",
-    "walnutpie>=0.0.3",
-)  # what takes functions for JAX, or C pointers
+# What takes functions for JAX, or C pointers, and what writes functions.
+OTHERS = ("blackjax>=1.2", "numpyro>=0.15", "sympy>=1.12", "walnutpie>=0.0.3")
 WITHOUT_TRANSLATOR = Run("tiny, by Numba alone", [TINY], {"TAPEGRAD_TRANSLATE": "0"})
 RUNS = {
     "oldest": [Run("tiny, engine in part", [TINY, *LEANING], {}), WITHOUT_TRANSLATOR],
@@ -87,10 +84,11 @@ def requirements(python: str, age: str) -> Iterator[str]:
     extras = project["optional-dependencies"]
     if age == "libraries":
         yield from (each for extra in LIBRARIES for each in extras[extra])
-        yield from SAMPLERS
+        yield from OTHERS
         yield from (each for each in extras[PINNED[0]] if Requirement(each).name == PINNED[1])
     test = map(Requirement, extras["test"])
-    yield from (str(each) for each in test if each.name in TOOLS)
+    held_back = {"mpmath"} if age == "libraries" else set()  # by SymPy
+    yield from (str(each) for each in test if each.name in TOOLS - held_back)
 
 
 def environment(python: str, path: str, age: str) -> Path | None:
