@@ -66,6 +66,17 @@ def test_batches_of_batches_and_of_none(made: Any) -> None:
     assert jax.vmap(of_jax)(x[0, :0]).shape == (0,)
 
 
+@pytest.mark.parametrize("shape", [(), (3,), (5,), (1, 4)])
+def test_vectors_of_other_sizes_are_refused(made: Any, shape: tuple[int, ...]) -> None:
+    """Compiled code would read and write beyond them."""
+    of_jax = made(f, np.zeros(4))
+    for function in (of_jax, jax.jit(of_jax), jax.grad(of_jax)):
+        with pytest.raises(ValueError, match=r"a vector of shape .*, but x0 has 4 elements"):
+            function(np.zeros(shape, np.float32))
+    with pytest.raises(ValueError, match=r"a vector of shape .*, but x0 has 4 elements"):
+        jax.vmap(of_jax)(np.zeros((2, *shape), np.float32))
+
+
 def test_a_branch_that_no_example_took_is_an_error(made: Any) -> None:
     def branched(x: Any) -> Any:
         return tg.sum(x) if x[0] > 0 else -tg.sum(x)

@@ -52,8 +52,7 @@ _STALE = ctypes.create_string_buffer(
 )
 _MESSAGE_AT, _STALE_AT = ctypes.addressof(_MESSAGE), ctypes.addressof(_STALE)
 # As long as XLA, which may keep executables with their addresses.
-_alive: list[Compiled] = []
-_handlers: list[Any] = []
+_alive: list[Any] = []
 
 
 @numba.njit
@@ -108,11 +107,13 @@ def _handle_call(frame: int) -> int:
     size = load_i64(dims, rank - 1)
     single = load_i32(x, _DTYPE) == _F32
     width = 4 if single else 8
-    first = load_i64(x, _DATA)
+    if count == 0:  # `called` has no elements either
+        return 0
+    if load_i64(called, 0) != _TOKEN:
+        return _error(load_i64(frame, _API), _STALE_AT)  # type: ignore[no-any-return]
+    first, handle = load_i64(x, _DATA), load_i64(called, 1)
     for k in range(count):
-        if load_i64(called, 0) != _TOKEN:
-            return _error(load_i64(frame, _API), _STALE_AT)  # type: ignore[no-any-return]
-        handle, at = load_i64(called, 1), k * size * width
+        at = k * size * width
         if single:
             status = _run_single(handle, first + at, value + k * width, gradient + at, size)
         else:
@@ -129,7 +130,7 @@ def registered(package: Any) -> bool:
     if ffi is None or _version(ffi) != _VERSION:
         return False
     handler = numba.cfunc(types.int64(types.int64))(_handle_call)
-    _handlers.append(handler)
+    _alive.append(handler)
     ffi.register_ffi_target(_TARGET, ffi.pycapsule(ctypes.c_void_p(handler.address)), platform="cpu")
     return True
 
@@ -149,8 +150,7 @@ def caller(package: Any, compiled: Compiled) -> Any:
     _alive.append(compiled)
     called = np.array([_TOKEN, compiled.handle.address], np.int64).view(np.uint8)
 
-    def call(x: Any) -> Any:
-        shapes = package.ShapeDtypeStruct((), x.dtype), package.ShapeDtypeStruct(x.shape, x.dtype)
+    def call(x: Any, shapes: Any) -> Any:
         return package.ffi.ffi_call(_TARGET, shapes, vmap_method="broadcast_all")(x, called)
 
     return call

@@ -35,6 +35,8 @@ def jax(function: Callable[..., Any], x0: Any, *, ways: Sequence[Any] = ()) -> C
     ------
     ModuleNotFoundError
         If JAX is not installed.
+    ValueError
+        By the function, for a vector of another size than that of the example.
 
     Notes
     -----
@@ -59,9 +61,13 @@ def jax(function: Callable[..., Any], x0: Any, *, ways: Sequence[Any] = ()) -> C
     direct = ffi.caller(package, compiled) if ffi.registered(package) else None
 
     def called(x: Any) -> Any:
-        if direct is not None and x.dtype in _DIRECT and package.default_backend() == "cpu":
-            return direct(x)
+        if x.shape != vector.x0.shape:  # compiled code would read beyond it
+            raise ValueError(
+                f"interop.jax: a vector of shape {x.shape}, but x0 has {vector.x0.size} elements"
+            )
         shapes = package.ShapeDtypeStruct((), x.dtype), package.ShapeDtypeStruct(x.shape, x.dtype)
+        if direct is not None and x.dtype in _DIRECT and package.default_backend() == "cpu":
+            return direct(x, shapes)
         return package.pure_callback(both, shapes, x, vmap_method="sequential")
 
     @package.custom_vjp  # type: ignore[untyped-decorator]  # it is looked up by name
