@@ -6,8 +6,8 @@ In reading order; each imports only those above it:
     functions                      what the text calls beside NumPy
     loops                          Scan
     writer                         graphs as text, and as functions
-    ops                            the Ops that are known
     rewrites                       checks of parameters behind sums
+    ops                            the Ops that are known
     graph                          `pytensor`
     linker                         `register_pytensor`: a mode of PyTensor's
     function_op                    `pytensor_op`: functions as Ops

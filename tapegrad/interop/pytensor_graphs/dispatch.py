@@ -61,6 +61,16 @@ def tapegrad_funcify(op: Any, node: Any = None, **kwargs: Any) -> Callable[..., 
     return Unknown(op, node)
 
 
+def listed(count: int, first: int = 0) -> str:
+    """Return the text of the inputs from `first` on, with commas between."""
+    return ", ".join(f"{{{j}}}" for j in range(first, count))
+
+
+def axes_text(axes: Any) -> Any:
+    """Return axes as NumPy's functions take them: a number for a single one."""
+    return axes[0] if len(axes) == 1 else tuple(axes)
+
+
 def register_texts(texts: Mapping[type, str], **values: Any) -> None:
     """Register texts of Ops by their classes, with ``{op.axis}`` for an attribute, and the values that they name."""
     for kind, text in texts.items():

@@ -90,7 +90,7 @@ def _arguments(arrays: Sequence[Any]) -> list[Any]:
 def _op_class() -> Any:
     """Return the class of Ops, which is derived from PyTensor's."""
     graph, tensor = needed("pytensor.graph", "pytensor"), needed("pytensor.tensor", "pytensor")
-    undefined = needed("pytensor.gradient", "pytensor").grad_undefined
+    gradient = needed("pytensor.gradient", "pytensor")
 
     class FunctionOp(graph.Op):  # type: ignore[misc, name-defined]  # PyTensor is imported late
         """A function that is replayed, and its derivatives."""
@@ -107,27 +107,26 @@ def _op_class() -> Any:
             examples = self.signature.examples
             if len(inputs) != len(examples):
                 raise TypeError(f"{self} takes {len(examples)} arguments, but got {len(inputs)}")
-            variables = [
-                tensor.as_tensor_variable(x, dtype=e.dtype)
-                if not hasattr(x, "type")
-                else tensor.as_tensor_variable(x)
-                for x, e in zip(inputs, examples, strict=True)
-            ]
-            for j, (x, example) in enumerate(zip(variables, examples, strict=True)):
-                if x.type.ndim != example.ndim:
-                    raise TypeError(
-                        f"{self}: argument {j} has {x.type.ndim} axes, but its example has shape {example.shape}"
-                    )
-            variables = [
-                x if x.type.dtype == e.dtype else tensor.cast(x, e.dtype)
-                for x, e in zip(variables, examples, strict=True)
-            ]
+            variables = [self._variable(j, x) for j, x in enumerate(inputs)]
             known = all(x.type.shape == e.shape for x, e in zip(variables, examples, strict=True))
             outputs = [
                 tensor.tensor(dtype=r.dtype, shape=r.shape if known else (None,) * r.ndim)
                 for r in self.signature.results
             ]
             return graph.Apply(self, variables, outputs)
+
+        def _variable(self, j: int, x: Any) -> Any:
+            """Return an argument as a variable of the dtype of its example."""
+            example = self.signature.examples[j]
+            if not hasattr(x, "type"):
+                x = np.asarray(x, example.dtype)  # PyTensor makes float32 of Python's 0.5
+            variable = tensor.as_tensor_variable(x)
+            if variable.type.ndim != example.ndim:
+                raise TypeError(
+                    f"{self}: argument {j} has {variable.type.ndim} axes, but its example has shape {example.shape}"
+                )
+            is_right = variable.type.dtype == example.dtype
+            return variable if is_right else tensor.cast(variable, example.dtype)
 
         def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
             """Replay the function."""
@@ -139,13 +138,13 @@ def _op_class() -> Any:
             """Return the cotangents of the inputs."""
             wanted = tuple(j for j, e in enumerate(self.signature.examples) if e.dtype.kind == "f")
             given = [
-                tensor.zeros_like(y) if isinstance(g.type, _disconnected()) else g
+                tensor.zeros_like(y) if isinstance(g.type, gradient.DisconnectedType) else g
                 for y, g in zip(outputs, output_grads, strict=True)
             ]
             found = self._pullback(wanted)(*inputs, *given)
             by_position = dict(zip(wanted, found if isinstance(found, list) else [found], strict=True))
             return [
-                by_position[j] if j in by_position else undefined(self, j, x, "it is no float")
+                by_position[j] if j in by_position else gradient.grad_undefined(self, j, x, "it is no float")
                 for j, x in enumerate(inputs)
             ]
 
@@ -175,12 +174,6 @@ def _op_class() -> Any:
         return FunctionOp
     numba_funcify.register(FunctionOp)(_for_numba)
     return FunctionOp
-
-
-@functools.cache
-def _disconnected() -> Any:
-    """Return the type of cotangents that do not exist."""
-    return needed("pytensor.gradient", "pytensor").DisconnectedType
 
 
 def _for_numba(op: Any, node: Any = None, **_: Any) -> Any:

@@ -5,9 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.interop.packages import needed
-from tapegrad.interop.pytensor_graphs.rewrites import lift_checks
-
-REWRITES = ("canonicalize", "stabilize")
+from tapegrad.interop.pytensor_graphs.rewrites import REWRITES, lift_checks
 
 
 def pytensor(outputs: Any, inputs: Any, *, rewrites: Sequence[str] = REWRITES) -> Callable[..., Any]:

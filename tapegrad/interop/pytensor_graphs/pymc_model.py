@@ -13,7 +13,8 @@ from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.tensor.modes import errstate
 from tapegrad.interop.nutpie_model import labels, model_class
 from tapegrad.interop.packages import needed
-from tapegrad.interop.pytensor_graphs.graph import REWRITES, graph_function
+from tapegrad.interop.pytensor_graphs.graph import graph_function
+from tapegrad.interop.pytensor_graphs.rewrites import REWRITES
 from tapegrad.transforms.compiled.compiled import Compiled, compile
 from tapegrad.transforms.grad import value_and_grad
 
@@ -111,10 +112,10 @@ class _ModelRequest:
         first, names = start(0), [variable.name for variable in free]
         shapes = [np.shape(first[name]) for name in names]
         x0 = _joined(first, names, shapes)
-        density = self._function("log_density", free, [self.model.logp()], shapes)
-        log_density = _compiled(value_and_grad(_first(density)), x0, density)
+        density = self._function("log_density", free, [self.model.logp()], shapes, as_list=False)
+        log_density = _compiled(value_and_grad(density), x0, density)
         traced = self._traced(names)
-        trace = self._function("trace", free, traced, shapes)
+        trace = self._function("trace", free, traced, shapes, as_list=True)
         found = errstate("nan")(trace)(x0)
         variables = dict(
             zip([*names, *(each.name for each in traced)], [*shapes, *map(np.shape, found)], strict=True)
@@ -197,11 +198,19 @@ class _ModelRequest:
         return [variable for variable in found if variable.name in self.var_names]
 
     def _function(
-        self, name: str, free: Sequence[Any], outputs: Sequence[Any], shapes: Sequence[tuple[int, ...]]
+        self,
+        name: str,
+        free: Sequence[Any],
+        outputs: Sequence[Any],
+        shapes: Sequence[tuple[int, ...]],
+        *,
+        as_list: bool,
     ) -> Any:
         """Return the function of a vector that computes variables; the model's data are constants of it."""
         kept = self.rewrites if self.model.check_bounds else (*self.rewrites, "local_remove_check_parameter")
-        return graph_function(name, free, outputs, rewrites=kept, as_list=True, shapes=shapes, is_frozen=True)
+        return graph_function(
+            name, free, outputs, rewrites=kept, as_list=as_list, shapes=shapes, is_frozen=True
+        )
 
     def _dims(self, variables: Mapping[str, Any]) -> dict[str, tuple[str | None, ...]]:
         return {
@@ -224,15 +233,6 @@ def _new_coordinates(model: Any, name: str, shape: tuple[int, ...]) -> dict[str,
         for dim, extent in zip(dims, shape, strict=False)
         if dim is not None and int(model.dim_lengths[dim].eval()) != extent
     }
-
-
-def _first(function: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Return the function of the single result in a list."""
-
-    def first(x: Any) -> Any:
-        return function(x)[0]
-
-    return first
 
 
 def _compiled(function: Callable[..., Any], x0: np.ndarray, written: Any) -> Compiled:

@@ -5,6 +5,7 @@ from typing import Any
 
 from tapegrad.interop.packages import needed
 
+REWRITES = "canonicalize", "stabilize"  # PyTensor's own, by their names
 # Elementwise functions of a check's value that are nan where the check fails, whatever the other operands are.
 _PASSED_BY = ("Add", "Sub", "Mul", "Neg")
 

@@ -34,22 +34,12 @@ def _write(op: Any, node: Any = None, **_: Any) -> Expression:
     else:
         name, function = "add_at", add_at
     index = _index(op, 2, len(node.inputs))
-    return Expression(f"<{name}>({{0}}, {{1}}, <np_s>[{index}])", {name: function, "np_s": _index_of})
+    return Expression(f"<{name}>({{0}}, {{1}}, np.s_[{index}])", {name: function})
 
 
 @tapegrad_funcify.register(_basic.Nonzero)
 def _nonzero(op: Any, node: Any = None, **_: Any) -> Expression:
     return Expression("np.nonzero({0})" + ("[0]" if len(node.outputs) == 1 else ""))
-
-
-class _Index:
-    """The index of square brackets, as NumPy's `s_`."""
-
-    def __getitem__(self, index: Any) -> Any:
-        return index
-
-
-_index_of = _Index()
 
 
 def _index(op: Any, first: int, stop: int) -> str:

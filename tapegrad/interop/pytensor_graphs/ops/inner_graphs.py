@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.interop.packages import needed
-from tapegrad.interop.pytensor_graphs.dispatch import Expression, tapegrad_funcify
+from tapegrad.interop.pytensor_graphs.dispatch import Expression, listed, tapegrad_funcify
 from tapegrad.interop.pytensor_graphs.functions import check, choose, over_batch
 from tapegrad.interop.pytensor_graphs.loops import LoopLayout, run_loop
 from tapegrad.interop.pytensor_graphs.ops.linear import TAKES_STACKS
+from tapegrad.interop.pytensor_graphs.rewrites import REWRITES
 from tapegrad.interop.pytensor_graphs.writer import write_function
 
 _basic: Any = needed("pytensor.scalar.basic", "pytensor")
@@ -23,7 +24,7 @@ _scan: Any = needed("pytensor.scan.op", "pytensor")
 def _written(name: str, graph: Any, *, as_list: bool) -> Callable[..., Any]:
     """Return the function of a graph inside of an Op, rewritten as the graph around it has been."""
     own = graph.clone()
-    _rewriting.rewrite_graph(own, include=("canonicalize", "stabilize"))
+    _rewriting.rewrite_graph(own, include=REWRITES)
     return write_function(name, own.inputs, own.outputs, own.toposort(), as_list=as_list)
 
 
@@ -34,18 +35,15 @@ def _loop(op: Any, node: Any = None, **_: Any) -> Expression:
             f"tapegrad.interop: {op} has a condition `until`, and a recording has a fixed number of steps. Write a"
             " number of steps, and pt.switch for those after the end"
         )
-    operands = "".join(f", {{{j}}}" for j in range(len(node.inputs)))
     step = _written("step", op.fgraph, as_list=True)
-    return Expression(f"<run_loop>(<step>, <layout>{operands})", {
+    return Expression(f"<run_loop>(<step>, <layout>, {listed(len(node.inputs))})", {
         "run_loop": run_loop, "step": step, "layout": LoopLayout.of(op.info),
     })  # fmt: skip
 
 
 @tapegrad_funcify.register(_builders.OpFromGraph)
 def _graph(op: Any, node: Any = None, **_: Any) -> Any:
-    function = _written("inner", op.fgraph, as_list=len(node.outputs) > 1)
-    operands = ", ".join(f"{{{j}}}" for j in range(len(node.inputs)))
-    return Expression(f"<inner>({operands})", {"inner": function})
+    return _written("inner", op.fgraph, as_list=len(node.outputs) > 1)
 
 
 @tapegrad_funcify.register(_basic.ScalarInnerGraphOp)
@@ -53,24 +51,20 @@ def _scalar_graph(op: Any, node: Any = None, **kwargs: Any) -> Any:
     if not isinstance(op, _basic.Composite):
         return tapegrad_funcify.dispatch(object)(op, node=node, **kwargs)
     graph = op.fgraph
-    function = write_function(
+    return write_function(
         "inner", graph.inputs, graph.outputs, graph.toposort(), as_list=len(graph.outputs) > 1
     )
-    operands = ", ".join(f"{{{j}}}" for j in range(len(node.inputs)))
-    return Expression(f"<inner>({operands})", {"inner": function})
 
 
 @tapegrad_funcify.register(_ifelse.IfElse)
 def _branch(op: Any, node: Any = None, **_: Any) -> Expression:
-    operands = "".join(f", {{{j}}}" for j in range(1, len(node.inputs)))
-    return Expression(f"<choose>({{0}}, {op.n_outs}{operands})", {"choose": choose})
+    return Expression(f"<choose>({{0}}, {op.n_outs}, {listed(len(node.inputs), 1)})", {"choose": choose})
 
 
 @tapegrad_funcify.register(_raise.CheckAndRaise)
 def _check(op: Any, node: Any = None, **_: Any) -> Expression:
-    conditions = "".join(f", {{{j}}}" for j in range(1, len(node.inputs)))
     message = repr(str(op.msg)).replace("{", "{{").replace("}", "}}")
-    return Expression(f"<check>({{0}}, {message}{conditions})", {"check": check})
+    return Expression(f"<check>({{0}}, {message}, {listed(len(node.inputs), 1)})", {"check": check})
 
 
 @tapegrad_funcify.register(_blockwise.Blockwise)
@@ -82,9 +76,9 @@ def _batch(op: Any, node: Any = None, **kwargs: Any) -> Any:
         type(op.core_op).__name__, core.inputs, core.outputs, [core], as_list=len(core.outputs) > 1
     )
     ndims = tuple(len(each) for each in op.inputs_sig)
-    operands = "".join(f", {{{j}}}" for j in range(len(node.inputs)))
     return Expression(
-        f"<over_batch>(<core>, {ndims}{operands})", {"over_batch": over_batch, "core": function}
+        f"<over_batch>(<core>, {ndims}, {listed(len(node.inputs))})",
+        {"over_batch": over_batch, "core": function},
     )
 
 

@@ -72,14 +72,9 @@ def _solve(op: Any, **_: Any) -> Expression:
 
 
 def _solved(a: Any, b: Any, b_ndim: int, lower: bool | None = None) -> Any:
-    if lower is not None:
-        part = np.tril(a, -1) if lower else np.triu(a, 1)
-        a = part + np.swapaxes(part, -1, -2) + _diagonal_alone(a)
-    return _by_columns(np.linalg.solve, a, b, b_ndim)
-
-
-def _diagonal_alone(a: Any) -> Any:
-    return np.triu(np.tril(a))
+    if lower is None:
+        return _by_columns(np.linalg.solve, a, b, b_ndim)
+    return _by_columns(lambda a, b: linalg.solve(a, b, assume_a="sym", lower=lower), a, b, b_ndim)
 
 
 @tapegrad_funcify.register(_slinalg.CholeskySolve)
@@ -90,11 +85,7 @@ def _cholesky_solve(op: Any, **_: Any) -> Expression:
 
 
 def _solved_by_factor(factor: Any, b: Any, b_ndim: int, lower: bool) -> Any:
-    def solve(factor: Any, b: Any) -> Any:
-        half = linalg.solve_triangular(factor if lower else np.swapaxes(factor, -1, -2), b, lower=True)
-        return linalg.solve_triangular(np.swapaxes(factor, -1, -2) if lower else factor, half, lower=False)
-
-    return _by_columns(solve, factor, b, b_ndim)
+    return _by_columns(lambda factor, b: linalg.cho_solve((factor, lower), b), factor, b, b_ndim)
 
 
 def _by_columns(solve: Any, a: Any, b: Any, b_ndim: int) -> Any:

@@ -4,7 +4,12 @@ from typing import Any
 
 from tapegrad import special
 from tapegrad.interop.packages import needed
-from tapegrad.interop.pytensor_graphs.dispatch import Expression, register_texts, tapegrad_funcify
+from tapegrad.interop.pytensor_graphs.dispatch import (
+    Expression,
+    axes_text,
+    register_texts,
+    tapegrad_funcify,
+)
 from tapegrad.interop.pytensor_graphs.functions import cast
 
 _elemwise: Any = needed("pytensor.tensor.elemwise", "pytensor")
@@ -39,13 +44,11 @@ def _reduce(op: Any, node: Any = None, **_: Any) -> Expression:
         raise NotImplementedError(
             f"tapegrad.interop: {op} reduces {given} by {op.scalar_op}, which is not known here"
         )
-    axis = "" if op.axis is None or len(op.axis) == node.inputs[0].type.ndim else f", axis={_axes(op.axis)}"
+    axis = (
+        "" if op.axis is None or len(op.axis) == node.inputs[0].type.ndim else f", axis={axes_text(op.axis)}"
+    )
     text = f"{name}({{0}}{axis})"
     return Expression(f"<cast>({text}, '{wanted}')", {"cast": cast}) if given != wanted else Expression(text)
-
-
-def _axes(axes: Any) -> Any:
-    return axes[0] if len(axes) == 1 else tuple(axes)
 
 
 @tapegrad_funcify.register(_math.Argmax)

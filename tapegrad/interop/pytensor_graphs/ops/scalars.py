@@ -121,9 +121,7 @@ _POWERS = {
 
 @tapegrad_funcify.register(_basic.ScalarOp)
 def _scalar(op: Any, node: Any = None, **_: Any) -> Any:
-    return _expression(
-        op, node, [variable.type.dtype for variable in node.inputs], node.outputs[0].type.dtype
-    )
+    return _expression(op, node)
 
 
 @tapegrad_funcify.register(_elemwise.Elemwise)
@@ -132,14 +130,13 @@ def _elementwise(op: Any, node: Any = None, **kwargs: Any) -> Any:
     if isinstance(scalar, _basic.ScalarInnerGraphOp):
         apart = [_basic.get_scalar_type(variable.type.dtype)() for variable in node.inputs]
         return tapegrad_funcify(scalar, node=scalar.make_node(*apart), **kwargs)
-    return _expression(
-        scalar, node, [variable.type.dtype for variable in node.inputs], node.outputs[0].type.dtype
-    )
+    return _expression(scalar, node)
 
 
-def _expression(op: Any, node: Any, given: list[str], dtype: str) -> Any:
+def _expression(op: Any, node: Any) -> Any:
     """Return the text of a scalar Op, whose operands are cast where NumPy would compute in another dtype."""
     name = type(op).__name__
+    given, dtype = [variable.type.dtype for variable in node.inputs], node.outputs[0].type.dtype
     cast_to = {j: dtype for j, each in enumerate(given) if dtype.startswith("float") and each != dtype}
     if name == "Cast":
         return Expression("{0}", dtypes={0: dtype})

@@ -3,7 +3,13 @@
 from typing import Any
 
 from tapegrad.interop.packages import needed
-from tapegrad.interop.pytensor_graphs.dispatch import Expression, register_texts, tapegrad_funcify
+from tapegrad.interop.pytensor_graphs.dispatch import (
+    Expression,
+    axes_text,
+    listed,
+    register_texts,
+    tapegrad_funcify,
+)
 from tapegrad.interop.pytensor_graphs.functions import join, make_vector, reshape, specify_shape, split
 
 _basic: Any = needed("pytensor.tensor.basic", "pytensor")
@@ -36,22 +42,18 @@ def _dim_shuffle(op: Any, **_: Any) -> Expression:
     text = "{0}"
     kept = [axis for axis in op.new_order if axis != "x"]
     if op.drop:
-        text = f"np.squeeze({text}, {_axes(op.drop)})"
+        text = f"np.squeeze({text}, {axes_text(op.drop)})"
     order = [sorted(kept).index(axis) for axis in kept]
     if order != sorted(order):
         text = f"np.transpose({text}, {tuple(order)})"
     if new := [axis for axis, old in enumerate(op.new_order) if old == "x"]:
-        text = f"np.expand_dims({text}, {_axes(new)})"
+        text = f"np.expand_dims({text}, {axes_text(new)})"
     return Expression(text)
 
 
-def _axes(axes: Any) -> Any:
-    return axes[0] if len(axes) == 1 else tuple(axes)
-
-
 @tapegrad_funcify.register(_shape.SpecifyShape)
-def _specify_shape(op: Any, node: Any = None, **_: Any) -> Expression:
-    return Expression(f"<specify_shape>({_listed(len(node.inputs))})", {"specify_shape": specify_shape})
+def _specify_shape(op: Any, **_: Any) -> Any:
+    return specify_shape
 
 
 @tapegrad_funcify.register(_shape.Reshape)
@@ -65,7 +67,7 @@ def _reshape(op: Any, node: Any = None, **_: Any) -> Expression:
 @tapegrad_funcify.register(_basic.MakeVector)
 def _make_vector(op: Any, node: Any = None, **_: Any) -> Expression:
     return Expression(
-        f"<make_vector>('{op.dtype}', {_listed(len(node.inputs))})", {"make_vector": make_vector}
+        f"<make_vector>('{op.dtype}', {listed(len(node.inputs))})", {"make_vector": make_vector}
     )
 
 
@@ -83,15 +85,11 @@ def _alloc_empty(op: Any, node: Any = None, **_: Any) -> Expression:
 
 
 @tapegrad_funcify.register(_basic.Join)
-def _join(op: Any, node: Any = None, **_: Any) -> Expression:
-    return Expression(f"<join>({_listed(len(node.inputs))})", {"join": join})
+def _join(op: Any, **_: Any) -> Any:
+    return join
 
 
 @tapegrad_funcify.register(_basic.Split)
 def _split(op: Any, node: Any = None, **_: Any) -> Expression:
     single = "[0]" if len(node.outputs) == 1 else ""
     return Expression(f"<split>({{0}}, {{1}}, {{2}}){single}", {"split": split})
-
-
-def _listed(count: int) -> str:
-    return ", ".join(f"{{{j}}}" for j in range(count))
