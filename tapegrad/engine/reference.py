@@ -1,4 +1,7 @@
-"""The table's texts evaluated by NumPy: for operands that no kernel takes, and as a reference for kernels."""
+"""The table's texts evaluated by NumPy: for operands that no kernel takes, and as a reference for kernels.
+
+Functions that neither NumPy nor SciPy has are computed by their kernels.
+"""
 
 import ctypes
 import functools
@@ -10,7 +13,7 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, STRIDE, Y_STRIDE, X, Y
-from tapegrad.engine.kernels.language.library import SCIPY
+from tapegrad.engine.kernels.language.library import COMPILED, SCIPY
 from tapegrad.engine.runtime import library_loops
 from tapegrad.engine.runtime.library_loops import ufunc
 from tapegrad.ops import BY_NAME, CODES, CONSTANTS, PRIMALS, Op, evaluate, names_in
@@ -44,11 +47,18 @@ class _NumPyNames(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name in SCIPY:
             self[name] = ufunc(name)
+        elif name in COMPILED:
+            self[name] = functools.partial(_compute_alike, BY_NAME[name])
         elif name in _BRANCHES:
             self[name] = functools.partial(_lambertw, _BRANCHES[name])
         else:
             self[name] = getattr(np, name) if hasattr(np, name) else _function(BY_NAME[name])
         return self[name]
+
+
+def _compute_alike(row: Op, *operands: Any) -> Any:
+    """Compute the primal in float64, and round it to the dtype that NumPy would compute in."""
+    return compute(row, operands).astype(np.result_type(*operands, 1.0))
 
 
 def _lambertw(k: int, x: Any) -> Any:

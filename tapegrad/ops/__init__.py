@@ -5,6 +5,8 @@ In reading order; each imports only those above it:
     examples                       the examples in these docstrings, generated
     params                         the parameters of structural ops, a named record each
     row                            the fields of a row: formulas or kernels, operands, parameters, derivatives
+    formulas                       pieces of the formulas of special functions
+    distribution_functions         rows of incomplete gamma and beta functions and of Student's distribution
     special_functions              rows of special functions
     elementwise                    the elementwise ops, each a line of formulas
     structural                     the structural ops, whose kernels are written by hand

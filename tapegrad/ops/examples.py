@@ -801,82 +801,6 @@ Tensor([2.58904514, 4.76097067])
 array([0.68817103, 2.72752975])
 >>> y.grad
 array([1.75157969, 0.        ])""",
-    "gammainc": """\
->>> a = [1.1, 3.0]
->>> x = tg.tensor([1.6, 3.5])
->>> y = tg.special.gammainc(a, x)
->>> y
-Tensor([0.76772816, 0.6791528 ])
->>> y.backward()
->>> x.grad
-array([0.22243348, 0.18495897])""",
-    "gammaincc": """\
->>> a = [1.1, 3.0]
->>> x = tg.tensor([1.6, 3.5])
->>> y = tg.special.gammaincc(a, x)
->>> y
-Tensor([0.23227184, 0.3208472 ])
->>> y.backward()
->>> x.grad
-array([-0.22243348, -0.18495897])""",
-    "betainc": """\
->>> a = [1.1, 3.0]
->>> b = [1.6, 3.5]
->>> x = tg.tensor([0.5, 0.9])
->>> y = tg.special.betainc(a, b, x)
->>> y
-Tensor([0.63942221, 0.99667052])
->>> y.backward()
->>> x.grad
-array([1.11860429, 0.11094258])""",
-    "betaincc": """\
->>> a = [1.1, 3.0]
->>> b = [1.6, 3.5]
->>> x = tg.tensor([0.5, 0.9])
->>> y = tg.special.betaincc(a, b, x)
->>> y
-Tensor([0.36057779, 0.00332948])
->>> y.backward()
->>> x.grad
-array([-1.11860429, -0.11094258])""",
-    "gammaincinv": """\
->>> a = [1.1, 3.0]
->>> y = tg.tensor([0.4, 0.8])
->>> z = tg.special.gammaincinv(a, y)
->>> z
-Tensor([0.5932975 , 4.27902986])
->>> z.backward()
->>> y.grad
-array([1.81417531, 7.88312508])""",
-    "gammainccinv": """\
->>> a = [1.1, 3.0]
->>> y = tg.tensor([0.4, 0.8])
->>> z = tg.special.gammainccinv(a, y)
->>> z
-Tensor([1.02833712, 1.5350442 ])
->>> z.backward()
->>> y.grad
-array([-2.65294508, -3.93957571])""",
-    "betaincinv": """\
->>> a = [1.1, 3.0]
->>> b = [1.6, 3.5]
->>> y = tg.tensor([0.5, 0.9])
->>> z = tg.special.betaincinv(a, b, y)
->>> z
-Tensor([0.38184542, 0.70789949])
->>> z.backward()
->>> y.grad
-array([0.80864054, 0.99910873])""",
-    "betainccinv": """\
->>> a = [1.1, 3.0]
->>> b = [1.6, 3.5]
->>> y = tg.tensor([0.5, 0.9])
->>> z = tg.special.betainccinv(a, b, y)
->>> z
-Tensor([0.38184542, 0.22139245])
->>> z.backward()
->>> y.grad
-array([-0.80864054, -0.88057148])""",
     "j0": """\
 >>> x = tg.tensor([1.6, 4.5])
 >>> y = tg.special.j0(x)
@@ -1036,22 +960,126 @@ Tensor([2.37682172, 1.68269304])
 >>> y.backward()
 >>> x.grad
 array([-0.2289855 , -0.35533552])""",
+    "gammainc": """\
+>>> a = tg.tensor([1.1, 3.0])
+>>> x = tg.tensor([1.6, 3.5])
+>>> y = tg.special.gammainc(a, x)
+>>> y
+Tensor([0.76772816, 0.6791528 ])
+>>> y.backward()
+>>> a.grad
+array([-0.30936985, -0.21098436])
+>>> x.grad
+array([0.22243348, 0.18495897])""",
+    "gammaincc": """\
+>>> a = tg.tensor([1.1, 3.0])
+>>> x = tg.tensor([1.6, 3.5])
+>>> y = tg.special.gammaincc(a, x)
+>>> y
+Tensor([0.23227184, 0.3208472 ])
+>>> y.backward()
+>>> a.grad
+array([0.30936985, 0.21098436])
+>>> x.grad
+array([-0.22243348, -0.18495897])""",
+    "gammaincinv": """\
+>>> a = tg.tensor([1.1, 3.0])
+>>> y = tg.tensor([0.4, 0.8])
+>>> z = tg.special.gammaincinv(a, y)
+>>> z
+Tensor([0.5932975 , 4.27902986])
+>>> z.backward()
+>>> a.grad
+array([0.83197672, 1.25592228])
+>>> y.grad
+array([1.81417531, 7.88312508])""",
+    "gammainccinv": """\
+>>> a = tg.tensor([1.1, 3.0])
+>>> y = tg.tensor([0.4, 0.8])
+>>> z = tg.special.gammainccinv(a, y)
+>>> z
+Tensor([1.02833712, 1.5350442 ])
+>>> z.backward()
+>>> a.grad
+array([1.11872986, 0.74105122])
+>>> y.grad
+array([-2.65294508, -3.93957571])""",
+    "betainc": """\
+>>> a = tg.tensor([1.1, 3.0])
+>>> b = tg.tensor([1.6, 3.5])
+>>> x = tg.tensor([0.5, 0.9])
+>>> y = tg.special.betainc(a, b, x)
+>>> y
+Tensor([0.63942221, 0.99667052])
+>>> y.backward()
+>>> a.grad
+array([-0.30262888, -0.00262934])
+>>> b.grad
+array([0.23714948, 0.00635724])
+>>> x.grad
+array([1.11860429, 0.11094258])""",
+    "betaincc": """\
+>>> a = tg.tensor([1.1, 3.0])
+>>> b = tg.tensor([1.6, 3.5])
+>>> x = tg.tensor([0.5, 0.9])
+>>> y = tg.special.betaincc(a, b, x)
+>>> y
+Tensor([0.36057779, 0.00332948])
+>>> y.backward()
+>>> a.grad
+array([0.30262888, 0.00262934])
+>>> b.grad
+array([-0.23714948, -0.00635724])
+>>> x.grad
+array([-1.11860429, -0.11094258])""",
+    "betaincinv": """\
+>>> a = tg.tensor([1.1, 3.0])
+>>> b = tg.tensor([1.6, 3.5])
+>>> y = tg.tensor([0.5, 0.9])
+>>> z = tg.special.betaincinv(a, b, y)
+>>> z
+Tensor([0.38184542, 0.70789949])
+>>> z.backward()
+>>> a.grad
+array([0.28940954, 0.0618649 ])
+>>> b.grad
+array([-0.18171559, -0.08645314])
+>>> y.grad
+array([0.80864054, 0.99910873])""",
+    "betainccinv": """\
+>>> a = tg.tensor([1.1, 3.0])
+>>> b = tg.tensor([1.6, 3.5])
+>>> y = tg.tensor([0.5, 0.9])
+>>> z = tg.special.betainccinv(a, b, y)
+>>> z
+Tensor([0.38184542, 0.22139245])
+>>> z.backward()
+>>> a.grad
+array([0.28940954, 0.08930379])
+>>> b.grad
+array([-0.18171559, -0.04522172])
+>>> y.grad
+array([-0.80864054, -0.88057148])""",
     "stdtr": """\
->>> df = [2.7, 6.9]
+>>> df = tg.tensor([2.7, 6.9])
 >>> t = tg.tensor([-1.0, 3.0])
 >>> y = tg.special.stdtr(df, t)
 >>> y
 Tensor([0.19916217, 0.98985737])
 >>> y.backward()
+>>> df.grad
+array([-0.01340318,  0.00174578])
 >>> t.grad
 array([0.20340145, 0.01422865])""",
     "stdtrit": """\
->>> df = [2.7, 6.9]
+>>> df = tg.tensor([2.7, 6.9])
 >>> p = tg.tensor([0.4, 0.8])
 >>> y = tg.special.stdtrit(df, p)
 >>> y
 Tensor([-0.27932846,  0.89686385])
 >>> y.backward()
+>>> df.grad
+array([ 0.00985672, -0.00846969])
 >>> p.grad
 array([2.89324008, 4.01724263])""",
     "less": """\

@@ -3,43 +3,23 @@
 A partial ``nan`` says that none is known in closed form: whoever differentiates by that operand is refused.
 """
 
-import re
-
+from tapegrad.ops.distribution_functions import DISTRIBUTIONS
+from tapegrad.ops.formulas import (
+    ODD_SQUARES,
+    POSITIVE,
+    UNKNOWN,
+    digamma_rise,
+    fraction,
+    polynomial,
+    special_row,
+    substitute,
+)
 from tapegrad.ops.row import Domain, Op
-
-_UNKNOWN = "nan"
-_POSITIVE = (0.1, 4.0)
-
-
-def _row(
-    family: str, name: str, partials: tuple[str, ...], *domains: Domain, arguments: tuple[str, ...] = ()
-) -> Op:
-    """Make a row whose primal is the loop of its name; `tapegrad.special` has its function."""
-    primal = f"{name}({', '.join(f'x{j}' for j in range(len(domains)))})"
-    return Op(name, family, primal, partials, domains, arguments=arguments, home="tapegrad.special")
-
-
-def _polynomial(x: str, *coefficients: str) -> str:
-    """Write a polynomial, given its coefficients, the constant one first."""
-    first, *rest = coefficients
-    return f"{first}+{x}*({_polynomial(x, *rest)})" if rest else first
-
-
-def _fraction(term: str, *numerators: str) -> str:
-    """Write a continued fraction whose denominators begin with the same term."""
-    first, *rest = numerators
-    return f"{first}/({term}+{_fraction(term, *rest)})" if rest else f"{first}/({term})"
-
-
-def _at(text: str, operand: str, value: str) -> str:
-    """Substitute a value for an operand in a text."""
-    return re.sub(rf"\b{operand}\b", value, text)
-
 
 # --- error functions and the normal distribution ---------------------------------------------------------------------
 
 # The derivative of erfcx, 2*x*y - 2/sqrt(pi), cancels far out, where erfcx is a continued fraction (DLMF 7.9.1).
-_ERFCX_FAR = _fraction("x0", *(str(0.5 * _k) for _k in range(1, 19)))
+_ERFCX_FAR = fraction("x0", *(str(0.5 * _k) for _k in range(1, 19)))
 _BELL = "one_over_sqrt_2pi*exp(-0.5*square(x0))"
 
 # The derivative of Dawson's integral, 1 - 2*x*y, cancels far out, where it is a series in 1/(2*x**2) (DLMF 7.12.1).
@@ -47,7 +27,7 @@ _DAWSON_FAR = "1"
 for _k in range(49, 1, -2):
     _DAWSON_FAR = f"1+{_k}*u*({_DAWSON_FAR})"
 _DAWSON_FAR = "-u*(" + _DAWSON_FAR + ")"
-_DAWSON_FAR = _at(_DAWSON_FAR, "u", "(0.5/square(x0))")
+_DAWSON_FAR = substitute(_DAWSON_FAR, "u", "(0.5/square(x0))")
 
 # SciPy's loop warns, in Python, of orders that are not whole; of negative ones it gives nan.
 _WHOLE_ORDER = "where((x0>=0)&(x0<1e9), rint(x0), -1)"
@@ -56,16 +36,16 @@ _LAMBERT_FAR = "1/(x0*(1+1/y))"
 ERROR = (
     Op("erf", "special", "erf(x0)", ("two_over_sqrt_pi*exp(-square(x0))",), ((-4.0, 4.0),)),
     Op("erfc", "special", "erfc(x0)", ("-two_over_sqrt_pi*exp(-square(x0))",), ((-4.0, 4.0),)),
-    _row(
+    special_row(
         "special", "erfcx",
         (f"two_over_sqrt_pi*where(x0<5, sqrt_pi*x0*y-1, -{_ERFCX_FAR}/(x0+{_ERFCX_FAR}))",), (-2.0, 6.0),
     ),
-    _row("special", "dawsn", (f"where(absolute(x0)<8, 1-2*x0*y, {_DAWSON_FAR})",), (-4.0, 4.0)),
-    _row("special", "expi", ("exp(x0)/x0",), _POSITIVE),
-    _row("special", "exp1", ("-exp(-x0)/x0",), _POSITIVE),
+    special_row("special", "dawsn", (f"where(absolute(x0)<8, 1-2*x0*y, {_DAWSON_FAR})",), (-4.0, 4.0)),
+    special_row("special", "expi", ("exp(x0)/x0",), POSITIVE),
+    special_row("special", "exp1", ("-exp(-x0)/x0",), POSITIVE),
     Op(
         "expn", "special", f"expn({_WHOLE_ORDER}, x1)",
-        (_UNKNOWN, f"where(x0<0.5, -exp(-x1)*(1+x1)/square(x1), -expn({_WHOLE_ORDER}-1, x1))"), ((1.0, 4.0), _POSITIVE),
+        (UNKNOWN, f"where(x0<0.5, -exp(-x1)*(1+x1)/square(x1), -expn({_WHOLE_ORDER}-1, x1))"), ((1.0, 4.0), POSITIVE),
         home=None,
     ),
     Op(
@@ -75,14 +55,14 @@ ERROR = (
     Op(
         "lambertwm1", "special", "lambertwm1(x0)", (f"where(x0==0, y, {_LAMBERT_FAR})",), ((-0.35, -0.01),), home=None,
     ),
-    _row("special", "erfinv", ("exp(square(y))/two_over_sqrt_pi",), (-0.99, 0.99)),
-    _row("special", "erfcinv", ("-exp(square(y))/two_over_sqrt_pi",), (0.01, 1.99)),
-    _row("special", "ndtr", (_BELL,), (-4.0, 4.0)),
-    _row("special", "log_ndtr", ("sqrt_two_over_pi/erfcx(-sqrt_half*x0)",), (-6.0, 4.0)),
-    _row("special", "ndtri", ("exp(0.5*square(y))/one_over_sqrt_2pi",), (0.01, 0.99)),
-    _row("special", "logit", ("1/(x0*(1-x0))",), (0.01, 0.99)),
-    _row("special", "log_expit", ("1/(1+exp(x0))",), (-20.0, 20.0)),
-    _row(
+    special_row("special", "erfinv", ("exp(square(y))/two_over_sqrt_pi",), (-0.99, 0.99)),
+    special_row("special", "erfcinv", ("-exp(square(y))/two_over_sqrt_pi",), (0.01, 1.99)),
+    special_row("special", "ndtr", (_BELL,), (-4.0, 4.0)),
+    special_row("special", "log_ndtr", ("sqrt_two_over_pi/erfcx(-sqrt_half*x0)",), (-6.0, 4.0)),
+    special_row("special", "ndtri", ("exp(0.5*square(y))/one_over_sqrt_2pi",), (0.01, 0.99)),
+    special_row("special", "logit", ("1/(x0*(1-x0))",), (0.01, 0.99)),
+    special_row("special", "log_expit", ("1/(1+exp(x0))",), (-20.0, 20.0)),
+    special_row(
         "special", "owens_t",
         (
             f"-0.5*{_BELL}*erf(sqrt_half*x0*x1)",
@@ -101,37 +81,37 @@ _LOG_OF_RATIO = "where(absolute(x0-x1)<0.5*x1, log1p((x0-x1)/x1), log(x0/x1))"
 # The derivative of exprel at u, where it is r.
 _EXPREL_SLOPE = (
     "where(absolute(u)<0.5, "
-    + _polynomial("u", *(f"1/{_f * (_k + 2)}" for _k, _f in enumerate(
+    + polynomial("u", *(f"1/{_f * (_k + 2)}" for _k, _f in enumerate(
         (1, 1, 2, 6, 24, 120, 720, 5040, 40320, 362880, 3628800, 39916800, 479001600, 6227020800)
     )))
     + ", where(u>1, r*(1-1/u)+1/u, (exp(u)-r)/u))"
 )  # fmt: skip
 # The inverse of Box and Cox's transform depends on lmbda by t = lmbda*y.
-_INVERSE_OF_LMBDA = _at(
+_INVERSE_OF_LMBDA = substitute(
     "where(absolute(t)<0.05, "
-    + _polynomial("t", *(f"{'-' if _k % 2 == 0 else ''}{_k + 1}/{_k + 2}" for _k in range(12)))
+    + polynomial("t", *(f"{'-' if _k % 2 == 0 else ''}{_k + 1}/{_k + 2}" for _k in range(12)))
     + ", (t/(1+t)-log1p(t))/square(t))",
     "t", "(x1*x0)",
 )  # fmt: skip
 # Box and Cox's transform y depends on lmbda by t = lmbda*y: near 0 as y**2 times a power series. Elsewhere `xlogy`
 # keeps the logarithm with its factor, whose derivatives are finite at arguments with an infinite reciprocal.
-_BOXCOX_BY_LMBDA = _at(
+_BOXCOX_BY_LMBDA = substitute(
     "where(absolute(t)<0.25, square(y)*("
-    + _polynomial("t", *(f"{'-' if _k % 2 else ''}1/{(_k + 1) * (_k + 2)}" for _k in range(24)))
+    + polynomial("t", *(f"{'-' if _k % 2 else ''}1/{(_k + 1) * (_k + 2)}" for _k in range(24)))
     + "), (xlogy(power(x0, x1), x0)-y)/x1)",
     "t", "(x1*y)",
 )  # fmt: skip
 _LOSS = "hypot(x0, x1)"
 
 TRANSFORMS = (
-    _row(
+    special_row(
         "entropy", "boxcox", ("power(x0, x1-1)", _BOXCOX_BY_LMBDA), (0.2, 4.0), (-1.5, 2.0), arguments=("x", "lmbda"),
     ),
-    _row(
+    special_row(
         "entropy", "inv_boxcox", ("y/(1+x1*x0)", f"y*square(x0)*{_INVERSE_OF_LMBDA}"),
         (-0.4, 2.0), (0.1, 2.0), arguments=("y", "lmbda"),
     ),
-    _row(
+    special_row(
         "entropy", "huber",
         (
             "where((x0<0)|(absolute(x1)<=x0), 0, absolute(x1)-x0)",
@@ -139,42 +119,42 @@ TRANSFORMS = (
         ),
         (0.1, 1.0), (1.5, 4.0), arguments=("delta", "r"),
     ),
-    _row(
+    special_row(
         "entropy", "pseudo_huber",
         (
             f"where((x0<0)|({_LOSS}==0), 0, absolute(x1)*(absolute(x1)/{_LOSS})*square(x1/({_LOSS}+x0)))",
             f"where((x0<0)|({_LOSS}==0), 0, x0*(x1/{_LOSS}))",
         ),
-        _POSITIVE, (-4.0, 4.0), arguments=("delta", "r"),
+        POSITIVE, (-4.0, 4.0), arguments=("delta", "r"),
     ),
 )  # fmt: skip
 
 ENTROPY = (
     Op(
         "xlogy", "entropy", "where((x0==0)&(x1==x1), 0, x0*log(x1))", ("log(x1)", "where(x0==0, 0, x0/x1)"),
-        (_POSITIVE, _POSITIVE), home="tapegrad.special", arguments=("x", "y"),
+        (POSITIVE, POSITIVE), home="tapegrad.special", arguments=("x", "y"),
     ),
-    _row(
-        "entropy", "xlog1py", ("log1p(x1)", "where(x0==0, 0, x0/(1+x1))"), _POSITIVE, (-0.9, 4.0),
+    special_row(
+        "entropy", "xlog1py", ("log1p(x1)", "where(x0==0, 0, x0/(1+x1))"), POSITIVE, (-0.9, 4.0),
         arguments=("x", "y"),
     ),
-    _row("entropy", "entr", ("where(x0<0, 0, -1-log(x0))",), _POSITIVE),
-    _row(
+    special_row("entropy", "entr", ("where(x0<0, 0, -1-log(x0))",), POSITIVE),
+    special_row(
         "entropy", "rel_entr",
         (f"where({_OUTSIDE}, 0, 1+{_LOG_OF_RATIO})", f"where({_OUTSIDE}|(x0==0), 0, -x0/x1)"),
-        _POSITIVE, _POSITIVE, arguments=("x", "y"),
+        POSITIVE, POSITIVE, arguments=("x", "y"),
     ),
-    _row(
+    special_row(
         "entropy", "kl_div",
         (f"where({_OUTSIDE}, 0, {_LOG_OF_RATIO})", f"where({_OUTSIDE}, 0, where(x0==0, 1, (x1-x0)/x1))"),
         (0.1, 2.0), (0.2, 4.0), arguments=("x", "y"),
     ),
-    _row(
+    special_row(
         "entropy", "exprel",
-        (_at(_at(_EXPREL_SLOPE, "r", "y"), "u", "x0"),),
+        (substitute(substitute(_EXPREL_SLOPE, "r", "y"), "u", "x0"),),
         (-4.0, 4.0),
     ),
-    _row("entropy", "cosm1", ("-sin(x0)",), (0.1, 3.0)),
+    special_row("entropy", "cosm1", ("-sin(x0)",), (0.1, 3.0)),
 )  # fmt: skip
 
 # --- gamma and beta functions ----------------------------------------------------------------------------------------
@@ -188,24 +168,10 @@ _TRIGAMMA = (
 _RGAMMA = "where(x0<0.5, gamma(1-x0)*(cos(pi*x0)-sin(pi*x0)*digamma(1-x0)/pi), -y*digamma(x0))"
 
 
-def _rise(x: str, step: str) -> str:
-    """``digamma(x+step)-digamma(x)``: 12 steps of the recurrence, then the series (DLMF 5.5.2, 5.11.2)."""
-    u, v = f"1/({x}+12)", f"1/({x}+{step}+12)"
-    a, b = f"square({u})", f"square({v})"
-    sums, series = "1", "1/12"
-    for power, coefficient in enumerate(("-1/120", "1/252", "-1/240", "1/132"), start=1):
-        sums = f"({a}*{sums}+{'*'.join([b] * power)})"
-        series += f"+{coefficient}*{sums}"
-    near = "+".join(f"{step}/({x}+{k})/({x}+{step}+{k})" for k in range(12))
-    far = f"log1p({step}/({x}+12))+{step}*({u})*({v})*(0.5+({u}+{v})*({series}))"
-    return f"where(({x}>0)&({x}+{step}>0)&({step}<inf), {near}+{far}, digamma({x}+{step})-digamma({x}))"
-
-
 # lgamma(x+1/2)-lgamma(x)-log(x)/2 and its derivative, which are small for large x: the continued fractions of the
 # square of a ratio of gamma functions (Brouncker's), and of a difference of digamma functions (Stieltjes').
-_ODD_SQUARES = tuple(str(_k * _k) for _k in range(1, 19, 2))
-_HALF_STEP = _fraction("8*x0-2", *_ODD_SQUARES)
-_HALF_STEP_DOT = _fraction("4*x0-1", *(str(_k * _k) for _k in range(1, 10)))
+_HALF_STEP = fraction("8*x0-2", *ODD_SQUARES)
+_HALF_STEP_DOT = fraction("4*x0-1", *(str(_k * _k) for _k in range(1, 10)))
 
 # Where binom has zeros, the poles of gamma(x-y+1), its derivatives are those of the reciprocal, by reflection.
 _AT_ZEROS = "(x0-x1<-0.5)&(x0>-1)&(x0<100)&(x1<100)"
@@ -213,33 +179,34 @@ _BINOM_AT_ZEROS = (
     "{sign}gamma(x0+1)*rgamma(x1+1)*(gamma(x1-x0)*(cos(pi*(x0-x1+1))-sin(pi*(x0-x1+1))*digamma(x1-x0)/pi)"
     "+digamma({x}+1)*rgamma(x0-x1+1))"
 )
+_BINOM_BY_X, _BINOM_BY_Y = digamma_rise("(x0-x1+1)", "x1"), digamma_rise("(x1+1)", "(x0-2*x1)")
 
 GAMMA = (
-    Op("lgamma", "gamma", "lgamma(x0)", ("digamma(x0)",), (_POSITIVE,)),
-    Op("digamma", "gamma", "digamma(x0)", (_TRIGAMMA,), (_POSITIVE,)),
+    Op("lgamma", "gamma", "lgamma(x0)", ("digamma(x0)",), (POSITIVE,)),
+    Op("digamma", "gamma", "digamma(x0)", (_TRIGAMMA,), (POSITIVE,)),
     # The sum of 1/(k+x1)**x0 over k = 0, 1, ...
-    Op("zeta", "gamma", "zeta(x0, x1)", (_UNKNOWN, "-x0*zeta(x0+1, x1)"), ((1.5, 3.5), _POSITIVE), home=None,
+    Op("zeta", "gamma", "zeta(x0, x1)", (UNKNOWN, "-x0*zeta(x0+1, x1)"), ((1.5, 3.5), POSITIVE), home=None,
        arguments=("x", "q")),
-    Op("riemann_zeta", "gamma", "riemann_zeta(x0)", (_UNKNOWN,), ((1.5, 3.5),), home=None, arguments=("x",)),
-    _row("gamma", "gamma", ("y*digamma(x0)",), _POSITIVE),
-    _row("gamma", "rgamma", (_RGAMMA,), (-2.8, 4.0)),
-    _row("gamma", "gammasgn", ("0",), (-0.9, -0.1)),
-    _row(
-        "gamma", "poch", (f"y*({_rise('x0', 'x1')})", "y*digamma(x0+x1)"), _POSITIVE, _POSITIVE,
+    Op("riemann_zeta", "gamma", "riemann_zeta(x0)", (UNKNOWN,), ((1.5, 3.5),), home=None, arguments=("x",)),
+    special_row("gamma", "gamma", ("y*digamma(x0)",), POSITIVE),
+    special_row("gamma", "rgamma", (_RGAMMA,), (-2.8, 4.0)),
+    special_row("gamma", "gammasgn", ("0",), (-0.9, -0.1)),
+    special_row(
+        "gamma", "poch", (f"y*({digamma_rise('x0', 'x1')})", "y*digamma(x0+x1)"), POSITIVE, POSITIVE,
         arguments=("z", "m"),
     ),
-    _row(
-        "gamma", "beta", (f"-y*({_rise('x0', 'x1')})", f"-y*({_rise('x1', 'x0')})"), _POSITIVE, _POSITIVE,
+    special_row(
+        "gamma", "beta", (f"-y*({digamma_rise('x0', 'x1')})", f"-y*({digamma_rise('x1', 'x0')})"), POSITIVE, POSITIVE,
         arguments=("a", "b"),
     ),
-    _row(
-        "gamma", "betaln", (f"-({_rise('x0', 'x1')})", f"-({_rise('x1', 'x0')})"), _POSITIVE, _POSITIVE,
+    special_row(
+        "gamma", "betaln", (f"-({digamma_rise('x0', 'x1')})", f"-({digamma_rise('x1', 'x0')})"), POSITIVE, POSITIVE,
         arguments=("a", "b"),
     ),
-    _row(
+    special_row(
         "gamma", "binom", (
-            f"where({_AT_ZEROS}, {_BINOM_AT_ZEROS.format(sign='', x='x0')}, y*({_rise('(x0-x1+1)', 'x1')}))",
-            f"where({_AT_ZEROS}, {_BINOM_AT_ZEROS.format(sign='-', x='x1')}, y*({_rise('(x1+1)', '(x0-2*x1)')}))",
+            f"where({_AT_ZEROS}, {_BINOM_AT_ZEROS.format(sign='', x='x0')}, y*({_BINOM_BY_X}))",
+            f"where({_AT_ZEROS}, {_BINOM_AT_ZEROS.format(sign='-', x='x1')}, y*({_BINOM_BY_Y}))",
         ),
         (2.5, 4.0), (0.1, 2.0), arguments=("x", "y"),
     ),
@@ -252,71 +219,6 @@ GAMMA = (
             f" (1-{_HALF_STEP_DOT})/(2*x0*(4*x0-1+{_HALF_STEP_DOT})))",
         ),
         ((0.1, 1.0),), home=None,
-    ),
-)  # fmt: skip
-
-# --- incomplete gamma and beta functions -----------------------------------------------------------------------------
-
-# x**a * exp(-x) / gamma(a), and what it is by x; at x = 0 that is infinite, 1 or 0.
-_IGAM_DENSITY = "where(x1==0, where(x0<1, inf, where(x0==1, 1, 0)), igam_fac(x0, x1)/x1)"
-
-
-def _stirling(x: str) -> str:
-    """Write the remainder of Stirling's formula for ``lgamma(x)`` from 30 on (DLMF 5.11.1)."""
-    return f"({_polynomial(f'square(1/{x})', '1/12', '-1/360', '1/1260', '-1/1680')})/{x}"
-
-
-# x**(a-1) * (1-x)**(b-1) / beta(a, b). For large parameters by its distance from the mode (Loader 2000).
-_LESS, _MORE = "minimum(x0, x1)", "maximum(x0, x1)"
-_STIRLING_OF_LESS = (
-    f"where({_LESS}<30, lgamma({_LESS})-({_LESS}-0.5)*log({_LESS})+{_LESS}-half_log_2pi, {_stirling(_LESS)})"
-)
-_TO_MODE = "(x2*x1-(1-x2)*x0)"
-
-
-def _log_of_share(distance: str, parameter: str, share: str) -> str:
-    """Write the logarithm of one parameter's share of both, relative to the other share, from their distance."""
-    return f"where({distance}<-0.5*{parameter}, log({share}*((x0+x1)/{parameter})), log1p({distance}/{parameter}))"
-
-
-_BETA_DENSITY = (
-    f"where(({_MORE}>30)&(x2>0)&(x2<1), exp(x0*{_log_of_share(_TO_MODE, 'x0', 'x2')}"
-    f"+x1*{_log_of_share('(-' + _TO_MODE + ')', 'x1', '(1-x2)')}"
-    f"+{_stirling('(x0+x1)')}-{_stirling(_MORE)}-{_STIRLING_OF_LESS}-half_log_2pi)"
-    "*sqrt(x0/(x0+x1)*x1)/(x2*(1-x2)), exp(xlogy(x0-1, x2)+xlog1py(x1-1, -x2)-betaln(x0, x1)))"
-)
-_SHARE = (0.05, 0.95)
-
-INCOMPLETE = (
-    Op(
-        "igam_fac", "incomplete", "igam_fac(x0, x1)", ("y*(log(x1)-digamma(x0))", "y*((x0-x1)/x1)"),
-        (_POSITIVE, _POSITIVE), home=None,
-    ),
-    _row("incomplete", "gammainc", (_UNKNOWN, _IGAM_DENSITY), _POSITIVE, _POSITIVE, arguments=("a", "x")),
-    _row("incomplete", "gammaincc", (_UNKNOWN, f"-({_IGAM_DENSITY})"), _POSITIVE, _POSITIVE, arguments=("a", "x")),
-    _row(
-        "incomplete", "betainc", (_UNKNOWN, _UNKNOWN, _BETA_DENSITY), _POSITIVE, _POSITIVE, _SHARE,
-        arguments=("a", "b", "x"),
-    ),
-    _row(
-        "incomplete", "betaincc", (_UNKNOWN, _UNKNOWN, f"-{_BETA_DENSITY}"), _POSITIVE, _POSITIVE, _SHARE,
-        arguments=("a", "b", "x"),
-    ),
-    _row(
-        "incomplete", "gammaincinv", (_UNKNOWN, f"1/({_at(_IGAM_DENSITY, 'x1', 'y')})"), _POSITIVE, _SHARE,
-        arguments=("a", "y"),
-    ),
-    _row(
-        "incomplete", "gammainccinv", (_UNKNOWN, f"-1/({_at(_IGAM_DENSITY, 'x1', 'y')})"), _POSITIVE, _SHARE,
-        arguments=("a", "y"),
-    ),
-    _row(
-        "incomplete", "betaincinv", (_UNKNOWN, _UNKNOWN, f"1/{_at(_BETA_DENSITY, 'x2', 'y')}"),
-        _POSITIVE, _POSITIVE, _SHARE, arguments=("a", "b", "y"),
-    ),
-    _row(
-        "incomplete", "betainccinv", (_UNKNOWN, _UNKNOWN, f"-1/{_at(_BETA_DENSITY, 'x2', 'y')}"),
-        _POSITIVE, _POSITIVE, _SHARE, arguments=("a", "b", "y"),
     ),
 )  # fmt: skip
 
@@ -336,9 +238,9 @@ def _far(square_of_order: str, x: str, sign: str, near: str, beyond: str = "30")
     return f"where(absolute({x})>{beyond}, -y*({fraction}+0.5)/{x}, {near})"
 
 
-def _of_order(name: str, partial: str, domain: Domain = _POSITIVE) -> Op:
+def _of_order(name: str, partial: str, domain: Domain = POSITIVE) -> Op:
     """Make a row of an order, which has no derivative, and an argument."""
-    return _row("bessel", name, (_UNKNOWN, partial), _ORDER, domain, arguments=("v", "x"))
+    return special_row("bessel", name, (UNKNOWN, partial), _ORDER, domain, arguments=("v", "x"))
 
 
 def _hyp0f1(v: str) -> str:
@@ -348,16 +250,16 @@ def _hyp0f1(v: str) -> str:
 
 
 BESSEL = (
-    _row("bessel", "j0", ("-j1(x0)",), (0.1, 6.0)),
-    _row("bessel", "j1", ("0.5*(j0(x0)-jv(2, x0))",), (-4.0, 4.0)),
-    _row("bessel", "y0", ("-y1(x0)",), _POSITIVE),
-    _row("bessel", "y1", ("where(absolute(y)==inf, -y, y0(x0)-y/x0)",), _POSITIVE),
-    _row("bessel", "i0", ("i1(x0)",), (-4.0, 4.0)),
-    _row("bessel", "i1", ("0.5*(i0(x0)+iv(2, x0))",), (-4.0, 4.0)),
-    _row("bessel", "k0", ("-k1(x0)",), _POSITIVE),
-    _row("bessel", "k1", ("where(y==inf, -y, -k0(x0)-y/x0)",), _POSITIVE),
-    _row("bessel", "i0e", (_far("0", "x0", "-", "i1e(x0)-sign(x0)*y"),), (-4.0, 4.0)),
-    _row("bessel", "i1e", (_far("1", "x0", "-", "0.5*(i0e(x0)+ive(2, x0))-sign(x0)*y"),), (-4.0, 4.0)),
+    special_row("bessel", "j0", ("-j1(x0)",), (0.1, 6.0)),
+    special_row("bessel", "j1", ("0.5*(j0(x0)-jv(2, x0))",), (-4.0, 4.0)),
+    special_row("bessel", "y0", ("-y1(x0)",), POSITIVE),
+    special_row("bessel", "y1", ("where(absolute(y)==inf, -y, y0(x0)-y/x0)",), POSITIVE),
+    special_row("bessel", "i0", ("i1(x0)",), (-4.0, 4.0)),
+    special_row("bessel", "i1", ("0.5*(i0(x0)+iv(2, x0))",), (-4.0, 4.0)),
+    special_row("bessel", "k0", ("-k1(x0)",), POSITIVE),
+    special_row("bessel", "k1", ("where(y==inf, -y, -k0(x0)-y/x0)",), POSITIVE),
+    special_row("bessel", "i0e", (_far("0", "x0", "-", "i1e(x0)-sign(x0)*y"),), (-4.0, 4.0)),
+    special_row("bessel", "i1e", (_far("1", "x0", "-", "0.5*(i0e(x0)+ive(2, x0))-sign(x0)*y"),), (-4.0, 4.0)),
     _of_order("jv", "0.5*(jv(x0-1, x1)-jv(x0+1, x1))"),
     _of_order("yv", "where(absolute(y)==inf, -y, 0.5*(yv(x0-1, x1)-yv(x0+1, x1)))"),
     _of_order("iv", "0.5*(iv(x0-1, x1)+iv(x0+1, x1))"),
@@ -372,7 +274,7 @@ BESSEL = (
         ),
     ),
     Op(
-        "hyp0f1", "bessel", _hyp0f1("x0"), (_UNKNOWN, f"{_hyp0f1('(x0+1)')}/x0"), (_POSITIVE, (-4.0, 4.0)),
+        "hyp0f1", "bessel", _hyp0f1("x0"), (UNKNOWN, f"{_hyp0f1('(x0+1)')}/x0"), (POSITIVE, (-4.0, 4.0)),
         home="tapegrad.special", arguments=("v", "z"),
     ),
 )  # fmt: skip
@@ -383,41 +285,14 @@ BESSEL = (
 _COEFFICIENTS = [1.0]
 for _k in range(1, 28):
     _COEFFICIENTS.append(_COEFFICIENTS[-1] * (_k - 0.5) * (_k + 0.5) / (_k * (_k + 1)))
-_NEAR_0 = _polynomial("x0", *map(repr, _COEFFICIENTS))
+_NEAR_0 = polynomial("x0", *map(repr, _COEFFICIENTS))
 _ELLIPTIC_D = f"where(absolute(x0)<0.25, 0.25*pi*({_NEAR_0}), (ellipk(x0)-ellipe(x0))/x0)"
 
 ELLIPTIC = (
-    _row("elliptic", "ellipk", (f"where(y==inf, y, 0.5*(y-{_ELLIPTIC_D})/(1-x0))",), (-4.0, 0.9)),
-    _row("elliptic", "ellipe", (f"-0.5*{_ELLIPTIC_D}",), (-4.0, 0.9)),
+    special_row("elliptic", "ellipk", (f"where(y==inf, y, 0.5*(y-{_ELLIPTIC_D})/(1-x0))",), (-4.0, 0.9)),
+    special_row("elliptic", "ellipe", (f"-0.5*{_ELLIPTIC_D}",), (-4.0, 0.9)),
 )
-
-# --- distributions ---------------------------------------------------------------------------------------------------
-# gamma((x+1)/2)/gamma(x/2)/sqrt(x), for large x by Brouncker's continued fraction.
-_OF_T = (
-    "where(x0<16, poch(0.5*x0, 0.5)/sqrt(x0), "
-    f"sqrt_half*sqrt(1+({_fraction('4*x0-2', *_ODD_SQUARES)}-1)/(2*x0)))"
-)
-
-DISTRIBUTIONS = (
-    # The distribution function of Student's t with x0 degrees of freedom.
-    Op(
-        "stdtr", "incomplete", "stdtr(x0, x1)",
-        (_UNKNOWN, f"{_OF_T}/sqrt_pi*exp(-0.5*(x0+1)*log1p(square(x1)/x0))"),
-        ((0.6, 9.0), (-4.0, 4.0)), home="tapegrad.special", arguments=("df", "t"),
-    ),
-    _row(
-        "incomplete", "stdtrit",
-        (_UNKNOWN, f"1/({_OF_T}/sqrt_pi*exp(-0.5*(x0+1)*log1p(square(y)/x0)))"), (0.6, 9.0), _SHARE,
-        arguments=("df", "p"),
-    ),
-    # Less the logarithm of x2 it is the logarithm of the normal density with mean x1 and deviation x2.
-    Op(
-        "normal_exponent", "arithmetic", "-0.5*square((x0-x1)/x2)-half_log_2pi",
-        ("-(x0-x1)*(1/x2)*(1/x2)", "(x0-x1)*(1/x2)*(1/x2)", "square((x0-x1)*(1/x2))*(1/x2)"),  # one division each
-        ((-4.0, 4.0), (-4.0, 4.0), _POSITIVE), home=None,
-    ),
-)  # fmt: skip
 
 SPECIAL: tuple[Op, ...] = (
-    *ERROR, *ENTROPY, *TRANSFORMS, *GAMMA, *INCOMPLETE, *BESSEL, *ELLIPTIC, *DISTRIBUTIONS,
+    *ERROR, *ENTROPY, *TRANSFORMS, *GAMMA, *BESSEL, *ELLIPTIC, *DISTRIBUTIONS,
 )  # fmt: skip

@@ -3,6 +3,8 @@
 This is what derivatives of higher order on Tensors do, in the plainest form: numbers that carry a tangent.
 """
 
+import ast
+
 import numpy as np
 
 from tapegrad.engine.reference import evaluate_numpy
@@ -73,6 +75,14 @@ def second(op: Op, j: int, k: int, operands) -> float:
     functions = names_in(op.partials[j]) - PRIMALS - CONSTANTS.keys()
     rules = {name: lambda *args, name=name: by_row(name, *args) for name in functions}
     return dot_of(evaluate(op.partials[j], rules, **names, y=y))
+
+
+def is_refused(op: Op, j: int, k: int) -> bool:
+    """Whether the partial by operand `j` depends on operand `k` by an operand of a row by which no partial is known."""
+    calls = [node for node in ast.walk(ast.parse(op.partials[j], mode="eval")) if isinstance(node, ast.Call)]
+    known = [(BY_NAME[call.func.id], call.args) for call in calls if call.func.id in BY_NAME]
+    given = [args[operand] for row, args in known for operand in row.unknown]
+    return any(isinstance(n, ast.Name) and n.id in (f"x{k}", "y") for node in given for n in ast.walk(node))
 
 
 def differentiated(op: Op) -> list[int]:

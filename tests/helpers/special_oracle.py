@@ -3,6 +3,7 @@
 import mpmath as mp
 import scipy.special
 
+from helpers.incomplete_oracle import INCOMPLETE, stdtr
 from tapegrad.ops import CONSTANTS
 
 
@@ -19,11 +20,6 @@ def _owens_t(h, a):
 
 def _times_log(x, logarithm):
     return x * logarithm() if x else mp.mpf(0)
-
-
-def _stdtr(df, t):
-    share = mp.betainc(df / 2, 0.5, 0, df / (df + t * t), regularized=True) / 2
-    return share if t < 0 else 1 - share
 
 
 def _off_poles(function):
@@ -64,7 +60,6 @@ SPECIAL = {
     "zeta": mp.zeta, "riemann_zeta": mp.zeta,
     "gamma": _off_poles(mp.gamma), "rgamma": mp.rgamma, "gammasgn": lambda x: mp.sign(mp.gamma(x)), "poch": mp.rf,
     "beta": mp.beta, "betaln": lambda a, b: mp.log(mp.beta(a, b)),
-    "igam_fac": lambda a, x: mp.exp(a * mp.log(x) - x - mp.loggamma(a)),
     "gammainc": lambda a, x: mp.gammainc(a, 0, x, regularized=True),
     "gammaincc": lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True),
     "betainc": lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
@@ -87,8 +82,8 @@ SPECIAL = {
     "gammainccinv": _inverse("gammainccinv", lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True)),
     "betaincinv": _inverse("betaincinv", lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True)),
     "betainccinv": _inverse("betainccinv", lambda a, b, x: mp.betainc(a, b, x, 1, regularized=True)),
-    "stdtrit": _inverse("stdtrit", _stdtr),
-    "hyp0f1": mp.hyp0f1, "stdtr": _stdtr,
+    "stdtrit": _inverse("stdtrit", stdtr),
+    "hyp0f1": mp.hyp0f1, **INCOMPLETE,
     "lgamma_half_step": lambda x: mp.loggamma(x + 0.5) - mp.loggamma(x) - mp.log(x) / 2,
     "normal_exponent": lambda x, mean, deviation: mp.log(deviation * mp.npdf(x, mean, deviation)),
 }  # fmt: skip

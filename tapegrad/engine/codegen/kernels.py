@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import importlib
 import itertools
 from collections.abc import Callable, Collection, Iterable
 
@@ -17,7 +18,9 @@ from tapegrad.engine.codegen.rows.case import Case, FrameFacts
 from tapegrad.engine.codegen.rows.functions import define
 from tapegrad.engine.codegen.segments import segment_kernels
 from tapegrad.engine.codegen.segments.segment import Segment
+from tapegrad.engine.codegen.translator import compiler
 from tapegrad.engine.kernels.language import library
+from tapegrad.engine.kernels.special import loops
 from tapegrad.engine.runtime import library_loops
 
 
@@ -84,16 +87,39 @@ def _load(symbol: str, target: Target, make: Callable[[], objects.ObjectCode]) -
 def _enter(symbol: str, target: Target, found: objects.ObjectCode) -> int:
     for each in found.calls:
         _shared_address(each, target)
-    library_loops.ensure(found.loops)
+    _fill(found.loops)
     (address,) = machine.load(found.code, symbol)
     return address
 
 
 def ensure_loops(names: Collection[str]) -> None:
     """Fill the entries of loops that kernels written by hand call: the emitter's, and those of libraries."""
-    library_loops.ensure(set(names) - set(library.LOOPS))
+    _fill(set(names) - set(library.LOOPS))
     for name in set(names) & set(library.LOOPS):
         library_loops.enter(name, _shared_address(adjacent_loops.symbol(name, host()), host()))
+
+
+def _fill(names: Iterable[str]) -> None:
+    """Fill the entries of library loops: found in NumPy and SciPy, or compiled."""
+    for name in names:
+        if name in library.COMPILED:
+            _compile_loops(name)
+        else:
+            library_loops.ensure((name,))
+
+
+@functools.cache
+def _compile_loops(name: str) -> None:
+    """Compile the loop of a function over float64; that over float32 is the same for all of them, and calls it."""
+    module = importlib.import_module(f"tapegrad.engine.kernels.special.{library.COMPILED[name]}")
+    loop = compiler.compile_c_function(loops.of_function(module, name))
+    library_loops.enter(name, loop)
+    library_loops.enter(name, _narrow_loop(len(library.SIGNATURES[name]) - 3), "f", data=loop)
+
+
+@functools.cache
+def _narrow_loop(arity: int) -> int:
+    return compiler.compile_c_function(loops.NARROW[arity])
 
 
 @functools.cache

@@ -11,6 +11,7 @@ In reading order; each imports only those above it:
     lines                          kernels along lines: reductions, scans, orders and conversions of elements
     systems                        kernels of linear systems: factors of matrices and solutions
     spectra                        kernels of eigenvalues and singular values
+    special                        special functions of numbers, and loops of them over elements
 
 They import one another only.
 """

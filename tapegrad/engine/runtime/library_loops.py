@@ -40,9 +40,10 @@ def ensure(names: Iterable[str]) -> None:
             _present.add(name)
 
 
-def enter(name: str, address: int) -> None:
+def enter(name: str, address: int, dtype: str = "d", data: int = 0) -> None:
     """Fill the entry of a function with an address from elsewhere."""
-    _table[2 * entry(name)] = address
+    at = 2 * entry(name, dtype)
+    _table[at : at + 2] = address, data
 
 
 def ufunc(name: str) -> np.ufunc:

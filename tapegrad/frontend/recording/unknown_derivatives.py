@@ -16,6 +16,12 @@ from tapegrad.ops.documentation import arguments_of, doc_of
 
 # SciPy's names of functions whose rows have no public name.
 _SCIPY = {"zeta": "zeta", "riemann_zeta": "zeta"}
+# SciPy's names of functions of which rows are second derivatives, whose own derivatives are third ones.
+_SECOND_DERIVATIVES = {
+    "igam_aa": "gammainc",
+    **dict.fromkeys(("ibeta_aa", "ibeta_ab", "ibeta_bb"), "betainc"),
+    **dict.fromkeys(("student_df_df", "student_score"), "stdtr"),
+}
 
 
 def full_name(row: Op) -> str:
@@ -31,8 +37,8 @@ def refusing(row: Op, function: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*operands: Any, **options: Any) -> Any:
         for j in row.unknown:
-            if j < len(operands):
-                check_constant(full_name(row), arguments_of(row)[j], operands[j])
+            if j < len(operands) and _is_refused(operands[j]):
+                raise no_derivative(row, j)
         return function(*operands, **options)
 
     return call
@@ -40,14 +46,24 @@ def refusing(row: Op, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def check_constant(function: str, argument: str, value: Any) -> None:
     """Raise if an operand without a known derivative is not constant. A recording accepts it."""
-    mode = thread.mode
-    if mode.differentiate and mode.recorder is None and _depends(value):
+    if _is_refused(value):
         raise _no_derivative(function, argument)
+
+
+def _is_refused(value: Any) -> bool:
+    mode = thread.mode
+    return mode.differentiate and mode.recorder is None and _depends(value)
 
 
 def no_derivative(row: Op, operand: int) -> UnsupportedError:
     """Make the error for a requested derivative that is not known."""
-    return _no_derivative(full_name(row), arguments_of(row)[operand])
+    argument = arguments_of(row)[operand]
+    if row.name in _SECOND_DERIVATIVES:
+        return UnsupportedError(
+            f"scipy.special.{_SECOND_DERIVATIVES[row.name]}: no third derivative by {argument!r} is known;"
+            f" differentiate at most twice, or hold {argument!r} fixed with tapegrad.stop_gradient({argument})"
+        )
+    return _no_derivative(full_name(row), argument)
 
 
 def _no_derivative(function: str, argument: str) -> UnsupportedError:

@@ -42,10 +42,14 @@ _CONVERSIONS: dict[Any, Any] = {
 }
 _OF_FLOATS: dict[Any, str] = {
     math.sqrt: "sqrt",
+    math.exp: "exp",
+    math.log: "log",
     np.sqrt: "sqrt",
     np.log: "log",
 }
-_OF_C: dict[Any, str] = {math.atan: "atan", math.hypot: "hypot", math.log1p: "log1p"}  # of float64
+_OF_C: dict[Any, str] = {  # of float64
+    function: function.__name__ for function in (math.atan, math.expm1, math.hypot, math.lgamma, math.log1p)
+}
 _ARE_NAN, _ARE_FINITE = (math.isnan, np.isnan), (math.isfinite, np.isfinite)
 
 

@@ -1,8 +1,8 @@
 """Numbers of the library loops and functions that kernels call by address through the table `loops`.
 
 An entry is two addresses: a function, and its data. Elementwise entries are the inner loops of NumPy and SciPy, which
-are several times faster than the C library's functions in a compiled loop. Entries of BLAS and LAPACK, and loops of the
-emitter, are plain functions; their second address is 0.
+are several times faster than the C library's functions in a compiled loop, and loops of the same form over functions
+that neither has. Entries of BLAS and LAPACK, and loops of the emitter, are plain functions; their second address is 0.
 """
 
 # NumPy's functions by name. A function that a formula of the table calls is listed here, among SciPy's, or in the
@@ -20,7 +20,7 @@ _SCIPY_UNARY = {
     )},
 }  # fmt: skip
 _SCIPY_BINARY = {
-    "zeta": "_zeta", "igam_fac": "_igam_fac",
+    "zeta": "_zeta",
     **{name: name for name in (
         "owens_t", "xlogy", "xlog1py", "rel_entr", "kl_div", "poch", "beta", "betaln", "gammainc", "gammaincc",
         "stdtr", "jv", "yv", "iv", "ive", "kv", "kve", "hyp0f1", "binom", "boxcox", "expn", "inv_boxcox", "huber",
@@ -30,11 +30,23 @@ _SCIPY_BINARY = {
 _SCIPY_TERNARY = {name: name for name in ("betainc", "betaincc", "betaincinv", "betainccinv")}
 SCIPY: dict[str, str] = {**_SCIPY_UNARY, **_SCIPY_BINARY, **_SCIPY_TERNARY}
 
+# Functions of `kernels.special`: the module of each
+_COMPILED_BINARY = {
+    "igam_fac": "factors",
+    **dict.fromkeys(("igam_a", "igam_aa"), "incomplete_gamma"),
+    **dict.fromkeys(("student_df", "student_df_df", "student_score"), "students_t"),
+}
+_COMPILED_TERNARY = {
+    "ibeta_fac": "factors",
+    **dict.fromkeys(("ibeta_a", "ibeta_b", "ibeta_aa", "ibeta_ab", "ibeta_bb"), "incomplete_beta"),
+}
+COMPILED: dict[str, str] = {**_COMPILED_BINARY, **_COMPILED_TERNARY}
+
 # Signature of the loop by library name; "d" is the element type of the kernel
 SIGNATURES: dict[str, str] = {
     **dict.fromkeys((*_UNARY, *_SCIPY_UNARY), "d->d"),
-    **dict.fromkeys((*_BINARY, *_SCIPY_BINARY), "dd->d"),
-    **dict.fromkeys(_SCIPY_TERNARY, "ddd->d"),
+    **dict.fromkeys((*_BINARY, *_SCIPY_BINARY, *_COMPILED_BINARY), "dd->d"),
+    **dict.fromkeys((*_SCIPY_TERNARY, *_COMPILED_TERNARY), "ddd->d"),
 }
 # Loops of the emitter that kernels written by hand call (see `codegen.rows.adjacent_loops`)
 LOOPS: tuple[str, ...] = ("log", "log1p", "add_exponentials", "write_shares")
@@ -47,12 +59,12 @@ LAPACK: tuple[str, ...] = (
 )  # fmt: skip
 
 _NAMES = (*SIGNATURES, *LOOPS, *BLAS, *LAPACK)
-# Entries: loops of NumPy and SciPy have one for each element type, other functions use the first
+# Entries: loops over elements have one for each element type, other functions use the first
 SIZE: int = 2 * len(_NAMES)
 
 
 def entry(name: str, dtype: str = "d") -> int:
-    """Return the number of library loop `name` for "d" (float64) or "f" (float32); only NumPy's and SciPy's have both.
+    """Return the number of library loop `name` for "d" (float64) or "f" (float32); only loops over elements have both.
 
     Raises
     ------

@@ -184,6 +184,17 @@ def call_loop(typingctx, loops, entry, n, lines):
 
 
 @intrinsic
+def call_elementwise(typingctx, function, lines, counts, strides):
+    """Call NumPy's inner loop at address `function`, which has no data: all arguments are addresses."""
+
+    def codegen(context, builder, signature, args):
+        called_at(builder, args[0], [*args[1:], i64(0)], ir.VoidType())
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic
 def call_by_reference(typingctx, loops, entry, arguments):
     """Call entry `entry` of the table `loops` as Fortran does: every argument is a pointer.
 

@@ -1,0 +1,80 @@
+"""Loops of the functions of this folder over elements, with the arguments of NumPy's inner loops.
+
+Functions are compiled for float64 only. The loop over float32 converts an element and calls that over float64, whose
+address is its data.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.kernels.language.library import SIGNATURES
+from tapegrad.engine.kernels.language.raw_memory import (
+    call_elementwise,
+    load_at,
+    load_f64,
+    load_i64,
+    stack_i64,
+    store_at,
+    store_f64,
+    store_i64,
+)
+
+_ZERO, _SINGLE_ZERO = np.float64(0), np.float32(0)
+
+
+def of_function(module: Any, name: str) -> Callable[..., int]:
+    """Return the loop ``loop(lines, counts, strides, data)`` of a module's function over float64."""
+    loop = (_over_two if SIGNATURES[name] == "dd->d" else _over_three)(getattr(module, name))
+    loop.__module__, loop.__name__, loop.__qualname__ = module.__name__, *[f"{name}_loop"] * 2
+    return loop
+
+
+def _over_two(function: Any) -> Callable[..., int]:
+    def loop(lines: int, counts: int, strides: int, data: int) -> int:
+        for i in range(load_i64(counts, 0)):
+            x0 = load_at(load_i64(lines, 0), i * load_i64(strides, 0), _ZERO)
+            x1 = load_at(load_i64(lines, 1), i * load_i64(strides, 1), _ZERO)
+            store_at(load_i64(lines, 2), i * load_i64(strides, 2), function(x0, x1), _ZERO)
+        return 0
+
+    return loop
+
+
+def _over_three(function: Any) -> Callable[..., int]:
+    def loop(lines: int, counts: int, strides: int, data: int) -> int:
+        for i in range(load_i64(counts, 0)):
+            x0 = load_at(load_i64(lines, 0), i * load_i64(strides, 0), _ZERO)
+            x1 = load_at(load_i64(lines, 1), i * load_i64(strides, 1), _ZERO)
+            x2 = load_at(load_i64(lines, 2), i * load_i64(strides, 2), _ZERO)
+            store_at(load_i64(lines, 3), i * load_i64(strides, 3), function(x0, x1, x2), _ZERO)
+        return 0
+
+    return loop
+
+
+def _narrow_loop(arity: int) -> Callable[..., int]:
+    """Make the loop over float32 of functions of as many operands."""
+
+    def loop(lines: int, counts: int, strides: int, data: int) -> int:
+        elements, addresses, wide_strides = stack_i64(4), stack_i64(4), stack_i64(4)
+        for j in range(arity + 1):
+            store_i64(addresses, j, elements + 8 * j)
+            store_i64(wide_strides, j, 8)
+        one = stack_i64(1)
+        store_i64(one, 0, 1)
+        for i in range(load_i64(counts, 0)):
+            for j in range(arity):
+                x = load_at(load_i64(lines, j), i * load_i64(strides, j), _SINGLE_ZERO)
+                store_f64(elements, j, np.float64(x))
+            call_elementwise(data, addresses, one, wide_strides)
+            y = load_f64(elements, arity)
+            store_at(load_i64(lines, arity), i * load_i64(strides, arity), y, _SINGLE_ZERO)
+        return 0
+
+    loop.__name__ = loop.__qualname__ = f"narrow_loop_{arity}"
+    return loop
+
+
+NARROW: dict[int, Callable[..., int]] = {arity: _narrow_loop(arity) for arity in (2, 3)}
