@@ -46,21 +46,34 @@ def stdtr(df, t):
     return share if t < 0 else 1 - share
 
 
-def _density(df, t):
+def _density_and_score(df):
+    """The density by t, and the derivative of its logarithm by the degrees of freedom."""
     constant = mp.loggamma((df + 1) / 2) - mp.loggamma(df / 2) - mp.log(df * mp.pi) / 2
-    return mp.exp(constant - (df + 1) / 2 * mp.log1p(t * t / df))
+    slope = mp.digamma((df + 1) / 2) - mp.digamma(df / 2) - 1 / df
+
+    def density(t):
+        return mp.exp(constant - (df + 1) / 2 * mp.log1p(t * t / df))
+
+    def score(t):
+        return (slope - mp.log1p(t * t / df) + (df + 1) / df * t * t / (df + t * t)) / 2
+
+    return density, score
 
 
-def _stdtr_by_df(df, t):
-    if not t:
-        return mp.mpf(0)
-    a, b, x = df / 2, mp.mpf(0.5), df / (df + t * t)
-    return -mp.sign(t) * (_ibeta(a, b, x)[1] / 2 + ibeta_fac(a, b, x) / df) / 2
+def _density(df, t):
+    return _density_and_score(df)[0](t)
 
 
 def _score(df, t):
-    constant = mp.digamma((df + 1) / 2) - mp.digamma(df / 2) - 1 / df
-    return (constant - mp.log1p(t * t / df) + (df + 1) / df * t * t / (df + t * t)) / 2
+    return _density_and_score(df)[1](t)
+
+
+def _stdtr_by_df(df, t):
+    if t * t < df:  # the series converge slowly near 1; quadrature is fast where nothing is far out
+        density, score = _density_and_score(df)
+        return mp.quad(lambda s: density(s) * score(s), [0, t])
+    a, b, x = df / 2, mp.mpf(0.5), df / (df + t * t)
+    return -mp.sign(t) * (_ibeta(a, b, x)[1] / 2 + ibeta_fac(a, b, x) / df) / 2
 
 
 INCOMPLETE = {

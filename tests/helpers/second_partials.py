@@ -4,6 +4,8 @@ This is what derivatives of higher order on Tensors do, in the plainest form: nu
 """
 
 import ast
+import functools
+import itertools
 
 import numpy as np
 
@@ -77,13 +79,55 @@ def second(op: Op, j: int, k: int, operands) -> float:
     return dot_of(evaluate(op.partials[j], rules, **names, y=y))
 
 
-def is_refused(op: Op, j: int, k: int) -> bool:
-    """Whether the partial by operand `j` depends on operand `k` by an operand of a row by which no partial is known."""
-    calls = [node for node in ast.walk(ast.parse(op.partials[j], mode="eval")) if isinstance(node, ast.Call)]
-    known = [(BY_NAME[call.func.id], call.args) for call in calls if call.func.id in BY_NAME]
-    given = [args[operand] for row, args in known for operand in row.unknown]
-    return any(isinstance(n, ast.Name) and n.id in (f"x{k}", "y") for node in given for n in ast.walk(node))
+def is_known(op: Op, *numbers: int) -> bool:
+    """Return whether rows state the derivative by operands `numbers`, one after the other: first by `numbers[0]`.
+
+    Facts are `Op.unknown` of the row, and of the rows that its partials name.
+    """
+    if not numbers:
+        return True
+    first, *rest = numbers
+    return first not in op.unknown and _is_known_text(op, op.partials[first], tuple(rest))
 
 
-def differentiated(op: Op) -> list[int]:
-    return [j for j in range(op.arity) if j not in op.boolean_operands and op.partials[j] != "nan"]
+@functools.cache
+def _is_known_text(op: Op, text: str, numbers: tuple[int, ...]) -> bool:
+    """Return whether the text of a partial can be differentiated by operands of its row."""
+    if not numbers:
+        return True
+    tree = ast.parse(text, mode="eval")
+    return ("y" not in _moving_names(tree) or is_known(op, *numbers)) and all(
+        is_known(BY_NAME[call.func.id], *operands)
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and call.func.id in BY_NAME
+        for operands in itertools.product(*(_dependent(op, call, k) for k in numbers))
+    )
+
+
+def _dependent(op: Op, call: ast.Call, k: int) -> list[int]:
+    """Return the arguments of a call that depend on operand `k` of the row."""
+    moving = {f"x{k}"} if op.partials[k] == "0" else {f"x{k}", "y"}
+    row = BY_NAME[call.func.id]
+    return [
+        j
+        for j, argument in enumerate(call.args)
+        if j not in row.boolean_operands and not moving.isdisjoint(_moving_names(argument))
+    ]
+
+
+def _moving_names(node: ast.AST) -> set[str]:
+    """Return the names in an expression outside of its comparisons, whose derivatives are 0."""
+    if isinstance(node, ast.Name):
+        return {node.id}
+    inner = [] if isinstance(node, ast.Compare) else ast.iter_child_nodes(node)
+    return set().union(*map(_moving_names, inner))
+
+
+def differentiated(op: Op, order: int = 1) -> list[int]:
+    """Return the most operands by which all derivatives of an order are known, mixed ones too."""
+    free = [j for j in range(op.arity) if j not in op.boolean_operands]
+    for count in range(len(free), 0, -1):
+        for numbers in itertools.combinations(free, count):
+            if all(is_known(op, *each) for each in itertools.product(numbers, repeat=order)):
+                return list(numbers)
+    return []
