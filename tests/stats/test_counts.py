@@ -49,6 +49,19 @@ def test_derivatives_by_the_parameter(name):
         assert tg.grad(tg.jit(total))(p) == pytest.approx(gradient, rel=1e-12)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_derivatives_by_a_number_of_successes(method):
+    k, (n, p), h = np.arange(4.0), SHAPES["nbinom"], 1e-5
+
+    def total(n):
+        return tg.sum(getattr(tg.stats.nbinom, method)(k, n, p))
+
+    ends = [getattr(scipy.stats.nbinom, method)(k, n + s, p).sum() for s in (h, -h)]
+    gradient = tg.grad(total)(n)
+    assert gradient == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=1e-8)
+    assert tg.grad(tg.jit(total))(n) == pytest.approx(gradient, rel=1e-12)
+
+
 @every
 def test_outside_is_constant_and_wrong_parameters_are_nan(name):
     leaves = [tg.tensor(float(value)) for value in SHAPES[name]]
