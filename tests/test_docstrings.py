@@ -299,5 +299,7 @@ def _check_usual_form(row: Op) -> None:
     values = {f"x{j}": rng.uniform(*domain, 20) for j, domain in enumerate(row.domains)}
     y = evaluate_numpy(row.primal, **values)
     for usual, partial in zip(DOCS[row.name].derivatives, row.partials, strict=True):
+        if not usual:  # described in words
+            continue
         found, expected = (evaluate_numpy(text, y=y, **values) for text in (usual, partial))
         np.testing.assert_allclose(found, expected, rtol=1e-6)

@@ -350,11 +350,11 @@ def _derivatives(row: Op, partials: list[str]) -> str:
     said = ", where ``y`` is the result" if any(re.search(r"\by\b", text) for text in partials) else ""
     if len(partials) == 1:
         return f"The derivative is ``{partials[0]}``{said}."
-    known = [j for j in range(row.arity) if j not in row.unknown]
+    known = [j for j in range(row.arity) if partials[j] and j not in row.unknown]
     each = " and ".join(f"``{partials[j]}`` by `{arguments_of(row)[j]}`" for j in known)
     return (
         f"The partial derivative is {each}{said}."
-        if row.unknown
+        if len(known) == 1
         else f"The partial derivatives are {each}{said}."
     )
 

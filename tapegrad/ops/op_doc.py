@@ -11,7 +11,7 @@ class OpDoc(NamedTuple):
     summary
         First line of the docstring, in the imperative.
     derivatives
-        The partials in their usual form, where the row's texts are longer.
+        The partials in their usual form, where the row's texts are longer; empty if `source` describes one in words.
     domain
         Where the op is defined, and what it gives elsewhere.
     kinks

@@ -5,8 +5,14 @@ from tapegrad.ops.op_doc import OpDoc
 _ERROR = "Error functions: DLMF 7.2 and 7.10."
 _NORMAL = "Normal distribution function: DLMF 7.2.18 and 7.17."
 _GAMMA = "Gamma and digamma functions: DLMF 5.2."
-_INCOMPLETE_GAMMA = "Incomplete gamma functions: DLMF 8.2.4 and 8.8.13."
-_INCOMPLETE_BETA = "Incomplete beta functions: DLMF 8.17."
+_BY_INTEGRALS = "series or an integral (Gauss and Legendre's rule). Third derivatives by it are refused."
+_INCOMPLETE_GAMMA = (
+    f"Incomplete gamma functions: DLMF 8.2.4 and 8.8.13. The derivative by `a` is a {_BY_INTEGRALS}"
+)
+_INCOMPLETE_BETA = f"Incomplete beta functions: DLMF 8.17. The derivative by `a` or `b` is a {_BY_INTEGRALS}"
+_STUDENT = (
+    "The derivative by `df` is an integral (Gauss and Legendre's rule). Third derivatives by it are refused."
+)
 _BESSEL = "Bessel functions: DLMF 10.6."
 _MODIFIED = "Modified Bessel functions: DLMF 10.29."
 _SCALED = f"{_MODIFIED} Far out the derivative is a continued fraction (Temme 1975)."
@@ -130,24 +136,25 @@ SPECIAL_DOCS: dict[str, OpDoc] = {
         "digamma(x1)-digamma(x0+x1)", source="Beta function: DLMF 5.12.",
     ),
     "gammainc": _doc(
-        "gammainc", "Compute the regularized lower incomplete gamma function.", "nan", _DENSITY,
+        "gammainc", "Compute the regularized lower incomplete gamma function.", "", _DENSITY,
         source=_INCOMPLETE_GAMMA,
     ),
     "gammaincc": _doc(
-        "gammaincc", "Compute the regularized upper incomplete gamma function.", "nan", f"-{_DENSITY}",
+        "gammaincc", "Compute the regularized upper incomplete gamma function.", "", f"-{_DENSITY}",
         source=_INCOMPLETE_GAMMA,
     ),
     "betainc": _doc(
-        "betainc", "Compute the regularized incomplete beta function.", "nan", "nan", _BETA_DENSITY,
+        "betainc", "Compute the regularized incomplete beta function.", "", "", _BETA_DENSITY,
         domain=_BETWEEN, source=_INCOMPLETE_BETA,
     ),
     "betaincc": _doc(
-        "betaincc", "Compute the complement of the regularized incomplete beta function.", "nan", "nan",
+        "betaincc", "Compute the complement of the regularized incomplete beta function.", "", "",
         f"-{_BETA_DENSITY}", domain=_BETWEEN, source=_INCOMPLETE_BETA,
     ),
     "stdtr": _doc(
-        "stdtr", "Compute the distribution function of Student's t with `df` degrees of freedom.", "nan",
+        "stdtr", "Compute the distribution function of Student's t with `df` degrees of freedom.", "",
         "gamma(0.5*x0+0.5)/gamma(0.5*x0)/sqrt(pi*x0)*power(1+square(x1)/x0, -0.5*(x0+1))",
+        source=_STUDENT,
     ),
     "j0": _doc("j0", "Compute the Bessel function of the first kind of order 0.", source=_BESSEL),
     "j1": _doc("j1", "Compute the Bessel function of the first kind of order 1.", "j0(x0)-y/x0", source=_BESSEL),
@@ -223,24 +230,25 @@ SPECIAL_DOCS: dict[str, OpDoc] = {
         "y*(digamma(x0-x1+1)-digamma(x1+1))", source=_GAMMA,
     ),
     "gammaincinv": _doc(
-        "gammaincinv", "Compute the inverse of `gammainc` by its second argument.", "nan",
+        "gammaincinv", "Compute the inverse of `gammainc` by its second argument.", "",
         "exp(y)*power(y, 1-x0)*gamma(x0)", source=_INCOMPLETE_GAMMA,
     ),
     "gammainccinv": _doc(
-        "gammainccinv", "Compute the inverse of `gammaincc` by its second argument.", "nan",
+        "gammainccinv", "Compute the inverse of `gammaincc` by its second argument.", "",
         "-exp(y)*power(y, 1-x0)*gamma(x0)", source=_INCOMPLETE_GAMMA,
     ),
     "betaincinv": _doc(
-        "betaincinv", "Compute the inverse of `betainc` by its third argument.", "nan", "nan",
+        "betaincinv", "Compute the inverse of `betainc` by its third argument.", "", "",
         "beta(x0, x1)*power(y, 1-x0)*power(1-y, 1-x1)", source=_INCOMPLETE_BETA,
     ),
     "betainccinv": _doc(
-        "betainccinv", "Compute the inverse of `betaincc` by its third argument.", "nan", "nan",
+        "betainccinv", "Compute the inverse of `betaincc` by its third argument.", "", "",
         "-beta(x0, x1)*power(y, 1-x0)*power(1-y, 1-x1)", source=_INCOMPLETE_BETA,
     ),
     "stdtrit": _doc(
-        "stdtrit", "Compute the inverse of `stdtr` by its second argument.", "nan",
+        "stdtrit", "Compute the inverse of `stdtr` by its second argument.", "",
         "gamma(0.5*x0)/gamma(0.5*x0+0.5)*sqrt(pi*x0)*power(1+square(y)/x0, 0.5*(x0+1))",
+        source=_STUDENT,
     ),
     "hyp0f1": _doc(
         "hyp0f1", "Compute the confluent hypergeometric limit function 0F1.", "nan", "hyp0f1(x0+1, x1)/x0",
