@@ -24,8 +24,6 @@ ROWS = [pytest.param(op, dtype, id=f"{op.name}-{dtype}") for op in ELEMENTWISE f
 DIFFERENTIABLE = [
     row for row in ROWS if not row.values[0].predicate and row.values[0].differentiable_operands
 ]
-# Rows with partials that are differences, which are as good as the larger term.
-DIFFERENCES = ("entr", "rel_entr", "kl_div", "igam_fac")
 _KERNEL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
