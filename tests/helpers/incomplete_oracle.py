@@ -11,8 +11,15 @@ def igam_fac(a, x):
     return mp.exp(a * mp.log(x) - x - mp.loggamma(a))
 
 
+def _check_digits(factor):
+    """Refuse to compute a derivative that is proportional to a factor too small for the digits."""
+    if factor < mp.mpf(10) ** (18 - mp.mp.dps):
+        raise ValueError("the series cancel to a number with too few digits")
+
+
 def _igam(a, x):
     """P(a, x) and its first two derivatives by `a`."""
+    _check_digits(igam_fac(a, x))
     p, power, log = mp.gammainc(a, 0, x, regularized=True), x**a / mp.gamma(a), mp.log(x)
     one = power * mp.hyper([a, a], [a + 1, a + 1], -x) / a**2
     two = 2 * power * mp.hyper([a, a, a], [a + 1, a + 1, a + 1], -x) / a**3
@@ -27,6 +34,7 @@ def ibeta_fac(a, b, x):
 
 def _ibeta(a, b, x):
     """I(a, b, x) and its first two derivatives by `a`."""
+    _check_digits(ibeta_fac(a, b, x))
     p, power, log = mp.betainc(a, b, 0, x, regularized=True), x**a / mp.beta(a, b), mp.log(x)
     one = power * mp.hyper([a, a, 1 - b], [a + 1, a + 1], x) / a**2
     two = 2 * power * mp.hyper([a, a, a, 1 - b], [a + 1, a + 1, a + 1], x) / a**3

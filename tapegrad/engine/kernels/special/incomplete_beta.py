@@ -45,15 +45,28 @@ class _Side(NamedTuple):
 
 
 @noinline
-def _weight(kind: int, vanishing: float, growing: float, spread: float) -> float:
-    """Return the factor of the density, given the logarithms of the shares less their means."""
+def _shift(p: float, q: float) -> float:
+    """Return ``1/p - 1/(p+q)``: what is left out of a mean whose square cancels against the spread."""
+    return q / (p + q) / p
+
+
+@noinline
+def _spread_less_square(p: float, q: float) -> float:
+    """Return ``trigamma(p+q) - trigamma(p)`` and the square of the shift, which is large for small `p`."""
+    return -2.0 * _shift(p, q) / (p + q) - trigamma_fall(p + 1.0, q)
+
+
+@noinline
+def _weight(kind: int, vanishing: float, growing: float, spread: float, shift: float) -> float:
+    """Return the factor of the density, given the logarithms of the shares less their means, and less a shift."""
     if kind == _VANISHING:
         return vanishing
     if kind == _GROWING:
         return growing
     if kind == _BOTH:
         return vanishing * growing + spread
-    return (vanishing * vanishing if kind == _VANISHING_TWICE else growing * growing) + spread
+    distance = vanishing if kind == _VANISHING_TWICE else growing
+    return distance * (distance + 2.0 * shift) + spread
 
 
 @noinline
@@ -77,11 +90,20 @@ def _first_distance(side: _Side) -> float:
 
 
 @noinline
+def _growing(side: _Side) -> tuple[float, float]:
+    """Return the logarithm of the growing share less its mean, as far as the kind needs it, and the shift."""
+    p, q, kind = side.p, side.q, side.kind
+    if kind == _GROWING_TWICE:
+        return _log(side.v, side.u) + digamma_rise(q + 1.0, p), _shift(q, p)
+    return 0.0 if kind in (_VANISHING, _VANISHING_TWICE) else _log(side.v, side.u) + digamma_rise(q, p), 0.0
+
+
+@noinline
 def _first_spread(side: _Side) -> float:
     p, q, kind = side.p, side.q, side.kind
     if kind == _BOTH:
         return trigamma(p + q)
-    return -trigamma_fall(p + 1.0, q - 1.0) if kind == _VANISHING_TWICE else -trigamma_fall(q, p)
+    return -trigamma_fall(p + 1.0, q - 1.0) if kind == _VANISHING_TWICE else _spread_less_square(q, p)
 
 
 @noinline
@@ -89,11 +111,11 @@ def _series(side: _Side) -> float:
     """Sum the series of the integral."""
     p, q, u, kind = side.p, side.q, side.u, side.kind
     vanishing = 0.0 if kind in (_GROWING, _GROWING_TWICE) else _first_distance(side)
-    growing = 0.0 if kind in (_VANISHING, _VANISHING_TWICE) else _log(side.v, u) + digamma_rise(q, p)
+    growing, shift = _growing(side)
     spread = _first_spread(side) if kind > _GROWING else 0.0
     term, total, n = 1.0, 0.0, 0
     while n < _MAX_TERMS:
-        weight = _weight(kind, vanishing, growing, spread)
+        weight = _weight(kind, vanishing, growing, spread, shift)
         total += term * weight
         above, below = 1.0 / (p + q + n), 1.0 / (p + 1.0 + n)
         term *= u * (p + q + n) * below
@@ -133,15 +155,15 @@ def _end(side: _Side) -> float:
 
 
 @noinline
-def _integrand(side: _Side, s: float, start: tuple[float, float, float]) -> float:
+def _integrand(side: _Side, s: float, start: tuple[float, float, float, float]) -> float:
     fall, rise = _logs(side, s)
-    vanishing, growing, spread = start
-    weight = _weight(side.kind, vanishing - fall, growing + rise, spread)
+    vanishing, growing, spread, shift = start
+    weight = _weight(side.kind, vanishing - fall, growing + rise, spread, shift)
     return weight * math.exp(side.q * rise - side.p * fall)
 
 
 @noinline
-def _panel(side: _Side, middle: float, half: float, start: tuple[float, float, float]) -> float:
+def _panel(side: _Side, middle: float, half: float, start: tuple[float, float, float, float]) -> float:
     total = 0.0
     for node, weight in RULE:
         step = node * half
@@ -150,16 +172,16 @@ def _panel(side: _Side, middle: float, half: float, start: tuple[float, float, f
 
 
 @noinline
-def _start(side: _Side) -> tuple[float, float, float]:
-    """Return the logarithms of the shares less their means, and the spread, as far as the kind needs them."""
+def _start(side: _Side) -> tuple[float, float, float, float]:
+    """Return the logarithms of the shares less their means, the spread and the shift, as far as the kind needs them."""
     p, q, u, v, kind = side.p, side.q, side.u, side.v, side.kind
-    vanishing = 0.0 if kind in (_GROWING, _GROWING_TWICE) else _log(u, v) + digamma_rise(p, q)
-    growing = 0.0 if kind in (_VANISHING, _VANISHING_TWICE) else _log(v, u) + digamma_rise(q, p)
-    if kind == _BOTH:
-        return vanishing, growing, trigamma(p + q)
-    if kind <= _GROWING:
-        return vanishing, growing, 0.0
-    return vanishing, growing, -trigamma_fall(p, q) if kind == _VANISHING_TWICE else -trigamma_fall(q, p)
+    if kind == _VANISHING_TWICE:
+        return _log(u, v) + digamma_rise(p + 1.0, q), 0.0, _spread_less_square(p, q), _shift(p, q)
+    growing, shift = _growing(side)
+    if kind == _GROWING_TWICE:
+        return 0.0, growing, _spread_less_square(q, p), shift
+    vanishing = 0.0 if kind == _GROWING else _log(u, v) + digamma_rise(p, q)
+    return vanishing, growing, trigamma(p + q) if kind == _BOTH else 0.0, 0.0
 
 
 @noinline

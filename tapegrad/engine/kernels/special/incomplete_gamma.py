@@ -28,10 +28,10 @@ class _Integral(NamedTuple):
     ----------
     a, x
         The arguments of the function.
-    start
-        ``log(x) - digamma(a)``.
-    spread
-        ``trigamma(a)``.
+    start, spread
+        ``log(x) - digamma(a)`` and ``trigamma(a)``; at ``a+1`` for small `a`.
+    shift
+        What `start` lacks: ``1/a`` for small `a`, else 0.
     second
         Whether it is the second derivative.
     """
@@ -40,20 +40,24 @@ class _Integral(NamedTuple):
     x: float
     start: float
     spread: float
+    shift: float
     second: bool
 
 
 @noinline
-def _weight(distance: float, spread: float, second: bool) -> float:
-    """Return the factor of the density, given ``log(t) - digamma(a)``."""
-    return distance * distance - spread if second else distance
+def _weight(distance: float, shift: float, spread: float, second: bool) -> float:
+    """Return the factor of the density, given ``log(t) - digamma(a)`` less a shift.
+
+    The square of the shift, which is large for small `a`, cancels exactly against trigamma.
+    """
+    return distance * (distance + 2.0 * shift) - spread if second else distance + shift
 
 
 @noinline
 def _integrand(integral: _Integral, s: float) -> float:
     """Return the integrand at ``t = x * exp(s)``."""
     rise = integral.a * s - integral.x * math.expm1(s)
-    return _weight(integral.start + s, integral.spread, integral.second) * math.exp(rise)
+    return _weight(integral.start + s, integral.shift, integral.spread, integral.second) * math.exp(rise)
 
 
 @noinline
@@ -91,7 +95,7 @@ def _series(a: float, x: float, second: bool) -> float:
     distance, spread = -digamma_less_log(a + 1.0, x), trigamma(a + 1.0) if second else 0.0
     term, total, n = 1.0, 0.0, 0
     while n < _MAX_TERMS:
-        total += term * _weight(distance, spread, second)
+        total += term * _weight(distance, 0.0, spread, second)
         n += 1
         r = 1.0 / (a + n)
         term *= x * r
@@ -111,9 +115,11 @@ def _relative(a: float, x: float, second: bool) -> float:
         return 0.0
     if x <= 0.7 * (a + 1.0) or (x <= _MAX_SERIES_X and x <= a + 1.5):
         return _series(a, x, second)
-    start = -digamma_less_log(a, x)
-    integral = _Integral(a, x, start, trigamma(a) if second else 0.0, second)
-    return _left(integral) if start <= 0.0 else -_right(integral)
+    distance, is_small = -digamma_less_log(a, x), a < 1.0
+    start, shift = (-digamma_less_log(a + 1.0, x), 1.0 / a) if is_small else (distance, 0.0)
+    spread = trigamma(a + 1.0 if is_small else a) if second else 0.0
+    integral = _Integral(a, x, start, spread, shift, second)
+    return _left(integral) if distance <= 0.0 else -_right(integral)
 
 
 @noinline
