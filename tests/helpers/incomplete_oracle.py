@@ -13,7 +13,7 @@ def igam_fac(a, x):
 
 def _check_digits(factor):
     """Refuse to compute a derivative that is proportional to a factor too small for the digits."""
-    if factor < mp.mpf(10) ** (18 - mp.mp.dps):
+    if abs(factor) < mp.mpf(10) ** (18 - mp.mp.dps):
         raise ValueError("the series cancel to a number with too few digits")
 
 
@@ -79,6 +79,7 @@ def _score(df, t):
 def _stdtr_by_df(df, t):
     if t * t < df:  # the series converge slowly near 1; quadrature is fast where nothing is far out
         density, score = _density_and_score(df)
+        _check_digits(density(t))
         return mp.quad(lambda s: density(s) * score(s), [0, t])
     a, b, x = df / 2, mp.mpf(0.5), df / (df + t * t)
     return -mp.sign(t) * (_ibeta(a, b, x)[1] / 2 + ibeta_fac(a, b, x) / df) / 2
