@@ -77,6 +77,8 @@ def _score(df, t):
 
 
 def _stdtr_by_df(df, t):
+    if df <= 0:
+        raise ValueError("there are no negative degrees of freedom")
     if t * t < df:  # the series converge slowly near 1; quadrature is fast where nothing is far out
         density, score = _density_and_score(df)
         _check_digits(density(t))
