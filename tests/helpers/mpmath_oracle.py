@@ -9,6 +9,7 @@ import math
 import mpmath as mp
 import numpy as np
 
+from helpers.incomplete_oracle import INCOMPLETE
 from helpers.special_oracle import SPECIAL, constants
 from tapegrad.engine.kernels.language.library import SCIPY
 from tapegrad.ops import ELEMENTWISE, Op, evaluate, names_in
@@ -61,13 +62,18 @@ def calls_scipy(op: Op) -> bool:
     return any(names_in(text) & SCIPY.keys() for text in (op.primal, *op.partials))
 
 
+def has_slow_oracle(op: Op) -> bool:
+    """Return whether mpmath takes long for a row: for SciPy's functions and for derivatives of incomplete integrals."""
+    return calls_scipy(op) or op.name in INCOMPLETE
+
+
 def digits(op: Op) -> int:
     """Return how many digits a row needs where it is evaluated far out.
 
     A formula cancels in mpmath as it does in float64, ``1 + 1e-300`` needs 300 digits. mpmath's own special functions
     look after themselves, and take seconds at 700.
     """
-    return 60 if calls_scipy(op) else 700
+    return 60 if has_slow_oracle(op) else 700
 
 
 def exact_value(op: Op, row: tuple[float, ...]) -> object:

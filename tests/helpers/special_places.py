@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from helpers.mpmath_oracle import calls_scipy, points
+from helpers.mpmath_oracle import has_slow_oracle, points
 from tapegrad.ops import BY_NAME, Op
 
 INF, NAN = math.inf, math.nan
@@ -37,7 +37,7 @@ def _numbers(op: Op) -> list[int]:
 
 def _reach(op: Op, j: int) -> Iterator[float]:
     """Yield the far elements of operand `j`."""
-    is_special, (low, high) = calls_scipy(op), op.domains[j]
+    is_special, (low, high) = has_slow_oracle(op), op.domains[j]
     for sign, inside in ((1, high > 0), (-1, low < 0)):
         if inside or not is_special:
             yield from (sign * x for x in (_FAR_OF_SCIPY if is_special else _FAR))
@@ -49,7 +49,7 @@ def _ties(op: Op, bases: list[Row]) -> Iterator[Row]:
     """Yield points whose last operand is nearly the others."""
     if op.arity == 1 or op.boolean_operands:
         return
-    is_special = calls_scipy(op)
+    is_special = has_slow_oracle(op)
     far = () if is_special else (*_EQUAL, *(-x for x in _EQUAL))
     factors = _NEARLY_ONE if is_special else (*_NEARLY_ONE, -1.0)
     for x in (*(base[0] for base in bases), *far):
