@@ -26,13 +26,16 @@ def rosenbrock(x):
 def residuals(x):
     return [10 * (x[1:] - x[:-1] ** 2), 1 - x[:-1]]
 def peak(t, height, center, width):
-    return height * np.exp(-(((t - center) / width) ** 2))
+    z = ((t - center) / width) ** 2
+    for _ in range(60):  # the same value, so that all fits take many seconds
+        z = np.log1p(np.expm1(z))
+    return height * np.exp(-z)
 draws = np.random.default_rng(0)
 long, middle, short = (draws.uniform(-2, 2, size) for size in (100_000, 150, 20))
 fewer = middle[:60]
 starts = draws.uniform(-2, 2, (5000, 300))
 t = np.linspace(-3, 3, 25)
-rows = peak(t, 2.0, draws.uniform(-1, 1, (200_000, 1)), 1.0) + 0.05 * draws.normal(size=(200_000, 25))
+rows = np.exp(-((t - draws.uniform(-1, 1, (200_000, 1))) ** 2)) + 0.05 * draws.normal(size=(200_000, 25))
 f, r = tg.jit(rosenbrock), tg.jit(residuals)
 NATIVE = {"ftol": 0, "gtol": 0}
 LEAST = {"ftol": None, "xtol": None, "gtol": 3e-16}
@@ -58,7 +61,7 @@ SEARCHES = {
     "least_squares lm": lambda limit: tg.optimize.least_squares(
         r, middle, method="lm", max_nfev=limit, **{**LEAST, "ftol": 3e-16, "xtol": 3e-16}),
     "curve_fit": lambda limit: tg.optimize.curve_fit(
-        peak, t, rows if limit > 9 else rows[:300], [1.5, 0.1, 1.2], threads=2),
+        peak, t, rows if limit > 9 else rows[:300], [0.8, 0.1, 1.2], threads=2),
 }
 def interrupted(search, *delays):
     def send():
