@@ -148,7 +148,7 @@ STUDENT = (
         "student_df",
         (
             "student_df_df(x0, x1)-y*student_score(x0, x1)",
-            "student_score(x0, x1)+y*((x0+1)*x1/(x0+square(x1)))",
+            "where(x0==inf, 0, student_score(x0, x1)+y*((x0+1)*x1/(x0+square(x1))))",
         ),
         _DEGREES, _T, arguments=("df", "t"),
     ),

@@ -221,6 +221,10 @@ def test_a_process_keeps_nothing_under_the_name_of_files_that_changed_since_the_
             lambda: cache._digest_above.__wrapped__("tapegrad.optimize.native.loops"),
         ),
         ("engine/codegen/rows/rows.py", lambda: objects.digest.__wrapped__(host())),
+        *(
+            (f"ops/{file.name}", lambda: objects.digest.__wrapped__(host()))
+            for file in sorted((PACKAGE / "ops").glob("*.py"))
+        ),
         ("program/fusion/policy.py", recipes._sources.__wrapped__),
         (
             "engine/kernels/spectra/svd.py",

@@ -7,6 +7,7 @@ import ast
 import importlib
 import importlib.util
 import operator
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,16 @@ from tapegrad.ops.row import EMITTED
 from tapegrad.program.lanes import rules as lane_rules
 
 NAME = operator.attrgetter("name")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _all_rules_are_stated() -> None:
+    """Execute the modules of the package that are executed when something in them is first asked for."""
+    executed = 0
+    while executed < len(known := [name for name in sys.modules if name.partition(".")[0] == "tapegrad"]):
+        executed = len(known)
+        for name in known:
+            dir(sys.modules[name])
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------

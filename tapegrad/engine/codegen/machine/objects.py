@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
+from tapegrad import ops
 from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.codegen.store import cache, cache_files
 from tapegrad.engine.kernels.language import frame, library, segment_frame
 from tapegrad.engine.kernels.lines import accumulate
 from tapegrad.engine.runtime import sources
-from tapegrad.ops import elementwise, row, special_functions
 
 
 class ObjectCode(NamedTuple):
@@ -30,9 +30,10 @@ class ObjectCode(NamedTuple):
 
 def _sources() -> list[Path]:
     """Return the source files whose text can change object code."""
-    read = (row, elementwise, special_functions, accumulate, frame, segment_frame, library)
+    read = (accumulate, frame, segment_frame, library)
     return [
         *sorted(Path(__file__).parents[1].rglob("*.py")),
+        *sorted(Path(str(ops.__file__)).parent.glob("*.py")),
         *(Path(str(module.__file__)) for module in read),
     ]
 
