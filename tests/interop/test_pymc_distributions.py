@@ -111,21 +111,10 @@ def made(name: str) -> Any:
     return model
 
 
-# Their probabilities are incomplete gamma and beta functions, whose derivatives by parameters are refused.
-REFUSED = (
-    "HurdleNegativeBinomial",
-    *(f"{form} {base}" for form in FORMS for base in ("Gamma", "StudentT", "Beta")),
-)
 NAMES = [*CASES, *(f"{form} {base}" for form in FORMS for base in CENSORED)]
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_derivatives_that_are_not_there_are_refused(name: str) -> None:
-    with pytest.raises(tg.UnsupportedError, match=r"scipy\.special\.\w+: no derivative by '\w+' is known"):
-        tg.interop.pymc(made(name))
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in REFUSED])
+@pytest.mark.parametrize("name", NAMES)
 def test_log_density_and_all_derivatives(name: str) -> None:
     model = made(name)
     compiled = tg.interop.pymc(model)
