@@ -3,6 +3,7 @@
 ============ ==================================================================================
 workloads    the functions that are differentiated, as data, each with an independent answer
 second_order second derivatives of one of them, by hand
+small        models of small pieces, gathers and loops in time, with gradients by hand, a file a model
 regression   NIST's Gauss1 as a workload, with its Jacobian by hand
 nist_fits    the 54 fits of NIST's regressions, and every point at which they evaluate a function
 function_calls how each function of the namespace is called to be measured

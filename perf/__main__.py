@@ -17,7 +17,10 @@ _FOLDER = Path(__file__).parent
 def _arguments(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m perf", description="Measure tapegrad beside its peers.")
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"figures; all by default: {', '.join(FIGURES)}"
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"figures, or the first word of several, as in `small`; all by default: {', '.join(FIGURES)}",
     )
     parser.add_argument("--quick", action="store_true", help="shorter: noisier figures, smaller loops")
     parser.add_argument(
@@ -26,10 +29,16 @@ def _arguments(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, default=_FOLDER / "results.json", metavar="FILE")
     parser.add_argument("--markdown", type=Path, default=_FOLDER / "results.md", metavar="FILE")
     arguments = parser.parse_args(words)
-    unknown = [name for name in arguments.names if name not in FIGURES]
+    unknown = [name for name in arguments.names if not figures_named(name)]
     if unknown:
         parser.error(f"no figure named {', '.join(unknown)}; there are {', '.join(FIGURES)}")
+    arguments.names = [name for given in arguments.names or FIGURES for name in figures_named(given)]
     return arguments
+
+
+def figures_named(name: str) -> list[str]:
+    """Return the figure of this name, or else all whose names it begins."""
+    return [name] if name in FIGURES else [each for each in FIGURES if each.startswith(f"{name}-")]
 
 
 def _measure(figure: Figure, settings: Settings, report: Report) -> None:
@@ -58,7 +67,7 @@ def main(words: list[str] | None = None) -> int:
             print(f"perf: {error}", file=sys.stderr)
             return 2
     report = Report(describe())
-    for name in arguments.names or FIGURES:
+    for name in arguments.names:
         _measure(FIGURES[name], settings, report)
     print(report.text())
     arguments.json.write_text(json.dumps(report.json(), indent=1) + "\n")

@@ -31,8 +31,8 @@ class Workload:
         ``build(size)``, the input; the same numbers every time.
     reference : callable
         ``reference(x)``, value and gradient, or the Jacobian, without automatic differentiation.
-    data : tuple of two arrays, optional
-        Predictors and observations.
+    data : tuple of ndarray
+        What the function takes besides: predictors and observations.
     """
 
     name: str
@@ -40,16 +40,16 @@ class Workload:
     sizes: tuple[int, ...]
     build: Callable[[int], Array]
     reference: Callable[[Array], Answer]
-    data: tuple[Array, Array] | None = None
+    data: tuple[Array, ...] = ()
 
     def over(self, xp: Any, asarray: Callable[[Array], Any] = np.asarray) -> Callable[[Any], Any]:
         """Return the function of `x` alone, in the namespace `xp`, with the data converted by `asarray`."""
         # A replay compares what the lambda closes over at each call, so it closes over as little as possible.
         function = self.function
-        if self.data is None:
+        if not self.data:
             return lambda x: function(xp, x)
-        t, y = map(asarray, self.data)
-        return lambda x: function(xp, x, t, y)
+        data = tuple(map(asarray, self.data))
+        return lambda x: function(xp, x, *data)
 
 
 def _uniform(low: float, high: float) -> Callable[[int], Array]:

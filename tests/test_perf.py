@@ -5,14 +5,18 @@ import json
 import numpy as np
 import pytest
 
-from perf import workloads
+import tapegrad as tg
+from perf import small, workloads
+from perf.__main__ import figures_named
 from perf.figures import FIGURES, Figure, Outcome, Settings, Target, distributions, function_table, lanes
 from perf.figures import functions as function_figures
+from perf.figures import small as small_figures
 from perf.figures.compiled import contenders as compiled_contenders
 from perf.figures.derivatives import DERIVATIVES
 from perf.figures.fits import _pass, _sample, _scaled
 from perf.figures.races import RACES, Race
 from perf.figures.replay import LENGTHS, slope
+from perf.figures.small import SmallRace
 from perf.function_calls import CALLS, OPERATORS, calls, functions
 from perf.nist_fits import Evaluation, Fits, run_fits
 from perf.peers import FUNCTIONS, GRADIENTS, HESSIANS, JACOBIANS, PRODUCTS, RESIDUALS, Unavailable, enter
@@ -368,3 +372,48 @@ def test_loops_over_compiled_functions_give_the_answer():
     found, answer = compiled_contenders(4)
     for contender in found:
         check(contender, answer)
+
+
+@pytest.mark.parametrize("case", small.CASES.values(), ids=small.CASES)
+def test_loop_by_hand_gives_value_and_gradient(case):
+    workload = case.workload(case.small_size)
+    x = workload.build(case.small_size)
+    value, gradient = workload.reference(x)
+    assert value == pytest.approx(float(workload.over(tg)(x)), rel=1e-12)
+    for i in range(x.size):
+        step = 1e-6 * (np.arange(x.size) == i)
+        difference = workload.reference(x + step)[0] - workload.reference(x - step)[0]
+        assert gradient[i] == pytest.approx(difference / 2e-6, rel=1e-6, abs=1e-7 * np.max(np.abs(gradient)))
+
+
+@OF_TORCH
+@pytest.mark.parametrize("case", small.CASES.values(), ids=small.CASES)
+def test_contenders_of_small_pieces_agree_with_the_loop(case):
+    found, answers, _ = small_figures.contenders(case, case.small_size)
+    assert {small_figures.OURS, small_figures.HAND} <= {each.name for each in found}
+    for contender, answer in zip(found, answers, strict=True):
+        check(contender, answer)
+
+
+def test_small_pieces_are_judged_by_the_loop_and_by_peers():
+    ours, hand, jax = small_figures.OURS, small_figures.HAND, small_figures.JAX
+    found = SmallRace(small.CASES["matfac"]).targets(
+        [timing(ours, 4e-6), timing(hand, 2e-6), timing(jax, 3e-6)]
+    )
+    assert [(target.measured, target.verdict) for target in found] == [(2, "reached"), (0.75, "missed")]
+    found = SmallRace(small.CASES["heat-roll"]).targets([timing(ours, 4e-6), timing(hand, 3e-6)])
+    assert [target.verdict for target in found] == ["not measured"]
+
+
+def test_small_pieces_are_a_table_of_ratios():
+    rows = small_figures.table([timing(small_figures.OURS, 4e-6), timing(small_figures.HAND, 2e-6)])
+    assert rows[1:] == [
+        ("4 us", "2 x", "1 x", small_figures.OURS),
+        ("2 us", "1 x", "2 x", small_figures.HAND),
+    ]
+
+
+def test_figures_are_named_by_their_first_word():
+    assert figures_named("rosenbrock-10") == ["rosenbrock-10"]
+    assert figures_named("small") == [f"small-{name}" for name in small.CASES]
+    assert figures_named("smal") == []

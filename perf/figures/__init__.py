@@ -23,6 +23,7 @@ from perf.figures.pymc_models import PYMC_MODELS
 from perf.figures.races import RACES
 from perf.figures.replay import REPLAY
 from perf.figures.sampling import SAMPLING
+from perf.figures.small import SMALL
 from perf.figures.start import START
 from perf.figures.structures import STRUCTURES
 from perf.figures.watching import WATCHING
@@ -37,6 +38,7 @@ FIGURES: dict[str, Figure] = {
         *OPERATION,
         *FUNCTIONS,
         *RACES,
+        *SMALL,
         *FUSION,
         *LATENCY,
         *COMPILED,

@@ -49,7 +49,7 @@ def _jacobian(casadi: Any, value: Any, x: Any) -> list[Any]:
 
 def _baseline(workload: Workload, x: Array) -> tuple[Any, ...]:
     load("numba")
-    if workload.data is None:
+    if not workload.data:
         raise Unavailable("no baseline was written for this function")
     return partial(importlib.import_module("perf.fused_baselines").gauss_jacobian, x, workload.data[0]), one
 
