@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import tapegrad as tg
 from helpers.daily import examples
 from helpers.memory import resident_bytes
+from tapegrad.ops import CODES
 from tapegrad.program.passes.dead_code import eliminate_dead_code
 from tapegrad.program.recording.signature import flatten_args
 from tapegrad.program.streams.memory_plan import assign_offsets
@@ -126,6 +127,69 @@ def test_what_is_computed_twice_is_computed_once(monkeypatch):
     twice = rows(recorded(shares, np.ones(4)).program(ProgramSpec(VALUE_AND_GRAD, (0,))))
     assert twice[0] - once[0] == 4  # sin, its double, the product, the sum
     assert once[1] < twice[1]
+
+
+HELD = np.arange(6.0).reshape(2, 3) + 1
+
+
+def names_an_array_twice(w):
+    return tg.sum(tg.logaddexp(0.0, HELD @ w) - tg.sin(HELD @ w))
+
+
+def names_views_alike_twice(w):
+    return tg.sum(HELD[:, 1:] @ w[1:]) * tg.sum(tg.cos(HELD[:, 1:] @ w[1:]))
+
+
+def names_views_that_differ(w):
+    a, b = HELD[:, :2] @ w[:2], HELD[:, ::2] @ w[:2]  # the second begins at the same address
+    c, d = HELD[::-1] @ w, HELD @ w[::-1]
+    return tg.sum(a * b) + tg.sum(c * d)
+
+
+@pytest.mark.parametrize(
+    ("function", "products"),
+    [(names_an_array_twice, 1), (names_views_alike_twice, 1), (names_views_that_differ, 4)],
+)
+def test_constants_of_one_array_are_one(function, products):
+    w = np.array([0.3, -0.2, 0.5])
+    found = recorded(function, w)
+    columns = found.tape.columns
+    assert np.count_nonzero(columns.op[columns.live] == CODES["matmul"]) == products
+    replayed = tg.value_and_grad(tg.jit(function))
+    try:
+        for change in (0.0, 1.0, -3.0):
+            HELD[:, 1] += change  # read where it lies
+            value, gradient = tg.value_and_grad(function)(w)
+            assert replayed(w)[0] == pytest.approx(value, rel=1e-14)
+            np.testing.assert_allclose(replayed(w)[1], gradient, rtol=1e-13)
+    finally:
+        HELD[:, 1] += 2.0
+
+
+def test_writes_between_two_uses_of_an_array_are_seen():
+    held = np.ones(3)
+
+    def function(w, last):
+        held[0] = 1.0
+        first = tg.sin(w * held)
+        held[0] = 5.0
+        second = tg.sin(w * held)
+        held[0] = last  # the contents at one of the uses, or others
+        return first, second
+
+    w = np.array([0.3, -0.2, 0.5])
+    for last in (1.0, 5.0, 7.0):
+        first, second = tg.jit(lambda w, last=last: function(w, last))(w)
+        np.testing.assert_allclose(first, np.sin(w), rtol=1e-14)
+        np.testing.assert_allclose(second, np.sin(w * [5.0, 1.0, 1.0]), rtol=1e-14)
+
+
+def test_arguments_are_no_constants():
+    held = np.array([0.3, -0.2, 0.5])
+    f = tg.jit(lambda x: (tg.sin(x), tg.sin(x + 0.0 * held) * 1.0, tg.sum(x * x) - tg.sum(x * held)))
+    for x in (held, np.ones(3)):
+        _, _, difference = f(x)
+        assert difference == pytest.approx(np.sum(x * x) - np.sum(x * held))
 
 
 def test_systems_with_one_matrix_are_solved_by_one_factorisation():

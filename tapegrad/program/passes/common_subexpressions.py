@@ -14,7 +14,7 @@ from tapegrad.engine.inspection.tape_entries import Buffers
 from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.engine.inspection.view_columns import numbered
 from tapegrad.engine.sweep.replays import passes
-from tapegrad.engine.tape.fields.layout import DEAD_OP, DIFFERENTIABLE, EXTERNAL, NONE
+from tapegrad.engine.tape.fields.layout import DEAD_OP, DIFFERENTIABLE, EXTERNAL, NONE, TRACED
 from tapegrad.ops import COPY
 from tapegrad.program.passes.op_facts import ALWAYS_RUN, COMMUTATIVE
 
@@ -24,6 +24,7 @@ def eliminate_common_subexpressions(tape: TapeView) -> TapeView:
     columns = tape.columns
     replacement = np.arange(len(columns.bytes))
     _share_scalars(tape, replacement)
+    _share_arrays(tape, replacement)
     views = int(columns.views.number.max(initial=0)) + 1
     rows = _rows(tape, views)
     known = np.full(1 << (2 * len(rows) + 1).bit_length(), NONE)
@@ -53,6 +54,28 @@ def _share_scalars(tape: TapeView, replacement: np.ndarray) -> None:
     slots = np.flatnonzero((ndim == 0) & may[buffer])
     buffers = buffer[slots]
     alike = numbered([dtype[slots], columns.bytes[buffers], contents[buffers]])
+    _, first, which = np.unique(alike, return_index=True, return_inverse=True)
+    replacement[buffers] = buffers[first][which]
+
+
+def _share_arrays(tape: TapeView, replacement: np.ndarray) -> None:
+    """Replace constants that were made of one array, or of views alike, by the first of them.
+
+    A function that names an array of its closure twice has two. They are told by address, bytes and view, where the
+    recording has ended: one whose array was written to since then lies elsewhere, with the contents that it was used
+    with. The memory of arguments is another one in each replay.
+    """
+    columns, lines = tape.columns, Buffers.of(tape.buffers).lines
+    number, primal, bytes_, flags = lines[:, [0, 1, 3, 8]].T
+    fixed = (flags & (EXTERNAL | DIFFERENTIABLE | TRACED) == EXTERNAL) & (columns.writers[number] == 0)
+    addresses = np.zeros(len(columns.bytes), np.int64)
+    addresses[number[fixed & (bytes_ > 0)]] = primal[fixed & (bytes_ > 0)]
+    buffers, slots = np.unique(
+        columns.slots.lines[:, 1], return_index=True
+    )  # the slots that they entered with
+    constant = addresses[buffers] != 0
+    buffers, slots = buffers[constant], slots[constant]
+    alike = numbered([addresses[buffers], columns.bytes[buffers], columns.views.number[slots]])
     _, first, which = np.unique(alike, return_index=True, return_inverse=True)
     replacement[buffers] = buffers[first][which]
 
