@@ -45,35 +45,31 @@ def _symbolic(xp: Any, x: Any) -> Any:
 
 @by_hand
 def _loop(x: Array) -> Answer:
-    """Go along the chain with one row of the frame at a time, and back: a joint turns two of its three numbers."""
-    n, value, g, turns = x.size, 0.0, np.zeros(x.size), np.empty((x.size, 2))
+    """Go along the chain once: a joint moves the end along the product of its axis and the way to the end."""
+    n, path, g = x.size, np.empty((x.size, 6)), np.empty(x.size)
     h0, h1, h2 = _OFFSET[0], _OFFSET[1], _OFFSET[2]
+    a0, a1, a2, b0, b1, b2, d0, d1, d2 = 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0  # columns of the frame
+    e0, e1, e2 = 0.0, 0.0, 0.0
     for k in range(n):
-        turns[k, 0], turns[k, 1] = np.cos(x[k]), np.sin(x[k])
-    for row in range(3):
-        a0, a1, a2 = 1.0 if row == 0 else 0.0, 1.0 if row == 1 else 0.0, 1.0 if row == 2 else 0.0
-        end = -_TARGET[row]
-        for k in range(n):
-            c, s = turns[k, 0], turns[k, 1]
-            if k % 2:
-                a0, a2 = c * a0 - s * a2, s * a0 + c * a2
-            else:
-                a0, a1 = c * a0 + s * a1, c * a1 - s * a0
-            end += a0 * h0 + a1 * h1 + a2 * h2
-        value += end * end
-        b0, b1, b2 = 0.0, 0.0, 0.0  # cotangents
-        for k in range(n - 1, -1, -1):
-            c, s = turns[k, 0], turns[k, 1]
-            b0, b1, b2 = b0 + 2 * end * h0, b1 + 2 * end * h1, b2 + 2 * end * h2
-            if k % 2:
-                g[k] += b2 * a0 - b0 * a2
-                a0, a2 = c * a0 + s * a2, c * a2 - s * a0
-                b0, b2 = c * b0 + s * b2, c * b2 - s * b0
-            else:
-                g[k] += b0 * a1 - b1 * a0
-                a0, a1 = c * a0 - s * a1, s * a0 + c * a1
-                b0, b1 = c * b0 - s * b1, s * b0 + c * b1
-    return value, g
+        row, c, s = path[k], np.cos(x[k]), np.sin(x[k])
+        if k % 2:
+            row[0], row[1], row[2] = b0, b1, b2
+            a0, d0, a1, d1 = c * a0 - s * d0, s * a0 + c * d0, c * a1 - s * d1, s * a1 + c * d1
+            a2, d2 = c * a2 - s * d2, s * a2 + c * d2
+        else:
+            row[0], row[1], row[2] = d0, d1, d2
+            a0, b0, a1, b1 = c * a0 + s * b0, c * b0 - s * a0, c * a1 + s * b1, c * b1 - s * a1
+            a2, b2 = c * a2 + s * b2, c * b2 - s * a2
+        row[3], row[4], row[5] = e0, e1, e2
+        e0 += a0 * h0 + b0 * h1 + d0 * h2
+        e1 += a1 * h0 + b1 * h1 + d1 * h2
+        e2 += a2 * h0 + b2 * h1 + d2 * h2
+    r0, r1, r2 = e0 - _TARGET[0], e1 - _TARGET[1], e2 - _TARGET[2]
+    for k in range(n):
+        u0, u1, u2, p0, p1, p2 = path[k]
+        p0, p1, p2 = e0 - p0, e1 - p1, e2 - p2
+        g[k] = 2 * (r0 * (u1 * p2 - u2 * p1) + r1 * (u2 * p0 - u0 * p2) + r2 * (u0 * p1 - u1 * p0))
+    return r0 * r0 + r1 * r1 + r2 * r2, g
 
 
 def _inputs(joints: int) -> tuple[Array, Data]:
