@@ -176,6 +176,25 @@ def test_another_number_of_nan_is_recorded_anew() -> None:
         assert function(np.array(x)) == np.nanmedian(x)
 
 
+@pytest.mark.parametrize(
+    "special", [[], [0.0], [-0.0, 0.0, -0.0], [-0.0], [np.nan], [np.nan, -np.nan, 0.0]], ids=str
+)
+@pytest.mark.parametrize(("shape", "axis"), [((700,), 0), ((30, 40), 0), ((30, 40), -1), ((30, 40), None)])
+def test_constants_are_sorted_as_leaves_are(
+    special: list[float], shape: tuple[int, ...], axis: int | None
+) -> None:
+    x = np.random.default_rng(0).integers(-40, 40, shape) + 0.5
+    x.flat[3 : 3 + len(special)] = special
+    wanted = tg.sort(tg.tensor(x), axis).data
+    with tg.no_grad():
+        undifferentiated = tg.sort(tg.tensor(x), axis)
+    for found in (tg.sort(tg.tensor(x, constant=True), axis), tg.sort(x, axis), undifferentiated):
+        assert found.constant
+        assert found.data.flags.c_contiguous
+        assert found.data.tobytes() == wanted.tobytes()
+    np.testing.assert_array_equal(wanted, np.sort(x, axis))
+
+
 # --- in place, and `out` -----------------------------------------------------------------------------------------
 
 
