@@ -195,6 +195,29 @@ def test_constants_are_sorted_as_leaves_are(
     np.testing.assert_array_equal(wanted, np.sort(x, axis))
 
 
+LONG_LINES: dict[str, Callable[[Any, int], Any]] = {
+    "told apart by their highest bytes": lambda rng, n: rng.normal(size=n),
+    "close together": lambda rng, n: 1.0 + 1e-12 * rng.normal(size=n),
+    "in tight bundles": lambda rng, n: (
+        1.0 + rng.integers(0, 128, n) * 2.0**-20 + rng.uniform(size=n) * 2.0**-21
+    ),
+    "in order but for a few": lambda rng, n: np.where(rng.uniform(size=n) < 0.01, -1.0, np.arange(n) * 1.0),
+    "often equal": lambda rng, n: rng.choice(rng.normal(size=n // 9), n),
+    "round numbers": lambda rng, n: rng.integers(-9, 9, n) * 1.0,
+    "with nan, infinities and zeros": lambda rng, n: rng.choice([np.nan, -np.inf, np.inf, 0.0, -0.0, 1.0], n),
+    "single precision": lambda rng, n: rng.normal(size=n).astype(np.float32),
+}
+
+
+@pytest.mark.parametrize("size", [64, 300, 5000, 70_000])
+@pytest.mark.parametrize("name", LONG_LINES)
+def test_long_lines_are_sorted_stably(name: str, size: int) -> None:
+    x = LONG_LINES[name](np.random.default_rng(size), size)
+    order = np.argsort(x, kind="stable")
+    np.testing.assert_array_equal(tg.jit(tg.argsort)(x), order)
+    assert tg.jit(tg.sort)(x).tobytes() == x[order].tobytes()
+
+
 # --- in place, and `out` -----------------------------------------------------------------------------------------
 
 

@@ -29,6 +29,8 @@ from tapegrad.ops.structural.lines import ArgextremeParams, ArgsortParams
 _RUN = 16  # elements of a run that is sorted by insertion
 _MIN_RADIX_KEYS = 64  # smallest number of elements for a radix sort
 _BYTES, _VALUES = 8, 256  # of a key; of a byte
+_FEW_BYTES, _MAX_FEW = 4, 1 << 16  # highest bytes that tell most floats apart, of up to so many
+_MOST_MOVES = 4  # for each element, by insertion
 _COUNTS = 8 * _BYTES * _VALUES  # bytes of memory for a count of each value of each byte
 _LAST = 0x7FFFFFFFFFFFFFFF  # key of nan
 _MAGNITUDE = 0x7FFFFFFFFFFFFFFF
@@ -100,12 +102,12 @@ def _byte(key: int, number: int) -> int:
 
 
 @noinline
-def _count_bytes(keys: int, count: int, counts: int) -> None:
-    """Count the values of each byte of the keys."""
+def _count_bytes(keys: int, count: int, counts: int, first: int) -> None:
+    """Count the values of each byte of the keys, from number `first` on."""
     memset(counts, 0, _COUNTS)
     for i in range(count):
         key = load_i64(keys, i)
-        for number in range(_BYTES):
+        for number in range(first, _BYTES):
             at = _VALUES * number + _byte(key, number)
             store_i64(counts, at, load_i64(counts, at) + 1)
 
@@ -120,25 +122,74 @@ def _starts_of_values(counts: int) -> None:
         total += own
 
 
+@always_inline
+def _distribute(
+    keys: int, positions: int, to_keys: int, to_positions: int, count: int, starts: int, number: int
+) -> None:
+    """Move keys and their positions to where the values of byte `number` start."""
+    for i in range(count):
+        key = load_i64(keys, i)
+        value = _byte(key, number)
+        at = load_i64(starts, value)
+        store_i64(starts, value, at + 1)
+        store_i64(to_keys, at, key)
+        store_i64(to_positions, at, load_i64(positions, i))
+
+
 @noinline
-def _radix_sort(keys: int, positions: int, spare: int, count: int, counts: int) -> int:
-    """Sort as `_merge_sort` does, by the bytes of the keys from the lowest on."""
-    _count_bytes(keys, count, counts)
+def _insert(keys: int, positions: int, count: int) -> bool:
+    """Sort by insertion; return False if that takes too long, with what is equal still in its order."""
+    left = _MOST_MOVES * count
+    for i in range(1, count):
+        key = load_i64(keys, i)
+        if load_i64(keys, i - 1) > key:
+            position, k = load_i64(positions, i), i
+            while k > 0 and load_i64(keys, k - 1) > key:
+                store_i64(keys, k, load_i64(keys, k - 1))
+                store_i64(positions, k, load_i64(positions, k - 1))
+                k -= 1
+            store_i64(keys, k, key)
+            store_i64(positions, k, position)
+            left -= i - k
+            if left < 0:
+                return False
+    return True
+
+
+@noinline
+def _tells_apart(counts: int, count: int) -> bool:
+    """Return whether a byte has many values, or one, as that of round numbers, by their counts."""
+    values = 0
+    for value in range(_VALUES):
+        values += 1 if load_i64(counts, value) > 0 else 0
+    return values == 1 or 4 * values >= min(count, _VALUES)
+
+
+@noinline
+def _radix_sort(keys: int, positions: int, spare: int, count: int, counts: int, attempts: int) -> int:
+    """Sort as `_merge_sort` does, by the bytes of the keys from the lowest on.
+
+    Floats differ in their highest bytes as a rule. So the first of two attempts takes these alone, and insertion does
+    the rest. All bytes follow where the highest do not tell elements apart, and where insertion would take long.
+    """
     other_keys, other_positions = spare, spare + 8 * count
-    for number in range(_BYTES):
-        own = counts + 8 * _VALUES * number
-        if load_i64(own, _byte(load_i64(keys, 0), number)) == count:  # equal in all keys
+    for attempt in range(2 - attempts, 2):
+        first = _BYTES - (_FEW_BYTES if count <= _MAX_FEW else _FEW_BYTES + 1) if attempt == 0 else 0
+        _count_bytes(keys, count, counts, first)
+        if attempt == 0 and not _tells_apart(counts + 8 * _VALUES * first, count):
             continue
-        _starts_of_values(own)
-        for i in range(count):
-            key = load_i64(keys, i)
-            value = _byte(key, number)
-            at = load_i64(own, value)
-            store_i64(own, value, at + 1)
-            store_i64(other_keys, at, key)
-            store_i64(other_positions, at, load_i64(positions, i))
-        keys, other_keys = other_keys, keys
-        positions, other_positions = other_positions, positions
+        moved = False
+        for number in range(first, _BYTES):
+            own = counts + 8 * _VALUES * number
+            if load_i64(own, _byte(load_i64(keys, 0), number)) == count:  # equal in all keys
+                continue
+            moved = True
+            _starts_of_values(own)
+            _distribute(keys, positions, other_keys, other_positions, count, own, number)
+            keys, other_keys = other_keys, keys
+            positions, other_positions = other_positions, positions
+        if attempt == 0 and moved and _insert(keys, positions, count):
+            break
     return positions
 
 
@@ -164,7 +215,7 @@ def argsort_forward(frame: int, loops: int, keys: Keys) -> int:
         if count < _MIN_RADIX_KEYS:
             found = _merge_sort(memory, positions, spare, count)
         else:
-            found = _radix_sort(memory, positions, spare, count, counts)
+            found = _radix_sort(memory, positions, spare, count, counts, 1 if keys.are_integers else 2)
         if found != positions:
             memcpy(positions, found, 8 * count)
     free(memory)
