@@ -7,19 +7,19 @@ fusion does depends on nothing but the made-up frames, and can be kept for progr
 
 import copy
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from tapegrad.engine.kernels.language import frame as field
-from tapegrad.engine.kernels.language.segment_frame import COUNTS, field_of
-from tapegrad.program.fusion.grouping.segments import BoundSegment
 from tapegrad.program.streams.stream import MADE_UP, InstructionStream
 
+_Addresses = TypeVar("_Addresses", int, np.ndarray)
 RANGE_SHIFT = 40  # a TiB for each array, in the negative addresses, which has room for eight million of them
 
 
-def located(address: int) -> tuple[int, int]:
-    """Return the number of the array that a made-up address belongs to, and the offset in bytes."""
+def located(address: _Addresses) -> tuple[_Addresses, _Addresses]:
+    """Return the numbers of the arrays that made-up addresses belong to, and the offsets in bytes."""
     return -1 - (address >> RANGE_SHIFT), address & ((1 << RANGE_SHIFT) - 1)
 
 
@@ -59,16 +59,12 @@ class ExternalAddresses:
         pairs = zip(streams, np.split(frames, ends), strict=True)
         self.streams = [_with_frames(stream, own) for stream, own in pairs]
 
-    def addressed(self, bound: BoundSegment) -> BoundSegment:
-        """Return a segment with real addresses in place of made-up ones."""
-        fields = list(bound.fields)
-        first = COUNTS + len(bound.segment.counts)
-        for number in range(first, first + bound.segment.addresses):
-            at = field_of(number)
-            if fields[at] < 0:
-                array, offset = located(fields[at])
-                fields[at] = self.addresses[array] + offset
-        return bound._replace(fields=fields)
+    def real(self, addresses: np.ndarray) -> np.ndarray:
+        """Return real addresses in place of those made up for arrays outside; others stay."""
+        found, made_up = addresses.copy(), np.flatnonzero(addresses < 0)
+        numbers, offsets = located(addresses[made_up])
+        found[made_up] = np.array(self.addresses, np.int64)[numbers] + offsets
+        return found
 
 
 def _with_frames(stream: InstructionStream, frames: np.ndarray) -> InstructionStream:

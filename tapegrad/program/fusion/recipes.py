@@ -78,7 +78,7 @@ def key_of(streams: Sequence[InstructionStream], others: Sequence[int] | np.ndar
         loops = np.array(loops_of(stream), np.int64)
         for column in (frames, stream.op, stream.variant, stream.direction, clears, loops):
             state.update(len(column).to_bytes(8, "little"))
-            state.update(column.astype(np.int64, copy=False).tobytes())
+            state.update(np.ascontiguousarray(column, np.int64).data)
     state.update(np.array(others, np.int64).tobytes())
     return f"program.{state.hexdigest()[:32]}"
 

@@ -1,40 +1,26 @@
 """Fused streams: segments replace instructions."""
 
 from bisect import bisect_right
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from tapegrad.engine.codegen import kernels as emitter
-from tapegrad.engine.codegen.segments.segment_rows import cost_of_element
 from tapegrad.engine.inspection.verify.switch import switch
-from tapegrad.engine.kernels.language import frame as field
-from tapegrad.engine.kernels.language.segment_frame import COUNTS, SHARED, TURNS, field_of
-from tapegrad.engine.kernels.lines.accumulate import BLOCK
-from tapegrad.engine.runtime.pace import with_pauses
-from tapegrad.engine.sweep.threading.parallel import SUMS_THRESHOLD
-from tapegrad.engine.sweep.threading.segment_chunks import BY_STEPS, IS_SEGMENT, description
 from tapegrad.program.fusion import recipes
+from tapegrad.program.fusion.assembly import assembled
 from tapegrad.program.fusion.grouping.accesses import rows_of
 from tapegrad.program.fusion.grouping.groups_to_segments import fuse
 from tapegrad.program.fusion.grouping.rows import StreamRow
-from tapegrad.program.fusion.grouping.segments import BoundSegment
 from tapegrad.program.fusion.outside import ExternalAddresses, located, range_of
-from tapegrad.program.fusion.shown import PlacedSegment
+from tapegrad.program.fusion.repetitions.overlaps import ReadSpans
+from tapegrad.program.fusion.repetitions.repeated_units import MIN_ROWS, RepeatedUnits
+from tapegrad.program.fusion.repetitions.row_columns import RowColumns
 from tapegrad.program.streams.memory_plan import WorkspaceBlocks
-from tapegrad.program.streams.stream import (
-    CONTINUED,
-    MADE_UP,
-    RANGE_SHIFT,
-    WORKSPACE,
-    InstructionStream,
-    joined,
-)
+from tapegrad.program.streams.stream import MADE_UP, RANGE_SHIFT, WORKSPACE, InstructionStream
 
-_MIN_PARALLEL_NS = 2e4  # ns of work from which a second thread pays
 _BINDING_BYTES = 1 << (RANGE_SHIFT - 1)
 _Span = tuple[int, int]
+_Rows = RowColumns | list[StreamRow]
 
 
 class StreamMemory:
@@ -46,8 +32,9 @@ class StreamMemory:
         self._find_spans()
 
     def _find_spans(self) -> None:
-        self._spans = self._blocks.spans()
-        self._starts = [start for start, _ in self._spans]
+        self._starts, self._stops = self._blocks.spans()
+        # Elements of these are Python's integers, without a list of all
+        self._start_of, self._stop_of = self._starts.data, self._stops.data
 
     def new(self, size: int) -> int:
         """Return the first byte of a new block of the workspace."""
@@ -64,7 +51,16 @@ class StreamMemory:
         if address >> RANGE_SHIFT != WORKSPACE >> RANGE_SHIFT:
             start = address >> RANGE_SHIFT << RANGE_SHIFT
             return start, start + _BINDING_BYTES
-        return self._spans[bisect_right(self._starts, address) - 1]
+        number = bisect_right(self._start_of, address) - 1
+        return self._start_of[number], self._stop_of[number]
+
+    def all_around(self, addresses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first bytes and the ends of the blocks and bindings that made-up addresses lie in."""
+        starts = addresses >> RANGE_SHIFT << RANGE_SHIFT
+        stops, own = starts + _BINDING_BYTES, starts == WORKSPACE
+        numbers = np.searchsorted(self._starts, addresses[own], "right") - 1
+        starts[own], stops[own] = self._starts[numbers], self._stops[numbers]
+        return starts, stops
 
 
 class UnfusedStream(NamedTuple):
@@ -104,9 +100,7 @@ def fused(
         recipes.check(key, recipe, _recipe(apart, blocks, kept))
     else:
         blocks.new(recipe.added)
-    return [
-        _assembled(each.stream, units, outside) for each, units in zip(streams, recipe.units, strict=True)
-    ]
+    return [assembled(each.stream, units, outside) for each, units in zip(streams, recipe.units, strict=True)]
 
 
 def _recipe(streams: list[UnfusedStream], blocks: WorkspaceBlocks, kept: list[int]) -> recipes.Recipe:
@@ -116,99 +110,59 @@ def _recipe(streams: list[UnfusedStream], blocks: WorkspaceBlocks, kept: list[in
 
 
 def _fused(streams: list[UnfusedStream], memory: StreamMemory, kept: list[int]) -> list[recipes.Units]:
-    results = [memory.around(address) for address in kept]
-    rows = [rows_of(each.stream, memory) for each in streams]
-    read = [_spans(each, memory) for each in rows]
-
-    def reader(own: int) -> Callable[[int, int], bool]:
-        """Return whether any stream but `own` reads bytes."""
-        others = [spans for number, spans in enumerate(read) if number != own]
-
-        def is_read(start: int, stop: int) -> bool:
-            block = memory.around(start)[0]
-            spans = [*results, *(span for each in others for span in each.get(block, ()))]
-            return start >> RANGE_SHIFT != WORKSPACE >> RANGE_SHIFT or any(
-                first < stop and start < last for first, last in spans
-            )
-
-        return is_read
-
+    results = np.array([memory.around(address) for address in kept], np.int64).reshape(-1, 2)
+    rows = [_rows(each.stream, memory) for each in streams]
+    spans = [_spans(each) for each in rows]
     return [
-        fuse(rows[number], memory, reader(number), each.runs_again) for number, each in enumerate(streams)
+        _units(own, memory, _ReadElsewhere([results, *spans[:k], *spans[k + 1 :]]), each.runs_again)
+        for k, (each, own) in enumerate(zip(streams, rows, strict=True))
     ]
 
 
-def _spans(rows: list[StreamRow], memory: StreamMemory) -> dict[int, set[_Span]]:
-    """Return the memory that rows touch, by block."""
-    found: dict[int, set[_Span]] = {}
-    for row in with_pauses(rows):
-        for access in row.accesses:
-            found.setdefault(memory.around(access.start)[0], set()).add((access.start, access.stop))
-    return found
+def _rows(stream: InstructionStream, memory: StreamMemory) -> _Rows:
+    """Return the rows of a stream: as columns where it is long, and these say all of them."""
+    if len(stream) > MIN_ROWS:
+        columns = RowColumns(stream, memory)
+        if columns.are_plain:
+            return columns
+    return rows_of(stream, memory)
 
 
-def _assembled(
-    stream: InstructionStream, units: recipes.Units, outside: ExternalAddresses
-) -> InstructionStream:
-    """Assemble a stream of rows and segments, in order. A frame that is too long for a row continues in the next."""
-    bound = [unit for unit in units if not isinstance(unit, int)]
-    segments = [_row_of(outside.addressed(each)) for each in with_pauses(bound)]
-    order: list[int] = []
-    position = len(stream)
-    for unit in units:
-        if isinstance(unit, int):
-            order.append(unit)
-        else:
-            length = -(-len(unit.fields) // field.FIELDS)
-            order += range(position, position + length)
-            position += length
-    found = joined([stream, *segments]).taking(order)
-    found.segments = [_placed(stream, each, outside) for each in with_pauses(bound)]
-    return found
+def _spans(rows: _Rows) -> np.ndarray:
+    """Return the bytes that rows touch, (n, 2) int64."""
+    if isinstance(rows, RowColumns):
+        return np.stack([rows.start, rows.stop], 1)
+    spans = [(access.start, access.stop) for row in rows for access in row.accesses]
+    return np.array(spans, np.int64).reshape(-1, 2)
 
 
-def _placed(stream: InstructionStream, bound: BoundSegment, outside: ExternalAddresses) -> PlacedSegment:
-    rows = list(bound.rows)
-    return PlacedSegment(
-        bound, stream.number[rows].tolist(), stream.direction[rows].tolist(), outside.addresses
-    )
+def _units(rows: _Rows, memory: StreamMemory, elsewhere: "_ReadElsewhere", runs_again: bool) -> recipes.Units:
+    """Return the units of a stream."""
+    if isinstance(rows, RowColumns):
+        found = RepeatedUnits(rows, memory, elsewhere.of_each(rows), runs_again).found()
+        if found is not None:
+            return found
+        rows = rows_of(rows.stream, memory)
+    return fuse(rows, memory, elsewhere, runs_again)
 
 
-def _row_of(bound: BoundSegment) -> InstructionStream:
-    fields = np.array(bound.fields, np.int64)
-    shared = np.array(_shared(bound), np.int64)
-    fields[field_of(SHARED)] = shared.ctypes.data
-    frames = np.zeros((-(-len(fields) // field.FIELDS), field.FIELDS), np.int64)
-    frames.reshape(-1)[: len(fields)] = fields
-    stream = InstructionStream(frames, [shared])
-    stream.kernels[0] = emitter.address_of_segment(bound.segment)
-    stream.kernels[1:] = CONTINUED
-    iterations, threshold = int(fields[field_of(TURNS)]), _threshold(bound)
-    stream.thresholds[0] = threshold if len(shared) and iterations >= threshold else 0
-    return stream
+class _ReadElsewhere:
+    """Readers of what a stream leaves: whoever has the results, and other streams.
 
-
-def _shared(bound: BoundSegment) -> list[int]:
-    """Return the data that threads which share a segment need; empty if they cannot."""
-    fields, iterations = bound.fields, bound.fields[field_of(TURNS)]
-    if bound.segment.by_steps:
-        return description(len(fields), iterations, [])  # of its own steps each part writes the sums itself
-    if not bound.divisible or any(n < SUMS_THRESHOLD for n in bound.summed):
-        return []
-    return description(len(fields), max(bound.summed, default=iterations), bound.sums)
-
-
-def _threshold(bound: BoundSegment) -> int:
-    """Return the iterations from which a second thread pays; with sums the chunks are those of rows.
-
-    In place of the two lowest bits it has those that say what parts are made of, and so is a little less.
+    Parameters
+    ----------
+    spans
+        The bytes that they touch, (n, 2) int64 each.
     """
-    segment = bound.segment
-    elements = _MIN_PARALLEL_NS / cost_of_element(segment)
-    if segment.by_steps:
-        inside = bound.steps // bound.fields[field_of(TURNS)] * bound.fields[field_of(COUNTS)]
-        least, bits = int(elements / inside), IS_SEGMENT | BY_STEPS
-    else:
-        least, bits = SUMS_THRESHOLD if bound.sums else max(int(elements / bound.steps), BLOCK), IS_SEGMENT
-    unit = 2 * BY_STEPS
-    return max(least // unit - 1, 0) * unit + bits
+
+    def __init__(self, spans: list[np.ndarray]) -> None:
+        self._spans = ReadSpans(*np.concatenate(spans).T)
+
+    def __call__(self, start: int, stop: int) -> bool:
+        return start >> RANGE_SHIFT != WORKSPACE >> RANGE_SHIFT or self._spans.overlaps(start, stop)
+
+    def of_each(self, rows: RowColumns) -> np.ndarray:
+        """Return for each access of some rows whether its bytes are read."""
+        outside = rows.start >> RANGE_SHIFT != WORKSPACE >> RANGE_SHIFT
+        found: np.ndarray = outside | self._spans.overlapping(rows.start, rows.stop)
+        return found

@@ -59,10 +59,9 @@ class WorkspaceBlocks:
         """Return the block that each made-up address of the workspace lies in."""
         return np.maximum(np.searchsorted(self._addresses, addresses, "right") - 1, 0)
 
-    def spans(self) -> list[tuple[int, int]]:
-        """Return the range of made-up addresses of each block."""
-        stops = self._addresses + np.maximum(self.bytes, 1)
-        return list(zip(self._addresses.tolist(), stops.tolist(), strict=True))
+    def spans(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first made-up address of each block, and the one behind its last."""
+        return self._addresses, self._addresses + np.maximum(self.bytes, 1)
 
     def find_uses(self, frames: Sequence[np.ndarray], begun: Sequence[np.ndarray]) -> None:
         """Find from the frames of all rows, in order, when each block is in use; `begun` where a frame begins."""

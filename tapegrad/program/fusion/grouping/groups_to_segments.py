@@ -33,7 +33,9 @@ from tapegrad.program.fusion.grouping.rows import (
 from tapegrad.program.fusion.grouping.segments import BoundSegment, SegmentDraft
 from tapegrad.program.fusion.grouping.spaces import with_common_loops
 
-_WINDOW = 512  # rows that may meet in a group: the time that it takes to find groups grows with its square
+MAX_WINDOW_ROWS = (
+    512  # rows that may meet in a group: the time that it takes to find groups grows with its square
+)
 _GUARDS = {ROWS[code].name for code in GUARDS}
 
 
@@ -42,6 +44,7 @@ def fuse(
     blocks: ExtensibleMemory,
     is_read_outside: Callable[[int, int], bool],
     runs_again: bool = False,
+    in_one: bool = False,
 ) -> list[int | BoundSegment]:
     """Fuse the rows of a stream: numbers of rows, and segments, in the order of execution.
 
@@ -53,9 +56,11 @@ def fuse(
         Whether anything but this stream reads what it leaves between two addresses.
     runs_again
         Whether the stream is executed many times, one time after another.
+    in_one
+        Whether all rows are one window: no repetitions are looked for.
     """
     rows, numbers = with_ties(with_common_loops(rows), blocks.new)
-    units = _units(written_out(rows, MAX_ROWS), blocks, is_read_outside, runs_again)
+    units = _units(written_out(rows, MAX_ROWS), blocks, is_read_outside, runs_again, in_one)
     return [
         numbers[unit] if isinstance(unit, int) else unit._replace(rows=tuple(numbers[n] for n in unit.rows))
         for unit in with_pauses(units)
@@ -67,12 +72,14 @@ def _units(
     blocks: DisjointMemory,
     is_read_outside: Callable[[int, int], bool],
     runs_again: bool,
+    in_one: bool,
 ) -> list[int | BoundSegment]:
     """Return the numbers of rows, and segments, in the order of execution."""
     before = dependences(rows, blocks)
     _keep_in_order(rows, before)
     rows = [_as_it_is(row) if row.clears and before[number] else row for number, row in enumerate(rows)]
-    units = _grouped(rows, before, windows(rows, _WINDOW, MAX_ROWS), blocks)
+    parts = [slice(0, len(rows))] if in_one else windows(rows, MAX_WINDOW_ROWS, MAX_ROWS)
+    units = _grouped(rows, before, parts, blocks)
     compute_again(rows, units, blocks, lanes(host()), is_read_outside)
     readers = _Readers(rows, units, blocks, runs_again)
     pending = {number: row.accesses[0] for number, row in enumerate(rows) if row.clears}
