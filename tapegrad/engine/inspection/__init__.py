@@ -2,6 +2,7 @@
 
 In reading order; each imports only those above it:
 
+    narrow_columns                 integer arrays in few bytes
     dependence                     whether a result depends on some inputs
     view_columns                   the views of many slots
     tape_entries                   its instructions, slots and buffers as objects

@@ -58,6 +58,7 @@ class ReverseProgram(Program):
         cleared = fills(self._cotangent[buffers], columns.bytes[buffers])
         end = np.full(len(flow.untouched), len(stream))
         self.reverse = stream.inserting(cleared, np.concatenate([before, end]))
+        del self._flow
 
 
 class GradientProgram(ReverseProgram):

@@ -5,12 +5,13 @@ and each *binding*, an array of the caller's. A workspace of the program is a co
 range is replaced by its own memory; the addresses of the bindings are filled in at each call.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from tapegrad.engine import guard_pages
+from tapegrad.engine.inspection.narrow_columns import MIN_ENTRIES, RarelyRead
 from tapegrad.engine.inspection.tape_columns import first_of_each
 from tapegrad.engine.inspection.tape_entries import Buffers
 from tapegrad.engine.inspection.tape_view import TapeView
@@ -57,7 +58,7 @@ class Recording(Protocol):
         """Return a copy of a column's used entries."""
 
 
-class Program(Uncopied):
+class Program(RarelyRead, Uncopied):
     """Program of a recording for a spec, which replays execute. This one computes the outputs.
 
     A subclass adds streams and bindings of its own by overriding `_select`, `_add_bindings`, `_allocate`,
@@ -109,7 +110,8 @@ class Program(Uncopied):
         # operands that they flow from or to, a bit each
         self._active = np.zeros(len(tape.columns.bytes), np.bool_)
         self._derived = self._operands = _NONE
-        self._kept: list[np.ndarray] = []  # memory that the header points to
+        self._kept = list(tape.kept)  # memory that frames point to
+        self._header_memory: list[np.ndarray] = []
         self._select()
         self.bindings: list[View] = [*self._input_bindings]
         self.given = len(self.bindings)
@@ -124,6 +126,7 @@ class Program(Uncopied):
         self._make_header()
         self.forward, self.reverse = empty_stream(), empty_stream()
         self._bind()
+        self._header_memory.clear()
         self._rewrite()
         self.fused = self._may_fuse(fusion) and self._fuse(only_if_known=fusion == IF_KNOWN)
         self._load_kernels()
@@ -131,6 +134,27 @@ class Program(Uncopied):
         guards = np.flatnonzero(np.isin(begun, list(GUARDS)))
         self.guards = dict(zip(guards.tolist(), range(len(guards)), strict=True))
         self.bytes, self.fences = self._plan()
+
+    def settle(self, read_tape: Callable[[], TapeView]) -> None:
+        """Keep in few bytes what replays do not read: of a long program that is most of its memory.
+
+        Parameters
+        ----------
+        read_tape
+            Reads the tape once more, where it is asked for.
+        """
+        if len(self.forward) + len(self.reverse) < MIN_ENTRIES:
+            return
+        for each in (self.forward, self.reverse, self._blocks, self):
+            each.narrow()
+        self._read_tape = read_tape
+        vars(self).pop("tape", None)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "tape" and "_read_tape" in vars(self):
+            self.tape = self._read_tape()
+            return self.tape
+        return super().__getattr__(name)
 
     # --- what each kind of program does in its own way -----------------------------------------------------------
 
@@ -252,7 +276,7 @@ class Program(Uncopied):
         header = self.recording.fields.copy()
         for name, values in columns.items():
             header[COLUMNS[name][0]] = values.ctypes.data
-        self._kept += [header, *columns.values()]
+        self._header_memory = [header, *columns.values()]
         self._header = int(header.ctypes.data)
 
     def _bind_forward(self) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tapegrad.engine.guard_pages import PAGE
+from tapegrad.engine.inspection.narrow_columns import RarelyRead
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.sweep.replays import offsets
 from tapegrad.program.streams.stream import WORKSPACE
@@ -18,7 +19,7 @@ NEVER = -1  # the last step of a block that nothing uses
 _ALIGNMENT = 64
 
 
-class WorkspaceBlocks:
+class WorkspaceBlocks(RarelyRead):
     """The blocks of a workspace.
 
     Attributes

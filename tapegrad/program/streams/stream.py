@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine import bound_kernels, kernel_table
+from tapegrad.engine.inspection.narrow_columns import RarelyRead
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.sweep.binding.bind import OUTER_FIELDS
@@ -43,7 +44,7 @@ def pointed_fields(address: int, count: int) -> list[int]:
     return list((ctypes.c_int64 * count).from_address(address))
 
 
-class InstructionStream:
+class InstructionStream(RarelyRead):
     """Rows: each a kernel, its frame, its parallel threshold, and what it is.
 
     The addresses in a frame are those that its kernel reads or writes.
@@ -163,7 +164,10 @@ def bound(header: int, op: np.ndarray, rows: np.ndarray) -> InstructionStream:
             header, rows.ctypes.data, done, len(rows), frames.ctypes.data, loops.ctypes.data, len(loops)
         )
         kept.append(loops)
-    stream = InstructionStream(frames, kept)
+    has_loops = frames[:, field.OUTER].any()
+    stream = InstructionStream(
+        frames, kept if has_loops else ()
+    )  # room for those of each row is a third of a program
     stream.number = rows[:, bind_recording.ROW_INSTRUCTION]
     stream.op = op[stream.number]
     stream.variant = rows[:, bind_recording.ROW_VARIANT]

@@ -10,6 +10,7 @@ import numpy as np
 
 from tapegrad.engine.codegen.translator.compiler import EVERY_COMPUTATION, EVERY_RECORDING, expect_group
 from tapegrad.engine.inspection import verify
+from tapegrad.engine.inspection.narrow_columns import MIN_ENTRIES
 from tapegrad.engine.inspection.tape_view import TapeView, read_tape
 from tapegrad.engine.inspection.verify.switch import switch
 from tapegrad.engine.runtime.messages import logs
@@ -222,10 +223,11 @@ class Trace(Uncopied):
     @property
     def tape(self) -> TapeView:
         """The recording, and what passes have made of it."""
-        if self._tape is None:
+        tape = self._tape
+        if tape is None:
             verify.check_if_enabled(self.recording)
-            self._tape = optimized(read_tape(self.recording))
-        return self._tape
+            tape = self._tape = _read(self.recording)
+        return tape
 
     @property
     def fusion(self) -> str:
@@ -241,7 +243,7 @@ class Trace(Uncopied):
         if known is None:
             if self._tape is not None:  # otherwise it is checked when it is read
                 verify.check_if_enabled(self.recording)
-            made = PooledProgram(functools.partial(self._made, spec), Workspace, self._fusion)
+            made = PooledProgram(functools.partial(self._made, spec), self._workspace, self._fusion)
             known = self._programs[spec] = made
             self.bytes += _INSTRUCTION_BYTES * len(self.recording)
         return known
@@ -299,11 +301,19 @@ class Trace(Uncopied):
         program = pooled.program
         workspace: Workspace | None = pooled.take(program)
         if workspace is None:
-            workspace = Workspace(program)
+            workspace = self._workspace(program)
             self.bytes += workspace.bytes
             workspace.left = pooled.pending.replays if pooled.pending else 0
         if workspace.left == 0:
             self.is_due(spec, workspace)
+        return workspace
+
+    def _workspace(self, program: Program) -> Workspace:
+        """Return a new workspace of a program, which settles then."""
+        workspace = Workspace(program)
+        program.settle(functools.partial(_read, self.recording))
+        if len(self.recording) >= MIN_ENTRIES:
+            self._tape = None  # it is read once more for another program
         return workspace
 
     def is_due(self, spec: ProgramSpec, workspace: Workspace) -> None:
@@ -315,6 +325,11 @@ class Trace(Uncopied):
     def workspaces(self, spec: ProgramSpec) -> list[Workspace]:
         """Return the idle workspaces of a program. Taking from the list and putting back is atomic."""
         return self._pooled(spec).idle
+
+
+def _read(recording: RecordedTape) -> TapeView:
+    """Return a recording, and what passes make of it."""
+    return optimized(read_tape(recording))
 
 
 def _aside() -> str:
