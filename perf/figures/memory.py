@@ -1,5 +1,7 @@
 """Memory of the tape, and that long loops and long chains hold."""
 
+from tempfile import TemporaryDirectory
+
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.processes import run
 
@@ -46,8 +48,34 @@ def long_chain(settings: Settings) -> Outcome:
     return Outcome(targets, notes=notes)
 
 
+def long_programs(settings: Settings) -> Outcome:
+    """Memory of an instruction of a long program, its time in a replay, and what fusing the program adds to recording.
+
+    The cache folder is a new one, so that no recipe is known.
+    """
+    targets, notes = [], []
+    for count, most in ((10_000, 0.4), (settings.fewer(530_000, 100_000), 5)):
+        with TemporaryDirectory() as folder:
+            found, _ = run("long_program", count, TAPEGRAD_CACHE_DIR=folder)
+        sample = f"{count:,} instructions"
+        added = found["fused"] - found["unfused"]
+        targets += [
+            Target(f"{sample}: bytes each, value and gradient", found["bytes"], 450, "bytes"),
+            Target(f"{sample}: added by fuse=True", added, most, "s"),
+            Target(f"{sample}: relative error of the gradient", found["error"], 1e-9, ""),
+        ]
+        notes.append(
+            f"{sample}: first call {found['unfused']:.2f} s, fused {found['fused']:.2f} s,"
+            f" replay {found['seconds_each'] * 1e9:.1f} ns each"
+        )
+    found, _ = run("long_program", 100_000)
+    targets.append(Target("100,000 instructions: replayed, each", found["seconds_each"] * 1e9, 14, "ns"))
+    return Outcome(targets, notes=notes)
+
+
 MEMORY = (
     Figure("tape-bytes", "Bytes of tape per scalar instruction, without the element data", tape_bytes),
     Figure("growth", "Growth of resident memory", growth),
+    Figure("long-programs", "Programs of 10,000 and 530,000 scalar instructions", long_programs),
     Figure("long-chain", "A chain of 1,000,000 instructions in both directions", long_chain),
 )
