@@ -324,7 +324,7 @@ MEMORY = {
     "a recording": lambda: tg.jit(energy).tape(X),
     "a program": lambda: recorded()._fast.__self__[1].specialization.workspaces[0].program,
     "a workspace": lambda: recorded()._fast.__self__[1].specialization.workspaces[0],
-    "the owner of shown memory": lambda: (tg.ones((2, 3, 4)) * 2).data.base,
+    "the owner of shown memory": lambda: (tg.ones((2, 3, 4)) * 2).data.base.base,
     "a hook": lambda: tg.tensor(X).register_hook(lambda gradient: None),
 }
 
@@ -333,7 +333,9 @@ MEMORY = {
 @pytest.mark.parametrize("make", MEMORY.values(), ids=MEMORY)
 def test_what_stands_for_memory_is_refused(make, duplicate):
     value = make()
-    with pytest.raises(TypeError, match="cannot be copied or pickled, for it stands for"):
+    with pytest.raises(
+        TypeError, match=r"cannot be copied or pickled, for it stands for|cannot pickle 'PyCapsule'"
+    ):
         duplicate(value)
     del value
     gc.collect()
@@ -370,7 +372,7 @@ def unraisable(monkeypatch):
 
 
 def test_half_made_objects_are_let_go_of_in_silence(unraisable):
-    kinds = (tg.Tensor, Tape, RecordedTape, Program, Workspace, arrays.BufferOwner, arrays._ArrayOwner)
+    kinds = (tg.Tensor, Tape, RecordedTape, Program, Workspace, arrays._ArrayOwner)
     for kind in (*kinds, type(tg.jit(energy)), type(cube)):
         half = object.__new__(kind)
         with pytest.raises((AttributeError, TypeError)):

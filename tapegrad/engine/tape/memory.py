@@ -1,12 +1,23 @@
 """Memory of a slot: its description, its elements, and its gradient."""
 
+from tapegrad.engine.codegen.python_calls.array_fields import (
+    BLOCK,
+    DATA,
+    DTYPE,
+    GEOMETRY,
+    NDIM,
+    WRITEABLE,
+)
 from tapegrad.engine.codegen.translator.compiler import EVERY_COMPUTATION, entry_point
 from tapegrad.engine.kernels.language.raw_memory import memcpy, memset, store_i64
-from tapegrad.engine.tape.blocks import add_block, release_block
+from tapegrad.engine.tape.append import is_freed
+from tapegrad.engine.tape.blocks import add_block, release_block, retain
 from tapegrad.engine.tape.fields import columns as col
 from tapegrad.engine.tape.fields.layout import EXTERNAL
 from tapegrad.engine.tape.release import free_cotangent
 
+NOTHING = -1  # there is no memory to show
+BORROWED = -2  # the memory is a NumPy array's
 # Items that `describe` returns.
 (
     D_ADDRESS,
@@ -48,6 +59,30 @@ def describe(header, slot, cotangent, fields):
     if ndim > 0:
         memcpy(fields + 8 * D_GEOMETRY, col.geometry(header, slot), 16 * ndim)
     return D_GEOMETRY + 2 * ndim
+
+
+@entry_point(returns_tuple=True)
+def hold_to_show(header, slot, cotangent, fields):
+    """Add a reference to the memory of a slot's primal or cotangent, and write the fields of an array on it.
+
+    It returns NOTHING or BORROWED where there is no memory of the engine's.
+    """
+    buffer = col.buffer(header, slot)
+    if is_freed(header, slot):
+        return NOTHING
+    memory = col.cotangent(header, buffer) if cotangent else col.primal(header, buffer)
+    if memory == 0:
+        return NOTHING
+    if not cotangent and col.flags(header, buffer) & EXTERNAL:
+        return BORROWED
+    retain(memory)
+    store_i64(fields, BLOCK, memory)
+    store_i64(fields, DATA, memory + col.offset(header, slot))
+    store_i64(fields, DTYPE, col.dtype(header, slot))
+    store_i64(fields, WRITEABLE, 1 if cotangent or not col.read_only(header, slot) else 0)
+    store_i64(fields, NDIM, col.ndim(header, slot))
+    store_i64(fields, GEOMETRY, col.geometry(header, slot))
+    return 0
 
 
 @entry_point()

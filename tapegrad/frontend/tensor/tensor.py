@@ -19,7 +19,7 @@ from tapegrad.engine.tape.memory import D_GEOMETRY, D_NDIM
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES, Tape
 from tapegrad.errors import OuterTensorError, TracedValueError, UnsupportedError
 from tapegrad.frontend.tensor.array_checks import is_plain, is_same_memory, real
-from tapegrad.frontend.tensor.arrays import BufferOwner, show
+from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.attachments import attachments, last_tensor_dropped
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.modes import EAGER, Mode, no_grad, thread, watch_now
@@ -53,7 +53,6 @@ stale_leaf_slots: dict[int, list[int]] = {}
 def _leave_memory_to_the_system() -> None:
     """Release no Tensors from here on: at interpreter exit nothing can be compiled or imported for it."""
     del Tensor.__del__
-    del BufferOwner.__del__
 
 
 class Tensor(TensorMethods):

@@ -7,10 +7,12 @@ In reading order; each imports only those above it:
     callable_type                  base classes whose instances are called without Python
     wrapper_kinds                  in what wrappers of entry points differ
     fast_calls                     how Python calls an entry point
+    array_fields                   fields that describe a NumPy array on the engine's memory
+    memory_arrays                  NumPy arrays on the engine's memory
     array_calls                    Python functions around compiled ones that work on arrays in a workspace
     comparisons                    whether objects are what they were, without Python
 """
 
 from tapegrad.engine.runtime.lazy import load_later
 
-load_later(__name__, "fast_calls", "comparisons")
+load_later(__name__, "fast_calls", "memory_arrays", "comparisons")

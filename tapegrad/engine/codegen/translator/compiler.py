@@ -71,14 +71,12 @@ class _DirectKernelCompiler(_Direct, WholeCompiler):
     """Compiler of kernels, which are optimised in full."""
 
 
-def _options(
-    compiler: type[PlainWholeCompiler | PlainPartCompiler], for_python: bool = False
-) -> dict[str, Any]:
+def _options(compiler: type[PlainWholeCompiler | PlainPartCompiler]) -> dict[str, Any]:
     """Return options of `numba.njit`."""
     return {
         "error_model": "numpy",
         "no_cfunc_wrapper": True,
-        "no_cpython_wrapper": not for_python,
+        "no_cpython_wrapper": True,
         "pipeline_class": compiler,
     }
 
@@ -87,15 +85,13 @@ def entry_point(
     floats: tuple[str, ...] = (),
     tuples: tuple[str, ...] = (),
     returns_tuple: bool = False,
-    returns_array: bool = False,
     group: str = "",
     nogil: bool = False,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Compile an entry point: a function that Python calls with 64-bit integers, floats and tuples of integers.
 
     `floats` and `tuples` name the arguments that are such. Of a tuple the function is given the address of its fields;
-    one that returns a tuple is given an address for its fields last, and returns their number. One that returns an
-    array is called by Numba's wrapper.
+    one that returns a tuple is given an address for its fields last, and returns their number.
 
     It is compiled, or taken from the cache, when it is first called. Then the name in its module is bound to the
     bare compiled function, which costs half as much to call as Numba's dispatcher: call it as ``module.name``.
@@ -109,8 +105,7 @@ def entry_point(
         given = "".join(kinds[:-1] if returns_tuple else kinds)
         shape = WrapperKind(given, nogil, returns_tuple)
         expected.add(shape)
-        options = _options(PlainWholeCompiler, True) if returns_array else _options(_DirectCompiler)
-        compiled_later = Helper(function, options)
+        compiled_later = Helper(function, _options(_DirectCompiler))
 
         @functools.cache
         def entry() -> Any:
@@ -120,8 +115,7 @@ def entry_point(
                 dispatcher = compiled_later.numbas
                 dispatcher._cache = cache_of(function)
                 dispatcher.compile(signature)
-                overload = dispatcher.overloads[signature]
-                compiled = overload.entry_point if returns_array else fast_calls.fast_call(overload, shape)
+                compiled = fast_calls.fast_call(dispatcher.overloads[signature], shape)
             setattr(sys.modules[function.__module__], function.__name__, compiled)
             return compiled
 
@@ -135,15 +129,6 @@ def entry_point(
         return first_call
 
     return decorate
-
-
-def register(name: str, function: Callable[..., Any]) -> Any:
-    """`entry_point` for a function that another one has made and that returns an array.
-
-    The caller binds it to `name` in its module.
-    """
-    function.__name__ = function.__qualname__ = name
-    return entry_point(returns_array=True)(function)
 
 
 def make_ready(*functions: Callable[..., Any]) -> None:

@@ -21,12 +21,9 @@ Numba's compiler with passes of our choice, by the hooks of `CompilerBase` that 
 
 The rest:
 
-    arrayobj                   arrays on memory of the engine, made in compiled code
     lower_constant              compiled functions as global variables of `@njit` functions
     numba_threads               whether ``numba.set_num_threads`` has set a limit
 """
-
-from typing import Any
 
 import numba.np.ufunc.parallel as numba_threads
 from numba.core import typed_passes, untyped_passes
@@ -50,7 +47,6 @@ __all__ = [
     "JITCodeLibrary",
     "PassManager",
     "PythonFunctionDescriptor",
-    "arrays",
     "cpu_target",
     "dumps",
     "global_compiler_lock",
@@ -60,10 +56,3 @@ __all__ = [
     "typed_passes",
     "untyped_passes",
 ]
-
-
-def arrays() -> Any:
-    """Return Numba's module of arrays; importing it takes 30 ms, and only who compiles needs it."""
-    from numba.np import arrayobj  # noqa: PLC0415  slow to import
-
-    return arrayobj

@@ -9,6 +9,5 @@ In reading order; each imports only those above it:
     eager_products                 products of matrices, of vectors, and of batches of matrices
     eager_rows                     rows of an operand by number, recorded and run in one call
     earlier_contents               contents of memory before in-place writes, for the rules that read them
-    export                         the engine's memory as NumPy arrays
     writes                         write in place
 """
