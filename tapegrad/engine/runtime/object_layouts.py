@@ -19,6 +19,7 @@ _HEAD = object.__basicsize__
 TYPE = _HEAD - 8
 FLOAT_VALUE = _HEAD
 TUPLE_ITEMS = tuple.__basicsize__
+SLICE_LIMITS = _HEAD  # start, stop and step
 # ``PyTypeObject``: the function that calls an instance, behind the size of a variable head and thirteen fields.
 TYPE_CALL = _HEAD + 8 + 13 * 8
 # ``PyArrayObject_fields``
@@ -126,6 +127,9 @@ def _check_python(memory: _Memory) -> _Checked:
     )
     yield "the number in a float", memory.bytes(id(number) + FLOAT_VALUE, 8) == struct.pack("=d", number)
     yield "the function that calls an instance of a class", _is_call_slot(memory)
+    limits = slice(*(object() for _ in range(3)))
+    expected = [id(each) for each in (limits.start, limits.stop, limits.step)]
+    yield "the limits of a slice", memory.fields(id(limits) + SLICE_LIMITS, 3) == expected
     yield "the items of a tuple", memory.fields(id(items) + TUPLE_ITEMS, 2) == [id(each) for each in items]
 
 

@@ -1,5 +1,6 @@
 """Reading parts of a Tensor: basic indexes are views, advanced ones gather."""
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Iterator
@@ -194,8 +195,14 @@ def _update(x: Tensor, result: Any) -> Tensor:
     return x
 
 
+@functools.wraps(getitem)
+def _subscript(*x_and_key: Any) -> Tensor:
+    # A function of two arguments would, after some calls, be called by the interpreter in place of the type's slot.
+    return getitem(*x_and_key)
+
+
 bind_methods(
-    __getitem__=getitem,
+    __getitem__=_subscript,
     __setitem__=setitem,
     __len__=_len,
     __iter__=_iterate,

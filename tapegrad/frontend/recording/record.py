@@ -29,6 +29,7 @@ from tapegrad.frontend.recording.lists import (
     stacked,
 )
 from tapegrad.frontend.recording.running import run
+from tapegrad.frontend.tensor import native_slots
 from tapegrad.frontend.tensor.anomaly import watch
 from tapegrad.frontend.tensor.array_checks import check_dtype, plain
 from tapegrad.frontend.tensor.modes import EAGER, Mode, current, thread, watch_now
@@ -39,6 +40,7 @@ from tapegrad.ops import CODES, Op
 _NUMBERS = (float, int)
 _CASTS = (CODES["cast_f64"], CODES["cast_f32"], CODES["cast_i64"], CODES["cast_b8"])  # by dtype code
 _BOOLEAN = np.dtype(np.bool_)
+_slots_are_due = [True]  # the thread that pops it writes the slots
 FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
 OWN = frozenset((Tensor, np.ndarray, float, int, np.float64))  # classes that xarray does not handle
 _MAX_COPIED_ELEMENTS = 4096  # elements that are copied in less time than an array takes to enter the tape
@@ -113,8 +115,19 @@ def finished(mode: Mode, code: int, slot: int, as_operator: bool, operands: tupl
     """
     if as_operator and slot < 0 and not OWN.issuperset(map(type, operands)) and any(map(is_xarray, operands)):
         return cast_type(Tensor, NotImplemented)
+    if _slots_are_due and mode.tape is EAGER and not mode.observed:
+        _write_slots_once()
     result = apply_to_any(code, *operands) if slot < 0 else _watched(mode, from_slot(mode.tape, slot), code)
     return as_plain_number(result, operands) if as_operator else result
+
+
+def _write_slots_once() -> None:
+    """Have operators of eager Tensors computed in C; a process that only replays functions needs none of it."""
+    try:
+        _slots_are_due.pop()
+    except IndexError:  # another thread was faster
+        return
+    native_slots.write_slots()
 
 
 def as_plain_number(result: Tensor, operands: tuple[Any, ...]) -> Tensor:

@@ -11,7 +11,12 @@ In reading order; each imports only those above it:
     attachments                    attachments of buffers: gradients that are Tensors, hooks
     inspection                     the tape, to print and to check
     tensor                         the class: a slot on a tape, memory, views
+    native_slots                   operators, basic indexing and the finaliser in C
     anomaly                        `detect_anomaly`
     memory_order                   memory orders 'K' and 'A'
     static_keys                    keys of static values: equal if no function can tell them apart
 """
+
+from tapegrad.engine.runtime.lazy import load_later
+
+load_later(__name__, "native_slots")  # a process that only replays functions computes nothing eagerly

@@ -21,7 +21,8 @@ from tapegrad.engine.runtime.object_layouts import TUPLE_ITEMS, TYPE, ensure_kno
 
 NULL = 0
 _VOIDS = (
-    "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_SetString", "PyEval_RestoreThread", "PyMem_RawFree",
+    "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_Fetch", "PyErr_Restore", "PyErr_SetString", "PyErr_WriteUnraisable",
+    "PyEval_RestoreThread", "PyMem_RawFree",
 )  # fmt: skip
 _INTS = (
     "PyArray_SetBaseObject", "PyDict_Next", "PyDict_SetItem", "PyErr_ExceptionMatches", "PyList_Append",

@@ -116,7 +116,7 @@ def entry_point(
                 dispatcher._cache = cache_of(function)
                 dispatcher.compile(signature)
                 compiled = fast_calls.fast_call(dispatcher.overloads[signature], shape)
-            setattr(sys.modules[function.__module__], function.__name__, compiled)
+                _hand_out(function.__module__, function.__name__, compiled)
             return compiled
 
         @functools.wraps(function)
@@ -129,6 +129,28 @@ def entry_point(
         return first_call
 
     return decorate
+
+
+_COMPILED: dict[tuple[str, str], Any] = {}
+_WAITING: dict[tuple[str, str], list[Callable[[Any], None]]] = {}
+
+
+def _hand_out(module: str, name: str, compiled: Any) -> None:
+    """Bind a compiled entry point to its name in its module, and give it to those who wait for it."""
+    setattr(sys.modules[module], name, compiled)
+    _COMPILED[module, name] = compiled
+    for take in _WAITING.pop((module, name), ()):
+        take(compiled)
+
+
+def when_compiled(module: Any, name: str, take: Callable[[Any], None]) -> None:
+    """Call ``take(compiled)`` with an entry point once it is compiled, which may be now; compile nothing for it."""
+    key = module.__name__, name
+    with compiling:
+        if key in _COMPILED:
+            take(_COMPILED[key])
+        else:
+            _WAITING.setdefault(key, []).append(take)
 
 
 def make_ready(*functions: Callable[..., Any]) -> None:

@@ -1,0 +1,406 @@
+"""Type slots of handles, the Python objects of a tape's slots: finaliser, operators and indexing in C.
+
+A handle is an instance of a class with ``__slots__``: its tape, the number of its slot, an array, a base and the base's
+version. Each function serves handles of one class on one tape whose slots are up to date, beside one another and
+beside plain numbers, and calls the class's Python method for all else. That method spends most of its time on making
+a handle and on finalising one, which C does in a tenth of it.
+"""
+
+import ctypes
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.engine.codegen.ir.body import Operand, Value
+from tapegrad.engine.codegen.ir.operations import select
+from tapegrad.engine.codegen.python_calls import type_slots
+from tapegrad.engine.codegen.python_calls.fast_calls import python_function
+from tapegrad.engine.codegen.python_calls.python_code import NULL, Code, Module
+from tapegrad.engine.runtime.object_layouts import SLICE_LIMITS, TYPE
+
+# Fields of a handle in the order of memory: the interpreter sorts ``__slots__`` by name.
+_FIELDS = ("_array", "_base", "_constant", "_element", "_slot", "_tape", "_version")
+_ARRAY, _BASE, _, _ELEMENT, _SLOT, _TAPE, _VERSION = (TYPE // 8 + 1 + k for k in range(len(_FIELDS)))
+_NONE = -1  # in place of a slot: the Python method finds it, or raises
+_END = 1 << 60  # beyond the end of any array
+_START, _STOP, _STEP = (SLICE_LIMITS // 8 + k for k in range(3))
+# Entry points by their places in an array of addresses.
+CALLS = ("drop", "record_elementwise", "record_with_number", "view_slice", "view_index")
+
+
+class Operators(NamedTuple):
+    """Op codes of operators.
+
+    Attributes
+    ----------
+    binary, unary
+        Op codes by the names of methods: ``__add__``, which ``__radd__`` reflects; ``__neg__``.
+    powers
+        Op codes of one operand that compute powers, by exponent.
+    """
+
+    binary: Mapping[str, int]
+    unary: Mapping[str, int]
+    powers: Mapping[float, int]
+
+
+def write_handle_slots(
+    cls: type, tape: Any, operators: Operators, calls: np.ndarray, **objects: Any
+) -> Callable[[Any, int], Any] | None:
+    """Write the type slots of a class of handles; return the function that makes a handle for a tape and a slot.
+
+    If the class is not laid out as expected, nothing is written, and `None` is returned.
+
+    Parameters
+    ----------
+    cls, tape
+        The class, and the tape whose handles are served.
+    operators
+        The operators that are served.
+    calls
+        Addresses of `CALLS`, an int64 array. Where there is a 0, the Python method serves, until there is another.
+    **objects
+        `thread` and `entered` as for `callable_types`, and `attachments` and `stale`, dicts that are empty unless the
+        Python finaliser is to run.
+    """
+    names = ("__del__", "__getitem__", *operators.binary, *operators.unary)
+    if not type_slots.are_found(cls, names) or not _is_laid_out(cls):
+        return None
+    finaliser = type_slots.SLOTS["__del__"].function(cls)
+    fields = {"header": tape.header, "finaliser": finaliser, "calls": int(calls.ctypes.data)}
+    module = _module(operators, {"handles": cls, "tape": tape, **fields, **objects})
+    kept = (module, calls)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))  # for handles that live on at interpreter exit
+    new_handle, *functions = module.addresses().values()
+    type_slots.write(cls, dict(zip(names, functions, strict=True)))
+    return python_function("new_handle", new_handle, None)
+
+
+def _is_laid_out(cls: type) -> bool:
+    """Return whether the fields of an instance are in their places, found with objects that are put there."""
+    probe: Any = object.__new__(cls)
+    memory = (ctypes.c_int64 * (cls.__basicsize__ // 8)).from_address(id(probe))
+    for k, name in enumerate(_FIELDS):
+        mark = object()
+        setattr(probe, name, mark)
+        is_there = memory[_ARRAY + k] == id(mark)
+        delattr(probe, name)
+        if not is_there:
+            return False
+    return True
+
+
+def _module(operators: Operators, known: Mapping[str, Any]) -> Module:
+    """Return the module of the functions, which are exported in the order of their slots."""
+    pairs = {name: f"__r{name.strip('_')}__" for name in operators.binary}
+    methods = ("__getitem__", *pairs, *pairs.values(), *operators.unary)
+    attributes = ("mode", "tape", "observed", "differentiate", "drop_orphans")
+    module = Module(
+        "handle_slots",
+        none=None, true=True, false=False, zero=0, NotImplemented=NotImplemented, float=float, int=int, slice=slice,
+        TypeError=TypeError,
+        **{name: name for name in methods}, **{f"name_{name}": name for name in attributes}, **known,
+    )  # fmt: skip
+    for function in _INTERNAL:
+        module.internal(function)
+    for function in _EXPORTED:
+        module.exported(function)
+    # Op codes are in the names of the functions, by which object code is kept on disk.
+    for name, code in operators.binary.items():
+        if name == "__pow__":
+            exponents = "_".join(f"{exponent}_{op}" for exponent, op in operators.powers.items())
+            module.exported(_power_operator(code, operators.powers), f"power_{code}_{exponents}")
+        else:
+            module.exported(_binary_operator(name, pairs[name], code), f"binary_{code}")
+    for name, code in operators.unary.items():
+        module.exported(_unary_operator(name, code), f"unary_{code}")
+    return module
+
+
+# --- handles -----------------------------------------------------------------------------------------------------
+
+
+def _engine(code: Code, name: str, *values: Operand, uncompiled: int = _NONE) -> Value:
+    """Emit a call of an entry point, by its name in `CALLS`; -1 if it has raised.
+
+    The function ends with `uncompiled` if there is no such entry point yet.
+    """
+    calls, header = (code.call("PyLong_AsLongLong", code.outside(each)) for each in ("calls", "header"))
+    address = code.load(calls, CALLS.index(name))
+    with code.where_null(address):
+        code.ret(uncompiled)
+    status, result = code.call_compiled(address, header, *values, releases_gil=False)
+    return select(status.equal(0), result, _NONE)
+
+
+def _truth(code: Code, condition: Value) -> Value:
+    """Return a condition as a field."""
+    return code.body.convert("zext", condition, "i64")
+
+
+def _new(code: Code, tape: Value, number: Value) -> None:
+    """``new(tape, number)``: a handle for a slot; null with an exception."""
+    handle = code.call("PyType_GenericAlloc", code.outside("handles"), 0)
+    with code.where_null(handle):
+        code.ret(NULL)
+    none, zero = code.outside("none"), code.outside("zero")
+    for field, value in ((_TAPE, tape), (_SLOT, number), (_ARRAY, none), (_BASE, none), (_VERSION, zero)):
+        code.store(code.new_reference(value), handle, field)
+    code.ret(handle)
+
+
+def _made(code: Code, slot: Value) -> None:
+    """``made(slot)``: a handle for a slot that carries one; null with an exception."""
+    number = code.call("PyLong_FromLongLong", slot)
+    with code.where_null(number):
+        _engine(code, "drop", slot, uncompiled=NULL)
+        code.ret(NULL)
+    handle = code.call("new", code.outside("tape"), number)
+    code.drop(number)
+    with code.where_null(handle):
+        _engine(code, "drop", slot, uncompiled=NULL)
+    code.ret(handle)
+
+
+def _new_handle(code: Code, _fixed: Value, arguments: Value, given: Value) -> None:
+    """``PyObject *new_handle(PyObject *fixed, PyObject *const *arguments, Py_ssize_t count)``: of a tape and a slot."""
+    with code.where(given.unequal(2)):
+        code.fail("TypeError", "it takes 2 arguments")
+    code.ret(code.call("new", code.load(arguments), code.load(arguments, 1)))
+
+
+def _slot_of(code: Code, handle: Value) -> None:
+    """``slot_of(handle)``: the slot of a handle on the tape, if it is up to date."""
+    with code.where(code.load(handle, _TAPE).unequal(code.outside("tape"))):
+        code.ret(_NONE)
+    base = code.load(handle, _BASE)
+    with (
+        code.where(base.unequal(code.outside("none"))),
+        code.where(code.load(base, _VERSION).unequal(code.load(handle, _VERSION))),
+    ):
+        code.ret(_NONE)
+    code.ret(code.call("PyLong_AsLongLong", code.load(handle, _SLOT)))
+
+
+def _differentiates(code: Code) -> None:
+    """``differentiates()``: whether derivatives are recorded; negative if the mode needs Python, or has raised."""
+    with code.where_null(code.call("PyList_Size", code.outside("entered"))):
+        code.ret(1)
+    mode = code.call("PyObject_GetAttr", code.outside("thread"), code.outside("name_mode"))
+    with code.where_null(mode):
+        code.ret(_NONE)
+    found = [
+        code.call("PyObject_GetAttr", mode, code.outside(f"name_{name}"))
+        for name in ("tape", "observed", "differentiate")
+    ]
+    code.drop(mode)
+    for each in found:
+        code.drop(each)
+    tape, observed, differentiate = found
+    with code.where(tape.unequal(code.outside("tape"))):
+        code.ret(_NONE)
+    with code.where(observed.unequal(code.outside("false"))):
+        code.ret(_NONE)
+    code.ret(_truth(code, differentiate.equal(code.outside("true"))))
+
+
+def _finished(code: Code, slot: Value, handle: Value, other: Value, name: Value) -> None:
+    """``finished(slot, handle, other, name)``: a handle for a result; without one, what the Python method returns."""
+    with code.where(slot < 0):
+        with code.where(code.call("PyErr_Occurred").unequal(NULL)):
+            code.ret(NULL)
+        given = code.room(2)
+        code.store(handle, given)
+        code.store(other, given, 1)
+        count = _truth(code, other.unequal(NULL)) + 1
+        code.ret(code.call("PyObject_VectorcallMethod", name, given, count, NULL))
+    code.ret(code.call("made", slot))
+
+
+# --- operators ---------------------------------------------------------------------------------------------------
+
+
+def _recorded(code: Code, op: Value, first: Value, second: Value) -> None:
+    """``recorded(op, first, second)``: the slot of an op's result, `second` a slot or -1; negative without one."""
+    with code.where(first < 0):
+        code.ret(_NONE)
+    recording = code.call("differentiates")
+    with code.where(recording < 0):
+        code.ret(_NONE)
+    code.ret(_engine(code, "record_elementwise", op, first, second, _NONE, recording))
+
+
+def _with_number(code: Code, op: Value, handle: Value, other: Value, number_first: Value) -> None:
+    """``with_number(op, handle, other, number_first)``: the slot of a result of a handle and a plain number."""
+    kind = code.type_of(other)
+    with code.where(kind.unequal(code.outside("float")) & kind.unequal(code.outside("int"))):
+        code.ret(_NONE)
+    slot, recording = code.call("slot_of", handle), code.call("differentiates")
+    with code.where((slot < 0) | (recording < 0)):
+        code.ret(_NONE)
+    number = code.call("PyFloat_AsDouble", other)
+    with code.where(code.call("PyErr_Occurred").unequal(NULL)):  # an integer beyond all floats
+        code.ret(_NONE)
+    code.ret(_engine(code, "record_with_number", op, slot, number, number_first, recording))
+
+
+def _binary(code: Code, op: Value, x: Value, y: Value, name: Value, reflected: Value) -> None:
+    """``binary(op, x, y, name, reflected)``: what an operator returns, by its method's name and the reflected one's."""
+    handles = code.outside("handles")
+    with code.where(code.type_of(x).unequal(handles)):
+        with code.where(code.type_of(y).unequal(handles)):
+            code.ret(code.new_reference(code.outside("NotImplemented")))
+        slot = code.call("with_number", op, y, x, 1)
+        code.ret(code.call("finished", slot, y, x, reflected))
+    with code.where(code.type_of(y).unequal(handles)):
+        slot = code.call("with_number", op, x, y, 0)
+        code.ret(code.call("finished", slot, x, y, name))
+    second = code.call("slot_of", y)
+    with code.where(second < 0):
+        code.ret(code.call("finished", _NONE, x, y, name))
+    slot = code.call("recorded", op, code.call("slot_of", x), second)
+    code.ret(code.call("finished", slot, x, y, name))
+
+
+def _binary_operator(name: str, reflected: str, op: int) -> Callable[[Code, Value, Value], None]:
+    """Return what emits ``PyObject *(PyObject *x, PyObject *y)``."""
+
+    def define(code: Code, x: Value, y: Value) -> None:
+        code.ret(code.call("binary", op, x, y, code.outside(name), code.outside(reflected)))
+
+    return define
+
+
+def _unary_operator(name: str, op: int) -> Callable[[Code, Value], None]:
+    """Return what emits ``PyObject *(PyObject *x)``."""
+
+    def define(code: Code, x: Value) -> None:
+        slot = code.call("recorded", op, code.call("slot_of", x), _NONE)
+        code.ret(code.call("finished", slot, x, NULL, code.outside(name)))
+
+    return define
+
+
+def _power_operator(op: int, powers: Mapping[float, int]) -> Callable[[Code, Value, Value, Value], None]:
+    """Return what emits ``PyObject *(PyObject *x, PyObject *y, PyObject *modulus)``. Python refuses a modulus."""
+
+    def define(code: Code, x: Value, y: Value, modulus: Value) -> None:
+        name = code.outside("__pow__")
+        with code.where(code.type_of(x).unequal(code.outside("handles"))):
+            with code.where(modulus.unequal(code.outside("none"))):
+                code.ret(code.new_reference(code.outside("NotImplemented")))
+            code.ret(code.call("binary", op, x, y, name, code.outside("__rpow__")))
+        with code.where(modulus.unequal(code.outside("none"))):
+            given = code.room(3)
+            for k, value in enumerate((x, y, modulus)):
+                code.store(value, given, k)
+            code.ret(code.call("PyObject_VectorcallMethod", name, given, 3, NULL))
+        kind = code.type_of(y)
+        with code.body.when(kind.equal(code.outside("float")) | kind.equal(code.outside("int"))):
+            exponent = code.call("PyFloat_AsDouble", y)
+            for known, of_power in powers.items():
+                with code.body.when(exponent.equal(float(known))):
+                    slot = code.call("recorded", of_power, code.call("slot_of", x), _NONE)
+                    code.ret(code.call("finished", slot, x, y, name))
+            code.call("PyErr_Clear")  # an integer beyond all floats: Python's to refuse
+        code.ret(code.call("finished", _NONE, x, y, name))
+
+    return define
+
+
+# --- indexing ----------------------------------------------------------------------------------------------------
+
+
+def _limit(code: Code, limit: Value, missing: Value) -> None:
+    """``limit(limit, missing)``: a limit of a slice as a number, `missing` for None; with an exception for others."""
+    with code.body.when(limit.equal(code.outside("none"))):
+        code.ret(missing)
+    with code.where(code.type_of(limit).unequal(code.outside("int"))):
+        code.fail("TypeError", "not a plain integer")
+    code.ret(code.call("PyLong_AsLongLong", limit))
+
+
+def _selected(code: Code, slot: Value, key: Value) -> None:
+    """``selected(slot, key)``: a slot on the selection of an integer or of a slice of step 1; negative without one."""
+    with code.body.when(code.type_of(key).equal(code.outside("int"))):
+        number = code.call("PyLong_AsLongLong", key)
+        with code.where(code.call("PyErr_Occurred").unequal(NULL)):
+            code.ret(_NONE)
+        code.ret(_engine(code, "view_index", slot, number))
+    with code.where(code.type_of(key).unequal(code.outside("slice"))):
+        code.ret(_NONE)
+    with code.where(code.load(key, _STEP).unequal(code.outside("none"))):
+        code.ret(_NONE)
+    start = code.call("limit", code.load(key, _START), 0)
+    stop = code.call("limit", code.load(key, _STOP), _END)
+    with code.where(code.call("PyErr_Occurred").unequal(NULL)):
+        code.ret(_NONE)
+    code.ret(_engine(code, "view_slice", slot, start, stop))
+
+
+def _subscript(code: Code, x: Value, key: Value) -> None:
+    """``PyObject *subscript(PyObject *x, PyObject *key)``."""
+    slot = code.call("slot_of", x)
+    with code.body.when(slot >= 0):
+        selected = code.call("selected", slot, key)
+        with code.body.when(selected >= 0):
+            code.ret(code.call("view", x, selected))
+        code.call("PyErr_Clear")
+    code.ret(code.call("finished", _NONE, x, key, code.outside("__getitem__")))
+
+
+def _view(code: Code, x: Value, slot: Value) -> None:
+    """``view(x, slot)``: a handle for a slot on the memory of another handle."""
+    made = code.call("made", slot)
+    with code.where_null(made):
+        code.ret(NULL)
+    own, none = code.load(x, _BASE), code.outside("none")
+    base = select(own.equal(none), x, own)
+    for field, value in (
+        (_BASE, base),
+        (_VERSION, code.load(base, _VERSION)),
+        (_ELEMENT, code.outside("true")),
+    ):
+        before = code.load(made, field)
+        code.store(code.new_reference(value), made, field)
+        code.drop(before)
+    code.ret(made)
+
+
+# --- finalisation ------------------------------------------------------------------------------------------------
+
+
+def _finalise(code: Code, handle: Value) -> None:
+    """``void finalise(PyObject *handle)``; an exception that is on its way stays."""
+    by_python = code.load(handle, _TAPE).unequal(code.outside("tape"))
+    for name in ("attachments", "stale"):
+        by_python = by_python | code.call("PyDict_Size", code.outside(name)).unequal(0)
+    number = code.load(handle, _SLOT)
+    with code.where(by_python | number.equal(NULL)):
+        code.call_at(code.call("PyLong_AsLongLong", code.outside("finaliser")), handle)
+        code.ret(0)
+    has_orphans = _engine(code, "drop", code.call("PyLong_AsLongLong", number), uncompiled=0)
+    with code.where(has_orphans.unequal(0)):
+        code.call("drop_orphans", handle)
+    code.ret(0)
+
+
+def _drop_orphans(code: Code, handle: Value) -> None:
+    """``drop_orphans(handle)``: the tape drops arrays that owned memory."""
+    state, given = [code.room(1) for _ in range(3)], code.room(1)
+    code.call("PyErr_Fetch", *state)
+    code.store(code.outside("tape"), given)
+    found = code.call("PyObject_VectorcallMethod", code.outside("name_drop_orphans"), given, 1, NULL)
+    with code.where_null(found):
+        code.call("PyErr_WriteUnraisable", handle)
+    code.drop(found)
+    code.call("PyErr_Restore", *(code.load(each) for each in state))
+    code.ret(0)
+
+
+_INTERNAL: tuple[Callable[..., None], ...] = (
+    _new, _made, _slot_of, _differentiates, _finished, _recorded, _with_number, _binary, _limit, _selected, _view,
+    _drop_orphans,
+)  # fmt: skip
+_EXPORTED: tuple[Callable[..., None], ...] = (_new_handle, _finalise, _subscript)
