@@ -32,11 +32,11 @@ from tapegrad.frontend.tensor.array_checks import is_same_memory, real
 from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.attachments import RemovableHook, any_hooks, attachments
 from tapegrad.frontend.tensor.description import SlotDescription
-from tapegrad.frontend.tensor.modes import EAGER, eager_mode
+from tapegrad.frontend.tensor.modes import EAGER, eager_mode, entered
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array, is_tensor, stale_leaf_slots
 
 _HEADER = EAGER.header
-_FIELDS = EAGER.fields
+_FIELDS = EAGER.fields.data  # a memoryview, whose items are Python's integers
 
 
 def _seed(root: Tensor, gradient: Any) -> np.ndarray:
@@ -140,10 +140,30 @@ def backward(
     >>> x.grad
     array([2., 4., 6.])
     """
+    is_plain = gradient is None and inputs is None and accumulate and not create_graph
+    if not (is_plain and _swept_at_once(x, retain_graph)):
+        retain = create_graph if retain_graph is None else retain_graph
+        _sweep(x, gradient, retain, create_graph, inputs, accumulate)
+    if _FIELDS[ORPHAN] != NONE:
+        EAGER.drop_orphans()
+
+
+def _swept_at_once(x: Tensor, retain: Any) -> bool:
+    """Run the compiled sweep if nothing is to be asked before it; return whether it has run."""
+    if entered or attachments or switch.on or x._tape is not EAGER:
+        return False
+    slot = x._slot if x._base is None else x._slot_on(EAGER)
+    status = reverse.reverse_sweep(_HEADER, slot, 0, KEEP_GRAPH if retain else 0, 0, 0)
+    if status <= E_STATUS:
+        raise_for(status, "backward", [])
+    return bool(status == 0)
+
+
+def _sweep(x: Tensor, gradient: Any, retain: bool, create_graph: bool, inputs: Any, accumulate: bool) -> None:
+    """Run the reverse sweep of `backward`, compiled, in segments or on Tensors."""
     slot = _root_slot(x)
     if not create_graph:
         x.check_escape("backward() without create_graph")
-    retain = create_graph if retain_graph is None else retain_graph
     asked = None if inputs is None else [value._slot_on(EAGER) for value in _listed(inputs)]
     if switch.on:
         verify.check(EAGER)
@@ -156,8 +176,6 @@ def backward(
         seed = None if gradient is None else _seed(x, gradient)
         if not _run(slot, seed, slot_numbers(asked), _options(retain, accumulate)):
             segmented_backward.backward_in_segments(slot, seed, asked, accumulate, retain)
-    if _FIELDS[ORPHAN] != NONE:
-        EAGER.drop_orphans()
 
 
 def _get_grad(x: Tensor) -> Any:
@@ -185,7 +203,8 @@ def _get_grad(x: Tensor) -> Any:
         return None
     if tape is not EAGER:
         raise TracedValueError("grad of a Tensor of a recording: use tapegrad.grad on the recorded function")
-    slot = x._slot_on(EAGER)
+    if x._base is not None:
+        slot = x._slot_on(EAGER)
     if stale_leaf_slots:
         _collect_stale_gradients(x)
     if attachments:

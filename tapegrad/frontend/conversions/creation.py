@@ -12,7 +12,7 @@ from tapegrad.frontend.recording.lists import holds_tensors, in_numbers
 from tapegrad.frontend.recording.record import as_float, list_as_tensor, read_now, unary
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.array_checks import check_dtype, plain, refuse_lost_parts, refuse_subclass
-from tapegrad.frontend.tensor.modes import thread
+from tapegrad.frontend.tensor.modes import entered, thread
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, copy_of, from_array, is_tensor
 from tapegrad.frontend.words.numpy_docs import CREATION as DOCS
 from tapegrad.frontend.words.numpy_docs import describe
@@ -88,7 +88,7 @@ def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: 
     array([2., 4.])
     """
     if type(data) is np.ndarray and data.dtype is _FLOAT64 and dtype is None and constant is None and copy:
-        made = copy_of(data, False) if thread.mode.recorder is None else None
+        made = copy_of(data, False) if not entered or thread.mode.recorder is None else None
         if made is not None:
             return made
     if holds_tensors(data):

@@ -93,7 +93,7 @@ def sum(
            [1., 1.]])
     """
     x = a if isinstance(a, Tensor) and dtype is None else operand(a, "sum", dtype)
-    if x.dtype.kind != "f":
+    if not is_float(x):
         result = constant(np.sum, x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
     else:
         if where is not True:
