@@ -82,6 +82,7 @@ def hessian(
     ----------
     function : callable
         Its result is a scalar Tensor. Of a ``jit(f)`` the Hessian is replayed, in a single call into compiled code.
+        Other functions are run at each call, as by `jacobian`.
     argnums : int or sequence of int, default 0
         Which positional arguments to differentiate by, as for `grad`.
     has_aux : bool, default False

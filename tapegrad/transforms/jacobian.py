@@ -17,6 +17,7 @@ from tapegrad.program.traces.trace import Trace
 from tapegrad.transforms.base import DerivativeTransform
 from tapegrad.transforms.calling.argnums import Argnums, Selection, checked_argnums, select
 from tapegrad.transforms.calling.call_structures import call_arguments
+from tapegrad.transforms.calling.equal_recordings import lender, own_recordings
 from tapegrad.transforms.calling.fast_path import jacobian_path
 from tapegrad.transforms.calling.reports import ReportingFunction
 from tapegrad.transforms.jit import Jit, run_once
@@ -37,8 +38,8 @@ def jacobian(
     Parameters
     ----------
     function : callable
-        Its result is one Tensor, or constant numbers. Of a ``jit(f)`` the Jacobian is replayed; other functions are
-        recorded at each call.
+        Its result is one Tensor, or constant numbers. Of a ``jit(f)`` the Jacobian is replayed. Other functions are
+        run at each call, and what follows is prepared anew only if they have computed something else than before.
     argnums : int or sequence of int, default 0
         Which positional arguments to differentiate by, as for `grad`.
     mode : {'auto', 'forward', 'reverse'}, default 'auto'
@@ -145,6 +146,7 @@ class Jacobian(DerivativeTransform):
         self._argnums = checked_argnums(argnums)
         self._mode = mode
         self._has_aux = has_aux
+        self._recordings = own_recordings()
 
     @property
     def settings(self) -> tuple[Any, ...]:
@@ -178,7 +180,7 @@ class Jacobian(DerivativeTransform):
         return self.to_output(selection, trace, arguments.arrays, results)
 
     def _eager(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Record the function with these arguments, and replay that trace once."""
+        """Record the function with these arguments, and replay that trace, or an equal one of an earlier call."""
         selection = select(args, self._argnums)
         arguments = flatten_args(tuple(selection.leaves), {})
 
@@ -186,7 +188,8 @@ class Jacobian(DerivativeTransform):
             return function(*selection.substitute(list(leaves)), **kwargs)
 
         trace = Trace(of_leaves, arguments)
-        results = run_once(trace, arguments, functools.partial(self.choose_spec, tuple(arguments.positions)))
+        equal = lender(trace, self._recordings)
+        results = run_once(equal, arguments, functools.partial(self.choose_spec, tuple(arguments.positions)))
         return self.to_output(selection, trace, arguments.arrays, results)
 
     def choose_spec(self, wrt: tuple[int, ...], trace: Trace) -> ProgramSpec:

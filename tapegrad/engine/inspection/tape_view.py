@@ -19,6 +19,7 @@ from tapegrad.engine.inspection.tape_entries import TapeEntry as TapeEntry
 from tapegrad.engine.runtime.lazy import lazy
 from tapegrad.engine.tape import copy_tape
 from tapegrad.engine.tape.copy_tape import ALRIGHT, BUFFER_FIELDS, INSTRUCTION_FIELDS, LINES, SLOT_FIELDS
+from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.engine.tape.tape import Tape
 
 
@@ -174,6 +175,16 @@ def without_addresses(fields: np.ndarray) -> np.ndarray:
         np.not_equal(addresses, 0, out=addresses)
     buffers[:, [2, 9]] = 0
     return fields
+
+
+def constants_of(tape: Tape, fields: np.ndarray) -> np.ndarray:
+    """Return address and size in bytes of each constant of a recording: buffers that nothing writes, but for inputs."""
+    _, slots, buffers = _lines(fields)  # lines in the order of their numbers
+    inputs = slots[np.searchsorted(slots[:, 0], getattr(tape, "inputs", ())), 1]
+    is_constant = buffers[:, 7] == NONE
+    is_constant[np.searchsorted(buffers[:, 0], inputs)] = False
+    found: np.ndarray = buffers[is_constant][:, [1, 3]]
+    return found
 
 
 def copied(tape: Tape) -> np.ndarray:

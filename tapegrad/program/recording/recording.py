@@ -246,6 +246,11 @@ class RecordedTape(Recorder):
             self.sites.setdefault((frame.f_code, frame.f_lasti), set()).add(memory_of(array))
 
     @property
+    def has_captured(self) -> bool:
+        """True if it refers to Tensors from outside."""
+        return bool(self._captured)
+
+    @property
     def occupied(self) -> int:
         """Memory that the tape occupies, with the arrays that it alone has."""
         entries = sum(width * max(len(self), 256) for _, width, _ in COLUMNS.values())

@@ -39,7 +39,7 @@ from tapegrad.program.programs.program import Program
 from tapegrad.program.programs.workspace import PooledProgram, Workspace
 from tapegrad.program.recording.calling import call
 from tapegrad.program.recording.recording import RecordedTape, SourceLine
-from tapegrad.program.recording.signature import Arguments, numpy_scalar
+from tapegrad.program.recording.signature import ArgSpec, Arguments, numpy_scalar
 from tapegrad.program.streams.spec import IF_KNOWN, NEVER, NOW, ProgramSpec
 from tapegrad.pytree import flatten, unflatten
 
@@ -191,6 +191,11 @@ class Trace(Uncopied):
     def results(self) -> list[Any]:
         """Return for each leaf of the result an output's number, a `PassthroughOutput` or a `ConstantOutput`."""
         return self._results
+
+    @property
+    def arg_specs(self) -> tuple[ArgSpec, ...]:
+        """Specs of the arguments that it was recorded with."""
+        return tuple(self._arg_specs)
 
     @property
     def definition(self) -> Any:

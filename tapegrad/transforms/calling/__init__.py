@@ -12,4 +12,5 @@ In reading order; each imports only those above it:
     fast_path                      replays of calls with arrays, floats and structures, in half a microsecond
     reports                        what a replayed function says of itself: `watched`, `explain`, `profile`
     known_paths                    replays of calls that alternate between recordings, all tried in C
+    equal_recordings               recordings that lend their programs to equal ones
 """
