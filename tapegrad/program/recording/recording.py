@@ -253,7 +253,7 @@ class RecordedTape(Recorder):
     @property
     def occupied(self) -> int:
         """Memory that the tape occupies, with the arrays that it alone has."""
-        entries = sum(width * max(len(self), 256) for _, width, _ in COLUMNS.values())
+        entries = max(len(self), 256) * sum(width for _, width, _ in COLUMNS.values())
         own: list[np.ndarray] = [*self.owners.values(), *self.expected, *(array for _, array in self._narrow)]
         return entries + sum(array.nbytes for array in own if sys.getrefcount(array) <= _OWN_REFERENCES)
 
