@@ -12,10 +12,9 @@ from tapegrad.engine.codegen.ir.target import Target, host
 from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.machine import machine, objects
 from tapegrad.engine.codegen.machine.lock import compiling
-from tapegrad.engine.codegen.mathematics import MATHEMATICS
 from tapegrad.engine.codegen.rows import accumulation, adjacent_loops, rows, several_tangents
 from tapegrad.engine.codegen.rows.case import Case, FrameFacts
-from tapegrad.engine.codegen.rows.functions import define
+from tapegrad.engine.codegen.rows.functions import define, symbols
 from tapegrad.engine.codegen.segments import segment_kernels
 from tapegrad.engine.codegen.segments.segment import Segment
 from tapegrad.engine.codegen.translator import compiler
@@ -29,7 +28,10 @@ def _shared(target: Target) -> dict[str, Callable[[], Body]]:
     """Return the functions that kernels call, by their symbols."""
     pairs = itertools.product((1, 2, 3), (Type("double"), Type("float")))
     return {
-        **{target.symbol(name): functools.partial(define, name, target) for name in MATHEMATICS},
+        **{
+            symbol: functools.partial(define, name, target, n)
+            for symbol, (name, n) in symbols(target).items()
+        },
         **{
             adjacent_loops.symbol(name, target): functools.partial(adjacent_loops.define, name, target)
             for name in library.LOOPS

@@ -15,11 +15,13 @@ from tapegrad.engine.codegen.segments.segment import (
     EXTREME,
     FORWARD,
     PORTIONS,
+    PRODUCT,
     REVERSE,
     SHARES,
     SUM,
     TANGENT,
     TIES,
+    TOTAL,
     SegmentLine,
     SegmentRow,
 )
@@ -86,7 +88,8 @@ class ShownSegment:
     Lines are named as in the printed tape: ``v2`` is the result of instruction 2, ``x0`` the first argument,
     ``x0[1:4]`` a part of its elements, counted through, and ``x0@6`` one that begins with element 6, where there are
     loops around the innermost one. ``v2_bar`` is a cotangent, ``v2_dot`` a tangent, ``v2_dot1`` the next; ``v2.0`` is
-    the first line of a loop that is written out. ``m0`` lies in the workspace, ``t0`` is nowhere but in registers.
+    the first line of a loop, or element of an array, that is written out. ``m0`` lies in the workspace, ``t0`` is
+    nowhere but in registers.
 
     Attributes
     ----------
@@ -113,7 +116,7 @@ class ShownSegment:
 
     @property
     def instructions(self) -> list[int]:
-        return [number for number in self._placed.instructions if number >= 0]
+        return list(dict.fromkeys(number for number in self._placed.instructions if number >= 0))
 
     def __repr__(self) -> str:
         return f"<segment of {self.summary}>"
@@ -216,9 +219,12 @@ class _LineNames:
         """Name the result of a row's instruction, and its derivatives, in one step of its loop."""
         if number < 0:
             return
-        if row.kind in (SUM, FORWARD, EXPONENTIALS, EXTREME) and direction == RUN_FORWARD:
-            self._name_result(row.duals[0] if row.kind == SUM else row.primals[-1], f"v{number}{step}")
+        is_sum = row.kind in (SUM, PRODUCT, TOTAL)
+        if (is_sum or row.kind in (FORWARD, EXPONENTIALS, EXTREME)) and direction == RUN_FORWARD:
+            self._name_result(row.duals[0] if is_sum else row.primals[-1], f"v{number}{step}")
             return
+        if row.kind in (PRODUCT, TOTAL):
+            return  # operands have their names from other rows
         if row.primals[3] >= 0:
             self._names.setdefault(row.primals[3], f"v{number}{step}")
         if row.duals[3] >= 0:
@@ -288,6 +294,8 @@ def _statements(row: SegmentRow, names: _LineNames) -> list[str]:
         return [f"{names[row.primals[-1]]} = {row.op}({', '.join(names[x] for x in row.primals[:-1])})"]
     if row.kind in (EXTREME, TIES, PORTIONS):
         return [_extreme(row, names)]
+    if row.kind in (PRODUCT, TOTAL):
+        return [_sum_of_numbers(row, names)]
     if row.kind == SHARES:
         x, y, to, bar = (names[k] for k in (row.primals[0], row.primals[3], row.duals[0], row.duals[3]))
         return [f"{to} {'=' if row.stored & 1 else '+='} {bar}*exp({x}-{y})"]
@@ -312,6 +320,13 @@ def _sum(row: SegmentRow, names: _LineNames) -> str:
     to, line = names[row.duals[0]], names[row.duals[3]]
     sums = names.is_single(row.duals[0]) and not names.is_single(row.duals[3])
     return f"{to} {'=' if row.stored & 1 else '+='} {f'sum({line})' if sums else line}"
+
+
+def _sum_of_numbers(row: SegmentRow, names: _LineNames) -> str:
+    terms = [names[line] for line in row.primals]
+    if row.kind == PRODUCT:
+        terms = [f"{x}*{y}" for x, y in zip(terms[::2], terms[1::2], strict=True)]
+    return f"{names[row.duals[0]]} {'=' if row.stored & 1 else '+='} {' + '.join(terms)}"
 
 
 def _extreme(row: SegmentRow, names: _LineNames) -> str:

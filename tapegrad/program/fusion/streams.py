@@ -114,7 +114,7 @@ def _fused(streams: list[UnfusedStream], memory: StreamMemory, kept: list[int]) 
     rows = [_rows(each.stream, memory) for each in streams]
     spans = [_spans(each) for each in rows]
     return [
-        _units(own, memory, _ReadElsewhere([results, *spans[:k], *spans[k + 1 :]]), each.runs_again)
+        _units(each, own, memory, _ReadElsewhere([results, *spans[:k], *spans[k + 1 :]]))
         for k, (each, own) in enumerate(zip(streams, rows, strict=True))
     ]
 
@@ -136,14 +136,16 @@ def _spans(rows: _Rows) -> np.ndarray:
     return np.array(spans, np.int64).reshape(-1, 2)
 
 
-def _units(rows: _Rows, memory: StreamMemory, elsewhere: "_ReadElsewhere", runs_again: bool) -> recipes.Units:
+def _units(
+    own: UnfusedStream, rows: _Rows, memory: StreamMemory, elsewhere: "_ReadElsewhere"
+) -> recipes.Units:
     """Return the units of a stream."""
     if isinstance(rows, RowColumns):
-        found = RepeatedUnits(rows, memory, elsewhere.of_each(rows), runs_again).found()
+        found = RepeatedUnits(rows, memory, elsewhere.of_each(rows), own.runs_again).found()
         if found is not None:
             return found
-        rows = rows_of(rows.stream, memory)
-    return fuse(rows, memory, elsewhere, runs_again)
+        rows = rows_of(own.stream, memory)
+    return fuse(own.stream, rows, memory, elsewhere, own.runs_again)
 
 
 class _ReadElsewhere:

@@ -138,7 +138,7 @@ def _fusion(trace: Trace, program: Program, names: Names) -> tuple[str, tuple[st
         why = trace.why_unfused(program.spec)[1]
         return f"{_number(alone, 'row')}, one by one: {why}", tuple(conversions(trace, names))
     placed = program.segments()
-    inside = sum(len(each.placed.instructions) for each in placed)
+    inside = sum(len({*each.placed.bound.rows}) for each in placed)
     summary = f"{_number(inside, 'row')} in {_number(len(placed), 'segment')}, {alone:,} by themselves"
     summaries = (ShownSegment(each, dict).summary for each in placed)
     segments = [f"segment {k}: {text}" for k, text in enumerate(summaries)]

@@ -307,7 +307,7 @@ def _name_without_op(kernel: int) -> str:
 def _segment_label(
     trace: Trace, placed: PlacedSegment, lines: dict[int, SourceLine]
 ) -> tuple[str, str, tuple[int, ...], tuple[SourceLine, ...]]:
-    numbers = tuple(number for number in placed.instructions if number >= 0)
+    numbers = tuple(dict.fromkeys(number for number in placed.instructions if number >= 0))
     ops = trace.recording.column("op")
     names = list(dict.fromkeys(kernel_table.op_name(int(ops[number])) for number in numbers))
     name = f"segment: {', '.join(names[:4])}{', ...' if names[4:] else ''}"

@@ -4,11 +4,12 @@ Element i of a block is added to lane ``i % 8``, whatever the processor and whoe
 result. A block's lanes are added to the total's, and what that rounds off is kept (Neumaier 1974).
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tapegrad.engine.codegen.ir.body import Body, Value
 from tapegrad.engine.codegen.ir.memory import Cotangent, element_at, load, scratch, store
-from tapegrad.engine.codegen.ir.operations import absolute, halves, lanes_of, select
+from tapegrad.engine.codegen.ir.operations import absolute, halves, lanes_of, select, total_of
 from tapegrad.engine.codegen.ir.pairs import two_sum
 from tapegrad.engine.codegen.ir.types import Type
 
@@ -39,6 +40,29 @@ class Total(NamedTuple):
             lost = low_lost + high_lost + error
         total, lost = (x.body.emit(TOTAL, f"extractelement {x}, i32 0") for x in (total, lost))
         return select((lost - lost).equal(0.0), total + lost, total)
+
+
+def total_of_few(values: Sequence[Value]) -> Value:
+    """Return the sum of at most a block's numbers as float64: that of a line of them, without the lanes of nothing."""
+    totals: list[Value | None] = [None] * PARTS.lanes
+    losses: list[Value | None] = [None] * PARTS.lanes
+    for i, value in enumerate(map(_widened, values)):
+        before = totals[i % PARTS.lanes]
+        totals[i % PARTS.lanes] = 0.0 + value if before is None else before + value
+    while (half := len(totals) // 2) > 0:
+        for i, (low, high) in enumerate(zip(totals[:half], totals[half:], strict=True)):
+            if low is not None and high is not None:
+                totals[i], error = two_sum(low, high)
+                lost = [each for each in (losses[i], losses[half + i]) if each is not None]
+                losses[i] = total_of([*lost, error])
+        del totals[half:], losses[half:]
+    (total,), (loss,) = totals, losses
+    assert total is not None
+    return total if loss is None else select((loss - loss).equal(0.0), total + loss, total)
+
+
+def _widened(value: Value) -> Value:
+    return value.body.convert("fpext", value, "double")
 
 
 def nothing(body: Body) -> Total:

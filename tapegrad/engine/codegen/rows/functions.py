@@ -18,14 +18,21 @@ def _results(name: str, type_: Type) -> str:
     return f"{{ {type_}, {type_} }}" if name == "sincos" else str(type_)
 
 
-def define(name: str, target: Target) -> Body:
-    """Define the vector function of a page of the mathematics."""
-    type_ = Type("double", target.lanes)
+def symbols(target: Target) -> dict[str, tuple[str, int]]:
+    """Return the functions by their symbols: the name of each, and the lanes of its vectors."""
+    return {_symbol(name, target, n): (name, n) for name in MATHEMATICS for n in (1, target.lanes)}
+
+
+def _symbol(name: str, target: Target, lanes: int) -> str:
+    return target.symbol(name) if lanes == target.lanes else target.symbol(name, "of", lanes)
+
+
+def define(name: str, target: Target, lanes: int = 0) -> Body:
+    """Define the function of a page of the mathematics, of vectors with as many lanes as the target has by default."""
+    type_ = Type("double", lanes or target.lanes)
     arguments = ", ".join(f"{type_} %x{j}" for j in range(arity(name)))
-    body = Body(
-        target,
-        f'define {_CONVENTION} {_results(name, type_)} @"{target.symbol(name)}"({arguments}) noinline',
-    )
+    symbol = _symbol(name, target, type_.lanes)
+    body = Body(target, f'define {_CONVENTION} {_results(name, type_)} @"{symbol}"({arguments}) noinline')
     given = MATHEMATICS[name](*(body.named(type_, f"%x{j}") for j in range(arity(name))))
     body.ret(_packed(body, given) if isinstance(given, tuple) else given)
     return body
@@ -63,6 +70,6 @@ def call_sincos(x: Value) -> tuple[Value, Value]:
 
 def _call(name: str, arguments: tuple[Value, ...]) -> str:
     body = arguments[0].body
-    return body.call(
-        _results(name, arguments[0].type), f'@"{body.target.symbol(name)}"', arguments, _CONVENTION
-    )
+    type_ = arguments[0].type
+    symbol = _symbol(name, body.target, type_.lanes)
+    return body.call(_results(name, type_), f'@"{symbol}"', arguments, _CONVENTION)

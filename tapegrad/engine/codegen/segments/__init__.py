@@ -5,6 +5,7 @@ In reading order; each imports only those above it:
     segment                        A segment
     extremes                       largest and smallest elements
     segment_loops                  its outer loops
+    packed                         rows of single elements side by side
     segment_rows                   its rows as values
     vectors                        their elements at one vector index
     long_segments                  lines of many

@@ -13,6 +13,8 @@ from tapegrad.engine.kernels.language.segment_frame import COUNTS, field_of
 
 SUM, FORWARD, REVERSE, TANGENT = "sum", "forward", "reverse", "tangent"
 EXPONENTIALS, SHARES = "exponentials", "shares"
+PRODUCT, TOTAL = "product", "total"
+JOINED = (EXPONENTIALS, PRODUCT, TOTAL)  # one result of several operands
 EXTREME, TIES, PORTIONS = "extreme", "ties", "portions"
 GOES_ON = -1  # of a row that joins elements with those of the rows before it, whatever the step
 
@@ -48,12 +50,15 @@ class SegmentRow:
         FORWARD, REVERSE or TANGENT for a row of the emitter's; SUM for what adds a line to another one; EXPONENTIALS
         for the logarithm of the sum of the exponentials of several lines, SHARES for its derivative by one of them.
         EXTREME for the largest or smallest elements; TIES for how many there are of each, PORTIONS for the derivative.
+        PRODUCT for a sum of products of numbers, one after another; TOTAL for a sum of numbers, as of a line.
     count
         Number of its count; -1 for a single element.
     primals, seconds
         Lines of x0, x1, x2 and y, and of their cotangents or tangents; -1 where there is none. Of SUM the line that
         is added to is the cotangent of x0, the one that is added that of y. EXPONENTIALS has as many operands as
         there are lines, and the result behind them. TIES writes to the cotangent of x0, PORTIONS reads that line as x1.
+        PRODUCT and TOTAL have as many operands as there are factors, by pairs, and terms; what these are added to is
+        the cotangent of x0.
     stored
         Bit j: the cotangent of operand j is written, otherwise it is added to.
     along

@@ -3,7 +3,7 @@
 import ast
 import functools
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from tapegrad.engine.codegen.ir.body import Body, Value
 from tapegrad.engine.codegen.ir.operations import total_of
@@ -14,16 +14,19 @@ from tapegrad.engine.codegen.rows.directions import primal_of
 from tapegrad.engine.codegen.rows.exponentials import log_of_sum, share
 from tapegrad.engine.codegen.rows.expressions import Expressions, functions_in, is_library_call, parse
 from tapegrad.engine.codegen.segments.extremes import portion, ties_of
+from tapegrad.engine.codegen.segments.packed import PackedRows, RowLines, in_batches
 from tapegrad.engine.codegen.segments.segment import (
     EXPONENTIALS,
     EXTREME,
     FORWARD,
     PORTIONS,
+    PRODUCT,
     REVERSE,
     SHARES,
     SUM,
     TANGENT,
     TIES,
+    TOTAL,
     Segment,
     SegmentRow,
 )
@@ -39,23 +42,16 @@ _FIXED = {  # functions that rows call which have no text
     EXTREME: frozenset[str](),
     TIES: frozenset[str](),
     PORTIONS: frozenset[str](),
+    PRODUCT: frozenset[str](),
+    TOTAL: frozenset[str](),
 }
 
 
-class SegmentLines(Protocol):
+class SegmentLines(RowLines, Protocol):
     """The lines of a segment at one point of its iteration space."""
 
-    def read(self, line: int) -> Value:
-        """Return the elements of a line; bytes become masks."""
-
-    def write(self, line: int, value: Value) -> None:
-        """Let a line have other elements."""
-
-    def sums_up(self, line: int, count: int) -> bool:
-        """Return whether a row of so many elements adds all of them to a line of one."""
-
-    def add(self, line: int, value: Value, count: int, stored: bool) -> None:
-        """Add elements, so many as a count says, to a line or, where it is `stored`, write them."""
+    def add_total(self, line: int, values: Sequence[Value], stored: bool) -> None:
+        """Add up numbers as the elements of a line, and add that to a number or, where it is `stored`, write it."""
 
     def join(self, row: SegmentRow, value: Value) -> None:
         """Join elements with those that a row has joined before."""
@@ -112,9 +108,14 @@ def _functions(op: str, kind: str) -> frozenset[str]:
     return frozenset(name for text in texts(op_of(op), kind) for name in functions_in(parse(text)))
 
 
+def calls_mathematics(row: SegmentRow) -> bool:
+    """Return whether a row calls vector functions."""
+    return not MATHEMATICS.keys().isdisjoint(_functions(row.op, row.kind))
+
+
 def cost_of_element(segment: Segment) -> float:
     """About how many nanoseconds an element takes: calls of functions count, and little else."""
-    calling = sum(not MATHEMATICS.keys().isdisjoint(_functions(row.op, row.kind)) for row in segment.rows)
+    calling = sum(map(calls_mathematics, segment.rows))
     return _ROW * len(segment.rows) + _CALL * calling
 
 
@@ -146,11 +147,25 @@ class Rows:
     def emit(self, lines: SegmentLines, unmasked: bool = False) -> None:
         """Emit every row for the elements at one vector index. `unmasked`: zero times inf may be NaN."""
         self._unmasked = unmasked
+        if self._lanes == 1:
+            self._emit_numbers(lines)
+            return
         for row in with_pauses(self._segment.rows):
             _KINDS[row.kind](self, row, lines)
 
-    def _expressions(self, row: SegmentRow, lines: SegmentLines) -> Expressions:
-        type_ = Type(ELEMENTS[row.dtype], self._lanes)
+    def _emit_numbers(self, lines: SegmentLines) -> None:
+        """Emit rows of single elements; where adjacent ones call the same functions, they share the calls."""
+        most = self._body.target.lanes
+        for batch in with_pauses(in_batches(self._segment.rows, most)):
+            if len(batch) > 1 and calls_mathematics(batch[0]):
+                packed = PackedRows(batch, lines, most)
+                _KINDS[packed.row.kind](self, packed.row, packed)
+            else:
+                for row in batch:
+                    _KINDS[row.kind](self, row, lines)
+
+    def _expressions(self, row: SegmentRow, lines: RowLines) -> Expressions:
+        type_ = Type(ELEMENTS[row.dtype], lines.lanes)
 
         def read(name: str) -> Value:
             return lines.read(row.primals[_NAMES.index(name)])
@@ -158,7 +173,7 @@ class Rows:
         nodes = [parse(text) for text in texts(op_of(row.op), row.kind)]
         return Expressions(self._body, type_, read, nodes, joined=self._joined, unmasked=self._unmasked)
 
-    def forward(self, row: SegmentRow, lines: SegmentLines) -> None:
+    def forward(self, row: SegmentRow, lines: RowLines) -> None:
         value = self._expressions(row, lines).value(parse(primal_of(op_of(row.op))))
         lines.write(row.primals[3], value)
 
@@ -166,14 +181,14 @@ class Rows:
         """Return the operands that have a cotangent or a tangent."""
         return [j for j in op_of(row.op).differentiable_operands if row.duals[j] >= 0]
 
-    def reverse(self, row: SegmentRow, lines: SegmentLines) -> None:
+    def reverse(self, row: SegmentRow, lines: RowLines) -> None:
         expressions, bar = self._expressions(row, lines), lines.read(row.duals[3])
         partials = op_of(row.op).partials
         terms = {j: expressions.times(parse(partials[j]), bar) for j in self._wanted(row)}
         for j, term in terms.items():
             lines.add(row.duals[j], term, row.count, bool(row.stored & 1 << j))
 
-    def tangent(self, row: SegmentRow, lines: SegmentLines) -> None:
+    def tangent(self, row: SegmentRow, lines: RowLines) -> None:
         expressions, partials = self._expressions(row, lines), op_of(row.op).partials
         terms = [
             expressions.along(parse(partials[j]), lines.read(row.duals[j]))
@@ -182,17 +197,17 @@ class Rows:
         ]
         lines.write(row.duals[3], total_of(terms) if terms else expressions.value(parse("0.0")))
 
-    def sum(self, row: SegmentRow, lines: SegmentLines) -> None:
+    def sum(self, row: SegmentRow, lines: RowLines) -> None:
         value = lines.read(row.duals[3])
         if not lines.sums_up(row.duals[0], row.count):
             value = value + 0.0  # a sum of one element is never -0.0
         lines.add(row.duals[0], value, row.count, bool(row.stored & 1))
 
-    def exponentials(self, row: SegmentRow, lines: SegmentLines) -> None:
+    def exponentials(self, row: SegmentRow, lines: RowLines) -> None:
         *operands, result = row.primals
         lines.write(result, log_of_sum([lines.read(x) for x in operands]))
 
-    def shares(self, row: SegmentRow, lines: SegmentLines) -> None:
+    def shares(self, row: SegmentRow, lines: RowLines) -> None:
         x, y, bar = lines.read(row.primals[0]), lines.read(row.primals[3]), lines.read(row.duals[3])
         lines.add(row.duals[0], share(x, y, bar), row.count, bool(row.stored & 1))
 
@@ -211,8 +226,17 @@ class Rows:
         stored = bool(row.stored & 1)
         lines.add(row.duals[0], portion(x, y, ties, lines.read(row.duals[3]), stored), row.count, stored)
 
+    def product(self, row: SegmentRow, lines: RowLines) -> None:
+        factors = [lines.read(line) for line in row.primals]
+        products = (x * y for x, y in zip(factors[::2], factors[1::2], strict=True))
+        total = total_of([factors[0].like(0.0), *products])
+        lines.add(row.duals[0], total, row.count, bool(row.stored & 1))
 
-_KINDS: dict[str, Callable[[Rows, SegmentRow, SegmentLines], None]] = {
+    def total(self, row: SegmentRow, lines: SegmentLines) -> None:
+        lines.add_total(row.duals[0], [lines.read(line) for line in row.primals], bool(row.stored & 1))
+
+
+_KINDS: dict[str, Callable[[Rows, SegmentRow, Any], None]] = {
     FORWARD: Rows.forward,
     REVERSE: Rows.reverse,
     TANGENT: Rows.tangent,
@@ -222,4 +246,6 @@ _KINDS: dict[str, Callable[[Rows, SegmentRow, SegmentLines], None]] = {
     EXTREME: Rows.extreme,
     TIES: Rows.ties,
     PORTIONS: Rows.portions,
+    PRODUCT: Rows.product,
+    TOTAL: Rows.total,
 }

@@ -1,7 +1,9 @@
 """Segments in which one vector holds each line: no loop."""
 
+from collections.abc import Sequence
+
 from tapegrad.engine.codegen.ir.body import Value
-from tapegrad.engine.codegen.ir.sums import PARTS, in_lanes, nothing
+from tapegrad.engine.codegen.ir.sums import PARTS, in_lanes, nothing, total_of_few
 from tapegrad.engine.codegen.ir.types import I64, Type
 from tapegrad.engine.codegen.segments.extremes import Joining
 from tapegrad.engine.codegen.segments.segment import SegmentRow
@@ -9,6 +11,12 @@ from tapegrad.engine.codegen.segments.vectors import SegmentForm, VectorIndex
 
 
 class _ShortVectorIndex(VectorIndex):
+    def add_total(self, line: int, values: Sequence[Value], stored: bool) -> None:
+        total = total_of_few(values)
+        if not stored:
+            total = self.body.convert("fpext", self.read(line), "double") + total
+        self.values[line] = self.body.convert("fptrunc", total, self.shape.type_of(line).element)
+
     def add_sum(self, line: int, value: Value, stored: bool) -> None:
         parts = in_lanes(self.body.constant(PARTS, 0.0), value)
         total = self.body.splat(nothing(self.body).raised(parts).value, self.shape.lanes)

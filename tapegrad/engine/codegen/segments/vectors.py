@@ -1,6 +1,7 @@
 """Code shared by short and long segments: loads, stores and reductions at one vector index."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from tapegrad.engine.codegen.ir.body import Body, Value
 from tapegrad.engine.codegen.ir.memory import POINTER, element_at, load, load_field, load_pointer, store
@@ -21,9 +22,9 @@ def nans_of(values: Iterable[Value]) -> Iterator[Value]:
     """
     by_type: dict[Type, list[Value]] = {}
     for value in telling(values):
-        by_type.setdefault(value.type, []).extend(halves(value))
+        by_type.setdefault(value.type, []).extend(halves(value) if value.type.lanes > 1 else (value,))
     for alike in by_type.values():
-        for first, second in zip(alike[::2], alike[1::2], strict=True):
+        for first, second in itertools.zip_longest(alike[::2], alike[1::2], fillvalue=alike[0]):
             yield either_is_nan(first, second)
 
 
@@ -53,7 +54,7 @@ class SegmentForm:
 
     def __init__(self, body: Body, segment: Segment) -> None:
         self.body, self.segment = body, segment
-        self.lanes = lanes(body.target)
+        self.lanes = lanes(body.target) if segment.counts else 1
         self.rows = Rows(body, segment, self.lanes)
         self.tainted = tainted(segment)
         self.frame = body.named(POINTER, "%frame")
@@ -122,6 +123,11 @@ class VectorIndex:
         self.to_look_at: list[Value] = []  # what is not kept, and may be NaN by haste
         self._contributions: dict[int, list[Value]] = {}
 
+    @property
+    def lanes(self) -> int:
+        """Lanes of each vector."""
+        return self.shape.lanes
+
     def _mask(self, count: int) -> Value | None:
         return None if count < 0 else self.masks[count]
 
@@ -156,6 +162,10 @@ class VectorIndex:
 
     def add_sum(self, line: int, value: Value, stored: bool) -> None:
         """Add all lanes to a single element."""
+        raise NotImplementedError
+
+    def add_total(self, line: int, values: Sequence[Value], stored: bool) -> None:
+        """Add up numbers to a single element."""
         raise NotImplementedError
 
     def join(self, row: SegmentRow, value: Value) -> None:

@@ -23,7 +23,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.ops.structural.matrices import MatmulParams
 
-_MAX_INLINE_PRODUCTS = 32  # multiplications up to which a call of BLAS costs more than the product
+MAX_INLINE_PRODUCTS = 32  # multiplications up to which a call of BLAS costs more than the product
 _LARGEST = 2**31 - 1  # sizes of BLAS are 32-bit integers
 _PLAIN, _TRANSPOSED = np.uint8(ord("N")), np.uint8(ord("T"))
 
@@ -146,7 +146,7 @@ def _gemm(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, beta:
 def product(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, store: int) -> None:
     """Add (store: write) A @ B to C, by the fastest method for the size."""
     zero, done = routines.zero, False
-    if c.rows * c.columns * a.columns > _MAX_INLINE_PRODUCTS:
+    if c.rows * c.columns * a.columns > MAX_INLINE_PRODUCTS:
         if c.columns != 1 and (c.rows == 1 or _leading(c, size_of(zero)) == 0):
             a, b, c = transposed(b), transposed(a), transposed(c)
         beta = zero if store else routines.one

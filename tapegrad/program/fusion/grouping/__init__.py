@@ -13,6 +13,7 @@ In reading order; each imports only those above it:
     repeats                        unrolled loops, whose groups are to be alike
     segments                       a group without addresses, and what of it goes to memory
     spaces                         the same loops for rows over the same elements
+    scalars                        arrays of few elements written out
     reasons                        why rows run by themselves
     groups_to_segments             fusion of a stream: rows, dependences, groups, segments
 """

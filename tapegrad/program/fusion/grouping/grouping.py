@@ -13,6 +13,7 @@ from tapegrad.program.fusion.grouping.dependences import overlap
 from tapegrad.program.fusion.grouping.rows import ADD, BYTES, READ, Access, DisjointMemory, StreamRow
 
 MAX_ROWS = 128  # in a group: compilers take more than proportionally longer for long functions
+_MAX_NUMBERS = 512  # rows of single elements, which take less
 
 
 class Group:
@@ -28,6 +29,10 @@ class Group:
         What they touch, by the block that it lies in.
     is_short
         Whether a vector holds each line.
+    has_lines
+        Whether any row has a line of more than one element.
+    has_parts
+        Whether any row is a part of a row of the stream: then none has lines, for their vectors would be those of all.
     again
         Those of the rows that belong to an earlier group, and are computed once more.
     """
@@ -36,6 +41,7 @@ class Group:
         self.is_short = is_short
         self.rows: list[int] = []
         self.size = 0
+        self.has_lines = self.has_parts = False
         self.again: frozenset[int] = frozenset()
         self.accesses: dict[int, list[tuple[StreamRow, Access]]] = {}
 
@@ -125,7 +131,11 @@ class Grouping:
         ]
 
     def _may_join(self, number: int, group: Group) -> bool:
-        if group.size + self._rows[number].seeds > MAX_ROWS:
+        row = self._rows[number]
+        if (group.has_lines and row.is_part) or (group.has_parts and row.count > 1):
+            return False
+        limit = _MAX_NUMBERS if group.has_parts else MAX_ROWS
+        if group.size + row.seeds > limit:
             return False
         first = group.rows[0]
         own = self._members[first]
@@ -151,6 +161,8 @@ class Grouping:
         self.group_of[number] = group
         row = self._rows[number]
         group.size += row.seeds
+        group.has_lines |= row.count > 1
+        group.has_parts |= row.is_part
         for access in row.accesses:
             group.accesses.setdefault(self._blocks.around(access.start)[0], []).append((row, access))
         first = group.rows[0]

@@ -30,16 +30,17 @@ from tapegrad.program.fusion.grouping.rows import (
     ExtensibleMemory,
     StreamRow,
 )
+from tapegrad.program.fusion.grouping.scalars import with_scalars
 from tapegrad.program.fusion.grouping.segments import BoundSegment, SegmentDraft
 from tapegrad.program.fusion.grouping.spaces import with_common_loops
+from tapegrad.program.streams.stream import InstructionStream
 
-MAX_WINDOW_ROWS = (
-    512  # rows that may meet in a group: the time that it takes to find groups grows with its square
-)
+MAX_WINDOW_ROWS = 512  # rows that may meet in a group: the time to find groups grows with its square
 _GUARDS = {ROWS[code].name for code in GUARDS}
 
 
 def fuse(
+    stream: InstructionStream,
     rows: Sequence[StreamRow],
     blocks: ExtensibleMemory,
     is_read_outside: Callable[[int, int], bool],
@@ -50,8 +51,8 @@ def fuse(
 
     Parameters
     ----------
-    rows, blocks
-        The rows, and the virtual memory that they are bound on.
+    stream, rows, blocks
+        The stream, its rows, and the virtual memory that they are bound on.
     is_read_outside
         Whether anything but this stream reads what it leaves between two addresses.
     runs_again
@@ -59,7 +60,9 @@ def fuse(
     in_one
         Whether all rows are one window: no repetitions are looked for.
     """
-    rows, numbers = with_ties(with_common_loops(rows), blocks.new)
+    rows, parts = with_scalars(rows, stream, blocks)
+    rows, tied = with_ties(with_common_loops(rows), blocks.new)
+    numbers = [parts[number] for number in tied]
     units = _units(written_out(rows, MAX_ROWS), blocks, is_read_outside, runs_again, in_one)
     return [
         numbers[unit] if isinstance(unit, int) else unit._replace(rows=tuple(numbers[n] for n in unit.rows))
@@ -112,8 +115,8 @@ def _units(
 
 
 def _alone(row: StreamRow, number: int, is_live: Callable[[int, int], bool]) -> int | BoundSegment:
-    """Return a row by itself: that of the stream, or a segment if it is only a part of that one, which counts ties."""
-    if row.kind != TIES:
+    """Return a row by itself: that of the stream, or a segment if it is only a part of that one."""
+    if row.kind != TIES and not row.is_part:
         return number
     is_short = not row.loops and row.count <= lanes(host())
     return SegmentDraft([row], is_short, is_live, ()).bound()._replace(rows=(number,) * row.copies)

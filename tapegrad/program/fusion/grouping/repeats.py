@@ -59,7 +59,17 @@ def _cut(period: int, most: int) -> list[int]:
 
 def kind_of(row: StreamRow) -> tuple[object, ...]:
     """Return a key of a row that does not depend on its operands."""
-    return row.op, row.dtype, row.kind, row.count, len(row.accesses), row.stored, row.seeds, row.loops
+    return (
+        row.op,
+        row.dtype,
+        row.kind,
+        row.count,
+        len(row.accesses),
+        row.stored,
+        row.seeds,
+        row.loops,
+        row.is_part,
+    )
 
 
 def _kinds(rows: Sequence[StreamRow]) -> np.ndarray:

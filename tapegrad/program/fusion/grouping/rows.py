@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from tapegrad.engine.codegen.segments.segment import EXPONENTIALS
+from tapegrad.engine.codegen.segments.segment import JOINED
 
 READ, WRITE, ADD = range(3)
 BYTES = {"f64": 8, "f32": 4, "b8": 1}  # of an element
@@ -110,6 +110,8 @@ class StreamRow:
         How many tangents it computes, or how many steps of its loop are written out.
     loops
         The extents of the outer loops.
+    is_part
+        Whether it is a part of a row of the stream, and has no kernel but that of a segment.
     """
 
     op: str
@@ -120,11 +122,12 @@ class StreamRow:
     stored: int = 0
     seeds: int = 1
     loops: tuple[int, ...] = ()
+    is_part: bool = False
 
     @property
     def copies(self) -> int:
         """Number of rows of a segment that it becomes."""
-        return 1 if self.kind == EXPONENTIALS else self.seeds
+        return 1 if self.kind in JOINED else self.seeds
 
     @property
     def clears(self) -> bool:

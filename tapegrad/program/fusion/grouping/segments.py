@@ -9,7 +9,9 @@ from tapegrad.engine.codegen.segments.segment import (
     EXPONENTIALS,
     EXTREME,
     GOES_ON,
+    PRODUCT,
     TIES,
+    TOTAL,
     OverlapRegion,
     Segment,
     SegmentLine,
@@ -97,9 +99,8 @@ class SegmentDraft:
         self._sums: set[Span] = set()
         for row in with_pauses(rows):
             self._follow(row)
-        self._kept = [
-            key for key in with_pauses(self._keys) if key in self._written - self._sums and is_live(*key[:2])
-        ]
+        changed = self._written.union(self._cleared) - self._sums
+        self._kept = [key for key in with_pauses(self._keys) if key in changed and is_live(*key[:2])]
         self._by_steps = self._are_steps_apart()
 
     def clears(self, start: int, stop: int) -> bool:
@@ -207,6 +208,12 @@ class SegmentDraft:
         if row.kind == EXPONENTIALS:
             operands = (*roles[::ROLES], roles[3])
             return [SegmentRow(row.op, row.dtype, row.kind, count, operands, (-1,) * 4, row.stored)]
+        if row.kind in (PRODUCT, TOTAL):
+            sides = 2 if row.kind == PRODUCT else 1
+            operands = tuple(line for k in range(0, len(roles), ROLES) for line in roles[k : k + sides])
+            return [
+                SegmentRow(row.op, row.dtype, row.kind, count, operands, (roles[4], -1, -1, -1), row.stored)
+            ]
         first, along = roles[:4], self._along(row)
         found: list[SegmentRow] = []
         for k in range(0, len(roles), ROLES):

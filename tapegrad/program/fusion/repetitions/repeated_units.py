@@ -149,9 +149,11 @@ class RepeatedUnits:
         rows = [
             dataclasses.replace(row, kind="") if each else row for row, each in zip(rows, stays, strict=True)
         ]
-        units = fuse(rows, self._memory, is_read, self._runs_again, in_one=True)
+        own_memory = _OwnMemory(self._memory)
+        stream = columns.stream.taking(np.arange(first, first + len(rows)))
+        units = fuse(stream, rows, own_memory, is_read, self._runs_again, in_one=True)
         repetitions = _Repetitions(
-            self._first_row[numbers], self._first_access[numbers], columns.start, accesses
+            self._first_row[numbers], self._first_access[numbers], (columns.start, columns.stop), accesses, own_memory
         )
         if not all(map(repetitions.can_have, units)):
             return None
@@ -179,6 +181,28 @@ class _IsRead:
         return self._spans.overlaps(start, stop) if known is None else known
 
 
+class _OwnMemory:
+    """The memory of a stream, and which of it a window has added: its repetitions, one after another, share that."""
+
+    def __init__(self, memory: WindowMemory) -> None:
+        self._memory = memory
+        self._added: list[tuple[int, int]] = []
+
+    def around(self, address: int) -> tuple[int, int]:
+        """Return the bytes of the piece that an address lies in."""
+        return self._memory.around(address)
+
+    def new(self, size: int) -> int:
+        """Return the first byte of a new piece of `size` bytes."""
+        start = self._memory.new(size)
+        self._added.append((start, start + size))
+        return start
+
+    def has(self, address: int) -> bool:
+        """Return whether an address lies in what has been added."""
+        return any(start <= address < stop for start, stop in self._added)
+
+
 class _Repetitions:
     """Repetitions of a window.
 
@@ -186,19 +210,40 @@ class _Repetitions:
     ----------
     rows, accesses
         The first row and the first access of each.
-    start
-        The first byte of each access of the stream.
+    spans
+        The first byte of each access of the stream, and the byte behind its last one.
     own
         The accesses of the window whose units are moved.
+    memory
+        The memory that it has added to.
     """
 
-    def __init__(self, rows: np.ndarray, accesses: np.ndarray, start: np.ndarray, own: slice) -> None:
-        self._rows, self._accesses, self._start = rows, accesses, start
-        self._access_at = {begin: k for k, begin in enumerate(start[own].tolist())}
+    def __init__(
+        self,
+        rows: np.ndarray,
+        accesses: np.ndarray,
+        spans: tuple[np.ndarray, np.ndarray],
+        own: slice,
+        memory: _OwnMemory,
+    ) -> None:
+        self._rows, self._accesses, self._memory = rows, accesses, memory
+        self._start = spans[0]
+        self._own = spans[0][own], spans[1][own]
+        self._access_at: dict[int, int | None] = {begin: k for k, begin in enumerate(self._own[0].tolist())}
+
+    def _access(self, address: int) -> int | None:
+        """Return an access that an address lies in: one that begins there, if there is one."""
+        found = self._access_at.get(address)
+        if found is None:
+            (inside,) = np.nonzero((self._own[0] <= address) & (address < self._own[1]))
+            found = self._access_at[address] = int(inside[0]) if len(inside) else None
+        return found
 
     def can_have(self, unit: int | BoundSegment) -> bool:
-        """Return whether all addresses of a unit of the window are those of accesses."""
-        return isinstance(unit, int) or all(unit.fields[at] in self._access_at for at in _pointers(unit))
+        """Return whether all addresses of a unit of the window lie in accesses, or in memory of its own."""
+        return isinstance(unit, int) or all(
+            self._access(unit.fields[at]) is not None or self._memory.has(unit.fields[at]) for at in _pointers(unit)
+        )
 
     def moved(self, unit: int | BoundSegment) -> Sequence[int | BoundSegment]:
         """Return a unit of the window, for each repetition."""
@@ -207,7 +252,9 @@ class _Repetitions:
             return numbers
         fields = np.tile(np.array(unit.fields, np.int64), (len(self._rows), 1))
         for at in _pointers(unit):
-            fields[:, at] = self._start[self._accesses + self._access_at[unit.fields[at]]]
+            access = self._access(unit.fields[at])
+            if access is not None:
+                fields[:, at] += self._start[self._accesses + access] - self._own[0][access]
         rows = self._rows[:, None] + np.array(unit.rows, np.int64)
         return [
             unit._replace(fields=own, rows=tuple(numbers))

@@ -15,7 +15,8 @@ from tapegrad.engine.codegen.segments.segment import FORWARD, REVERSE, SUM, TANG
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.runtime.pace import with_pauses
-from tapegrad.engine.tape.fields.layout import DTYPE_COUNT
+from tapegrad.engine.tape.fields.layout import DTYPE_COUNT, MATMUL, OP_KIND
+from tapegrad.ops.structural.matrices import MatmulParams
 from tapegrad.program.fusion.grouping.accesses import rows_of
 from tapegrad.program.fusion.grouping.nests import KINDS
 from tapegrad.program.fusion.grouping.rows import CLEAR, ROLES, DisjointMemory, StreamRow
@@ -114,18 +115,19 @@ def _without_addresses(stream: InstructionStream) -> np.ndarray:
         np.packbits(addresses != 0, axis=1)[:, 0],
         np.packbits(addresses >= MADE_UP, axis=1)[:, 0],
         *frames[:, [field.COUNT, *range(field.STRIDE, field.STORE + 1)]].T,
-        *_numbered_loops(stream),
+        *_numbered_parameters(stream),
     ]
     return np.stack([each.astype(np.int64, copy=False) for each in columns], 1)
 
 
-def _numbered_loops(stream: InstructionStream) -> list[np.ndarray]:
-    """Return numbers of the outer loops of each row, and of its steps from tangent to tangent, if there are any."""
+def _numbered_parameters(stream: InstructionStream) -> list[np.ndarray]:
+    """Return numbers of what the frame of each row points to: outer loops, steps from tangent to tangent, matrices."""
     frames, is_op = stream.frames, stream.op >= 0
     looped = is_op & (frames[:, field.OUTER] != 0)
     several = is_op & (stream.direction == KINDS.index(TANGENT)) & is_elementwise(stream)
     several &= frames[:, field.PARAMS] != 0
-    kinds = (looped, field.OUTER, _loops), (several, field.PARAMS, _steps)
+    products = is_op & (kernel_table.op_column(stream.op, OP_KIND) == MATMUL)
+    kinds = (looped, field.OUTER, _loops), (several, field.PARAMS, _steps), (products, field.PARAMS, _matrices)
     return [
         _numbered(own, [read(each) for each in with_pauses(frames[own, at].tolist())])
         for own, at, read in kinds
@@ -135,6 +137,10 @@ def _numbered_loops(stream: InstructionStream) -> list[np.ndarray]:
 
 def _steps(address: int) -> list[int]:
     return pointed_fields(address, _SEED_FIELDS)
+
+
+def _matrices(address: int) -> list[int]:
+    return pointed_fields(address, len(MatmulParams._fields))
 
 
 def _loops(address: int) -> list[int]:
