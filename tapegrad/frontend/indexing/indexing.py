@@ -60,8 +60,17 @@ def getitem(x: Tensor, key: Any) -> Tensor:
             view._element = True
         return view
     if x.dtype.kind == "f" or (recorder is not None and x.dtype in DTYPE_CODES):
+        if _lists_rows(x, parts):
+            rows = element_numbers(x.shape[:1], parts)
+            return pick(x, rows, (*rows.shape, *x.shape[1:]), math.prod(x.shape[1:]))
         return _gather_elements(x, element_numbers(x.shape, parts))
     return from_array(np.asarray(read_now(x)[parts]), constant=True)
+
+
+def _lists_rows(x: Tensor, parts: tuple[Any, ...]) -> bool:
+    """Return whether a key is one array of numbers along the first of several axes."""
+    (first, *others) = parts
+    return not others and x.ndim > 1 and isinstance(first, np.ndarray) and first.dtype.kind in "iu"
 
 
 def rows_now(x: Tensor, key: Any) -> Tensor | None:

@@ -26,6 +26,8 @@ from tapegrad.engine.kernels.language.raw_memory import (
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, OUT_OF_RANGE
 from tapegrad.ops.structural.indexing import GatherParams, ScatterAddParams, ScatterWriteParams
 
+_SHORT_ROW = 16  # elements of a row up to which a call takes longer than the row
+
 
 @always_inline
 def _row(indexes: int, i: int, rows: int) -> int:
@@ -68,7 +70,25 @@ def _clear(target: int, step: int, count: int, zero: Any) -> None:
         store_at(target, j * step, zero, zero)
 
 
+@always_inline
+def _add_short(target: int, source: int, count: int, zero: Any) -> None:
+    """Add adjacent elements to adjacent elements: so few that a call would take longer."""
+    for j in range(count):
+        offset = j * size_of(zero)
+        store_at(target, offset, load_at(target, offset, zero) + load_at(source, offset, zero), zero)
+
+
 # gather
+
+
+@always_inline
+def _copy_short_rows(y: int, x: int, indexes: int, count: int, rows: int, length: int, zero: Any) -> None:
+    """Copy the listed rows of so few elements that a call would take longer; of places in space there are three."""
+    step = length * size_of(zero)
+    for i in range(count):
+        target, source = y + i * step, x + _row(indexes, i, rows) * step
+        for j in range(length):
+            store_at(target, j * size_of(zero), load_at(source, j * size_of(zero), zero), zero)
 
 
 @always_inline
@@ -78,9 +98,15 @@ def _gather(frame: int, zero: Any) -> int:
     if not _all_in_range(indexes, count, params.rows):
         return OUT_OF_RANGE
     size, length = size_of(zero), params.length
-    for i in range(count):
-        source = x + _row(indexes, i, params.rows) * length * size
-        _copy_row(y + i * length * size, source, size, length, zero)
+    if length == 1:
+        _copy_short_rows(y, x, indexes, count, params.rows, 1, zero)
+    elif length == 3:
+        _copy_short_rows(y, x, indexes, count, params.rows, 3, zero)
+    elif length <= _SHORT_ROW:
+        _copy_short_rows(y, x, indexes, count, params.rows, length, zero)
+    else:
+        for i in range(count):
+            memcpy(y + i * length * size, x + _row(indexes, i, params.rows) * length * size, length * size)
     return 0
 
 
@@ -96,7 +122,14 @@ def _add_rows(frame: int, params: Any, to_named: bool, clear: bool, zero: Any) -
     for i in range(count):
         named, ordered = _row(indexes, i, params.rows) * length * size, i * length * size
         target, source = (named, ordered) if to_named else (ordered, named)
-        _add_row(x_bar + target, size, y_bar + source, length, zero)
+        if length == 1:
+            _add_short(x_bar + target, y_bar + source, 1, zero)
+        elif length == 3:
+            _add_short(x_bar + target, y_bar + source, 3, zero)
+        elif length <= _SHORT_ROW:
+            _add_short(x_bar + target, y_bar + source, length, zero)
+        else:
+            _add_row(x_bar + target, size, y_bar + source, length, zero)
     return 0
 
 
