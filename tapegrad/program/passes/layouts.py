@@ -98,7 +98,7 @@ def _candidates(tape: TapeView) -> dict[int, DimensionOrder]:
 
 
 def _longest_last(view: View, bytes_: int) -> DimensionOrder | None:
-    """Return the layout with the longest dimension last, if the last one is short in comparison.
+    """Return the layout with the longest dimension last, and those behind it first, if the last one is short.
 
     The view shows the whole buffer in C order, once, or many times as a sum is added to its elements.
     """
@@ -106,12 +106,13 @@ def _longest_last(view: View, bytes_: int) -> DimensionOrder | None:
     own = view.select_axes(dims)
     if len(dims) < 2 or own.size < _MIN_ELEMENTS or not own.covers(bytes_):
         return None
-    longest = max(dims, key=lambda d: view.shape[d])
+    longest = max(reversed(dims), key=lambda d: view.shape[d])
     last = view.shape[dims[-1]]
     if last >= _MIN_LAST_EXTENT or view.shape[longest] < _MIN_EXTENT_RATIO * last:
         return None
     after, step = {}, view.itemsize
-    for d in (longest, *(d for d in reversed(dims) if d != longest)):
+    inner, outer = ([d for d in reversed(dims) if d < longest], [d for d in reversed(dims) if d > longest])
+    for d in (longest, *inner, *outer):
         after[d] = step
         step *= view.shape[d]
     extents, before = (tuple(fields[d] for d in dims) for fields in (view.shape, view.strides))
