@@ -9,7 +9,15 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 
-from tapegrad.engine.codegen.segments.segment import EXPONENTIALS, EXTREME, FORWARD, PORTIONS, REVERSE, SHARES
+from tapegrad.engine.codegen.segments.segment import (
+    EXPONENTIALS,
+    EXTREME,
+    FORWARD,
+    PORTIONS,
+    REVERSE,
+    SHARES,
+    SUM,
+)
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.engine.sweep.threading.parallel import SUMS_THRESHOLD
@@ -62,7 +70,7 @@ def written_out(rows: Sequence[StreamRow], limit: int) -> list[StreamRow]:
     short = {
         (row.count, *row.loops)
         for row in rows
-        if row.kind in (EXPONENTIALS, SHARES, EXTREME, PORTIONS)
+        if (row.kind in (EXPONENTIALS, SHARES, EXTREME, PORTIONS) or _sums_lines(row))
         and len(row.loops) == 1
         and row.loops[0] <= _MAX_UNROLLED_LINES
         and sizes[row.count, *row.loops] <= limit
@@ -70,6 +78,11 @@ def written_out(rows: Sequence[StreamRow], limit: int) -> list[StreamRow]:
     return [
         _written_out(row) if (row.count, *row.loops) in short else _left(row) for row in with_pauses(rows)
     ]
+
+
+def _sums_lines(row: StreamRow) -> bool:
+    """Return whether a row adds up the lines of its loop."""
+    return row.kind == SUM and any(a.mode == ADD and a.span.steps == (0,) for a in row.accesses)
 
 
 def _left(row: StreamRow) -> StreamRow:
