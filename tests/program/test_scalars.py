@@ -230,3 +230,15 @@ def test_zeros_are_in_memory_for_rows_that_read_them() -> None:
         [sys.executable, "-c", ZEROS], env=variables, capture_output=True, text=True, check=True
     )
     assert done.stdout == "3.25 3.25\n"
+
+
+def test_recipes_tell_products_apart() -> None:
+    """The strides of matrices stand beside the frames: those of a product with the transposed one are the same."""
+    a = np.array([[1.0, 2.0], [3.0, 5.0]])
+    for matrix in (a, a.T):
+
+        def image(x: Any, matrix: Any = matrix) -> Any:
+            return tg.sum((matrix @ tg.stack([x[0], x[1]])) * np.array([1.0, 10.0]))
+
+        for fuse in (True, False):
+            np.testing.assert_array_equal(tg.grad(tg.jit(image, fuse=fuse))(X[:2]), matrix.T @ [1.0, 10.0])

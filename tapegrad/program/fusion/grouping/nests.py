@@ -5,10 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen.ir.target import host
 from tapegrad.engine.codegen.segments.segment import FORWARD, REVERSE, TANGENT
 from tapegrad.engine.codegen.segments.vectors import lanes
 from tapegrad.engine.kernels.language import frame as field
+from tapegrad.engine.tape.fields.layout import MATMUL, OP_KIND
+from tapegrad.ops.structural.matrices import MatmulParams
 from tapegrad.program.streams.stream import InstructionStream, is_elementwise, pointed_fields
 
 KINDS = (FORWARD, REVERSE, TANGENT)  # by the numbers of directions
@@ -76,8 +79,11 @@ def seed_counts(stream: InstructionStream) -> np.ndarray:
 
 
 def loops_of(stream: InstructionStream) -> list[int]:
-    """Return the fields of the outer loops of all rows, and of several tangents."""
+    """Return the fields of the outer loops of all rows, of several tangents, and of products of matrices."""
     found: list[int] = []
+    products = (kernel_table.op_column(stream.op, OP_KIND) == MATMUL) & (stream.op >= 0)
+    for address in stream.frames[products, field.PARAMS].tolist():
+        found += pointed_fields(address, len(MatmulParams._fields))
     for address in stream.frames[_several_tangents(stream), field.PARAMS].tolist():
         found += pointed_fields(address, len(_ALONE))
     for address in stream.frames[
