@@ -8,7 +8,13 @@ from tapegrad.engine.kernels.indexing import index, locate, region
 from tapegrad.engine.kernels.language.status import OUT_OF_RANGE
 from tapegrad.engine.kernels.lines import integers, search
 from tapegrad.ops.params import Region
-from tapegrad.ops.structural.indexing import GatherParams, LocateParams, ScatterWriteParams, WriteParams
+from tapegrad.ops.structural.indexing import (
+    GatherParams,
+    LocateParams,
+    ScatterAddParams,
+    ScatterWriteParams,
+    WriteParams,
+)
 from tapegrad.ops.structural.lines import SearchParams
 
 # gather
@@ -43,6 +49,35 @@ def test_gather_reverse_accumulates_repeated_rows(dtype):
         frame_ = {"x": [None, rows], "x_bar": [x_bar], "y_bar": y_bar, "params": GatherParams(*x_bar.shape)}
         assert run(index, f"gather_reverse_{dtype}", rows.size, **frame_) == 0
         np.testing.assert_array_equal(x_bar, want)
+
+
+@both_dtypes
+@pytest.mark.parametrize("length", [1, 3, 4, 20])
+def test_rows_as_columns(dtype, length):
+    """The rows in the order of the list are the transposed array in memory, of gather and of its transpose."""
+    rows = np.array([0, 5, 5, -1, -6, 3, 5])
+    x = rng().normal(size=(6, length)).astype(DTYPES[dtype])
+    columns = rng().normal(size=(length, rows.size)).astype(x.dtype)
+    params, y = GatherParams(6, length, 1), np.empty_like(columns)
+    assert run(index, f"gather_forward_{dtype}", rows.size, x=[x, rows], y=y, params=params) == 0
+    np.testing.assert_array_equal(y, x[rows].T)
+    want, x_bar = x.copy(), x.copy()
+    np.add.at(want, rows, columns.T)
+    frame_ = {"x": [None, rows], "x_bar": [x_bar], "y_bar": columns, "params": params}
+    assert run(index, f"gather_reverse_{dtype}", rows.size, **frame_) == 0
+    np.testing.assert_array_equal(x_bar, want)
+    params, sums = ScatterAddParams(6, length, 1), np.full_like(x, 9.0)
+    assert (
+        run(index, f"scatter_add_forward_{dtype}", rows.size, x=[columns, rows], y=sums, params=params) == 0
+    )
+    want = np.zeros_like(x)
+    np.add.at(want, rows, columns.T)
+    np.testing.assert_array_equal(sums, want)
+    for store, before in ((0, columns), (1, np.zeros_like(columns))):
+        bar = columns.copy()
+        frame_ = {"x": [None, rows], "x_bar": [bar], "y_bar": x, "params": params, "store": store}
+        assert run(index, f"scatter_add_reverse_{dtype}", rows.size, **frame_) == 0
+        np.testing.assert_array_equal(bar, before + x[rows].T)
 
 
 @pytest.mark.parametrize("bad", [6, -7, 2**62, -(2**63)])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import tapegrad as tg
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.tape.fields.view import View
+from tapegrad.ops import CODES
 from tapegrad.program.passes import layouts
 from tapegrad.program.passes.layouts import DimensionOrder
 from tapegrad.program.recording.signature import flatten_args
@@ -50,7 +51,22 @@ def picked(x: Any, m: Any) -> Any:
     return tg.sum(tg.sin(x[:, None] * m)[[3, 1, 3]])
 
 
-LAID_OUT = (mixture, products, views, several_axes)
+NUMBERS = np.random.default_rng(1).integers(-50, 50, POINTS)
+
+
+def gathered(x: Any, m: Any) -> Any:
+    """Rows by number, of which a part is read again, and the sums of their elements."""
+    places = tg.outer(x[:50], m)
+    apart = places[NUMBERS] - places[NUMBERS[::-1]]
+    return tg.sum(tg.sum(apart * apart, axis=1) ** 2) + tg.sum(apart[1:, 2] * 0.5)
+
+
+def gathered_tables(x: Any, m: Any) -> Any:
+    tables = tg.sin(tg.reshape(tg.outer(x[:100], m), (50, 4, 2)))
+    return tg.sum(tg.sum(tables[NUMBERS.reshape(2, -1)] * tg.reshape(m, (4, 1)), axis=(2, 3)) ** 2)
+
+
+LAID_OUT = (mixture, products, views, several_axes, gathered, gathered_tables)
 AS_THEY_ARE = (flattened, picked)
 
 
@@ -198,3 +214,24 @@ def test_views_through_several_dimensions_have_no_place() -> None:
     windows = View(0, (3, 2), (8, 8), array.dtype)
     assert layout.moved(windows) is not None
     assert layout.moved(windows._replace(shape=(3, 3))) is None  # one of them goes on in the next line
+
+
+def test_rows_by_number_are_columns_in_memory() -> None:
+    x, m = arguments(np.float64)
+    trace = recorded(gathered, x, m)
+    (own,) = {each.params[2:] for each in trace.tape.instructions if each.op == CODES["gather"]}
+    assert own == (1,)
+
+
+@pytest.mark.parametrize("function", [gathered, gathered_tables])
+def test_lanes_of_rows_by_number(function: Any) -> None:
+    x, m = arguments(np.float64)
+    scales = np.array([0.5, 1.0, 2.0])
+
+    def scaled(s: Any, m: Any) -> Any:
+        return function(x * s, m)
+
+    for way in (lambda f: f, tg.grad):
+        found = tg.vmap(way(tg.jit(scaled)), in_axes=(0, None))(scales, m)
+        expected = [way(scaled)(s, m) for s in scales]
+        np.testing.assert_allclose(found, expected, rtol=1e-11)

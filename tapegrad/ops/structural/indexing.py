@@ -3,6 +3,7 @@
 The records of the parameters, then the rows.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,11 +16,12 @@ _ALL = ("f64", "f32", "i64", "b8")
 class GatherParams(NamedTuple):
     """Parameters of `gather`: operand 0 is `rows` rows of `length` elements; operand 1 lists the rows to take.
 
-    A negative row number counts from the end.
+    A negative row number counts from the end. Where `by_columns` is 1, the result is the transposed array in memory.
     """
 
     rows: int
     length: int
+    by_columns: int = 0
 
     def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         source, listed = operands
@@ -29,11 +31,13 @@ class GatherParams(NamedTuple):
 class ScatterAddParams(NamedTuple):
     """Parameters of `scatter_add`: the result is `rows` rows of `length` elements; operand 1 lists the rows to add to.
 
-    Operand 0 has a row for each entry of the list. A negative row number counts from the end.
+    Operand 0 has a row for each entry of the list, and is the transposed array in memory where `by_columns` is 1. A
+    negative row number counts from the end.
     """
 
     rows: int
     length: int
+    by_columns: int = 0
 
     def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
         source, listed = operands
@@ -42,13 +46,25 @@ class ScatterAddParams(NamedTuple):
 
 def _broken_rows(params: Sequence[int], whole: OperandView, taken: OperandView, listed: OperandView) -> str:
     """Describe views other than all rows, and a row for each entry of the list; empty if all fits."""
-    rows, length = params[:2]
+    rows, length, by_columns = params
     fits = min(params) >= 0 and (rows * length, listed.size * length) == (whole.size, taken.size)
-    if fits and whole.contiguous and taken.contiguous and listed.contiguous:
+    in_order = lies_by_columns(taken, listed.size) if by_columns else taken.contiguous
+    if fits and whole.contiguous and in_order and listed.contiguous:
         return ""
     return (
         f"{rows} rows of {length}, of which {listed.size} are listed: shapes {whole.shape} and {taken.shape}"
     )
+
+
+def lies_by_columns(taken: OperandView, count: int) -> bool:
+    """Return whether `count` rows are the columns of an array that is contiguous in memory."""
+    last = len(taken.shape)
+    rows = next((k for k in range(last + 1) if math.prod(taken.shape[:k]) == count), None)
+    if rows is None or taken.size == 0:
+        return False
+    whole = (*range(rows, last), *range(rows))
+    shape, strides = (tuple(fields[d] for d in whole) for fields in (taken.shape, taken.strides))
+    return taken.as_strided(taken.offset, shape, strides).contiguous
 
 
 class CsrMatmulParams(NamedTuple):

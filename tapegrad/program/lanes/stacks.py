@@ -100,7 +100,9 @@ def gather(made: Widening, each: TapeEntry) -> None:
     """Widen a gather of rows."""
     source, listed = each.operands
     params = read(GatherParams, each.params)
-    if made.has_lanes(listed) and not made.has_lanes(source):
+    if params.by_columns:
+        made.by_lane(each)
+    elif made.has_lanes(listed) and not made.has_lanes(source):
         made.emit_stack(each, (source, made.stack(listed)), params)
     else:
         _widen_rows(made, each, params)
@@ -108,7 +110,11 @@ def gather(made: Widening, each: TapeEntry) -> None:
 
 def scatter_add(made: Widening, each: TapeEntry) -> None:
     """Widen additions to rows."""
-    _widen_rows(made, each, read(ScatterAddParams, each.params))
+    params = read(ScatterAddParams, each.params)
+    if params.by_columns:
+        made.by_lane(each)
+    else:
+        _widen_rows(made, each, params)
 
 
 def _widen_rows(made: Widening, each: TapeEntry, params: Any) -> None:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from tapegrad.engine.tape.fields.layout import BROADCAST_SUM, MATMUL, REDUCTION
+from tapegrad.engine.tape.fields.layout import BROADCAST_SUM, MATMUL, OPAQUE, REDUCTION
 from tapegrad.engine.tape.fields.view import View
 
 _MIN_INNER_STEPS = 16  # elements of an inner loop below which the binder exchanges it for the longest
@@ -17,8 +17,8 @@ _ELEMENT_COST, _STRIDED_COST, _LOOP_COST = (
 
 def cost(kind: int, views: Sequence[View]) -> float:
     """Estimate the cost of an instruction from the strides of its operands, in units of one element's time."""
-    if kind == MATMUL:
-        return 0.0  # BLAS does as well with either
+    if kind in (MATMUL, OPAQUE):
+        return 0.0  # BLAS does as well with either, and so do lists of rows
     if kind == REDUCTION:
         return _cost_of_lines(views[0])
     return _cost_of_loops(views[::-1] if kind == BROADCAST_SUM else views)  # a sum goes through its operand

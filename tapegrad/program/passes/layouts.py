@@ -19,7 +19,9 @@ from tapegrad.engine.inspection.tape_entries import Slots, TapeEntries
 from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.engine.tape.fields.layout import BROADCAST_SUM, ELEMENTWISE, MATMUL, OP_KIND, REDUCTION
 from tapegrad.engine.tape.fields.view import View
+from tapegrad.ops import CODES
 from tapegrad.ops.params import read
+from tapegrad.ops.structural.indexing import GatherParams, lies_by_columns
 from tapegrad.ops.structural.matrices import MatmulParams
 from tapegrad.program.passes.layout_costs import cost
 
@@ -28,6 +30,7 @@ _MIN_LAST_EXTENT = 32  # minimum extent of a last dimension that stays last
 _MIN_EXTENT_RATIO = 4  # minimum ratio of the longest dimension to the last
 _MAX_COST_RATIO = 0.8  # maximum ratio of the new cost to the old
 _KINDS = (ELEMENTWISE, BROADCAST_SUM, REDUCTION, MATMUL)
+_GATHER = CODES["gather"]  # whose result may lie in memory as columns
 
 
 class DimensionOrder(NamedTuple):
@@ -89,7 +92,7 @@ def _candidates(tape: TapeView) -> dict[int, DimensionOrder]:
     kinds = kernel_table.op_column(columns.op[live], OP_KIND)
     unable = ~np.isin(kinds, _KINDS)
     fixed = np.zeros(len(columns.bytes) + 1, np.bool_)  # the last one is for NONE
-    fixed[written[unable]] = True
+    fixed[written[unable & (columns.op[live] != _GATHER)]] = True
     fixed[columns.read[live[unable]]] = True
     fixed[columns.buffer[[*tape.inputs, *tape.outputs]]] = True
     results = (tape.slots[slot] for slot in columns.result[live[large & ~fixed[written]]].tolist())
@@ -178,8 +181,12 @@ class _Chosen:
         return {slot: view for slot, view in views.items() if self._tape.slots[slot].buffer in self.layouts}
 
     def _unable(self, i: int, views: dict[int, View]) -> Iterator[int]:
-        """Return the operands and results of a product that BLAS could not address."""
-        if _kind(self._tape, i) == MATMUL:
+        """Return the operands and results that could not be addressed: by BLAS, and rows that are no columns."""
+        if self._tape.columns.op[i] == _GATHER:
+            listed, taken = self._slots(i)[1:]
+            if taken in views and not lies_by_columns(views[taken], self._tape.slots[listed].view.size):
+                yield taken
+        elif _kind(self._tape, i) == MATMUL:
             record = read(MatmulParams, self._tape.instructions[i].params)
             for slot, strides in zip(self._slots(i), (record[3:5], record[5:7], record[7:9]), strict=True):
                 view = self._tape.slots[slot].view
@@ -236,13 +243,20 @@ class _Chosen:
 
     def _moved_products(self) -> tuple[TapeEntries, np.ndarray]:
         """Return the instructions, and the parameters of those that name strides."""
-        instructions = self._tape.columns.instructions
-        at = np.array([i for i in self._users if _kind(self._tape, i) == MATMUL], np.int64)
-        records = [self._product(i) for i in at.tolist()]
-        fields = np.array([field for record in records for field in record], np.int64)
-        positions, lines = _positions(list(map(len, records))), instructions.lines.copy()
+        columns = self._tape.columns
+        instructions = columns.instructions
+        records = {i: self._gather(i) for i in self._users if columns.op[i] == _GATHER}
+        records |= {i: self._product(i) for i in self._users if _kind(self._tape, i) == MATMUL}
+        at = np.array([*records], np.int64)
+        fields = np.array([field for record in records.values() for field in record], np.int64)
+        positions, lines = _positions(list(map(len, records.values()))), instructions.lines.copy()
         lines[at, 5], lines[at, 7] = fields.ctypes.data + 8 * positions, len(instructions.pool) + positions
         return TapeEntries(lines, np.concatenate([instructions.pool, fields])), fields
+
+    def _gather(self, i: int) -> list[int]:
+        """Return the parameters of rows that are taken."""
+        params = read(GatherParams, self._tape.instructions[i].params)
+        return list(params._replace(by_columns=int(self._slots(i)[-1] in self._views)))
 
     def _product(self, i: int) -> list[int]:
         """Return the parameters of a product."""

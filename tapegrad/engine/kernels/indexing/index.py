@@ -27,6 +27,7 @@ from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, OUT_OF_RANGE
 from tapegrad.ops.structural.indexing import GatherParams, ScatterAddParams, ScatterWriteParams
 
 _SHORT_ROW = 16  # elements of a row up to which a call takes longer than the row
+_PLACE = 3  # elements of a place in space, whose loop is written out
 
 
 @always_inline
@@ -70,6 +71,50 @@ def _clear(target: int, step: int, count: int, zero: Any) -> None:
         store_at(target, j * step, zero, zero)
 
 
+# gather
+
+
+@always_inline
+def _copy_short_rows(y: int, x: int, indexes: int, count: int, rows: int, length: int, zero: Any) -> None:
+    """Copy the listed rows of so few elements that a call would take longer."""
+    step = length * size_of(zero)
+    for i in range(count):
+        target, source = y + i * step, x + _row(indexes, i, rows) * step
+        for j in range(length):
+            store_at(target, j * size_of(zero), load_at(source, j * size_of(zero), zero), zero)
+
+
+@noinline
+def _copy_to_columns(y: int, x: int, indexes: int, count: int, rows: int, length: int, zero: Any) -> None:
+    """Copy the listed rows, each element behind that of the row before."""
+    size = size_of(zero)
+    for j in range(length):
+        column, first = y + j * count * size, x + j * size
+        for i in range(count):
+            store_at(column, i * size, load_at(first, _row(indexes, i, rows) * length * size, zero), zero)
+
+
+@always_inline
+def _gather(frame: int, zero: Any) -> int:
+    count, x, indexes = load_i64(frame, COUNT), load_i64(frame, X), load_i64(frame, X + 1)
+    y, params = load_i64(frame, Y), load_record(load_i64(frame, PARAMS), GatherParams)
+    rows, length, step = params.rows, params.length, params.length * size_of(zero)
+    if not _all_in_range(indexes, count, rows):
+        return OUT_OF_RANGE
+    if length == 1:
+        _copy_short_rows(y, x, indexes, count, rows, 1, zero)
+    elif params.by_columns:
+        _copy_to_columns(y, x, indexes, count, rows, length, zero)
+    elif length == _PLACE:
+        _copy_short_rows(y, x, indexes, count, rows, _PLACE, zero)
+    elif length <= _SHORT_ROW:
+        _copy_short_rows(y, x, indexes, count, rows, length, zero)
+    else:
+        for i in range(count):
+            memcpy(y + i * step, x + _row(indexes, i, rows) * step, step)
+    return 0
+
+
 @always_inline
 def _add_short(target: int, source: int, count: int, zero: Any) -> None:
     """Add adjacent elements to adjacent elements: so few that a call would take longer."""
@@ -78,36 +123,18 @@ def _add_short(target: int, source: int, count: int, zero: Any) -> None:
         store_at(target, offset, load_at(target, offset, zero) + load_at(source, offset, zero), zero)
 
 
-# gather
-
-
-@always_inline
-def _copy_short_rows(y: int, x: int, indexes: int, count: int, rows: int, length: int, zero: Any) -> None:
-    """Copy the listed rows of so few elements that a call would take longer; of places in space there are three."""
-    step = length * size_of(zero)
-    for i in range(count):
-        target, source = y + i * step, x + _row(indexes, i, rows) * step
-        for j in range(length):
-            store_at(target, j * size_of(zero), load_at(source, j * size_of(zero), zero), zero)
-
-
-@always_inline
-def _gather(frame: int, zero: Any) -> int:
-    count, x, indexes = load_i64(frame, COUNT), load_i64(frame, X), load_i64(frame, X + 1)
-    y, params = load_i64(frame, Y), load_record(load_i64(frame, PARAMS), GatherParams)
-    if not _all_in_range(indexes, count, params.rows):
-        return OUT_OF_RANGE
-    size, length = size_of(zero), params.length
-    if length == 1:
-        _copy_short_rows(y, x, indexes, count, params.rows, 1, zero)
-    elif length == 3:
-        _copy_short_rows(y, x, indexes, count, params.rows, 3, zero)
-    elif length <= _SHORT_ROW:
-        _copy_short_rows(y, x, indexes, count, params.rows, length, zero)
-    else:
+@noinline
+def _add_columns(
+    x_bar: int, y_bar: int, indexes: int, count: int, params: Any, to_named: bool, zero: Any
+) -> None:
+    """Add columns to the elements of the listed rows, or these to columns."""
+    size = size_of(zero)
+    for j in range(params.length):
         for i in range(count):
-            memcpy(y + i * length * size, x + _row(indexes, i, params.rows) * length * size, length * size)
-    return 0
+            named = (_row(indexes, i, params.rows) * params.length + j) * size
+            ordered = (j * count + i) * size
+            target, source = (named, ordered) if to_named else (ordered, named)
+            store_at(x_bar, target, load_at(x_bar, target, zero) + load_at(y_bar, source, zero), zero)
 
 
 @always_inline
@@ -119,17 +146,20 @@ def _add_rows(frame: int, params: Any, to_named: bool, clear: bool, zero: Any) -
         return OUT_OF_RANGE
     if clear:
         memset(x_bar, 0, count * length * size)
+    if params.by_columns:
+        _add_columns(x_bar, y_bar, indexes, count, params, to_named, zero)
+        return 0
     for i in range(count):
         named, ordered = _row(indexes, i, params.rows) * length * size, i * length * size
-        target, source = (named, ordered) if to_named else (ordered, named)
+        target, source = (x_bar + named, y_bar + ordered) if to_named else (x_bar + ordered, y_bar + named)
         if length == 1:
-            _add_short(x_bar + target, y_bar + source, 1, zero)
-        elif length == 3:
-            _add_short(x_bar + target, y_bar + source, 3, zero)
+            _add_short(target, source, 1, zero)
+        elif length == _PLACE:
+            _add_short(target, source, _PLACE, zero)
         elif length <= _SHORT_ROW:
-            _add_short(x_bar + target, y_bar + source, length, zero)
+            _add_short(target, source, length, zero)
         else:
-            _add_row(x_bar + target, size, y_bar + source, length, zero)
+            _add_row(target, size, source, length, zero)
     return 0
 
 

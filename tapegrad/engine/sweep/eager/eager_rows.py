@@ -34,7 +34,7 @@ def _gather(header, op, x, numbers, by_rows, recording):
     for d in range(1, col.ndim(header, x) if by_rows else 0):
         length *= extent(header, x, d)
     rows = extent(header, x, 0) if by_rows else size(header, x)
-    params = write_params(stack_i64(_PARAMS_BLOCK), GatherParams(rows, length))
+    params = write_params(stack_i64(_PARAMS_BLOCK), GatherParams(rows, length, 0))
     listed = array_copy(header, numbers, I64)
     if listed < 0:
         return listed
