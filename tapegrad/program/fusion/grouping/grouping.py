@@ -134,7 +134,7 @@ class Grouping:
         row = self._rows[number]
         if (group.has_lines and row.is_part) or (group.has_parts and row.count > 1):
             return False
-        limit = _MAX_NUMBERS if group.has_parts else MAX_ROWS
+        limit = MAX_ROWS if group.has_lines or row.count > 1 else _MAX_NUMBERS
         if group.size + row.seeds > limit:
             return False
         first = group.rows[0]

@@ -20,7 +20,7 @@ from tapegrad.program.fusion.grouping.dependences import dependences, overlap
 from tapegrad.program.fusion.grouping.extremes import with_ties
 from tapegrad.program.fusion.grouping.grouping import MAX_ROWS, Group, Grouping
 from tapegrad.program.fusion.grouping.recomputed import compute_again
-from tapegrad.program.fusion.grouping.repeats import form_of, windows
+from tapegrad.program.fusion.grouping.repeats import form_of, rows_of_part, windows
 from tapegrad.program.fusion.grouping.rows import (
     ADD,
     READ,
@@ -81,7 +81,7 @@ def _units(
     before = dependences(rows, blocks)
     _keep_in_order(rows, before)
     rows = [_as_it_is(row) if row.clears and before[number] else row for number, row in enumerate(rows)]
-    parts = [slice(0, len(rows))] if in_one else windows(rows, MAX_WINDOW_ROWS, MAX_ROWS)
+    parts = [slice(0, len(rows))] if in_one else windows(rows, MAX_WINDOW_ROWS, rows_of_part(rows, MAX_ROWS))
     units = _grouped(rows, before, parts, blocks)
     compute_again(rows, units, blocks, lanes(host()), is_read_outside)
     readers = _Readers(rows, units, blocks, runs_again)

@@ -3,7 +3,7 @@
 Groups that are found at the same position of each repetition become the same segment, which is compiled once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -16,6 +16,11 @@ _MIN_REPETITIONS = 4  # minimum repetitions
 _MAX_SEARCHES = 64  # how often all rows together are searched for a repetition
 _MAX_LONG_PERIODS = 16  # periods longer than a group that are tried, the most frequent distances
 _COMPARED_ROWS, _FACTOR = 16, 0x5851F42D4C957F2D  # rows that make a distance, and the factor of their hash
+
+
+def rows_of_part(rows: Iterable[StreamRow], limit: int) -> int:
+    """Return how many rows a repetition may have: twice as many of single elements, which are compiled sooner."""
+    return limit if any(row.count > 1 and row.kind and not row.clears for row in rows) else 2 * limit
 
 
 def windows(rows: Sequence[StreamRow], most: int, limit: int) -> list[slice]:

@@ -15,7 +15,7 @@ from tapegrad.engine.kernels.language.segment_frame import COUNTS, field_of
 from tapegrad.engine.runtime.pace import pause_point, with_pauses
 from tapegrad.program.fusion.grouping.grouping import MAX_ROWS
 from tapegrad.program.fusion.grouping.groups_to_segments import MAX_WINDOW_ROWS, fuse
-from tapegrad.program.fusion.grouping.repeats import kind_of, windows_of
+from tapegrad.program.fusion.grouping.repeats import kind_of, rows_of_part, windows_of
 from tapegrad.program.fusion.grouping.rows import WRITE, ExtensibleMemory
 from tapegrad.program.fusion.grouping.segments import BoundSegment
 from tapegrad.program.fusion.repetitions.distinct import distinct
@@ -82,7 +82,8 @@ class RepeatedUnits:
 
     def _window_edges(self) -> np.ndarray:
         """Return where windows begin, and the end of the last. Rows that clear memory go with those behind them."""
-        starts = [each.start for each in windows_of(self._kinds(), MAX_WINDOW_ROWS, MAX_ROWS)]
+        limit = rows_of_part(self._columns.samples, MAX_ROWS)
+        starts = [each.start for each in windows_of(self._kinds(), MAX_WINDOW_ROWS, limit)]
         others = np.where(self._clears, 0, np.arange(1, len(self._clears) + 1))
         behind = np.concatenate(
             [[0], np.maximum.accumulate(others)]
@@ -153,7 +154,11 @@ class RepeatedUnits:
         stream = columns.stream.taking(np.arange(first, first + len(rows)))
         units = fuse(stream, rows, own_memory, is_read, self._runs_again, in_one=True)
         repetitions = _Repetitions(
-            self._first_row[numbers], self._first_access[numbers], (columns.start, columns.stop), accesses, own_memory
+            self._first_row[numbers],
+            self._first_access[numbers],
+            (columns.start, columns.stop),
+            accesses,
+            own_memory,
         )
         if not all(map(repetitions.can_have, units)):
             return None
@@ -242,7 +247,8 @@ class _Repetitions:
     def can_have(self, unit: int | BoundSegment) -> bool:
         """Return whether all addresses of a unit of the window lie in accesses, or in memory of its own."""
         return isinstance(unit, int) or all(
-            self._access(unit.fields[at]) is not None or self._memory.has(unit.fields[at]) for at in _pointers(unit)
+            self._access(unit.fields[at]) is not None or self._memory.has(unit.fields[at])
+            for at in _pointers(unit)
         )
 
     def moved(self, unit: int | BoundSegment) -> Sequence[int | BoundSegment]:

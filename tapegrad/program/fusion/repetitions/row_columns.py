@@ -127,7 +127,11 @@ def _numbered_parameters(stream: InstructionStream) -> list[np.ndarray]:
     several = is_op & (stream.direction == KINDS.index(TANGENT)) & is_elementwise(stream)
     several &= frames[:, field.PARAMS] != 0
     products = is_op & (kernel_table.op_column(stream.op, OP_KIND) == MATMUL)
-    kinds = (looped, field.OUTER, _loops), (several, field.PARAMS, _steps), (products, field.PARAMS, _matrices)
+    kinds = (
+        (looped, field.OUTER, _loops),
+        (several, field.PARAMS, _steps),
+        (products, field.PARAMS, _matrices),
+    )
     return [
         _numbered(own, [read(each) for each in with_pauses(frames[own, at].tolist())])
         for own, at, read in kinds
