@@ -146,22 +146,25 @@ def _touched(rows: Sequence[StreamRow], numbers: Iterable[int], blocks: Disjoint
 def _in_conflict(touched: dict[int, _Uses]) -> Iterator[int]:
     """Yield rows that touch elements which others touch as a part of something else, so that no vector holds both."""
     for uses in with_pauses(touched.values()):
-        known: dict[Span, set[int]] = {}
+        modes: dict[Span, set[int]] = {}
         for _, access in uses:
             if access.span.dtype:
-                known.setdefault(access.span, set()).add(access.mode)
-        for number, access in uses if len(known) > 1 else ():
-            modes = known.get(access.span, set())
-            for other, others in known.items():
-                apart = access.stop <= other.start or other.stop <= access.start
-                if (
-                    other != access.span
-                    and modes
-                    and not apart
-                    and len(both := modes | others) + (WRITE in both) > 1
-                ):
-                    yield number
-                    break
+                modes.setdefault(access.span, set()).add(access.mode)
+        found = set(_spans_in_conflict(modes))
+        yield from (number for number, access in uses if access.span in found)
+
+
+def _spans_in_conflict(modes: dict[Span, set[int]]) -> Iterator[Span]:
+    """Yield spans that overlap others, unless both are only read, or only added to."""
+    ordered = sorted(modes, key=lambda span: span.start)
+    for k, one in enumerate(ordered):
+        for n in range(k + 1, len(ordered)):
+            other = ordered[n]
+            if other.start >= one.stop:
+                break
+            both = modes[one] | modes[other]
+            if WRITE in both or len(both) > 1:
+                yield from (one, other)
 
 
 class _Islands:
@@ -220,11 +223,12 @@ def _writes_once(row: _Row) -> bool:
     targets: list[list[int]] = []
     for j in range(3):
         if row.has(_X_BAR + j):
-            lines = row.addresses(_X_BAR + j)
-            own = [address for line in lines for address in dict.fromkeys(line)]
-            if row.is_stored(j) and len(set(own)) < len(own):
-                return False
-            if any(not set(own).isdisjoint(other) and own != other for other in targets):
+            own = [address for line in row.addresses(_X_BAR + j) for address in dict.fromkeys(line)]
+            comes_again = len(set(own)) < len(own)
+            shared = [other for other in targets if not set(own).isdisjoint(other)]
+            if comes_again and (shared or row.is_stored(j)):
+                return False  # lines take turns with operands
+            if any(own != other for other in shared):
                 return False
             targets.append(own)
     return True
