@@ -242,3 +242,36 @@ def test_recipes_tell_products_apart() -> None:
 
         for fuse in (True, False):
             np.testing.assert_array_equal(tg.grad(tg.jit(image, fuse=fuse))(X[:2]), matrix.T @ [1.0, 10.0])
+
+
+BACKWARDS = np.arange(1.0, 7.0)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, s: tg.stack([x[0], x[1]]) * BACKWARDS[1::-1] + x[2] * s,
+        lambda x, s: BACKWARDS.reshape(2, 3)[::-1, ::-1] @ tg.stack([x[0], x[1], x[2] * s]),
+        lambda x, s: tg.sum(tg.stack([x[0], x[1]])[:, None] * BACKWARDS.reshape(2, 3)[::-1], axis=0),
+    ],
+)
+def test_arrays_of_the_closure_from_their_ends(function: Callable[..., Any]) -> None:
+    """What lies before the first element that is read belongs to another array, by made-up addresses."""
+
+    def summed(x: Any, s: Any) -> Any:
+        y = function(x, s)
+        return tg.sum(y * y) + tg.sum(tg.stack([y[0], y[1]]) * BACKWARDS[4:2:-1])
+
+    segments_alike(summed, drawn(2, 3, np.float64), ("gradient", "tangent"))
+
+
+def test_stacks_of_products() -> None:
+    """The kernel is called for each matrix of a stack."""
+
+    def of_stacks(x: Any, s: Any) -> Any:
+        stack = tg.reshape(tg.stack([x[0], x[1], x[2] * s] * 4), (3, 2, 2))
+        y = stack @ tg.stack([x[0], x[1]])
+        return tg.sum((stack @ stack)[1] * y[2]) + tg.sum(tg.reshape(stack, (3, 1, 4)) @ np.arange(1.0, 5.0))
+
+    segments_alike(of_stacks, drawn(4, 3, np.float64)[:1], ("gradient", "tangent"))

@@ -34,7 +34,7 @@ from tapegrad.program.fusion.grouping.rows import (
     Span,
     StreamRow,
 )
-from tapegrad.program.streams.stream import InstructionStream, pointed_fields
+from tapegrad.program.streams.stream import MADE_UP, InstructionStream, pointed_fields
 
 MAX_ELEMENTS = 16  # of an operand that is written out
 _Y, _X_BAR, _Y_BAR = 3, 4, 7
@@ -201,6 +201,8 @@ def _row_of(stream: InstructionStream, k: int) -> _Row | None:
     if dtype not in ("f64", "f32"):
         return None
     row = _Row(op, dtype, kind, fields, nest_of(fields))
+    if _goes_backwards(row):
+        return None
     if op.kind == "matmul":
         return row if _is_small_product(row) else None
     if row.elements > MAX_ELEMENTS or not (isinstance(op, Op) or (op.fused_as == SUM and kind != TANGENT)):
@@ -210,10 +212,30 @@ def _row_of(stream: InstructionStream, k: int) -> _Row | None:
     return row if _writes_once(row) else None
 
 
+def _goes_backwards(row: _Row) -> bool:
+    """Return whether an operand outside of the program is gone through from its end.
+
+    The made-up addresses of such an operand begin with its first element, and what lies before is another one's.
+    """
+    for role in range(ROLES):
+        j = role % 4
+        if row.has(role) and row.fields[_field_of(role)] < MADE_UP:
+            steps = (row.fields[field.STRIDE + j], *row.nest.steps[j])
+            if row.op.kind == "matmul":
+                own = 3 + 2 * min(j, 2)
+                steps = tuple(
+                    pointed_fields(row.fields[field.PARAMS], len(MatmulParams._fields))[own : own + 2]
+                )
+            if min(steps) < 0:
+                return True
+    return False
+
+
 def _is_small_product(row: _Row) -> bool:
+    """Return whether a row is one product of small matrices, not a stack of them."""
     m, n, k = pointed_fields(row.fields[field.PARAMS], 3)
     few = max(m * n, m * k, k * n) <= MAX_ELEMENTS and 0 < m * n * k <= MAX_INLINE_PRODUCTS
-    return few and row.kind != TANGENT
+    return few and row.kind != TANGENT and row.elements == 1 and not row.nest.extents
 
 
 def _writes_once(row: _Row) -> bool:
