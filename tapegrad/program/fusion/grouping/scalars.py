@@ -63,6 +63,11 @@ class _Row:
         """Return whether the row has an operand."""
         return self.fields[_field_of(role)] != 0
 
+    @property
+    def wanted(self) -> list[int]:
+        """The operands that have a cotangent or a tangent."""
+        return [j for j in self.op.differentiable_operands if self.has(_X_BAR + j)]
+
     def is_stored(self, j: int) -> bool:
         """Return whether the cotangent of operand j is written."""
         return bool(self.fields[field.STORE] >> j & 1)
@@ -209,7 +214,14 @@ def _row_of(stream: InstructionStream, k: int) -> _Row | None:
         return None
     if isinstance(op, Op) and (not is_emitted(op, kind) or seeds_of(kind, fields)[0] != 1):
         return None
-    return row if _writes_once(row) else None
+    return row if all(map(row.has, _roles(row))) and _writes_once(row) else None
+
+
+def _roles(row: _Row) -> list[int]:
+    """Return the operands that a row cannot do without."""
+    if not isinstance(row.op, Op):
+        return [_X_BAR, _Y_BAR]
+    return [*primals_read(row.op, row.kind, row.wanted), _Y if row.kind == FORWARD else _Y_BAR]
 
 
 def _goes_backwards(row: _Row) -> bool:
@@ -271,7 +283,7 @@ def _written_out(row: _Row, new: Callable[[int], int]) -> list[StreamRow]:
 def _elementwise(row: _Row, new: Callable[[int], int]) -> list[StreamRow]:
     """Return a row for each element. What it adds up of a line it leaves in memory of its own, for a row that does."""
     op, kind, dtype = row.op, row.kind, row.dtype
-    wanted = [j for j in op.differentiable_operands if row.has(_X_BAR + j)]
+    wanted = row.wanted
     read = {j: row.addresses(j) for j in primals_read(op, kind, wanted)}
     dual_mode = READ if kind == TANGENT else ADD
     duals = {j: row.addresses(_X_BAR + j) for j in wanted}
