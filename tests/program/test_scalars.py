@@ -17,6 +17,7 @@ from tapegrad.program.fusion.grouping import scalars
 
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1e300, -1e300, 1.0, -1.0)
 DTYPES = (np.float64, np.float32)
+CONSTANTS = np.random.default_rng(9).uniform(0.5, 1.5, 64)
 
 
 def drawn(seed: int, count: int, dtype: Any) -> list[tuple[Any, ...]]:
@@ -75,7 +76,17 @@ class Program:
             lambda: self._together(a, b, choice[3]),
             lambda: (tg.sin, tg.sqrt, tg.exp, tg.log1p)[choice[3] % 4](a * 0.25),
             lambda: a - tg.mean(a),
-            lambda: a[..., None] * b if np.prod(shape) * np.prod(np.shape(b)) <= 16 else a / (b.sum() + 2.0),
+            lambda: a * self._constant(shape, choice[3]),
+            lambda: (
+                self._constant((2, *shape[-1:]), choice[3]) @ a
+                if len(shape) in (1, 2) and shape[0] == shape[-1]
+                else None
+            ),
+            lambda: (
+                self._together(a[..., None], b, 1)
+                if np.prod(shape) * np.prod(np.shape(b)) <= 16
+                else a / (b.sum() + 2.0)
+            ),
         ]
         return steps[choice[4] % len(steps)]()
 
@@ -88,6 +99,15 @@ class Program:
             if shape and np.ndim(v) in (1, 2) and np.shape(v)[0] == shape[-1] and np.ndim(a) <= 2
         ]
         return a @ fitting[-1] if fitting else None
+
+    @staticmethod
+    def _constant(shape: tuple[int, ...], choice: int) -> Any:
+        """Return a part of an array of the closure: from its end, every other element, transposed, or one for all."""
+        size = int(np.prod(shape))
+        line = CONSTANTS[choice % 4 :]
+        forms = (line[size - 1 :: -1] if size else line[:0], line[: 2 * size : 2], line[:size], line[:1])
+        form = forms[choice // 4 % len(forms)]
+        return np.broadcast_to(form[0], shape) if form.size == 1 else form.reshape(shape[::-1]).T
 
     @staticmethod
     def _together(a: Any, b: Any, choice: int) -> Any:
