@@ -21,7 +21,7 @@ from helpers.elementwise_kernels import (
     wanted_operands,
 )
 from helpers.elementwise_rows import in_double, is_first_of_arity
-from helpers.magnitudes import size_of_terms
+from helpers.magnitudes import is_noise_at_special_values, size_of_terms
 from tapegrad.engine.kernels.language.frame import COUNT, STORE, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.runtime import library_loops
 from tapegrad.ops import BY_NAME, Op
@@ -103,6 +103,8 @@ def test_special_values_forward(op: Op, dtype: str) -> None:
 @daily_rows
 @pytest.mark.parametrize(("op", "dtype"), DIFFERENTIABLE)
 def test_special_values_reverse(op: Op, dtype: str) -> None:
+    if is_noise_at_special_values(op, dtype):
+        pytest.skip("nothing but rounding errors of float32 is left there")
     operands = special_operands(op, dtype)
     ones = np.ones(len(operands[0]), DTYPES[dtype])
     wanted = wanted_operands(op)[-1]

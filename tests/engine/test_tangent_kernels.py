@@ -22,7 +22,7 @@ from helpers.elementwise_kernels import (
     wanted_operands,
 )
 from helpers.elementwise_rows import in_double, is_first_of_arity
-from helpers.magnitudes import size_of_terms
+from helpers.magnitudes import is_noise_at_special_values, size_of_terms
 from tapegrad.engine.kernels.language.frame import COUNT, PARAMS, STRIDE, X_BAR, Y_BAR, Y_STRIDE, X, Y
 from tapegrad.engine.reference import evaluate_numpy
 from tapegrad.ops import Op
@@ -154,6 +154,8 @@ def test_tangent_kernel_is_the_partials(op: Op, dtype: str) -> None:
 @every_row
 @pytest.mark.parametrize("dot", [0.0, 1.0, np.inf])
 def test_zero_rules_of_tangents(op: Op, dtype: str, dot: float) -> None:
+    if dot and is_noise_at_special_values(op, dtype):
+        pytest.skip("nothing but rounding errors of float32 is left there")
     operands = special_operands(op, dtype)
     for wanted, tangents in itertools.product(subsets(op), (1, 2)):
         full = np.full((tangents, len(operands[0])), dot, DTYPES[dtype])

@@ -63,13 +63,19 @@ SEARCHES = {
     "curve_fit": lambda limit: tg.optimize.curve_fit(
         peak, t, rows if limit > 9 else rows[:300], [0.8, 0.1, 1.2], threads=2),
 }
-def interrupted(search, *delays):
+def interrupted(search, *delays, again=None):  # again: a signal is lost where Python ignores exceptions
+    over = threading.Event()
     def send():
         for delay in delays:
             time.sleep(delay)
             os.kill(os.getpid(), signal.SIGINT)
+        while again is not None and not over.wait(again):
+            os.kill(os.getpid(), signal.SIGINT)
     threading.Thread(target=send).start()
-    return search(10**9)
+    try:
+        return search(10**9)
+    finally:
+        over.set()
 def outcome(name):
     search = SEARCHES[name]
     search(8)
