@@ -1,6 +1,7 @@
 """Long programs, of which replays leave little in memory, are what they were to all who read them."""
 
 import gc
+import os
 import re
 import threading
 import tracemalloc
@@ -13,6 +14,11 @@ import tapegrad as tg
 from helpers.segments import assert_same
 from tapegrad.engine.inspection.narrow_columns import MIN_ENTRIES
 from tapegrad.program.programs.program import Program
+
+pytestmark = pytest.mark.skipif(
+    os.environ.get("TAPEGRAD_GUARD_PAGES") == "1",
+    reason="a process has too few mappings for each of thousands of blocks to lie between guard pages",
+)
 
 X = np.array([0.7, 0.4, 0.3])
 STEPS = MIN_ENTRIES
@@ -63,7 +69,10 @@ def test_what_is_shown_of_a_long_recording(monkeypatch: pytest.MonkeyPatch) -> N
         recorded = tg.jit(_chain, fuse=False)
         tg.value_and_grad(recorded)(X)
         explained = re.sub(r"[\d.,]+ (ns|us|ms|s)\b", "some time", str(recorded.explain(X)))
-        return [str(recorded.tape(X))[:20_000], explained]
+        return [
+            str(recorded.tape(X))[:20_000],
+            *sorted(explained.splitlines()),
+        ]  # what takes longest comes first
 
     found = shown()
     _unsettled(monkeypatch)
