@@ -46,9 +46,9 @@ def total_of_few(values: Sequence[Value]) -> Value:
     """Return the sum of at most a block's numbers as float64: that of a line of them, without the lanes of nothing."""
     totals: list[Value | None] = [None] * PARTS.lanes
     losses: list[Value | None] = [None] * PARTS.lanes
-    for i, value in enumerate(map(_widened, values)):
-        before = totals[i % PARTS.lanes]
-        totals[i % PARTS.lanes] = 0.0 + value if before is None else before + value
+    for i, value in enumerate(values):
+        before, wide = totals[i % PARTS.lanes], widened(value, None)
+        totals[i % PARTS.lanes] = 0.0 + wide if before is None else before + wide
     while (half := len(totals) // 2) > 0:
         for i, (low, high) in enumerate(zip(totals[:half], totals[half:], strict=True)):
             if low is not None and high is not None:
@@ -59,10 +59,6 @@ def total_of_few(values: Sequence[Value]) -> Value:
     (total,), (loss,) = totals, losses
     assert total is not None
     return total if loss is None else select((loss - loss).equal(0.0), total + loss, total)
-
-
-def _widened(value: Value) -> Value:
-    return value.body.convert("fpext", value, "double")
 
 
 def nothing(body: Body) -> Total:

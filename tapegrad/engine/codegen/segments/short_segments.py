@@ -12,14 +12,16 @@ from tapegrad.engine.codegen.segments.vectors import SegmentForm, VectorIndex
 
 class _ShortVectorIndex(VectorIndex):
     def add_total(self, line: int, values: Sequence[Value], stored: bool) -> None:
-        total = total_of_few(values)
-        if not stored:
-            total = self.body.convert("fpext", self.read(line), "double") + total
-        self.values[line] = self.body.convert("fptrunc", total, self.shape.type_of(line).element)
+        self._bring_to(line, total_of_few(values), stored)
 
     def add_sum(self, line: int, value: Value, stored: bool) -> None:
         parts = in_lanes(self.body.constant(PARTS, 0.0), value)
-        total = self.body.splat(nothing(self.body).raised(parts).value, self.shape.lanes)
+        self._bring_to(
+            line, self.body.splat(nothing(self.body).raised(parts).value, self.shape.lanes), stored
+        )
+
+    def _bring_to(self, line: int, total: Value, stored: bool) -> None:
+        """Add a float64 to a single element, or write it."""
         if not stored:
             total = self.body.convert("fpext", self.read(line), "double") + total
         self.values[line] = self.body.convert("fptrunc", total, self.shape.type_of(line).element)

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.codegen.mathematics import MATHEMATICS
-from tapegrad.engine.codegen.rows.expressions import functions_in, parse
+from tapegrad.engine.codegen.rows.expressions import calls_mathematics, parse
 from tapegrad.engine.codegen.segments.extremes import JOININGS
 from tapegrad.engine.codegen.segments.segment import EXPONENTIALS, FORWARD, SUM, TANGENT
 from tapegrad.engine.codegen.segments.segment_rows import is_emitted, primals_read
@@ -96,7 +95,7 @@ def _known(described: Any, dtype: str, kind: str, fields: list[int], nest: Nest)
 def _calls_mathematics(op: Op, fields: list[int]) -> bool:
     """Return whether wanted partials call functions, which would be called for each of many tangents."""
     wanted = [j for j in op.differentiable_operands if fields[field.X_BAR + j]]
-    return any(not MATHEMATICS.keys().isdisjoint(functions_in(parse(op.partials[j]))) for j in wanted)
+    return any(calls_mathematics(parse(op.partials[j])) for j in wanted)
 
 
 def _of_elementwise(

@@ -61,7 +61,7 @@ def seeds_of(kind: str, fields: list[int]) -> Sequence[int]:
     return pointed_fields(fields[field.PARAMS], len(_ALONE)) if several else _ALONE
 
 
-def _several_tangents(stream: InstructionStream) -> np.ndarray:
+def several_tangents(stream: InstructionStream) -> np.ndarray:
     """Return which rows compute several tangents."""
     tangents = (stream.op >= 0) & (stream.direction == KINDS.index(TANGENT))
     found: np.ndarray = tangents & (stream.frames[:, field.PARAMS] != 0) & is_elementwise(stream)
@@ -71,24 +71,51 @@ def _several_tangents(stream: InstructionStream) -> np.ndarray:
 def seed_counts(stream: InstructionStream) -> np.ndarray:
     """Return how many tangents each row computes; 1 for a row that computes none."""
     found = np.ones(len(stream), np.int64)
-    several = _several_tangents(stream)
+    several = several_tangents(stream)
     found[several] = [
         pointed_fields(address, 1)[0] for address in stream.frames[several, field.PARAMS].tolist()
     ]
     return found
 
 
+def are_products(stream: InstructionStream) -> np.ndarray:
+    """Return which rows are products of matrices."""
+    found: np.ndarray = (kernel_table.op_column(stream.op, OP_KIND) == MATMUL) & (stream.op >= 0)
+    return found
+
+
+def have_loops(stream: InstructionStream) -> np.ndarray:
+    """Return which rows of ops have outer loops."""
+    found: np.ndarray = (stream.op >= 0) & (stream.frames[:, field.OUTER] != 0)
+    return found
+
+
+def _steps_at(address: int) -> list[int]:
+    return pointed_fields(address, len(_ALONE))
+
+
+def _loops_at(address: int) -> list[int]:
+    (loops,) = pointed_fields(address, 1)
+    return pointed_fields(address, 1 + 5 * loops)
+
+
+def _matrices_at(address: int) -> list[int]:
+    return pointed_fields(address, len(MatmulParams._fields))
+
+
+# What frames point to that fusion reads: which rows do, the field of the address, and what reads the fields there
+POINTED = (
+    (are_products, field.PARAMS, _matrices_at),
+    (several_tangents, field.PARAMS, _steps_at),
+    (have_loops, field.OUTER, _loops_at),
+)
+
+
 def loops_of(stream: InstructionStream) -> list[int]:
     """Return the fields of the outer loops of all rows, of several tangents, and of products of matrices."""
-    found: list[int] = []
-    products = (kernel_table.op_column(stream.op, OP_KIND) == MATMUL) & (stream.op >= 0)
-    for address in stream.frames[products, field.PARAMS].tolist():
-        found += pointed_fields(address, len(MatmulParams._fields))
-    for address in stream.frames[_several_tangents(stream), field.PARAMS].tolist():
-        found += pointed_fields(address, len(_ALONE))
-    for address in stream.frames[
-        (stream.op >= 0) & (stream.frames[:, field.OUTER] != 0), field.OUTER
-    ].tolist():
-        (loops,) = pointed_fields(address, 1)
-        found += pointed_fields(address, 1 + 5 * loops)
-    return found
+    return [
+        each
+        for are_such, at, read in POINTED
+        for address in stream.frames[are_such(stream), at].tolist()
+        for each in read(address)
+    ]

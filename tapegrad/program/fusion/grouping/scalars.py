@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tapegrad.engine import kernel_table
-from tapegrad.engine.codegen.mathematics import MATHEMATICS
-from tapegrad.engine.codegen.rows.expressions import functions_in, parse
+from tapegrad.engine.codegen.rows.expressions import calls_mathematics, parse
 from tapegrad.engine.codegen.segments.segment import FORWARD, PRODUCT, REVERSE, SUM, TANGENT, TOTAL
 from tapegrad.engine.codegen.segments.segment_rows import is_emitted, primals_read, texts
 from tapegrad.engine.kernels.language import frame as field
@@ -193,9 +192,7 @@ def _cost(row: _Row) -> float:
     """Return the time that it takes to compute a row's elements one by one, in place of all at once."""
     if not isinstance(row.op, Op):
         return _ELEMENT_NS * (row.elements - 1)
-    calls = sum(
-        not MATHEMATICS.keys().isdisjoint(functions_in(parse(text))) for text in texts(row.op, row.kind)
-    )
+    calls = sum(calls_mathematics(parse(text)) for text in texts(row.op, row.kind))
     return (_ELEMENT_NS + _FUNCTION_NS * calls) * (row.elements - 1)
 
 

@@ -15,15 +15,13 @@ from tapegrad.engine.codegen.segments.segment import FORWARD, REVERSE, SUM, TANG
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.runtime.pace import with_pauses
-from tapegrad.engine.tape.fields.layout import DTYPE_COUNT, MATMUL, OP_KIND
-from tapegrad.ops.structural.matrices import MatmulParams
+from tapegrad.engine.tape.fields.layout import DTYPE_COUNT
 from tapegrad.program.fusion.grouping.accesses import rows_of
-from tapegrad.program.fusion.grouping.nests import KINDS
+from tapegrad.program.fusion.grouping.nests import POINTED
 from tapegrad.program.fusion.grouping.rows import CLEAR, ROLES, DisjointMemory, StreamRow
 from tapegrad.program.fusion.repetitions.distinct import distinct
-from tapegrad.program.streams.stream import MADE_UP, InstructionStream, is_elementwise, pointed_fields
+from tapegrad.program.streams.stream import MADE_UP, InstructionStream
 
-_SEED_FIELDS = 5  # behind the parameters of a row of several tangents
 _KINDS = (
     "",
     CLEAR,
@@ -122,34 +120,12 @@ def _without_addresses(stream: InstructionStream) -> np.ndarray:
 
 def _numbered_parameters(stream: InstructionStream) -> list[np.ndarray]:
     """Return numbers of what the frame of each row points to: outer loops, steps from tangent to tangent, matrices."""
-    frames, is_op = stream.frames, stream.op >= 0
-    looped = is_op & (frames[:, field.OUTER] != 0)
-    several = is_op & (stream.direction == KINDS.index(TANGENT)) & is_elementwise(stream)
-    several &= frames[:, field.PARAMS] != 0
-    products = is_op & (kernel_table.op_column(stream.op, OP_KIND) == MATMUL)
-    kinds = (
-        (looped, field.OUTER, _loops),
-        (several, field.PARAMS, _steps),
-        (products, field.PARAMS, _matrices),
-    )
+    kinds = ((are_such(stream), at, read) for are_such, at, read in POINTED)
     return [
-        _numbered(own, [read(each) for each in with_pauses(frames[own, at].tolist())])
+        _numbered(own, [read(each) for each in with_pauses(stream.frames[own, at].tolist())])
         for own, at, read in kinds
         if own.any()
     ]
-
-
-def _steps(address: int) -> list[int]:
-    return pointed_fields(address, _SEED_FIELDS)
-
-
-def _matrices(address: int) -> list[int]:
-    return pointed_fields(address, len(MatmulParams._fields))
-
-
-def _loops(address: int) -> list[int]:
-    (loops,) = pointed_fields(address, 1)
-    return pointed_fields(address, 1 + 5 * loops)
 
 
 def _numbered(own: np.ndarray, keys: Sequence[list[int]]) -> np.ndarray:
