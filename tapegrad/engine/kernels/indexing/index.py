@@ -56,12 +56,18 @@ def _copy_row(target: int, source: int, source_step: int, count: int, zero: Any)
             store_at(target, j * size_of(zero), load_at(source, j * source_step, zero), zero)
 
 
-@noinline
-def _add_row(target: int, target_step: int, source: int, count: int, zero: Any) -> None:
-    """Add adjacent elements to elements `target_step` bytes apart."""
+@always_inline
+def _add_elements(target: int, target_step: int, source: int, count: int, zero: Any) -> None:
+    """Add adjacent elements to elements `target_step` bytes apart: so few that a call would take longer."""
     for j in range(count):
         value = load_at(target, j * target_step, zero) + load_at(source, j * size_of(zero), zero)
         store_at(target, j * target_step, value, zero)
+
+
+@noinline
+def _add_row(target: int, target_step: int, source: int, count: int, zero: Any) -> None:
+    """Add adjacent elements to elements `target_step` bytes apart."""
+    _add_elements(target, target_step, source, count, zero)
 
 
 @always_inline
@@ -115,14 +121,6 @@ def _gather(frame: int, zero: Any) -> int:
     return 0
 
 
-@always_inline
-def _add_short(target: int, source: int, count: int, zero: Any) -> None:
-    """Add adjacent elements to adjacent elements: so few that a call would take longer."""
-    for j in range(count):
-        offset = j * size_of(zero)
-        store_at(target, offset, load_at(target, offset, zero) + load_at(source, offset, zero), zero)
-
-
 @noinline
 def _add_columns(
     x_bar: int, y_bar: int, indexes: int, count: int, params: Any, to_named: bool, zero: Any
@@ -153,11 +151,11 @@ def _add_rows(frame: int, params: Any, to_named: bool, clear: bool, zero: Any) -
         named, ordered = _row(indexes, i, params.rows) * length * size, i * length * size
         target, source = (x_bar + named, y_bar + ordered) if to_named else (x_bar + ordered, y_bar + named)
         if length == 1:
-            _add_short(target, source, 1, zero)
+            _add_elements(target, size, source, 1, zero)
         elif length == _PLACE:
-            _add_short(target, source, _PLACE, zero)
+            _add_elements(target, size, source, _PLACE, zero)
         elif length <= _SHORT_ROW:
-            _add_short(target, source, length, zero)
+            _add_elements(target, size, source, length, zero)
         else:
             _add_row(target, size, source, length, zero)
     return 0
