@@ -31,7 +31,7 @@ def peak(t, height, center, width):
         z = np.log1p(np.expm1(z))
     return height * np.exp(-z)
 draws = np.random.default_rng(0)
-long, middle, short = (draws.uniform(-2, 2, size) for size in (100_000, 150, 20))
+long, wide, middle, short = (draws.uniform(-2, 2, size) for size in (100_000, 300, 150, 20))
 fewer = middle[:60]
 starts = draws.uniform(-2, 2, (5000, 300))
 t = np.linspace(-3, 3, 25)
@@ -43,7 +43,10 @@ def minimize(x0, limit, method, **options):
     names = ("maxiter", "maxfun") if method.startswith("native") or method == "L-BFGS-B" else ("maxiter",)
     given = {**dict.fromkeys(names, limit), **(NATIVE if method.startswith("native") else {})}
     return tg.optimize.minimize(f, x0, method=method, options=given, **options)
-ball = {"type": "ineq", "fun": lambda x: 4.0 * len(x) - x @ x, "jac": lambda x: -2.0 * x}
+def room(x):
+    time.sleep(0.02)  # no machine comes to the end of some 1,000 of these before the signal
+    return 4.0 * len(x) - x @ x
+ball = {"type": "ineq", "fun": room, "jac": lambda x: -2.0 * x}
 SEARCHES = {
     "native": lambda limit: minimize(long, limit, "native"),
     "native-newton": lambda limit: minimize(long, limit, "native-newton"),
@@ -55,11 +58,11 @@ SEARCHES = {
     "starts": lambda limit: minimize(None, limit, "native", starts=starts, threads=1),
     "starts on threads": lambda limit: minimize(None, limit, "native-newton", starts=starts, threads=2),
     "least_squares native": lambda limit: tg.optimize.least_squares(
-        r, middle, method="native", ftol=1e-300, xtol=None, gtol=None, max_nfev=limit, steps="geodesic"),
+        r, wide, method="native", ftol=1e-300, xtol=None, gtol=None, max_nfev=limit, steps="geodesic"),
     "least_squares trf": lambda limit: tg.optimize.least_squares(
         r, fewer, max_nfev=limit, loss="soft_l1", bounds=(-5.0, 5.0), **LEAST),
     "least_squares lm": lambda limit: tg.optimize.least_squares(
-        r, middle, method="lm", max_nfev=limit, **{**LEAST, "ftol": 3e-16, "xtol": 3e-16}),
+        r, wide, method="lm", max_nfev=limit, **{**LEAST, "ftol": 3e-16, "xtol": 3e-16}),
     "curve_fit": lambda limit: tg.optimize.curve_fit(
         peak, t, rows if limit > 9 else rows[:300], [0.8, 0.1, 1.2], threads=2),
 }
@@ -71,11 +74,19 @@ def interrupted(search, *delays, again=None):  # again: a signal is lost where P
             os.kill(os.getpid(), signal.SIGINT)
         while again is not None and not over.wait(again):
             os.kill(os.getpid(), signal.SIGINT)
-    threading.Thread(target=send).start()
+    sender = threading.Thread(target=send)
+    sender.start()
     try:
         return search(10**9)
     finally:
+        outlast(sender, over)
+def outlast(sender, over):  # signals that come when the search has ended are nobody's
+    try:
         over.set()
+        sender.join()
+        time.sleep(0.001)  # where the last one is raised
+    except KeyboardInterrupt:
+        outlast(sender, over)
 def outcome(name):
     search = SEARCHES[name]
     search(8)
@@ -96,7 +107,7 @@ def outcome(name):
     x = result.x
     if "least" in name:
         found["value"], found["right"] = float(result.cost), float(search_cost(name, x))
-        found["start"] = float(search_cost(name, fewer if "trf" in name else middle))
+        found["start"] = float(search_cost(name, fewer if "trf" in name else wide))
         found["kept"] = bool(np.allclose(result.fun, tg.optimize.residuals(r, x).fun(x)))
     else:
         found["value"], found["right"] = float(result.fun), float(f(x))
@@ -171,7 +182,7 @@ def test_what_was_found_is_returned(name: str, outcome: Outcome) -> None:
     assert found["status"] == (-2 if "least_squares" in name else 99)
     assert not found["success"]
     assert found["value"] == pytest.approx(found["right"], rel=1e-12)
-    assert found["value"] < found["start"] or name == "SLSQP"  # whose first iterates are no better
+    assert found["value"] <= found["start"] or name == "SLSQP"  # whose first iterates are no better
     assert found["kept"]
     assert found["nfev"] > 0
     assert found["seconds"] < 60.0  # of a search that would run for hours
@@ -215,10 +226,11 @@ print(sum(array.sum() for array in rubbish))
 """
 NOTHING = """
 def slow(x):
+    os.kill(os.getpid(), signal.SIGINT)
     time.sleep(0.2)
     return tg.sum(x**2)
 try:
-    interrupted(lambda limit: tg.optimize.minimize(slow, [1.0, 2.0]), 0.02)
+    tg.optimize.minimize(slow, [1.0, 2.0])
 except KeyboardInterrupt:
     print("raised")
 """
