@@ -1,6 +1,7 @@
 """Explanations of calls: each section says what is so, and why rows are not in segments."""
 
 import inspect
+import re
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,24 @@ REASONS: dict[str, tuple[Any, str]] = {
 def test_reasons(case: str) -> None:
     function, said = REASONS[case]
     assert said in lines(tg.jit(function, fuse=True), "fusion", X)
+
+
+def test_many_segments_hide_no_reasons() -> None:
+    """Of the segments of an unrolled loop some are listed, each in a short line, and the other rows behind them."""
+    turns = np.eye(len(X))
+
+    def long(x: Any) -> Any:
+        for _ in range(8):
+            for _ in range(20):
+                x = tg.sin(x) * x
+            x = turns @ x
+        return x
+
+    said = tg.jit(long, fuse=True).explain(X).section("fusion").lines
+    assert re.fullmatch(r"\.\.\. and \d+ segments more", said[5])
+    assert all(re.match(r"segment \d: forward: forward .*; 64 elements$", line) for line in said[:5])
+    assert max(map(len, said)) < 200
+    assert any(line.startswith("matmuls (8: ") for line in said[6:])
 
 
 def test_every_row_that_is_in_no_segment_has_a_reason() -> None:
@@ -210,6 +229,17 @@ def test_conversions_are_named(case: str, fuse: bool) -> None:
     assert len({line.partition(": ")[2] for line in found}) == 1
     assert found[0].startswith("cast_f64 ")
     assert found[0].endswith(f": {said}")
+
+
+def test_conversions_that_are_alike_are_one_line() -> None:
+    numbers = ROW.astype(np.float32)
+
+    def f(x: Any) -> Any:
+        return sum(x * number for number in numbers[1:])
+
+    said = tg.jit(f, fuse=False).explain(np.full(3, 2.0)).section("fusion").lines
+    assert len(said) == 1
+    assert said[0].startswith("cast_f64s (39: 0, 3, 6, 9, ...): converts a constant, () float32, to float64")
 
 
 @pytest.mark.parametrize("fuse", [False, True])

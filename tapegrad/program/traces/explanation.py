@@ -2,14 +2,14 @@
 
 import html
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from tapegrad.engine import threads
 from tapegrad.engine.runtime.short_times import quantity
-from tapegrad.program.fusion.shown import ShownSegment
+from tapegrad.program.fusion.shown import InProgram, ShownSegment
 from tapegrad.program.programs.program import Program
 from tapegrad.program.streams.stream import CONTINUED
 from tapegrad.program.traces.explained import ExplainedRecording
@@ -21,6 +21,8 @@ from tapegrad.program.traces.trace import Trace
 from tapegrad.program.traces.watched import Watched
 
 _MAX_LINES = 12  # of a section that are printed
+_MAX_SEGMENTS = 5  # that are listed: below them stands what is in no segment, and why
+_MAX_SUMMARY = 120  # characters of a segment's instructions; those of unrolled loops have hundreds of ranges
 
 
 class ExplainedSection(NamedTuple):
@@ -140,9 +142,25 @@ def _fusion(trace: Trace, program: Program, names: Names) -> tuple[str, tuple[st
     placed = program.segments()
     inside = sum(len({*each.placed.bound.rows}) for each in placed)
     summary = f"{_number(inside, 'row')} in {_number(len(placed), 'segment')}, {alone:,} by themselves"
-    summaries = (ShownSegment(each, dict).summary for each in placed)
-    segments = [f"segment {k}: {text}" for k, text in enumerate(summaries)]
-    return summary, (*segments, *rows_alone(trace, program, names))
+    return summary, (*_segments(placed), *rows_alone(trace, program, names))
+
+
+def _segments(placed: Sequence[InProgram]) -> list[str]:
+    """Return a line for each of the first segments, and how many others there are."""
+    lines = [
+        f"segment {k}: {_shortened(ShownSegment(each, dict).summary)}"
+        for k, each in enumerate(placed[:_MAX_SEGMENTS])
+    ]
+    more = len(placed) - len(lines)
+    return [*lines, *([f"... and {_number(more, 'segment')} more"] if more else [])]
+
+
+def _shortened(summary: str) -> str:
+    """Return the summary of a segment with the first of its instructions, and all that stands behind them."""
+    numbers, _, rest = summary.partition("; ")
+    if len(numbers) > _MAX_SUMMARY:
+        numbers = f"{numbers[:_MAX_SUMMARY].rpartition(' ')[0]} ..."
+    return f"{numbers}; {rest}"
 
 
 def _memory(program: Program, kept: tuple[int, int]) -> ExplainedSection:

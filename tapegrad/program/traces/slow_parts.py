@@ -56,12 +56,13 @@ def rows_alone(trace: Trace, program: Program, names: Names) -> list[str]:
 
 
 def conversions(trace: Trace, names: Names) -> list[str]:
-    """Return the instructions that convert elements to another dtype, and how to do without."""
+    """Return the instructions that convert elements to another dtype, alike ones in one line; how to do without."""
     tape = trace.tape
-    found = [i for i in tape.live if is_conversion(tape.instructions[i].op)]
-    return [
-        f"{kernel_table.op_name(tape.instructions[i].op)} {i}: {_conversion(trace, i, names)}" for i in found
-    ]
+    found: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for i in tape.live:
+        if is_conversion(op := tape.instructions[i].op):
+            found[kernel_table.op_name(op), _conversion(trace, i, names)].append(i)
+    return [f"{_numbered(name, numbers)}: {text}" for (name, text), numbers in found.items()]
 
 
 def unrolled(trace: Trace, lines: Callable[[], SourceLines]) -> list[str]:
@@ -123,7 +124,8 @@ def _conversion(trace: Trace, number: int, names: Names) -> str:
     (operand,), result = trace.tape.operands(number), trace.tape.result(number)
     dtype = result.view.dtype.name
     found = _captured(trace, operand, names, dtype) or _other(trace, operand, names, dtype)
-    return f"converts {found.name}, {found.form}, to {dtype} at each replay ({operand.size:,} elements): {found.copy}"
+    count = f"{operand.size:,} element{'s' * (operand.size != 1)}"
+    return f"converts {found.name}, {found.form}, to {dtype} at each replay ({count}): {found.copy}"
 
 
 def _captured(trace: Trace, slot: Slot, names: Names, dtype: str) -> _Operand | None:
