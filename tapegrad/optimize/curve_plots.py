@@ -19,10 +19,8 @@ def draw(
     columns = _COLUMNS if images else min(_COLUMNS, len(fits))
     rows = len(fits) if images else -(-len(fits) // columns)
     if figure is None:
-        from matplotlib.figure import Figure
-
         width, height = _ONLY_PANEL if rows * columns == 1 else _PANEL
-        figure = Figure(layout="constrained", figsize=(columns * width, rows * height))
+        figure = _new_figure(columns * width, rows * height)
     panels = figure.subplots(rows, columns, squeeze=False)
     for k, (number, x, title) in enumerate(fits):
         if images:
@@ -34,6 +32,17 @@ def draw(
     if legend:
         panels[0, 0].legend(frameon=False)
     return figure
+
+
+def _new_figure(width: float, height: float) -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "matplotlib":
+            raise
+        message = "plot needs the package matplotlib: pip install matplotlib"
+        raise ModuleNotFoundError(message, name=error.name) from None
+    return Figure(layout="constrained", figsize=(width, height))
 
 
 def _draw_points(panel: Any, shown: FitData, number: int, x: np.ndarray, title: str) -> None:

@@ -1,5 +1,6 @@
 """`curve_fit`: each of many fits is SciPy's, whatever becomes of the others."""
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -484,6 +485,16 @@ def test_one_row_is_drawn_with_a_legend() -> None:
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["fit", "data"]
     assert axes.get_title().startswith("cost ")
     assert tuple(figure.get_size_inches()) == (6.4, 4.2)
+
+
+def test_a_plot_without_matplotlib_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = tg.optimize.curve_fit(gauss, T, one_row(), [1.0, 4.0, 1.0])
+    monkeypatch.delitem(sys.modules, "matplotlib.figure", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(
+        ModuleNotFoundError, match="plot needs the package matplotlib: pip install matplotlib"
+    ):
+        fit.plot()
 
 
 def test_columns_of_pandas_are_data() -> None:
