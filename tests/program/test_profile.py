@@ -17,7 +17,7 @@ from tapegrad.engine.sweep.replays.clock_rows import ClockedStream, rows_at
 from tapegrad.program.recording.svg import Picture
 from tapegrad.program.streams.stream import CONTINUED
 from tapegrad.program.traces import timed_replay
-from tapegrad.program.traces.profiled import CallTimes, _accuracy, _around, observing
+from tapegrad.program.traces.profiled import CallTimes, _accuracy, _around, _delays, observing
 from tapegrad.program.traces.timed_replay import ReplayTimes, _TimedReplay, time_replay
 from tests.helpers.daily import daily
 
@@ -313,6 +313,15 @@ def test_what_does_not_add_up_is_measured_again(
     assert f"({100 * deviations[used]:+.1f} %)" in text
     assert ("unreliable: " in text) is not reliable
     assert ("fitted to the plain replay" in text) is reliable
+
+
+@pytest.mark.parametrize(
+    ("slow", "said"), [(1500.0, []), (25e6, ["a fifth of the replays took 25 ms or more"])]
+)
+def test_replays_that_wait_for_a_processor_are_told_of(slow: float, said: list[str]) -> None:
+    """Rows are timed in the fastest replays, which do not show what calls take on a busy machine."""
+    times = ReplayTimes(1000.0, 30.0, False, [np.array([500.0]), np.array([])], 500.0, slow)
+    assert [line.partition(",")[0] for line in _delays(times)] == said
 
 
 def test_the_dearest_rows_are_shown_and_guards_together() -> None:

@@ -30,6 +30,7 @@ from tapegrad.program.traces.trace import Trace
 
 _REST = "call, seeds and results"
 _MIN_REST = 0.1  # of a call, from which its time beside the replay is told
+_MIN_DELAY = 3.0  # of slow replays, by the fastest ones, from which they are told of
 _UNRELIABLE = "unreliable: other processes or a compiling thread use the processors; repeat it"
 _GUARD_NAMES = frozenset(kernel_table.op_name(code) for code in GUARDS)
 
@@ -256,6 +257,7 @@ def profiled(
     state, reason = ("fused", "") if program.fused else trace.why_unfused(spec)
     notes = (
         _accuracy(times),
+        *_delays(times),
         _around(times_of_call, times.measured),
         *([f"{state}: {reason}"] * bool(reason)),
         *notes,
@@ -273,6 +275,16 @@ def _accuracy(times: ReplayTimes) -> str:
     fitted = " (fitted to the plain replay: rows are as short)" if times.fitted and times.reliable else ""
     note = f"{whole} ({round(100 * times.deviation, 1) + 0.0:+.1f} %); {clock}{fitted}"
     return note if times.reliable else f"{note}; {_UNRELIABLE}"
+
+
+def _delays(times: ReplayTimes) -> list[str]:
+    """Say that many replays take longer than the fastest ones, which the rows are of."""
+    if times.slow < _MIN_DELAY * times.measured:
+        return []
+    return [
+        f"a fifth of the replays took {quantity(times.slow)} or more, while other processes had the processors;"
+        " threads of BLAS wait for each other then: OPENBLAS_NUM_THREADS=1, set before the start, avoids that"
+    ]
 
 
 def _around(times: CallTimes, replay: float) -> str:

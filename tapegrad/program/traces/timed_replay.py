@@ -21,6 +21,7 @@ _MAX_EXCESS = (
     1.5  # of a clock row between others, whose code and memory are not as near, over one beside its like
 )
 _FASTEST = 10  # percent of the replays that count
+_SLOW = 80  # percent of the replays that are not slow
 _MAX_DEVIATION = 0.1  # of the sum of the rows from the plain replay, up to which both are reliable
 _MAX_ATTEMPTS = 3
 
@@ -41,6 +42,8 @@ class ReplayTimes(NamedTuple):
         Of each stream the times of its rows, summed over its runs; NaN for those that cannot be told apart.
     rest
         The other time of the replay: the call, seeds, results, and the rows that cannot be told apart.
+    slow
+        What a fifth of the replays without clock rows take, or more.
     """
 
     measured: float
@@ -48,6 +51,7 @@ class ReplayTimes(NamedTuple):
     fitted: bool
     rows: list[np.ndarray]
     rest: float
+    slow: float = 0.0
 
     @property
     def total(self) -> float:
@@ -98,7 +102,8 @@ def _measure(timed: "_TimedReplay") -> ReplayTimes:
     bare = float(np.median([-(perf_counter_ns() - perf_counter_ns()) for _ in range(_CLOCK_ROUNDS)]))
     times = _mean_of_fastest(parts, clocked) - clock * timed.reads
     rows, rest = timed.separated(times, float(whole) - clock * reads - bare)
-    return ReplayTimes(float(measured) - bare, clock, fitted, rows, rest)
+    slow = float(np.percentile(plain, _SLOW))
+    return ReplayTimes(float(measured) - bare, clock, fitted, rows, rest, slow)
 
 
 class _TimedReplay:
