@@ -272,6 +272,8 @@ def test_a_difference_within_the_noise_is_not_told() -> None:
         told
         == "a call takes 1.2 us: 100 ns for comparing what the function sees, 200 ns for arguments and results; a hint"
     )
+    told = _around(CallTimes(1200.0, 100.0, "a hint"), 900.0, delayed=True)
+    assert told.endswith("comparing what the function sees; the rest cannot be told from the delays; a hint")
     for replay in (1050.0, 1300.0):
         told = _around(CallTimes(1200.0, 100.0), replay)
         assert (

@@ -257,8 +257,8 @@ def profiled(
     state, reason = ("fused", "") if program.fused else trace.why_unfused(spec)
     notes = (
         _accuracy(times),
-        *_delays(times),
-        _around(times_of_call, times.measured),
+        *(delays := _delays(times)),
+        _around(times_of_call, times.measured, bool(delays)),
         *([f"{state}: {reason}"] * bool(reason)),
         *notes,
     )
@@ -287,13 +287,16 @@ def _delays(times: ReplayTimes) -> list[str]:
     ]
 
 
-def _around(times: CallTimes, replay: float) -> str:
+def _around(times: CallTimes, replay: float, delayed: bool = False) -> str:
     """Say what a call takes beside the replay, if that is more than two measurements differ by."""
     rest = times.call - times.compared - replay
+    hint = times.hint and f"; {times.hint}"
     compared = f"a call takes {quantity(times.call)}: {quantity(times.compared)} for comparing what the function sees"
     if rest < _MIN_REST * times.call:
         return f"{compared}; nearly all else is the replay"
-    return f"{compared}, {quantity(rest)} for arguments and results{times.hint and f'; {times.hint}'}"
+    if delayed:
+        return f"{compared}; the rest cannot be told from the delays{hint}"
+    return f"{compared}, {quantity(rest)} for arguments and results{hint}"
 
 
 def labels(
