@@ -6,6 +6,7 @@ from numpy.linalg import LinAlgError
 
 from tapegrad.engine.kernels.language.status import (
     CALL_FAILED,
+    INTERRUPTED,
     NO_REAL_RESULT,
     NOT_CONVERGED,
     NOT_DIFFERENTIABLE,
@@ -39,6 +40,7 @@ _OF_MATRICES = {
 }
 _OTHERS = {
     CALL_FAILED: "a custom op raised an exception",
+    INTERRUPTED: "it was interrupted",
     OUT_OF_RANGE: "an index array names a row that does not exist",
     OUT_OF_MEMORY: "there was not enough memory",
 }

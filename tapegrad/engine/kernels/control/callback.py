@@ -9,12 +9,14 @@ function fails, the function in Python is called, which raises the error.
 from tapegrad.engine.kernels.language.frame import PARAMS
 from tapegrad.engine.kernels.language.inlining import always_inline
 from tapegrad.engine.kernels.language.raw_memory import call_kernel, load_i64, load_record
-from tapegrad.engine.kernels.language.status import CALL_FAILED
+from tapegrad.engine.kernels.language.status import CALL_FAILED, INTERRUPTED
 from tapegrad.ops.structural.control import CustomParams
 
 FORWARD, REVERSE, TANGENT = range(3)
 DIRECTIONS = 3
 CELL_FIELDS = 2 * DIRECTIONS
+# Then two fields for compiled functions: an address, and the number of the packed operand's elements
+DESCRIPTOR_FIELDS = CELL_FIELDS + 2
 DONE = 0x0DD5  # returned by a function that has called Python; any other value if Python was stopped before
 
 
@@ -22,8 +24,10 @@ DONE = 0x0DD5  # returned by a function that has called Python; any other value 
 def _call(frame: int, direction: int) -> int:
     descriptor = load_record(load_i64(frame, PARAMS), CustomParams).descriptor
     compiled = load_i64(descriptor, direction)
-    if compiled != 0 and call_kernel(compiled, frame, descriptor) == 0:
-        return 0
+    if compiled != 0:
+        status = call_kernel(compiled, frame, descriptor)
+        if status == 0 or status == INTERRUPTED:
+            return status
     status = call_kernel(load_i64(descriptor, DIRECTIONS + direction), frame, descriptor)
     return 0 if status == DONE else CALL_FAILED
 

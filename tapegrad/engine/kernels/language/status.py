@@ -16,3 +16,8 @@ FIRST_OF_MATRICES, LAST_OF_MATRICES = SINGULAR, NOT_FINITE  # those of linear al
 HANDLE_FREED = 11  # the compiled function was freed
 NOT_FINITE_RESULT = 12  # a value or a derivative is nan or infinite
 OTHER_SIZE = 13  # an array is not of the size that the function was compiled for
+
+# Statuses of a loop
+TOO_MANY_ITERATIONS = 14
+LARGE_INTEGER = 15  # beyond 2**53, in a carry or a stacked result
+INTERRUPTED = 16  # by Ctrl-C

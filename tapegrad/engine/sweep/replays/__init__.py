@@ -10,4 +10,7 @@ In reading order; each imports only those above it:
     lanes                          bound programs of many instances at once
     workspace_pool                 the pool of a specialization's workspaces, for all threads
     handle_calls                   calls of a handle on raw addresses, from compiled code and from C
+    loop_fields                    the fields of a loop
+    loop_moves                     elements between packed arrays and the block of a loop
+    loop_calls                     runs of a loop: forward, in reverse, by tangents
 """

@@ -31,6 +31,7 @@ from tapegrad.engine.sweep.replays.handle_fields import (
     ADDRESSES,
     ARGUMENTS,
     AT_ADDRESS,
+    BOTH,
     BYTES,
     COLUMNS,
     CONSTANT_COUNT,
@@ -143,6 +144,9 @@ def run(specialization, workspace):
     kind = load_i64(specialization, KIND)
     if kind == ROWS:
         return run_rows(workspace, 1)
+    if kind == BOTH:
+        status = run_forward(workspace)
+        return run_reverse(workspace) if status == 0 else status
     if kind != GRADIENT:
         return run_chunks(workspace)
     store_seed(workspace, 0, 1.0)  # a segment with both sweeps in it reads the seed from the beginning on

@@ -48,7 +48,7 @@ HANDLE_FIELDS = 17
 ) = range(14)
 SPECIALIZATION_FIELDS = 16
 
-STREAMS, GRADIENT, ROWS = range(3)  # kinds
+STREAMS, GRADIENT, ROWS, BOTH = range(4)  # kinds
 
 # Fields of a slot, which has a cache line of its own.
 LOCK, WORKSPACE = range(2)

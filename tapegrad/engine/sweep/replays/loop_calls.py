@@ -1,0 +1,449 @@
+"""Runs of a loop, forward, in reverse and by tangents, as functions of an instruction's frame.
+
+Each takes the packed operands of the instruction apart into a block of memory, and runs the program of the body
+there, iteration by iteration, on workspaces that it keeps to the end. The reverse run pulls cotangents back from the
+last iteration to the first, and sums over iterations are in that order. It takes the carry before each from the result
+of the forward run, or computes it again from a few that it stores (A. Griewank and A. Walther, "Algorithm 799:
+revolve", ACM Transactions on Mathematical Software 26(1), 2000).
+"""
+
+import numba
+from numba import types
+
+from tapegrad.engine.codegen.translator.compiler import inline_njit, shared_njit
+from tapegrad.engine.kernels.control.callback import CELL_FIELDS
+from tapegrad.engine.kernels.language import frame as field
+from tapegrad.engine.kernels.language.raw_memory import (
+    calloc,
+    free,
+    load_i64,
+    load_u8,
+    malloc,
+    memcpy,
+    memset,
+    store_i64,
+)
+from tapegrad.engine.kernels.language.status import (
+    GUARD_FAILED,
+    INTERRUPTED,
+    OUT_OF_MEMORY,
+    TOO_MANY_ITERATIONS,
+)
+from tapegrad.engine.sweep.replays import handle_fields as handle_field
+from tapegrad.engine.sweep.replays import loop_fields as loop_field
+from tapegrad.engine.sweep.replays.handle_calls import deliver, plug
+from tapegrad.engine.sweep.replays.loop_moves import (
+    add_in_block,
+    add_to_packed,
+    bytes_of,
+    copy_words,
+    hand_on,
+    load_packed,
+    pack,
+    store_packed,
+    unpack,
+)
+from tapegrad.engine.sweep.replays.replay import (
+    FORWARD,
+    FORWARD_COUNT,
+    REVERSE_COUNT,
+    run_reverse,
+    run_stream,
+)
+from tapegrad.engine.sweep.replays.workspace_pool import acquire, release
+
+_LIMIT = 1 << 40  # iterations
+
+
+# Python's own: the lock, and the interrupt that has come and is not handled yet
+_take_gil = types.ExternalFunction("PyGILState_Ensure", types.int32())
+_leave_gil = types.ExternalFunction("PyGILState_Release", types.void(types.int32))
+_has_interrupt = types.ExternalFunction("PyOS_InterruptOccurred", types.int32())
+_set_interrupt = types.ExternalFunction("PyErr_SetInterrupt", types.void())
+
+
+# --- programs of the body ----------------------------------------------------------------------------------------
+
+
+@inline_njit
+def _connect(program, block):
+    """Write the addresses of a program's arguments."""
+    if program == 0:
+        return
+    offsets, addresses = (
+        load_i64(program, loop_field.OFFSETS),
+        block + load_i64(program, loop_field.ADDRESSES),
+    )
+    for k in range(load_i64(program, loop_field.ARGUMENTS)):
+        offset = load_i64(offsets, k)
+        store_i64(addresses, k, block + offset if offset >= 0 else 0)
+
+
+@inline_njit
+def _run_streams(specialization, workspace, handle, addresses):
+    """Run the streams of a specialization on a workspace whose ports are plugged."""
+    status = run_stream(workspace, load_i64(workspace, FORWARD), load_i64(workspace, FORWARD_COUNT))
+    if status == 0 and load_i64(workspace, REVERSE_COUNT) != 0:
+        status = run_reverse(workspace)
+    if status == 0 and load_i64(specialization, handle_field.COPY_COUNT) != 0:
+        deliver(handle, specialization, workspace, addresses)
+    return status
+
+
+@inline_njit
+def _run_one(handle, number, addresses, workspaces):
+    """Run a specialization on the workspace that this loop has of it, whose ports are plugged once."""
+    specialization = (
+        load_i64(handle, handle_field.SPECIALIZATIONS) + 8 * handle_field.SPECIALIZATION_FIELDS * number
+    )
+    workspace = load_i64(workspaces, number)
+    if workspace == 0:
+        workspace = acquire(specialization)
+        if workspace == 0:
+            return OUT_OF_MEMORY
+        store_i64(workspaces, number, workspace)
+        plug(handle, specialization, workspace, addresses)
+    return _run_streams(specialization, workspace, handle, addresses)
+
+
+@shared_njit
+def _run_another(program, block):
+    """Run a program of the body by another specialization than the last that was taken."""
+    handle = load_i64(program, loop_field.HANDLE)
+    addresses = block + load_i64(program, loop_field.ADDRESSES)
+    workspaces = block + load_i64(program, loop_field.WORKSPACES)
+    last = load_i64(handle, handle_field.LAST)
+    for number in range(load_i64(handle, handle_field.SPECIALIZATION_COUNT)):
+        if number != last:
+            status = _run_one(handle, number, addresses, workspaces)
+            if status != GUARD_FAILED:
+                store_i64(handle, handle_field.LAST, number)
+                return status
+    return GUARD_FAILED
+
+
+@inline_njit
+def _run(program, block):
+    """Run a program of the body by the specialization whose guards hold, beginning with the last that was taken."""
+    handle = load_i64(program, loop_field.HANDLE)
+    addresses = block + load_i64(program, loop_field.ADDRESSES)
+    workspaces = block + load_i64(program, loop_field.WORKSPACES)
+    status = _run_one(handle, load_i64(handle, handle_field.LAST), addresses, workspaces)
+    return status if status != GUARD_FAILED else _run_another(program, block)
+
+
+@inline_njit
+def _disconnect(program, block):
+    """Release the workspaces of a program."""
+    if program == 0:
+        return
+    workspaces = block + load_i64(program, loop_field.WORKSPACES)
+    handle = load_i64(program, loop_field.HANDLE)
+    for k in range(load_i64(handle, handle_field.SPECIALIZATION_COUNT)):
+        workspace = load_i64(workspaces, k)
+        if workspace != 0:
+            release(workspace)
+
+
+@inline_njit
+def _open(loop):
+    """Take a block, with the arguments of all programs connected; 0 when memory is short."""
+    block = calloc(1, load_i64(loop, loop_field.BLOCK_BYTES))
+    if block != 0:
+        store_i64(block, 0, load_i64(loop, loop_field.PERIOD))
+        for which in (loop_field.CONDITION, loop_field.VALUES, loop_field.PULLBACK, loop_field.TANGENTS):
+            _connect(load_i64(loop, which), block)
+    return block
+
+
+@inline_njit
+def _close(loop, block, status, iteration):
+    """Free a block. Note where a run has failed, and the carry there."""
+    if status != 0:
+        store_i64(loop, loop_field.STATUS, status)
+        store_i64(loop, loop_field.FAILED_AT, iteration)
+        memcpy(
+            load_i64(loop, loop_field.FAILED_CARRY),
+            block + load_i64(loop, loop_field.CARRY),
+            load_i64(loop, loop_field.CARRY_BYTES),
+        )
+    for which in (loop_field.CONDITION, loop_field.VALUES, loop_field.PULLBACK, loop_field.TANGENTS):
+        _disconnect(load_i64(loop, which), block)
+    free(block)
+
+
+# --- iterations --------------------------------------------------------------------------------------------------
+
+
+@inline_njit
+def _position(loop, iteration):
+    """Return the element of the sequences that an iteration takes."""
+    if load_i64(loop, loop_field.REVERSED) != 0:
+        return load_i64(loop, loop_field.LENGTH) - 1 - iteration
+    return iteration
+
+
+@inline_njit
+def _goes_on(loop, block, iteration):
+    """Return 1 if there is another iteration, 0 if not, and minus a status if the condition fails."""
+    condition = load_i64(loop, loop_field.CONDITION)
+    if condition == 0:
+        return 1 if iteration < load_i64(loop, loop_field.LENGTH) else 0
+    status = _run(condition, block)
+    if status != 0:
+        return -status
+    if load_u8(block, load_i64(loop, loop_field.FLAG)) == 0:
+        return 0
+    most = load_i64(loop, loop_field.MOST)
+    return -TOO_MANY_ITERATIONS if 0 <= most <= iteration else 1
+
+
+@inline_njit
+def _is_stopped(loop, block, iteration):
+    """Return a status if the process was interrupted. The block's first field counts iterations to the next look."""
+    left = load_i64(block, 0) - 1
+    store_i64(block, 0, left)
+    if left >= 0:
+        return 0
+    store_i64(block, 0, load_i64(loop, loop_field.PERIOD))
+    state = _take_gil()
+    interrupted = _has_interrupt()
+    if interrupted != 0:
+        _set_interrupt()  # for Python, where the handler of the signal runs
+    _leave_gil(state)
+    return INTERRUPTED if interrupted != 0 else 0
+
+
+@inline_njit
+def _iterate(loop, block, x, iteration):
+    """Run an iteration of the loop, and hand the carry on. Return a status."""
+    unpack(loop, loop_field.SEQUENCES, block, x, _position(loop, iteration))
+    status = _run(load_i64(loop, loop_field.VALUES), block)
+    if status == 0:
+        hand_on(loop, loop_field.HAND_ON, block)
+        status = _is_stopped(loop, block, iteration)
+    return status
+
+
+@inline_njit
+def _states_of(loop, packed):
+    """Return the address of the stored carries in a packed result."""
+    return packed + load_i64(loop, loop_field.STATES) * bytes_of(load_i64(loop, loop_field.PACKED_DTYPE))
+
+
+def run_loop(frame: int, descriptor: int) -> int:
+    """Compute the last carry, the stacked results, the number of iterations, and the first states."""
+    loop = load_i64(descriptor, CELL_FIELDS)
+    x, y = load_i64(frame, field.X), load_i64(frame, field.Y)
+    block = _open(loop)
+    if block == 0:
+        return OUT_OF_MEMORY
+    states, carry = _states_of(loop, y), block + load_i64(loop, loop_field.CARRY)
+    bytes_, capacity = load_i64(loop, loop_field.CARRY_BYTES), load_i64(loop, loop_field.CAPACITY)
+    unpack(loop, loop_field.START, block, x, 0)
+    iteration, status = 0, 0
+    while status == 0:
+        more = _goes_on(loop, block, iteration)
+        if more <= 0:
+            status = -more
+            break
+        if iteration < capacity:
+            copy_words(states + iteration * bytes_, carry, bytes_)
+        status = _iterate(loop, block, x, iteration)
+        if status == 0:
+            status = pack(loop, loop_field.STACKED, block, y, _position(loop, iteration))
+            iteration += 1
+    if status == 0:
+        status = pack(loop, loop_field.FINAL, block, y, 0)
+        counted = load_i64(loop, loop_field.COUNTED)
+        store_packed(y, load_i64(loop, loop_field.PACKED_DTYPE), counted, numba.float64(iteration))
+    _close(loop, block, status, iteration)
+    return status
+
+
+# --- reverse -----------------------------------------------------------------------------------------------------
+
+
+@inline_njit
+def _reach(snapshots, repetitions):
+    """Return how many iterations so many snapshots reverse if none runs more often: a binomial coefficient."""
+    if repetitions < 0:
+        return 0
+    found = 1
+    for k in range(1, min(snapshots, repetitions) + 1):
+        found = found * (max(snapshots, repetitions) + k) // k
+        if found > _LIMIT:
+            return _LIMIT
+    return found
+
+
+@inline_njit
+def next_snapshot(iterations, snapshots):
+    """Return after how many of some iterations the next snapshot is best taken; the beginning counts as one."""
+    if snapshots + 1 >= iterations:
+        return 1
+    repetitions = 1
+    while _reach(snapshots, repetitions) < iterations:
+        repetitions += 1
+    return max(
+        1, min(_reach(snapshots, repetitions - 1), iterations - _reach(snapshots - 1, repetitions - 1))
+    )
+
+
+@inline_njit
+def _packed_bytes(loop, descriptor):
+    return load_i64(descriptor, CELL_FIELDS + 1) * bytes_of(load_i64(loop, loop_field.PACKED_DTYPE))
+
+
+@inline_njit
+def _pull_one(loop, block, x, x_bar, y_bar, iteration, state):
+    """Pull the cotangents through an iteration that begins with a carry. Return a status."""
+    at = _position(loop, iteration)
+    copy_words(block + load_i64(loop, loop_field.CARRY), state, load_i64(loop, loop_field.CARRY_BYTES))
+    unpack(loop, loop_field.SEQUENCES, block, x, at)
+    unpack(loop, loop_field.BAR_STACKED, block, y_bar, at)
+    status = _run(load_i64(loop, loop_field.PULLBACK), block)
+    if status == 0:
+        add_to_packed(loop, loop_field.BAR_SEQUENCES, block, x_bar, at)
+        add_in_block(loop, loop_field.BAR_SUMS, block)
+        hand_on(loop, loop_field.BAR_HAND_ON, block)
+        status = _is_stopped(loop, block, iteration)
+    return status
+
+
+@inline_njit
+def _pull_stored(loop, block, x, x_bar, y_bar, count, states):
+    """Pull through all iterations, whose carries are stored."""
+    status, bytes_ = 0, load_i64(loop, loop_field.CARRY_BYTES)
+    while count > 0 and status == 0:
+        count -= 1
+        status = _pull_one(loop, block, x, x_bar, y_bar, count, states + count * bytes_)
+    return status
+
+
+@inline_njit
+def _advance(loop, block, x, first, last):
+    """Run iterations of the loop from the carry in the block. Return a status."""
+    status = 0
+    while first < last and status == 0:
+        status = _iterate(loop, block, x, first)
+        first += 1
+    return status
+
+
+@inline_njit
+def _pull_by_snapshots(loop, block, x, x_bar, y_bar, count):
+    """Pull through all iterations, with few carries stored at a time, from which others are computed again.
+
+    The snapshots are a stack; that of the first iteration is the carry in the block.
+    """
+    bytes_, most = load_i64(loop, loop_field.CARRY_BYTES), load_i64(loop, loop_field.SNAPSHOTS)
+    most = count if most == 0 else min(most, count)
+    carry = block + load_i64(loop, loop_field.CARRY)
+    states, iterations = malloc((most + 1) * bytes_ + 1), malloc(8 * (most + 1))
+    if states == 0 or iterations == 0:
+        free(states)
+        free(iterations)
+        return OUT_OF_MEMORY
+    last = states + most * bytes_  # memory for the carry that is pulled through
+    copy_words(states, carry, bytes_)
+    store_i64(iterations, 0, 0)
+    top, status = 0, 0
+    while count > 0 and status == 0:
+        state, at = states + top * bytes_, load_i64(iterations, top)
+        if at == count - 1:
+            count -= 1
+            status = _pull_one(loop, block, x, x_bar, y_bar, count, state)
+            top -= 1
+            continue
+        copy_words(carry, state, bytes_)
+        room = most - top - 1
+        if room > 0:
+            reached = at + next_snapshot(count - at, room + 1)
+            status = _advance(loop, block, x, at, reached)
+            top += 1
+            copy_words(states + top * bytes_, carry, bytes_)
+            store_i64(iterations, top, reached)
+        else:
+            status = _advance(loop, block, x, at, count - 1)
+            if status == 0:
+                copy_words(last, carry, bytes_)
+                count -= 1
+                status = _pull_one(loop, block, x, x_bar, y_bar, count, last)
+    free(states)
+    free(iterations)
+    return status
+
+
+@inline_njit
+def _iterations_of(loop, y):
+    """Return the number of iterations that a forward run has taken."""
+    length = load_i64(loop, loop_field.LENGTH)
+    if length >= 0:
+        return length
+    packed_dtype = load_i64(loop, loop_field.PACKED_DTYPE)
+    return numba.int64(load_packed(y, packed_dtype, load_i64(loop, loop_field.COUNTED)))
+
+
+def pull_loop(frame: int, descriptor: int) -> int:
+    """Accumulate the cotangents of the operands, after a forward run."""
+    loop = load_i64(descriptor, CELL_FIELDS)
+    x, y = load_i64(frame, field.X), load_i64(frame, field.Y)
+    x_bar, y_bar = load_i64(frame, field.X_BAR), load_i64(frame, field.Y_BAR)
+    if x_bar == 0:
+        return 0
+    block = _open(loop)
+    if block == 0:
+        return OUT_OF_MEMORY
+    unpack(loop, loop_field.START, block, x, 0)
+    unpack(loop, loop_field.BAR_START, block, y_bar, 0)
+    if load_i64(frame, field.STORE) & 1 != 0:
+        memset(x_bar, 0, _packed_bytes(loop, descriptor))
+    count = _iterations_of(loop, y)
+    if count <= load_i64(loop, loop_field.CAPACITY):
+        status = _pull_stored(loop, block, x, x_bar, y_bar, count, _states_of(loop, y))
+    else:
+        status = _pull_by_snapshots(loop, block, x, x_bar, y_bar, count)
+    if status == 0:
+        add_to_packed(loop, loop_field.BAR_FINAL, block, x_bar, 0)
+        add_to_packed(loop, loop_field.BAR_TOTALS, block, x_bar, 0)
+    _close(loop, block, status, 0)
+    return status
+
+
+# --- tangents ----------------------------------------------------------------------------------------------------
+
+
+def push_loop(frame: int, descriptor: int) -> int:
+    """Compute the tangents of the results."""
+    loop = load_i64(descriptor, CELL_FIELDS)
+    x, x_dot, y_dot = load_i64(frame, field.X), load_i64(frame, field.X_BAR), load_i64(frame, field.Y_BAR)
+    block = _open(loop)
+    if block == 0:
+        return OUT_OF_MEMORY
+    tangents = load_i64(loop, loop_field.TANGENTS)
+    unpack(loop, loop_field.START, block, x, 0)
+    unpack(loop, loop_field.DOT_START, block, x_dot, 0)
+    iteration, status = 0, 0
+    while status == 0:
+        more = _goes_on(loop, block, iteration)
+        if more <= 0:
+            status = -more
+            break
+        at = _position(loop, iteration)
+        unpack(loop, loop_field.SEQUENCES, block, x, at)
+        unpack(loop, loop_field.DOT_SEQUENCES, block, x_dot, at)
+        status = _run(tangents, block)
+        if status == 0:
+            pack(loop, loop_field.DOT_STACKED, block, y_dot, at)
+            hand_on(loop, loop_field.HAND_ON, block)
+            hand_on(loop, loop_field.DOT_HAND_ON, block)
+            status = _is_stopped(loop, block, iteration)
+            iteration += 1
+    if status == 0:
+        pack(loop, loop_field.DOT_FINAL, block, y_dot, 0)
+        item = bytes_of(load_i64(loop, loop_field.PACKED_DTYPE))
+        stored = load_i64(loop, loop_field.CAPACITY) * load_i64(loop, loop_field.CARRY_BYTES)
+        memset(y_dot + load_i64(loop, loop_field.COUNTED) * item, 0, (1 + (stored + item - 1) // item) * item)
+    _close(loop, block, status, iteration)
+    return status

@@ -1,0 +1,68 @@
+"""Fields of a loop, through which compiled code runs a body's programs again and again.
+
+A loop has a *block* of memory for each of its calls: the body's operands and results, leaf by leaf, and for each
+program the addresses of its arguments. Its *moves* copy elements between the block and the packed arrays of the
+instruction; those of sequences go on by `STEP` elements with each iteration.
+"""
+
+# Fields of a loop.
+(
+    LENGTH,  # number of iterations; -1 if a condition ends the loop
+    REVERSED,  # 1 if the iterations go from the last element of the sequences to the first
+    MOST,  # most iterations of a loop that a condition ends; -1: no limit
+    PERIOD,  # iterations between two looks at interrupts
+    BLOCK_BYTES,
+    PACKED_DTYPE,  # of the operands and results of the instruction
+    CARRY,  # offset of the carry in the block, as the body's operand
+    CARRY_BYTES,  # of all its leaves, from the first to the end of the last
+    FLAG,  # offset of the condition's result
+    COUNTED,  # element of the packed result with the number of iterations
+    STATES,  # element of the packed result with the carry before each iteration, byte for byte
+    CAPACITY,  # iterations that there is room for
+    SNAPSHOTS,  # carries that the reverse run stores at most where there are more; 0: one for each iteration
+    CONDITION,  # address of the condition's program, 0: none
+    VALUES,  # address of the body's program
+    PULLBACK,  # of its pullback
+    TANGENTS,  # of its tangents
+    START,  # address of moves: constants and the first carry
+    SEQUENCES,  # of moves for each iteration: elements of sequences
+    STACKED,  # of results for each iteration
+    FINAL,  # of the last carry
+    HAND_ON,  # of moves inside of the block: the carry from result to operand
+    BAR_START,  # moves of the cotangents of the last carry
+    BAR_STACKED,  # of those of the stacked results
+    BAR_HAND_ON,  # cotangents of the carry from result to seed
+    BAR_SEQUENCES,  # cotangents of sequences
+    BAR_FINAL,  # cotangents of the first carry
+    BAR_SUMS,  # sums of cotangents: of what a move names, in the block, is added to
+    BAR_TOTALS,  # cotangents of constants
+    DOT_START,  # moves of tangents: constants and the first carry
+    DOT_SEQUENCES,
+    DOT_STACKED,
+    DOT_FINAL,
+    DOT_HAND_ON,
+    STATUS,  # of the last run that failed
+    FAILED_AT,  # the iteration that failed
+    FAILED_CARRY,  # address of memory for the carry at that iteration
+) = range(37)
+LOOP_FIELDS = 37
+
+# Fields of a program of the body.
+(
+    HANDLE,
+    ARGUMENTS,  # number of arguments of the handle
+    OFFSETS,  # address of their offsets in the block; -1: not wanted
+    ADDRESSES,  # offset in the block of the list of their addresses
+    WORKSPACES,  # offset in the block of the workspaces, one for each specialization
+) = range(5)
+PROGRAM_FIELDS = 5
+
+# Fields of a move, behind the number of moves.
+(
+    OFFSET,  # in the block
+    DTYPE,
+    COUNT,  # elements
+    PACKED,  # first element in the packed array; for moves inside of the block the other offset
+    STEP,  # elements further with each iteration
+) = range(5)
+MOVE_FIELDS = 5
