@@ -19,7 +19,7 @@ from tapegrad.program.programs.program import Program
 from tapegrad.program.programs.workspace import WorkspaceImage, image_of
 
 _SLOTS = 64  # workspaces that a specialization keeps at most
-_KINDS = {"replay_gradient": field.GRADIENT, "replay_jacobian": field.ROWS}
+_KINDS = {"replay_gradient": field.GRADIENT, "replay_jacobian": field.ROWS, "replay_both": field.BOTH}
 _LINE_FIELDS = field.SLOT_BYTES // 8
 
 

@@ -4,7 +4,7 @@ from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.program.programs.gradient import GradientProgram, ReverseJacobianProgram
 from tapegrad.program.programs.jacobian_columns import ColumnsProgram, ForwardJacobianProgram
 from tapegrad.program.programs.program import Program, Recording
-from tapegrad.program.programs.pullback import PullbackProgram
+from tapegrad.program.programs.pullback import PullbackProgram, WholePullbackProgram
 from tapegrad.program.programs.tangents import TangentProgram
 from tapegrad.program.streams.spec import (
     COLUMNS,
@@ -15,6 +15,7 @@ from tapegrad.program.streams.spec import (
     NEVER,
     VALUE_AND_GRAD,
     VJP,
+    WHOLE_VJP,
     ProgramSpec,
 )
 
@@ -25,6 +26,7 @@ PROGRAMS: dict[str, type[Program]] = {
     JVP: TangentProgram,
     JACFWD: ForwardJacobianProgram,
     VJP: PullbackProgram,
+    WHOLE_VJP: WholePullbackProgram,
     COLUMNS: ColumnsProgram,
 }
 

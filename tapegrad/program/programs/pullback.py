@@ -5,12 +5,14 @@ arrays from outside that may be written to meanwhile.
 """
 
 import ctypes
+from typing import ClassVar
 
 import numpy as np
 
 from tapegrad.engine.tape.fields.view import View
+from tapegrad.program.fusion.streams import UnfusedStream, fused
 from tapegrad.program.programs.gradient import ReverseProgram
-from tapegrad.program.streams.stream import binding_address
+from tapegrad.program.streams.stream import binding_address, empty_stream, joined
 
 
 class PullbackProgram(ReverseProgram):
@@ -80,3 +82,42 @@ class PullbackProgram(ReverseProgram):
     def workspace_outputs(self) -> list[tuple[int, View]]:
         offsets = self._blocks.offsets(self._primal[self._outputs]).tolist()
         return list(zip(offsets, self.outputs, strict=True))
+
+
+class WholePullbackProgram(PullbackProgram):
+    """Program of the cotangents of inputs alone, for cotangents of the float outputs that are given with the inputs.
+
+    Both streams run at once, so that they may be fused to one, and nothing is frozen between them.
+    """
+
+    entry: ClassVar[str] = "replay_both"
+
+    def _select(self) -> None:
+        super()._select()
+        self._frozen = {}
+
+    def _allocate(self) -> None:
+        self._allocate_primals()
+        self._allocate_cotangents()
+
+    def _kept_addresses(self) -> list[int]:
+        return []
+
+    def _keep_blocks(self) -> None:
+        return
+
+    def _add_bindings(self) -> None:
+        seeds = [self.outputs[k] for k in self.seeded]
+        self.bindings += [View.in_c_order(seed.shape, seed.dtype) for seed in seeds]
+        self.given = len(self.bindings)
+        self.bindings += [self._input_bindings[k] for k in self.spec.wrt]
+
+    def _fuse(self, only_if_known: bool) -> bool:
+        """Fuse both streams to one."""
+        found = fused([UnfusedStream(joined([self.forward, self.reverse]))], self._blocks, [], only_if_known)
+        if found is not None:
+            self.forward, self.reverse = found[0], empty_stream()
+        return found is not None
+
+    def workspace_outputs(self) -> list[tuple[int, View]]:
+        return []

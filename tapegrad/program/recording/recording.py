@@ -5,7 +5,7 @@ import linecache
 import re
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from weakref import ref
@@ -138,12 +138,17 @@ class RecordedTape(Recorder):
         For each guard the source line that has asked for its value.
     sites
         For each source line at which arrays became operands, their memory.
+    lifted
+        Of the body of a loop: the Tensors from outside that became inputs, by `part_key`, each with the input. `None`
+        for recordings that read such Tensors where they lie.
+    stand_ins
+        Where no more of them may become inputs, the Tensors that stand for those that did.
     """
 
     __slots__ = (
         "_captured", "_entered", "_narrow", "_other", "_postponed", "_reordered", "_watched", "_wrapping",
-        "asked_order", "closes_over_leaf", "expected", "fused", "guard_lines", "inputs", "outcomes", "outputs",
-        "programs", "sites",
+        "asked_order", "closes_over_leaf", "expected", "fused", "guard_lines", "inputs", "lifted", "outcomes",
+        "outputs", "programs", "sites", "stand_ins",
     )  # fmt: skip
     recording = True
 
@@ -161,6 +166,8 @@ class RecordedTape(Recorder):
         self.fused: dict[Any, list[InProgram]] = {}
         self.programs: dict[Any, ref[Program]] = {}
         self.sites: Sites = {}
+        self.lifted: dict[Any, tuple[Tensor, Tensor]] | None = None
+        self.stand_ins: dict[Any, Tensor] | None = None
         self.weak: set[int] = set()
         self._captured: dict[int, tuple[Any, int]] = {}
         self._other: dict[int, Tensor] = {}  # made here, of dtypes that no tape knows
@@ -347,7 +354,12 @@ class RecordedTape(Recorder):
         return tensor._tape is self or id(tensor) in self._other
 
     def capture(self, tensor: Tensor) -> int:
-        """Return the slot of a Tensor from outside: a constant that is read where it lies at each replay."""
+        """Return the slot of a Tensor from outside: a constant that is read where it lies at each replay.
+
+        In the body of a loop it is an input, if a gradient can flow back from it or another recording computes it.
+        """
+        if self.lifted is not None and (_is_computed(tensor) or not tensor.constant):
+            return self.lift(tensor)._slot_on(self)
         self.closes_over_leaf |= thread.mode.differentiate and not tensor.constant
         self._note_operand(tensor.data_or_traced())
         known = self._captured.get(id(tensor))
@@ -360,6 +372,30 @@ class RecordedTape(Recorder):
         bind_recording.hold(self.header, slot)
         self._captured[id(tensor)] = (tensor, slot)
         return slot
+
+    def lift(self, tensor: Tensor) -> Tensor:
+        """Return the input that a Tensor from outside is in the body of a loop, or what stands for it."""
+        assert self.lifted is not None
+        key = part_key(tensor)
+        if self.stand_ins is not None:
+            if key not in self.stand_ins:
+                raise OuterTensorError(
+                    "a loop computes with another Tensor of the function around than when it was first recorded; pass"
+                    " it as an argument"
+                )
+            return self.stand_ins[key]
+        if key not in self.lifted:
+            self.lifted[key] = tensor, self.add_input(np.array(tensor.data_or_traced(), order="C"))
+        return self.lifted[key][1]
+
+    @contextmanager
+    def standing_in(self, outer: Iterable[Tensor], inner: Iterable[Tensor]) -> Iterator[None]:
+        """Let Tensors of this recording stand for those from outside in a context."""
+        before, self.stand_ins = self.stand_ins, dict(zip(map(part_key, outer), inner, strict=True))
+        try:
+            yield
+        finally:
+            self.stand_ins = before
 
     def guard(
         self, code: int, dtype: int, slot: int, params: Any, outcome: bytes, line: SourceLine | None = None
@@ -451,6 +487,29 @@ def _shortened(lines: list[str]) -> list[str]:
     if left <= 1:
         return lines
     return [*lines[:_SHOWN_LINES], f"... {left:,} more lines: tape.text has all", *lines[-_SHOWN_LINES:]]
+
+
+def part_key(tensor: Tensor) -> Any:
+    """Return a key of the part of its base that a Tensor is: an index makes a new view each time."""
+    base = tensor if tensor._base is None else tensor._base
+    array = tensor.data_or_traced()
+    begin = array.__array_interface__["data"][0] - base.data_or_traced().__array_interface__["data"][0]
+    return id(base), begin, array.shape, array.strides, array.dtype
+
+
+def is_on(tensor: Tensor, recorder: Recorder | None) -> bool:
+    """Return whether a Tensor belongs to a recording."""
+    return tensor._tape is recorder
+
+
+def is_traced(tensor: Tensor) -> bool:
+    """Return whether a replay may find another value of a Tensor: it is computed by a recording that is under way."""
+    return _is_computed(tensor) and bool(tensor._describe().flags & TRACED)
+
+
+def _is_computed(tensor: Tensor) -> bool:
+    """Return whether a Tensor belongs to a recording, which may compute another value in each replay."""
+    return tensor._tape is not None and tensor._tape.recording
 
 
 def _here() -> SourceLine:

@@ -9,6 +9,7 @@ JACREV = "jacrev"
 JVP = "jvp"
 JACFWD = "jacfwd"
 VJP = "vjp"
+WHOLE_VJP = "whole vjp"
 COLUMNS = "columns"
 
 # Fusion policies of a program.
@@ -27,7 +28,7 @@ class ProgramSpec:
         FORWARD: the outputs. VALUE_AND_GRAD: value and gradient of the first output. JACREV, JACFWD: its Jacobian, by
         reverse or forward sweeps. COLUMNS: the same by forward sweeps, left in the workspace. JVP: tangents of all
         outputs along tangents of the inputs that are given. VJP: the outputs, and the gradient for cotangents of them
-        that are given later.
+        that are given later. WHOLE_VJP: that gradient alone, for cotangents that are given with the inputs.
     wrt
         Numbers of the inputs to differentiate by.
     values

@@ -1,7 +1,7 @@
 """Record a function: run it once with Tensors on a tape of its own."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any
 from weakref import ref
@@ -28,7 +28,7 @@ from tapegrad.frontend.recording.shape import contiguous
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.modes import recording as recording_on
 from tapegrad.frontend.tensor.modes import restoring
-from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 from tapegrad.program import passes
 from tapegrad.program.captured.captured_state import ReachableState
 from tapegrad.program.dataflow.follow import arrays_used
@@ -78,10 +78,18 @@ class Trace(Uncopied):
         What `explain` says of it: what its arguments looked like, and why it was made.
     nanoseconds
         What its last replay took that Python has run.
+    lifted
+        Of the body of a loop: the Tensors from outside that are its last inputs.
     """
 
     @restoring
-    def __init__(self, function: Callable[..., Any], arguments: Arguments, fuse: bool | None = None) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        arguments: Arguments,
+        fuse: bool | None = None,
+        lifted: Sequence[Tensor] | None = None,
+    ) -> None:
         expect_group(EVERY_COMPUTATION)
         expect_group(EVERY_RECORDING)
         self.name = name_of(function)
@@ -89,16 +97,21 @@ class Trace(Uncopied):
         self._programs: dict[ProgramSpec, PooledProgram[Program]] = {}
         self._tape: TapeView | None = None
         self._fusion = fusion_of(fuse)
-        self._arg_specs = arguments.arg_specs
+        self._arg_specs = list(arguments.arg_specs)
         self.over_lanes: dict[Any, Any] = {}
         self.told: tuple[str, str] | None = None
         self.number = 0
         self.nanoseconds = 0
+        self.lifted: list[Tensor] = []
         with recording_on(self.recording):
             tensors = [
                 self.recording.add_input(array.copy(), arg_spec.dtype, arg_spec.weak, arg_spec.wraps)
                 for array, arg_spec in zip(arguments.arrays, arguments.arg_specs, strict=True)
             ]
+            if lifted is not None:
+                self.recording.lifted = {}
+                for tensor in lifted:
+                    self.recording.lift(tensor)
             leaves = [
                 leaf if position < 0 else tensors[position]
                 for leaf, position in zip(arguments.leaves, arguments.positions, strict=True)
@@ -107,6 +120,8 @@ class Trace(Uncopied):
             given = [tensor._slot for tensor in tensors]
             with SlowStep(lambda: f"recording {self.name}: {len(self.recording):,} instructions"):
                 results, self._definition = flatten(call(function, args, kwargs))
+            if lifted is not None:
+                self._take_lifted()
             self.output_slots: list[int] = []
             self._results = [self._take_result(value) for value in results]
             self.writes_arguments = [tensor._slot for tensor in tensors] != given
@@ -116,6 +131,13 @@ class Trace(Uncopied):
         self.bytes = _RECORDING_BYTES + self.recording.occupied
         self.counted = 0
         self.paths: dict[Any, Any] = {}
+
+    def _take_lifted(self) -> None:
+        """Take the Tensors from outside as further inputs."""
+        assert self.recording.lifted is not None
+        pairs = list(self.recording.lifted.values())
+        self.lifted = [outer for outer, _ in pairs]
+        self._arg_specs += [ArgSpec(inner.dtype) for _, inner in pairs]
 
     def watch_arrays(self, function: Any, seen: ReachableState, given: list[Any]) -> None:
         """Guard the arrays that the function sees: how they lie, and the contents of those it may read by itself."""
