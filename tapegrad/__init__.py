@@ -71,6 +71,9 @@ for _function in (*_FUNCTIONS.values(), *_CREATION.values()):
 _ROOMS = ("interop", "linalg", "optimize", "stats")
 _LATE = {
     "tapegrad.autodiff.custom.custom_op": ("custom_op",),
+    "tapegrad.loops.cond": ("cond", "switch"),
+    "tapegrad.loops.scan": ("scan",),
+    "tapegrad.loops.while_loop": ("fori_loop", "while_loop"),
     "tapegrad.testing.check_grads": ("check_grads",),
     "tapegrad.transforms.checkpoint": ("checkpoint",),
     "tapegrad.transforms.compiled.compiled": ("Compiled", "compile", "load"),

@@ -43,8 +43,8 @@ VERBS = {
     "Add", "Apply", "Arrange", "Broadcast", "Build", "Check", "Clip", "Compute", "Convert", "Copy", "Count", "Create",
     "Divide", "Draw", "Evaluate", "Fit", "Give", "Insert", "Integrate", "Interchange", "Interpolate", "Join", "Lay",
     "Leave", "Limit", "List", "Make", "Minimise", "Move", "Multiply", "Negate", "Permute", "Raise", "Record",
-    "Register", "Remove", "Replace", "Return", "Round", "Select", "Set", "Show", "Solve", "Sort", "Subtract", "Test",
-    "Unwrap", "Write",
+    "Register", "Remove", "Repeat", "Replace", "Return", "Round", "Select", "Set", "Show", "Solve", "Sort", "Subtract",
+    "Test", "Unwrap", "Write",
 }  # fmt: skip
 SECTIONS = (
     "Attributes", "Parameters", "Returns", "Raises", "Warns", "See Also", "Notes", "References", "Examples",

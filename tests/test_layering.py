@@ -24,7 +24,7 @@ NUMERICAL = {"numba", "llvmlite", "numpy", "math"}
 # room the order is the one in which the docstring of each folder lists what it holds.
 ORDER = (
     "errors", "foreign", "pytree",
-    "ops", "engine", "frontend", "linalg", "special", "stats", "autodiff", "program", "transforms", "optimize",
+    "ops", "engine", "frontend", "linalg", "special", "stats", "autodiff", "program", "transforms", "loops", "optimize",
     "interop", "testing", "", "examples", "cli", "__main__",
 )  # fmt: skip
 ROOMS = set(ORDER) - {"errors", "foreign", "pytree", "linalg", "special", "", "__main__"}

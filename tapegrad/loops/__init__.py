@@ -1,0 +1,15 @@
+"""LOOPS: `scan`, `fori_loop`, `while_loop`, `cond` and `switch`, one instruction each. Read `run` first.
+
+In reading order; each imports only those above it:
+
+    body                           functions of a loop, recorded, and their programs
+    table                          what compiled code reads of a loop
+    loop_op                        a loop as an instruction
+    run                            loops over flat leaves, and their derivatives, which are loops
+    carry                          structure of a carry
+    scan                           `scan`
+    while_loop                     `while_loop` and `fori_loop`
+    cond                           `cond` and `switch`
+
+It imports the rooms up to `transforms`.
+"""

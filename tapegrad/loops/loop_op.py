@@ -1,0 +1,238 @@
+"""Loop as one instruction: a custom op whose compiled functions run the programs of a body.
+
+Its operands are the leaves of carry, sequences and constants, floats of float64 or float32; integers and booleans are
+such floats, and exact. If a run stops because an iteration takes another branch than those that were recorded, the
+body is recorded for that branch, and the run is repeated.
+"""
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.autodiff.custom.call import Call, CallHandle
+from tapegrad.autodiff.custom.callbacks import failure
+from tapegrad.autodiff.custom.functions import Functions
+from tapegrad.autodiff.custom.op import CustomOp
+from tapegrad.autodiff.custom.packing import common_dtype
+from tapegrad.engine import kernel_table
+from tapegrad.engine.kernels.control.callback import CELL_FIELDS, FORWARD, REVERSE, TANGENT
+from tapegrad.engine.kernels.language import frame as frame_field
+from tapegrad.engine.kernels.language.status import (
+    CALL_FAILED,
+    GUARD_FAILED,
+    INTERRUPTED,
+    LARGE_INTEGER,
+    OUT_OF_MEMORY,
+    TOO_MANY_ITERATIONS,
+)
+from tapegrad.engine.status import error_of_matrices, reason_of
+from tapegrad.engine.sweep.replays import loop_calls
+from tapegrad.engine.sweep.replays import loop_fields as field
+from tapegrad.errors import UnrecordedWayError
+from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
+from tapegrad.loops.body import LoopBody
+from tapegrad.loops.table import LoopShape, LoopTable
+from tapegrad.program.recording.recording import part_key
+
+_RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+_ENTRIES = {FORWARD: loop_calls.run_loop, REVERSE: loop_calls.pull_loop, TANGENT: loop_calls.push_loop}
+_PROGRAMS = {
+    FORWARD: (field.CONDITION, field.VALUES),
+    REVERSE: (field.CONDITION, field.VALUES, field.PULLBACK),
+    TANGENT: (field.CONDITION, field.VALUES, field.TANGENTS),
+}
+_FLOAT64 = np.dtype(np.float64)
+
+
+class LoopOp(CustomOp):
+    """Instruction of a loop.
+
+    Parameters
+    ----------
+    name
+        What messages call it.
+    body, condition
+        The functions.
+    shape
+        Length and direction, and how the leaves are used; the dtype is that of the packed arrays.
+    derivatives
+        Its vjp and jvp on Tensors.
+    each
+        Iterations of the user's that are one of these, for messages.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body: LoopBody,
+        condition: LoopBody | None,
+        shape: LoopShape,
+        derivatives: Any,
+        each: int,
+    ) -> None:
+        self._each = each
+        self.body, self._condition, self._loop_shape, self._derivatives = body, condition, shape, derivatives
+        self.sequences, self.packed_dtype = shape.sequences, shape.dtype
+        self.lifted: list[Tensor] = []
+        constants = self._united(body), [] if condition is None else self._united(condition)
+        self.table = LoopTable(shape, body, condition, constants)
+        super().__init__(Functions(name, self._forward, self._vjp, self._jvp, True))
+
+    def _united(self, body: LoopBody) -> list[int]:
+        """Return for each Tensor from outside its number among those of the loop."""
+        numbers = []
+        for tensor in body.lifted:
+            key = part_key(tensor)
+            known = [k for k, other in enumerate(self.lifted) if part_key(other) == key]
+            if not known:
+                self.lifted.append(tensor)
+            numbers.append(known[0] if known else len(self.lifted) - 1)
+        return numbers
+
+    def _new_handle(self, key: Any, statics: Any) -> Tensor:
+        handle = super()._new_handle(key, statics)
+        own = handle.data_or_traced()
+        assert isinstance(own, CallHandle)
+        self._install(own.call, FORWARD)
+        self._calls = [*getattr(self, "_calls", ()), own.call]
+        return handle
+
+    def _install(self, call: Call, direction: int) -> None:
+        """Let compiled code run the loop in a direction."""
+        call.descriptor[CELL_FIELDS] = self.table.address
+        call.descriptor[direction] = kernel_table.address_of(_ENTRIES[direction])
+
+    # --- runs ------------------------------------------------------------------------------------------------------
+
+    def _run(self, direction: int, frame: np.ndarray) -> None:
+        """Run the loop; record the branches that its iterations take and that are not known."""
+        self.table.load(*_PROGRAMS[direction])
+        descriptor = np.zeros(CELL_FIELDS + 2, np.int64)
+        descriptor[CELL_FIELDS], descriptor[CELL_FIELDS + 1] = self.table.address, self.table.operand_size
+        run = _RUN(kernel_table.address_of(_ENTRIES[direction]))
+        while True:
+            status = run(int(frame.ctypes.data), int(descriptor.ctypes.data))
+            if status == 0:
+                break
+            if status != GUARD_FAILED or not self._record_branch(frame):
+                raise self._error(status)
+        for call in getattr(self, "_calls", ()):
+            self._install(call, direction)
+
+    def _record_branch(self, frame: np.ndarray) -> bool:
+        """Record the functions for the iteration that took an unknown branch. Return whether that was new."""
+        _, iteration, carry = self.table.failure()
+        shape, table = self._loop_shape, self.table
+        x = _array_at(int(frame[frame_field.X]), table.operand_size, shape.dtype)
+        at = shape.length - 1 - iteration if shape.reverse else iteration
+        parts = []
+        for k, start in enumerate(table.starts[shape.carry : shape.carry + shape.sequences], shape.carry):
+            view = table.leaves[k]
+            begin = start + at * view.size
+            parts.append(x[begin : begin + view.size].astype(view.dtype).reshape(view.shape))
+        found = self._condition is not None and self._condition.add(carry)
+        found = ((shape.length < 0 or iteration < shape.length) and self.body.add([*carry, *parts])) or found
+        if found:
+            self.table.renew()
+        return found
+
+    def _error(self, status: int) -> BaseException:
+        """Return the exception for a status."""
+        name = self.functions.name
+        if status == INTERRUPTED:
+            return KeyboardInterrupt()
+        if status == CALL_FAILED:
+            return failure()
+        iteration = self._iteration_text()
+        if status == TOO_MANY_ITERATIONS:
+            return RuntimeError(
+                f"{name}: the condition is still true after max_steps={self._loop_shape.most} iterations"
+            )
+        if status == LARGE_INTEGER:
+            return OverflowError(
+                f"{name}: in {iteration} an integer of the carry or of the stacked results is 2**53 or"
+                " larger in size; make it a float, or keep it smaller"
+            )
+        if status == OUT_OF_MEMORY:
+            return MemoryError(f"{name}: not enough memory for the carries")
+        if status == GUARD_FAILED:
+            return UnrecordedWayError(f"{name}: {iteration} takes a branch that was not recorded")
+        where = f"{name}, {iteration}"
+        return error_of_matrices(status, where) or RuntimeError(f"{where}: {reason_of(status) or status}")
+
+    def _iteration_text(self) -> str:
+        """Return the iteration, counted in the order of execution, that the last run has failed in."""
+        _, iteration, _ = self.table.failure()
+        first = iteration * self._each
+        return (
+            f"iteration {first}"
+            if self._each == 1
+            else f"one of iterations {first} to {first + self._each - 1}"
+        )
+
+    def _frame(self, **arrays: np.ndarray) -> np.ndarray:
+        """Return a frame whose fields lead to arrays."""
+        frame = np.zeros(frame_field.FIELDS, np.int64)
+        for name, array in arrays.items():
+            frame[getattr(frame_field, name)] = array.ctypes.data
+        return frame
+
+    def _packed(self, arrays: Sequence[Any], size: int) -> np.ndarray:
+        """Return arrays in one flat array, zeros for `None`."""
+        flat = np.zeros(max(size, 1), self._loop_shape.dtype)
+        pieces = [np.asarray(array).reshape(-1) for array in arrays]
+        if pieces:
+            np.concatenate(pieces, out=flat[:size])
+        return flat
+
+    def _forward(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+        x = self._packed(arrays, self.table.operand_size)
+        y = np.zeros(self.table.result_size, self._loop_shape.dtype)
+        self._run(FORWARD, self._frame(X=x, Y=y))
+        return self._unpacked(y, self._result_shapes())
+
+    def _vjp(self, y_bars: Any, ys: Any, *xs: Any) -> tuple[Any, ...]:
+        if any(map(is_tensor, (*y_bars, *xs))):
+            found: tuple[Any, ...] = self._derivatives.vjp(self, y_bars, ys, xs)
+            return found
+        x = self._packed(xs, self.table.operand_size)
+        y, y_bar = self._packed(ys, self.table.result_size), self._packed(y_bars, self.table.result_size)
+        x_bar = np.zeros(max(self.table.operand_size, 1), self._loop_shape.dtype)
+        self._run(REVERSE, self._frame(X=x, Y=y, Y_BAR=y_bar, X_BAR=x_bar))
+        found = self._unpacked(x_bar, [x.shape for x in xs])
+        return tuple(bar.astype(x.dtype, copy=False) for bar, x in zip(found, xs, strict=True))
+
+    def _jvp(self, x_dots: Any, ys: Any, *xs: Any) -> tuple[Any, ...]:
+        if any(map(is_tensor, (*x_dots, *xs))):
+            found: tuple[Any, ...] = self._derivatives.jvp(self, x_dots, ys, xs)
+            return found
+        x, x_dot = self._packed(xs, self.table.operand_size), self._packed(x_dots, self.table.operand_size)
+        y_dot = np.zeros(self.table.result_size, self._loop_shape.dtype)
+        self._run(TANGENT, self._frame(X=x, X_BAR=x_dot, Y_BAR=y_dot))
+        return self._unpacked(y_dot, self._result_shapes())
+
+    def _result_shapes(self) -> list[tuple[int, ...]]:
+        """Return the shapes of the results: last carry, stacked ones, number of iterations, stored carries."""
+        shape, views = self._loop_shape, self.body.results
+        stacked = [(shape.length, *view.shape) for view in views[shape.carry :]]
+        return [*(view.shape for view in views[: shape.carry]), *stacked, (), (self.table.stored_size,)]
+
+    def _unpacked(self, flat: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> tuple[np.ndarray, ...]:
+        arrays, start = [], 0
+        for shape in shapes:
+            size = int(np.prod(shape, dtype=int))
+            arrays.append(flat[start : start + size].reshape(shape))
+            start += size
+        return tuple(arrays)
+
+
+def _array_at(address: int, size: int, dtype: np.dtype[Any]) -> np.ndarray:
+    return np.frombuffer(ctypes.string_at(address, size * dtype.itemsize), dtype)
+
+
+def packed_dtype(views: Sequence[Any], counts: bool) -> np.dtype[Any]:
+    """Return the dtype of the packed arrays: float32 if all leaves are, otherwise float64."""
+    kinds = {view.dtype if view.dtype.kind == "f" else _FLOAT64 for view in views}
+    return common_dtype({*kinds, _FLOAT64} if counts or not kinds else kinds)

@@ -1,0 +1,377 @@
+"""`scan`: the same as the loop in Python, in every mode, order and dtype."""
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+
+RNG = np.random.default_rng(7)
+MATRIX = RNG.normal(size=(2, 2)) / 2
+
+
+def unrolled(f, init, xs, length=None, reverse=False, **_):
+    """Do what `scan` does in Python; of sequences that are one array or a tuple, and results likewise."""
+    count = length if xs is None else len(xs[0] if isinstance(xs, tuple) else xs)
+    carry, ys = init, [None] * count
+    for t in reversed(range(count)) if reverse else range(count):
+        x = None if xs is None else tuple(each[t] for each in xs) if isinstance(xs, tuple) else xs[t]
+        carry, ys[t] = f(carry, x)
+    if not count or ys[0] is None:
+        return carry, None
+    if isinstance(ys[0], tuple):
+        return carry, tuple(tg.stack([y[k] for y in ys]) for k in range(len(ys[0])))
+    return carry, tg.stack(ys)
+
+
+def recurrence(scan, p, n=5, **options):
+    """A scalar carry, elements and results."""
+    last, ys = scan(lambda c, x: (tg.sin(c * p[0] + x), c * p[1]), p[2], np.linspace(0.1, 1.0, n), **options)
+    return last + tg.sum(ys**2)
+
+
+def vectors(scan, p, n=4, **options):
+    """A vector and a number in the carry, two sequences, of which one is differentiated by."""
+
+    def body(carry, element):
+        u, total = carry
+        x, k = element
+        u = MATRIX @ u + p[:2] * x
+        return (u, total + u[0] * k), (u, total)
+
+    xs = (tg.stack([p[0] * t for t in range(n)]), np.arange(n))
+    (u, total), (us, totals) = scan(body, (np.ones(2), 0.0), xs, **options)
+    return tg.sum(u) + total + tg.sum(us * us) + tg.sum(totals * totals)
+
+
+def without_elements(scan, p, n=6, **options):
+    """A matrix product with a Tensor of the function around, no elements, no results."""
+    matrix = tg.stack([p[:2], p[1:3]])
+    u, _ = scan(lambda u, _: (tg.tanh(matrix @ u), None), np.array([0.3, -0.2]), None, n, **options)
+    return tg.sum(u * u)
+
+
+def integers(scan, p, n=5, **options):
+    """Integers and booleans in carry, elements and results."""
+
+    def body(carry, k):
+        value, count, odd = carry
+        value = value * p[0] + tg.where(odd, p[1], p[2]) * k
+        return (value, count + k, ~odd), count
+
+    start = (0.5, np.int64(0), np.bool_(True))
+    (value, count, odd), counts = scan(body, start, np.arange(n), **options)
+    return value * count + tg.sum(counts * value) + odd
+
+
+def branches(scan, p, n=7, **options):
+    """A branch that some iterations take, and others do not."""
+
+    def body(c, x):
+        y = c * p[0] if c > 0.5 else c + x * p[1]
+        return y, y * p[2]
+
+    last, ys = scan(body, 0.1, np.linspace(0.1, 0.4, n), **options)
+    return last + tg.sum(ys)
+
+
+def nested(scan, p, n=3, **options):
+    """A loop in a loop; the inner one takes Tensors of the outer one and of the function."""
+
+    def outer(c, x):
+        scale = c * p[0]
+        inner, ys = scan(lambda u, w: (u * scale + w * p[1], u), c + x, np.array([0.1, 0.2]))
+        return inner, tg.sum(ys)
+
+    last, ys = scan(outer, p[2], np.linspace(0.0, 1.0, n), **options)
+    return last + tg.sum(ys)
+
+
+def writes(scan, p, n=4, **options):
+    """Writes in place to the carry and to arrays of the body."""
+
+    def body(u, x):
+        work = tg.zeros(3)
+        work[1:] = u
+        u[0] = u[1] * p[0]
+        u += x
+        return u + tg.sum(work) * p[1], work
+
+    last, ys = scan(body, tg.array(np.array([0.5, 0.25])), np.linspace(0.0, 1.0, n), **options)
+    return tg.sum(last) + tg.sum(ys * ys)
+
+
+def number(value):
+    """Return a result as an array, whether it is a Tensor or not."""
+    return value.data if isinstance(value, tg.Tensor) else np.asarray(value)
+
+
+CASES = [recurrence, vectors, without_elements, integers, branches, nested, writes]
+P = np.array([0.7, -0.3, 0.4])
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_values_are_those_of_the_loop(case, reverse):
+    expected = case(unrolled, P, reverse=reverse)
+    found = case(tg.scan, P, reverse=reverse)
+    assert np.array_equal(number(found), number(expected))
+    replayed = tg.jit(lambda p: case(tg.scan, p, reverse=reverse))
+    assert np.array_equal([replayed(P), replayed(P)], [number(expected)] * 2)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "transform",
+    [
+        pytest.param(tg.grad, id="grad"),
+        pytest.param(lambda f: tg.grad(tg.jit(f)), id="grad of jit"),
+        pytest.param(lambda f: tg.jit(tg.grad(f)), id="jit of grad"),
+        pytest.param(lambda f: lambda p: tg.jvp(f, (p,), (np.array([1.0, -2.0, 0.5]),))[1], id="jvp"),
+        pytest.param(tg.jacfwd, id="jacfwd"),
+        pytest.param(tg.hessian, id="hessian"),
+        pytest.param(lambda f: tg.jit(tg.hessian(f)), id="jit of hessian"),
+        pytest.param(lambda f: lambda p: tg.hvp(f)(p, np.ones(3)), id="hvp"),
+        pytest.param(lambda f: lambda p: tg.compile(tg.value_and_grad(f), p)(p)[1], id="compile"),
+        pytest.param(lambda f: lambda p: tg.vmap(f)(np.stack([p, p / 2])), id="vmap"),
+        pytest.param(lambda f: lambda p: tg.vmap(tg.grad(f))(np.stack([p, p / 2])), id="vmap of grad"),
+    ],
+)
+def test_derivatives_are_those_of_the_loop(case, transform):
+    expected = transform(lambda p: case(unrolled, p))(P)
+    found = transform(lambda p: case(tg.scan, p))
+    assert found(P) == pytest.approx(expected, rel=1e-12, abs=1e-13)
+    assert found(P) == pytest.approx(expected, rel=1e-12, abs=1e-13)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_backward_accumulates(case):
+    p, q = tg.tensor(P), tg.tensor(P)
+    for _ in range(2):
+        case(tg.scan, p).backward()
+        case(unrolled, q).backward()
+    assert p.grad == pytest.approx(q.grad, rel=1e-12)
+
+
+@pytest.mark.parametrize("case", [recurrence, vectors, branches, nested])
+def test_third_derivatives(case):
+    def third(scan):
+        def along(f):
+            return lambda p: tg.sum(tg.grad(f)(p) * np.array([1.0, 0.5, -1.0]))
+
+        return tg.grad(along(along(lambda p: case(scan, p, 3))))(P)
+
+    assert third(tg.scan) == pytest.approx(third(unrolled), rel=1e-11, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+@pytest.mark.parametrize("case", [recurrence, without_elements, integers, branches])
+def test_few_iterations(case, n):
+    if n == 0 and case in (recurrence, integers, branches):
+        last, ys = tg.scan(lambda c, x: (c * x, (c, x + 1)), P[0], np.zeros((0, 2))[:, 0])
+        assert (last, ys[0].shape, ys[1].shape) == (P[0], (0,), (0,))
+        assert tg.grad(lambda c: tg.scan(lambda c, x: (c * x, c), c, np.zeros(0))[0] * 2)(3.0) == 2.0
+        return
+    found = tg.value_and_grad(lambda p: case(tg.scan, p, n))(P)
+    expected = tg.value_and_grad(lambda p: case(unrolled, p, n))(P)
+    assert found[0] == expected[0]
+    assert found[1] == pytest.approx(expected[1], rel=1e-13)
+
+
+@pytest.mark.parametrize("checkpoint", ["sqrt", 1, 2, 3, 7, 10, 11, 12, 50])
+@pytest.mark.parametrize("case", CASES)
+def test_every_number_of_stored_carries_gives_the_same_bits(case, checkpoint):
+    expected = tg.grad(lambda p: case(tg.scan, p, 11))(P)
+    found = tg.grad(lambda p: case(tg.scan, p, 11, checkpoint=checkpoint))
+    assert np.array_equal(found(P), expected)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("n", [256, 263])
+@pytest.mark.parametrize("case", CASES)
+def test_several_iterations_at_a_time(case, n, reverse):
+    """Long loops of short bodies take chunks of iterations, and then the rest."""
+    p = P / 2
+    found = tg.value_and_grad(lambda p: case(tg.scan, p, n, reverse=reverse))(p)
+    expected = tg.value_and_grad(lambda p: case(unrolled, p, n, reverse=reverse))(p)
+    assert found[0] == pytest.approx(expected[0], rel=1e-14)
+    assert found[1] == pytest.approx(expected[1], rel=1e-11, abs=1e-13)
+
+
+def test_fused_bodies_give_the_bits_of_rows(monkeypatch):
+    def f(p):
+        return recurrence(tg.scan, p, 100) + vectors(tg.scan, p / 4, 100)
+
+    fused = tg.value_and_grad(f)(P)
+    monkeypatch.setenv("TAPEGRAD_FUSE", "0")
+    by_rows = tg.value_and_grad(f)(P)
+    assert np.array_equal(fused[0], by_rows[0])
+    assert np.array_equal(fused[1], by_rows[1])
+
+
+def test_float32_stays_float32():
+    p = P.astype(np.float32)
+
+    def f(scan, p):
+        last, ys = scan(lambda c, x: (c * p[0] + x, c * x), p[1], np.linspace(0, 1, 5, dtype=np.float32))
+        return last + tg.sum(ys)
+
+    value, gradient = tg.value_and_grad(lambda p: f(tg.scan, p))(p)
+    expected = tg.value_and_grad(lambda p: f(unrolled, p))(p)
+    assert (value.dtype, gradient.dtype) == (np.float32, np.float32)
+    assert value == expected[0]
+    assert gradient == pytest.approx(expected[1], rel=1e-6)
+
+
+def test_float32_and_float64_side_by_side():
+    def f(scan, p):
+        def body(carry, x):
+            small, large = carry
+            return (small * x, large + small.astype(np.float64) * p[0]), small
+
+        (small, large), ys = scan(body, (np.float32(0.5), p[1]), np.ones(3, np.float32))
+        return large + tg.sum(ys) + small
+
+    found = tg.value_and_grad(lambda p: f(tg.scan, p))(P)
+    expected = tg.value_and_grad(lambda p: f(unrolled, p))(P)
+    assert found[0] == expected[0]
+    assert np.array_equal(found[1], expected[1])
+
+
+def test_structures_are_kept():
+    def body(carry, x):
+        return {"a": carry["a"] + x["k"], "b": [carry["b"][0] * 2, None]}, {
+            "y": (x["k"], None),
+            "z": carry["a"],
+        }
+
+    last, ys = tg.scan(body, {"a": 1.0, "b": [np.ones(2), None]}, {"k": np.arange(3.0), "none": None})
+    assert last["a"] == 4.0
+    assert last["b"][0].tolist() == [8.0, 8.0]
+    assert last["b"][1] is None
+    assert ys["y"][1] is None
+    assert ys["y"][0].tolist() == [0.0, 1.0, 2.0]
+    assert ys["z"].tolist() == [1.0, 1.0, 2.0]
+
+
+def test_python_numbers_take_the_dtype_of_the_result():
+    last, _ = tg.scan(lambda c, x: (c + x, None), 0, np.array([0.5, 0.25]))
+    assert (last.dtype, last) == (np.float64, 0.75)
+
+
+def test_arguments_are_not_written_to():
+    start, p = tg.tensor(np.array([1.0, 2.0])), tg.tensor(2.0)
+
+    def body(u, _):
+        u *= p
+        return u, None
+
+    last, _ = tg.scan(body, start, length=3)
+    assert start.tolist() == [1.0, 2.0]
+    assert last.tolist() == [8.0, 16.0]
+    tg.sum(last).backward()
+    assert start.grad.tolist() == [8.0, 8.0]
+    assert p.grad == 3 * 4 * 3.0
+
+
+def test_parts_of_a_tensor_from_outside():
+    """An index makes a new Tensor each time that the body is called."""
+
+    def f(p):
+        return tg.scan(lambda c, _: (c * p[0] + p[1:][1] * p[0], None), p[2], length=4)[0]
+
+    def plain(p):
+        c = p[2]
+        for _ in range(4):
+            c = c * p[0] + p[1:][1] * p[0]
+        return c
+
+    assert tg.hessian(f)(P) == pytest.approx(tg.hessian(plain)(P), rel=1e-12)
+
+
+def test_arrays_of_the_closure_are_read_where_they_lie():
+    weights = np.array([1.0, 2.0])
+    f = tg.jit(lambda x: tg.scan(lambda c, _: (c + tg.sum(weights) * x, None), 0.0, length=3)[0])
+    assert f(1.0) == 9.0
+    weights[0] = 5.0
+    assert f(1.0) == 21.0
+
+
+def test_a_body_that_has_changed_is_refused():
+    scale = [2.0]
+    x = tg.tensor(3.0)
+    y, _ = tg.scan(lambda c, _: (c * scale[0] * x, None), 1.0, length=2)
+    scale[0] = 5.0
+    with pytest.raises(RuntimeError, match=r"has changed since the loop was run.*pass it as an argument"):
+        y.backward(create_graph=True)
+
+
+def test_linear_algebra_that_fails_names_the_iteration():
+    matrices = np.stack([np.eye(2), np.eye(2) * 2, np.zeros((2, 2)), np.eye(2)])
+    with pytest.raises(np.linalg.LinAlgError, match="scan, iteration 2: a matrix is singular"):
+        tg.scan(lambda c, a: (tg.linalg.solve(a, c), None), np.ones(2), matrices)
+
+
+def test_many_branches_are_too_many():
+    def body(c, _):
+        k = 0
+        while c > k:
+            k += 1
+        return c + 1.0, k
+
+    assert tg.scan(body, 0.5, length=20)[1].tolist() == list(range(1, 21))
+    with pytest.raises(RuntimeError, match="more than 32 branches"):
+        tg.scan(body, 0.5, length=100)
+
+
+def test_large_integers_are_refused():
+    with pytest.raises(OverflowError, match=r"2\*\*53"):
+        tg.scan(lambda c, _: (c * 1024, None), np.int64(2), length=6)
+    with pytest.raises(OverflowError, match=r"2\*\*53"):
+        tg.scan(lambda c, x: (c + x, None), np.int64(2), np.array([2**60]))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: tg.scan(lambda c, x: c, 0.0, np.ones(3)), TypeError, "must return a pair"),
+        (
+            lambda: tg.scan(lambda c, x: ((c, c), x), 0.0, np.ones(3)),
+            TypeError,
+            "another structure",
+        ),
+        (
+            lambda: tg.scan(
+                lambda c, x: ({"a": c["a"], "b": tg.ones(3)}, x), {"a": 0.0, "b": np.ones(2)}, np.ones(3)
+            ),
+            TypeError,
+            r"given \['b'\] as float64 \(2,\) and returned float64 \(3,\)",
+        ),
+        (
+            lambda: tg.scan(lambda c, x: (c * 0.5, x), np.arange(3), np.ones(3)),
+            TypeError,
+            r"as int64 \(3,\) and returned float64 \(3,\)",
+        ),
+        (lambda: tg.scan(lambda c, x: (c, x), 0.0), ValueError, "neither xs nor length"),
+        (lambda: tg.scan(lambda c, x: (c, x), 0.0, np.ones(3), 4), ValueError, "extents 3, 4"),
+        (lambda: tg.scan(lambda c, x: (c, x), 0.0, (np.ones(3), np.ones(2))), ValueError, "extents 2, 3"),
+        (lambda: tg.scan(lambda c, x: (c, x), 0.0, 1.0), ValueError, "one is a number"),
+        (lambda: tg.scan(lambda c, x: (c, x), 0.0, length=-1), ValueError, "negative"),
+        (
+            lambda: tg.scan(lambda c, x: (c, x), 0.0, np.ones(3), checkpoint=0),
+            ValueError,
+            "checkpoint must be",
+        ),
+        (lambda: tg.scan(lambda c, x: (c, x), 0j, np.ones(3)), tg.UnsupportedError, "complex"),
+        (lambda: tg.scan(3, 0.0, np.ones(3)), TypeError, "scan"),
+    ],
+)
+def test_messages(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_one_instruction_however_long():
+    f = tg.jit(lambda p: tg.scan(lambda c, _: (c * p, None), 1.0, length=100_000)[0])
+    assert len(f.tape(0.9999)) < 12
+    assert f(0.9999) == pytest.approx(0.9999**100_000, rel=1e-9)
+    assert tg.grad(f)(0.9999) == pytest.approx(100_000 * 0.9999**99_999, rel=1e-9)

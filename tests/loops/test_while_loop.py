@@ -1,0 +1,277 @@
+"""`while_loop`, `fori_loop`, `cond` and `switch`."""
+
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+
+
+def square_root(a):
+    """Newton's iteration: the number of steps depends on `a`."""
+    return tg.while_loop(lambda x: abs(x * x - a) > 1e-13 * a, lambda x: 0.5 * (x + a / x), 0.5 * (a + 1.0))
+
+
+def kepler(eccentricity, anomaly):
+    """Kepler's equation by Newton's iteration."""
+
+    def improve(carry):
+        angle, _ = carry
+        step = (angle - eccentricity * tg.sin(angle) - anomaly) / (1 - eccentricity * tg.cos(angle))
+        return angle - step, step
+
+    return tg.while_loop(lambda carry: abs(carry[1]) > 1e-14, improve, (anomaly, 1.0), max_steps=50)[0]
+
+
+A = np.array([0.25, 2.0, 9.0, 1e4])
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda f: f, tg.jit, lambda f: tg.compile(f, 2.0)], ids=["eager", "jit", "compile"]
+)
+def test_one_recording_for_every_number_of_steps(wrap):
+    values = wrap(lambda a: square_root(a))
+    assert [float(values(float(a))) for a in A] == pytest.approx(np.sqrt(A), rel=1e-12)
+    if hasattr(values, "explain"):
+        assert len(values.explain()) == 1
+
+
+@pytest.mark.parametrize(
+    "gradient",
+    [
+        tg.grad(square_root),
+        tg.grad(tg.jit(square_root)),
+        tg.jit(tg.grad(square_root)),
+        tg.compile(tg.grad(square_root), 2.0),
+        lambda a: tg.jvp(square_root, (a,), (1.0,))[1],
+        lambda a: tg.vmap(tg.grad(square_root))(np.array([a, 2.0, a * 3]))[0],
+    ],
+)
+def test_first_derivatives(gradient):
+    assert [float(gradient(float(a))) for a in A] == pytest.approx(0.5 / np.sqrt(A), rel=1e-9)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tg.jit], ids=["eager", "jit"])
+def test_second_derivatives(wrap):
+    second = wrap(tg.grad(tg.grad(square_root)))
+    forward = wrap(lambda a: tg.jvp(tg.grad(square_root), (a,), (1.0,))[1])
+    expected = -0.25 * A**-1.5
+    assert [float(second(float(a))) for a in A] == pytest.approx(expected, rel=1e-7)
+    assert [float(forward(float(a))) for a in A] == pytest.approx(expected, rel=1e-7)
+
+
+def test_instances_take_steps_of_their_own():
+    assert tg.vmap(square_root)(A) == pytest.approx(np.sqrt(A), rel=1e-12)
+    assert tg.vmap(tg.grad(square_root))(A) == pytest.approx(0.5 / np.sqrt(A), rel=1e-9)
+
+
+def test_kepler_against_the_implicit_derivative():
+    e, m = 0.6, 1.2
+    angle = float(kepler(e, m))
+    by_e, by_m = tg.grad(kepler, argnums=(0, 1))(e, m)
+    bottom = 1 - e * np.cos(angle)
+    assert angle - e * np.sin(angle) == pytest.approx(m, abs=1e-15)
+    assert (by_e, by_m) == pytest.approx((np.sin(angle) / bottom, 1 / bottom), rel=1e-12)
+
+
+@pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 500])
+def test_carries_beyond_those_that_are_stored(count):
+    def f(p):
+        return tg.while_loop(lambda c: c[1] < count, lambda c: (tg.sin(c[0] * p) + p, c[1] + 1), (p * 2, 0))[
+            0
+        ]
+
+    def plain(p):
+        c = p * 2
+        for _ in range(count):
+            c = tg.sin(c * p) + p
+        return c
+
+    for checkpoint_free in (f, tg.jit(f)):
+        value, gradient = tg.value_and_grad(checkpoint_free)(0.7)
+        expected = tg.value_and_grad(plain)(0.7)
+        assert value == expected[0]
+        assert gradient == pytest.approx(expected[1], rel=1e-12)
+
+
+def test_nan_ends_a_loop():
+    assert np.isnan(tg.while_loop(lambda x: x > 0, lambda x: x * np.nan, 1.0))
+
+
+def test_max_steps():
+    with pytest.raises(RuntimeError, match="still true after max_steps=10 iterations"):
+        tg.while_loop(lambda x: x > 0, lambda x: x + 1, 1.0, max_steps=10)
+    assert tg.while_loop(lambda x: x < 11, lambda x: x + 1, 1.0, max_steps=10) == 11.0
+    f = tg.jit(lambda x: tg.while_loop(lambda c: c > 0, lambda c: c - 1.0, x, max_steps=10))
+    assert f(3.0) == 0.0
+    with pytest.raises(RuntimeError, match="still true after max_steps=10 iterations"):
+        f(100.0)
+    assert f(5.0) == 0.0
+
+
+ENDLESS = """
+import os, signal, threading, time
+import tapegrad as tg
+signal.signal(signal.SIGINT, signal.default_int_handler)
+tg.while_loop(lambda x: x < 3, lambda x: x + 1, 0.0)
+f = tg.{wrap}(lambda x: tg.while_loop(lambda c: c > 0, lambda c: c + 1.0, x){index})
+def send():
+    time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=send).start()
+try:
+    f(1.0)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
+@pytest.mark.parametrize("wrap", ["jit", "grad"])
+def test_endless_loops_are_interrupted(wrap):
+    program = ENDLESS.format(wrap=wrap, index="")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
+
+
+def test_the_condition_may_be_an_integer_and_close_over_tensors():
+    def f(a, limit):
+        return tg.while_loop(lambda c: c[1] - limit * 0 < 3, lambda c: (c[0] * a, c[1] + 1), (1.0, 0))[0]
+
+    assert tg.grad(f, argnums=(0, 1))(2.0, 5.0) == (12.0, 0.0)
+    assert tg.while_loop(lambda c: c, lambda c: c - 1, np.int64(4)) == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: tg.while_loop(lambda x: x > 0, lambda x: x, np.ones(2)),
+            TypeError,
+            "must return one boolean",
+        ),
+        (lambda: tg.while_loop(lambda x: x > 0, lambda x: (x, x), 1.0), TypeError, "another structure"),
+        (lambda: tg.while_loop(lambda x: x > 0, lambda x: x, 1.0, max_steps=-1), ValueError, "negative"),
+        (lambda: tg.fori_loop(0, 2.5, lambda i, x: x, 1.0), TypeError, "must be one integer"),
+        (lambda: tg.fori_loop(0, 3, lambda i, x: tg.ones(2), 1.0), TypeError, r"returned float64 \(2,\)"),
+    ],
+)
+def test_messages(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+# --- fori_loop -----------------------------------------------------------------------------------------------------
+
+
+def test_bounds_that_are_data():
+    f = tg.jit(lambda x, n: tg.fori_loop(0, n, lambda i, y: y * x + i, 1.0))
+
+    def plain(x, n):
+        y = 1.0
+        for i in range(n):
+            y = y * x + i
+        return y
+
+    for n in (0, 1, 3, 40):
+        assert f(1.1, np.int64(n)) == pytest.approx(plain(1.1, n), rel=1e-14)
+        assert tg.grad(f)(1.1, np.int64(n)) == pytest.approx(tg.grad(plain)(1.1, n), rel=1e-12)
+    assert len(f.explain()) == 1
+
+
+def test_numbers_of_a_range():
+    taken = tg.fori_loop(2, 6, lambda i, y: y * 10 + i, 0)
+    assert (taken, taken.dtype.kind) == (2345, "i")
+    assert tg.fori_loop(3, 1, lambda i, y: y + 1, 7.0) == 7.0
+
+
+# --- cond and switch -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tg.jit], ids=["eager", "jit"])
+def test_one_branch_runs(wrap):
+    f = wrap(lambda x: tg.cond(x > 0, lambda x: tg.log(x), lambda x: x * x, x))
+    for x in (2.0, -3.0, 0.0):
+        value, slope = (np.log(x), 1 / x) if x > 0 else (x * x, 2 * x)
+        assert float(f(x)) == value
+        assert tg.grad(f)(x) == slope
+        assert tg.jvp(f, (x,), (1.0,))[1] == slope
+    assert tg.grad(tg.grad(f))(2.0) == pytest.approx(-0.25)
+    assert tg.vmap(tg.grad(f))(np.array([2.0, -3.0])).tolist() == [0.5, -6.0]
+
+
+def test_branches_take_structures_and_tensors_from_outside():
+    @tg.jit
+    def f(x, p):
+        found = tg.cond(x[0] > x[1], lambda a: {"s": a * p, "n": 1}, lambda a: {"s": a / p, "n": 2}, x)
+        return tg.sum(found["s"]) * found["n"]
+
+    for x in (np.array([2.0, 1.0]), np.array([1.0, 2.0])):
+        expected = x.sum() * 3.0 if x[0] > x[1] else x.sum() / 3.0 * 2
+        assert f(x, 3.0) == pytest.approx(expected)
+        slope = x.sum() if x[0] > x[1] else -x.sum() / 9.0 * 2
+        assert tg.grad(f, argnums=1)(x, 3.0) == pytest.approx(slope)
+    assert len(f.explain()) == 1
+
+
+def test_a_failing_branch_that_is_not_taken():
+    f = tg.jit(lambda a: tg.cond(a[0, 0] > 1, lambda a: tg.linalg.inv(a), lambda a: a, a))
+    assert f(np.eye(2)).tolist() == np.eye(2).tolist()
+    singular = np.zeros((2, 2))
+    assert f(singular).tolist() == singular.tolist()
+    assert f(2 * np.eye(2)).tolist() == (0.5 * np.eye(2)).tolist()
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tg.jit], ids=["eager", "jit"])
+def test_switch(wrap):
+    f = wrap(lambda i, x: tg.switch(i, [tg.sin, tg.cos, lambda x: x**3], x))
+    for i, (value, slope) in enumerate(
+        [(np.sin(0.5), np.cos(0.5)), (np.cos(0.5), -np.sin(0.5)), (0.125, 0.75)]
+    ):
+        assert float(f(np.int64(i), 0.5)) == pytest.approx(value, rel=1e-15)
+        assert tg.grad(f, argnums=1)(np.int64(i), 0.5) == pytest.approx(slope, rel=1e-15)
+    assert float(f(np.int64(-5), 0.5)) == np.sin(0.5)
+    assert float(f(np.int64(99), 0.5)) == 0.125
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda x: tg.cond(x > 0, lambda x: x, lambda x: (x, x), x),
+            TypeError,
+            "same structure, shapes and dtypes",
+        ),
+        (lambda x: tg.cond(x > 0, lambda x: x, lambda x: tg.stack([x, x]), x), TypeError, r"float64 \(2,\)"),
+        (lambda x: tg.cond(tg.stack([x, x]) > 0, lambda x: x, lambda x: x, x), TypeError, r"write where\(\)"),
+        (lambda x: tg.switch(1.5, [tg.sin], x), TypeError, "one integer"),
+        (lambda x: tg.switch(1, [], x), ValueError, "no branches"),
+    ],
+)
+def test_messages_of_branches(call, error, message):
+    with pytest.raises(error, match=message):
+        tg.jit(call)(1.0)
+
+
+# --- threads -------------------------------------------------------------------------------------------------------
+
+
+def test_replays_of_many_threads():
+    f = tg.value_and_grad(tg.jit(square_root))
+    f(2.0)
+    found = {}
+
+    def work(k):
+        found[k] = [f(float(k + 2)) for _ in range(200)]
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k, pairs in found.items():
+        assert all(pair == pairs[0] for pair in pairs)
+        assert pairs[0][0] == pytest.approx(np.sqrt(k + 2.0))
