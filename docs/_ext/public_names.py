@@ -99,6 +99,7 @@ def _subjects() -> dict[str, Subject]:
     made = "frontend.functions."
     return {
         "transforms": Subject("Transforms", "Functions that take a function and return one.", ("transforms.",)),
+        "loops": Subject("Loops and branches", "Loops and branches that are one instruction each.", ("loops.",)),
         "tensors": Subject(
             "Tensors and modes", "The Tensor with its methods, modes, and the tape.", ("frontend.tensor.",)
         ),

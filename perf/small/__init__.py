@@ -3,8 +3,8 @@
 ============= ============================================================================================
 case          a model at any size: its function, forms for JAX and CasADi, the loop by hand, and its targets
 kalman        Kalman filter of a local linear trend, two states
-lotka         Lotka-Volterra equations by Runge-Kutta steps, by vectors of two and by scalars
-garch         GARCH(1,1)
+lotka         Lotka-Volterra equations by Runge-Kutta steps: vectors of two, scalars, `scan`
+garch         GARCH(1,1), unrolled and by `scan`
 markov        hidden Markov model by `logsumexp`
 matfac        matrix factorisation: rows of two tables by lists of indices
 particles     N-body potential over all pairs, Lennard-Jones potential over a list of pairs
@@ -15,12 +15,12 @@ heat          heat equation by `roll`, and by slices
 """
 
 from perf.small.case import Case as Case
-from perf.small.garch import GARCH
+from perf.small.garch import GARCH, GARCH_BY_SCAN
 from perf.small.heat import HEAT_BY_ROLL, HEAT_BY_SLICES
 from perf.small.hierarchical import EIGHT_SCHOOLS, RADON
 from perf.small.kalman import KALMAN
 from perf.small.kinematics import KINEMATICS
-from perf.small.lotka import LOTKA_BY_SCALARS, LOTKA_BY_VECTORS
+from perf.small.lotka import LOTKA_BY_SCALARS, LOTKA_BY_SCAN, LOTKA_BY_VECTORS
 from perf.small.markov import MARKOV
 from perf.small.matfac import MATFAC
 from perf.small.particles import LENNARD_JONES, N_BODY
@@ -31,7 +31,9 @@ CASES: dict[str, Case] = {
         KALMAN,
         LOTKA_BY_VECTORS,
         LOTKA_BY_SCALARS,
+        LOTKA_BY_SCAN,
         GARCH,
+        GARCH_BY_SCAN,
         MARKOV,
         MATFAC,
         N_BODY,

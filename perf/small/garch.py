@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+import tapegrad as tg
 from perf.peers import load
 from perf.small.case import Case, Data, by_hand
 from perf.workloads import Answer, Array
@@ -19,13 +20,21 @@ def garch(xp: Any, x: Any, y: Any) -> Any:
 
 
 def _scan(xp: Any, x: Any, y: Any) -> Any:
-    lax = load("jax.lax")
+    return _by_scan(load("jax.lax"), xp, x, y)
+
+
+def _ours_by_scan(xp: Any, x: Any, y: Any) -> Any:
+    return _by_scan(tg, xp, x, y)
+
+
+def _by_scan(loops: Any, xp: Any, x: Any, y: Any) -> Any:
+    """Compute the same by the `scan` of a package."""
 
     def step(variance: Any, last: Any) -> Any:
         variance = x[0] + x[1] * last**2 + x[2] * variance
         return variance, variance
 
-    variances = lax.scan(step, 1.0, y[:-1])[1]
+    variances = loops.scan(step, 1.0, y[:-1])[1]
     return 0.5 * xp.sum(xp.log(variances) + y[1:] ** 2 / variances)
 
 
@@ -66,4 +75,15 @@ GARCH = Case(
     limit=2,
     scan=_scan,
     symbolic=_symbolic,
+)
+GARCH_BY_SCAN = Case(
+    "garch-scan",
+    "GARCH(1,1), 100,000 steps by scan",
+    _ours_by_scan,
+    _inputs,
+    _loop,
+    size=100_000,
+    small_size=300,
+    below=("JAX",),
+    scan=_scan,
 )

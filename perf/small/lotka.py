@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+import tapegrad as tg
 from perf.peers import load
 from perf.small.case import Case, Data, by_hand, by_hand_inline
 from perf.workloads import Answer, Array
@@ -53,13 +54,21 @@ def by_vectors(xp: Any, x: Any, y: Any) -> Any:
 
 
 def _scan_scalars(xp: Any, x: Any, y: Any) -> Any:
-    lax = load("jax.lax")
+    return _by_scan(load("jax.lax"), xp, x, y)
+
+
+def _ours_by_scan(xp: Any, x: Any, y: Any) -> Any:
+    return _by_scan(tg, xp, x, y)
+
+
+def _by_scan(loops: Any, xp: Any, x: Any, y: Any) -> Any:
+    """Compute the sum of squares by the `scan` of a package."""
 
     def step(state: Any, y: Any) -> Any:
         u, v = _scalar_step(x, *state)
         return (u, v), (u - y[0]) ** 2 + (v - y[1]) ** 2
 
-    return xp.sum(lax.scan(step, (x[4], x[5]), y)[1])
+    return xp.sum(loops.scan(step, (x[4], x[5]), y)[1])
 
 
 def _scan_vectors(xp: Any, x: Any, y: Any) -> Any:
@@ -153,4 +162,15 @@ LOTKA_BY_SCALARS = Case(
     limit=1.3,
     scan=_scan_scalars,
     symbolic=by_scalars,
+)
+LOTKA_BY_SCAN = Case(
+    "lotka-scan",
+    "Lotka-Volterra by Runge-Kutta, 10,000 steps by scan",
+    _ours_by_scan,
+    _inputs,
+    _loop,
+    size=10_000,
+    small_size=300,
+    below=("JAX",),
+    scan=_scan_scalars,
 )

@@ -22,6 +22,7 @@ BOYS, STEPS = 763, 8  # steps in a day
 
 # %%
 # The equations are solved by Runge and Kutta's method in NumPy's words. One boy is ill a day before the first count.
+# The steps are one instruction, a :func:`tapegrad.scan`, which takes the rates from the function around it.
 
 
 def slope(u, p):
@@ -30,14 +31,13 @@ def slope(u, p):
 
 
 def infected(p):
-    u, h, course = np.array([BOYS - 1.0, 1.0]), 1 / STEPS, [1.0]
-    for _ in range(14 * STEPS):
+    def step(u, _, h=1 / STEPS):
         k1 = slope(u, p)
         k2 = slope(u + h / 2 * k1, p)
         k3 = slope(u + h / 2 * k2, p)
-        u = u + h / 6 * (k1 + 2 * k2 + 2 * k3 + slope(u + h * k3, p))
-        course.append(u[1])
-    return tg.stack(course)
+        return u + h / 6 * (k1 + 2 * k2 + 2 * k3 + slope(u + h * k3, p)), u[1]
+
+    return tg.scan(step, np.array([BOYS - 1.0, 1.0]), length=14 * STEPS + 1)[1]
 
 
 rates = tg.optimize.least_squares(lambda p: infected(p)[STEPS::STEPS] - in_bed, np.array([2.0, 0.5])).x
