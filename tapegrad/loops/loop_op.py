@@ -61,6 +61,8 @@ class LoopOp(CustomOp):
         Its vjp and jvp on Tensors.
     each
         Iterations of the user's that are one of these, for messages.
+    shown
+        Body of one of the user's iterations, if these are several.
     """
 
     def __init__(
@@ -71,14 +73,30 @@ class LoopOp(CustomOp):
         shape: LoopShape,
         derivatives: Any,
         each: int,
+        shown: LoopBody | None,
     ) -> None:
-        self._each = each
+        self._each, self._shown = each, shown
         self.body, self._condition, self._loop_shape, self._derivatives = body, condition, shape, derivatives
         self.sequences, self.packed_dtype = shape.sequences, shape.dtype
         self.lifted: list[Tensor] = []
         constants = self._united(body), [] if condition is None else self._united(condition)
         self.table = LoopTable(shape, body, condition, constants)
-        super().__init__(Functions(name, self._forward, self._vjp, self._jvp, True))
+        super().__init__(Functions(name, self._forward, self._vjp, self._jvp, True, self._listing))
+
+    def _listing(self) -> list[str]:
+        """Return the lines of a printed tape that show the condition and the body."""
+        shape, each = self._loop_shape, f", {self._each} iterations each" if self._each > 1 else ""
+        runs = "while condition" if self._condition else f"{shape.length} times{each}"
+        elements = (
+            f"; elements x{shape.carry} to x{shape.carry + shape.sequences - 1}" if shape.sequences else ""
+        )
+        carry = f"carry x0 to x{shape.carry - 1}" if shape.carry else "no carry"
+        lines = [f"{runs}: {carry}{elements}"]
+        for title, body in (("condition", self._condition), ("body", self._shown or self.body)):
+            if body is not None:
+                own = str(body.traces[0].recording).split("\nsegments")[0].split("\n")
+                lines += [f"{title}", *(f"    {line}" for line in own)]
+        return lines
 
     def _united(self, body: LoopBody) -> list[int]:
         """Return for each Tensor from outside its number among those of the loop."""

@@ -48,6 +48,8 @@ class FlatLoop:
         See `LoopShape`.
     each
         Iterations of the user's that are one of the instruction's.
+    shown
+        Body of one iteration of the user's, if these are several.
     """
 
     name: str
@@ -59,6 +61,7 @@ class FlatLoop:
     most: int = -1
     snapshots: int = 0
     each: int = 1
+    shown: LoopBody | None = None
     condition: Flat | None = None
     condition_seen: Any = None
 
@@ -71,7 +74,7 @@ class FlatLoop:
             check(whole[0])
         together = self._together(whole[0])
         if together > 1:
-            return chunked(self, together, carry, sequences)
+            return chunked(replace(self, shown=whole[0]), together, carry, sequences)
         return self._run(carry, sequences, *whole)
 
     def _recorded(self, carry: Sequence[Any], sequences: Sequence[Any]) -> tuple[LoopBody, LoopBody | None]:
@@ -93,7 +96,7 @@ class FlatLoop:
         shape = LoopShape(
             len(carry), len(sequences), self.length, self.reverse, self.most, self.snapshots, dtype
         )
-        op = LoopOp(self.name, body, condition, shape, Derivatives(self), self.each)
+        op = LoopOp(self.name, body, condition, shape, Derivatives(self), self.each, self.shown)
         operands = [_operand(value, self.name) for value in (*carry, *sequences, *op.lifted)]
         *results, _, _ = _as_tuple(op(*(operands or [0.0])))
         made = [_restored(y, view.dtype) for y, view in zip(results, body.results, strict=True)]
@@ -140,7 +143,7 @@ def chunked(
     if not rest:
         return last, whole
     left = [each[:begin] if loop.reverse else each[end:] for each in sequences]
-    last, others = replace(loop, length=rest)(last, left)
+    last, others = replace(loop, length=rest, shown=None)(last, left)
     pairs = zip(whole, others, strict=True)
     return last, [concatenate([y, z] if loop.reverse is False else [z, y]) for y, z in pairs]
 

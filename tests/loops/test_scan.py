@@ -375,3 +375,14 @@ def test_one_instruction_however_long():
     assert len(f.tape(0.9999)) < 12
     assert f(0.9999) == pytest.approx(0.9999**100_000, rel=1e-9)
     assert tg.grad(f)(0.9999) == pytest.approx(100_000 * 0.9999**99_999, rel=1e-9)
+
+
+def test_printed_tapes_show_the_body():
+    f = tg.jit(lambda p: tg.scan(lambda c, x: (tg.sin(c) * p, c), 0.5, np.ones(5))[0])
+    text = f.tape(2.0).text
+    assert "5 times: carry x0 to x0; elements x1 to x1" in text
+    assert text.count(" = sin(x0)") == 1
+    assert text.index("scan(") < text.index("sin(x0)")
+    g = tg.jit(lambda p: tg.while_loop(lambda c: c < 3, lambda c: c * p, 1.0))
+    assert "while condition: carry x0 to x0" in g.tape(2.0).text
+    assert "less(x0, 3.0)" in g.tape(2.0).text

@@ -27,6 +27,8 @@ class Functions:
     ----------
     differentiable
         Whether `vjp` and `jvp` may be called with Tensors, to be differentiated in turn.
+    listing
+        Returns the lines that a printed tape has below the op.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Functions:
     vjp: Callable[..., Any] | None
     jvp: Callable[..., Any] | None
     differentiable: bool = False
+    listing: Callable[[], list[str]] = list
 
     @restoring
     def call(self, role: str, *args: Any, statics: Statics) -> Any:

@@ -103,6 +103,13 @@ def _called(instruction: TapeEntry) -> str:
     return kernel_table.op_name(instruction.op) if own is None else str(own.name)
 
 
+def _body(instruction: TapeEntry) -> list[str]:
+    """Return the listing of the program that an instruction holds; nothing for most."""
+    own = custom_ops.get(_params(instruction).number) if _is_custom(instruction) else None
+    lines: list[str] = [] if own is None else own.listing()
+    return lines
+
+
 def _extent(slot: Slot) -> int:
     return slot.size if 0 not in slot.strides else 0
 
@@ -182,7 +189,10 @@ def as_text(tape: Tape) -> str:
     names = _BufferNames(t)
     lines = [(f"{i:3d}  ", *_line(t, names, i)) for i in t.live]
     width = max((len(line) for _, line, _ in lines), default=0)
-    text = [f"{number}{line:{width}}    {kind}".rstrip() for number, line, kind in lines]
+    text: list[str] = []
+    for i, (number, line, kind) in zip(t.live, lines, strict=True):
+        text.append(f"{number}{line:{width}}    {kind}".rstrip())
+        text += [f"     |  {each}" for each in _body(t.instructions[i])]
     head = [_leaves(t, names, "x", "inputs" if t.inputs else "leaves"), _leaves(t, names, "c", "constants")]
     last = [f"{names.of(t.slots[s])} {_kind(t.slots[s].shape, t.slots[s].dtype)}" for s in t.outputs]
     tail = [f"outputs   {', '.join(last)}"] if last else []
