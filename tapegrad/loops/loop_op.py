@@ -109,6 +109,10 @@ class LoopOp(CustomOp):
             numbers.append(known[0] if known else len(self.lifted) - 1)
         return numbers
 
+    def _handle(self, key: Any, statics: Any) -> Tensor:
+        """Return a handle for the one call of this op. It is not kept: instructions keep the op alive, not it itself."""
+        return self._new_handle(key, statics)
+
     def _new_handle(self, key: Any, statics: Any) -> Tensor:
         handle = super()._new_handle(key, statics)
         own = handle.data_or_traced()

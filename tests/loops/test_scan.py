@@ -1,9 +1,12 @@
 """`scan`: the same as the loop in Python, in every mode, order and dtype."""
 
+import gc
+
 import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad.loops.loop_op import LoopOp
 
 RNG = np.random.default_rng(7)
 MATRIX = RNG.normal(size=(2, 2)) / 2
@@ -386,3 +389,24 @@ def test_printed_tapes_show_the_body():
     g = tg.jit(lambda p: tg.while_loop(lambda c: c < 3, lambda c: c * p, 1.0))
     assert "while condition: carry x0 to x0" in g.tape(2.0).text
     assert "less(x0, 3.0)" in g.tape(2.0).text
+
+
+def test_nothing_stays_of_loops_that_are_no_longer_used():
+    def eager():
+        k = tg.tensor(0.9)
+        tg.scan(lambda c, _: (c * k, None), 1.0, length=10)[0].backward()
+
+    def recorded():
+        f = tg.value_and_grad(tg.jit(lambda p: tg.scan(lambda c, _: (c * p, None), 1.0, length=100)[0]))
+        f(0.9)
+        tg.hessian(f.function)(0.8)
+
+    def alive():
+        gc.collect()
+        return sum(isinstance(each, LoopOp) for each in gc.get_objects())
+
+    before = alive()
+    for _ in range(3):
+        eager()
+        recorded()
+    assert alive() == before
