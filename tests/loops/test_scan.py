@@ -409,4 +409,4 @@ def test_nothing_stays_of_loops_that_are_no_longer_used():
     for _ in range(3):
         eager()
         recorded()
-    assert alive() == before
+    assert alive() <= before
