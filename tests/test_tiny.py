@@ -303,6 +303,26 @@ def test_transforms_nest_and_stop():
     close(tg.grad(lambda x: x * tg.stop_gradient(x))(3.0), 3.0)
 
 
+# --- loops -------------------------------------------------------------------------------------------------------
+
+
+def test_loops_scan_is_the_loop():
+    def last(rate):
+        return tg.scan(lambda c, x: (c * rate + x, c), 1.0, X)[0]
+
+    close(
+        tg.value_and_grad(last)(0.5),
+        (0.5**3 + 0.3 * 0.5**2 - 1.2 * 0.5 + 2.0, 3 * 0.5**2 + 2 * 0.3 * 0.5 - 1.2),
+    )
+
+
+def test_loops_while_ends_by_its_condition():
+    def root(a):
+        return tg.while_loop(lambda x: abs(x * x - a) > 1e-14 * a, lambda x: 0.5 * (x + a / x), a)
+
+    close(tg.value_and_grad(root)(9.0), (3.0, 1 / 6))
+
+
 # --- stats -------------------------------------------------------------------------------------------------------
 
 

@@ -110,7 +110,7 @@ class LoopOp(CustomOp):
         return numbers
 
     def _handle(self, key: Any, statics: Any) -> Tensor:
-        """Return a handle for the one call of this op. It is not kept: instructions keep the op alive, not it itself."""
+        """Return a handle for the one call of this op. It is not kept: instructions alone keep the op alive."""
         return self._new_handle(key, statics)
 
     def _new_handle(self, key: Any, statics: Any) -> Tensor:

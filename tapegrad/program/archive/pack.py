@@ -78,8 +78,8 @@ def _stored(tape: TapeView, name: str) -> list[int]:
         row = kernel_table.row(instruction.op)
         if row.kind == "callback":
             raise TypeError(
-                f"save: a replay of {name} calls Python (a custom op, a loop, vmap over diverging branches, or a guarded"
-                " NumPy result), which a file cannot hold. Pickle the function and compile it where it is used"
+                f"save: a replay of {name} calls Python (a custom op, a loop, vmap over diverging branches, or a"
+                " guarded NumPy result), which a file cannot hold. Pickle the function and compile it where it is used"
             )
         if instruction.op == _GUARD and _is_constant(tape, tape.slots[instruction.operands[0]].buffer):
             _check_unchanged(tape, instruction, name)
