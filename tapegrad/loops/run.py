@@ -25,7 +25,7 @@ from tapegrad.transforms.vjp import vjp
 
 _MIN_FUSED = 64  # iterations of a loop that is worth compiling
 # Iterations of a loop that takes several at a time, elements of its arrays, and how many it takes: instructions in all
-_MIN_CHUNKED, _MAX_CHUNKED_ELEMENTS, _MAX_TOGETHER, _CHUNK_INSTRUCTIONS = 256, 16, 16, 256
+_MIN_CHUNKED, _MAX_CHUNKED_ELEMENTS, _MAX_TOGETHER, _CHUNK_INSTRUCTIONS = 256, 16, 16, 512
 _LARGEST = 2**53
 _FLOAT64 = np.dtype(np.float64)
 
