@@ -71,9 +71,8 @@ def unrolled(trace: Trace, lines: Callable[[], SourceLines]) -> list[str]:
     if len(singles) < max(_MIN_SINGLES, _MIN_SHARE * len(live)):
         return []
     whole = f"{len(singles):,} of {len(live):,} instructions compute single numbers"
-    return [
-        f"{whole}{_repeated_line(trace, singles, lines().lines)}: write operations on arrays instead of the loop"
-    ]
+    where = _repeated_line(trace, singles, lines().lines)
+    return [f"{whole}{where}: write operations on arrays instead of the loop, or tg.scan"]
 
 
 def _arithmetic(trace: Trace) -> tuple[np.ndarray, np.ndarray]:
