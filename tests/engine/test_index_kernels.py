@@ -52,10 +52,11 @@ def test_gather_reverse_accumulates_repeated_rows(dtype):
 
 
 @both_dtypes
-@pytest.mark.parametrize("length", [1, 3, 4, 20])
-def test_rows_as_columns(dtype, length):
+@pytest.mark.parametrize("rows", [[], [0, 5, 5, -1, -6, 3, 5]], ids=str)
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 7, 20])
+def test_rows_as_columns(dtype, length, rows):
     """The rows in the order of the list are the transposed array in memory, of gather and of its transpose."""
-    rows = np.array([0, 5, 5, -1, -6, 3, 5])
+    rows = np.array(rows, np.int64)
     x = rng().normal(size=(6, length)).astype(DTYPES[dtype])
     columns = rng().normal(size=(length, rows.size)).astype(x.dtype)
     params, y = GatherParams(6, length, 1), np.empty_like(columns)

@@ -28,6 +28,7 @@ from tapegrad.ops.structural.indexing import GatherParams, ScatterAddParams, Sca
 
 _SHORT_ROW = 16  # elements of a row up to which a call takes longer than the row
 _PLACE = 3  # elements of a place in space, whose loop is written out
+_COLUMNS = 4  # columns for which a list is read once
 
 
 @always_inline
@@ -122,17 +123,87 @@ def _gather(frame: int, zero: Any) -> int:
 
 
 @noinline
-def _add_columns(
-    x_bar: int, y_bar: int, indexes: int, count: int, params: Any, to_named: bool, zero: Any
-) -> None:
-    """Add columns to the elements of the listed rows, or these to columns."""
+def _add_columns(x_bar: int, y_bar: int, indexes: int, count: int, params: Any, zero: Any) -> None:
+    """Add the elements of the listed rows to columns."""
     size = size_of(zero)
     for j in range(params.length):
         for i in range(count):
-            named = (_row(indexes, i, params.rows) * params.length + j) * size
-            ordered = (j * count + i) * size
-            target, source = (named, ordered) if to_named else (ordered, named)
+            source = (_row(indexes, i, params.rows) * params.length + j) * size
+            target = (j * count + i) * size
             store_at(x_bar, target, load_at(x_bar, target, zero) + load_at(y_bar, source, zero), zero)
+
+
+@always_inline
+def _some_elements(source: int, width: int, zero: Any) -> Any:
+    """Load up to four adjacent elements."""
+    step = size_of(zero)
+    return (
+        load_at(source, 0, zero),
+        load_at(source, step, zero) if width > 1 else zero,
+        load_at(source, 2 * step, zero) if width > 2 else zero,
+        load_at(source, 3 * step, zero) if width > 3 else zero,
+    )
+
+
+@always_inline
+def _store_some_elements(target: int, values: Any, width: int, zero: Any) -> None:
+    """Store up to four adjacent elements."""
+    step = size_of(zero)
+    a, b, c, d = values
+    store_at(target, 0, a, zero)
+    if width > 1:
+        store_at(target, step, b, zero)
+    if width > 2:
+        store_at(target, 2 * step, c, zero)
+    if width > 3:
+        store_at(target, 3 * step, d, zero)
+
+
+@always_inline
+def _add_some_elements(
+    x_bar: int, y_bar: int, indexes: int, count: int, params: Any, width: int, zero: Any
+) -> None:
+    """Add `width` elements of entries to those of the listed rows, which stay in registers while they are repeated."""
+    size, step = size_of(zero), params.length * size_of(zero)
+    entry, column = (size, count * size) if params.by_columns else (step, size)
+    row = _row(indexes, 0, params.rows)
+    target = x_bar + row * step
+    a, b, c, d = _some_elements(target, width, zero)
+    for i in range(count):
+        k = _row(indexes, i, params.rows)
+        if k != row:
+            _store_some_elements(target, (a, b, c, d), width, zero)
+            row, target = k, x_bar + k * step
+            a, b, c, d = _some_elements(target, width, zero)
+        source = y_bar + i * entry
+        a += load_at(source, 0, zero)
+        if width > 1:
+            b += load_at(source, column, zero)
+        if width > 2:
+            c += load_at(source, 2 * column, zero)
+        if width > 3:
+            d += load_at(source, 3 * column, zero)
+    _store_some_elements(target, (a, b, c, d), width, zero)
+
+
+@noinline
+def _add_few_elements(x_bar: int, y_bar: int, indexes: int, count: int, params: Any, zero: Any) -> None:
+    """Add entries to the listed rows, a few elements in each pass over the list."""
+    size, j = size_of(zero), 0
+    if count == 0:
+        return
+    column = count * size if params.by_columns else size
+    while j < params.length:
+        target, source, left = x_bar + j * size, y_bar + j * column, params.length - j
+        if left >= _COLUMNS:
+            _add_some_elements(target, source, indexes, count, params, _COLUMNS, zero)
+        elif left == 3:
+            _add_some_elements(target, source, indexes, count, params, 3, zero)
+        elif left == 2:
+            _add_some_elements(target, source, indexes, count, params, 2, zero)
+        else:
+            _add_some_elements(target, source, indexes, count, params, 1, zero)
+        j += _COLUMNS
 
 
 @always_inline
@@ -144,8 +215,11 @@ def _add_rows(frame: int, params: Any, to_named: bool, clear: bool, zero: Any) -
         return OUT_OF_RANGE
     if clear:
         memset(x_bar, 0, count * length * size)
+    if to_named and (params.by_columns or length <= _COLUMNS):
+        _add_few_elements(x_bar, y_bar, indexes, count, params, zero)
+        return 0
     if params.by_columns:
-        _add_columns(x_bar, y_bar, indexes, count, params, to_named, zero)
+        _add_columns(x_bar, y_bar, indexes, count, params, zero)
         return 0
     for i in range(count):
         named, ordered = _row(indexes, i, params.rows) * length * size, i * length * size
