@@ -171,6 +171,7 @@ FUSED = {
     "exponentials": "the logarithm of the sum of exponentials of several lines",
     "maximum": "the largest of elements, by LLVM's intrinsic of this name",
     "minimum": "the smallest of elements, likewise",
+    "rows": "elements are taken from a table by a list of row numbers",
 }
 
 

@@ -222,6 +222,7 @@ INDEXING: tuple[Structural, ...] = (
         dtypes=_ALL,
         fixed_dtypes={1: "i64"},
         transpose="scatter_add",
+        fused_as="rows",
         batching="gather",
     ),
     # x1: row numbers

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from tapegrad.engine.codegen.kernels import segment_text
 from tapegrad.engine.codegen.rows.directions import primal_of
 from tapegrad.engine.codegen.segments.segment import (
+    CHECK,
     EXPONENTIALS,
     EXTREME,
     FORWARD,
@@ -24,6 +25,7 @@ from tapegrad.engine.codegen.segments.segment import (
     TOTAL,
     SegmentLine,
     SegmentRow,
+    TakenLine,
 )
 from tapegrad.engine.codegen.segments.segment_rows import op_of
 from tapegrad.engine.kernels.language.segment_frame import COUNTS, TURNS, field_of
@@ -246,17 +248,27 @@ class _LineNames:
     def _in_memory(self, line: SegmentLine) -> str:
         segment, fields = self._bound.segment, self._bound.fields
         address = fields[field_of(COUNTS + len(segment.counts) + line.address)]
+        area, offset = address >> RANGE_SHIFT, address & ((1 << RANGE_SHIFT) - 1)
         if address < MADE_UP:
             array, offset = located(address)
             name = self._outside.get(self._shown.placed.outside[array]) or self._next("a")
-            return self._part(name, line, offset) if offset else name
-        area, offset = address >> RANGE_SHIFT, address & ((1 << RANGE_SHIFT) - 1)
-        if area < 2:
-            return self._next("m")
-        name = self._binding(area - 2)
-        if self._count(line) * self._steps(line) == self._shown.sizes[area - 2]:
-            return name
-        return self._part(name, line, offset)
+            is_whole = offset == 0
+        elif area < 2:
+            name, offset, is_whole = self._next("m"), 0, True
+        else:
+            name = self._binding(area - 2)
+            is_whole = self._count(line) * self._steps(line) == self._shown.sizes[area - 2]
+        if line.taken is not None:
+            return self._elements_of(name, line, line.taken, offset)
+        return name if is_whole else self._part(name, line, offset)
+
+    def _elements_of(self, table: str, line: SegmentLine, taken: TakenLine, offset: int) -> str:
+        """Return the name of elements that a list names, a number of elements behind the first of each row."""
+        if taken.by not in self._names:
+            self._names[taken.by] = self._in_memory(self._bound.segment.lines[taken.by])
+        length, first = taken.step // BYTES[line.dtype], offset // BYTES[line.dtype]
+        row = self._names[taken.by] if length == 1 else f"{length}*{self._names[taken.by]}"
+        return f"{table}[{row}+{first}]" if first else f"{table}[{row}]"
 
     def _part(self, name: str, line: SegmentLine, offset: int) -> str:
         """Return the name of a part of an array that begins after so many bytes."""
@@ -288,6 +300,8 @@ def _statements(row: SegmentRow, names: _LineNames) -> list[str]:
     """Return the statements of a row."""
     if row.kind == SUM:
         return [_sum(row, names)]
+    if row.kind == CHECK:
+        return [f"check {names[row.primals[0]]}"]
     if row.kind == FORWARD:
         return [f"{names[row.primals[3]]} = {_with_names(primal_of(op_of(row.op)), row, names)}"]
     if row.kind == EXPONENTIALS:

@@ -19,8 +19,8 @@ class Line:
 
 
 def moved(base: Value, by: Value) -> Value:
-    """Add a number of bytes to an address."""
-    return base.body.emit(POINTER, f"getelementptr i8, {base}, {by}")
+    """Add a number of bytes to an address, or each number of a vector."""
+    return base.body.emit(by.type.of("ptr"), f"getelementptr i8, {base}, {by}")
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,16 @@ def load(pointer: Value, type_: Type, mask: Value | None = None, missing: Value 
     align = body.constant(Type("i32"), type_.bytes)
     name = f"@llvm.masked.load.{type_.suffix}.p0"
     return body.load(type_, body.call(str(type_), name, [pointer, align, mask, other]))
+
+
+def load_from_all(pointers: Value, type_: Type, mask: Value | None = None) -> Value:
+    """Load the element at each address of a vector. Masked-off lanes are not read, and hold zero."""
+    body = pointers.body
+    name = f"@llvm.masked.gather.{type_.suffix}.{pointers.type.suffix.replace('ptr', 'p0')}"
+    align = body.constant(Type("i32"), type_.bytes)
+    mask = mask or body.constant(type_.of("i1"), True)
+    arguments = [pointers, align, mask, body.named(type_, "zeroinitializer")]
+    return body.load(type_, body.call(str(type_), name, arguments))
 
 
 def store(value: Value, pointer: Value, mask: Value | None = None) -> None:

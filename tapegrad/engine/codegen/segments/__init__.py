@@ -8,6 +8,7 @@ In reading order; each imports only those above it:
     packed                         rows of single elements side by side
     segment_rows                   its rows as values
     vectors                        their elements at one vector index
+    range_checks                   lists of row numbers before rows are taken by them
     long_segments                  lines of many
     short_segments                 lines of one vector
     segment_kernels                the kernel of a segment

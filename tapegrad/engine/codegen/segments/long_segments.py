@@ -98,6 +98,8 @@ class Long(SegmentForm):
         for number, line in enumerate(self.segment.lines):
             if line.address >= 0:
                 self.address(number)  # load the address before the loop, not in each iteration
+            if line.taken is not None:
+                self.beyond(line.taken)
         addresses = [self.field_of_address(number) for number in self.segment.sums]
         joined = [self.field_of_address(number) for number in self.segment.joined]
         self._load_singles()

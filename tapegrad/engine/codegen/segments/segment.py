@@ -16,7 +16,30 @@ EXPONENTIALS, SHARES = "exponentials", "shares"
 PRODUCT, TOTAL = "product", "total"
 JOINED = (EXPONENTIALS, PRODUCT, TOTAL)  # one result of several operands
 EXTREME, TIES, PORTIONS = "extreme", "ties", "portions"
+CHECK = "check"
+TAKEN = "rows"  # what the table of ops calls an op whose rows are taken by a list
+INDEX = "index"  # of the elements of a list
 GOES_ON = -1  # of a row that joins elements with those of the rows before it, whatever the step
+
+
+@dataclass(frozen=True)
+class TakenLine:
+    """Elements of a table that a list of row numbers names; negative ones count from the end.
+
+    Attributes
+    ----------
+    by
+        The line that lists the rows.
+    step
+        Bytes from one row of the table to the next.
+    first, last
+        Numbers of the addresses of two elements, of the first row and of the last.
+    """
+
+    by: int
+    step: int
+    first: int
+    last: int
 
 
 @dataclass(frozen=True)
@@ -26,16 +49,19 @@ class SegmentLine:
     Attributes
     ----------
     dtype
-        "f64", "f32" or "b8".
+        "f64", "f32" or "b8"; INDEX for a list of row numbers.
     count
         Number of its count among the segment's; -1 for a single element.
     address
         Number of its address among those of the frame; -1 if it never leaves the registers.
+    taken
+        Where its elements are, if they are not adjacent; then the address is that of the first row's.
     """
 
     dtype: str
     count: int
     address: int
+    taken: TakenLine | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +77,7 @@ class SegmentRow:
         for the logarithm of the sum of the exponentials of several lines, SHARES for its derivative by one of them.
         EXTREME for the largest or smallest elements; TIES for how many there are of each, PORTIONS for the derivative.
         PRODUCT for a sum of products of numbers, one after another; TOTAL for a sum of numbers, as of a line.
+        CHECK, the only one of its segment, for the row numbers by which the line of x0 is taken.
     count
         Number of its count; -1 for a single element.
     primals, seconds
@@ -165,7 +192,8 @@ class Segment:
     @property
     def addresses(self) -> int:
         """Number of addresses in the frame."""
-        return 1 + max((*(line.address for line in self.lines), *self.sums, *self.joined), default=-1)
+        ends = (line.taken.last for line in self.lines if line.taken is not None)
+        return 1 + max((*(line.address for line in self.lines), *ends, *self.sums, *self.joined), default=-1)
 
     @property
     def fields(self) -> int:

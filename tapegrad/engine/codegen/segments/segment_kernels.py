@@ -3,7 +3,8 @@
 from tapegrad.engine.codegen.ir.body import Body
 from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.codegen.segments.long_segments import Long
-from tapegrad.engine.codegen.segments.segment import Segment
+from tapegrad.engine.codegen.segments.range_checks import RangeCheck
+from tapegrad.engine.codegen.segments.segment import CHECK, Segment
 from tapegrad.engine.codegen.segments.segment_loops import around
 from tapegrad.engine.codegen.segments.short_segments import Short
 
@@ -22,6 +23,7 @@ def define(segment: Segment, target: Target, symbol: str) -> list[Body]:
 def _of_lines(segment: Segment, target: Target, head: str) -> Body:
     """Return the function for one line of each operand."""
     body = Body(target, f"{head}(ptr %frame, ptr %loops)")
-    (Short if segment.is_short else Long)(body, segment).emit()
+    checks = segment.rows[0].kind == CHECK
+    (RangeCheck if checks else Short if segment.is_short else Long)(body, segment).emit()
     body.ret("i64 0")
     return body

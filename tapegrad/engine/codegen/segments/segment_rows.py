@@ -16,6 +16,7 @@ from tapegrad.engine.codegen.rows.expressions import Expressions, functions_in, 
 from tapegrad.engine.codegen.segments.extremes import portion, ties_of
 from tapegrad.engine.codegen.segments.packed import PackedRows, RowLines, in_batches
 from tapegrad.engine.codegen.segments.segment import (
+    CHECK,
     EXPONENTIALS,
     EXTREME,
     FORWARD,
@@ -44,6 +45,7 @@ _FIXED = {  # functions that rows call which have no text
     PORTIONS: frozenset[str](),
     PRODUCT: frozenset[str](),
     TOTAL: frozenset[str](),
+    CHECK: frozenset[str](),
 }
 
 

@@ -4,13 +4,29 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from tapegrad.engine.codegen.ir.body import Body, Value
-from tapegrad.engine.codegen.ir.memory import POINTER, element_at, load, load_field, load_pointer, store
+from tapegrad.engine.codegen.ir.memory import (
+    POINTER,
+    element_at,
+    load,
+    load_field,
+    load_from_all,
+    load_pointer,
+    moved,
+    store,
+)
 from tapegrad.engine.codegen.ir.operations import either_is_nan, halves, select, shuffled
 from tapegrad.engine.codegen.ir.sums import PARTS, widened
 from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.segments.extremes import Joining, joining_of
-from tapegrad.engine.codegen.segments.segment import GOES_ON, OverlapRegion, Segment, SegmentRow
+from tapegrad.engine.codegen.segments.segment import (
+    GOES_ON,
+    INDEX,
+    OverlapRegion,
+    Segment,
+    SegmentRow,
+    TakenLine,
+)
 from tapegrad.engine.codegen.segments.segment_rows import Rows, tainted
 from tapegrad.engine.kernels.language.segment_frame import COUNTS, field_of
 
@@ -41,7 +57,7 @@ def telling(values: Iterable[Value]) -> list[Value]:
     return [value for text, value in found.items() if text not in passed]
 
 
-_ELEMENTS = {"f64": "double", "f32": "float", "b8": "i8"}
+_ELEMENTS = {"f64": "double", "f32": "float", "b8": "i8", INDEX: "i64"}
 
 
 def lanes(target: Target) -> int:
@@ -72,6 +88,15 @@ class SegmentForm:
 
     def field_of_address(self, number: int) -> Value:
         return load_pointer(self.frame, field_of(COUNTS + len(self.segment.counts) + number))
+
+    def beyond(self, taken: TakenLine) -> Value:
+        """Return the bytes from the first row of a table to behind the last, in every lane."""
+        first, last = (self.field_of_number(number) for number in (taken.first, taken.last))
+        return self.body.splat(last - first + taken.step, self.lanes)
+
+    def field_of_number(self, number: int) -> Value:
+        """Load an address as an integer."""
+        return load_field(self.frame, field_of(COUNTS + len(self.segment.counts) + number))
 
     def joined(self, row: SegmentRow, value: Value, before: Callable[[], Value]) -> Value:
         """Combine a value with that of the row's earlier elements, if there are any."""
@@ -222,8 +247,16 @@ class VectorIndex:
             return self.body.constant(type_, 0.0)
         if described.count < 0:
             return self.shape.single(line)
-        value = load(self._pointer(line), type_, self._mask(described.count))
+        mask = self._mask(described.count)
+        if described.taken is not None:
+            return load_from_all(moved(self.shape.address(line), self._offsets(described.taken)), type_, mask)
+        value = load(self._pointer(line), type_, mask)
         return value.unequal(0) if type_.element == "i8" else value
+
+    def _offsets(self, taken: TakenLine) -> Value:
+        """Return the bytes from the first row of a table to those that are listed."""
+        rows, beyond = self.read(taken.by), self.shape.beyond(taken)
+        return rows * taken.step + select(rows < 0, beyond, beyond.like(0))
 
     def results(self) -> dict[int, Value]:
         """Return the reductions over lines."""

@@ -10,15 +10,16 @@ from typing import Any
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen.rows.expressions import calls_mathematics, parse
 from tapegrad.engine.codegen.segments.extremes import JOININGS
-from tapegrad.engine.codegen.segments.segment import EXPONENTIALS, FORWARD, SUM, TANGENT
+from tapegrad.engine.codegen.segments.segment import EXPONENTIALS, FORWARD, INDEX, SUM, TAKEN, TANGENT
 from tapegrad.engine.codegen.segments.segment_rows import is_emitted, primals_read
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.ops import Op
+from tapegrad.ops.structural.indexing import GatherParams
 from tapegrad.program.fusion.grouping.columns import sum_of_exponentials
 from tapegrad.program.fusion.grouping.extremes import extreme
-from tapegrad.program.fusion.grouping.nests import KINDS, MAX_SEEDS, Nest, nest_of, seeds_of
+from tapegrad.program.fusion.grouping.nests import KINDS, MAX_SEEDS, Nest, is_long, nest_of, seeds_of
 from tapegrad.program.fusion.grouping.rows import (
     ADD,
     BYTES,
@@ -28,25 +29,26 @@ from tapegrad.program.fusion.grouping.rows import (
     WRITE,
     Access,
     DisjointMemory,
+    Listed,
     Span,
     StreamRow,
 )
-from tapegrad.program.streams.stream import MADE_UP, InstructionStream
+from tapegrad.program.streams.stream import MADE_UP, InstructionStream, pointed_fields
 
 _READ = (0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5, 6)  # operands that a kernel of each kind does not write
 _Y, _X_DOT = 3, 4
 
 
-def rows_of(stream: InstructionStream, blocks: DisjointMemory) -> list[StreamRow]:
-    """Return the rows of a stream with their accesses."""
+def rows_of(stream: InstructionStream, blocks: DisjointMemory, with_lists: bool = True) -> list[StreamRow]:
+    """Return the rows of a stream with their accesses; elements that a list names are opaque without lists."""
     ops, variants = stream.op.tolist(), stream.variant.tolist()
     directions, kernels = stream.direction.tolist(), stream.kernels.tolist()
     named = zip(ops, variants, directions, kernels, stream.frames.tolist(), strict=True)
-    return [_row(*each, blocks) for each in with_pauses(named)]
+    return [_row(*each, blocks, with_lists) for each in with_pauses(named)]
 
 
 def _row(
-    op: int, variant: int, direction: int, kernel: int, fields: list[int], blocks: DisjointMemory
+    op: int, variant: int, direction: int, kernel: int, fields: list[int], blocks: DisjointMemory, lists: bool
 ) -> StreamRow:
     if op < 0 and kernel == kernel_table.address_of(zero_fill):
         start = fields[field.Y_BAR]
@@ -57,7 +59,7 @@ def _row(
         return _opaque("", fields, blocks)
     described = kernel_table.row(op)
     dtype = kernel_table.DTYPE_NAMES[variant]
-    if dtype in BYTES and fields[field.COUNT] > 0:
+    if dtype in BYTES and fields[field.COUNT] > 0 and (lists or described.fused_as != TAKEN):
         known = _known(described, dtype, KINDS[direction], fields, nest_of(fields))
         if known is not None:
             return known
@@ -69,6 +71,8 @@ def _known(described: Any, dtype: str, kind: str, fields: list[int], nest: Nest)
     fused_as = described.fused_as
     if fused_as == EXPONENTIALS and dtype == "f64":
         return sum_of_exponentials(described.name, kind, fields, nest)
+    if fused_as == TAKEN:
+        return _taken(dtype, fields) if kind == FORWARD else None
     if fused_as in JOININGS:
         return extreme(described.name, dtype, kind, fields, nest)
     if not nest.is_long(fields):
@@ -132,6 +136,28 @@ def _along_seeds(accesses: tuple[Access, ...], seeds: int, steps: Sequence[int])
 def _of_sum(dtype: str, fields: list[int], nest: Nest) -> tuple[Access, ...] | None:
     mode = WRITE if fields[field.STORE] & 1 else ADD
     return _all([_access(fields, nest, 4 + _Y, READ, dtype), _access(fields, nest, 4, mode, dtype)])
+
+
+def _taken(dtype: str, fields: list[int]) -> StreamRow | None:
+    """Return the row of elements that a list names, as a copy; `None` if they lie in many short lines."""
+    rows, length, by_columns = pointed_fields(fields[field.PARAMS], len(GatherParams._fields))
+    count, item = fields[field.COUNT], BYTES[dtype]
+    if not is_long(count) or rows < 1 or length < 1 or not (by_columns or length == 1):
+        return None
+    table, list_, result = fields[field.X], fields[field.X + 1], fields[field.Y]
+    row = length * item
+    loops = (length,) if length > 1 else ()
+
+    def line(start: int, step: int, length: int, dtype: str, listed: Listed | None = None) -> Span:
+        stop = start + (rows * row if listed else count * length * BYTES[dtype])
+        return Span(start, stop, dtype, length=count, steps=(step,) * len(loops), listed=listed)
+
+    accesses = (
+        Access(0, READ, line(table, item, length, dtype, Listed(list_, row, (rows - 1) * row))),
+        Access(1, READ, line(list_, 0, 1, INDEX)),
+        Access(_Y, WRITE, line(result, count * item, length, dtype)),
+    )
+    return StreamRow("positive", dtype, FORWARD, count, accesses, loops=loops)
 
 
 def _all(accesses: list[Access | None]) -> tuple[Access, ...] | None:

@@ -62,7 +62,8 @@ def sum_of_exponentials(op: str, kind: str, fields: list[int], nest: Nest) -> St
 def written_out(rows: Sequence[StreamRow], limit: int) -> list[StreamRow]:
     """Rows without the loop over the lines of such sums or extremes, where all are together not more than a limit.
 
-    A sum whose lines are too many is a row that no segment can have.
+    A sum whose lines are too many is a row that no segment can have, and so are elements of a table that are taken in
+    a loop: each of its steps would check the list.
     """
     sizes: Counter[tuple[int, ...]] = Counter()
     for row in with_pauses(rows):
@@ -70,7 +71,7 @@ def written_out(rows: Sequence[StreamRow], limit: int) -> list[StreamRow]:
     short = {
         (row.count, *row.loops)
         for row in rows
-        if (row.kind in (EXPONENTIALS, SHARES, EXTREME, PORTIONS) or _sums_lines(row))
+        if (row.kind in (EXPONENTIALS, SHARES, EXTREME, PORTIONS) or _sums_lines(row) or row.takes_rows)
         and len(row.loops) == 1
         and row.loops[0] <= _MAX_UNROLLED_LINES
         and sizes[row.count, *row.loops] <= limit
@@ -86,7 +87,8 @@ def _sums_lines(row: StreamRow) -> bool:
 
 
 def _left(row: StreamRow) -> StreamRow:
-    return dataclasses.replace(row, kind="", loops=()) if row.kind == EXPONENTIALS else row
+    is_left = row.kind == EXPONENTIALS or (row.takes_rows and row.loops)
+    return dataclasses.replace(row, kind="", loops=()) if is_left else row
 
 
 def _written_out(row: StreamRow) -> StreamRow:
@@ -114,4 +116,6 @@ def _at_step(access: Access, k: int) -> Access:
     span = access.span
     start = span.start + k * span.steps[0]
     stop = start + span.length * BYTES[span.dtype]
+    if span.listed is not None:
+        stop = start + span.listed.reach + BYTES[span.dtype]
     return Access(access.role + ROLES * k, access.mode, span._replace(start=start, stop=stop, steps=()))

@@ -5,7 +5,6 @@ and nothing else. What no row outside of a segment reads is not written to memor
 """
 
 import dataclasses
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -109,6 +108,7 @@ def _units(
             found += [*spans.values(), *(_alone(rows[n], n, is_live) for n in numbers)]
             continue
         found += [number for span, number in spans.items() if not described.clears(*span)]
+        found += [each._replace(rows=tuple(numbers[row] for row in each.rows)) for each in described.checks()]
         of_rows = tuple(number for number in numbers for _ in range(rows[number].copies))
         found.append(bound._replace(rows=of_rows))
     return [*found, *pending]
@@ -139,10 +139,16 @@ def _grouped(
 
 
 def _keep_in_order(rows: Sequence[StreamRow], before: list[set[int]]) -> None:
-    """Keep guards in the order of the recording: the first failure selects the next specialization."""
-    guards = [number for number, row in enumerate(rows) if row.op in _GUARDS]
-    for earlier, later in itertools.pairwise(guards):
-        before[later].add(earlier)
+    """Keep guards in the order of the recording: the first failure selects the next specialization.
+
+    A list is checked behind them: where one fails it may be the list of another table.
+    """
+    last: set[int] = set()
+    for number, row in enumerate(rows):
+        if row.op in _GUARDS or row.takes_rows:
+            before[number] |= last
+        if row.op in _GUARDS:
+            last = {number}
 
 
 def _as_it_is(row: StreamRow) -> StreamRow:

@@ -11,6 +11,8 @@ from tapegrad.engine.codegen.segments.segment import FORWARD, REVERSE, TANGENT
 from tapegrad.engine.codegen.segments.vectors import lanes
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.tape.fields.layout import MATMUL, OP_KIND
+from tapegrad.ops import CODES
+from tapegrad.ops.structural.indexing import GatherParams
 from tapegrad.ops.structural.matrices import MatmulParams
 from tapegrad.program.streams.stream import InstructionStream, is_elementwise, pointed_fields
 
@@ -84,6 +86,12 @@ def are_products(stream: InstructionStream) -> np.ndarray:
     return found
 
 
+def take_rows(stream: InstructionStream) -> np.ndarray:
+    """Return which rows take rows of a table by a list."""
+    found: np.ndarray = stream.op == CODES["gather"]
+    return found
+
+
 def have_loops(stream: InstructionStream) -> np.ndarray:
     """Return which rows of ops have outer loops."""
     found: np.ndarray = (stream.op >= 0) & (stream.frames[:, field.OUTER] != 0)
@@ -103,16 +111,21 @@ def _matrices_at(address: int) -> list[int]:
     return pointed_fields(address, len(MatmulParams._fields))
 
 
+def _table_at(address: int) -> list[int]:
+    return pointed_fields(address, len(GatherParams._fields))
+
+
 # What frames point to that fusion reads: which rows do, the field of the address, and what reads the fields there
 POINTED = (
     (are_products, field.PARAMS, _matrices_at),
     (several_tangents, field.PARAMS, _steps_at),
+    (take_rows, field.PARAMS, _table_at),
     (have_loops, field.OUTER, _loops_at),
 )
 
 
 def loops_of(stream: InstructionStream) -> list[int]:
-    """Return the fields of the outer loops of all rows, of several tangents, and of products of matrices."""
+    """Return the fields of the outer loops of all rows, of several tangents, of tables, and of products of matrices."""
     return [
         each
         for are_such, at, read in POINTED

@@ -127,7 +127,8 @@ class _Locations:
             if other.start < span.stop and span.start < other.stop
         )
         near.append(span)
-        self.extents.append((span.stop - span.start, *span[2:], overlaps))
+        listed = None if span.listed is None else span.listed[1:]  # the list is an operand of its own
+        self.extents.append((span.stop - span.start, *span._replace(listed=None)[2:], listed, overlaps))
         self._numbers[span] = found = len(self._numbers)
         return found
 

@@ -5,12 +5,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from tapegrad.engine.codegen.segments.segment import JOINED
+from tapegrad.engine.codegen.segments.segment import INDEX, JOINED
 
 READ, WRITE, ADD = range(3)
-BYTES = {"f64": 8, "f32": 4, "b8": 1}  # of an element
+BYTES = {"f64": 8, "f32": 4, "b8": 1, INDEX: 8}  # of an element
 CLEAR = "clear"
 ROLES = 8  # operands of a row, and of each further one that is written out beside it
+
+
+class Listed(NamedTuple):
+    """Rows of a table that a list names, any number of times.
+
+    Attributes
+    ----------
+    start
+        The first byte of the list.
+    step
+        Bytes from one row to the next.
+    reach
+        Bytes from the first row to the last.
+    """
+
+    start: int
+    step: int
+    reach: int
 
 
 class Span(NamedTuple):
@@ -28,6 +46,8 @@ class Span(NamedTuple):
         Elements of a line; 1 of a single element.
     steps
         The bytes from one step of each outer loop to the next.
+    listed
+        Of a line whose elements are not adjacent, the rows of a table that they are in. It starts in the first row.
     """
 
     start: int
@@ -36,6 +56,7 @@ class Span(NamedTuple):
     single: bool = False
     length: int = 0
     steps: tuple[int, ...] = ()
+    listed: Listed | None = None
 
     def is_injective(self, loops: Sequence[int]) -> bool:
         """Return whether each step of these loops has elements of its own."""
@@ -128,6 +149,11 @@ class StreamRow:
     def copies(self) -> int:
         """Number of rows of a segment that it becomes."""
         return 1 if self.kind in JOINED else self.seeds
+
+    @property
+    def takes_rows(self) -> bool:
+        """True if the row reads elements that a list names."""
+        return any(access.span.listed is not None for access in self.accesses)
 
     @property
     def clears(self) -> bool:

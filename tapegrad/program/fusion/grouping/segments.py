@@ -2,13 +2,15 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from tapegrad.engine.codegen.segments.segment import (
+    CHECK,
     EXPONENTIALS,
     EXTREME,
     GOES_ON,
+    INDEX,
     PRODUCT,
     TIES,
     TOTAL,
@@ -16,11 +18,21 @@ from tapegrad.engine.codegen.segments.segment import (
     Segment,
     SegmentLine,
     SegmentRow,
+    TakenLine,
 )
 from tapegrad.engine.kernels.language.segment_frame import COUNTS, field_of
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.engine.sweep.threading.parallel import chunk_of_sums
-from tapegrad.program.fusion.grouping.rows import ADD, BYTES, READ, ROLES, Access, Span, StreamRow
+from tapegrad.program.fusion.grouping.rows import (
+    ADD,
+    BYTES,
+    READ,
+    ROLES,
+    Access,
+    Listed,
+    Span,
+    StreamRow,
+)
 
 
 class BoundSegment(NamedTuple):
@@ -91,6 +103,7 @@ class SegmentDraft:
             for key in with_pauses(self._keys)
             if any(start <= key.start and key.stop <= stop for start, stop in cleared)
             and key not in self._whole
+            and key.listed is None
             and (is_short or not key.single)
             and key.is_dense(self._loops)
         ]
@@ -141,8 +154,16 @@ class SegmentDraft:
         number_of = {count: number for number, count in enumerate(counts)}
         in_memory = [key for key in self._keys if key in self._loaded or key in self._kept]
         address_of = {key: number for number, key in enumerate(in_memory)}
+        tables = self._tables(in_memory)
+        ends = {table: len(in_memory) + k for k, table in enumerate(tables)}
+        in_memory += [key._replace(start=key.start + table.reach) for table, key in tables.items()]
         lines = tuple(
-            SegmentLine(key.dtype, -1 if key.single else number_of[key.length], address_of.get(key, -1))
+            SegmentLine(
+                key.dtype,
+                -1 if key.single else number_of[key.length],
+                address_of.get(key, -1),
+                self._taken(key, address_of, tables, ends),
+            )
             for key in self._keys
         )
         segment = Segment(
@@ -179,6 +200,38 @@ class SegmentDraft:
             math.prod(self._loops),
             summed=tuple(counts[each.number] for each in summed),
         )
+
+    def _tables(self, in_memory: Iterable[Span]) -> dict[Listed, Span]:
+        """Return a line of each table that rows are taken of, by list: lines in other columns reach as far."""
+        found: dict[Listed, Span] = {}
+        for key in in_memory:
+            if key.listed is not None:
+                found.setdefault(key.listed, key)
+        return found
+
+    def _taken(
+        self,
+        key: Span,
+        address_of: Mapping[Span, int],
+        tables: Mapping[Listed, Span],
+        ends: Mapping[Listed, int],
+    ) -> TakenLine | None:
+        """Return how the elements of a line are found that are not adjacent."""
+        if key.listed is None:
+            return None
+        by = next(
+            n for each, n in self._keys.items() if each.dtype == INDEX and each.start == key.listed.start
+        )
+        return TakenLine(by, key.listed.step, address_of[tables[key.listed]], ends[key.listed])
+
+    def checks(self) -> list[BoundSegment]:
+        """Return the segments that check the lists by which rows are taken, each for the first row that takes by it."""
+        found: dict[Listed, BoundSegment] = {}
+        for number, row in enumerate(self._rows):
+            for access in row.accesses:
+                if access.span.listed is not None and access.span.listed not in found:
+                    found[access.span.listed] = _check(access.span, number)
+        return list(found.values())
 
     def _is_divisible(self) -> bool:
         """Return whether parts can be done in any order.
@@ -254,6 +307,17 @@ def _unions(written: Iterable[Access], keys: Iterable[Span]) -> list[tuple[int, 
         near = [key for key in keys if key.start < stop and start < key.stop]
         found[number] = min(key.start for key in near), max(key.stop for key in near)
     return found
+
+
+def _check(key: Span, number: int) -> BoundSegment:
+    """Return the segment that checks the list of a row."""
+    assert key.listed is not None
+    lines = (SegmentLine(INDEX, 0, 0), SegmentLine(key.dtype, 0, 1, TakenLine(0, key.listed.step, 1, 2)))
+    row = SegmentRow("positive", key.dtype, CHECK, 0, (1, 0, -1, -1), (-1,) * 4, 0)
+    segment = Segment((row,), lines, (), (0,), is_short=False, kept=(), cleared=())
+    addresses = (key.listed.start, key.start, key.start + key.listed.reach)
+    fields = _frame(segment, [key.length, 0, key.length, 0, key.length, *addresses])
+    return BoundSegment(segment, fields, [], divisible=False, rows=(number,))
 
 
 def _frame(segment: Segment, values: list[int]) -> list[int]:

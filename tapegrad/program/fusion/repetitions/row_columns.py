@@ -62,7 +62,7 @@ class RowColumns:
     def __init__(self, stream: InstructionStream, memory: Memory) -> None:
         self.stream = stream
         chosen, self.sample = distinct(_without_addresses(stream))
-        self.samples: list[StreamRow] = rows_of(stream.taking(chosen), memory)
+        self.samples: list[StreamRow] = rows_of(stream.taking(chosen), memory, with_lists=False)
         counts = np.array([len(row.accesses) for row in self.samples], np.int64)[self.sample]
         self.first = np.concatenate([[0], np.cumsum(counts)])
         self.row = np.repeat(np.arange(len(stream)), counts)
@@ -99,7 +99,8 @@ class RowColumns:
 
     def rows(self, numbers: range, memory: Memory) -> list[StreamRow]:
         """Return some rows, one behind another, as objects."""
-        return rows_of(self.stream.taking(np.arange(numbers.start, numbers.stop)), memory)
+        taken = self.stream.taking(np.arange(numbers.start, numbers.stop))
+        return rows_of(taken, memory, with_lists=False)
 
 
 def _without_addresses(stream: InstructionStream) -> np.ndarray:
