@@ -81,7 +81,7 @@ def test_rows_as_columns(dtype, length, rows):
         np.testing.assert_array_equal(bar, before + x[rows].T)
 
 
-@pytest.mark.parametrize("bad", [6, -7, 2**62, -(2**63)])
+@pytest.mark.parametrize("bad", [6, -7, 2**62, 2**63 - 1, -(2**63)])
 def test_indexes_out_of_range_write_nothing(bad):
     rows, x, guard_ = np.array([1, bad]), np.ones((6, 4)), np.full((2, 4), 9.0)
     y, buffer = guard_.copy(), np.full((6, 4), 9.0)
