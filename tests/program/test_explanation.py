@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.program.fusion.grouping.reasons import reasons_alone
+from tapegrad.program.fusion.reasons import reasons_alone
 from tapegrad.program.traces.explanation import Explanation
 
 X = np.linspace(0.5, 1.5, 64)

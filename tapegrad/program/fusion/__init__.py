@@ -5,6 +5,7 @@ In reading order; each imports only those above it:
     background                     a thread that fuses while others replay
     grouping                       groups of rows that become segments, in the order in which a stream takes the steps
     repetitions                    long streams by their distinct windows
+    reasons                        why rows run by themselves
     outside                        made-up addresses for the arrays outside of a program
     policy                         fusion policy
     recipes                        recipes: fused streams on disk

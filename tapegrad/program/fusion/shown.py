@@ -260,6 +260,8 @@ class _LineNames:
             is_whole = self._count(line) * self._steps(line) == self._shown.sizes[area - 2]
         if line.taken is not None:
             return self._elements_of(name, line, line.taken, offset)
+        if line.rolled is not None:
+            return f"{name}[roll {line.rolled.cut} of {line.rolled.period}]"
         return name if is_whole else self._part(name, line, offset)
 
     def _elements_of(self, table: str, line: SegmentLine, taken: TakenLine, offset: int) -> str:

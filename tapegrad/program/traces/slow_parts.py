@@ -10,7 +10,7 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_view import Slot
 from tapegrad.engine.tape.tape import DTYPES
 from tapegrad.ops import GUARDS
-from tapegrad.program.fusion.grouping.reasons import STRIDED, is_conversion, reasons_alone
+from tapegrad.program.fusion.reasons import STRIDED, is_conversion, reasons_alone
 from tapegrad.program.programs.program import Program
 from tapegrad.program.recording.recording import SourceLine, memory_of
 from tapegrad.program.traces.profiled import short

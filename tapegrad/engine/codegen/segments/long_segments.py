@@ -100,6 +100,8 @@ class Long(SegmentForm):
                 self.address(number)  # load the address before the loop, not in each iteration
             if line.taken is not None:
                 self.beyond(line.taken)
+            if line.rolled is not None:
+                self.field_of_address(line.rolled.second)
         addresses = [self.field_of_address(number) for number in self.segment.sums]
         joined = [self.field_of_address(number) for number in self.segment.joined]
         self._load_singles()

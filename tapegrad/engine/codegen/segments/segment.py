@@ -43,6 +43,23 @@ class TakenLine:
 
 
 @dataclass(frozen=True)
+class RolledLine:
+    """Elements of an array that is rolled, period by period.
+
+    Attributes
+    ----------
+    period, cut
+        Elements of a period, and the first of these that is read in the second part.
+    second
+        Number of the address of the element at the first cut; that of the line is where its first element is.
+    """
+
+    period: int
+    cut: int
+    second: int
+
+
+@dataclass(frozen=True)
 class SegmentLine:
     """Line of a segment: adjacent elements, or a single one that is read for every element and written as a sum.
 
@@ -55,13 +72,16 @@ class SegmentLine:
     address
         Number of its address among those of the frame; -1 if it never leaves the registers.
     taken
-        Where its elements are, if they are not adjacent; then the address is that of the first row's.
+        Where its elements are, if they are rows of a table; then the address is that of the first row's.
+    rolled
+        Where its elements are, if they are those of a rolled array.
     """
 
     dtype: str
     count: int
     address: int
     taken: TakenLine | None = None
+    rolled: RolledLine | None = None
 
 
 @dataclass(frozen=True)
@@ -192,8 +212,10 @@ class Segment:
     @property
     def addresses(self) -> int:
         """Number of addresses in the frame."""
-        ends = (line.taken.last for line in self.lines if line.taken is not None)
-        return 1 + max((*(line.address for line in self.lines), *ends, *self.sums, *self.joined), default=-1)
+        found = [line.address for line in self.lines]
+        found += [line.taken.last for line in self.lines if line.taken is not None]
+        found += [line.rolled.second for line in self.lines if line.rolled is not None]
+        return 1 + max((*found, *self.sums, *self.joined), default=-1)
 
     @property
     def fields(self) -> int:

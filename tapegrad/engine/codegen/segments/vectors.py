@@ -17,12 +17,13 @@ from tapegrad.engine.codegen.ir.memory import (
 from tapegrad.engine.codegen.ir.operations import either_is_nan, halves, select, shuffled
 from tapegrad.engine.codegen.ir.sums import PARTS, widened
 from tapegrad.engine.codegen.ir.target import Target
-from tapegrad.engine.codegen.ir.types import Type
+from tapegrad.engine.codegen.ir.types import I64, Type
 from tapegrad.engine.codegen.segments.extremes import Joining, joining_of
 from tapegrad.engine.codegen.segments.segment import (
     GOES_ON,
     INDEX,
     OverlapRegion,
+    RolledLine,
     Segment,
     SegmentRow,
     TakenLine,
@@ -250,6 +251,8 @@ class VectorIndex:
         mask = self._mask(described.count)
         if described.taken is not None:
             return load_from_all(moved(self.shape.address(line), self._offsets(described.taken)), type_, mask)
+        if described.rolled is not None:
+            return self._rolled(line, described.rolled, mask)
         value = load(self._pointer(line), type_, mask)
         return value.unequal(0) if type_.element == "i8" else value
 
@@ -257,6 +260,20 @@ class VectorIndex:
         """Return the bytes from the first row of a table to those that are listed."""
         rows, beyond = self.read(taken.by), self.shape.beyond(taken)
         return rows * taken.step + select(rows < 0, beyond, beyond.like(0))
+
+    def _rolled(self, line: int, rolled: RolledLine, mask: Value | None) -> Value:
+        """Load the elements before the cut, and those behind it, each under a mask."""
+        body, type_ = self.body, self.shape.type_of(line)
+        begin = body.emit(I64, f"urem {self.index}, {rolled.period}")
+        position = body.lane_numbers(self.lanes) + body.splat(begin, self.lanes)
+        before = (position < rolled.cut) | (
+            (position >= rolled.period) & (position < rolled.period + rolled.cut)
+        )
+        behind = ~before if mask is None else mask & ~before
+        first = load(self._pointer(line), type_, before if mask is None else mask & before)
+        second = self.shape.field_of_address(rolled.second)
+        at = element_at(second, Type(type_.element), self.index - rolled.cut)
+        return load(at, type_, behind, first)
 
     def results(self) -> dict[int, Value]:
         """Return the reductions over lines."""

@@ -10,10 +10,10 @@ In reading order; each imports only those above it:
     accesses                       what rows read and write, by address
     grouping                       rows over one iteration space brought together
     recomputed                     rematerialization: cheap rows that several groups compute instead of loading
+    rolls                          rolled arrays, made by two copies
     repeats                        unrolled loops, whose groups are to be alike
     segments                       a group without addresses, and what of it goes to memory
     spaces                         the same loops for rows over the same elements
     scalars                        arrays of few elements written out
-    reasons                        why rows run by themselves
     groups_to_segments             fusion of a stream: rows, dependences, groups, segments
 """

@@ -258,8 +258,8 @@ def _is_held(near: Sequence[tuple[StreamRow, Access]], lanes: int, is_short: boo
     if all(access.mode == READ for _, access in near):
         return True
     accesses = [access for _, access in near]
-    if any(access.span.listed is not None for access in accesses):
-        return False  # which of the elements are read is not known
+    if any(access.span.is_scattered for access in accesses):
+        return False  # a vector of these is none of the others
     if len({access.span for access in accesses}) == 1:
         if len(near) > 1 and not accesses[0].span.is_injective(near[0][0].loops):
             return False  # each row adds to an element again and again, one row after the other

@@ -20,6 +20,7 @@ from tapegrad.program.fusion.grouping.extremes import with_ties
 from tapegrad.program.fusion.grouping.grouping import MAX_ROWS, Group, Grouping
 from tapegrad.program.fusion.grouping.recomputed import compute_again
 from tapegrad.program.fusion.grouping.repeats import form_of, rows_of_part, windows
+from tapegrad.program.fusion.grouping.rolls import with_rolls
 from tapegrad.program.fusion.grouping.rows import (
     ADD,
     READ,
@@ -60,13 +61,17 @@ def fuse(
         Whether all rows are one window: no repetitions are looked for.
     """
     rows, parts = with_scalars(rows, stream, blocks)
+    rows, joined = with_rolls(rows, parts, stream, blocks)
     rows, tied = with_ties(with_common_loops(rows), blocks.new)
-    numbers = [parts[number] for number in tied]
+    numbers = [joined[number] for number in tied]
     units = _units(written_out(rows, MAX_ROWS), blocks, is_read_outside, runs_again, in_one)
-    return [
-        numbers[unit] if isinstance(unit, int) else unit._replace(rows=tuple(numbers[n] for n in unit.rows))
-        for unit in with_pauses(units)
-    ]
+    found: list[int | BoundSegment] = []
+    for unit in with_pauses(units):
+        if isinstance(unit, int):
+            found += numbers[unit]
+        else:
+            found.append(unit._replace(rows=tuple(numbers[n][0] for n in unit.rows)))
+    return found
 
 
 def _units(

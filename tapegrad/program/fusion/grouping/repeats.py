@@ -128,7 +128,9 @@ class _Locations:
         )
         near.append(span)
         listed = None if span.listed is None else span.listed[1:]  # the list is an operand of its own
-        self.extents.append((span.stop - span.start, *span._replace(listed=None)[2:], listed, overlaps))
+        rolled = span.rolled and (*span.rolled[:2], *(begin - span.start for begin in span.rolled[2:]))
+        plain = span._replace(listed=None, rolled=None)
+        self.extents.append((span.stop - span.start, *plain[2:], listed, rolled, overlaps))
         self._numbers[span] = found = len(self._numbers)
         return found
 

@@ -31,6 +31,23 @@ class Listed(NamedTuple):
     reach: int
 
 
+class Rolled(NamedTuple):
+    """An array of the elements behind a cut, and those before it, period by period.
+
+    Attributes
+    ----------
+    period, cut
+        Elements of a period, and the first of these that is read in the second part.
+    first, second
+        Where the elements from the beginning on are, and those from the cut on, in bytes.
+    """
+
+    period: int
+    cut: int
+    first: int
+    second: int
+
+
 class Span(NamedTuple):
     """Elements in memory: a line of adjacent ones, or a single one, at each step of outer loops.
 
@@ -48,6 +65,8 @@ class Span(NamedTuple):
         The bytes from one step of each outer loop to the next.
     listed
         Of a line whose elements are not adjacent, the rows of a table that they are in. It starts in the first row.
+    rolled
+        Of a line that is a rolled array, how it is.
     """
 
     start: int
@@ -57,6 +76,12 @@ class Span(NamedTuple):
     length: int = 0
     steps: tuple[int, ...] = ()
     listed: Listed | None = None
+    rolled: Rolled | None = None
+
+    @property
+    def is_scattered(self) -> bool:
+        """True if the elements of the line are not adjacent."""
+        return self.listed is not None or self.rolled is not None
 
     def is_injective(self, loops: Sequence[int]) -> bool:
         """Return whether each step of these loops has elements of its own."""
@@ -154,6 +179,11 @@ class StreamRow:
     def takes_rows(self) -> bool:
         """True if the row reads elements that a list names."""
         return any(access.span.listed is not None for access in self.accesses)
+
+    @property
+    def is_scattered(self) -> bool:
+        """True if the row reads lines whose elements are not adjacent."""
+        return any(access.span.is_scattered for access in self.accesses)
 
     @property
     def clears(self) -> bool:

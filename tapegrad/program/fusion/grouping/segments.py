@@ -15,6 +15,7 @@ from tapegrad.engine.codegen.segments.segment import (
     TIES,
     TOTAL,
     OverlapRegion,
+    RolledLine,
     Segment,
     SegmentLine,
     SegmentRow,
@@ -103,7 +104,7 @@ class SegmentDraft:
             for key in with_pauses(self._keys)
             if any(start <= key.start and key.stop <= stop for start, stop in cleared)
             and key not in self._whole
-            and key.listed is None
+            and not key.is_scattered
             and (is_short or not key.single)
             and key.is_dense(self._loops)
         ]
@@ -157,12 +158,16 @@ class SegmentDraft:
         tables = self._tables(in_memory)
         ends = {table: len(in_memory) + k for k, table in enumerate(tables)}
         in_memory += [key._replace(start=key.start + table.reach) for table, key in tables.items()]
+        rolls = {key: len(in_memory) + k for k, key in enumerate(each for each in in_memory if each.rolled)}
+        in_memory += [key._replace(start=key.rolled.second, rolled=None) for key in rolls if key.rolled]
+        in_memory = [key if key.rolled is None else key._replace(start=key.rolled.first) for key in in_memory]
         lines = tuple(
             SegmentLine(
                 key.dtype,
                 -1 if key.single else number_of[key.length],
                 address_of.get(key, -1),
                 self._taken(key, address_of, tables, ends),
+                RolledLine(key.rolled.period, key.rolled.cut, rolls[key]) if key.rolled else None,
             )
             for key in self._keys
         )

@@ -54,7 +54,7 @@ def _cut(row: StreamRow, spaces: dict[tuple[int, int], Extents]) -> StreamRow:
     if row.loops:
         loops = spaces[row.count, row.count * math.prod(row.loops)]
         return _with_loops(row, row.loops, loops, row.count) if _common(row.loops, loops) == loops else row
-    if row.kind == "" or row.clears or row.takes_rows:
+    if row.kind == "" or row.clears or row.is_scattered:
         return row
     if row.kind != EXTREME and any(a.single and a.mode != READ for a in row.accesses):
         return row  # the order of additions is part of the result
