@@ -11,6 +11,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from helpers.segments import bits
 from helpers.vector_functions import loop, vectorised
 from tapegrad.engine.codegen.ir.target import Target, aarch64, host, x86_64_v3
 from tapegrad.engine.codegen.machine import machine
@@ -219,3 +220,13 @@ def test_a_loop_for_other_kernels_is_compiled_for_other_processors(name: str) ->
     for target in (aarch64(), x86_64_v3()):
         assert machine.compile_text(machine.module_text([adjacent_loops.define(name, target)]), target)
     assert name in adjacent_loops.LOOPS
+
+
+@pytest.mark.skipif(len(TARGETS) < 2, reason="the vectors of this processor are those of x86-64-v3")
+@pytest.mark.parametrize("name", NAMES)
+def test_processors_give_the_same_bits(name: str) -> None:
+    """Results near zero, which are denormal, and beyond the largest are among them."""
+    rng = np.random.default_rng(7)
+    operands = [np.concatenate([x, rng.uniform(-1100, 1050, 20_000), SPECIAL]) for x in points(name)]
+    first, second = (vectorised(name, target, np.float64)(*operands) for target in TARGETS.values())
+    np.testing.assert_array_equal(bits(first), bits(second))
