@@ -12,7 +12,7 @@ from tapegrad.engine.codegen.ir.target import Target, host
 from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.machine import machine, objects
 from tapegrad.engine.codegen.machine.lock import compiling
-from tapegrad.engine.codegen.rows import accumulation, adjacent_loops, rows, several_tangents
+from tapegrad.engine.codegen.rows import accumulation, adjacent_loops, exponentials, rows, several_tangents
 from tapegrad.engine.codegen.rows.case import Case, FrameFacts
 from tapegrad.engine.codegen.rows.functions import define, symbols
 from tapegrad.engine.codegen.segments import segment_kernels
@@ -36,6 +36,7 @@ def _shared(target: Target) -> dict[str, Callable[[], Body]]:
             adjacent_loops.symbol(name, target): functools.partial(adjacent_loops.define, name, target)
             for name in library.LOOPS
         },
+        **exponentials.functions(target),
         **lines.functions(target),
         **accumulation.functions(target),
         **{

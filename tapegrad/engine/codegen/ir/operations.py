@@ -2,7 +2,7 @@
 
 import functools
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tapegrad.engine.codegen.ir.body import Operand, Value
 from tapegrad.engine.codegen.ir.types import Type
@@ -127,6 +127,28 @@ def shuffled(x: Value, y: Value, numbers: Iterable[int]) -> Value:
     picked = [f"i32 {number}" for number in numbers]
     type_ = Type(x.type.element, len(picked))
     return x.body.emit(type_, f"shufflevector {x}, {y}, <{len(picked)} x i32> <{', '.join(picked)}>")
+
+
+def transposed(rows: Sequence[Value | None], count: int) -> list[Value]:
+    """Return the first lanes of as many rows as a vector has lanes, each as a vector; `None` is a row of anything."""
+    return [found for j in range(count) if (found := _column(rows, len(rows) // 2, j)) is not None]
+
+
+def _column(rows: Sequence[Value | None], step: int, j: int) -> Value | None:
+    """Return row `j` after the exchange of blocks of `step`, and of the smaller ones before it (Eklundh 1972)."""
+    if step == 0:
+        return rows[j]
+    first, second = (_column(rows, step // 2, i) for i in (j & ~step, j | step))
+    if first is None and second is None:
+        return None
+    some = first or second
+    assert some is not None
+    shift, lanes = j & step, range(len(rows))
+    return shuffled(
+        first or some,
+        second or some,
+        [k + shift if not k & step else len(lanes) + k - (step - shift) for k in lanes],
+    )
 
 
 MAGIC = 6755399441055744.0  # 1.5 * 2**52: a sum with it has the integer in its low bits

@@ -58,6 +58,11 @@ def exp(x: Value) -> Value:
     return exp_of_sum(between(x, -760.0, 720.0))
 
 
+def exp_below_one(x: Value) -> Value:
+    """Compute exp of no positive number, with the bits of `exp`."""
+    return exp_of_sum(select(x < -760.0, -760.0, x))
+
+
 def exp_of_sum(x: Value, low: Value | None = None) -> Value:
     """``exp(x + low)`` for `x` from -1400 to 1400."""
     k, r, rest = _reduced(x, low)

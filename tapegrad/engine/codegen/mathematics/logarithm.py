@@ -41,10 +41,15 @@ class _Reduced(NamedTuple):
 def reduced(x: Value) -> _Reduced:
     """Reduce a positive finite `x`; for others the result is arbitrary."""
     tiny = x < _SMALLEST_NORMAL
-    i = bits(select(tiny, x * 2.0**54, x)) + (_ONE - _SQRT_HALF)
+    k, f = _of_normal(select(tiny, x * 2.0**54, x))
+    return _Reduced(select(tiny, k - 54.0, k), f)
+
+
+def _of_normal(x: Value) -> _Reduced:
+    i = bits(x) + (_ONE - _SQRT_HALF)
     m = from_bits((i & 0x000FFFFFFFFFFFFF) + _SQRT_HALF)
     k = from_bits((i >> 52) | 0x4330000000000000) - (2.0**52 + 1023.0)
-    return _Reduced(select(tiny, k - 54.0, k), m - 1.0)
+    return _Reduced(k, m - 1.0)
 
 
 def outside(x: Value, result: Value) -> Value:
@@ -77,7 +82,11 @@ def _of_one_and(f: Value, low: Operand = 0.0) -> Pair:
 
 def log_pair(x: Value, low: Operand = 0.0, more: Operand = 0.0) -> Pair:
     """``log(x + low) + more*ln2`` to about 2**-58, `low` being at most a rounding error of a positive finite `x`."""
-    k, f = reduced(x)
+    return _of_reduced(reduced(x), low, more)
+
+
+def _of_reduced(x: _Reduced, low: Operand, more: Operand = 0.0) -> Pair:
+    k, f = x
     if isinstance(low, Value):
         low = low * power_of_two(-smaller(k, 1000.0))
     k = k + more
@@ -116,3 +125,9 @@ def log1p(x: Value) -> Value:
     """Compute the logarithm of ``1 + x`` as a pair."""
     u = two_sum(x.like(1.0), x)
     return copysign(outside(u.high, log_pair(*u).value), x)
+
+
+def log1p_of_positive(x: Value) -> Value:
+    """Compute log1p of a finite number that is not negative, with the bits of `log1p`; of others it is arbitrary."""
+    u = two_sum(x.like(1.0), x)
+    return _of_reduced(_of_normal(u.high), u.low).value

@@ -2,11 +2,12 @@
 
 from tapegrad.engine.codegen.ir.body import Body, Value
 from tapegrad.engine.codegen.ir.operations import halves, joined, narrowed, widened
+from tapegrad.engine.codegen.ir.sums import PARTS
 from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.mathematics import MATHEMATICS
 
-_CONVENTION = "fastcc"  # vectors are passed and given back in registers
+CONVENTION = "fastcc"  # vectors are passed and given back in registers
 
 
 def arity(name: str) -> int:
@@ -20,7 +21,9 @@ def _results(name: str, type_: Type) -> str:
 
 def symbols(target: Target) -> dict[str, tuple[str, int]]:
     """Return the functions by their symbols: the name of each, and the lanes of its vectors."""
-    return {_symbol(name, target, n): (name, n) for name in MATHEMATICS for n in (1, target.lanes)}
+    return {
+        _symbol(name, target, n): (name, n) for name in MATHEMATICS for n in {1, PARTS.lanes, target.lanes}
+    }
 
 
 def _symbol(name: str, target: Target, lanes: int) -> str:
@@ -32,7 +35,7 @@ def define(name: str, target: Target, lanes: int = 0) -> Body:
     type_ = Type("double", lanes or target.lanes)
     arguments = ", ".join(f"{type_} %x{j}" for j in range(arity(name)))
     symbol = _symbol(name, target, type_.lanes)
-    body = Body(target, f'define {_CONVENTION} {_results(name, type_)} @"{symbol}"({arguments}) noinline')
+    body = Body(target, f'define {CONVENTION} {_results(name, type_)} @"{symbol}"({arguments}) noinline')
     given = MATHEMATICS[name](*(body.named(type_, f"%x{j}") for j in range(arity(name))))
     body.ret(_packed(body, given) if isinstance(given, tuple) else given)
     return body
@@ -72,4 +75,4 @@ def _call(name: str, arguments: tuple[Value, ...]) -> str:
     body = arguments[0].body
     type_ = arguments[0].type
     symbol = _symbol(name, body.target, type_.lanes)
-    return body.call(_results(name, type_), f'@"{symbol}"', arguments, _CONVENTION)
+    return body.call(_results(name, type_), f'@"{symbol}"', arguments, CONVENTION)

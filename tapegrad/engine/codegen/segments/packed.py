@@ -1,13 +1,24 @@
-"""Rows of single elements that call the same functions, side by side in one vector: one call serves all of them."""
+"""Rows that call the same functions, side by side in one vector: one call serves all of them.
+
+Rows of single elements are packed into a vector; short lines are halves of one.
+"""
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from tapegrad.engine.codegen.ir.body import Value
+from tapegrad.engine.codegen.ir.operations import halves, joined
 from tapegrad.engine.codegen.ir.types import Type
-from tapegrad.engine.codegen.segments.segment import JOINED, SegmentRow
+from tapegrad.engine.codegen.segments.segment import (
+    EXPONENTIALS,
+    EXTREME,
+    FORWARD,
+    TANGENT,
+    Segment,
+    SegmentRow,
+)
 
 
 class RowLines(Protocol):
@@ -29,11 +40,12 @@ class RowLines(Protocol):
         """Add elements, so many as a count says, to a line or, where it is `stored`, write them."""
 
 
-def in_batches(rows: Iterable[SegmentRow], most: int) -> Iterator[list[SegmentRow]]:
-    """Yield adjacent rows that can be computed side by side, at most so many."""
+def in_batches(segment: Segment, most: int) -> Iterator[list[SegmentRow]]:
+    """Yield adjacent rows of a segment that can be computed side by side, at most so many."""
     batch: list[SegmentRow] = []
-    for row in rows:
-        if batch and (len(batch) == most or not _fits(row, batch)):
+    wholes = segment.wholes
+    for row in segment.rows:
+        if batch and (len(batch) == most or not _fits(row, batch, wholes)):
             yield batch
             batch = []
         batch.append(row)
@@ -41,25 +53,26 @@ def in_batches(rows: Iterable[SegmentRow], most: int) -> Iterator[list[SegmentRo
         yield batch
 
 
-def _fits(row: SegmentRow, batch: Sequence[SegmentRow]) -> bool:
+def _fits(row: SegmentRow, batch: Sequence[SegmentRow], wholes: dict[int, int]) -> bool:
     """Return whether a row does the same as those of a batch, and reads and writes nothing that they write."""
     first = batch[0]
     if _look(row) != _look(first):
         return False
-    written = {line for other in batch for line in _written(other)}
-    return written.isdisjoint((*row.primals, *row.duals))
+    written = {wholes.get(line, line) for other in batch for line in _written(other)}
+    return written.isdisjoint(wholes.get(line, line) for line in (*row.primals, *row.duals))
 
 
 def _look(row: SegmentRow) -> tuple[object, ...]:
     """Return what rows that are computed side by side have in common."""
     present = [line >= 0 for line in (*row.primals, *row.duals)]
-    return row.op, row.dtype, row.kind, row.stored, present
+    return row.op, row.dtype, row.kind, row.count, row.stored, present
 
 
 def _written(row: SegmentRow) -> list[int]:
-    """Return the lines that a row may write: all but what it only reads."""
-    results = (row.primals[-1], row.duals[3]) if row.kind not in JOINED else (row.primals[-1], row.duals[0])
-    return [line for line in (*results, *row.duals[:3]) if line >= 0]
+    """Return the lines that a row writes or adds to."""
+    if row.kind in (FORWARD, EXPONENTIALS, EXTREME):
+        return [row.primals[-1]]
+    return [line for line in (row.duals[3:] if row.kind == TANGENT else row.duals[:3]) if line >= 0]
 
 
 class PackedRows:
@@ -88,6 +101,9 @@ class PackedRows:
     def read(self, line: int) -> Value:
         """Return the elements of a role; lanes without a row have that of the first."""
         values = [self._numbers.read(each) for each in self._of(line)]
+        return self._packed(values)
+
+    def _packed(self, values: Sequence[Value]) -> Value:
         body, element = values[0].body, values[0].type.element
         scalars = [body.emit(Type(element), f"extractelement {value}, i32 0") for value in values]
         packed = body.splat(scalars[0], self.lanes)
@@ -114,3 +130,13 @@ class PackedRows:
         """Add to the elements of a role, row by row."""
         for each, part in zip(self._of(line), self._parts(value), strict=True):
             self._numbers.add(each, part, count, stored)
+
+
+class PairedRows(PackedRows):
+    """The lines of two rows over short lines: those of one role are the halves of a vector."""
+
+    def _packed(self, values: Sequence[Value]) -> Value:
+        return joined(*values)
+
+    def _parts(self, value: Value) -> Iterator[Value]:
+        return iter(halves(value))

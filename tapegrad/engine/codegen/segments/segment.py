@@ -151,6 +151,24 @@ class OverlapRegion(NamedTuple):
     shifts: tuple[tuple[int, int], ...]
 
 
+class LineElement(NamedTuple):
+    """An element of a line that is held in a vector, by itself.
+
+    Attributes
+    ----------
+    line
+        The element as a line of its own, which is read for every element.
+    whole
+        The line that it is one of.
+    lane
+        Its number there.
+    """
+
+    line: int
+    whole: int
+    lane: int
+
+
 @dataclass(frozen=True)
 class Segment:
     """Rows in the order of execution.
@@ -171,6 +189,8 @@ class Segment:
     sums, joined
         The numbers of the addresses that its rows' sums go to, and what else becomes of all elements of a line; in a
         segment that is short these are lines.
+    elements
+        Elements of lines that are read and written by themselves, in a segment that is short.
     """
 
     rows: tuple[SegmentRow, ...]
@@ -184,6 +204,7 @@ class Segment:
     by_steps: bool = False
     sums: tuple[int, ...] = ()
     joined: tuple[int, ...] = ()
+    elements: tuple[LineElement, ...] = ()
 
     @property
     def additions(self) -> list[Addition]:
@@ -208,6 +229,12 @@ class Segment:
             for row in self.rows
             if row.kind in (EXTREME, TIES) and row.count >= 0 > self.lines[row.reduced_to].count
         ]
+
+    @property
+    def wholes(self) -> dict[int, int]:
+        """The lines that others are parts or elements of, by these."""
+        parts = {line: region.whole for region in self.regions for line, _ in region.shifts}
+        return parts | {element.line: element.whole for element in self.elements}
 
     @property
     def addresses(self) -> int:

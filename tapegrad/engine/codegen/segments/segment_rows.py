@@ -11,10 +11,10 @@ from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.mathematics import MATHEMATICS
 from tapegrad.engine.codegen.rows.case import ELEMENTS
 from tapegrad.engine.codegen.rows.directions import primal_of
-from tapegrad.engine.codegen.rows.exponentials import log_of_sum, share
+from tapegrad.engine.codegen.rows.exponentials import call_log_of_sum, log_of_sum, share
 from tapegrad.engine.codegen.rows.expressions import Expressions, functions_in, is_library_call, parse
 from tapegrad.engine.codegen.segments.extremes import portion, ties_of
-from tapegrad.engine.codegen.segments.packed import PackedRows, RowLines, in_batches
+from tapegrad.engine.codegen.segments.packed import PackedRows, PairedRows, RowLines, in_batches
 from tapegrad.engine.codegen.segments.segment import (
     CHECK,
     EXPONENTIALS,
@@ -124,7 +124,7 @@ def cost_of_element(segment: Segment) -> float:
 def tainted(segment: Segment) -> set[int]:
     """Return the lines in which a product of zero and inf can show: derivatives, and values computed from them."""
     found: set[int] = set()
-    whole = {line: region.whole for region in segment.regions for line, _ in region.shifts}
+    whole = segment.wholes
     for row in segment.rows:
         primals, duals = row.primals, row.duals
         if row.kind in (FORWARD, EXPONENTIALS, EXTREME):
@@ -133,7 +133,10 @@ def tainted(segment: Segment) -> set[int]:
             read, written = {*primals, *duals[:3]}, {duals[3]}
         else:
             read, written = {*primals, duals[3]}, {*duals[:3]}
-        if row.kind in (REVERSE, TANGENT, SHARES, PORTIONS) or read & found:
+        if (
+            row.kind in (REVERSE, TANGENT, SHARES, PORTIONS)
+            or {whole.get(line, line) for line in read} & found
+        ):
             found |= {whole.get(line, line) for line in written - {-1}}
     return found
 
@@ -149,18 +152,20 @@ class Rows:
     def emit(self, lines: SegmentLines, unmasked: bool = False) -> None:
         """Emit every row for the elements at one vector index. `unmasked`: zero times inf may be NaN."""
         self._unmasked = unmasked
-        if self._lanes == 1:
-            self._emit_numbers(lines)
-            return
-        for row in with_pauses(self._segment.rows):
-            _KINDS[row.kind](self, row, lines)
-
-    def _emit_numbers(self, lines: SegmentLines) -> None:
-        """Emit rows of single elements; where adjacent ones call the same functions, they share the calls."""
         most = self._body.target.lanes
-        for batch in with_pauses(in_batches(self._segment.rows, most)):
+        if self._lanes == 1:
+            self._emit_packed(lines, most, PackedRows)
+        elif 2 * self._lanes == most:
+            self._emit_packed(lines, 2, PairedRows)
+        else:
+            for row in with_pauses(self._segment.rows):
+                _KINDS[row.kind](self, row, lines)
+
+    def _emit_packed(self, lines: SegmentLines, most: int, packed_rows: type[PackedRows]) -> None:
+        """Emit rows; where adjacent ones call the same functions, at most so many, they share the calls."""
+        for batch in with_pauses(in_batches(self._segment, most)):
             if len(batch) > 1 and calls_mathematics(batch[0]):
-                packed = PackedRows(batch, lines, most)
+                packed = packed_rows(batch, lines, self._body.target.lanes)
                 _KINDS[packed.row.kind](self, packed.row, packed)
             else:
                 for row in batch:
@@ -207,11 +212,13 @@ class Rows:
 
     def exponentials(self, row: SegmentRow, lines: RowLines) -> None:
         *operands, result = row.primals
-        lines.write(result, log_of_sum([lines.read(x) for x in operands]))
+        compute = call_log_of_sum if self._segment.is_short else log_of_sum
+        lines.write(result, compute([lines.read(x) for x in operands]))
 
     def shares(self, row: SegmentRow, lines: RowLines) -> None:
         x, y, bar = lines.read(row.primals[0]), lines.read(row.primals[3]), lines.read(row.duals[3])
-        lines.add(row.duals[0], share(x, y, bar), row.count, bool(row.stored & 1))
+        term = share(x, y, bar, unmasked=self._unmasked)
+        lines.add(row.duals[0], term, row.count, bool(row.stored & 1))
 
     def extreme(self, row: SegmentRow, lines: SegmentLines) -> None:
         lines.look_at(row.primals[0], row.count)

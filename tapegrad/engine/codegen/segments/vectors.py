@@ -66,12 +66,31 @@ def lanes(target: Target) -> int:
     return max(target.lanes, PARTS.lanes)
 
 
+def spread(value: Value, lane: int) -> Value:
+    """Return a lane of a vector in all lanes."""
+    return shuffled(value, value, [lane] * value.type.lanes)
+
+
+def with_lane(value: Value, lane: int, other: Value) -> Value:
+    """Return a vector with one lane of another one."""
+    lanes = value.type.lanes
+    return shuffled(value, other, [lanes + k if k == lane else k for k in range(lanes)])
+
+
+def _lanes_of(segment: Segment, target: Target) -> int:
+    """Return the lanes of a segment's vectors: 1 for numbers, fewer than usual where all lines are that short."""
+    if not segment.counts:
+        return 1
+    is_half = segment.is_short and max(segment.counts) <= PARTS.lanes
+    return PARTS.lanes if is_half else lanes(target)
+
+
 class SegmentForm:
     """Base of the short and the long form of segments."""
 
     def __init__(self, body: Body, segment: Segment) -> None:
         self.body, self.segment = body, segment
-        self.lanes = lanes(body.target) if segment.counts else 1
+        self.lanes = _lanes_of(segment, body.target)
         self.rows = Rows(body, segment, self.lanes)
         self.tainted = tainted(segment)
         self.frame = body.named(POINTER, "%frame")
@@ -80,6 +99,12 @@ class SegmentForm:
             for region in segment.regions
             for line, shift in (*region.shifts, (region.whole, 0))
         }
+        self.element_of = {each.line: each for each in segment.elements}
+        self._wholes = segment.wholes
+
+    def is_tainted(self, line: int) -> bool:
+        """Return whether a product of zero and inf can show in a line."""
+        return self._wholes.get(line, line) in self.tainted
 
     def type_of(self, line: int) -> Type:
         return Type(_ELEMENTS[self.segment.lines[line].dtype], self.lanes)
@@ -164,6 +189,9 @@ class VectorIndex:
         return mask & self.body.splat(self._written, self.shape.lanes)
 
     def read(self, line: int) -> Value:
+        element = self.shape.element_of.get(line)
+        if element is not None:
+            return spread(self.read(element.whole), element.lane)
         if self._contributions.get(line):
             self._bring(line)
         if line not in self.values:
@@ -171,6 +199,9 @@ class VectorIndex:
         return self.values[line]
 
     def write(self, line: int, value: Value) -> None:
+        element = self.shape.element_of.get(line)
+        if element is not None:
+            line, value = element.whole, with_lane(self.read(element.whole), element.lane, value)
         self._contributions.pop(line, None)
         self.values[line] = value
 
@@ -184,7 +215,7 @@ class VectorIndex:
         elif line in self.shape.region_of:
             self._contribute(line, value, count, stored)
         else:
-            self.values[line] = value if stored else self.read(line) + value
+            self.write(line, value if stored else self.read(line) + value)
 
     def add_sum(self, line: int, value: Value, stored: bool) -> None:
         """Add all lanes to a single element."""
@@ -201,7 +232,7 @@ class VectorIndex:
             mask = self._mask_of_result(row.count)
             self.join_all(row, joining, value if mask is None else select(mask, value, joining.nothing))
             return
-        self.values[line] = self.shape.joined(row, value, lambda: self.read(line))
+        self.write(line, self.shape.joined(row, value, lambda: self.read(line)))
 
     def join_all(self, row: SegmentRow, joining: Joining, value: Value) -> None:
         """Join all lanes to a single element."""
@@ -209,8 +240,7 @@ class VectorIndex:
 
     def look_at(self, line: int, count: int) -> None:
         """Note that what is computed from a line does not show whether it is NaN by haste."""
-        region = self.shape.region_of.get(line)
-        if (line if region is None else region[0].whole) in self.shape.tainted:
+        if self.shape.is_tainted(line):
             value, mask = self.read(line), self._mask(count)
             self.to_look_at.append(value if mask is None else select(mask, value, 0.0))
 
