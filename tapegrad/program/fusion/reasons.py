@@ -7,7 +7,7 @@ from tapegrad.engine.codegen.segments.segment import EXPONENTIALS, SUM, TANGENT
 from tapegrad.engine.codegen.segments.segment_rows import is_emitted
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.ops import GUARDS, Op
-from tapegrad.program.fusion.grouping.accesses import rows_of
+from tapegrad.program.fusion.grouping.accesses import rows_of, with_short_tables
 from tapegrad.program.fusion.grouping.nests import KINDS, MAX_SEEDS, nest_of, seeds_of
 from tapegrad.program.fusion.grouping.rows import BYTES
 from tapegrad.program.streams.stream import InstructionStream
@@ -29,7 +29,8 @@ class _Anywhere:
 def reasons_alone(stream: InstructionStream) -> dict[int, str]:
     """Return for each row of an op why no segment has it, by the number of the row in the stream."""
     chosen = np.flatnonzero(stream.op >= 0).tolist()
-    rows = rows_of(stream.taking(chosen), _Anywhere())
+    own = stream.taking(chosen)
+    rows = with_short_tables(rows_of(own, _Anywhere()), range(len(chosen)), own)
     return {
         k: _NO_NEIGHBOUR.format(count=row.count) if row.kind else _reason(stream, k)
         for k, row in zip(chosen, rows, strict=True)

@@ -202,6 +202,10 @@ class _LineNames:
                 if whole and number not in self._names:
                     self._names[number] = f"{whole}[{shift}:{shift + self._count(segment.lines[number])}]"
 
+        for element in segment.elements:
+            if element.line not in self._names:
+                self._names[element.line] = f"{self[element.whole]}[{element.lane}]"
+
     def __getitem__(self, line: int) -> str:
         return self._names.get(line) or self._names.setdefault(line, self._next("t"))
 

@@ -17,9 +17,17 @@ from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.ops import Op
 from tapegrad.ops.structural.indexing import GatherParams
-from tapegrad.program.fusion.grouping.columns import sum_of_exponentials
+from tapegrad.program.fusion.grouping.columns import MAX_LINES, sum_of_exponentials
 from tapegrad.program.fusion.grouping.extremes import extreme
-from tapegrad.program.fusion.grouping.nests import KINDS, MAX_SEEDS, Nest, is_long, nest_of, seeds_of
+from tapegrad.program.fusion.grouping.nests import (
+    KINDS,
+    MAX_SEEDS,
+    Nest,
+    is_long,
+    is_short,
+    nest_of,
+    seeds_of,
+)
 from tapegrad.program.fusion.grouping.rows import (
     ADD,
     BYTES,
@@ -66,16 +74,50 @@ def _row(
     return _opaque(described.name, fields, blocks, _READ[direction])
 
 
-def _known(described: Any, dtype: str, kind: str, fields: list[int], nest: Nest) -> StreamRow | None:
+def with_short_tables(
+    rows: Sequence[StreamRow], numbers: Sequence[int], stream: InstructionStream
+) -> list[StreamRow]:
+    """Return the rows with the loops around lines that a vector holds, where a row without would be opaque.
+
+    Parameters
+    ----------
+    rows, numbers
+        The rows, and with each the number of that of the stream.
+    stream
+        The stream.
+    """
+    counts = stream.frames[:, field.COUNT]
+    able = (stream.op >= 0) & (counts > 1) & (counts <= MAX_LINES) & (stream.frames[:, field.OUTER] != 0)
+    return [
+        (_short_table(stream, k) or row) if row.kind == "" and able[k] else row
+        for row, k in with_pauses(zip(rows, numbers, strict=True))
+    ]
+
+
+def _short_table(stream: InstructionStream, k: int) -> StreamRow | None:
+    """Return a row over a few short lines; `None` for another one."""
+    described, dtype = kernel_table.row(int(stream.op[k])), kernel_table.DTYPE_NAMES[int(stream.variant[k])]
+    kind, fields = KINDS[int(stream.direction[k])], stream.frames[k].tolist()
+    nest = nest_of(fields)
+    if dtype not in BYTES or len(nest.extents) != 1 or seeds_of(kind, fields)[0] > 1:
+        return None
+    row = _known(described, dtype, kind, fields, nest, may_be_short=True)
+    fits = row is not None and is_short(row.count) and 1 < row.loops[0] <= MAX_LINES
+    return row if fits else None
+
+
+def _known(
+    described: Any, dtype: str, kind: str, fields: list[int], nest: Nest, may_be_short: bool = False
+) -> StreamRow | None:
     count, stored = fields[field.COUNT], fields[field.STORE]
     fused_as = described.fused_as
     if fused_as == EXPONENTIALS and dtype == "f64":
-        return sum_of_exponentials(described.name, kind, fields, nest)
+        return sum_of_exponentials(described.name, kind, fields, nest, may_be_short)
     if fused_as == TAKEN:
         return _taken(dtype, fields) if kind == FORWARD else None
     if fused_as in JOININGS:
-        return extreme(described.name, dtype, kind, fields, nest)
-    if not nest.is_long(fields):
+        return None if may_be_short else extreme(described.name, dtype, kind, fields, nest)
+    if not may_be_short and not nest.is_long(fields):
         return None
     if isinstance(described, Op) and is_emitted(described, kind):
         seeds, *steps = seeds_of(kind, fields)

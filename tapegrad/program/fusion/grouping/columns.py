@@ -21,18 +21,22 @@ from tapegrad.engine.codegen.segments.segment import (
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.engine.sweep.threading.parallel import SUMS_THRESHOLD
-from tapegrad.program.fusion.grouping.nests import Nest, is_long
+from tapegrad.program.fusion.grouping.nests import Nest, is_long, is_short
 from tapegrad.program.fusion.grouping.rows import ADD, BYTES, READ, ROLES, WRITE, Access, Span, StreamRow
 
-_MAX_UNROLLED_LINES = 16  # lines that are written out
+MAX_LINES = 16  # lines that are written out
 _X, _Y = 0, 3
 _X_BAR, _Y_BAR = 4, 7
 
 
-def sum_of_exponentials(op: str, kind: str, fields: list[int], nest: Nest) -> StreamRow | None:
+def sum_of_exponentials(
+    op: str, kind: str, fields: list[int], nest: Nest, may_be_short: bool
+) -> StreamRow | None:
     """Return the row of a sum of exponentials whose lines are the steps of an outer loop; `None` for another sum."""
     count, stride = fields[field.COUNT], fields[field.STRIDE + _X]
-    if kind not in (FORWARD, REVERSE) or len(nest.extents) != 1 or not is_long(nest.extents[0]):
+    if kind not in (FORWARD, REVERSE) or len(nest.extents) != 1:
+        return None
+    if not may_be_short and not is_long(nest.extents[0]):
         return None
     (length,), ((x_step,), _, _, (y_step,)) = nest.extents, nest.steps
     item = BYTES["f64"]
@@ -73,11 +77,16 @@ def written_out(rows: Sequence[StreamRow], limit: int) -> list[StreamRow]:
         for row in rows
         if (row.kind in (EXPONENTIALS, SHARES, EXTREME, PORTIONS) or _sums_lines(row) or row.takes_rows)
         and len(row.loops) == 1
-        and row.loops[0] <= _MAX_UNROLLED_LINES
+        and row.loops[0] <= MAX_LINES
         and sizes[row.count, *row.loops] <= limit
     }
     return [
-        _written_out(row) if (row.count, *row.loops) in short else _left(row) for row in with_pauses(rows)
+        _short(row)
+        if row.loops and is_short(row.count)
+        else _written_out(row)
+        if (row.count, *row.loops) in short
+        else _left(row)
+        for row in with_pauses(rows)
     ]
 
 
@@ -89,6 +98,12 @@ def _sums_lines(row: StreamRow) -> bool:
 def _left(row: StreamRow) -> StreamRow:
     is_left = row.kind == EXPONENTIALS or (row.takes_rows and row.loops)
     return dataclasses.replace(row, kind="", loops=()) if is_left else row
+
+
+def _short(row: StreamRow) -> StreamRow:
+    """Return the row of a short table without its loop, or one that no segment can have."""
+    found = _written_out(row)
+    return dataclasses.replace(found, kind="", loops=()) if found.loops else found
 
 
 def _written_out(row: StreamRow) -> StreamRow:

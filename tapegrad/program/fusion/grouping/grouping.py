@@ -10,7 +10,16 @@ from collections.abc import Iterable, Sequence
 
 from tapegrad.engine.runtime.pace import pause_point, with_pauses
 from tapegrad.program.fusion.grouping.dependences import overlap
-from tapegrad.program.fusion.grouping.rows import ADD, BYTES, READ, Access, DisjointMemory, StreamRow
+from tapegrad.program.fusion.grouping.rows import (
+    ADD,
+    BYTES,
+    READ,
+    Access,
+    DisjointMemory,
+    Span,
+    StreamRow,
+    is_element,
+)
 
 MAX_ROWS = 128  # in a group: compilers take more than proportionally longer for long functions
 _MAX_NUMBERS = 512  # rows of single elements, which take less
@@ -265,14 +274,25 @@ def _is_held(near: Sequence[tuple[StreamRow, Access]], lanes: int, is_short: boo
             return False  # each row adds to an element again and again, one row after the other
         sums = [row.count > 1 and access.single and access.mode != READ for row, access in near]
         return is_short or all(sums) or not any(sums)
-    if any(row.loops for row, _ in near) or any(access.single for access in accesses):
+    if any(row.loops for row, _ in near):
         return False
+    if any(access.single for access in accesses):
+        return is_short and _are_elements([access.span for access in accesses])
     if len({access.span.dtype for access in accesses}) > 1:
         return False
     start, stop = min(a.start for a in accesses), max(a.stop for a in accesses)
     if is_short and stop - start > lanes * BYTES[accesses[0].span.dtype]:
         return False  # a vector holds each of them, and not their union
     return all(_is_part(access, start, stop, lanes) for access in accesses)
+
+
+def _are_elements(spans: Sequence[Span]) -> bool:
+    """Return whether some of the spans are a line, and the others elements of it."""
+    lines = {span for span in spans if not span.single}
+    if len(lines) != 1:
+        return False
+    (line,) = lines
+    return all(is_element(span, line) for span in spans if span.single)
 
 
 def _is_part(access: Access, start: int, stop: int, lanes: int) -> bool:

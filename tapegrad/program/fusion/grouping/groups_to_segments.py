@@ -14,6 +14,7 @@ from tapegrad.engine.codegen.segments.vectors import lanes
 from tapegrad.engine.kernels.lines.accumulate import BLOCK
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.ops import GUARDS, ROWS
+from tapegrad.program.fusion.grouping.accesses import with_short_tables
 from tapegrad.program.fusion.grouping.columns import written_out
 from tapegrad.program.fusion.grouping.dependences import dependences, overlap
 from tapegrad.program.fusion.grouping.extremes import with_ties
@@ -60,8 +61,13 @@ def fuse(
     in_one
         Whether all rows are one window: no repetitions are looked for.
     """
-    rows, parts = with_scalars(rows, stream, blocks)
-    rows, joined = with_rolls(rows, parts, stream, blocks)
+    given = rows
+
+    def as_lines() -> list[StreamRow]:
+        return written_out(_with_loops(given, range(len(given)), stream), MAX_ROWS)
+
+    rows, parts = with_scalars(given, stream, blocks, as_lines)
+    rows, joined = with_rolls(with_short_tables(rows, parts, stream), parts, stream, blocks)
     rows, tied = with_ties(with_common_loops(rows), blocks.new)
     numbers = [joined[number] for number in tied]
     units = _units(written_out(rows, MAX_ROWS), blocks, is_read_outside, runs_again, in_one)
@@ -72,6 +78,13 @@ def fuse(
         else:
             found.append(unit._replace(rows=tuple(numbers[n][0] for n in unit.rows)))
     return found
+
+
+def _with_loops(
+    rows: Sequence[StreamRow], numbers: Sequence[int], stream: InstructionStream
+) -> list[StreamRow]:
+    """Return the rows with all the loops that segments can have around them."""
+    return with_common_loops(with_short_tables(rows, numbers, stream))
 
 
 def _units(

@@ -31,6 +31,11 @@ def is_long(count: int) -> bool:
     )
 
 
+def is_short(count: int) -> bool:
+    """Return whether a vector holds a line of so many elements, and nothing is worth a loop around it."""
+    return 1 < count <= lanes(host()) and not is_long(count)
+
+
 class Nest(NamedTuple):
     """The outer loops of a row: their extents, and the bytes from one step to the next, by role."""
 

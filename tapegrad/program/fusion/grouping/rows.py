@@ -104,6 +104,12 @@ class Span(NamedTuple):
         return elements * BYTES[self.dtype] == self.stop - self.start and self.is_injective(loops)
 
 
+def is_element(single: Span, line: Span) -> bool:
+    """Return whether a single element is one of a line."""
+    inside = line.start <= single.start and single.stop <= line.stop
+    return inside and single.dtype == line.dtype and (single.start - line.start) % BYTES[line.dtype] == 0
+
+
 class Access(NamedTuple):
     """Elements that a row touches.
 

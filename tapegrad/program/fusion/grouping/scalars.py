@@ -7,7 +7,7 @@ arithmetic on several elements at once would. The order of all additions is that
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -32,6 +32,7 @@ from tapegrad.program.fusion.grouping.rows import (
     ExtensibleMemory,
     Span,
     StreamRow,
+    is_element,
 )
 from tapegrad.program.streams.stream import MADE_UP, InstructionStream, pointed_fields
 
@@ -93,10 +94,16 @@ def _number(role: int, mode: int, address: int, dtype: str) -> Access:
 
 
 def with_scalars(
-    rows: Sequence[StreamRow], stream: InstructionStream, blocks: ExtensibleMemory
+    rows: Sequence[StreamRow],
+    stream: InstructionStream,
+    blocks: ExtensibleMemory,
+    as_lines: Callable[[], Sequence[StreamRow]],
 ) -> tuple[list[StreamRow], list[int]]:
-    """Write rows of few elements out where it pays; return with each row the number of that of the stream."""
-    chosen = _chosen(rows, stream, blocks)
+    """Write rows of few elements out where it pays; return with each row the number of that of the stream.
+
+    `as_lines` gives the rows with the loops of short tables written out: where that is enough, they stay lines.
+    """
+    chosen = _chosen(rows, stream, blocks, as_lines)
     found: list[StreamRow] = []
     numbers: list[int] = []
     for number, row in enumerate(with_pauses(rows)):
@@ -106,7 +113,12 @@ def with_scalars(
     return found, numbers
 
 
-def _chosen(rows: Sequence[StreamRow], stream: InstructionStream, blocks: DisjointMemory) -> dict[int, _Row]:
+def _chosen(
+    rows: Sequence[StreamRow],
+    stream: InstructionStream,
+    blocks: DisjointMemory,
+    as_lines: Callable[[], Sequence[StreamRow]],
+) -> dict[int, _Row]:
     """Return the rows of the islands where it pays, by their numbers."""
     few = _few(rows, stream)
     touched = _touched(rows, few, blocks)
@@ -124,7 +136,18 @@ def _chosen(rows: Sequence[StreamRow], stream: InstructionStream, blocks: Disjoi
     for number, row in small.items():
         island = islands.of(number)
         saved[island] = saved.get(island, 0.0) - _cost(row) + _CALL_NS * (number in troubled)
-    return {number: row for number, row in small.items() if saved[islands.of(number)] > 0.0}
+    paying = {island for island, ns in saved.items() if ns > 0.0}
+    if paying:
+        lines = as_lines()
+        still = {number for number in few if lines[number].kind == ""}
+        still.update(_in_conflict(_touched(lines, few, blocks), _read_alone(lines, few)))
+        paying &= {islands.of(number) for number in small if number in still}
+    return {number: row for number, row in small.items() if islands.of(number) in paying}
+
+
+def _read_alone(rows: Sequence[StreamRow], numbers: Iterable[int]) -> set[Span]:
+    """Return the elements that rows of one element touch; others are read for all elements of a line, or are sums."""
+    return {access.span for number in numbers if rows[number].count == 1 for access in rows[number].accesses}
 
 
 def _few(rows: Sequence[StreamRow], stream: InstructionStream) -> list[int]:
@@ -147,18 +170,21 @@ def _touched(rows: Sequence[StreamRow], numbers: Iterable[int], blocks: Disjoint
     return found
 
 
-def _in_conflict(touched: dict[int, _Uses]) -> Iterator[int]:
-    """Yield rows that touch elements which others touch as a part of something else, so that no vector holds both."""
+def _in_conflict(touched: dict[int, _Uses], alone: Container[Span] | None = None) -> Iterator[int]:
+    """Yield rows that touch elements which others touch as a part of something else, so that no vector holds both.
+
+    An element of a line is no such part unless it is among those of `alone`.
+    """
     for uses in with_pauses(touched.values()):
         modes: dict[Span, set[int]] = {}
         for _, access in uses:
             if access.span.dtype:
                 modes.setdefault(access.span, set()).add(access.mode)
-        found = set(_spans_in_conflict(modes))
+        found = set(_spans_in_conflict(modes, alone))
         yield from (number for number, access in uses if access.span in found)
 
 
-def _spans_in_conflict(modes: dict[Span, set[int]]) -> Iterator[Span]:
+def _spans_in_conflict(modes: dict[Span, set[int]], alone: Container[Span] | None) -> Iterator[Span]:
     """Yield spans that overlap others, unless both are only read, or only added to."""
     ordered = sorted(modes, key=lambda span: span.start)
     for k, one in enumerate(ordered):
@@ -167,8 +193,16 @@ def _spans_in_conflict(modes: dict[Span, set[int]]) -> Iterator[Span]:
             if other.start >= one.stop:
                 break
             both = modes[one] | modes[other]
+            if alone is not None and _is_broadcast(one, other, alone):
+                continue
             if WRITE in both or len(both) > 1:
                 yield from (one, other)
+
+
+def _is_broadcast(one: Span, other: Span, alone: Container[Span]) -> bool:
+    """Return whether one of two spans is an element of the other one, and rows have it for all of theirs."""
+    line, single = (other, one) if one.single else (one, other)
+    return single.single and not line.single and is_element(single, line) and single not in alone
 
 
 class _Islands:

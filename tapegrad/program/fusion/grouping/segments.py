@@ -1,5 +1,6 @@
 """Segments of groups of rows: lines instead of addresses, and which of them go to memory."""
 
+import bisect
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ from tapegrad.engine.codegen.segments.segment import (
     PRODUCT,
     TIES,
     TOTAL,
+    LineElement,
     OverlapRegion,
     RolledLine,
     Segment,
@@ -33,6 +35,7 @@ from tapegrad.program.fusion.grouping.rows import (
     Listed,
     Span,
     StreamRow,
+    is_element,
 )
 
 
@@ -99,12 +102,14 @@ class SegmentDraft:
             for access in row.accesses:
                 self._keys.setdefault(access.span, len(self._keys))
         self._find_regions()
+        self._line_of = self._elements() if is_short else {}
         self._cleared = [
             key
             for key in with_pauses(self._keys)
             if any(start <= key.start and key.stop <= stop for start, stop in cleared)
             and key not in self._whole
             and not key.is_scattered
+            and key not in self._line_of
             and (is_short or not key.single)
             and key.is_dense(self._loops)
         ]
@@ -134,11 +139,27 @@ class SegmentDraft:
                 self._keys.setdefault(whole, len(self._keys))
                 self._whole.update({key: whole for key in inside if key != whole})
 
+    def _elements(self) -> dict[Span, Span]:
+        """Return the lines of single elements that are read or written by themselves, of lines that are written."""
+        lines = sorted(key for key in self._keys if not key.single)
+        starts = [line.start for line in lines]
+
+        def whole(span: Span) -> Span:
+            near = lines[max(bisect.bisect_right(starts, span.start) - 1, 0)] if lines else span
+            return near if is_element(span, near) else span
+
+        written = {whole(a.span) for row in self._rows for a in row.accesses if a.mode != READ}
+        singles = [key for key in self._keys if key.single]
+        return {key: line for key in singles if (line := whole(key)) != key and line in written}
+
     def _follow(self, row: StreamRow) -> None:
         """Find out what is in registers when a row needs it."""
         begins = row.kind in (EXTREME, TIES) and self._along(row) == 0
         read = (READ,) if begins else (READ, ADD)
         for access in sorted(row.accesses, key=lambda access: access.mode != READ):
+            if access.span in self._line_of:
+                self._follow_element(self._line_of[access.span], access.mode)
+                continue
             key = self._whole.get(access.span, access.span)
             if not self._is_short and access.mode != READ and access.single:
                 self._sums.add(key)
@@ -146,6 +167,13 @@ class SegmentDraft:
                 self._loaded.add(key)
             if access.mode != READ:
                 self._written.add(key)
+
+    def _follow_element(self, line: Span, mode: int) -> None:
+        """Find out the same of an element of a line, whose others stay as they are."""
+        if line not in self._written and line not in self._cleared:
+            self._loaded.add(line)
+        if mode != READ:
+            self._written.add(line)
 
     def bound(self) -> BoundSegment:
         """Return the segment and its frame."""
@@ -181,6 +209,7 @@ class SegmentDraft:
             tuple(sorted(self._keys[key] for key in self._cleared)),
             len(self._loops),
             self._by_steps,
+            elements=self._elements_of_lines(),
         )
         summed = [each for each in segment.additions if not self._is_short and segment.sums_up(each)]
         joining = [] if self._is_short else segment.joining
@@ -290,6 +319,12 @@ class SegmentDraft:
         to = next(access.span for access in row.accesses if access.mode != READ)
         loops = enumerate(zip(to.steps, self._loops, strict=True))
         return sum(1 << d for d, (step, extent) in loops if step == 0 and extent > 1)
+
+    def _elements_of_lines(self) -> tuple[LineElement, ...]:
+        return tuple(
+            LineElement(self._keys[key], self._keys[line], (key.start - line.start) // BYTES[key.dtype])
+            for key, line in self._line_of.items()
+        )
 
     def _regions(self) -> tuple[OverlapRegion, ...]:
         parts: dict[Span, list[tuple[int, int]]] = {}

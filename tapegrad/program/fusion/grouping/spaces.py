@@ -14,8 +14,12 @@ from collections.abc import Iterable, Sequence
 
 from tapegrad.engine.codegen.segments.segment import EXTREME
 from tapegrad.engine.runtime.pace import with_pauses
+from tapegrad.program.fusion.grouping.nests import is_short
 from tapegrad.program.fusion.grouping.rows import BYTES, READ, Access, StreamRow
 
+_MAX_CUT_ELEMENTS = (
+    64  # of a long line that is cut into short ones, which are more rows: those have a loop otherwise
+)
 Extents = tuple[int, ...]
 
 
@@ -59,7 +63,7 @@ def _cut(row: StreamRow, spaces: dict[tuple[int, int], Extents]) -> StreamRow:
     if row.kind != EXTREME and any(a.single and a.mode != READ for a in row.accesses):
         return row  # the order of additions is part of the result
     for (count, total), loops in spaces.items():
-        if total == row.count:
+        if total == row.count and not (is_short(count) and total > _MAX_CUT_ELEMENTS):
             return _with_loops(row, (total // count,), loops, count)
     return row
 
