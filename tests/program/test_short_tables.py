@@ -28,6 +28,19 @@ def _markov(x: Any, s: Any) -> Any:
     return logsumexp(state)
 
 
+def _markov_of_rows(x: Any, s: Any) -> Any:
+    """The same with the transitions to a state in a line, along which is summed."""
+    n = int(np.sqrt(len(x)))
+    logits, state = x[: n * n].reshape(n, n) * s, x[n * n :]
+    transition = logits - logsumexp(logits, axis=0, keepdims=True)
+    for k in range(6):
+        state = logsumexp(state + transition, axis=1) - 0.5 * (x[n * n :] - k) ** 2
+    return logsumexp(state)
+
+
+MODELS = (_markov, _markov_of_rows)
+
+
 def _drawn(rng: np.random.Generator, count: int) -> list[np.ndarray]:
     """Numbers, the same with special ones among them, with many -inf, with ties, and far apart."""
     x = rng.normal(size=count)
@@ -42,20 +55,23 @@ def _drawn(rng: np.random.Generator, count: int) -> list[np.ndarray]:
 @daily("dtype")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", SIZES)
-def test_hidden_markov_models(n: int, dtype: Any) -> None:
+@pytest.mark.parametrize("model", MODELS)
+def test_hidden_markov_models(model: Any, n: int, dtype: Any) -> None:
     inputs = [(x.astype(dtype), dtype(0.7)) for x in _drawn(np.random.default_rng(n), n * n + n)]
-    segments_alike(_markov, inputs, ("value", "gradient", "tangent"))
+    segments_alike(model, inputs, ("value", "gradient", "tangent"))
 
 
-def test_in_all_derivatives() -> None:
+@pytest.mark.parametrize("model", MODELS)
+def test_in_all_derivatives(model: Any) -> None:
     x = np.random.default_rng(2).normal(size=12)
-    segments_alike(_markov, [(x, np.float64(0.7))], ("jacobian", "hessian", "product"))
+    segments_alike(model, [(x, np.float64(0.7))], ("jacobian", "hessian", "product"))
 
 
 @pytest.mark.parametrize("n", [3, 5, 7])
-def test_a_step_is_in_one_segment(n: int) -> None:
+@pytest.mark.parametrize("model", MODELS)
+def test_a_step_is_in_one_segment(model: Any, n: int) -> None:
     """Forwards a line of states goes through registers, and so do its cotangents."""
-    f = tg.jit(_markov, fuse=True)
+    f = tg.jit(model, fuse=True)
     inputs = np.random.default_rng(3).normal(size=n * n + n), np.float64(0.7)
     tg.grad(f)(*inputs)
     segments = [each for each in f.tape(*inputs).segments if each.computes == "value_and_grad"]
@@ -64,10 +80,22 @@ def test_a_step_is_in_one_segment(n: int) -> None:
         for kind in ("= logsumexp", "_bar*exp(")
     )
     sums = [line for lines in forward for line in lines if "= logsumexp" in line]
-    assert (len(sums), len(forward)) == (6, 1)
-    added = [line for lines in reverse for line in lines if "_bar[1] += " in line]
-    assert len(reverse) == 1
-    assert len(added) >= 5
+    assert (len(sums), len(forward), len(reverse)) == (7, 1, 1)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("shape", [(13, 8), (8, 3), (3, 12), (2, 2), (16, 5), (5, 17)])
+def test_sums_of_exponentials_along_and_across(shape: tuple[int, int]) -> None:
+    """As many results as there are lines, or as a line has elements."""
+
+    def function(x: Any, s: Any) -> Any:
+        table = tg.sin(x.reshape(shape)) * s + x.reshape(shape)
+        along, across = logsumexp(table, axis=1), logsumexp(table, axis=0)
+        return tg.sum(along * along) + tg.sum(across[None, :] * table * along[:, None])
+
+    rng = np.random.default_rng(shape[0])
+    inputs = [(x, np.float64(0.7)) for x in _drawn(rng, shape[0] * shape[1])]
+    segments_alike(function, inputs, ("value", "gradient", "tangent"))
 
 
 # --- programs that are drawn -----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from tapegrad.engine.codegen.kernels import segment_text
 from tapegrad.engine.codegen.rows.directions import primal_of
 from tapegrad.engine.codegen.segments.segment import (
+    ALONG_LINES,
     CHECK,
     EXPONENTIALS,
     EXTREME,
@@ -226,7 +227,7 @@ class _LineNames:
         if number < 0:
             return
         is_sum = row.kind in (SUM, PRODUCT, TOTAL)
-        if (is_sum or row.kind in (FORWARD, EXPONENTIALS, EXTREME)) and direction == RUN_FORWARD:
+        if (is_sum or row.kind in (FORWARD, EXPONENTIALS, ALONG_LINES, EXTREME)) and direction == RUN_FORWARD:
             self._name_result(row.duals[0] if is_sum else row.primals[-1], f"v{number}{step}")
             return
         if row.kind in (PRODUCT, TOTAL):
@@ -310,8 +311,10 @@ def _statements(row: SegmentRow, names: _LineNames) -> list[str]:
         return [f"check {names[row.primals[0]]}"]
     if row.kind == FORWARD:
         return [f"{names[row.primals[3]]} = {_with_names(primal_of(op_of(row.op)), row, names)}"]
-    if row.kind == EXPONENTIALS:
-        return [f"{names[row.primals[-1]]} = {row.op}({', '.join(names[x] for x in row.primals[:-1])})"]
+    if row.kind in (EXPONENTIALS, ALONG_LINES):
+        operands = ", ".join(names[x] for x in row.primals[:-1])
+        given = f"[{operands}], axis=1" if row.kind == ALONG_LINES else operands
+        return [f"{names[row.primals[-1]]} = {row.op}({given})"]
     if row.kind in (EXTREME, TIES, PORTIONS):
         return [_extreme(row, names)]
     if row.kind in (PRODUCT, TOTAL):

@@ -12,6 +12,7 @@ from tapegrad.engine.codegen.ir.body import Value
 from tapegrad.engine.codegen.ir.operations import halves, joined
 from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.segments.segment import (
+    ALONG_LINES,
     EXPONENTIALS,
     EXTREME,
     FORWARD,
@@ -56,7 +57,7 @@ def in_batches(segment: Segment, most: int) -> Iterator[list[SegmentRow]]:
 def _fits(row: SegmentRow, batch: Sequence[SegmentRow], wholes: dict[int, int]) -> bool:
     """Return whether a row does the same as those of a batch, and reads and writes nothing that they write."""
     first = batch[0]
-    if _look(row) != _look(first):
+    if _look(row) != _look(first) or row.kind == ALONG_LINES:
         return False
     written = {wholes.get(line, line) for other in batch for line in _written(other)}
     return written.isdisjoint(wholes.get(line, line) for line in (*row.primals, *row.duals))
@@ -70,7 +71,7 @@ def _look(row: SegmentRow) -> tuple[object, ...]:
 
 def _written(row: SegmentRow) -> list[int]:
     """Return the lines that a row writes or adds to."""
-    if row.kind in (FORWARD, EXPONENTIALS, EXTREME):
+    if row.kind in (FORWARD, EXPONENTIALS, ALONG_LINES, EXTREME):
         return [row.primals[-1]]
     return [line for line in (row.duals[3:] if row.kind == TANGENT else row.duals[:3]) if line >= 0]
 

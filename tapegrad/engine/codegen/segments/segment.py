@@ -13,8 +13,9 @@ from tapegrad.engine.kernels.language.segment_frame import COUNTS, field_of
 
 SUM, FORWARD, REVERSE, TANGENT = "sum", "forward", "reverse", "tangent"
 EXPONENTIALS, SHARES = "exponentials", "shares"
+ALONG_LINES = "exponentials along lines"
 PRODUCT, TOTAL = "product", "total"
-JOINED = (EXPONENTIALS, PRODUCT, TOTAL)  # one result of several operands
+JOINED = (EXPONENTIALS, ALONG_LINES, PRODUCT, TOTAL)  # one result of several operands
 EXTREME, TIES, PORTIONS = "extreme", "ties", "portions"
 CHECK = "check"
 TAKEN = "rows"  # what the table of ops calls an op whose rows are taken by a list
@@ -94,7 +95,8 @@ class SegmentRow:
         The row of the table and the dtype of its kernel.
     kind
         FORWARD, REVERSE or TANGENT for a row of the emitter's; SUM for what adds a line to another one; EXPONENTIALS
-        for the logarithm of the sum of the exponentials of several lines, SHARES for its derivative by one of them.
+        for the logarithm of the sum of the exponentials of several lines, SHARES for its derivative by one of them;
+        ALONG_LINES for a line of such logarithms, each of which is that of one line.
         EXTREME for the largest or smallest elements; TIES for how many there are of each, PORTIONS for the derivative.
         PRODUCT for a sum of products of numbers, one after another; TOTAL for a sum of numbers, as of a line.
         CHECK, the only one of its segment, for the row numbers by which the line of x0 is taken.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from tapegrad.engine.codegen.ir.body import Body, Value
-from tapegrad.engine.codegen.ir.operations import total_of
+from tapegrad.engine.codegen.ir.operations import total_of, transposed
 from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.mathematics import MATHEMATICS
 from tapegrad.engine.codegen.rows.case import ELEMENTS
@@ -16,6 +16,7 @@ from tapegrad.engine.codegen.rows.expressions import Expressions, functions_in, 
 from tapegrad.engine.codegen.segments.extremes import portion, ties_of
 from tapegrad.engine.codegen.segments.packed import PackedRows, PairedRows, RowLines, in_batches
 from tapegrad.engine.codegen.segments.segment import (
+    ALONG_LINES,
     CHECK,
     EXPONENTIALS,
     EXTREME,
@@ -39,6 +40,7 @@ _ROW, _CALL = 0.025, 1.0  # nanoseconds
 _FIXED = {  # functions that rows call which have no text
     SUM: frozenset[str](),
     EXPONENTIALS: frozenset({"exp", "log1p"}),
+    ALONG_LINES: frozenset({"exp", "log1p"}),
     SHARES: frozenset({"exp"}),
     EXTREME: frozenset[str](),
     TIES: frozenset[str](),
@@ -127,7 +129,7 @@ def tainted(segment: Segment) -> set[int]:
     whole = segment.wholes
     for row in segment.rows:
         primals, duals = row.primals, row.duals
-        if row.kind in (FORWARD, EXPONENTIALS, EXTREME):
+        if row.kind in (FORWARD, EXPONENTIALS, ALONG_LINES, EXTREME):
             read, written = {*primals[:-1]}, {primals[-1]}
         elif row.kind == TANGENT:
             read, written = {*primals, *duals[:3]}, {duals[3]}
@@ -215,6 +217,12 @@ class Rows:
         compute = call_log_of_sum if self._segment.is_short else log_of_sum
         lines.write(result, compute([lines.read(x) for x in operands]))
 
+    def exponentials_along_lines(self, row: SegmentRow, lines: RowLines) -> None:
+        *operands, result = row.primals
+        others = [None] * (lines.lanes - len(operands))
+        columns = transposed([*map(lines.read, operands), *others], self._segment.counts[row.count])
+        lines.write(result, call_log_of_sum(columns))
+
     def shares(self, row: SegmentRow, lines: RowLines) -> None:
         x, y, bar = lines.read(row.primals[0]), lines.read(row.primals[3]), lines.read(row.duals[3])
         term = share(x, y, bar, unmasked=self._unmasked)
@@ -251,6 +259,7 @@ _KINDS: dict[str, Callable[[Rows, SegmentRow, Any], None]] = {
     TANGENT: Rows.tangent,
     SUM: Rows.sum,
     EXPONENTIALS: Rows.exponentials,
+    ALONG_LINES: Rows.exponentials_along_lines,
     SHARES: Rows.shares,
     EXTREME: Rows.extreme,
     TIES: Rows.ties,

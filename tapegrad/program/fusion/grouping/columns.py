@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tapegrad.engine.codegen.segments.segment import (
+    ALONG_LINES,
     EXPONENTIALS,
     EXTREME,
     FORWARD,
@@ -25,6 +26,7 @@ from tapegrad.program.fusion.grouping.nests import Nest, is_long, is_short
 from tapegrad.program.fusion.grouping.rows import ADD, BYTES, READ, ROLES, WRITE, Access, Span, StreamRow
 
 MAX_LINES = 16  # lines that are written out
+_SUMS = (EXPONENTIALS, ALONG_LINES)
 _X, _Y = 0, 3
 _X_BAR, _Y_BAR = 4, 7
 
@@ -40,9 +42,11 @@ def sum_of_exponentials(
         return None
     (length,), ((x_step,), _, _, (y_step,)) = nest.extents, nest.steps
     item = BYTES["f64"]
-    if not x_step == y_step == item or stride < length * item:
-        return None
     if kind == REVERSE and not fields[field.X_BAR + _X]:
+        return None
+    if may_be_short and stride == y_step == item and x_step >= count * item:
+        return _along_lines(op, kind, fields, nest)
+    if not x_step == y_step == item or stride < length * item:
         return None
 
     def access(role: int, mode: int, step: int) -> Access:
@@ -61,6 +65,37 @@ def sum_of_exponentials(
         access(_Y_BAR, READ, 0),
     )
     return StreamRow(op, "f64", SHARES, length, shared, stored, loops=(count,))
+
+
+def _along_lines(op: str, kind: str, fields: list[int], nest: Nest) -> StreamRow | None:
+    """Return the row of sums along short lines, whose results are a short line; `None` if that is longer."""
+    count, (length,), (step, *_) = fields[field.COUNT], nest.extents, nest.steps[_X]
+    if not is_short(count) or not is_short(length):
+        return None
+    item = BYTES["f64"]
+
+    def line(role: int, mode: int) -> Access:
+        start = fields[(field.X if role < ROLES // 2 else field.X_BAR) + role % 4]
+        stop = start + (length - 1) * step + count * item
+        return Access(role, mode, Span(start, stop, "f64", length=count, steps=(step,)))
+
+    if kind == FORWARD:
+        y = fields[field.Y]
+        result = Span(y, y + length * item, "f64", length=length, steps=(0,))
+        summed = line(_X, READ), Access(_Y, WRITE, result)
+        return StreamRow(op, "f64", ALONG_LINES, count, summed, loops=(length,))
+    stored = fields[field.STORE] & 1
+
+    def single(role: int, start: int) -> Access:
+        return Access(role, READ, Span(start, start + length * item, "f64", True, 1, (item,)))
+
+    shared = (
+        line(_X, READ),
+        single(_Y, fields[field.Y]),
+        line(_X_BAR, WRITE if stored else ADD),
+        single(_Y_BAR, fields[field.Y_BAR]),
+    )
+    return StreamRow(op, "f64", SHARES, count, shared, stored, loops=(length,))
 
 
 def written_out(rows: Sequence[StreamRow], limit: int) -> list[StreamRow]:
@@ -96,7 +131,7 @@ def _sums_lines(row: StreamRow) -> bool:
 
 
 def _left(row: StreamRow) -> StreamRow:
-    is_left = row.kind == EXPONENTIALS or (row.takes_rows and row.loops)
+    is_left = row.kind in _SUMS or (row.takes_rows and row.loops)
     return dataclasses.replace(row, kind="", loops=()) if is_left else row
 
 
@@ -108,7 +143,7 @@ def _short(row: StreamRow) -> StreamRow:
 
 def _written_out(row: StreamRow) -> StreamRow:
     (count,) = row.loops
-    if row.seeds > 1 or (row.kind != EXPONENTIALS and any(map(_is_written_again, row.accesses))):
+    if row.seeds > 1 or (row.kind not in _SUMS and any(map(_is_written_again, row.accesses))):
         return row
     if row.count >= SUMS_THRESHOLD and any(a.single and a.mode != READ for a in row.accesses):
         return row  # a loop of its own would be summed in chunks, which is another order

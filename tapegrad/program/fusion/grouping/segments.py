@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from tapegrad.engine.codegen.segments.segment import (
+    ALONG_LINES,
     CHECK,
     EXPONENTIALS,
     EXTREME,
@@ -292,7 +293,7 @@ class SegmentDraft:
         for access in row.accesses:
             roles[access.role] = self._keys[access.span]
         count = number_of[row.count] if row.count > 1 else -1
-        if row.kind == EXPONENTIALS:
+        if row.kind in (EXPONENTIALS, ALONG_LINES):
             operands = (*roles[::ROLES], roles[3])
             return [SegmentRow(row.op, row.dtype, row.kind, count, operands, (-1,) * 4, row.stored)]
         if row.kind in (PRODUCT, TOTAL):

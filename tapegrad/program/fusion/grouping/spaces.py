@@ -12,7 +12,7 @@ import operator
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from tapegrad.engine.codegen.segments.segment import EXTREME
+from tapegrad.engine.codegen.segments.segment import ALONG_LINES, EXTREME
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.program.fusion.grouping.nests import is_short
 from tapegrad.program.fusion.grouping.rows import BYTES, READ, Access, StreamRow
@@ -55,6 +55,8 @@ def _products(extents: Extents) -> list[int]:
 
 
 def _cut(row: StreamRow, spaces: dict[tuple[int, int], Extents]) -> StreamRow:
+    if row.kind == ALONG_LINES:
+        return row  # whose result has another length than the lines
     if row.loops:
         loops = spaces[row.count, row.count * math.prod(row.loops)]
         return _with_loops(row, row.loops, loops, row.count) if _common(row.loops, loops) == loops else row
