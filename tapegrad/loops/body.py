@@ -88,18 +88,23 @@ class LoopBody(Uncopied):
         return any(line.file for line in self.traces[0].recording.guard_lines)
 
     @restoring
-    def _recorded(self, arrays: Sequence[np.ndarray]) -> Trace:
+    def _recorded(self, arrays: Sequence[np.ndarray], constants: Sequence[np.ndarray] = ()) -> Trace:
         thread.mode = NO_MODE.but(nan_on_failure=thread.mode.nan_on_failure)
         arguments = flatten_args(tuple(arrays), {})
-        trace = Trace(_on_tape(self.flat), arguments, self._fuse, self.lifted)
+        trace = Trace(
+            _on_tape(self.flat), arguments, self._fuse, list(zip(self.lifted, constants, strict=True))
+        )
         if self._state is None:
             self._state = CapturedState((self._seen,))
         trace.watch_arrays(self._seen, self._state.reach, [])
         return trace
 
-    def add(self, arrays: Sequence[np.ndarray]) -> bool:
-        """Record the function for other arguments. Return whether it has taken another branch than before."""
-        trace = self._recorded(arrays)
+    def add(self, arrays: Sequence[np.ndarray], constants: Sequence[np.ndarray]) -> bool:
+        """Record the function for other arguments and values of Tensors from outside.
+
+        Return whether it has taken another branch than before.
+        """
+        trace = self._recorded(arrays, constants)
         if any(trace.outcomes == known.outcomes for known in self.traces):
             return False
         if list(map(part_key, trace.lifted)) != list(map(part_key, self.lifted)):

@@ -25,6 +25,7 @@ from tapegrad.engine.kernels.language.status import (
     INTERRUPTED,
     LARGE_INTEGER,
     OUT_OF_MEMORY,
+    OUT_OF_RANGE,
     TOO_MANY_ITERATIONS,
 )
 from tapegrad.engine.status import error_of_matrices, reason_of
@@ -149,16 +150,24 @@ class LoopOp(CustomOp):
         shape, table = self._loop_shape, self.table
         x = _array_at(int(frame[frame_field.X]), table.operand_size, shape.dtype)
         at = shape.length - 1 - iteration if shape.reverse else iteration
-        parts = []
-        for k, start in enumerate(table.starts[shape.carry : shape.carry + shape.sequences], shape.carry):
-            view = table.leaves[k]
-            begin = start + at * view.size
-            parts.append(x[begin : begin + view.size].astype(view.dtype).reshape(view.shape))
-        found = self._condition is not None and self._condition.add(carry)
-        found = ((shape.length < 0 or iteration < shape.length) and self.body.add([*carry, *parts])) or found
+        arguments = shape.carry + shape.sequences
+        leaves = [
+            self._leaf(x, k, at if shape.carry <= k < arguments else 0) for k in range(len(table.leaves))
+        ]
+        elements, constants = leaves[shape.carry : arguments], leaves[arguments:]
+        of_body, of_condition = ([constants[number] for number in numbers] for numbers in table.constants)
+        found = self._condition is not None and self._condition.add(carry, of_condition)
+        goes_on = shape.length < 0 or iteration < shape.length
+        found = (goes_on and self.body.add([*carry, *elements], of_body)) or found
         if found:
             self.table.renew()
         return found
+
+    def _leaf(self, x: np.ndarray, k: int, at: int) -> np.ndarray:
+        """Return operand k of the packed operands; of a sequence the element at a position."""
+        view = self.table.leaves[k]
+        begin = self.table.starts[k] + at * view.size
+        return x[begin : begin + view.size].astype(view.dtype).reshape(view.shape)
 
     def _error(self, status: int) -> BaseException:
         """Return the exception for a status."""
@@ -182,6 +191,8 @@ class LoopOp(CustomOp):
         if status == GUARD_FAILED:
             return UnrecordedWayError(f"{name}: {iteration} takes a branch that was not recorded")
         where = f"{name}, {iteration}"
+        if status == OUT_OF_RANGE:
+            return IndexError(f"{where}: {reason_of(status)}")
         return error_of_matrices(status, where) or RuntimeError(f"{where}: {reason_of(status) or status}")
 
     def _iteration_text(self) -> str:

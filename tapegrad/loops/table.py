@@ -106,7 +106,7 @@ class LoopTable:
         constants: tuple[Sequence[int], Sequence[int]],
     ) -> None:
         self._shape, self._body, self._condition = shape, body, condition
-        self._constants = constants
+        self.constants = constants
         self._kept: list[Any] = []
         self._handles: dict[int, Handle] = {}
         self._fields = np.zeros(field.LOOP_FIELDS, np.int64)
@@ -122,9 +122,9 @@ class LoopTable:
         shape, body, room = self._shape, self._body, Room()
         room.take(8)  # iterations to the next look at interrupts
         arguments = shape.carry + shape.sequences
-        count = 1 + max([-1, *self._constants[0], *self._constants[1]])
+        count = 1 + max([-1, *self.constants[0], *self.constants[1]])
         constants: list[View] = [View.in_c_order((), np.dtype(float))] * count
-        for numbers, each in zip(self._constants, (body, self._condition), strict=True):
+        for numbers, each in zip(self.constants, (body, self._condition), strict=True):
             if each is not None:
                 first = len(each.inputs) - len(numbers)
                 for k, number in enumerate(numbers):
@@ -231,9 +231,9 @@ class LoopTable:
         shape, body = self._shape, self._body
         arguments = shape.carry + shape.sequences
         if which == field.CONDITION:
-            constants = [self._operands[arguments + number] for number in self._constants[1]]
+            constants = [self._operands[arguments + number] for number in self.constants[1]]
             return [*self._operands[: shape.carry], *constants, self._flag]
-        numbers = [*range(arguments), *(arguments + number for number in self._constants[0])]
+        numbers = [*range(arguments), *(arguments + number for number in self.constants[0])]
         operands = [self._operands[k] for k in numbers]
         floats = [numbers[k] for k in body.floats]
         if which == field.VALUES:
@@ -251,7 +251,7 @@ class LoopTable:
         arguments = shape.carry + shape.sequences
         fixed = [k for k in leaves if k < shape.carry or k >= arguments]
         running = range(shape.carry, arguments)
-        constants = [arguments + number for number in self._constants[0]]
+        constants = [arguments + number for number in self.constants[0]]
         is_float = [view.dtype.kind == "f" for view in self.leaves]
         carried = [k for k in range(shape.carry) if is_float[k]]
         stacked = results[shape.carry :]

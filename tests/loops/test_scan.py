@@ -291,6 +291,53 @@ def test_parts_of_a_tensor_from_outside():
     assert tg.hessian(f)(P) == pytest.approx(tg.hessian(plain)(P), rel=1e-12)
 
 
+def written(c, i):
+    c = c.copy()
+    c[i] = c * 2
+    return c
+
+
+@pytest.mark.parametrize(
+    ("body", "others"),
+    [
+        (lambda c, i: c + tg.sin(c[i]), ([3, 2, 1, 0], [0, 0, 1, 1])),
+        (lambda c, i: c + tg.sin(c[(i + 1) % 4]) * i, ([3, 2, 1, 0], [0, 0, 1, 1])),
+        (lambda c, i: tg.where(i > 1, c * 2, c), ([3, 2, 1, 0], [0, 0, 1, 1])),
+        (lambda c, i: c + tg.take(c, i), ([3, 2, 1, 0], [0, 0, 1, 1])),
+        (lambda c, i: c * np.asarray(i), ([3, 2, 1, 0], [0, 0, 1, 1])),
+        (lambda c, i: c * i.astype(float), ([3, 2, 1, 0], [0, 0, 1, 1])),
+        (written, ([3, 2, 1, 0], [1, 0, 3, 2])),
+        (lambda c, i: c * (2.0 if int(i) > 2 else 3.0), (1, 5)),
+        (lambda c, i: c + c[i], (1, 2)),
+        (lambda c, i: c + tg.sum(c[:i]), (1, 2)),
+        (lambda c, i: c * 2 if i else c * 3, (True, False)),
+    ],
+)
+def test_integers_from_outside_are_those_of_each_call(body, others):
+    x = np.array([0.1, 0.2, 0.3, 0.4])
+    f = tg.jit(lambda x, i: tg.scan(lambda c, _: (body(c, i), None), x, length=3)[0])
+
+    def plain(x, i):
+        for _ in range(3):
+            x = body(x, i)
+        return x
+
+    for i in (*others, *others):
+        given = np.array(i) if isinstance(i, list) else np.asarray(i)[()]
+        assert np.array_equal(f(x, given), tg.jit(plain)(x, given))
+        expected = tg.jacobian(plain)(x, given)
+        assert tg.jacobian(f)(x, given) == pytest.approx(expected, rel=1e-13)
+        assert tg.jit(tg.jacobian(f))(x, given) == pytest.approx(expected, rel=1e-13)
+
+
+def test_row_numbers_out_of_range_are_refused():
+    f = tg.jit(lambda x, i: tg.scan(lambda c, _: (c + c[i], None), x, length=3)[0])
+    x = np.ones(4)
+    f(x, np.array([0, 1, 2, 3]))
+    with pytest.raises(IndexError):
+        f(x, np.array([0, 1, 2, 4]))
+
+
 def test_arrays_of_the_closure_are_read_where_they_lie():
     weights = np.array([1.0, 2.0])
     f = tg.jit(lambda x: tg.scan(lambda c, _: (c + tg.sum(weights) * x, None), 0.0, length=3)[0])

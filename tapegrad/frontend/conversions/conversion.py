@@ -51,6 +51,9 @@ _NO_PICKLE = (
 
 def guarded_array(tensor: Any) -> np.ndarray:
     """Return the contents of a recorded Tensor, guarded byte for byte."""
+    recorder = thread.mode.recorder
+    if tensor._tape is not recorder and recorder is not None:
+        tensor = recorder.lift(tensor)
     array: np.ndarray = tensor.data_or_traced()
     if array.dtype not in DTYPE_CODES and tensor._base is not None:
         guarded_array(

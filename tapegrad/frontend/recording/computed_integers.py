@@ -22,7 +22,7 @@ _Operands = list[Any]
 
 def is_computed_integer(value: Any, tape: Recorder) -> bool:
     """Return whether a value is an int64 Tensor that each replay computes, stored by the engine without conversion."""
-    if not is_tensor(value) or value._tape is not tape or value.dtype != _INT64 or tape.wraps(value):
+    if not is_tensor(value) or value.dtype != _INT64 or not value._recorded() or tape.wraps(value):
         return False
     return bool(value._traced() or value._describe()[D_PRODUCER] != NONE)
 

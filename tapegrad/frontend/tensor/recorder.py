@@ -33,6 +33,14 @@ class Recorder(Tape, ABC):
         """Return the slot of a Tensor from outside: a constant whose memory each replay reads."""
 
     @abstractmethod
+    def takes(self, tensor: Any) -> bool:
+        """Return whether a Tensor that another recording computes becomes an input: in the body of a loop."""
+
+    @abstractmethod
+    def lift(self, tensor: Any) -> Any:
+        """Return the input that such a Tensor is."""
+
+    @abstractmethod
     def adopt(self, tensor: Any) -> None:
         """Register a Tensor that is made from an array while recording."""
 

@@ -241,13 +241,15 @@ class Tensor(TensorMethods):
             return False
         mode = thread.mode
         if tape is not mode.tape and mode.recorder is not None:
+            if mode.recorder.takes(self):
+                return True
             raise OuterTensorError("a Tensor of one recording was used in another; pass it as an argument")
         return tape is mode.tape or tape is mode.hidden
 
     def _recorded(self) -> bool:
-        """Return whether the Tensor is on the tape of the current recording, so that each replay computes its value."""
-        tape = self._tape
-        return tape is not None and tape is thread.mode.recorder
+        """Return whether each replay of the current recording computes its value, or is given it by a loop."""
+        tape, recorder = self._tape, thread.mode.recorder
+        return tape is not None and recorder is not None and (tape is recorder or recorder.takes(self))
 
     def _refuse(self, what: str | Wording, hint: Wording = nothing_to_add) -> NoReturn:
         raise _refused(what, _RECORDED, hint)

@@ -23,7 +23,7 @@ from tapegrad.engine.sweep.eager import eager
 from tapegrad.engine.tape import release, slots
 from tapegrad.engine.tape.fields.columns import COLUMNS
 from tapegrad.engine.tape.fields.layout import B8, DIFFERENTIABLE, E_KERNEL, NONE, TRACED
-from tapegrad.engine.tape.memory import D_BUFFER
+from tapegrad.engine.tape.memory import D_BUFFER, D_PRODUCER
 from tapegrad.engine.tape.tape import DTYPE_CODES, fields_at
 from tapegrad.errors import OuterTensorError, UnsupportedError
 from tapegrad.frontend.tensor.arrays import borrowed
@@ -337,6 +337,8 @@ class RecordedTape(Recorder):
 
     def wraps(self, tensor: Tensor) -> bool:
         """Return whether the engine has a Tensor's integers modulo 2**64 only."""
+        if tensor._tape is not self:
+            return isinstance(tensor._tape, Recorder) and tensor._tape.wraps(tensor)
         return bool(self._wrapping) and tensor._describe()[D_BUFFER] in self._wrapping
 
     def adopt(self, tensor: Tensor) -> None:
@@ -373,8 +375,18 @@ class RecordedTape(Recorder):
         self._captured[id(tensor)] = (tensor, slot)
         return slot
 
-    def lift(self, tensor: Tensor) -> Tensor:
-        """Return the input that a Tensor from outside is in the body of a loop, or what stands for it."""
+    def takes(self, tensor: Tensor) -> bool:
+        """Return whether a Tensor that another recording computes becomes an input: in the body of a loop."""
+        if self.lifted is None or tensor._tape is self or not _is_computed(tensor):
+            return False
+        described = tensor._describe()
+        return bool(described.flags & TRACED) or described[D_PRODUCER] != NONE
+
+    def lift(self, tensor: Tensor, value: np.ndarray | None = None) -> Tensor:
+        """Return the input that a Tensor from outside is in the body of a loop, or what stands for it.
+
+        `value` is its value in the iteration that is recorded, if that is another one than at first.
+        """
         assert self.lifted is not None
         key = part_key(tensor)
         if self.stand_ins is not None:
@@ -385,7 +397,8 @@ class RecordedTape(Recorder):
                 )
             return self.stand_ins[key]
         if key not in self.lifted:
-            self.lifted[key] = tensor, self.add_input(np.array(tensor.data_or_traced(), order="C"))
+            array = np.array(tensor.data_or_traced() if value is None else value, order="C")
+            self.lifted[key] = tensor, self.add_input(array)
         return self.lifted[key][1]
 
     @contextmanager

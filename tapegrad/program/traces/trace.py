@@ -88,7 +88,7 @@ class Trace(Uncopied):
         function: Callable[..., Any],
         arguments: Arguments,
         fuse: bool | None = None,
-        lifted: Sequence[Tensor] | None = None,
+        lifted: Sequence[tuple[Tensor, np.ndarray]] | None = None,
     ) -> None:
         expect_group(EVERY_COMPUTATION)
         expect_group(EVERY_RECORDING)
@@ -110,8 +110,8 @@ class Trace(Uncopied):
             ]
             if lifted is not None:
                 self.recording.lifted = {}
-                for tensor in lifted:
-                    self.recording.lift(tensor)
+                for tensor, value in lifted:
+                    self.recording.lift(tensor, value)
             leaves = [
                 leaf if position < 0 else tensors[position]
                 for leaf, position in zip(arguments.leaves, arguments.positions, strict=True)
