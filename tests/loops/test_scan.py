@@ -457,3 +457,12 @@ def test_nothing_stays_of_loops_that_are_no_longer_used():
         eager()
         recorded()
     assert alive() <= before
+
+
+def test_a_branch_on_a_tensor_from_outside_is_recorded_for_its_value_in_the_replay():
+    def doubled(a, scan):
+        return scan(lambda c, _: (c * 2 if c * a > 1 else c + 1, c), 1.0, np.arange(4.0))[1]
+
+    function = tg.jit(lambda a: doubled(a, tg.scan))
+    for a in (0.01, 5.0, 0.4):
+        np.testing.assert_array_equal(function(a), doubled(tg.tensor(a), unrolled).data)
