@@ -5,6 +5,7 @@ In reading order; each imports only those above it:
     body                           functions of a loop, recorded, and their programs
     table                          what compiled code reads of a loop
     loop_op                        a loop as an instruction
+    pulled                         pullback of a loop as an instruction
     run                            loops over flat leaves, and their derivatives, which are loops
     carry                          structure of a carry
     scan                           `scan`

@@ -13,8 +13,9 @@ import numpy as np
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
-from tapegrad.loops.body import Flat, LoopBody
+from tapegrad.loops.body import Flat, LoopBody, on_recording
 from tapegrad.loops.loop_op import LoopOp, packed_dtype
+from tapegrad.loops.pulled import PulledOp
 from tapegrad.loops.table import LoopShape
 from tapegrad.program.fusion.policy import fusion_of
 from tapegrad.program.recording.recording import RecordedTape, is_on
@@ -50,6 +51,8 @@ class FlatLoop:
         Iterations of the user's that are one of the instruction's.
     shown
         Body of one iteration of the user's, if these are several.
+    pulled_at_once
+        Whether the pullback on Tensors is one instruction.
     """
 
     name: str
@@ -62,6 +65,7 @@ class FlatLoop:
     snapshots: int = 0
     each: int = 1
     shown: LoopBody | None = None
+    pulled_at_once: bool = False
     condition: Flat | None = None
     condition_seen: Any = None
 
@@ -97,7 +101,9 @@ class FlatLoop:
             len(carry), len(sequences), self.length, self.reverse, self.most, self.snapshots, dtype
         )
         op = LoopOp(self.name, body, condition, shape, Derivatives(self), self.each, self.shown)
-        operands = [_operand(value, self.name) for value in (*carry, *sequences, *op.lifted)]
+        operands = [
+            _operand(value, self.name) for value in (*carry, *sequences, *map(on_recording, op.lifted))
+        ]
         *results, _, _ = _as_tuple(op(*(operands or [0.0])))
         made = [_restored(y, view.dtype) for y, view in zip(results, body.results, strict=True)]
         return made[: len(carry)], made[len(carry) :]
@@ -153,9 +159,18 @@ class Derivatives:
 
     def __init__(self, loop: FlatLoop) -> None:
         self._loop = loop
+        self._pulled: PulledOp | None = None
 
     def vjp(self, op: LoopOp, y_bars: Any, ys: Any, xs: Any) -> tuple[Any, ...]:
         """Return the cotangents of all operands."""
+        if self._loop.pulled_at_once:
+            if self._pulled is None:
+                self._pulled = PulledOp(op, self.by_loops)
+            return tuple(self._pulled(*xs, *ys, *y_bars))
+        return self.by_loops(op, y_bars, ys, xs)
+
+    def by_loops(self, op: LoopOp, y_bars: Any, ys: Any, xs: Any) -> tuple[Any, ...]:
+        """Return the cotangents of all operands by loops, whose derivatives are known. Their length is guarded."""
         parts = _Parts(self._loop, op, xs)
         length = self._loop.length
         if length < 0:
@@ -243,7 +258,7 @@ class _Parts:
 
     def _pull(self, leaves: Sequence[Any], wanted: Sequence[int], seeds: Sequence[Any]) -> list[Any]:
         """Return the cotangents of the operands of one iteration that are floats."""
-        operands = [*leaves, *self._constants]
+        operands = [*leaves, *map(on_recording, self._constants)]
 
         def of_floats(*floats: Any) -> tuple[Any, ...]:
             given = iter(floats)
@@ -272,7 +287,7 @@ class _Parts:
             carry = [next(given) for _ in range(count)]
             own = [next(given) for _ in of_carry]
             elements = [next(given) for _ in self._sequences]
-            tangents = [*own, *given, *of_constants]
+            tangents = [*own, *given, *map(on_recording, of_constants)]
             values, found = self._push([*carry, *elements], floats, tangents)
             return [*values[:count], *found]
 
@@ -295,7 +310,7 @@ class _Parts:
         self, leaves: Sequence[Any], wanted: Sequence[int], tangents: Sequence[Any]
     ) -> tuple[Sequence[Any], list[Any]]:
         """Return the results of one iteration, and the tangents of those that are floats."""
-        operands = [*leaves, *self._constants]
+        operands = [*leaves, *map(on_recording, self._constants)]
 
         def of_floats(*floats: Any) -> tuple[Any, ...]:
             given = iter(floats)

@@ -112,6 +112,19 @@ def scan(
     >>> tg.grad(lambda rates: tg.scan(compound, 100.0, rates)[0])(np.array([0.02, 0.01, 0.03]))
     array([104.03, 105.06, 103.02])
     """
+    return scanned(f, init, xs, length, reverse, checkpoint)
+
+
+def scanned(
+    f: Callable[[Any, Any], Any],
+    init: Any,
+    xs: Any,
+    length: int | None = None,
+    reverse: bool = False,
+    checkpoint: int | str = "auto",
+    pulled_at_once: bool = False,
+) -> tuple[Any, Any]:
+    """Run a `scan`, whose pullback inside of recordings may be one instruction."""
     check_function("scan", f)
     leaves, structure = taken_apart(xs)
     sequences = [leaf_of(leaf) for leaf in leaves]
@@ -119,7 +132,9 @@ def scan(
     carry = Carry("scan", init)
     step = _ScanBody("scan", f, carry, structure)
     snapshots = snapshots_of("scan", checkpoint, count)
-    run = FlatLoop("scan", step, f, carry.count, count, bool(reverse), snapshots=snapshots)
+    run = FlatLoop(
+        "scan", step, f, carry.count, count, bool(reverse), snapshots=snapshots, pulled_at_once=pulled_at_once
+    )
     last, stacked = carry.run(run, sequences)
     return carry.built(last), step.structure.built(stacked)
 

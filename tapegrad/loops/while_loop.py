@@ -96,6 +96,18 @@ def while_loop(
     >>> tg.value_and_grad(sqrt)(2.0)
     (np.float64(1.414213562373095), np.float64(0.35355339059327373))
     """
+    return repeated(cond_fun, body_fun, init_val, max_steps, checkpoint)
+
+
+def repeated(
+    cond_fun: Callable[[Any], Any],
+    body_fun: Callable[[Any], Any],
+    init_val: Any,
+    max_steps: int | None = None,
+    checkpoint: int | str = "auto",
+    pulled_at_once: bool = False,
+) -> Any:
+    """Run a `while_loop`, whose pullback inside of recordings may be one instruction."""
     check_function("while_loop", cond_fun)
     check_function("while_loop", body_fun)
     most = -1 if max_steps is None else int(max_steps)
@@ -104,7 +116,7 @@ def while_loop(
     carry = Carry("while_loop", init_val)
     run = FlatLoop(
         "while_loop", _Body("while_loop", body_fun, carry), body_fun, carry.count, most=most,
-        snapshots=snapshots_of("while_loop", checkpoint, -1),
+        snapshots=snapshots_of("while_loop", checkpoint, -1), pulled_at_once=pulled_at_once,
         condition=_Condition(cond_fun, carry), condition_seen=cond_fun,
     )  # fmt: skip
     return carry.built(carry.run(run, ())[0])

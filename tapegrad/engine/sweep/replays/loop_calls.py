@@ -385,20 +385,14 @@ def _iterations_of(loop, y):
     return numba.int64(load_packed(y, packed_dtype, load_i64(loop, loop_field.COUNTED)))
 
 
-def pull_loop(frame: int, descriptor: int) -> int:
-    """Accumulate the cotangents of the operands, after a forward run."""
-    loop = load_i64(descriptor, CELL_FIELDS)
-    x, y = load_i64(frame, field.X), load_i64(frame, field.Y)
-    x_bar, y_bar = load_i64(frame, field.X_BAR), load_i64(frame, field.Y_BAR)
-    if x_bar == 0:
-        return 0
+@inline_njit
+def _pull(loop, x, y, x_bar, y_bar):
+    """Add the cotangents of the operands to `x_bar`. Return a status."""
     block = _open(loop)
     if block == 0:
         return OUT_OF_MEMORY
     unpack(loop, loop_field.START, block, x, 0)
     unpack(loop, loop_field.BAR_START, block, y_bar, 0)
-    if load_i64(frame, field.STORE) & 1 != 0:
-        memset(x_bar, 0, _packed_bytes(loop, descriptor))
     count = _iterations_of(loop, y)
     if count <= load_i64(loop, loop_field.CAPACITY):
         status = _pull_stored(loop, block, x, x_bar, y_bar, count, _states_of(loop, y))
@@ -409,6 +403,32 @@ def pull_loop(frame: int, descriptor: int) -> int:
         add_to_packed(loop, loop_field.BAR_TOTALS, block, x_bar, 0)
     _close(loop, block, status, 0)
     return status
+
+
+def pull_loop(frame: int, descriptor: int) -> int:
+    """Accumulate the cotangents of the operands, after a forward run."""
+    loop = load_i64(descriptor, CELL_FIELDS)
+    x_bar = load_i64(frame, field.X_BAR)
+    if x_bar == 0:
+        return 0
+    if load_i64(frame, field.STORE) & 1 != 0:
+        memset(x_bar, 0, _packed_bytes(loop, descriptor))
+    return _pull(
+        loop, load_i64(frame, field.X), load_i64(frame, field.Y), x_bar, load_i64(frame, field.Y_BAR)
+    )
+
+
+def pull_to_result(frame: int, descriptor: int) -> int:
+    """Compute the cotangents of the operands as a result; X is operands, results and their cotangents."""
+    loop = load_i64(descriptor, CELL_FIELDS)
+    operand_bytes = _packed_bytes(loop, descriptor)
+    x, x_bar = load_i64(frame, field.X), load_i64(frame, field.Y)
+    y = x + operand_bytes
+    item = bytes_of(load_i64(loop, loop_field.PACKED_DTYPE))
+    stored = load_i64(loop, loop_field.CAPACITY) * load_i64(loop, loop_field.CARRY_BYTES)
+    results = load_i64(loop, loop_field.COUNTED) + 1 + (stored + item - 1) // item
+    memset(x_bar, 0, operand_bytes)
+    return _pull(loop, x, y, x_bar, y + results * item)
 
 
 # --- tangents ----------------------------------------------------------------------------------------------------
