@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import tapegrad as tg
-from tapegrad import errors, interop, linalg, optimize, special, stats, testing
+from tapegrad import errors, integrate, interop, linalg, optimize, special, stats, testing
 from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.autodiff.hooks import RemovableHook
 from tapegrad.frontend.functions.shapes.flat import FlatElements
@@ -36,6 +36,7 @@ _MODULES = {
     "linalg": linalg,
     "special": special,
     "stats": stats,
+    "integrate": integrate,
     "optimize": optimize,
     "interop": interop,
     "errors": errors,
@@ -135,6 +136,9 @@ def _subjects() -> dict[str, Subject]:
         "linalg": Subject("tapegrad.linalg", "Linear algebra, by the names of `numpy.linalg` and `scipy.linalg`."),
         "special": Subject("tapegrad.special", "Special functions, by the names of `scipy.special`."),
         "stats": Subject("tapegrad.stats", "Distributions, by the names of `scipy.stats`."),
+        "integrate": Subject(
+            "tapegrad.integrate", "Ordinary differential equations, by the names of `scipy.integrate`."
+        ),
         "optimize": Subject("tapegrad.optimize", "Optimisers with exact derivatives, SciPy's and compiled ones."),
         "interop": Subject("tapegrad.interop", "Functions for other packages, without Python in their calls."),
         "errors": Subject("Errors and warnings", "What is raised and warned of.", ("errors",)),

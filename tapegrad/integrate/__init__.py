@@ -1,0 +1,30 @@
+"""Ordinary differential equations, by the names and with the arguments of `scipy.integrate`, with derivatives.
+
+In reading order; each imports only those above it:
+
+    tableaus                       coefficients of explicit methods
+    method                         explicit methods: one step, its error, its interpolant
+    steps                          step sizes, and the loop over steps
+    arguments                      SciPy's arguments, checked
+    dense                          the solution as a function of time
+    result                         SciPy's result
+    solve                          `solve_ivp`
+    odeint                         `odeint`
+
+It imports the rooms up to `loops`.
+"""
+
+from typing import TYPE_CHECKING
+
+from tapegrad.integrate.odeint import odeint as odeint
+from tapegrad.integrate.solve import solve_ivp as solve_ivp
+
+if not TYPE_CHECKING:  # which knows the names
+
+    def __getattr__(name: str) -> object:
+        """Name what there is, for a name that is not there."""
+        if name.startswith("_"):
+            raise AttributeError(f"module 'tapegrad.integrate' has no attribute {name!r}")
+        raise AttributeError(
+            f"tapegrad.integrate has no {name}: there are solve_ivp and odeint; for sampled data write np.trapezoid"
+        )

@@ -1,0 +1,227 @@
+"""`solve_ivp`: initial value problems of ordinary differential equations."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.frontend.words.frames import hides_frames
+from tapegrad.integrate.arguments import (
+    SlopeFunction,
+    evaluation_times,
+    initial_state,
+    interval,
+    is_recording,
+    numbers,
+    step_sizes,
+    tolerances,
+)
+from tapegrad.integrate.dense import OdeSolution
+from tapegrad.integrate.method import AcceptedStep, ExplicitMethod
+from tapegrad.integrate.result import OdeResult, plain, result_of
+from tapegrad.integrate.steps import Integration, State
+from tapegrad.loops.scan import scanned
+from tapegrad.transforms.stop_gradient import stop_gradient
+
+
+@hides_frames
+def solve_ivp(  # noqa: PLR0913  SciPy's arguments
+    fun: Callable[..., Any],
+    t_span: Any,
+    y0: Any,
+    method: str = "RK45",
+    t_eval: Any = None,
+    dense_output: bool = False,
+    events: Any = None,
+    vectorized: bool = False,
+    args: Any = None,
+    *,
+    rtol: Any = 1e-3,
+    atol: Any = 1e-6,
+    max_step: float = np.inf,
+    first_step: float | None = None,
+) -> OdeResult:
+    """Solve ``dy/dt = fun(t, y, *args)`` with ``y(t0) = y0``, as `scipy.integrate.solve_ivp` does, with derivatives.
+
+    Parameters
+    ----------
+    fun : callable
+        Takes time, state, and `args`; returns the slope: an array like `y0`, or a list of numbers. Plain NumPy code,
+        recorded once. Tensors that it takes from around are differentiated by like `args`.
+    t_span : pair of float or Tensor
+        Begin and end; the end may be the earlier one.
+    y0 : array_like or Tensor, shape (n,)
+        The state at the begin. Of float32 all states are float32.
+    method : {"RK45", "RK23", "DOP853", "RK4"}, default "RK45"
+        Explicit methods of order 5, 3 and 8, as in SciPy, and the classical one of order 4 with equal steps, the
+        longest that are not longer than `max_step`.
+    t_eval : array_like or Tensor, shape (m,), optional
+        Times of the results, within `t_span` and in its order. By default the ends of all steps; inside of functions
+        that are recorded their number is not known, and `t_eval` must be given. The integration ends with the step
+        that reaches the last of them.
+    dense_output : bool, default False
+        Whether the result has `sol`, the solution as a function of time. Not inside of functions that are recorded.
+    events : None
+        Not available.
+    vectorized : bool, default False
+        Whether `fun` takes states as columns.
+    args : tuple, optional
+        Further arguments of `fun`: Tensors, arrays, numbers and structures of them.
+    rtol, atol : float or array_like, shape (n,)
+        Tolerances: the estimated error of a step is at most ``atol + rtol * abs(y)``.
+    max_step, first_step : float, optional
+        Bound of the sizes of steps, and size of the first one.
+
+    Returns
+    -------
+    OdeResult
+        A dict with its items as attributes: `t`, of shape (m,); `y`, of shape (n, m); `nfev`, evaluations of `fun`;
+        `status`, 0 or -1; `success`; outside of recordings also `message` and `sol`. Where nothing is differentiated
+        they are arrays and numbers. If the step becomes too small, the status is -1, and `t` and `y` have what was
+        reached; inside of recordings, where their shapes are fixed, the rest is nan, and so are derivatives of it.
+
+    Raises
+    ------
+    UnsupportedError
+        For other methods, events, complex states, and inside of recordings without `t_eval`.
+    ValueError
+        For arguments of wrong shapes, and times that are not within `t_span` or not in order.
+
+    See Also
+    --------
+    odeint : The same with the arguments of `scipy.integrate.odeint`.
+    tapegrad.while_loop : The loop that it is.
+
+    Notes
+    -----
+    Steps and results are those of SciPy up to rounding. The loop over steps is one instruction: it differentiates in
+    both modes by `y0`, `args`, `t_span` and `t_eval`, over `vmap` each instance with steps of its own, and is part of
+    what `jit` and `compile` make. Outside of those each call records `fun` anew.
+
+    Derivatives are the discrete adjoint [1]_: of the numbers that were computed, with the sizes of all steps held
+    constant. They have the accuracy of the solution, and differ from differences of solutions with other steps by as
+    much as the tolerance. For second derivatives pass Tensors that `fun` indexes by `args`.
+
+    References
+    ----------
+    .. [1] A. Sandu, "On the properties of Runge-Kutta discrete adjoints", ICCS 2006, LNCS 3994.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> def decay(t, y, rate):
+    ...     return -rate * y
+    >>> def left(rate):
+    ...     found = tg.integrate.solve_ivp(decay, (0, 2), [1.0], t_eval=[2.0], args=(rate,), rtol=1e-8, atol=1e-8)
+    ...     return found.y[0, 0]
+    >>> value, slope = tg.value_and_grad(tg.jit(left))(0.5)
+    >>> np.round([value, slope, np.exp(-1), -2 * np.exp(-1)], 6)
+    array([ 0.367879, -0.735759,  0.367879, -0.735759])
+    """
+    if events is not None:
+        raise UnsupportedError(
+            "solve_ivp: events are not available; find the time where one happens by a root of dense_output's sol, or"
+            " integrate with the event as the condition of tg.while_loop"
+        )
+    solver = ExplicitMethod(method)
+    y0 = initial_state("solve_ivp", y0)
+    begin, end, direction = interval(t_span)
+    if t_eval is not None:
+        t_eval = evaluation_times(t_eval, begin, end, direction)
+    step_sizes(max_step, first_step, begin, end, solver.fixed)
+    times_vary = any(map(is_tensor, (begin, end, t_eval)))
+    integration = Integration(
+        solver, SlopeFunction("solve_ivp", fun, args, vectorized, y0), begin, end, direction, y0,
+        *tolerances(rtol, atol, y0), max_step, first_step, times_vary,
+    )  # fmt: skip
+    if is_recording() and (dense_output or t_eval is None):
+        raise UnsupportedError(
+            "solve_ivp: inside of a function that is recorded the number of steps is not known; give t_eval, as in"
+            " t_eval=[t1] for the end, and no dense_output"
+        )
+    if t_eval is not None and not dense_output:
+        return _at_times(integration, t_eval)
+    steps = _Steps(integration)
+    result = _at_steps(steps) if t_eval is None else _at_times(integration, t_eval)
+    if dense_output:
+        further = solver.further_evaluations
+        result["sol"] = steps.solution()
+        result["nfev"] = int(numbers(steps.last.evaluations + further * steps.last.accepted))
+    return result
+
+
+def _at_times(integration: Integration, t_eval: Any) -> OdeResult:
+    """Return the solution at given times."""
+    last, ys = _outputs(integration, t_eval)
+    status = stop_gradient(last.status)
+    if not is_recording():
+        reached = numbers(integration.direction * (last.t - t_eval) >= 0)
+        if not reached.all():
+            count = int(np.sum(reached))
+            t_eval, ys = t_eval[:count], ys[:count]
+    return result_of(t_eval, ys.T, last.evaluations, status)
+
+
+class _Steps:
+    """Steps of an integration outside of recordings, where their number is known after a run."""
+
+    def __init__(self, integration: Integration) -> None:
+        self.integration, first = integration, integration.first()
+        self.last = integration.run(first, lambda state: state.status == 0)
+        self._count = int(numbers(self.last.accepted))
+        self.first = first
+
+        def advance(state: State, number: Any) -> Any:
+            state = integration.run(state, lambda state: state.accepted < number)
+            step = state.step
+            return state, (state.t, state.y, step.t, step.h, step.y, step.slopes)
+
+        self.ends = scanned(advance, first, np.arange(1, self._count + 1), pulled_at_once=True)[1]
+
+    def solution(self) -> OdeSolution:
+        """Return the solution as a function of time."""
+        integration, (ends, ys, t, h, y, slopes) = self.integration, map(_plain_parts, self.ends)
+        times = np.append(numbers(self.first.t), numbers(ends))
+        if not self._count:  # of an interval of no length
+            first = self.first
+            t, h, y, ys = (np.stack([part]) for part in (first.t_old, first.h, first.y_old, first.y))
+            slopes = tuple(np.stack([slope]) for slope in first.slopes)
+            times = np.append(times, times)
+        return OdeSolution(integration.method, integration.fun, AcceptedStep(t, h, y, ys, slopes), times)
+
+
+def _at_steps(steps: _Steps) -> OdeResult:
+    """Return the solution at the ends of all steps."""
+    first, (t, y, *_) = steps.first, steps.ends
+    if not len(t) and numbers(steps.last.status) == 0:  # an interval of no length
+        t, y = np.stack([first.t]), np.stack([first.y])
+    t = np.concatenate([np.stack([first.t]), t])
+    t = t if steps.integration.times_vary else numbers(t)
+    y = np.concatenate([np.stack([first.y]), y])
+    return result_of(t, y.T, steps.last.evaluations, stop_gradient(steps.last.status))
+
+
+def _outputs(integration: Integration, t_eval: Any) -> tuple[State, Any]:
+    """Return the state at the end of the loop, and the solution at times, in rows."""
+    method, direction = integration.method, integration.direction
+
+    def output(carry: Any, t: Any) -> Any:
+        state, before, interpolated = carry
+        state = integration.run(state, lambda state: direction * (t - state.t) > 0)
+        y = method.interpolated(integration.fun, state.step, t)
+        further = np.where(state.t_old == interpolated, 0, method.further_evaluations)
+        state = state._replace(evaluations=state.evaluations + further)
+        is_known = (direction * (state.t - t) >= 0) & ~(direction * (t - before) < 0)
+        y = y * np.where(is_known, 1.0, np.nan).astype(y.dtype)
+        return (state, stop_gradient(t), stop_gradient(state.t_old)), y
+
+    none = np.asarray(np.nan)
+    first = integration.first(), stop_gradient(integration.begin), none
+    (state, _, _), ys = scanned(output, first, t_eval, pulled_at_once=True)
+    return state, ys
+
+
+def _plain_parts(value: Any) -> Any:
+    return tuple(map(plain, value)) if isinstance(value, tuple) else plain(value)

@@ -1,0 +1,204 @@
+"""Steps of an integration: the controller of their size, and the loop that makes them.
+
+Sizes of steps are those of SciPy. They are constants in derivatives: the derivative is that of the numbers that were
+computed with these steps, the discrete adjoint. The last step ends at the end of the interval, and so depends on it.
+
+References: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", 1993, section II.4; Eberhard, Bischof,
+"Automatic differentiation of numerical integration algorithms", Math. Comput. 68, 1999.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.integrate.method import AcceptedStep, ExplicitMethod, RightSide, like, rms_norm
+from tapegrad.loops.while_loop import repeated
+from tapegrad.transforms.stop_gradient import stop_gradient
+
+_SAFETY = 0.9
+_MIN_FACTOR, _MAX_FACTOR = 0.2, 10.0
+FAILED = -1
+
+
+class State(NamedTuple):
+    """State of an integration: the carry of its loops.
+
+    Attributes
+    ----------
+    t, y
+        Where it is.
+    size
+        Absolute size of the next step.
+    t_old, h, y_old, slopes
+        The last step that was accepted: begin, size with its sign, state there, slopes of all stages and at the end.
+    rejected
+        Whether the step before this one was rejected.
+    evaluations
+        Evaluations of the right side.
+    accepted
+        Number of steps that were accepted.
+    status
+        0, or `FAILED` if the step has become too small.
+    """
+
+    t: Any
+    y: Any
+    size: Any
+    t_old: Any
+    h: Any
+    y_old: Any
+    slopes: tuple[Any, ...]
+    rejected: Any
+    evaluations: Any
+    accepted: Any
+    status: Any
+
+    @property
+    def step(self) -> AcceptedStep:
+        """The last step."""
+        return AcceptedStep(self.t_old, self.h, self.y_old, self.y, self.slopes)
+
+
+@dataclass(frozen=True)
+class Integration:
+    """Initial value problem with its method and tolerances.
+
+    Attributes
+    ----------
+    method, fun
+        The method, and the right side, of ``(t, y)``.
+    begin, end, direction
+        Interval, and the sign of its length.
+    y0
+        The state at its begin.
+    rtol, atol, max_step
+        Tolerances, and the largest size of a step.
+    first_step
+        Size of the first step, or `None`.
+    times_vary
+        Whether there are derivatives by times.
+    """
+
+    method: ExplicitMethod
+    fun: RightSide
+    begin: Any
+    end: Any
+    direction: Any
+    y0: Any
+    rtol: Any
+    atol: Any
+    max_step: float
+    first_step: float | None
+    times_vary: bool
+
+    # --- begin -----------------------------------------------------------------------------------------------------
+
+    def first(self) -> State:
+        """Return the state at the begin."""
+        slope = self.fun(self.begin, self.y0)
+        with np.errstate(all="ignore"):
+            size, evaluations = self._first_size(slope)
+        stages = self.method.evaluations + 1
+        t = np.asarray(self.begin, float) if isinstance(self.begin, float) else self.begin
+        # The step that this stands for has not been made, and gives y0 and its slope at the begin
+        h = self.direction * np.where(size > 0, size, 1.0)
+        zero = np.zeros((), np.int64)
+        return State(
+            t, self.y0, size, t, h, self.y0, (slope,) * stages, zero > 0, zero + evaluations, zero, zero,
+        )  # fmt: skip
+
+    def _first_size(self, slope: Any) -> tuple[Any, int]:
+        """Return the size of the first step, and the evaluations until then."""
+        begin, end, y0, slope = stop_gradient((self.begin, self.end, self.y0, slope))
+        length = abs(end - begin)
+        if self.method.fixed:
+            return length / np.maximum(1.0, np.ceil(length / self.max_step - 1e-9)), 1
+        if self.first_step is not None:
+            return length * 0 + self.first_step, 1
+        scale = self.atol + abs(y0) * self.rtol
+        d0, d1 = rms_norm(y0 / scale), rms_norm(slope / scale)
+        h0 = np.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / d1)
+        h0 = np.minimum(h0, length)
+        h = h0 * self.direction
+        d2 = rms_norm((stop_gradient(self.fun(begin + h, y0 + like(h, y0) * slope)) - slope) / scale) / h0
+        power = 1 / (self.method.error_order + 1)
+        h1 = np.where(
+            (d1 <= 1e-15) & (d2 <= 1e-15), np.maximum(1e-6, h0 * 1e-3), (0.01 / np.maximum(d1, d2)) ** power
+        )
+        size = np.minimum(np.minimum(100 * h0, h1), np.minimum(length, self.max_step))
+        size = stop_gradient(size.astype(np.float64))
+        return np.where(length == 0, 0.0, size), 2
+
+    # --- steps -----------------------------------------------------------------------------------------------------
+
+    def run(self, state: State, going: Callable[[State], Any]) -> State:
+        """Make steps until one ends at the end of the interval, or fails, or as long as a condition says."""
+
+        def condition(state: State) -> Any:
+            inside = self.direction * (self.end - state.t) > 0
+            return (state.status == 0) & inside & going(state)
+
+        made: State = repeated(condition, self._step, state, pulled_at_once=True)
+        return made
+
+    def _step(self, state: State) -> State:
+        """Make one step, which is accepted or rejected."""
+        method = self.method
+        size, too_small = self._size(state)
+        t_new, h = self._ends(state.t, size)
+        y_new, slopes = method.step(self.fun, state.t, state.y, h, state.slopes[-1])
+        factor, accepted = self._factor(state, h, y_new, slopes)
+        accepted = accepted & ~too_small
+
+        def chosen(new: Any, old: Any) -> Any:
+            return np.where(accepted, new, old)
+
+        return State(
+            chosen(t_new, state.t),
+            chosen(y_new, state.y),
+            stop_gradient(size if method.fixed else abs(h) * factor),
+            chosen(state.t, state.t_old),
+            chosen(h, state.h),
+            chosen(state.y, state.y_old),
+            tuple(map(chosen, slopes, state.slopes)),
+            ~accepted,
+            state.evaluations + np.where(too_small, 0, method.evaluations),
+            state.accepted + np.where(accepted, 1, 0),
+            np.where(too_small, FAILED, state.status),
+        )
+
+    def _size(self, state: State) -> tuple[Any, Any]:
+        """Return the size of a step, and whether it is too small: less than 10 units in the last place of the time."""
+        t = stop_gradient(state.t)
+        least = 10 * abs(np.nextafter(t, self.direction * np.inf) - t)
+        if self.method.fixed:
+            return state.size, state.rejected
+        size = np.where(state.rejected, state.size, np.maximum(state.size, least))
+        if np.isfinite(self.max_step):
+            size = np.minimum(size, self.max_step)
+        return size, ~(size >= least)  # a NaN is too small
+
+    def _ends(self, t: Any, size: Any) -> tuple[Any, Any]:
+        """Return the end of a step, and its size with its sign. The last one is cut at the end of the interval."""
+        h = self.direction * size
+        # The last of equal steps ends there, though rounding may leave a rest
+        margin = 0.5 * size if self.method.fixed else 0.0
+        is_last = self.direction * (t + h - self.end) > -margin
+        t_new = np.where(is_last, self.end, t + h)
+        h = stop_gradient(t_new - t)  # of the rounded times, as in SciPy
+        return (t_new, np.where(is_last, self.end - t, h)) if self.times_vary else (stop_gradient(t_new), h)
+
+    def _factor(self, state: State, h: Any, y_new: Any, slopes: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Return the factor of the size after a step, and whether the step is accepted."""
+        y, y_new, h, slopes = stop_gradient((state.y, y_new, h, slopes))
+        if self.method.fixed:
+            return 1.0, np.all(np.isfinite(y_new))
+        scale = self.atol + np.maximum(abs(y), abs(y_new)) * self.rtol
+        norm = self.method.error_norm(slopes, h, scale).astype(np.float64)
+        accepted = norm < 1  # false for a NaN
+        wanted = _SAFETY * norm ** (-1 / (self.method.error_order + 1))
+        larger = np.minimum(np.where(state.rejected, 1.0, _MAX_FACTOR), wanted)
+        # fmax: after a NaN the step is made smaller
+        return np.where(accepted, larger, np.fmax(_MIN_FACTOR, wanted)), accepted
