@@ -15,7 +15,7 @@ from tapegrad.frontend.tensor.modes import NO_MODE, restoring, thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.program.captured.captured_state import CapturedState
 from tapegrad.program.programs.handle import Handle, Source, Specialization
-from tapegrad.program.recording.recording import is_on, part_key
+from tapegrad.program.recording.recording import RecordedTape, is_lifted, is_on, part_key
 from tapegrad.program.recording.signature import flatten_args
 from tapegrad.program.streams.spec import FORWARD, JVP, WHOLE_VJP, ProgramSpec
 from tapegrad.program.traces.trace import ConstantOutput, PassthroughOutput, Trace
@@ -91,9 +91,8 @@ class LoopBody(Uncopied):
     def _recorded(self, arrays: Sequence[np.ndarray], constants: Sequence[np.ndarray] = ()) -> Trace:
         thread.mode = NO_MODE.but(nan_on_failure=thread.mode.nan_on_failure)
         arguments = flatten_args(tuple(arrays), {})
-        trace = Trace(
-            _on_tape(self.flat), arguments, self._fuse, list(zip(self.lifted, constants, strict=True))
-        )
+        lifted = list(zip(self.lifted, constants, strict=True))
+        trace = Trace(_on_tape(self.flat), arguments, self._fuse, lifted)
         if self._state is None:
             self._state = CapturedState((self._seen,))
         trace.watch_arrays(self._seen, self._state.reach, [])
@@ -235,3 +234,16 @@ def _listed(views: Sequence[View]) -> str:
 def shapes_of(flat: Flat, seen: Any) -> list[View]:
     """Return what the results of a function without arguments look like."""
     return LoopBody(flat, seen, (), None).results
+
+
+def on_recording(tensor: Any) -> Any:
+    """Return the input that a Tensor from outside is in the body that is being recorded, if there is one.
+
+    The recording that the Tensor belongs to may be finished: then it has no views.
+    """
+    recorder = thread.mode.recorder
+    if not is_tensor(tensor) or not isinstance(recorder, RecordedTape):
+        return tensor
+    if recorder.lifted is None or is_on(tensor, recorder):
+        return tensor
+    return recorder.lift(tensor) if is_lifted(tensor) else tensor

@@ -230,6 +230,10 @@ class LoopOp(CustomOp):
         if any(map(is_tensor, (*y_bars, *xs))):
             found: tuple[Any, ...] = self._derivatives.vjp(self, y_bars, ys, xs)
             return found
+        return self.pulled_back(y_bars, ys, xs)
+
+    def pulled_back(self, y_bars: Any, ys: Any, xs: Any) -> tuple[np.ndarray, ...]:
+        """Return the cotangents of the operands, of arrays."""
         x = self._packed(xs, self.table.operand_size)
         y, y_bar = self._packed(ys, self.table.result_size), self._packed(y_bars, self.table.result_size)
         x_bar = np.zeros(max(self.table.operand_size, 1), self._loop_shape.dtype)

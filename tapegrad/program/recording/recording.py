@@ -360,7 +360,7 @@ class RecordedTape(Recorder):
 
         In the body of a loop it is an input, if a gradient can flow back from it or another recording computes it.
         """
-        if self.lifted is not None and (_is_computed(tensor) or not tensor.constant):
+        if self.lifted is not None and is_lifted(tensor):
             return self.lift(tensor)._slot_on(self)
         self.closes_over_leaf |= thread.mode.differentiate and not tensor.constant
         self._note_operand(tensor.data_or_traced())
@@ -518,6 +518,11 @@ def is_on(tensor: Tensor, recorder: Recorder | None) -> bool:
 def is_traced(tensor: Tensor) -> bool:
     """Return whether a replay may find another value of a Tensor: it is computed by a recording that is under way."""
     return _is_computed(tensor) and bool(tensor._describe().flags & TRACED)
+
+
+def is_lifted(tensor: Tensor) -> bool:
+    """Return whether a Tensor from outside becomes an input of the body of a loop."""
+    return _is_computed(tensor) or not tensor.constant
 
 
 def _is_computed(tensor: Tensor) -> bool:
