@@ -323,6 +323,20 @@ def test_loops_while_ends_by_its_condition():
     close(tg.value_and_grad(root)(9.0), (3.0, 1 / 6))
 
 
+# --- integrate ---------------------------------------------------------------------------------------------------
+
+
+def test_integrate_exponential_decay():
+    def last(rate):
+        return tg.integrate.solve_ivp(
+            lambda t, y: -rate * y, (0.0, 2.0), [3.0], t_eval=[2.0], rtol=1e-9, atol=1e-9
+        ).y[0, 0]
+
+    value, slope = tg.value_and_grad(tg.jit(last))(0.5)
+    assert value == pytest.approx(3 * math.exp(-1), rel=1e-7)
+    assert slope == pytest.approx(-6 * math.exp(-1), rel=1e-6)
+
+
 # --- stats -------------------------------------------------------------------------------------------------------
 
 
