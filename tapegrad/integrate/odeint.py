@@ -59,9 +59,9 @@ def odeint(
     >>> def fall(y, t, gravity):
     ...     return [y[1], -gravity]
     >>> tg.integrate.odeint(fall, [0.0, 10.0], np.array([0.0, 1.0, 2.0]), args=(9.81,))
-    array([[  0.   ,  10.   ],
-           [  5.095,   0.19 ],
-           [  0.38 ,  -9.62 ]])
+    array([[ 0.   , 10.   ],
+           [ 5.095,  0.19 ],
+           [ 0.38 , -9.62 ]])
     """
     check_function("odeint", func)
     t, y0 = leaf_of(t), leaf_of(y0)
