@@ -46,8 +46,10 @@ def surprise(q):  # the negative logarithm of the posterior density, of the loga
     return -tg.sum(likelihood) - tg.sum(rates) - tg.sum(others)
 
 
-fit = tg.optimize.minimize(surprise, np.log([0.6, 0.03, 0.9, 0.03, 30, 4, 0.3, 0.3]), method="trust-exact")
-estimate, covariance = np.exp(fit.x), np.linalg.inv(tg.hessian(surprise)(fit.x))
+fit = tg.optimize.minimize(surprise, np.log([0.6, 0.03, 0.9, 0.03, 30, 4, 0.3, 0.3]), method="BFGS")
+gradient, shifts = tg.grad(surprise), 1e-4 * np.eye(8)
+curvature = np.array([gradient(fit.x + shift) - gradient(fit.x - shift) for shift in shifts]) / 2e-4
+estimate, covariance = np.exp(fit.x), np.linalg.inv((curvature + curvature.T) / 2)
 names = ("alpha", "beta", "gamma", "delta", "hares", "lynxes", "hare error", "lynx error")
 for name, value, error in zip(names, estimate, np.sqrt(np.diag(covariance)), strict=True):
     print(f"{name:10} {value:8.4f} +- {value * error:.4f}")
