@@ -47,7 +47,15 @@ _PROGRAMS = {
 _FLOAT64 = np.dtype(np.float64)
 
 
-class LoopOp(CustomOp):
+class UnsharedOp(CustomOp):
+    """Custom op of one call, which instructions alone keep alive: it keeps no handle, which would lead back to it."""
+
+    def _handle(self, key: Any, statics: Any) -> Tensor:
+        """Return a new handle."""
+        return self._new_handle(key, statics)
+
+
+class LoopOp(UnsharedOp):
     """Instruction of a loop.
 
     Parameters
@@ -109,10 +117,6 @@ class LoopOp(CustomOp):
                 self.lifted.append(tensor)
             numbers.append(known[0] if known else len(self.lifted) - 1)
         return numbers
-
-    def _handle(self, key: Any, statics: Any) -> Tensor:
-        """Return a handle for the one call of this op. It is not kept: instructions alone keep the op alive."""
-        return self._new_handle(key, statics)
 
     def _new_handle(self, key: Any, statics: Any) -> Tensor:
         handle = super()._new_handle(key, statics)

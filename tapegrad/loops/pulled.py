@@ -10,13 +10,12 @@ import numpy as np
 
 from tapegrad.autodiff.custom.call import CallHandle
 from tapegrad.autodiff.custom.functions import Functions
-from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels.control.callback import CELL_FIELDS, FORWARD
 from tapegrad.engine.sweep.replays import loop_calls
 from tapegrad.errors import OuterTensorError
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
-from tapegrad.loops.loop_op import LoopOp
+from tapegrad.loops.loop_op import LoopOp, UnsharedOp
 from tapegrad.transforms.jit import jit
 from tapegrad.transforms.jvp import jvp
 from tapegrad.transforms.vjp import vjp
@@ -24,7 +23,7 @@ from tapegrad.transforms.vjp import vjp
 ByLoops = Callable[[LoopOp, Any, Any, Any], Sequence[Any]]
 
 
-class PulledOp(CustomOp):
+class PulledOp(UnsharedOp):
     """Instruction of the pullback of a loop. Operands: those of the loop, its results, and their cotangents.
 
     Parameters

@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
 from tapegrad.frontend.tensor.modes import thread
-from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
+from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.loops.body import Flat, LoopBody, on_recording
 from tapegrad.loops.loop_op import LoopOp, packed_dtype
 from tapegrad.loops.pulled import PulledOp
@@ -280,7 +280,6 @@ class _Parts:
         of_sequences = self._chosen(dots[count : self._arguments], count)
         of_constants = self._chosen(dots[self._arguments :], self._arguments)
         floats = [k for k, view in enumerate(results) if view.dtype.kind == "f"]
-        last = [k for k in floats if k < count]
 
         def body(*leaves: Any) -> list[Any]:
             given = iter(leaves)
@@ -303,7 +302,6 @@ class _Parts:
         ends, stacked = made([*self._carry, *of_carry], [*self._sequences, *of_sequences])
         found = dict(zip(floats, [*ends[count:], *stacked], strict=True))
         shapes = [view.shape if k < count else (loop.length, *view.shape) for k, view in enumerate(results)]
-        del last
         return [found.get(k, np.zeros(shape)) for k, shape in enumerate(shapes)]
 
     def _push(
@@ -364,8 +362,3 @@ def _restored(value: Any, dtype: np.dtype[Any]) -> Any:
     if value.dtype == dtype:
         return value
     return value.astype(dtype)
-
-
-def as_tensor_or_array(value: Any) -> Tensor | np.ndarray:
-    """Return a leaf as a Tensor or an array."""
-    return value if is_tensor(value) else np.asarray(value)

@@ -135,41 +135,33 @@ class LoopTable:
         self._sums = room.leaves(self.leaves)
         self._operand_dots, self._result_dots = room.leaves(self.leaves), room.leaves(body.results)
         self._flag = room.take(1)
-        self.starts = self._packed = self._packed_operands()
-        self._packed_results = self._packed_results_of()
+        self.starts, self.operand_size = self._starts_of(self.leaves, shape.carry, arguments)
+        self._result_starts, self.counted = self._starts_of(body.results, shape.carry, len(body.results))
         self._room = room
+        self._lay_out_states()
 
-    def _times(self, k: int) -> int:
-        """Return how many times operand k is in the packed array: elements of sequences for each iteration."""
-        is_sequence = self._shape.carry <= k < self._shape.carry + self._shape.sequences
-        return self._shape.length if is_sequence else 1
+    def _starts_of(self, views: Sequence[View], first: int, last: int) -> tuple[list[int], int]:
+        """Return the first element of each array in a packed one, and its end.
 
-    def _packed_operands(self) -> list[int]:
-        """Return the first packed element of each operand: constants, carry, sequences, as they are recorded."""
-        found, end = [], 0
-        for k, view in enumerate(self.leaves):
-            found.append(end)
-            end += view.size * self._times(k)
-        self.operand_size = end
-        return found
+        Those from `first` to `last` are there for each iteration.
+        """
+        starts, end = [], 0
+        for k, view in enumerate(views):
+            starts.append(end)
+            end += view.size * (self._shape.length if first <= k < last else 1)
+        return starts, end
 
-    def _packed_results_of(self) -> list[int]:
-        """Return the first packed element of each result; behind them all is the number of iterations."""
-        found, end = [], 0
-        for k, view in enumerate(self._body.results):
-            found.append(end)
-            end += view.size * (1 if k < self._shape.carry else self._shape.length)
-        self.counted = end
-        carry = self.leaves[: self._shape.carry]
-        self._carry_bytes = (
-            self._operands[self._shape.carry - 1] + carry[-1].nbytes - self._operands[0] if carry else 0
-        )
+    def _lay_out_states(self) -> None:
+        """Give the stored carries a part of the packed results, behind the number of iterations."""
+        carry = self._shape.carry
+        self._carry_bytes = 0
+        if carry:
+            self._carry_bytes = self._operands[carry - 1] + self.leaves[carry - 1].nbytes - self._operands[0]
         capacity = self._capacity()
         self.stored_size = -(-capacity * self._carry_bytes // self._shape.dtype.itemsize)
-        self._fields[field.STATES], self._fields[field.CAPACITY] = end + 1, capacity
+        self._fields[field.STATES], self._fields[field.CAPACITY] = self.counted + 1, capacity
         self._fields[field.SNAPSHOTS] = self._snapshots()
-        self.result_size = end + 1 + self.stored_size
-        return found
+        self.result_size = self.counted + 1 + self.stored_size
 
     def _capacity(self) -> int:
         """Return for how many iterations the forward run stores the carry."""
@@ -282,7 +274,7 @@ class LoopTable:
         """Return the moves between operands in the block and the packed operands."""
         arguments = range(self._shape.carry, self._shape.carry + self._shape.sequences)
         return [
-            Moved(offsets[k], self.leaves[k], self._packed[k], self.leaves[k].size if k in arguments else 0)
+            Moved(offsets[k], self.leaves[k], self.starts[k], self.leaves[k].size if k in arguments else 0)
             for k in leaves
         ]
 
@@ -291,7 +283,7 @@ class LoopTable:
         views = self._body.results
         return [
             Moved(
-                offsets[k], views[k], self._packed_results[k], views[k].size if k >= self._shape.carry else 0
+                offsets[k], views[k], self._result_starts[k], views[k].size if k >= self._shape.carry else 0
             )
             for k in results
         ]
