@@ -256,8 +256,10 @@ class _Parts:
         for _ in range(self._unused):
             yield np.zeros(())
 
-    def _pull(self, leaves: Sequence[Any], wanted: Sequence[int], seeds: Sequence[Any]) -> list[Any]:
-        """Return the cotangents of the operands of one iteration that are floats."""
+    def _iteration(
+        self, leaves: Sequence[Any], wanted: Sequence[int]
+    ) -> tuple[Callable[..., tuple[Any, ...]], list[Any]]:
+        """Return an iteration as a function of the operands that are floats, which returns some results; and those."""
         operands = [*leaves, *map(on_recording, self._constants)]
 
         def of_floats(*floats: Any) -> tuple[Any, ...]:
@@ -269,7 +271,12 @@ class _Parts:
             results = self._call(full[: len(leaves)], full[len(leaves) :])
             return tuple(_as_result(results[k], self._body.results[k].dtype) for k in wanted)
 
-        _, pull = vjp(of_floats, *self._chosen(operands))
+        return of_floats, self._chosen(operands)
+
+    def _pull(self, leaves: Sequence[Any], wanted: Sequence[int], seeds: Sequence[Any]) -> list[Any]:
+        """Return the cotangents of the operands of one iteration that are floats."""
+        of_floats, floats = self._iteration(leaves, wanted)
+        _, pull = vjp(of_floats, *floats)
         return list(pull(tuple(seeds)))
 
     def pushed(self, loop: FlatLoop, x_dots: Sequence[Any]) -> list[Any]:
@@ -308,19 +315,9 @@ class _Parts:
         self, leaves: Sequence[Any], wanted: Sequence[int], tangents: Sequence[Any]
     ) -> tuple[Sequence[Any], list[Any]]:
         """Return the results of one iteration, and the tangents of those that are floats."""
-        operands = [*leaves, *map(on_recording, self._constants)]
-
-        def of_floats(*floats: Any) -> tuple[Any, ...]:
-            given = iter(floats)
-            full = [
-                next(given) if is_float else value
-                for value, is_float in zip(operands, self._floats, strict=True)
-            ]
-            results = self._call(full[: len(leaves)], full[len(leaves) :])
-            return tuple(_as_result(results[k], self._body.results[k].dtype) for k in wanted)
-
+        of_floats, floats = self._iteration(leaves, wanted)
         values = self._call([leaf.copy() for leaf in leaves], self._constants)
-        _, dots = jvp(of_floats, tuple(self._chosen(operands)), tuple(tangents))
+        _, dots = jvp(of_floats, tuple(floats), tuple(tangents))
         return values, list(dots)
 
 
