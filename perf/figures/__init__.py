@@ -17,6 +17,7 @@ from perf.figures.linear_algebra import LINEAR_ALGEBRA
 from perf.figures.mathematics import MATHEMATICS_FIGURES
 from perf.figures.memory import MEMORY
 from perf.figures.native import NATIVE
+from perf.figures.odes import ODES
 from perf.figures.operations import OPERATION
 from perf.figures.profiles import PROFILES
 from perf.figures.pymc_models import PYMC_MODELS
@@ -39,6 +40,7 @@ FIGURES: dict[str, Figure] = {
         *FUNCTIONS,
         *RACES,
         *SMALL,
+        *ODES,
         *FUSION,
         *LATENCY,
         *COMPILED,
