@@ -57,7 +57,6 @@ class LoopBody(Uncopied):
         first = self._recorded(arrays)
         self.traces.append(first)
         self.lifted = first.lifted
-        self._given = [np.array(array) for array in arrays]
         self.inputs = [_view_of(array) for array in (*arrays, *(t.data_or_traced() for t in self.lifted))]
         self.results = [_view_of(_example(first, result)) for result in first.results]
 

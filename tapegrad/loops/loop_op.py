@@ -17,7 +17,13 @@ from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.autodiff.custom.packing import common_dtype
 from tapegrad.engine import kernel_table
-from tapegrad.engine.kernels.control.callback import CELL_FIELDS, FORWARD, REVERSE, TANGENT
+from tapegrad.engine.kernels.control.callback import (
+    CELL_FIELDS,
+    DESCRIPTOR_FIELDS,
+    FORWARD,
+    REVERSE,
+    TANGENT,
+)
 from tapegrad.engine.kernels.language import frame as frame_field
 from tapegrad.engine.kernels.language.status import (
     CALL_FAILED,
@@ -31,6 +37,7 @@ from tapegrad.engine.kernels.language.status import (
 from tapegrad.engine.status import error_of_matrices, reason_of
 from tapegrad.engine.sweep.replays import loop_calls
 from tapegrad.engine.sweep.replays import loop_fields as field
+from tapegrad.engine.tape.tape import fields_at
 from tapegrad.errors import UnrecordedWayError
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 from tapegrad.loops.body import LoopBody
@@ -51,8 +58,16 @@ class UnsharedOp(CustomOp):
     """Custom op of one call, which instructions alone keep alive: it keeps no handle, which would lead back to it."""
 
     def _handle(self, key: Any, statics: Any) -> Tensor:
-        """Return a new handle."""
-        return self._new_handle(key, statics)
+        """Return a new handle, whose call compiled code can run."""
+        handle = self._new_handle(key, statics)
+        own = handle.data_or_traced()
+        assert isinstance(own, CallHandle)
+        self._prepare(own.call)
+        return handle
+
+    def _prepare(self, call: Call) -> None:
+        """Write the addresses of compiled functions to the descriptor of a call."""
+        raise NotImplementedError
 
 
 class LoopOp(UnsharedOp):
@@ -88,6 +103,7 @@ class LoopOp(UnsharedOp):
         self.body, self._condition, self._loop_shape, self._derivatives = body, condition, shape, derivatives
         self.sequences, self.packed_dtype = shape.sequences, shape.dtype
         self.lifted: list[Tensor] = []
+        self._calls: list[Call] = []
         constants = self._united(body), [] if condition is None else self._united(condition)
         self.table = LoopTable(shape, body, condition, constants)
         super().__init__(Functions(name, self._forward, self._vjp, self._jvp, True, self._listing))
@@ -118,13 +134,9 @@ class LoopOp(UnsharedOp):
             numbers.append(known[0] if known else len(self.lifted) - 1)
         return numbers
 
-    def _new_handle(self, key: Any, statics: Any) -> Tensor:
-        handle = super()._new_handle(key, statics)
-        own = handle.data_or_traced()
-        assert isinstance(own, CallHandle)
-        self._install(own.call, FORWARD)
-        self._calls = [*getattr(self, "_calls", ()), own.call]
-        return handle
+    def _prepare(self, call: Call) -> None:
+        self._install(call, FORWARD)
+        self._calls.append(call)
 
     def _install(self, call: Call, direction: int) -> None:
         """Let compiled code run the loop in a direction."""
@@ -136,8 +148,8 @@ class LoopOp(UnsharedOp):
     def _run(self, direction: int, frame: np.ndarray) -> None:
         """Run the loop; record the branches that its iterations take and that are not known."""
         self.table.load(*_PROGRAMS[direction])
-        descriptor = np.zeros(CELL_FIELDS + 2, np.int64)
-        descriptor[CELL_FIELDS], descriptor[CELL_FIELDS + 1] = self.table.address, self.table.operand_size
+        descriptor = np.zeros(DESCRIPTOR_FIELDS, np.int64)
+        descriptor[CELL_FIELDS] = self.table.address
         run = _RUN(kernel_table.address_of(_ENTRIES[direction]))
         while True:
             status = run(int(frame.ctypes.data), int(descriptor.ctypes.data))
@@ -145,14 +157,14 @@ class LoopOp(UnsharedOp):
                 break
             if status != GUARD_FAILED or not self._record_branch(frame):
                 raise self._error(status)
-        for call in getattr(self, "_calls", ()):
+        for call in self._calls:
             self._install(call, direction)
 
     def _record_branch(self, frame: np.ndarray) -> bool:
         """Record the functions for the iteration that took an unknown branch. Return whether that was new."""
-        _, iteration, carry = self.table.failure()
+        iteration, carry = self.table.failure()
         shape, table = self._loop_shape, self.table
-        x = _array_at(int(frame[frame_field.X]), table.operand_size, shape.dtype)
+        x = fields_at(int(frame[frame_field.X]), table.operand_size, shape.dtype)
         at = shape.length - 1 - iteration if shape.reverse else iteration
         arguments = shape.carry + shape.sequences
         leaves = [
@@ -201,7 +213,7 @@ class LoopOp(UnsharedOp):
 
     def _iteration_text(self) -> str:
         """Return the iteration, counted in the order of execution, that the last run has failed in."""
-        _, iteration, _ = self.table.failure()
+        iteration, _ = self.table.failure()
         first = iteration * self._each
         return (
             f"iteration {first}"
@@ -217,11 +229,10 @@ class LoopOp(UnsharedOp):
         return frame
 
     def _packed(self, arrays: Sequence[Any], size: int) -> np.ndarray:
-        """Return arrays in one flat array, zeros for `None`."""
-        flat = np.zeros(max(size, 1), self._loop_shape.dtype)
+        """Return arrays in one flat array."""
+        flat = np.zeros(size, self._loop_shape.dtype)
         pieces = [np.asarray(array).reshape(-1) for array in arrays]
-        if pieces:
-            np.concatenate(pieces, out=flat[:size])
+        np.concatenate(pieces, out=flat)
         return flat
 
     def _forward(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -240,7 +251,7 @@ class LoopOp(UnsharedOp):
         """Return the cotangents of the operands, of arrays."""
         x = self._packed(xs, self.table.operand_size)
         y, y_bar = self._packed(ys, self.table.result_size), self._packed(y_bars, self.table.result_size)
-        x_bar = np.zeros(max(self.table.operand_size, 1), self._loop_shape.dtype)
+        x_bar = np.zeros(self.table.operand_size, self._loop_shape.dtype)
         self._run(REVERSE, self._frame(X=x, Y=y, Y_BAR=y_bar, X_BAR=x_bar))
         found = self._unpacked(x_bar, [x.shape for x in xs])
         return tuple(bar.astype(x.dtype, copy=False) for bar, x in zip(found, xs, strict=True))
@@ -267,10 +278,6 @@ class LoopOp(UnsharedOp):
             arrays.append(flat[start : start + size].reshape(shape))
             start += size
         return tuple(arrays)
-
-
-def _array_at(address: int, size: int, dtype: np.dtype[Any]) -> np.ndarray:
-    return np.frombuffer(ctypes.string_at(address, size * dtype.itemsize), dtype)
 
 
 def packed_dtype(views: Sequence[Any], counts: bool) -> np.dtype[Any]:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.autodiff.custom.call import CallHandle
+from tapegrad.autodiff.custom.call import Call
 from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels.control.callback import CELL_FIELDS, FORWARD
 from tapegrad.engine.sweep.replays import loop_calls
 from tapegrad.errors import OuterTensorError
-from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
+from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.loops.loop_op import LoopOp, UnsharedOp
 from tapegrad.transforms.jit import jit
 from tapegrad.transforms.jvp import jvp
@@ -41,14 +41,9 @@ class PulledOp(UnsharedOp):
         self._recorded_vjp, self._recorded_jvp = jit(self._pull), jit(self._push)
         super().__init__(Functions(f"pullback of {op.name}", self._forward, self._vjp, self._jvp, True))
 
-    def _new_handle(self, key: Any, statics: Any) -> Tensor:
-        handle = super()._new_handle(key, statics)
-        own = handle.data_or_traced()
-        assert isinstance(own, CallHandle)
-        descriptor, table = own.call.descriptor, self._op.table
-        descriptor[CELL_FIELDS], descriptor[CELL_FIELDS + 1] = table.address, max(1, table.operand_size)
-        descriptor[FORWARD] = kernel_table.address_of(loop_calls.pull_to_result)
-        return handle
+    def _prepare(self, call: Call) -> None:
+        call.descriptor[CELL_FIELDS] = self._op.table.address
+        call.descriptor[FORWARD] = kernel_table.address_of(loop_calls.pull_to_result)
 
     def _parts(self, values: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
         """Return operands, results, and cotangents of the loop."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.autodiff.custom.packing import EXACT
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
@@ -27,7 +28,6 @@ from tapegrad.transforms.vjp import vjp
 _MIN_FUSED = 64  # iterations of a loop that is worth compiling
 # Iterations of a loop that takes several at a time, elements of its arrays, and how many it takes: instructions in all
 _MIN_CHUNKED, _MAX_CHUNKED_ELEMENTS, _MAX_TOGETHER, _CHUNK_INSTRUCTIONS = 256, 16, 16, 512
-_LARGEST = 2**53
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -151,7 +151,7 @@ def chunked(
     left = [each[:begin] if loop.reverse else each[end:] for each in sequences]
     last, others = replace(loop, length=rest, shown=None)(last, left)
     pairs = zip(whole, others, strict=True)
-    return last, [concatenate([y, z] if loop.reverse is False else [z, y]) for y, z in pairs]
+    return last, [concatenate([z, y] if loop.reverse else [y, z]) for y, z in pairs]
 
 
 class Derivatives:
@@ -349,7 +349,7 @@ def _operand(value: Any, name: str) -> Any:
         return value
     if is_tensor(value):
         return value.astype(_FLOAT64)
-    if value.dtype.kind in "iu" and value.size and int(np.abs(value.astype(float)).max()) >= _LARGEST:
+    if value.dtype.kind in "iu" and value.size and int(np.abs(value.astype(float)).max()) >= EXACT:
         raise OverflowError(f"{name}: integers of a loop must be smaller than 2**53 in size")
     return value.astype(_FLOAT64)
 

@@ -109,6 +109,7 @@ class LoopTable:
         self.constants = constants
         self._kept: list[Any] = []
         self._handles: dict[int, Handle] = {}
+        self._retired: list[Handle] = []  # of which another thread may run a program
         self._fields = np.zeros(field.LOOP_FIELDS, np.int64)
         self.address = int(self._fields.ctypes.data)
         self._lay_out()
@@ -135,7 +136,8 @@ class LoopTable:
         self._sums = room.leaves(self.leaves)
         self._operand_dots, self._result_dots = room.leaves(self.leaves), room.leaves(body.results)
         self._flag = room.take(1)
-        self.starts, self.operand_size = self._starts_of(self.leaves, shape.carry, arguments)
+        self.starts, end = self._starts_of(self.leaves, shape.carry, arguments)
+        self.operand_size = max(1, end)  # an op has an operand
         self._result_starts, self.counted = self._starts_of(body.results, shape.carry, len(body.results))
         self._room = room
         self._lay_out_states()
@@ -162,6 +164,10 @@ class LoopTable:
         self._fields[field.STATES], self._fields[field.CAPACITY] = self.counted + 1, capacity
         self._fields[field.SNAPSHOTS] = self._snapshots()
         self.result_size = self.counted + 1 + self.stored_size
+        self._fields[field.OPERAND_SIZE], self._fields[field.RESULT_SIZE] = (
+            self.operand_size,
+            self.result_size,
+        )
 
     def _capacity(self) -> int:
         """Return for how many iterations the forward run stores the carry."""
@@ -305,25 +311,21 @@ class LoopTable:
                 handle = body.handle(needed.get(number, VALUES))
                 program = self._programs[number]
                 program[field.HANDLE] = handle.address
-                self._kept.append(self._handles.get(number))
                 self._handles[number] = handle
                 self._fields[number] = program.ctypes.data
 
     def renew(self) -> None:
         """Make the programs again after a body has been recorded once more."""
         made = list(self._handles) or [field.CONDITION, field.VALUES]
-        self._retired = [
-            *getattr(self, "_retired", ()),
-            *self._handles.values(),
-        ]  # another thread may run them
+        self._retired += self._handles.values()
         self._handles.clear()
         self.load(*made)
 
-    def failure(self) -> tuple[int, int, list[np.ndarray]]:
-        """Return status and iteration of the last run that failed, and the leaves of the carry there."""
+    def failure(self) -> tuple[int, list[np.ndarray]]:
+        """Return the iteration in which the last run failed, and the leaves of the carry there."""
         base = int(self._fields[field.FAILED_CARRY]) - int(self._fields[field.CARRY])
         carry = []
         for offset, view in zip(self._operands, self.leaves[: self._shape.carry], strict=False):
             memory = ctypes.string_at(base + offset, view.nbytes)
             carry.append(np.frombuffer(memory, view.dtype).reshape(view.shape).copy())
-        return int(self._fields[field.STATUS]), int(self._fields[field.FAILED_AT]), carry
+        return int(self._fields[field.FAILED_AT]), carry

@@ -256,6 +256,12 @@ def test_structures_are_kept():
     assert ys["z"].tolist() == [1.0, 1.0, 2.0]
 
 
+def test_a_loop_without_operands():
+    last, ys = tg.scan(lambda c, x: (None, 1.5), None, length=3)
+    assert last is None
+    assert ys.tolist() == [1.5, 1.5, 1.5]
+
+
 def test_python_numbers_take_the_dtype_of_the_result():
     last, _ = tg.scan(lambda c, x: (c + x, None), 0, np.array([0.5, 0.25]))
     assert (last.dtype, last) == (np.float64, 0.75)

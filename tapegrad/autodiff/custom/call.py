@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.autodiff.custom.functions import Functions, Statics
 from tapegrad.autodiff.custom.packing import EXACT, ArraySpec, pack, packed_size, unpack
-from tapegrad.engine.kernels.control.callback import CELL_FIELDS, DESCRIPTOR_FIELDS
+from tapegrad.engine.kernels.control.callback import DESCRIPTOR_FIELDS
 from tapegrad.engine.runtime.uncopied import Uncopied
 
 # By the address of the descriptor; the handles that instructions hold as operands keep the calls alive.
@@ -52,7 +52,6 @@ class Call(Uncopied):
             packed_size(outputs),
         )
         self.descriptor = np.zeros(DESCRIPTOR_FIELDS, np.int64)
-        self.descriptor[CELL_FIELDS + 1] = self.x_size
         self.address = int(self.descriptor.ctypes.data)
         self.compiled: dict[int, Any] = {}  # by direction, `None` where it cannot be compiled
         self.derived: dict[str, Callable[..., Any]] = {}  # vjp and jvp as functions of Tensors

@@ -15,8 +15,8 @@ from tapegrad.ops.structural.control import CustomParams
 FORWARD, REVERSE, TANGENT = range(3)
 DIRECTIONS = 3
 CELL_FIELDS = 2 * DIRECTIONS
-# Then two fields for compiled functions: an address, and the number of the packed operand's elements
-DESCRIPTOR_FIELDS = CELL_FIELDS + 2
+# Then an address for compiled functions
+DESCRIPTOR_FIELDS = CELL_FIELDS + 1
 DONE = 0x0DD5  # returned by a function that has called Python; any other value if Python was stopped before
 
 

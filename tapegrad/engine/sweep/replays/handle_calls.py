@@ -208,8 +208,14 @@ def run_specialization(handle, specialization, workspace, addresses):
 
 
 @inline_njit
-def _specialization_at(last, attempt):
-    """Return the specialization to try next: the last one used, then the others in order."""
+def specialization_at(handle, number):
+    """Return the address of a specialization."""
+    return load_i64(handle, SPECIALIZATIONS) + 8 * SPECIALIZATION_FIELDS * number
+
+
+@inline_njit
+def _number_at(last, attempt):
+    """Return the number of the specialization to try next: the last one used, then the others in order."""
     if attempt == 0:
         return last
     return attempt - 1 if attempt <= last else attempt
@@ -240,8 +246,8 @@ def _call_specializations(handle, addresses):
     """Run the specialization whose guards hold. GUARD_FAILED if there is none."""
     last = load_i64(handle, LAST)
     for attempt in range(load_i64(handle, SPECIALIZATION_COUNT)):
-        number = _specialization_at(last, attempt)
-        specialization = load_i64(handle, SPECIALIZATIONS) + 8 * SPECIALIZATION_FIELDS * number
+        number = _number_at(last, attempt)
+        specialization = specialization_at(handle, number)
         status = _call_specialization(handle, specialization, addresses)
         if status != GUARD_FAILED:
             if number != last:
@@ -308,7 +314,7 @@ def failure(handle: int, number: int) -> int:
     """Return the address of the source line of the guard that a specialization failed last; 0 if there is none."""
     if number < 0 or number >= load_i64(handle, SPECIALIZATION_COUNT):
         return 0
-    specialization = load_i64(handle, SPECIALIZATIONS) + 8 * SPECIALIZATION_FIELDS * number
+    specialization = specialization_at(handle, number)
     row = load_i64(specialization, STOPPED_AT)
     return load_i64(load_i64(specialization, SITES), row) if row >= 0 else 0
 
@@ -351,7 +357,7 @@ def open_session(handle, addresses, session):
 def _evaluate_specialization(session, number):
     handle, addresses = load_i64(session, HANDLE), load_i64(session, ADDRESSES)
     specialization, workspaces = (
-        load_i64(handle, SPECIALIZATIONS) + 8 * SPECIALIZATION_FIELDS * number,
+        specialization_at(handle, number),
         load_i64(session, WORKSPACES),
     )
     workspace = load_i64(workspaces, number)
@@ -369,7 +375,7 @@ def evaluate(session):
     last = load_i64(session, SPECIALIZATION)
     handle = load_i64(session, HANDLE)
     for attempt in range(load_i64(handle, SPECIALIZATION_COUNT)):
-        number = _specialization_at(last, attempt)
+        number = _number_at(last, attempt)
         status = _evaluate_specialization(session, number)
         if status != GUARD_FAILED:
             store_i64(session, SPECIALIZATION, number)
@@ -381,7 +387,7 @@ def evaluate(session):
 def column(session, seed):
     """Return the address of the tangents along a seed after `evaluate` of a program of columns; 0 for zeros."""
     number = load_i64(session, SPECIALIZATION)
-    specialization = load_i64(load_i64(session, HANDLE), SPECIALIZATIONS) + 8 * SPECIALIZATION_FIELDS * number
+    specialization = specialization_at(load_i64(session, HANDLE), number)
     offset = load_i64(load_i64(specialization, COLUMNS), seed)
     return 0 if offset < 0 else load_i64(load_i64(session, WORKSPACES), number) + offset
 

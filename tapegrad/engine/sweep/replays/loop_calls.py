@@ -31,7 +31,7 @@ from tapegrad.engine.kernels.language.status import (
 )
 from tapegrad.engine.sweep.replays import handle_fields as handle_field
 from tapegrad.engine.sweep.replays import loop_fields as loop_field
-from tapegrad.engine.sweep.replays.handle_calls import deliver, plug
+from tapegrad.engine.sweep.replays.handle_calls import deliver, plug, run, specialization_at
 from tapegrad.engine.sweep.replays.loop_moves import (
     add_in_block,
     add_to_packed,
@@ -42,13 +42,6 @@ from tapegrad.engine.sweep.replays.loop_moves import (
     pack,
     store_packed,
     unpack,
-)
-from tapegrad.engine.sweep.replays.replay import (
-    FORWARD,
-    FORWARD_COUNT,
-    REVERSE_COUNT,
-    run_reverse,
-    run_stream,
 )
 from tapegrad.engine.sweep.replays.workspace_pool import acquire, release
 
@@ -75,27 +68,13 @@ def _connect(program, block):
         block + load_i64(program, loop_field.ADDRESSES),
     )
     for k in range(load_i64(program, loop_field.ARGUMENTS)):
-        offset = load_i64(offsets, k)
-        store_i64(addresses, k, block + offset if offset >= 0 else 0)
-
-
-@inline_njit
-def _run_streams(specialization, workspace, handle, addresses):
-    """Run the streams of a specialization on a workspace whose ports are plugged."""
-    status = run_stream(workspace, load_i64(workspace, FORWARD), load_i64(workspace, FORWARD_COUNT))
-    if status == 0 and load_i64(workspace, REVERSE_COUNT) != 0:
-        status = run_reverse(workspace)
-    if status == 0 and load_i64(specialization, handle_field.COPY_COUNT) != 0:
-        deliver(handle, specialization, workspace, addresses)
-    return status
+        store_i64(addresses, k, block + load_i64(offsets, k))
 
 
 @inline_njit
 def _run_one(handle, number, addresses, workspaces):
     """Run a specialization on the workspace that this loop has of it, whose ports are plugged once."""
-    specialization = (
-        load_i64(handle, handle_field.SPECIALIZATIONS) + 8 * handle_field.SPECIALIZATION_FIELDS * number
-    )
+    specialization = specialization_at(handle, number)
     workspace = load_i64(workspaces, number)
     if workspace == 0:
         workspace = acquire(specialization)
@@ -103,7 +82,10 @@ def _run_one(handle, number, addresses, workspaces):
             return OUT_OF_MEMORY
         store_i64(workspaces, number, workspace)
         plug(handle, specialization, workspace, addresses)
-    return _run_streams(specialization, workspace, handle, addresses)
+    status = run(specialization, workspace)
+    if status == 0 and load_i64(specialization, handle_field.COPY_COUNT) != 0:
+        deliver(handle, specialization, workspace, addresses)
+    return status
 
 
 @shared_njit
@@ -146,13 +128,14 @@ def _disconnect(program, block):
 
 
 @inline_njit
-def _open(loop):
-    """Take a block, with the arguments of all programs connected; 0 when memory is short."""
+def _open(loop, x):
+    """Take a block, with the arguments of all programs connected, and the first operands; 0 when memory is short."""
     block = calloc(1, load_i64(loop, loop_field.BLOCK_BYTES))
     if block != 0:
         store_i64(block, 0, load_i64(loop, loop_field.PERIOD))
         for which in (loop_field.CONDITION, loop_field.VALUES, loop_field.PULLBACK, loop_field.TANGENTS):
             _connect(load_i64(loop, which), block)
+        unpack(loop, loop_field.START, block, x, 0)
     return block
 
 
@@ -160,7 +143,6 @@ def _open(loop):
 def _close(loop, block, status, iteration):
     """Free a block. Note where a run has failed, and the carry there."""
     if status != 0:
-        store_i64(loop, loop_field.STATUS, status)
         store_i64(loop, loop_field.FAILED_AT, iteration)
         memcpy(
             load_i64(loop, loop_field.FAILED_CARRY),
@@ -226,21 +208,26 @@ def _iterate(loop, block, x, iteration):
 
 
 @inline_njit
+def _packed_bytes(loop, elements):
+    """Return the bytes of so many packed elements, whose number is in a field."""
+    return load_i64(loop, elements) * bytes_of(load_i64(loop, loop_field.PACKED_DTYPE))
+
+
+@inline_njit
 def _states_of(loop, packed):
     """Return the address of the stored carries in a packed result."""
-    return packed + load_i64(loop, loop_field.STATES) * bytes_of(load_i64(loop, loop_field.PACKED_DTYPE))
+    return packed + _packed_bytes(loop, loop_field.STATES)
 
 
 def run_loop(frame: int, descriptor: int) -> int:
     """Compute the last carry, the stacked results, the number of iterations, and the first states."""
     loop = load_i64(descriptor, CELL_FIELDS)
     x, y = load_i64(frame, field.X), load_i64(frame, field.Y)
-    block = _open(loop)
+    block = _open(loop, x)
     if block == 0:
         return OUT_OF_MEMORY
     states, carry = _states_of(loop, y), block + load_i64(loop, loop_field.CARRY)
     bytes_, capacity = load_i64(loop, loop_field.CARRY_BYTES), load_i64(loop, loop_field.CAPACITY)
-    unpack(loop, loop_field.START, block, x, 0)
     iteration, status = 0, 0
     while status == 0:
         more = _goes_on(loop, block, iteration)
@@ -288,11 +275,6 @@ def next_snapshot(iterations, snapshots):
     return max(
         1, min(_reach(snapshots, repetitions - 1), iterations - _reach(snapshots - 1, repetitions - 1))
     )
-
-
-@inline_njit
-def _packed_bytes(loop, descriptor):
-    return load_i64(descriptor, CELL_FIELDS + 1) * bytes_of(load_i64(loop, loop_field.PACKED_DTYPE))
 
 
 @inline_njit
@@ -388,10 +370,9 @@ def _iterations_of(loop, y):
 @inline_njit
 def _pull(loop, x, y, x_bar, y_bar):
     """Add the cotangents of the operands to `x_bar`. Return a status."""
-    block = _open(loop)
+    block = _open(loop, x)
     if block == 0:
         return OUT_OF_MEMORY
-    unpack(loop, loop_field.START, block, x, 0)
     unpack(loop, loop_field.BAR_START, block, y_bar, 0)
     count = _iterations_of(loop, y)
     if count <= load_i64(loop, loop_field.CAPACITY):
@@ -412,7 +393,7 @@ def pull_loop(frame: int, descriptor: int) -> int:
     if x_bar == 0:
         return 0
     if load_i64(frame, field.STORE) & 1 != 0:
-        memset(x_bar, 0, _packed_bytes(loop, descriptor))
+        memset(x_bar, 0, _packed_bytes(loop, loop_field.OPERAND_SIZE))
     return _pull(
         loop, load_i64(frame, field.X), load_i64(frame, field.Y), x_bar, load_i64(frame, field.Y_BAR)
     )
@@ -421,14 +402,11 @@ def pull_loop(frame: int, descriptor: int) -> int:
 def pull_to_result(frame: int, descriptor: int) -> int:
     """Compute the cotangents of the operands as a result; X is operands, results and their cotangents."""
     loop = load_i64(descriptor, CELL_FIELDS)
-    operand_bytes = _packed_bytes(loop, descriptor)
+    operand_bytes = _packed_bytes(loop, loop_field.OPERAND_SIZE)
     x, x_bar = load_i64(frame, field.X), load_i64(frame, field.Y)
     y = x + operand_bytes
-    item = bytes_of(load_i64(loop, loop_field.PACKED_DTYPE))
-    stored = load_i64(loop, loop_field.CAPACITY) * load_i64(loop, loop_field.CARRY_BYTES)
-    results = load_i64(loop, loop_field.COUNTED) + 1 + (stored + item - 1) // item
     memset(x_bar, 0, operand_bytes)
-    return _pull(loop, x, y, x_bar, y + results * item)
+    return _pull(loop, x, y, x_bar, y + _packed_bytes(loop, loop_field.RESULT_SIZE))
 
 
 # --- tangents ----------------------------------------------------------------------------------------------------
@@ -438,11 +416,10 @@ def push_loop(frame: int, descriptor: int) -> int:
     """Compute the tangents of the results."""
     loop = load_i64(descriptor, CELL_FIELDS)
     x, x_dot, y_dot = load_i64(frame, field.X), load_i64(frame, field.X_BAR), load_i64(frame, field.Y_BAR)
-    block = _open(loop)
+    block = _open(loop, x)
     if block == 0:
         return OUT_OF_MEMORY
     tangents = load_i64(loop, loop_field.TANGENTS)
-    unpack(loop, loop_field.START, block, x, 0)
     unpack(loop, loop_field.DOT_START, block, x_dot, 0)
     iteration, status = 0, 0
     while status == 0:
@@ -462,8 +439,7 @@ def push_loop(frame: int, descriptor: int) -> int:
             iteration += 1
     if status == 0:
         pack(loop, loop_field.DOT_FINAL, block, y_dot, 0)
-        item = bytes_of(load_i64(loop, loop_field.PACKED_DTYPE))
-        stored = load_i64(loop, loop_field.CAPACITY) * load_i64(loop, loop_field.CARRY_BYTES)
-        memset(y_dot + load_i64(loop, loop_field.COUNTED) * item, 0, (1 + (stored + item - 1) // item) * item)
+        counted = _packed_bytes(loop, loop_field.COUNTED)
+        memset(y_dot + counted, 0, _packed_bytes(loop, loop_field.RESULT_SIZE) - counted)
     _close(loop, block, status, iteration)
     return status

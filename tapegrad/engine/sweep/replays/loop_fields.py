@@ -16,6 +16,8 @@ instruction; those of sequences go on by `STEP` elements with each iteration.
     CARRY,  # offset of the carry in the block, as the body's operand
     CARRY_BYTES,  # of all its leaves, from the first to the end of the last
     FLAG,  # offset of the condition's result
+    OPERAND_SIZE,  # elements of the packed operands
+    RESULT_SIZE,  # elements of the packed results
     COUNTED,  # element of the packed result with the number of iterations
     STATES,  # element of the packed result with the carry before each iteration, byte for byte
     CAPACITY,  # iterations that there is room for
@@ -41,17 +43,16 @@ instruction; those of sequences go on by `STEP` elements with each iteration.
     DOT_STACKED,
     DOT_FINAL,
     DOT_HAND_ON,
-    STATUS,  # of the last run that failed
     FAILED_AT,  # the iteration that failed
     FAILED_CARRY,  # address of memory for the carry at that iteration
-) = range(37)
-LOOP_FIELDS = 37
+) = range(38)
+LOOP_FIELDS = 38
 
 # Fields of a program of the body.
 (
     HANDLE,
     ARGUMENTS,  # number of arguments of the handle
-    OFFSETS,  # address of their offsets in the block; -1: not wanted
+    OFFSETS,  # address of their offsets in the block
     ADDRESSES,  # offset in the block of the list of their addresses
     WORKSPACES,  # offset in the block of the workspaces, one for each specialization
 ) = range(5)
