@@ -2,7 +2,8 @@
 
 In reading order; each imports only those above it:
 
-    body                           functions of a loop, recorded, and their programs
+    programs                       programs of a loop's function
+    body                           functions of a loop, recorded
     table                          what compiled code reads of a loop
     loop_op                        a loop as an instruction
     pulled                         pullback of a loop as an instruction
@@ -11,6 +12,7 @@ In reading order; each imports only those above it:
     scan                           `scan`
     while_loop                     `while_loop` and `fori_loop`
     cond                           `cond` and `switch`
+    stored                         loops in files
 
 It imports the rooms up to `transforms`.
 """

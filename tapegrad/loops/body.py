@@ -1,7 +1,6 @@
 """Body of a loop: a function of flat leaves, recorded once for each outcome of its branches.
 
-Tensors that it takes from the function around are operands like its arguments. Of each recording come three programs:
-the values, the pullback and the tangents.
+Tensors that it takes from the function around are operands like its arguments.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,23 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.frontend.tensor.modes import NO_MODE, restoring, thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
+from tapegrad.loops.programs import MAX_SPECIALIZATIONS, BodyPrograms, constant_of
 from tapegrad.program.captured.captured_state import CapturedState
-from tapegrad.program.programs.handle import Handle, Source, Specialization
 from tapegrad.program.recording.recording import RecordedTape, is_lifted, is_on, part_key
 from tapegrad.program.recording.signature import flatten_args
-from tapegrad.program.streams.spec import FORWARD, JVP, WHOLE_VJP, ProgramSpec
-from tapegrad.program.traces.trace import ConstantOutput, PassthroughOutput, Trace
+from tapegrad.program.traces.trace import PassthroughOutput, Trace
 
 Flat = Callable[..., Sequence[Any]]
-MAX_SPECIALIZATIONS = 32
-VALUES, PULLBACK, TANGENTS = range(3)
 
 
-class LoopBody(Uncopied):
+class LoopBody(BodyPrograms):
     """Function of a loop, with its recordings.
 
     Parameters
@@ -45,20 +40,21 @@ class LoopBody(Uncopied):
         The recordings.
     lifted
         Tensors from outside, its operands after the arguments.
-    inputs, results
-        What these arrays look like.
     """
+
+    traces: list[Trace]
 
     def __init__(self, flat: Flat, seen: Any, arrays: Sequence[np.ndarray], fuse: bool | None) -> None:
         self._flat, self._seen, self._fuse = flat, seen, fuse
         self._state: CapturedState | None = None
-        self.traces: list[Trace] = []
+        self.traces = []
         self.lifted: list[Tensor] = []
         first = self._recorded(arrays)
         self.traces.append(first)
         self.lifted = first.lifted
         self.inputs = [_view_of(array) for array in (*arrays, *(t.data_or_traced() for t in self.lifted))]
         self.results = [_view_of(_example(first, result)) for result in first.results]
+        self.size = len(first.recording)
 
     @property
     def flat(self) -> Flat:
@@ -75,11 +71,6 @@ class LoopBody(Uncopied):
     def name(self) -> str:
         """Name of the user's function."""
         return str(getattr(self._seen, "__qualname__", None) or type(self._seen).__name__)
-
-    @property
-    def size(self) -> int:
-        """Number of instructions of the first recording."""
-        return len(self.traces[0].recording)
 
     @property
     def branches(self) -> bool:
@@ -124,65 +115,6 @@ class LoopBody(Uncopied):
         self.traces.append(trace)
         return True
 
-    # --- programs --------------------------------------------------------------------------------------------------
-
-    @property
-    def floats(self) -> list[int]:
-        """Numbers of the operands that are floats."""
-        return [k for k, view in enumerate(self.inputs) if view.dtype.kind == "f"]
-
-    @property
-    def float_results(self) -> list[int]:
-        """Numbers of the results that are floats."""
-        return [k for k, view in enumerate(self.results) if view.dtype.kind == "f"]
-
-    def handle(self, which: int) -> Handle:
-        """Return the handle of a program.
-
-        Arguments of the values are operands and results; of the pullback operands, cotangents of the float results, and
-        cotangents of the float operands; of the tangents operands, tangents of the float ones, results, and tangents of
-        the float ones.
-        """
-        make = (self._values, self._pullback, self._tangents)[which]
-        bars = [self.results[k] for k in self.float_results]
-        of_floats = [self.inputs[k] for k in self.floats]
-        inputs = (self.inputs, [*self.inputs, *bars], [*self.inputs, *of_floats])[which]
-        results = (self.results, of_floats, [*self.results, *bars])[which]
-        return Handle([make(trace) for trace in self.traces], inputs, results, entries=False)
-
-    def _values(self, trace: Trace) -> Specialization:
-        program = trace.program(ProgramSpec(FORWARD))
-        sources = [self._source(result, program.given) for result in trace.results]
-        return Specialization(program, sources, list(range(program.given)))
-
-    def _pullback(self, trace: Trace) -> Specialization:
-        program = trace.program(ProgramSpec(WHOLE_VJP, tuple(self.floats)))
-        # The order of the seeds is that of the outputs that are floats
-        seeds = [k for k, j in enumerate(self.float_results) if isinstance(trace.results[j], int)]
-        count = len(self.inputs)
-        sources = [Source(program.given + k) for k in range(len(self.floats))]
-        return Specialization(program, sources, [*range(count), *(count + k for k in seeds)])
-
-    def _tangents(self, trace: Trace) -> Specialization:
-        program = trace.program(ProgramSpec(JVP, tuple(self.floats), values=True))
-        outputs = len(trace.output_slots)
-        sources = [self._source(result, program.given) for result in trace.results]
-        for k in self.float_results:
-            result = trace.results[k]
-            if isinstance(result, int):
-                sources.append(Source(program.given + outputs + result))
-            else:
-                view = self.results[k]
-                sources.append(Source(array=np.zeros(view.shape, view.dtype)))
-        return Specialization(program, sources, list(range(program.given)))
-
-    def _source(self, result: Any, first: int) -> Source:
-        if isinstance(result, int):
-            return Source(first + result)
-        if isinstance(result, PassthroughOutput):
-            return Source(passed=result.number)
-        return Source(array=_constant(result))
-
 
 def _on_tape(flat: Flat) -> Flat:
     """Return a function whose results that are Tensors or arrays from outside are read anew in each replay."""
@@ -216,14 +148,7 @@ def _example(trace: Trace, result: Any) -> np.ndarray:
     if isinstance(result, PassthroughOutput):
         view = trace.tape.slots[trace.recording.inputs[result.number]].view
         return np.empty(view.shape, view.dtype)
-    return _constant(result)
-
-
-def _constant(result: ConstantOutput) -> np.ndarray:
-    """Return a result that does not depend on the operands as an array of a dtype of the engine."""
-    value = result.fixed.data_or_traced() if is_tensor(result.fixed) else np.asarray(result.fixed)
-    dtype = {"i": np.int64, "u": np.int64}.get(value.dtype.kind, value.dtype)
-    return np.array(value, dtype, order="C")
+    return constant_of(result)
 
 
 def _listed(views: Sequence[View]) -> str:

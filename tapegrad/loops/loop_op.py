@@ -41,12 +41,13 @@ from tapegrad.engine.tape.tape import fields_at
 from tapegrad.errors import UnrecordedWayError
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 from tapegrad.loops.body import LoopBody
+from tapegrad.loops.programs import BodyPrograms
 from tapegrad.loops.table import LoopShape, LoopTable
 from tapegrad.program.recording.recording import part_key
 
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 _ENTRIES = {FORWARD: loop_calls.run_loop, REVERSE: loop_calls.pull_loop, TANGENT: loop_calls.push_loop}
-_PROGRAMS = {
+PROGRAMS = {
     FORWARD: (field.CONDITION, field.VALUES),
     REVERSE: (field.CONDITION, field.VALUES, field.PULLBACK),
     TANGENT: (field.CONDITION, field.VALUES, field.TANGENTS),
@@ -62,10 +63,10 @@ class UnsharedOp(CustomOp):
         handle = self._new_handle(key, statics)
         own = handle.data_or_traced()
         assert isinstance(own, CallHandle)
-        self._prepare(own.call)
+        self.prepare(own.call)
         return handle
 
-    def _prepare(self, call: Call) -> None:
+    def prepare(self, call: Call) -> None:
         """Write the addresses of compiled functions to the descriptor of a call."""
         raise NotImplementedError
 
@@ -92,38 +93,38 @@ class LoopOp(UnsharedOp):
     def __init__(
         self,
         name: str,
-        body: LoopBody,
-        condition: LoopBody | None,
+        body: BodyPrograms,
+        condition: BodyPrograms | None,
         shape: LoopShape,
         derivatives: Any,
         each: int,
         shown: LoopBody | None,
     ) -> None:
-        self._each, self._shown = each, shown
-        self.body, self._condition, self._loop_shape, self._derivatives = body, condition, shape, derivatives
+        self.each, self._shown = each, shown
+        self.body, self.condition, self.loop_shape, self._derivatives = body, condition, shape, derivatives
         self.sequences, self.packed_dtype = shape.sequences, shape.dtype
         self.lifted: list[Tensor] = []
         self._calls: list[Call] = []
         constants = self._united(body), [] if condition is None else self._united(condition)
         self.table = LoopTable(shape, body, condition, constants)
-        super().__init__(Functions(name, self._forward, self._vjp, self._jvp, True, self._listing))
+        super().__init__(Functions(name, self._forward, self._vjp, self._jvp, True, self._listing, self))
 
     def _listing(self) -> list[str]:
         """Return the lines of a printed tape that show the condition and the body."""
-        shape, each = self._loop_shape, f", {self._each} iterations each" if self._each > 1 else ""
-        runs = "while condition" if self._condition else f"{shape.length} times{each}"
+        shape, each = self.loop_shape, f", {self.each} iterations each" if self.each > 1 else ""
+        runs = "while condition" if self.condition else f"{shape.length} times{each}"
         elements = (
             f"; elements x{shape.carry} to x{shape.carry + shape.sequences - 1}" if shape.sequences else ""
         )
         carry = f"carry x0 to x{shape.carry - 1}" if shape.carry else "no carry"
         lines = [f"{runs}: {carry}{elements}"]
-        for title, body in (("condition", self._condition), ("body", self._shown or self.body)):
+        for title, body in (("condition", self.condition), ("body", self._shown or self.body)):
             if body is not None:
                 own = str(body.traces[0].recording).split("\nsegments")[0].split("\n")
                 lines += [f"{title}", *(f"    {line}" for line in own)]
         return lines
 
-    def _united(self, body: LoopBody) -> list[int]:
+    def _united(self, body: Any) -> list[int]:
         """Return for each Tensor from outside its number among those of the loop."""
         numbers = []
         for tensor in body.lifted:
@@ -134,7 +135,7 @@ class LoopOp(UnsharedOp):
             numbers.append(known[0] if known else len(self.lifted) - 1)
         return numbers
 
-    def _prepare(self, call: Call) -> None:
+    def prepare(self, call: Call) -> None:
         self._install(call, FORWARD)
         self._calls.append(call)
 
@@ -147,7 +148,7 @@ class LoopOp(UnsharedOp):
 
     def _run(self, direction: int, frame: np.ndarray) -> None:
         """Run the loop; record the branches that its iterations take and that are not known."""
-        self.table.load(*_PROGRAMS[direction])
+        self.table.load(*PROGRAMS[direction])
         descriptor = np.zeros(DESCRIPTOR_FIELDS, np.int64)
         descriptor[CELL_FIELDS] = self.table.address
         run = _RUN(kernel_table.address_of(_ENTRIES[direction]))
@@ -163,7 +164,7 @@ class LoopOp(UnsharedOp):
     def _record_branch(self, frame: np.ndarray) -> bool:
         """Record the functions for the iteration that took an unknown branch. Return whether that was new."""
         iteration, carry = self.table.failure()
-        shape, table = self._loop_shape, self.table
+        shape, table = self.loop_shape, self.table
         x = fields_at(int(frame[frame_field.X]), table.operand_size, shape.dtype)
         at = shape.length - 1 - iteration if shape.reverse else iteration
         arguments = shape.carry + shape.sequences
@@ -172,9 +173,11 @@ class LoopOp(UnsharedOp):
         ]
         elements, constants = leaves[shape.carry : arguments], leaves[arguments:]
         of_body, of_condition = ([constants[number] for number in numbers] for numbers in table.constants)
-        found = self._condition is not None and self._condition.add(carry, of_condition)
+        condition, body = self.condition, self.body
+        assert isinstance(body, LoopBody)
+        found = isinstance(condition, LoopBody) and condition.add(carry, of_condition)
         goes_on = shape.length < 0 or iteration < shape.length
-        found = (goes_on and self.body.add([*carry, *elements], of_body)) or found
+        found = (goes_on and body.add([*carry, *elements], of_body)) or found
         if found:
             self.table.renew()
         return found
@@ -195,7 +198,7 @@ class LoopOp(UnsharedOp):
         iteration = self._iteration_text()
         if status == TOO_MANY_ITERATIONS:
             return RuntimeError(
-                f"{name}: the condition is still true after max_steps={self._loop_shape.most} iterations"
+                f"{name}: the condition is still true after max_steps={self.loop_shape.most} iterations"
             )
         if status == LARGE_INTEGER:
             return OverflowError(
@@ -214,11 +217,11 @@ class LoopOp(UnsharedOp):
     def _iteration_text(self) -> str:
         """Return the iteration, counted in the order of execution, that the last run has failed in."""
         iteration, _ = self.table.failure()
-        first = iteration * self._each
+        first = iteration * self.each
         return (
             f"iteration {first}"
-            if self._each == 1
-            else f"one of iterations {first} to {first + self._each - 1}"
+            if self.each == 1
+            else f"one of iterations {first} to {first + self.each - 1}"
         )
 
     def _frame(self, **arrays: np.ndarray) -> np.ndarray:
@@ -230,16 +233,16 @@ class LoopOp(UnsharedOp):
 
     def _packed(self, arrays: Sequence[Any], size: int) -> np.ndarray:
         """Return arrays in one flat array."""
-        flat = np.zeros(size, self._loop_shape.dtype)
+        flat = np.zeros(size, self.loop_shape.dtype)
         pieces = [np.asarray(array).reshape(-1) for array in arrays]
         np.concatenate(pieces, out=flat)
         return flat
 
     def _forward(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         x = self._packed(arrays, self.table.operand_size)
-        y = np.zeros(self.table.result_size, self._loop_shape.dtype)
+        y = np.zeros(self.table.result_size, self.loop_shape.dtype)
         self._run(FORWARD, self._frame(X=x, Y=y))
-        return self._unpacked(y, self._result_shapes())
+        return self._unpacked(y, self.result_shapes)
 
     def _vjp(self, y_bars: Any, ys: Any, *xs: Any) -> tuple[Any, ...]:
         if any(map(is_tensor, (*y_bars, *xs))):
@@ -251,7 +254,7 @@ class LoopOp(UnsharedOp):
         """Return the cotangents of the operands, of arrays."""
         x = self._packed(xs, self.table.operand_size)
         y, y_bar = self._packed(ys, self.table.result_size), self._packed(y_bars, self.table.result_size)
-        x_bar = np.zeros(self.table.operand_size, self._loop_shape.dtype)
+        x_bar = np.zeros(self.table.operand_size, self.loop_shape.dtype)
         self._run(REVERSE, self._frame(X=x, Y=y, Y_BAR=y_bar, X_BAR=x_bar))
         found = self._unpacked(x_bar, [x.shape for x in xs])
         return tuple(bar.astype(x.dtype, copy=False) for bar, x in zip(found, xs, strict=True))
@@ -261,13 +264,14 @@ class LoopOp(UnsharedOp):
             found: tuple[Any, ...] = self._derivatives.jvp(self, x_dots, ys, xs)
             return found
         x, x_dot = self._packed(xs, self.table.operand_size), self._packed(x_dots, self.table.operand_size)
-        y_dot = np.zeros(self.table.result_size, self._loop_shape.dtype)
+        y_dot = np.zeros(self.table.result_size, self.loop_shape.dtype)
         self._run(TANGENT, self._frame(X=x, X_BAR=x_dot, Y_BAR=y_dot))
-        return self._unpacked(y_dot, self._result_shapes())
+        return self._unpacked(y_dot, self.result_shapes)
 
-    def _result_shapes(self) -> list[tuple[int, ...]]:
+    @property
+    def result_shapes(self) -> list[tuple[int, ...]]:
         """Return the shapes of the results: last carry, stacked ones, number of iterations, stored carries."""
-        shape, views = self._loop_shape, self.body.results
+        shape, views = self.loop_shape, self.body.results
         stacked = [(shape.length, *view.shape) for view in views[shape.carry :]]
         return [*(view.shape for view in views[: shape.carry]), *stacked, (), (self.table.stored_size,)]
 

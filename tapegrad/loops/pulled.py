@@ -11,11 +11,11 @@ import numpy as np
 from tapegrad.autodiff.custom.call import Call
 from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.engine import kernel_table
-from tapegrad.engine.kernels.control.callback import CELL_FIELDS, FORWARD
+from tapegrad.engine.kernels.control.callback import CELL_FIELDS, FORWARD, REVERSE
 from tapegrad.engine.sweep.replays import loop_calls
 from tapegrad.errors import OuterTensorError
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
-from tapegrad.loops.loop_op import LoopOp, UnsharedOp
+from tapegrad.loops.loop_op import PROGRAMS, LoopOp, UnsharedOp
 from tapegrad.transforms.jit import jit
 from tapegrad.transforms.jvp import jvp
 from tapegrad.transforms.vjp import vjp
@@ -35,15 +35,15 @@ class PulledOp(UnsharedOp):
     """
 
     def __init__(self, op: LoopOp, by_loops: ByLoops) -> None:
-        self._op, self._by_loops = op, by_loops
+        self.loop, self._by_loops = op, by_loops
         self._operands = max(1, len(op.table.leaves))
         self._results = len(op.body.results) + 2
         self._recorded_vjp, self._recorded_jvp = jit(self._pull), jit(self._push)
-        super().__init__(Functions(f"pullback of {op.name}", self._forward, self._vjp, self._jvp, True))
+        name = f"pullback of {op.name}"
+        super().__init__(Functions(name, self._forward, self._vjp, self._jvp, True, op=self))
 
-    def _prepare(self, call: Call) -> None:
-        call.descriptor[CELL_FIELDS] = self._op.table.address
-        call.descriptor[FORWARD] = kernel_table.address_of(loop_calls.pull_to_result)
+    def prepare(self, call: Call) -> None:
+        prepare_pullback(call, self.loop)
 
     def _parts(self, values: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
         """Return operands, results, and cotangents of the loop."""
@@ -52,7 +52,7 @@ class PulledOp(UnsharedOp):
 
     def _forward(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         xs, ys, y_bars = self._parts(arrays)
-        return self._op.pulled_back(y_bars, ys, xs)
+        return self.loop.pulled_back(y_bars, ys, xs)
 
     # --- derivatives -----------------------------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ class PulledOp(UnsharedOp):
             if "reaches outside of the memory" not in str(error):
                 raise
             raise OuterTensorError(
-                f"{self._op.name}: for a second derivative it is recorded once more, but it indexes a Tensor of the"
+                f"{self.loop.name}: for a second derivative it is recorded once more, but it indexes a Tensor of the"
                 " function around, whose recording is over; pass the Tensor as an argument (args=), or index it before"
             ) from None
 
@@ -96,10 +96,17 @@ class PulledOp(UnsharedOp):
 
         def cotangents(*values: Any) -> tuple[Any, ...]:
             xs, y_bars = values[: self._operands], values[self._operands :]
-            found = self._by_loops(self._op, y_bars, ys, xs)
+            found = self._by_loops(self.loop, y_bars, ys, xs)
             return tuple(
                 bar if is_tensor(bar) else from_array(np.asarray(bar, x.dtype), constant=True)
                 for bar, x in zip(found, xs, strict=True)
             )
 
         return cotangents
+
+
+def prepare_pullback(call: Call, loop: LoopOp) -> None:
+    """Let compiled code run the pullback of a loop for a call."""
+    loop.table.load(*PROGRAMS[REVERSE])
+    call.descriptor[CELL_FIELDS] = loop.table.address
+    call.descriptor[FORWARD] = kernel_table.address_of(loop_calls.pull_to_result)

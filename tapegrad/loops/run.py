@@ -190,8 +190,9 @@ class _Parts:
     """Operands of a loop as Tensors, taken apart."""
 
     def __init__(self, loop: FlatLoop, op: LoopOp, xs: Sequence[Any]) -> None:
-        self._body, self._lifted = op.body, op.lifted
-        self._flat = op.body.flat
+        body: Any = op.body
+        self._body, self._lifted = body, op.lifted
+        self._flat: Flat = body.flat
         leaves = op.table.leaves
         restored = [_restored(x, leaf.dtype) for x, leaf in zip(xs[: len(leaves)], leaves, strict=True)]
         self._unused = len(xs) - len(leaves)  # an operand of a loop without any

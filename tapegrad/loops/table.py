@@ -13,7 +13,7 @@ import numpy as np
 from tapegrad.engine.sweep.replays import loop_fields as field
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPE_CODES
-from tapegrad.loops.body import MAX_SPECIALIZATIONS, PULLBACK, TANGENTS, VALUES, LoopBody
+from tapegrad.loops.programs import MAX_SPECIALIZATIONS, PULLBACK, TANGENTS, VALUES, BodyPrograms
 from tapegrad.program.programs.handle import Handle
 
 _LINE, _WORD = 64, 8
@@ -101,8 +101,8 @@ class LoopTable:
     def __init__(
         self,
         shape: LoopShape,
-        body: LoopBody,
-        condition: LoopBody | None,
+        body: BodyPrograms,
+        condition: BodyPrograms | None,
         constants: tuple[Sequence[int], Sequence[int]],
     ) -> None:
         self._shape, self._body, self._condition = shape, body, condition

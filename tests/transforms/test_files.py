@@ -41,6 +41,30 @@ def branching(x: Any) -> Any:
     return tg.sum(x**2) if x[0] > 0 else tg.sum(x) * 3
 
 
+def looping(scan: Any, p: Any) -> Any:
+    """A loop in a loop, elements and results, integers in the carry, and a branch that some iterations take."""
+
+    def body(carry: Any, x: Any) -> Any:
+        value, count = carry
+        inner, _ = scan(lambda u, w: (u * p[0] + w, None), value * p[1], np.array([0.1, 0.2]))
+        value = inner + x if inner > 1 else inner - x
+        return (value, count + 1), (value * count, count)
+
+    (value, count), (ys, _) = scan(body, (1.0, np.int64(0)), np.linspace(0.5, 1.5, 5))
+    return value * count + tg.sum(ys)
+
+
+def root(p: Any) -> Any:
+    """Newton's iteration for a square root, which ends by itself."""
+    start = (0.5 * (p[0] + 1.0), 1.0)
+
+    def improve(state: Any) -> Any:
+        x = 0.5 * (state[0] + p[0] / state[0])
+        return x, x - state[0]
+
+    return tg.while_loop(lambda state: abs(state[1]) > 1e-12, improve, start, max_steps=50)[0] * p[1]
+
+
 CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "several results": (lambda x, y: {"p": x * y, "s": tg.sum(x), "none": None, "k": 3.0}, (X, 2.0)),
     "passed integers": (lambda x, n: (x * n, n), (X, np.arange(6, dtype=np.int32))),
@@ -65,6 +89,9 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "indices": (tg.value_and_grad(lambda x, i: tg.sum(x[i] ** 2)), (X, np.array([0, 1, 3]))),
     "matrices": (tg.grad(lambda a: tg.sum(tg.linalg.solve(a, X[:4])) + tg.linalg.det(a)), (MATRIX,)),
     "guarded": (tg.grad(lambda x: tg.sum(x[: int(tg.sum(x))] ** 2) * float(tg.max(x) > 1)), (X,)),
+    "loops": (tg.value_and_grad(lambda p: looping(tg.scan, p)), (X,)),
+    "tangents of loops": (lambda p: tg.jvp(lambda p: looping(tg.scan, p), (p,), (p,)), (X,)),
+    "an end by a condition": (tg.value_and_grad(root), (X * 5,)),
     "closed over": (tg.value_and_grad(lambda x: tg.sum((x * X[::-1]) @ np.ones((6, 2)))), (X,)),
 }
 
@@ -174,14 +201,48 @@ def test_what_calls_python_or_is_of_another_structure_is_refused_and_pickled_by_
 
 
 def test_another_process_needs_no_function(tmp_path: Path) -> None:
-    h = tg.compile(tg.value_and_grad(rosenbrock), X)
+    made = [
+        tg.compile(tg.value_and_grad(f), X) for f in (rosenbrock, lambda p: looping(tg.scan, p) + root(p))
+    ]
+    paths = [tmp_path / f"{number}.tape" for number in range(len(made))]
+    for h, path in zip(made, paths, strict=True):
+        h.save(path)
     program = (
-        "import sys, pickle, numpy as np, tapegrad as tg; h = tg.load(sys.argv[1]);"
-        "value, gradient = h(np.linspace(0.5, 1.5, 6)); print(value.tobytes().hex(), gradient.tobytes().hex())"
+        "import sys, pickle, numpy as np, tapegrad as tg\n"
+        "for path in sys.argv[1:]:\n"
+        "    for part in tg.load(path)(np.linspace(0.5, 1.5, 6)): print(part.tobytes().hex())"
     )
-    command = [sys.executable, "-c", program, str(saved(h, tmp_path))]
+    command = [sys.executable, "-c", program, *map(str, paths)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [each.tobytes().hex() for each in h(X)]
+    assert done.stdout.split() == [each.tobytes().hex() for h in made for each in h(X)]
+
+
+def test_a_branch_of_a_loop_that_was_not_recorded_is_refused(tmp_path: Path) -> None:
+    def steps(p: Any) -> Any:
+        return tg.scan(lambda c, _: (c * 2 if c < 5 else c + p, None), p, length=3)[0]
+
+    h = tg.compile(tg.grad(steps), 0.1)
+    loaded = tg.load(saved(h, tmp_path))
+    assert loaded(0.1) == 8.0
+    with pytest.raises(tg.UnrecordedWayError, match="scan: iteration 1 takes a branch that was not recorded"):
+        loaded(3.0)
+
+
+def test_loops_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
+    path = saved(tg.compile(root, X), tmp_path)
+    header, arrays = container.read(path.read_bytes())
+    for change, message in (
+        ({"carry": 1}, "operands of a body"),
+        ({"length": 3}, "either a length or a condition"),
+        ({"length": 1 << 60}, "numbers of a loop"),
+        ({"kind": "pullback", "loop": 0}, "a pullback of op 0"),
+        ({"kind": "other"}, "no op of kind 'other'"),
+        ({"condition": None}, "either a length or a condition"),
+        ({"condition": header["inner"][0]["body"]}, "a condition is one boolean"),
+    ):
+        path.write_bytes(container.written({**header, "inner": [{**header["inner"][0], **change}]}, arrays))
+        with pytest.raises(ValueError, match=message):
+            tg.load(path)
 
 
 def test_other_arguments_are_refused(tmp_path: Path) -> None:
@@ -388,11 +449,16 @@ def places(node: Any) -> Iterator[tuple[Any, Any]]:
             yield node, key
 
 
+def recordings(loop: Any) -> list[Any]:
+    """Return the recordings of a loop's functions."""
+    return [way for part in ("body", "condition") if loop[part] for way in loop[part]["ways"]]
+
+
 def damaged(content: bytes, chance: random.Random) -> bytes:
     """A file in which a number or a name is another one, and whose checksums are right."""
     header, arrays = container.read(content)
     header, arrays = json.loads(json.dumps(header)), {name: array.copy() for name, array in arrays.items()}
-    for way in header["ways"]:
+    for way in header["ways"] + [way for loop in header.get("inner", ()) for way in recordings(loop)]:
         way["fused"] = False  # nothing is compiled for a damaged file
     if chance.random() < 0.2:
         node, key = chance.choice([*places(header)])
@@ -409,6 +475,9 @@ def damaged(content: bytes, chance: random.Random) -> bytes:
             "array",
         ]
         node[key] = chance.choice(names) if isinstance(node[key], str) else chance.choice(NUMBERS)
+        for loop in header.get("inner", ()):  # how long a file computes is up to its author
+            loop["most"] = min(loop["most"], 50) if loop["length"] >= 0 else 50
+            loop["length"] = min(loop["length"], 1000)
         return container.written(header, arrays)
     name = chance.choice([name for name, array in arrays.items() if array.size])
     flat = arrays[name].reshape(-1)

@@ -29,6 +29,8 @@ class Functions:
         Whether `vjp` and `jvp` may be called with Tensors, to be differentiated in turn.
     listing
         Returns the lines that a printed tape has below the op.
+    op
+        The op, if files can hold what it computes.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Functions:
     jvp: Callable[..., Any] | None
     differentiable: bool = False
     listing: Callable[[], list[str]] = list
+    op: Any = None
 
     @restoring
     def call(self, role: str, *args: Any, statics: Statics) -> Any:

@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.program.archive import container
+from tapegrad.program.archive.contents import Contents, ReadContents
 from tapegrad.program.archive.fields import field, refuse_unless
-from tapegrad.program.archive.pack import Constants
 from tapegrad.program.archive.specializations import packed_specialization, unpacked_specialization
 from tapegrad.program.archive.structures import Tree, argument, result, tree_of
-from tapegrad.program.archive.unpack import constants_of
 from tapegrad.program.programs.handle import Handle, Specialization
+from tapegrad.program.streams.spec import FORWARD
 
 _MAX_SPECIALIZATIONS = 1000
 
@@ -41,18 +39,17 @@ def packed_function(
     trees = [tree_of(value, result, "the results") for value in results]
     if any(tree != trees[0] for tree in trees):
         raise TypeError(f"save: the specializations of {name} return different structures; a file holds one")
-    constants = Constants()
-    parts = [packed_specialization(specialization, constants, name) for specialization in specializations]
+    contents = Contents(name, any(each.program.spec.kind != FORWARD for each in specializations))
+    parts = [packed_specialization(specialization, contents) for specialization in specializations]
     header = {
         "name": name,
         "arguments": tree_of(example, argument, "the arguments"),
         "results": trees[0],
         "ways": [each for each, _ in parts],
-        "constants": constants.records,
+        **contents.header,
     }
     arrays = {f"way{w}.{key}": array for w, (_, each) in enumerate(parts) for key, array in each.items()}
-    arrays |= {f"constant{k}": array for k, array in enumerate(constants.arrays)}
-    return container.written(header, arrays)
+    return container.written(header, arrays | contents.arrays)
 
 
 class StoredFunction:
@@ -74,7 +71,7 @@ class StoredFunction:
         self.arguments = Tree(field(header, "arguments", dict), "arguments")
         refuse_unless(self.arguments.is_tuple, "the arguments are no tuple")
         self.results = Tree(field(header, "results", dict), "results")
-        constants = constants_of(header, arrays)
+        contents = ReadContents(header, arrays)
         specializations = field(header, "ways", list)
         refuse_unless(0 < len(specializations) <= _MAX_SPECIALIZATIONS, f"{len(specializations)} ways")
         inputs, results = (
@@ -83,7 +80,7 @@ class StoredFunction:
         )
         made = [
             unpacked_specialization(
-                _record(specialization), _part(arrays, f"way{number}."), constants, (inputs, results)
+                _record(specialization), contents.arrays_of(f"way{number}."), contents, (inputs, results)
             )
             for number, specialization in enumerate(specializations)
         ]
@@ -94,7 +91,3 @@ def _record(specialization: Any) -> dict[str, Any]:
     refuse_unless(type(specialization) is dict, "a specialization is no record")
     found: dict[str, Any] = specialization
     return found
-
-
-def _part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

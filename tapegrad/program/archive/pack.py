@@ -1,61 +1,37 @@
 """A recording as arrays of numbers, with names in place of codes and numbers of constants in place of addresses."""
 
 import ctypes
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tapegrad.autodiff.custom.call import call_at
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_view import TapeEntry, TapeView, read_tape
 from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, EXTERNAL, NONE, TRACED
 from tapegrad.ops import CODES
-from tapegrad.ops.structural.control import GuardParams
+from tapegrad.ops.structural.control import CustomParams, GuardParams
+from tapegrad.program.archive.contents import Contents
 from tapegrad.program.recording.recording import RecordedTape
 
-_GUARD = CODES["guard"]
+_GUARD, _CUSTOM = CODES["guard"], CODES["custom"]
 KEPT_FLAGS = DIFFERENTIABLE | EXTERNAL | TRACED
 
 
-class Constants:
-    """The constants of a file, each once."""
-
-    def __init__(self) -> None:
-        self.arrays: list[np.ndarray] = []
-        self._numbers: dict[str, int] = {}
-
-    def number(self, content: bytes) -> int:
-        """Return the number of a constant, which is added if it is new."""
-        digest = hashlib.sha256(content).hexdigest()
-        if digest not in self._numbers:
-            self._numbers[digest] = len(self.arrays)
-            self.arrays.append(np.frombuffer(content, np.uint8))
-        return self._numbers[digest]
-
-    @property
-    def records(self) -> list[dict[str, Any]]:
-        """Descriptions of the constants for the header."""
-        return [
-            {"bytes": len(a), "sha256": digest} for a, digest in zip(self.arrays, self._numbers, strict=True)
-        ]
-
-
-def packed(
-    recording: RecordedTape, constants: Constants, name: str
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def packed(recording: RecordedTape, contents: Contents) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Pack a recording: a part of the header, and the arrays."""
     tape = read_tape(recording)
-    live = _stored(tape, name)
+    live = _stored(tape, contents.name)
     slots = sorted({*tape.inputs, *tape.outputs, *_named(tape, live)})
     buffers = sorted({tape.slots[s].buffer for s in slots})
     slot_numbers, buffer_numbers = ({old: new for new, old in enumerate(each)} for each in (slots, buffers))
     ops = sorted({tape.instructions[i].op for i in live})
     pool: list[int] = []
     arrays = {
-        "instructions": _instructions(tape, live, ops, slot_numbers, pool, constants),
+        "instructions": _instructions(tape, live, ops, slot_numbers, pool, contents),
         "slots": _slots(tape, slots, buffer_numbers, pool),
-        "buffers": _buffers(tape, buffers, constants),
+        "buffers": _buffers(tape, buffers, contents),
     }
     header = {
         "ops": [kernel_table.op_name(op) for op in ops],
@@ -75,17 +51,21 @@ def _stored(tape: TapeView, name: str) -> list[int]:
     found = []
     for i in tape.live:
         instruction = tape.instructions[i]
-        row = kernel_table.row(instruction.op)
-        if row.kind == "callback":
+        if instruction.op == _CUSTOM and not _is_held(instruction):
             raise TypeError(
-                f"save: a replay of {name} calls Python (a custom op, a loop, vmap over diverging branches, or a"
-                " guarded NumPy result), which a file cannot hold. Pickle the function and compile it where it is used"
+                f"save: a replay of {name} calls Python (a custom op, vmap over diverging branches, or a guarded NumPy"
+                " result), which a file cannot hold. Pickle the function and compile it where it is used"
             )
         if instruction.op == _GUARD and _is_constant(tape, tape.slots[instruction.operands[0]].buffer):
             _check_unchanged(tape, instruction, name)
             continue
         found.append(i)
     return found
+
+
+def _is_held(instruction: TapeEntry) -> bool:
+    """Return whether files can hold the op that a user's op is."""
+    return call_at(CustomParams(*instruction.params).descriptor).functions.op is not None
 
 
 def _is_constant(tape: TapeView, buffer: int) -> bool:
@@ -109,25 +89,28 @@ def _instructions(
     ops: list[int],
     numbers: dict[int, int],
     pool: list[int],
-    constants: Constants,
+    contents: Contents,
 ) -> np.ndarray:
     """Pack each instruction: index of the op's name, result, three operands, offset and number of the parameters."""
     lines = []
     for i in live:
         each = tape.instructions[i]
-        fields = _params(each, constants)
+        fields = _params(each, contents)
         operands = [*(numbers[s] for s in each.operands), NONE, NONE, NONE][:3]
         lines.append([ops.index(each.op), numbers[each.result], *operands, len(pool), len(fields)])
         pool += fields
     return np.array(lines, np.int64).reshape(-1, 7)
 
 
-def _params(instruction: TapeEntry, constants: Constants) -> Sequence[int]:
-    """Return the parameters, in which a guard's address is replaced by the number of a constant."""
+def _params(instruction: TapeEntry, contents: Contents) -> Sequence[int]:
+    """Return the parameters, with the number of a constant or of an op of the file in place of an address."""
+    if instruction.op == _CUSTOM:
+        own = call_at(CustomParams(*instruction.params).descriptor)
+        return [contents.op_number(own.functions.op)]
     if instruction.op != _GUARD:
         return instruction.params
     params = GuardParams(*instruction.params)
-    return params.bytes, constants.number(ctypes.string_at(params.address, params.bytes))
+    return params.bytes, contents.number(ctypes.string_at(params.address, params.bytes))
 
 
 def _slots(tape: TapeView, slots: list[int], buffers: dict[int, int], pool: list[int]) -> np.ndarray:
@@ -140,12 +123,12 @@ def _slots(tape: TapeView, slots: list[int], buffers: dict[int, int], pool: list
     return np.array(lines, np.int64).reshape(-1, 5)
 
 
-def _buffers(tape: TapeView, buffers: list[int], constants: Constants) -> np.ndarray:
+def _buffers(tape: TapeView, buffers: list[int], contents: Contents) -> np.ndarray:
     """Pack each buffer: bytes, flags, and the number of its constant."""
     lines = []
     for b in buffers:
         each, constant = tape.buffers[b], NONE
         if _is_constant(tape, b):
-            constant = constants.number(ctypes.string_at(each.primal, each.bytes) if each.bytes else b"")
+            constant = contents.number(ctypes.string_at(each.primal, each.bytes) if each.bytes else b"")
         lines.append([each.bytes, each.flags & KEPT_FLAGS, constant])
     return np.array(lines, np.int64).reshape(-1, 3)

@@ -18,11 +18,6 @@ from tapegrad.ops.params import Region, fields_of, read
 from tapegrad.program.archive.fields import most_bytes
 
 
-def it_calls_no_python(t: TapeView, i: int) -> str:
-    """Check that no instruction calls Python."""
-    return "it calls Python" if kernel_table.row(t.instructions[i].op).kind == "callback" else ""
-
-
 def fields_are_those_of_the_record(t: TapeView, i: int) -> str:
     """Check that the parameters are those of the op's record, and that their lengths fit into memory."""
     instruction = t.instructions[i]
@@ -116,7 +111,7 @@ def slots_reach_to_its_end(t: TapeView, b: int) -> str:
     )
 
 
-PARAMETER_RULES = (it_calls_no_python, fields_are_those_of_the_record)
+PARAMETER_RULES = (fields_are_those_of_the_record,)
 WRITER_RULES = (writers_follow_one_another, slots_reach_to_its_end)
 FACTOR_RULES = (factors_are_computed,)
 WHOLE_RULES = (arguments_are_whole_and_only_read, results_are_whole_and_computed)

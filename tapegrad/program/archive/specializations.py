@@ -7,8 +7,9 @@ import numpy as np
 
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.errors import UnsupportedError
+from tapegrad.program.archive.contents import Contents, ReadContents
 from tapegrad.program.archive.fields import DamagedFileError, field, integers, refuse_unless
-from tapegrad.program.archive.pack import Constants, packed
+from tapegrad.program.archive.pack import packed
 from tapegrad.program.archive.unpack import Unpacked
 from tapegrad.program.programs.handle import Source, Specialization
 from tapegrad.program.programs.kinds import make_program
@@ -31,33 +32,33 @@ _NO = -1
 
 
 def packed_specialization(
-    specialization: Specialization, constants: Constants, name: str
+    specialization: Specialization, contents: Contents
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Pack a specialization into a header and arrays."""
     program: Any = specialization.program
-    header, arrays = packed(program.recording, constants, name)
+    header, arrays = packed(program.recording, contents)
     spec = program.spec
     header |= {"kind": spec.kind, "wrt": list(spec.wrt), "values": spec.values, "fused": bool(program.fused)}
     header |= {
         "order": specialization.order,
-        "sources": [_fields(source, constants) for source in specialization.sources],
+        "sources": [_fields(source, contents) for source in specialization.sources],
     }
     return header, arrays
 
 
-def _fields(source: Source, constants: Constants) -> list[int]:
-    number = _NO if source.array is None else constants.number(source.array.tobytes())
+def _fields(source: Source, contents: Contents) -> list[int]:
+    number = _NO if source.array is None else contents.number(source.array.tobytes())
     return [source.binding, source.offset, number, source.passed]
 
 
 def unpacked_specialization(
     header: dict[str, Any],
     arrays: dict[str, np.ndarray],
-    constants: list[np.ndarray],
+    contents: ReadContents,
     specs: tuple[Sequence[View], Sequence[View]],
 ) -> Specialization:
     """Rebuild a specialization from a file, for arguments and results of the given specs."""
-    unpacked = Unpacked(header, arrays, constants)
+    unpacked = Unpacked(header, arrays, contents)
     spec = _spec(header, unpacked)
     fusion = NOW if field(header, "fused", bool) else NEVER
     try:
@@ -75,7 +76,7 @@ def unpacked_specialization(
     records = field(header, "sources", list)
     refuse_unless(len(records) == len(results), f"{len(records)} sources for {len(results)} results")
     sources = [
-        _source(record, program, constants, view, inputs)
+        _source(record, program, contents.constants, view, inputs)
         for record, view in zip(records, results, strict=True)
     ]
     return Specialization(program, sources, order)

@@ -4,13 +4,13 @@ Every number is held against its bounds, then every rule of `engine.inspection.v
 the tape, before anything is executed or memory for it is allocated. No address comes from the file.
 """
 
-import hashlib
 import struct
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tapegrad.autodiff.custom.call import Call
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection import verify
 from tapegrad.engine.inspection.tape_view import Buffer, Slot, TapeEntry, TapeView
@@ -20,8 +20,9 @@ from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPES
 from tapegrad.errors import IllegalTapeError
 from tapegrad.ops import CODES
-from tapegrad.ops.structural.control import GuardParams
+from tapegrad.ops.structural.control import CustomParams, GuardParams
 from tapegrad.program.archive import rules
+from tapegrad.program.archive.contents import ReadContents, array_of
 from tapegrad.program.archive.fields import (
     DamagedFileError,
     check_size,
@@ -34,38 +35,25 @@ from tapegrad.program.archive.fields import (
 from tapegrad.program.archive.pack import KEPT_FLAGS
 from tapegrad.program.lanes.widened_tape import WidenedTape
 
-_GUARD = CODES["guard"]
+_GUARD, _CUSTOM = CODES["guard"], CODES["custom"]
 _MAX_ENTRIES = 1 << 24  # instructions, slots, buffers
 _MAX_STRIDE_BYTES = 1 << 47  # maximum stride in bytes
 _WIDTHS = {"instructions": 7, "slots": 5, "buffers": 3}
 
 
 class _Constants:
-    """Constants of a file, by the number of the buffer that each is on; programs read them where they lie."""
+    """Constants of a file, by the number of the buffer that each is on; programs read them where they lie.
 
-    def __init__(self, owners: dict[int, np.ndarray]) -> None:
-        self.owners = owners
+    It keeps the calls of the ops alive.
+    """
+
+    def __init__(self, owners: dict[int, np.ndarray], calls: list[Call]) -> None:
+        self.owners, self.calls = owners, calls
         self.guard_lines: list[Any] = []  # a file has none
         self.fields = np.zeros(HEADER_FIELDS, np.int64)
         self.fields[ALL_LIVE] = 1
         for number, address in kernel_table.tables().items():
             self.fields[number] = address
-
-
-def constants_of(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> list[np.ndarray]:
-    """Return the constants of a file, each in aligned memory of its own that is never written to."""
-    found = []
-    for number, record in enumerate(field(header, "constants", list)):
-        array = _array(arrays, f"constant{number}", 1)
-        refuse_unless(array.dtype == np.uint8, f"constant {number} is not of bytes")
-        refuse_unless(field(record, "bytes", int) == len(array), f"constant {number} has {len(array)} bytes")
-        right = field(record, "sha256", str) == hashlib.sha256(array.tobytes()).hexdigest()
-        refuse_unless(right, f"constant {number} is damaged: its SHA-256 is another one")
-        fields = np.zeros(-(-len(array) // 8) + 1, np.int64)
-        own = fields.view(np.uint8)[: len(array)]
-        own[:] = array
-        found.append(own)
-    return found
 
 
 class Unpacked:
@@ -79,12 +67,11 @@ class Unpacked:
         Recording from which programs are bound.
     """
 
-    def __init__(
-        self, header: dict[str, Any], arrays: dict[str, np.ndarray], constants: list[np.ndarray]
-    ) -> None:
-        self._constants, self._kept = constants, list[np.ndarray]()
-        self._fields = _array(arrays, "words", 1)
-        lines = {name: _array(arrays, name, 2) for name in _WIDTHS}
+    def __init__(self, header: dict[str, Any], arrays: dict[str, np.ndarray], contents: ReadContents) -> None:
+        self._constants, self._calls = contents.constants, contents.calls
+        self._kept = list[np.ndarray]()
+        self._fields = array_of(arrays, "words", 1)
+        lines = {name: array_of(arrays, name, 2) for name in _WIDTHS}
         for name, width in _WIDTHS.items():
             refuse_unless(
                 lines[name].shape[1] == width and len(lines[name]) < _MAX_ENTRIES,
@@ -98,16 +85,14 @@ class Unpacked:
         self._owners: dict[int, np.ndarray] = {}
         buffers = self._read_buffers(lines["buffers"])
         slots = self._read_slots(lines["slots"], field(header, "dtypes", list), counts["buffers"])
-        instructions = self._read_instructions(
-            lines["instructions"], field(header, "ops", list), counts["slots"]
-        )
+        instructions = self._read_instructions(lines["instructions"], field(header, "ops", list), slots)
         named = [integers(header.get(n), 0, counts["slots"], n) for n in ("inputs", "outputs")]
         self.tape = TapeView(
             tuple(instructions), slots, buffers, tuple(named[0]), tuple(named[1]), True, counts["slots"], None
         )
         _check(self.tape)
         self._check_what_is_read()
-        base: Any = _Constants(self._owners)
+        base: Any = _Constants(self._owners, self._calls)
         self.recording = WidenedTape(base, instructions, slots, buffers, self._kept)
 
     def _read_buffers(self, lines: np.ndarray) -> dict[int, Buffer]:
@@ -156,18 +141,28 @@ class Unpacked:
         self._kept.append(fields.copy())
         return int(self._kept[-1].ctypes.data)
 
-    def _read_instructions(self, lines: np.ndarray, ops: list[Any], slots: int) -> list[TapeEntry]:
+    def _read_instructions(
+        self, lines: np.ndarray, ops: list[Any], slots: dict[int, Slot]
+    ) -> list[TapeEntry]:
         unknown = [name for name in ops if type(name) is not str or name not in CODES]
         refuse_unless(not unknown, f"this version of tapegrad has no op {unknown[:1]}")
         in_range(lines[:, 0], 0, len(ops), "ops")
-        in_range(lines[:, 1], 0, slots, "results")
-        in_range(lines[:, 2:5], NONE, slots, "operands")
+        in_range(lines[:, 1], 0, len(slots), "results")
+        in_range(lines[:, 2:5], NONE, len(slots), "operands")
         in_range(lines[:, 5:7], 0, len(self._fields) + 1, "offsets of parameters")
         in_range(lines[:, 5] + lines[:, 6], 0, len(self._fields) + 1, "offsets of parameters")
-        return [self._instruction(CODES[ops[line[0]]], *line[1:]) for line in lines.tolist()]
+        return [self._instruction(slots, CODES[ops[line[0]]], *line[1:]) for line in lines.tolist()]
 
     def _instruction(
-        self, op: int, result: int, a: int, b: int, c: int, position: int, length: int
+        self,
+        slots: dict[int, Slot],
+        op: int,
+        result: int,
+        a: int,
+        b: int,
+        c: int,
+        position: int,
+        length: int,
     ) -> TapeEntry:
         operands = (a, b, c) if c != NONE else (a, b) if b != NONE else (a,) if a != NONE else ()
         if kernel_table.row(op).params is None:
@@ -176,9 +171,25 @@ class Unpacked:
         fields = tuple(self._fields[position : position + length].tolist())
         if op == _GUARD:
             fields = self._guarded(fields)
+        if op == _CUSTOM:
+            refuse_unless(len(operands) == 3, f"an op of its own with operands {operands}")
+            fields = self._called(fields, [slots[s].view for s in (a, c, result)])
         return TapeEntry(
             op, result, operands, self._keep(np.array([len(fields), *fields], np.int64)) + 8, 0, fields
         )
+
+    def _called(self, fields: tuple[int, ...], views: list[View]) -> tuple[int, ...]:
+        """Return the parameters of an op with recordings of its own; its number is replaced by an address."""
+        refuse_unless(
+            len(fields) == 1 and 0 <= fields[0] < len(self._calls), f"there is no op {fields} of its own"
+        )
+        call = self._calls[fields[0]]
+        x, rest, y = views
+        fit = (x.size, rest.size, y.size) == (call.x_size, call.rest_size, call.y_size)
+        refuse_unless(
+            fit and x.dtype == y.dtype == call.dtype, f"op {fields[0]} of its own on {x}, {rest}, {y}"
+        )
+        return tuple(CustomParams(call.address, call.number))
 
     def _guarded(self, fields: tuple[int, ...]) -> tuple[int, ...]:
         """Return the parameters of a guard, with the address of a constant in place of its number."""
@@ -222,11 +233,3 @@ def _apply(t: TapeView, applied: Sequence[verify.Rule], entries: Iterable[int], 
         for rule in applied:
             said = rule(t, k)
             refuse_unless(not said, f"{kind} {k}: {said}")
-
-
-def _array(arrays: dict[str, np.ndarray], name: str, ndim: int) -> np.ndarray:
-    """Return an array of the file with so many dimensions."""
-    found = arrays.get(name)
-    if found is None or found.ndim != ndim:
-        raise DamagedFileError(f"there is no array {name!r} of {ndim} dimensions")
-    return found
