@@ -8,16 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.frontend.tensor.modes import NO_MODE, restoring, thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.loops.programs import MAX_SPECIALIZATIONS, BodyPrograms, constant_of
+from tapegrad.ops import CODES, GUARDS
 from tapegrad.program.captured.captured_state import CapturedState
+from tapegrad.program.fusion.grouping.scalars import MAX_ELEMENTS
 from tapegrad.program.recording.recording import RecordedTape, is_lifted, is_on, part_key
 from tapegrad.program.recording.signature import flatten_args
+from tapegrad.program.streams.spec import WHOLE
 from tapegrad.program.traces.trace import PassthroughOutput, Trace
 
 Flat = Callable[..., Sequence[Any]]
+_CAST = CODES["cast_f64"]
+_OF_NUMBERS = ("elementwise", "broadcast_sum", "matmul", "reduction")
 
 
 class LoopBody(BodyPrograms):
@@ -45,7 +51,8 @@ class LoopBody(BodyPrograms):
     traces: list[Trace]
 
     def __init__(self, flat: Flat, seen: Any, arrays: Sequence[np.ndarray], fuse: bool | None) -> None:
-        self._flat, self._seen, self._fuse = flat, seen, fuse
+        self._flat, self._seen = flat, seen
+        self._fuse: bool | str | None = WHOLE if fuse else fuse
         self._state: CapturedState | None = None
         self.traces = []
         self.lifted: list[Tensor] = []
@@ -76,6 +83,20 @@ class LoopBody(BodyPrograms):
     def branches(self) -> bool:
         """True if iterations may take different branches."""
         return any(line.file for line in self.traces[0].recording.guard_lines)
+
+    @property
+    def has_numbers_alone(self) -> bool:
+        """True if iterations compute with few floats, all of which can be in registers."""
+        return len(self.traces) == 1 and all(map(self._is_of_numbers, self.traces[0].tape.live))
+
+    def _is_of_numbers(self, instruction: int) -> bool:
+        tape = self.traces[0].tape
+        each = tape.instructions[instruction]
+        views = [tape.slots[slot].view for slot in (each.result, *each.operands)]
+        if each.op in GUARDS:
+            return tape.slots[each.operands[0]].buffer not in {tape.slots[s].buffer for s in tape.inputs}
+        is_few = all(view.dtype.kind == "f" and view.size <= MAX_ELEMENTS for view in views)
+        return each.op == _CAST or (is_few and kernel_table.row(each.op).kind in _OF_NUMBERS)
 
     @restoring
     def _recorded(self, arrays: Sequence[np.ndarray], constants: Sequence[np.ndarray] = ()) -> Trace:

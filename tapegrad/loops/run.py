@@ -98,8 +98,9 @@ class FlatLoop:
         views = [*body.inputs, *body.results, *(condition.inputs if condition else ())]
         dtype = packed_dtype(views, condition is not None)
         shape = LoopShape(
-            len(carry), len(sequences), self.length, self.reverse, self.most, self.snapshots, dtype
-        )
+            len(carry), len(sequences), self.length, self.reverse, self.most, self.snapshots, dtype,
+            tuple(not is_tensor(value) for value in sequences),
+        )  # fmt: skip
         op = LoopOp(self.name, body, condition, shape, Derivatives(self), self.each, self.shown)
         operands = [
             _operand(value, self.name) for value in (*carry, *sequences, *map(on_recording, op.lifted))
@@ -114,10 +115,13 @@ class FlatLoop:
         return True if long and fusion_of(None) != NEVER else None
 
     def _together(self, body: LoopBody) -> int:
-        """Return how many iterations are one of the instruction's: short ones cost more to begin than to compute."""
+        """Return how many iterations are one of the instruction's: short ones cost more to begin than to compute.
+
+        Sums over iterations are rounded in another order then, so that the number does not depend on what is fused.
+        """
         long = self.length >= _MIN_CHUNKED and not self.snapshots and self.each == 1
         few = max(view.size for view in (*body.inputs, *body.results)) <= _MAX_CHUNKED_ELEMENTS
-        if not long or not few or body.branches:
+        if not long or not few or body.branches or body.has_numbers_alone:
             return 1
         return max(1, min(_MAX_TOGETHER, _CHUNK_INSTRUCTIONS // max(1, body.size)))
 

@@ -33,7 +33,7 @@ from tapegrad.program.archive.pack import packed
 from tapegrad.program.archive.unpack import Unpacked
 from tapegrad.program.programs.kinds import make_program
 from tapegrad.program.programs.program import Program
-from tapegrad.program.streams.spec import NEVER, NOW, ProgramSpec
+from tapegrad.program.streams.spec import NEVER, WHOLE, ProgramSpec
 from tapegrad.program.traces.trace import ConstantOutput, PassthroughOutput, optimized
 
 _OUTPUT, _INPUT, _CONSTANT = range(3)  # what a result of a recording is, before its number
@@ -54,6 +54,7 @@ def _packed_loop(op: LoopOp, contents: Contents) -> dict[str, Any]:
         **sizes,
         "each": op.each,
         "reverse": shape.reverse,
+        "data": list(shape.data),
         "body": _packed_body(op.body, of_body, contents),
         "condition": None if op.condition is None else _packed_body(op.condition, of_condition, contents),
     }
@@ -69,7 +70,7 @@ def _packed_body(body: BodyPrograms, constants: Sequence[int], contents: Content
 def _packed_trace(trace: Any, contents: Contents) -> dict[str, Any]:
     header, arrays = packed(trace.recording, contents)
     results = [_packed_result(result, contents) for result in trace.results]
-    fused = trace.fusion == NOW
+    fused = trace.fusion == WHOLE
     return {**header, "arrays": contents.add_arrays(arrays), "results": results, "fused": fused}
 
 
@@ -104,7 +105,7 @@ class _StoredTrace:
         self.output_slots = list(tape.outputs)
         self.size = len(tape.instructions)
         self.inputs = [tape.slots[s].view for s in tape.inputs]
-        self._tape, self._fusion = optimized(tape), NOW if field(header, "fused", bool) else NEVER
+        self._tape, self._fusion = optimized(tape), WHOLE if field(header, "fused", bool) else NEVER
         outputs = [tape.slots[s].view for s in tape.outputs]
         records = field(header, "results", list)
         refuse_unless(len(records) == len(views), f"{len(records)} results of a body instead of {len(views)}")
@@ -188,7 +189,9 @@ def _unpacked_loop(record: dict[str, Any], contents: ReadContents) -> Call:
     each = sizes.pop("each")
     views = [*body.inputs, *body.results, *(condition.inputs if condition else ())]
     dtype = packed_dtype(views, condition is not None)
-    shape = LoopShape(reverse=field(record, "reverse", bool), dtype=dtype, **sizes)
+    data = field(record, "data", list)
+    refuse_unless(all(type(each) is bool for each in data), "which sequences are data")
+    shape = LoopShape(reverse=field(record, "reverse", bool), dtype=dtype, data=tuple(data), **sizes)
     _check(shape, body, condition)
     refuse_unless(each > 0, "iterations of none")
     try:

@@ -13,7 +13,9 @@ import numpy as np
 from tapegrad.engine.sweep.replays import loop_fields as field
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.loops.places import LoopLayout, Place
 from tapegrad.loops.programs import MAX_SPECIALIZATIONS, PULLBACK, TANGENTS, VALUES, BodyPrograms
+from tapegrad.loops.straight import NotStraightError, StraightBody
 from tapegrad.program.programs.handle import Handle
 
 _LINE, _WORD = 64, 8
@@ -22,6 +24,7 @@ _OPERATIONS = 8  # of an instruction, as a guess
 # Carries that the forward run stores in its result: of a known number of iterations, and of an unknown one
 _MOST_STORED_BYTES = 1 << 24
 _STORED_ITERATIONS, _STORED_BYTES = 32, 1 << 12
+_STRAIGHT = {field.VALUES: field.STRAIGHT_VALUES, field.PULLBACK: field.STRAIGHT_PULLBACK}
 # Carries that the reverse run stores where these do not suffice
 _SNAPSHOT_BYTES, _MIN_SNAPSHOTS = 1 << 26, 16
 
@@ -74,6 +77,8 @@ class LoopShape(NamedTuple):
         Carries that the reverse run stores at most, 0: as many as pay.
     dtype
         Dtype of the packed arrays.
+    data
+        Which of the sequences are constant, from the first: nothing reads their cotangents.
     """
 
     carry: int
@@ -83,6 +88,7 @@ class LoopShape(NamedTuple):
     most: int
     snapshots: int
     dtype: np.dtype[Any]
+    data: tuple[bool, ...] = ()
 
 
 class LoopTable:
@@ -141,6 +147,11 @@ class LoopTable:
         self._result_starts, self.counted = self._starts_of(body.results, shape.carry, len(body.results))
         self._room = room
         self._lay_out_states()
+        self._layout = LoopLayout(
+            self.leaves, self._operands, self._result_bars, self._sums, self.starts, self._result_starts,
+            shape.carry, shape.sequences, self._carry_bytes, shape.dtype.itemsize, -1 if shape.reverse else 1,
+            shape.data,
+        )  # fmt: skip
 
     def _starts_of(self, views: Sequence[View], first: int, last: int) -> tuple[list[int], int]:
         """Return the first element of each array in a packed one, and its end.
@@ -313,6 +324,25 @@ class LoopTable:
                 program[field.HANDLE] = handle.address
                 self._handles[number] = handle
                 self._fields[number] = program.ctypes.data
+                if number in _STRAIGHT:
+                    self._fields[_STRAIGHT[number]] = self._straight(number, handle)
+
+    def _straight(self, which: int, handle: Handle) -> int:
+        """Return the address of the straight body of a program, 0 if it has none."""
+        shape, layout, kept = self._shape, self._layout, list[Place]()
+        if shape.length < 0:
+            return 0
+        if which == field.PULLBACK:
+            places = layout.of_pullback(self._body, self.constants[0])
+        else:
+            places = layout.of_values(self._body, self.constants[0])
+            if self._fields[field.CAPACITY] >= shape.length:
+                kept = [layout.stored(k, 1) for k in range(shape.carry)]
+        try:
+            made = StraightBody(handle, places, kept, shape.dtype)
+        except NotStraightError:
+            return 0
+        return self._keep(made.fields)
 
     def renew(self) -> None:
         """Make the programs again after a body has been recorded once more."""

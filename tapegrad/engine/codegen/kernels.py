@@ -15,7 +15,8 @@ from tapegrad.engine.codegen.machine.lock import compiling
 from tapegrad.engine.codegen.rows import accumulation, adjacent_loops, exponentials, rows, several_tangents
 from tapegrad.engine.codegen.rows.case import Case, FrameFacts
 from tapegrad.engine.codegen.rows.functions import define, symbols
-from tapegrad.engine.codegen.segments import segment_kernels
+from tapegrad.engine.codegen.segments import iterated, segment_kernels
+from tapegrad.engine.codegen.segments.iterated import IteratedSegment
 from tapegrad.engine.codegen.segments.segment import Segment
 from tapegrad.engine.codegen.translator import compiler
 from tapegrad.engine.kernels.language import library
@@ -133,7 +134,13 @@ def address_of_accumulation(dtype: str, target: Target | None = None) -> int:
     return _load(accumulation.symbol(dtype, target), target, lambda: compiled(parts(), target))
 
 
-def _symbol_of(segment: Segment, target: Target) -> str:
+def _defined(segment: Segment | IteratedSegment, target: Target, symbol: str) -> list[Body]:
+    if isinstance(segment, IteratedSegment):
+        return iterated.define(segment, target, symbol)
+    return segment_kernels.define(segment, target, symbol)
+
+
+def _symbol_of(segment: Segment | IteratedSegment, target: Target) -> str:
     return target.symbol("segment", hashlib.sha256(repr(segment).encode()).hexdigest()[:24])
 
 
@@ -143,10 +150,10 @@ def segment_text(segment: Segment) -> str:
     return machine.module_text(segment_kernels.define(segment, target, _symbol_of(segment, target)))
 
 
-_segments: dict[Segment, int] = {}
+_segments: dict[Segment | IteratedSegment, int] = {}
 
 
-def address_of_segment(segment: Segment) -> int:
+def address_of_segment(segment: Segment | IteratedSegment) -> int:
     """Return the address of a segment's kernel, compiled or taken from the cache.
 
     The lock is taken when its code is there, for a thread in the background pauses while it makes that.
@@ -155,9 +162,7 @@ def address_of_segment(segment: Segment) -> int:
     if address is None:
         target = host()
         symbol = _symbol_of(segment, target)
-        found = objects.obtain(
-            symbol, target, lambda: compiled(segment_kernels.define(segment, target, symbol), target)
-        )
+        found = objects.obtain(symbol, target, lambda: compiled(_defined(segment, target, symbol), target))
         with compiling:
             address = _segments[segment] = _segments.get(segment) or _enter(symbol, target, found)
     return address

@@ -19,7 +19,7 @@ from tapegrad.engine.runtime.pace import pace_beside, working
 from tapegrad.engine.tape.fields.layout import BROADCAST_SUM, ELEMENTWISE, NONE, OP_KIND
 from tapegrad.program.fusion.background import worker
 from tapegrad.program.fusion.grouping.nests import seed_counts
-from tapegrad.program.streams.spec import IF_KNOWN, NEVER, NOW
+from tapegrad.program.streams.spec import IF_KNOWN, NEVER, NOW, WHOLE
 from tapegrad.program.streams.stream import InstructionStream
 
 _COMPILE_NS = 2e7  # an upper bound of the time to compile a segment
@@ -29,8 +29,10 @@ _MIN_PERIOD_S = 1e-8  # of a replay
 _MAX_REPLAYS = 1 << 40
 
 
-def fusion_of(fuse: bool | None) -> str:
+def fusion_of(fuse: bool | str | None) -> str:
     """Return the policy for the argument `fuse` of `jit`, or by default for the environment: one of those in `spec`."""
+    if fuse == WHOLE:
+        return WHOLE
     chosen = os.environ.get("TAPEGRAD_FUSE", "")
     if fuse is False or (fuse is None and chosen == "0"):
         return NEVER

@@ -16,6 +16,7 @@ from tapegrad.program.fusion.repetitions.overlaps import ReadSpans
 from tapegrad.program.fusion.repetitions.repeated_units import MIN_ROWS, RepeatedUnits
 from tapegrad.program.fusion.repetitions.row_columns import RowColumns
 from tapegrad.program.streams.memory_plan import WorkspaceBlocks
+from tapegrad.program.streams.spec import IF_KNOWN, WHOLE
 from tapegrad.program.streams.stream import MADE_UP, RANGE_SHIFT, WORKSPACE, InstructionStream
 
 _BINDING_BYTES = 1 << (RANGE_SHIFT - 1)
@@ -71,7 +72,7 @@ class UnfusedStream(NamedTuple):
 
 
 def fused(
-    streams: list[UnfusedStream], blocks: WorkspaceBlocks, kept: list[int], only_if_known: bool
+    streams: list[UnfusedStream], blocks: WorkspaceBlocks, kept: list[int], fusion: str
 ) -> list[InstructionStream] | None:
     """Fuse streams: rows that one loop can run become segments.
 
@@ -83,38 +84,45 @@ def fused(
         The blocks of its workspace.
     kept
         Made-up addresses of blocks that are read after the streams.
-    only_if_known
-        Whether to do nothing, and return `None`, where that has not been done before.
+    fusion
+        NOW; WHOLE, to write out all rows of few elements where that makes numbers of all rows; or IF_KNOWN, to do
+        nothing, and return `None`, where that has not been done before.
     """
     outside = ExternalAddresses([each.stream for each in streams])
     apart = [UnfusedStream(own, each.runs_again) for own, each in zip(outside.streams, streams, strict=True)]
-    again = [int(each.runs_again) for each in streams]
-    key = recipes.key_of(outside.streams, np.concatenate([[len(kept)], kept, again, blocks.bytes]))
+    again, whole = [int(each.runs_again) for each in streams], fusion == WHOLE
+    key = recipes.key_of(
+        outside.streams, np.concatenate([[len(kept)], kept, again, [int(whole)], blocks.bytes])
+    )
     recipe = recipes.read(key)
-    if recipe is None and only_if_known:
+    if recipe is None and fusion == IF_KNOWN:
         return None
     if recipe is None:
-        recipe = _recipe(apart, blocks, kept)
+        recipe = _recipe(apart, blocks, kept, whole)
         recipes.write(key, outside.streams, recipe)
     elif switch.on:
-        recipes.check(key, recipe, _recipe(apart, blocks, kept))
+        recipes.check(key, recipe, _recipe(apart, blocks, kept, whole))
     else:
         blocks.new(recipe.added)
     return [assembled(each.stream, units, outside) for each, units in zip(streams, recipe.units, strict=True)]
 
 
-def _recipe(streams: list[UnfusedStream], blocks: WorkspaceBlocks, kept: list[int]) -> recipes.Recipe:
+def _recipe(
+    streams: list[UnfusedStream], blocks: WorkspaceBlocks, kept: list[int], whole: bool
+) -> recipes.Recipe:
     """Fuse streams, and add the blocks that segments need."""
     memory = StreamMemory(blocks)
-    return recipes.Recipe(_fused(streams, memory, kept), memory.added)
+    return recipes.Recipe(_fused(streams, memory, kept, whole), memory.added)
 
 
-def _fused(streams: list[UnfusedStream], memory: StreamMemory, kept: list[int]) -> list[recipes.Units]:
+def _fused(
+    streams: list[UnfusedStream], memory: StreamMemory, kept: list[int], whole: bool
+) -> list[recipes.Units]:
     results = np.array([memory.around(address) for address in kept], np.int64).reshape(-1, 2)
     rows = [_rows(each.stream, memory) for each in streams]
     spans = [_spans(each) for each in rows]
     return [
-        _units(each, own, memory, _ReadElsewhere([results, *spans[:k], *spans[k + 1 :]]))
+        _units(each, own, memory, _ReadElsewhere([results, *spans[:k], *spans[k + 1 :]]), whole)
         for k, (each, own) in enumerate(zip(streams, rows, strict=True))
     ]
 
@@ -137,7 +145,7 @@ def _spans(rows: _Rows) -> np.ndarray:
 
 
 def _units(
-    own: UnfusedStream, rows: _Rows, memory: StreamMemory, elsewhere: "_ReadElsewhere"
+    own: UnfusedStream, rows: _Rows, memory: StreamMemory, elsewhere: "_ReadElsewhere", whole: bool
 ) -> recipes.Units:
     """Return the units of a stream."""
     if isinstance(rows, RowColumns):
@@ -145,7 +153,7 @@ def _units(
         if found is not None:
             return found
         rows = rows_of(own.stream, memory)
-    return fuse(own.stream, rows, memory, elsewhere, own.runs_again)
+    return fuse(own.stream, rows, memory, elsewhere, own.runs_again, whole=whole)
 
 
 class _ReadElsewhere:

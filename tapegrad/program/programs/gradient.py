@@ -98,12 +98,12 @@ class GradientProgram(ReverseProgram):
         for k, buffer in enumerate(self._wrt, self.given + len(self._others)):
             cotangent[buffer] = binding_address(k)
 
-    def _fuse(self, only_if_known: bool) -> bool:
+    def _fuse(self, fusion: str) -> bool:
         """Fuse both streams to one, which reads the seed from its beginning on."""
         if self._runs_again:
-            return super()._fuse(only_if_known)
+            return super()._fuse(fusion)
         both = UnfusedStream(joined([self.forward, self.reverse]))
-        found = fused([both], self._blocks, self._kept_addresses(), only_if_known)
+        found = fused([both], self._blocks, self._kept_addresses(), fusion)
         if found is not None:
             self.forward, self.reverse = found[0], empty_stream()
         return found is not None

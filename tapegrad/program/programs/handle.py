@@ -102,6 +102,11 @@ class Handle(Uncopied):
         weakref.finalize(self, _free, slots, kept_fields).atexit = False
 
     @property
+    def has_copies(self) -> bool:
+        """True if results are copied after a run."""
+        return any(row[field.COPY_COUNT] for row in self._specializations)
+
+    @property
     def failure_address(self) -> int:
         """Address of the C function that says where the last call has stopped."""
         return int(self._fields[field.FAILURE])
@@ -161,7 +166,7 @@ class Handle(Uncopied):
         )
         row[field.WORKSPACE_BYTES] = image.bytes
         row[field.SLOTS], row[field.SLOT_COUNT] = slots.ctypes.data, len(slots)
-        numbers = self._numbers(specialization)
+        numbers = self.numbers_of(specialization)
         row[field.PORTS] = self._keep_fields(
             [value for pair in zip(numbers, image.rooms, strict=True) for value in pair]
         )
@@ -205,7 +210,7 @@ class Handle(Uncopied):
                 found.append(ctypes.string_at(address).decode())
         return found
 
-    def _numbers(self, specialization: Specialization) -> list[int]:
+    def numbers_of(self, specialization: Specialization) -> list[int]:
         """Return the argument of each binding of a specialization, -1 for none."""
         numbers = [
             *specialization.order,

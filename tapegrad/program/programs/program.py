@@ -73,7 +73,7 @@ class Program(RarelyRead, Uncopied):
     spec
         What is computed.
     fusion
-        Whether rows are brought together in segments: NEVER, NOW, or IF_KNOWN from a program like it.
+        Whether rows are brought together in segments: NEVER, NOW, WHOLE, or IF_KNOWN from a program like it.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class Program(RarelyRead, Uncopied):
         self._bind()
         self._header_memory.clear()
         self._rewrite()
-        self.fused = self._may_fuse(fusion) and self._fuse(only_if_known=fusion == IF_KNOWN)
+        self.fused = self._may_fuse(fusion) and self._fuse(fusion)
         self._load_kernels()
         begun = self.forward.op[self.forward.kernels != CONTINUED]
         guards = np.flatnonzero(np.isin(begun, list(GUARDS)))
@@ -226,14 +226,14 @@ class Program(RarelyRead, Uncopied):
             return recipes.may_know((self.forward, self.reverse))
         return fusion != NEVER
 
-    def _fuse(self, only_if_known: bool) -> bool:
+    def _fuse(self, fusion: str) -> bool:
         """Bring rows together in segments; whether that was done.
 
         Each block of the workspace has made-up addresses that no other has. Rows may go, come, and change places as
         what they read and write allows, but for guards, whose order stays. When each block is in use is found later.
         """
         streams = [UnfusedStream(self.forward), UnfusedStream(self.reverse, self._runs_again)]
-        found = fused(streams, self._blocks, self._kept_addresses(), only_if_known)
+        found = fused(streams, self._blocks, self._kept_addresses(), fusion)
         if found is not None:
             self.forward, self.reverse = found
         return found is not None

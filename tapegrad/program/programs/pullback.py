@@ -112,9 +112,9 @@ class WholePullbackProgram(PullbackProgram):
         self.given = len(self.bindings)
         self.bindings += [self._input_bindings[k] for k in self.spec.wrt]
 
-    def _fuse(self, only_if_known: bool) -> bool:
+    def _fuse(self, fusion: str) -> bool:
         """Fuse both streams to one."""
-        found = fused([UnfusedStream(joined([self.forward, self.reverse]))], self._blocks, [], only_if_known)
+        found = fused([UnfusedStream(joined([self.forward, self.reverse]))], self._blocks, [], fusion)
         if found is not None:
             self.forward, self.reverse = found[0], empty_stream()
         return found is not None

@@ -16,6 +16,7 @@ COLUMNS = "columns"
 NEVER = "never"
 IF_KNOWN = "if known"
 NOW = "now"
+WHOLE = "whole"  # now, and if it can be as one segment of numbers
 
 
 @dataclass(frozen=True)

@@ -40,13 +40,18 @@ from tapegrad.program.programs.workspace import PooledProgram, Workspace
 from tapegrad.program.recording.calling import call
 from tapegrad.program.recording.recording import RecordedTape, SourceLine
 from tapegrad.program.recording.signature import ArgSpec, Arguments, numpy_scalar
-from tapegrad.program.streams.spec import IF_KNOWN, NEVER, NOW, ProgramSpec
+from tapegrad.program.streams.spec import IF_KNOWN, NEVER, NOW, WHOLE, ProgramSpec
 from tapegrad.pytree import flatten, unflatten
 
 _CONTENTS = "the contents of {}, an array that plain NumPy has computed from"
 # What a recording occupies beside its arrays: Python's objects, and for each instruction what a program binds.
 _RECORDING_BYTES, _INSTRUCTION_BYTES = 40_000, 2_000
-_UNFUSED = {NEVER: "fusion is off", IF_KNOWN: "fused when replays have cost enough", NOW: "nothing fuses"}
+_UNFUSED = {
+    NEVER: "fusion is off",
+    IF_KNOWN: "fused when replays have cost enough",
+    NOW: "nothing fuses",
+    WHOLE: "nothing fuses",
+}
 
 
 class Trace(Uncopied):
@@ -87,7 +92,7 @@ class Trace(Uncopied):
         self,
         function: Callable[..., Any],
         arguments: Arguments,
-        fuse: bool | None = None,
+        fuse: bool | str | None = None,
         lifted: Sequence[tuple[Tensor, np.ndarray]] | None = None,
     ) -> None:
         expect_group(EVERY_COMPUTATION)

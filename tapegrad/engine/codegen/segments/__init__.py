@@ -11,9 +11,10 @@ In reading order; each imports only those above it:
     range_checks                   lists of row numbers before rows are taken by them
     long_segments                  lines of many
     short_segments                 lines of one vector
+    iterated                       segments that are executed many times
     segment_kernels                the kernel of a segment
 """
 
 from tapegrad.engine.runtime.lazy import load_later
 
-load_later(__name__, "segment_kernels")
+load_later(__name__, "segment_kernels", "iterated")

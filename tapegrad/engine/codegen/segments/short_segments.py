@@ -17,7 +17,9 @@ def _mask_of(body: Body, lanes: Sequence[bool]) -> Value:
     return body.named(Type("i1", len(lanes)), f"<{bits}>")
 
 
-class _ShortVectorIndex(VectorIndex):
+class ShortVectorIndex(VectorIndex):
+    """The elements of a short segment."""
+
     def __init__(self, shape: SegmentForm, index: Value, masks: list[Value | None]) -> None:
         super().__init__(shape, index, masks)
         self._sums: dict[int, dict[int, tuple[Value, bool]]] = {}
@@ -103,9 +105,9 @@ class Short(SegmentForm):
         body.begin(masked)
         self._vector(unmasked=False).end()
 
-    def _vector(self, unmasked: bool) -> _ShortVectorIndex:
+    def _vector(self, unmasked: bool) -> ShortVectorIndex:
         masks = [self._mask(n) for n in self.segment.counts]
-        vector = _ShortVectorIndex(self, self.body.constant(I64, 0), masks)
+        vector = ShortVectorIndex(self, self.body.constant(I64, 0), masks)
         self.rows.emit(vector, unmasked)
         return vector
 

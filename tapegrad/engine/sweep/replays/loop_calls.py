@@ -14,6 +14,7 @@ from tapegrad.engine.codegen.translator.compiler import inline_njit, shared_njit
 from tapegrad.engine.kernels.control.callback import CELL_FIELDS
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.kernels.language.raw_memory import (
+    call_kernel,
     calloc,
     free,
     load_i64,
@@ -21,6 +22,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     malloc,
     memcpy,
     memset,
+    stack_i64,
     store_i64,
 )
 from tapegrad.engine.kernels.language.status import (
@@ -219,17 +221,82 @@ def _states_of(loop, packed):
     return packed + _packed_bytes(loop, loop_field.STATES)
 
 
-def run_loop(frame: int, descriptor: int) -> int:
-    """Compute the last carry, the stacked results, the number of iterations, and the first states."""
-    loop = load_i64(descriptor, CELL_FIELDS)
-    x, y = load_i64(frame, field.X), load_i64(frame, field.Y)
-    block = _open(loop, x)
-    if block == 0:
-        return OUT_OF_MEMORY
-    states, carry = _states_of(loop, y), block + load_i64(loop, loop_field.CARRY)
+# --- straight bodies ---------------------------------------------------------------------------------------------
+
+
+@inline_njit
+def _run_straight(loop, straight, frame, bases, iteration, count):
+    """Run iterations by the kernel of a straight body, from one of them on or back. Return a status.
+
+    `bases` leads to the memory of slots, by what these say of it; `frame` has room for the kernel's frame.
+    """
+    at = _position(loop, iteration)
+    store_i64(frame, 0, count)
+    for k in range(load_i64(straight, loop_field.SLOTS)):
+        slot = straight + 8 * (loop_field.STRAIGHT_FIELDS + loop_field.SLOT_FIELDS * k)
+        base = load_i64(slot, loop_field.BASE)
+        index = iteration if base == loop_field.OF_STATES else at
+        offset = load_i64(slot, loop_field.BASE_OFFSET) + index * load_i64(slot, loop_field.BASE_STEP)
+        store_i64(frame, 1 + k, load_i64(bases, base) + offset)
+    return call_kernel(load_i64(straight, loop_field.KERNEL), frame, 0)
+
+
+@inline_njit
+def _set_bases(bases, block, x, x_bar, y, states):
+    store_i64(bases, loop_field.IN_BLOCK, block)
+    store_i64(bases, loop_field.OF_X, x)
+    store_i64(bases, loop_field.OF_X_BAR, x_bar)
+    store_i64(bases, loop_field.OF_Y, y)
+    store_i64(bases, loop_field.OF_STATES, states)
+    store_i64(bases, loop_field.ABSOLUTE, 0)
+
+
+@shared_njit
+def _run_all_straight(loop, block, x, y, states, first, last):
+    """Run iterations of a known number, looking at interrupts in between. Return a status."""
+    straight, frame, bases = load_i64(loop, loop_field.STRAIGHT_VALUES), stack_i64(256), stack_i64(6)
+    _set_bases(bases, block, x, 0, y, states)
+    status = 0
+    while first < last and status == 0:
+        count = min(last - first, load_i64(loop, loop_field.PERIOD))
+        status = _run_straight(loop, straight, frame, bases, first, count)
+        first += count
+        if status == 0 and first < last:
+            store_i64(block, 0, 0)
+            status = _is_stopped(loop, block, first)
+    return status
+
+
+@shared_njit
+def _pull_straight(loop, block, x, x_bar, y_bar, first, last, states):
+    """Pull the cotangents through iterations, whose carries are stored, from the last of them on. Return a status."""
+    straight, frame, bases = load_i64(loop, loop_field.STRAIGHT_PULLBACK), stack_i64(256), stack_i64(6)
+    _set_bases(bases, block, x, x_bar, y_bar, states)
+    status = 0
+    while first < last and status == 0:
+        count = min(last - first, load_i64(loop, loop_field.PERIOD))
+        status = _run_straight(loop, straight, frame, bases, last - 1, count)
+        last -= count
+        if status == 0 and first < last:
+            store_i64(block, 0, 0)
+            status = _is_stopped(loop, block, last)
+    return status
+
+
+@inline_njit
+def _pulls_straight(loop, y_bar):
+    """Return whether the pullback has a straight body, which can read all that it needs."""
+    straight = load_i64(loop, loop_field.STRAIGHT_PULLBACK)
+    return straight != 0 and (y_bar != 0 or load_i64(straight, loop_field.HAS_STACKED) == 0)
+
+
+@inline_njit
+def _run_by_programs(loop, block, x, y, states, most):
+    """Run so many iterations at most, and leave their number in the block's first field. Return a status."""
+    carry = block + load_i64(loop, loop_field.CARRY)
     bytes_, capacity = load_i64(loop, loop_field.CARRY_BYTES), load_i64(loop, loop_field.CAPACITY)
     iteration, status = 0, 0
-    while status == 0:
+    while status == 0 and iteration != most:
         more = _goes_on(loop, block, iteration)
         if more <= 0:
             status = -more
@@ -240,6 +307,25 @@ def run_loop(frame: int, descriptor: int) -> int:
         if status == 0:
             status = pack(loop, loop_field.STACKED, block, y, _position(loop, iteration))
             iteration += 1
+    store_i64(block, 0, iteration)
+    return status
+
+
+def run_loop(frame: int, descriptor: int) -> int:
+    """Compute the last carry, the stacked results, the number of iterations, and the first states."""
+    loop = load_i64(descriptor, CELL_FIELDS)
+    x, y = load_i64(frame, field.X), load_i64(frame, field.Y)
+    block = _open(loop, x)
+    if block == 0:
+        return OUT_OF_MEMORY
+    straight, most = load_i64(loop, loop_field.STRAIGHT_VALUES), -1
+    if straight != 0:
+        most = load_i64(straight, loop_field.GUARDED)
+    status = _run_by_programs(loop, block, x, y, _states_of(loop, y), most)
+    iteration = load_i64(block, 0)
+    if status == 0 and straight != 0:
+        first, iteration = iteration, load_i64(loop, loop_field.LENGTH)
+        status = _run_all_straight(loop, block, x, y, _states_of(loop, y), first, iteration)
     if status == 0:
         status = pack(loop, loop_field.FINAL, block, y, 0)
         counted = load_i64(loop, loop_field.COUNTED)
@@ -277,9 +363,9 @@ def next_snapshot(iterations, snapshots):
     )
 
 
-@inline_njit
-def _pull_one(loop, block, x, x_bar, y_bar, iteration, state):
-    """Pull the cotangents through an iteration that begins with a carry. Return a status."""
+@shared_njit
+def _pull_by_program(loop, block, x, x_bar, y_bar, iteration, state):
+    """Pull the cotangents through an iteration by its program. Return a status."""
     at = _position(loop, iteration)
     copy_words(block + load_i64(loop, loop_field.CARRY), state, load_i64(loop, loop_field.CARRY_BYTES))
     unpack(loop, loop_field.SEQUENCES, block, x, at)
@@ -294,18 +380,42 @@ def _pull_one(loop, block, x, x_bar, y_bar, iteration, state):
 
 
 @inline_njit
+def _pull_one(loop, block, x, x_bar, y_bar, iteration, state):
+    """Pull the cotangents through an iteration that begins with a carry. Return a status."""
+    straight = load_i64(loop, loop_field.STRAIGHT_PULLBACK)
+    if _pulls_straight(loop, y_bar) and load_i64(straight, loop_field.GUARDED) == 0:
+        begin = state - iteration * load_i64(loop, loop_field.CARRY_BYTES)
+        return _pull_straight(loop, block, x, x_bar, y_bar, iteration, iteration + 1, begin)
+    return _pull_by_program(loop, block, x, x_bar, y_bar, iteration, state)
+
+
+@inline_njit
 def _pull_stored(loop, block, x, x_bar, y_bar, count, states):
     """Pull through all iterations, whose carries are stored."""
     status, bytes_ = 0, load_i64(loop, loop_field.CARRY_BYTES)
+    if _pulls_straight(loop, y_bar):
+        guarded = load_i64(load_i64(loop, loop_field.STRAIGHT_PULLBACK), loop_field.GUARDED)
+        if guarded != 0 and count > 0:
+            count -= 1
+            status = _pull_by_program(loop, block, x, x_bar, y_bar, count, states + count * bytes_)
+        if status == 0:
+            status = _pull_straight(loop, block, x, x_bar, y_bar, 0, count, states)
+        return status
     while count > 0 and status == 0:
         count -= 1
-        status = _pull_one(loop, block, x, x_bar, y_bar, count, states + count * bytes_)
+        status = _pull_by_program(loop, block, x, x_bar, y_bar, count, states + count * bytes_)
     return status
 
 
 @inline_njit
 def _advance(loop, block, x, first, last):
     """Run iterations of the loop from the carry in the block. Return a status."""
+    straight = load_i64(loop, loop_field.STRAIGHT_VALUES)
+    if (
+        straight != 0
+        and load_i64(straight, loop_field.HAS_STACKED) | load_i64(straight, loop_field.GUARDED) == 0
+    ):
+        return _run_all_straight(loop, block, x, 0, 0, first, last)
     status = 0
     while first < last and status == 0:
         status = _iterate(loop, block, x, first)

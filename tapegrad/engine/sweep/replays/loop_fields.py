@@ -43,10 +43,12 @@ instruction; those of sequences go on by `STEP` elements with each iteration.
     DOT_STACKED,
     DOT_FINAL,
     DOT_HAND_ON,
+    STRAIGHT_VALUES,  # address of a straight body that runs the body's program, 0: none
+    STRAIGHT_PULLBACK,  # of one that runs its pullback
     FAILED_AT,  # the iteration that failed
     FAILED_CARRY,  # address of memory for the carry at that iteration
-) = range(38)
-LOOP_FIELDS = 38
+) = range(40)
+LOOP_FIELDS = 40
 
 # Fields of a program of the body.
 (
@@ -67,3 +69,20 @@ PROGRAM_FIELDS = 5
     STEP,  # elements further with each iteration
 ) = range(5)
 MOVE_FIELDS = 5
+
+# Fields of a straight body: a kernel that runs all iterations. Its slots follow.
+(
+    KERNEL,
+    HAS_STACKED,  # 1 if it writes stacked results, or reads their cotangents
+    GUARDED,  # 1 if one iteration is to be run by its program, for the guards in it
+    SLOTS,  # number of slots; at most MAX_SLOTS
+) = range(4)
+STRAIGHT_FIELDS = 4
+MAX_SLOTS = 255
+
+# Fields of a slot, which is an address in the kernel's frame, behind the number of iterations.
+BASE, BASE_OFFSET, BASE_STEP = range(3)
+SLOT_FIELDS = 3
+# Memory that it leads to: of the block; of packed operands, and of their cotangents; of packed results, or in reverse
+# of their cotangents; of stored carries; or none
+IN_BLOCK, OF_X, OF_X_BAR, OF_Y, OF_STATES, ABSOLUTE = range(6)

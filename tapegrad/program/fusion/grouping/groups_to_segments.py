@@ -47,6 +47,7 @@ def fuse(
     is_read_outside: Callable[[int, int], bool],
     runs_again: bool = False,
     in_one: bool = False,
+    whole: bool = False,
 ) -> list[int | BoundSegment]:
     """Fuse the rows of a stream: numbers of rows, and segments, in the order of execution.
 
@@ -60,13 +61,15 @@ def fuse(
         Whether the stream is executed many times, one time after another.
     in_one
         Whether all rows are one window: no repetitions are looked for.
+    whole
+        Whether rows of few elements are numbers where all rows are such.
     """
     given = rows
 
     def as_lines() -> list[StreamRow]:
         return written_out(_with_loops(given, range(len(given)), stream), MAX_ROWS)
 
-    rows, parts = with_scalars(given, stream, blocks, as_lines)
+    rows, parts = with_scalars(given, stream, blocks, as_lines, whole)
     rows, joined = with_rolls(with_short_tables(rows, parts, stream), parts, stream, blocks)
     rows, tied = with_ties(with_common_loops(rows), blocks.new)
     numbers = [joined[number] for number in tied]

@@ -98,12 +98,14 @@ def with_scalars(
     stream: InstructionStream,
     blocks: ExtensibleMemory,
     as_lines: Callable[[], Sequence[StreamRow]],
+    whole: bool = False,
 ) -> tuple[list[StreamRow], list[int]]:
     """Write rows of few elements out where it pays; return with each row the number of that of the stream.
 
-    `as_lines` gives the rows with the loops of short tables written out: where that is enough, they stay lines.
+    `as_lines` gives the rows with the loops of short tables written out: where that is enough, they stay lines. Where
+    the program is to be a `whole`, all rows are written out if they can be.
     """
-    chosen = _chosen(rows, stream, blocks, as_lines)
+    chosen = (_all(stream) if whole else None) or _chosen(rows, stream, blocks, as_lines)
     found: list[StreamRow] = []
     numbers: list[int] = []
     for number, row in enumerate(with_pauses(rows)):
@@ -111,6 +113,18 @@ def with_scalars(
         found += own
         numbers += itertools.repeat(number, len(own))
     return found, numbers
+
+
+def _all(stream: InstructionStream) -> dict[int, _Row] | None:
+    """Return all rows but those that clear memory, if each can be written out."""
+    found: dict[int, _Row] = {}
+    for number, op in enumerate(stream.op.tolist()):
+        if op >= 0:
+            row = _row_of(stream, number)
+            if row is None:
+                return None
+            found[number] = row
+    return found
 
 
 def _chosen(

@@ -1,0 +1,212 @@
+"""Segments that are executed many times, one time after another: the loop is in the kernel.
+
+What goes from one iteration to the next stays in registers. Fields of the frame: the number of iterations, then the
+addresses that lines are described with.
+"""
+
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tapegrad.engine.codegen.ir.body import Body, Iteration, Value
+from tapegrad.engine.codegen.ir.memory import load_field, load_pointer, moved, store
+from tapegrad.engine.codegen.ir.target import Target
+from tapegrad.engine.codegen.ir.types import I64, Type
+from tapegrad.engine.codegen.segments.segment import FORWARD, REVERSE, Segment, SegmentRow
+from tapegrad.engine.codegen.segments.short_segments import Short, ShortVectorIndex
+from tapegrad.engine.codegen.segments.vectors import spread, with_lane
+
+
+class FixedLine(NamedTuple):
+    """A line at one address in all iterations: one that is read before them, or the sum over them."""
+
+    line: int
+    address: int
+
+
+class MovingLine(NamedTuple):
+    """A line whose address is `step` bytes further with each iteration."""
+
+    line: int
+    address: int
+    step: int
+
+
+class CarriedLine(NamedTuple):
+    """A line that an iteration reads, and that it writes for the next one; -1 if it does not.
+
+    In memory are the first value before the loop, and the last one after it. A line may be read or written
+    as lines of single elements.
+    """
+
+    read: int
+    written: int
+    address: int
+    read_parts: tuple[int, ...] = ()
+    written_parts: tuple[int, ...] = ()
+
+    @property
+    def line(self) -> int:
+        """The line as a whole."""
+        return self.written if self.read < 0 else self.read
+
+    @property
+    def results(self) -> tuple[int, ...]:
+        """The lines that are written."""
+        return self.written_parts or (self.written,)
+
+
+@dataclass(frozen=True)
+class IteratedSegment:
+    """A short segment that is executed many times.
+
+    Attributes
+    ----------
+    fixed, moving
+        Lines that are read.
+    carried
+        Lines that go from one iteration to the next.
+    kept
+        Lines that are carried, as they are before each iteration, in memory.
+    written, added, summed
+        Lines that are written to memory, added to what is there, and summed over all iterations.
+    """
+
+    segment: Segment
+    fixed: tuple[FixedLine, ...]
+    moving: tuple[MovingLine, ...]
+    carried: tuple[CarriedLine, ...]
+    kept: tuple[MovingLine, ...]
+    written: tuple[MovingLine, ...]
+    added: tuple[MovingLine, ...]
+    summed: tuple[FixedLine, ...]
+
+    @property
+    def results(self) -> list[int]:
+        """The lines that an iteration computes: first those for the next one."""
+        found = [line for each in self.carried for line in each.results]
+        found += [each.line for each in self.summed]
+        return found + [each.line for each in (*self.written, *self.added)]
+
+
+def without_dead_rows(segment: Segment, results: Collection[int]) -> Segment:
+    """Return a segment that computes no more than some of its lines: a call is emitted though nothing reads it."""
+    wholes = segment.wholes
+    live = {wholes.get(line, line) for line in results}
+    found: list[SegmentRow] = []
+    for row in reversed(segment.rows):
+        kept = _wanted(row, live, wholes)
+        if kept is not None:
+            live.update(wholes.get(line, line) for line in (*kept.primals, *kept.duals))
+            found.append(kept)
+    kept_lines = tuple(line for line in segment.kept if line in results)
+    return dataclasses.replace(segment, rows=tuple(found[::-1]), kept=kept_lines)
+
+
+def _wanted(row: SegmentRow, live: Collection[int], wholes: Mapping[int, int]) -> SegmentRow | None:
+    """Return what there is to compute of a row, `None` if that is nothing."""
+    if row.kind == FORWARD:
+        return row if wholes.get(row.primals[3], row.primals[3]) in live else None
+    if row.kind != REVERSE:
+        return row
+    a, b, c = (line if wholes.get(line, line) in live else -1 for line in row.duals[:3])
+    return None if (a, b, c) == (-1,) * 3 else dataclasses.replace(row, duals=(a, b, c, row.duals[3]))
+
+
+class _Iterated(Short):
+    """Emitter of the loop."""
+
+    def __init__(self, body: Body, iterated: IteratedSegment) -> None:
+        super().__init__(body, iterated.segment)
+        self._iterated = iterated
+        self._masks = [self._mask(n) for n in self.segment.counts]
+        self._at: dict[int, Value] = {}
+
+    def address(self, line: int) -> Value:
+        return self._at[line]
+
+    def _base(self, number: int) -> Value:
+        return load_pointer(self.frame, 1 + number)
+
+    def _read(self, lines: Sequence[tuple[int, Value]]) -> dict[int, Value]:
+        """Load lines from addresses."""
+        self._at.update(lines)
+        vector = ShortVectorIndex(self, self.body.constant(I64, 0), self._masks)
+        return {line: vector.read(line) for line, _ in lines}
+
+    def emit(self) -> None:
+        own, body = self._iterated, self.body
+        known = self._read([(each.line, self._base(each.address)) for each in own.fixed])
+        places = [
+            *((each.line, self._base(each.address)) for each in own.carried),
+            *((each.line, self._base(each.address)) for each in own.summed),
+        ]
+        first = list(self._read(places).values())
+        begin, count = body.constant(I64, 0), load_field(self.frame, 0)
+        with body.carrying(begin, count, 1, first) as iteration:
+            iteration.following = self._iteration(iteration, known)
+        for (line, place), value in zip(places, iteration.values, strict=True):
+            self._store(line, value, place)
+
+    def _iteration(self, iteration: Iteration, known: dict[int, Value]) -> list[Value]:
+        """Emit an iteration; return the values for the next one."""
+        own = self._iterated
+        values = known | self._read([(each.line, self._place(each, iteration)) for each in own.moving])
+        for each, value in zip(own.carried, iteration.values, strict=False):
+            values |= {each.read: value} if each.read >= 0 else {}
+            values |= {part: spread(value, lane) for lane, part in enumerate(each.read_parts) if part >= 0}
+        for kept in own.kept:
+            self._store(kept.line, values[kept.line], self._place(kept, iteration))
+        found = iter(self._computed(values))
+        following = [self._joined(each, [next(found) for _ in each.results]) for each in own.carried]
+        totals = iteration.values[len(own.carried) :]
+        following += [total + next(found) for total in totals]
+        for moving in own.written:
+            self._store(moving.line, next(found), self._place(moving, iteration))
+        for moving in own.added:
+            place = self._place(moving, iteration)
+            (before,) = self._read([(moving.line, place)]).values()
+            self._store(moving.line, before + next(found), place)
+        return following
+
+    def _joined(self, each: CarriedLine, found: Sequence[Value]) -> Value:
+        """Return a line of what an iteration has written, which may be its elements."""
+        if not each.written_parts:
+            return found[0]
+        line = found[0]
+        for lane, element in enumerate(found[1:], 1):
+            line = with_lane(line, lane, element)
+        return line
+
+    def _place(self, each: MovingLine, iteration: Iteration) -> Value:
+        return moved(self._base(each.address), iteration.index * each.step)
+
+    def _computed(self, values: dict[int, Value]) -> list[Value]:
+        """Return the results of an iteration: computed hastily, and once more with care if one is NaN."""
+        vector, found = self._once(values, True)
+        has_nan = vector.has_nan(self.tainted)
+        if has_nan is None:
+            return found
+        return list(self.body.unless_all(has_nan, found, lambda: self._once(values, False)[1]))
+
+    def _once(self, values: dict[int, Value], unmasked: bool) -> tuple[ShortVectorIndex, list[Value]]:
+        vector = ShortVectorIndex(self, self.body.constant(I64, 0), self._masks)
+        vector.values.update(values)
+        self.rows.emit(vector, unmasked)
+        return vector, [vector.read(line) for line in self._iterated.results]
+
+    def _store(self, line: int, value: Value, place: Value) -> None:
+        count = self.segment.lines[line].count
+        if count < 0:
+            store(self.body.emit(Type(value.type.element), f"extractelement {value}, i32 0"), place)
+        else:
+            store(value, place, self._masks[count])
+
+
+def define(iterated: IteratedSegment, target: Target, symbol: str) -> list[Body]:
+    """Return the functions of the kernel, which is the last one."""
+    body = Body(target, f'define i64 @"{symbol}"(ptr %frame, ptr %loops)')
+    _Iterated(body, iterated).emit()
+    body.ret("i64 0")
+    return [body]

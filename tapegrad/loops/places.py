@@ -1,0 +1,129 @@
+"""Places of the arguments of a body's programs in a loop: their memory, and how iterations go through it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tapegrad.engine.sweep.replays import loop_fields as field
+from tapegrad.engine.tape.fields.view import View
+from tapegrad.loops.programs import BodyPrograms
+
+FIXED, MOVING, CARRIED, HANDED_ON, WRITTEN, ADDED, SUMMED, UNREAD = range(8)
+
+
+class Place(NamedTuple):
+    """Place of an argument of a program.
+
+    Attributes
+    ----------
+    role
+        FIXED, MOVING or CARRIED of operands; HANDED_ON, for the next iteration, WRITTEN, ADDED or SUMMED of results;
+        UNREAD of those that nothing reads.
+    view
+        What it looks like.
+    base, offset
+        Memory that it lies in, a constant of `loop_fields`, and the bytes from there on.
+    leaf
+        Number of the leaf of the carry, -1 of others.
+    step
+        Bytes that it lies further for the next element of sequences, or the next stored carry.
+    direction
+        1 if iterations go from the first such place to the last, -1 if back.
+    """
+
+    role: int
+    view: View
+    base: int
+    offset: int
+    leaf: int = -1
+    step: int = 0
+    direction: int = 1
+
+
+class LoopLayout(NamedTuple):
+    """Layout of a loop's block and of its packed arrays.
+
+    Attributes
+    ----------
+    leaves
+        Operands of the loop: carry, elements of sequences, constants.
+    operands, result_bars, sums
+        Offsets in the block of the operands, of the cotangents of results, and of the sums of cotangents.
+    starts, result_starts
+        First elements in the packed operands and results.
+    carry, sequences
+        Number of leaves of the carry, and of the elements of sequences.
+    carry_bytes, itemsize
+        Bytes of a stored carry, and of a packed element.
+    forth
+        1 if iterations go from the first element to the last, -1 if back.
+    data
+        Which of the sequences are constant.
+    """
+
+    leaves: Sequence[View]
+    operands: Sequence[int]
+    result_bars: Sequence[int]
+    sums: Sequence[int]
+    starts: Sequence[int]
+    result_starts: Sequence[int]
+    carry: int
+    sequences: int
+    carry_bytes: int
+    itemsize: int
+    forth: int
+    data: tuple[bool, ...]
+
+    def of_values(self, body: BodyPrograms, constants: Sequence[int]) -> list[Place]:
+        """Return the places of the arguments of the values."""
+        operands = [self._operand(k, self.forth) for k in self._numbers(constants)]
+        return [*operands, *(self._result(k, view) for k, view in enumerate(body.results))]
+
+    def of_pullback(self, body: BodyPrograms, constants: Sequence[int]) -> list[Place]:
+        """Return the places of the arguments of the pullback."""
+        numbers = self._numbers(constants)
+        operands = [self.stored(k, -1) if k < self.carry else self._operand(k, -self.forth) for k in numbers]
+        seeds = [self._seed(k, body.results[k]) for k in body.float_results]
+        return [*operands, *seeds, *(self._bar(numbers[k]) for k in body.floats)]
+
+    def stored(self, k: int, direction: int) -> Place:
+        """Return where leaf k of the carries is stored."""
+        offset = self.operands[k] - self.operands[0]
+        return Place(MOVING, self.leaves[k], field.OF_STATES, offset, k, self.carry_bytes, direction)
+
+    def _numbers(self, constants: Sequence[int]) -> list[int]:
+        arguments = self.carry + self.sequences
+        return [*range(arguments), *(arguments + number for number in constants)]
+
+    def _operand(self, k: int, direction: int) -> Place:
+        view = self.leaves[k]
+        if self.carry <= k < self.carry + self.sequences:
+            return self._element(MOVING, view, field.OF_X, self.starts[k], direction)
+        is_carried = k < self.carry
+        return Place(
+            CARRIED if is_carried else FIXED, view, field.IN_BLOCK, self.operands[k], k if is_carried else -1
+        )
+
+    def _element(self, role: int, view: View, base: int, start: int, direction: int) -> Place:
+        """Return the place of an element of a sequence, or of one result among those that are stacked."""
+        return Place(role, view, base, start * self.itemsize, -1, view.size * self.itemsize, direction)
+
+    def _result(self, k: int, view: View) -> Place:
+        if k < self.carry:
+            return Place(HANDED_ON, view, field.IN_BLOCK, self.operands[k], k)
+        return self._element(WRITTEN, view, field.OF_Y, self.result_starts[k], self.forth)
+
+    def _seed(self, k: int, view: View) -> Place:
+        """Return the place of the cotangent of a result."""
+        if k < self.carry:
+            return Place(CARRIED, view, field.IN_BLOCK, self.result_bars[k], k)
+        return self._element(MOVING, view, field.OF_Y, self.result_starts[k], -self.forth)
+
+    def _bar(self, k: int) -> Place:
+        """Return the place of the cotangent of an operand."""
+        view = self.leaves[k]
+        if k < self.carry:
+            return Place(HANDED_ON, view, field.IN_BLOCK, self.result_bars[k], k)
+        if k >= self.carry + self.sequences:
+            return Place(SUMMED, view, field.IN_BLOCK, self.sums[k])
+        role = UNREAD if self.data[k - self.carry : k - self.carry + 1] == (True,) else ADDED
+        return self._element(role, view, field.OF_X_BAR, self.starts[k], -self.forth)

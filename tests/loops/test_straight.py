@@ -1,0 +1,102 @@
+"""Bodies that one kernel runs from the first iteration to the last: the bits of rows, and when that is so."""
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+from tapegrad.loops import table
+
+P = np.array([0.35, -0.15, 0.2])
+
+
+def numbers(scan, p, n, **options):
+    """Numbers in the carry, elements that are differentiated by and such that are not, stacked results."""
+
+    def body(carry, element):
+        (a, b), (x, y) = carry, element
+        return (tg.sin(a * p[1] + x), b * p[2] + a * y), (a * x, tg.stack([b, x]))
+
+    xs = (p[0] * np.linspace(0.0, 1.0, n), np.cos(np.arange(n)))
+    (a, b), (first, second) = scan(body, (p[2], 0.3), xs, **options)
+    return a + 2 * b + tg.sum(first) + tg.sum(second**2)
+
+
+def vectors(scan, p, n, **options):
+    """A line that is written as a whole and read element by element, products of matrices, arrays of the closure."""
+    gain, start = np.array([[0.4, 0.3], [-0.2, 0.5]]), np.array([0.5, -0.5])
+
+    def body(u, x):
+        u = gain @ u * tg.exp(p[0]) + tg.stack([u[1] * p[1], x])
+        return u, u[0]
+
+    u, ys = scan(body, start, np.sin(np.arange(n)), **options)
+    return tg.sum(u) + tg.sum(ys * ys)
+
+
+def infinities(scan, p, n, **options):
+    """Partials that are infinite where the cotangent is zero, in some iterations."""
+
+    def body(c, x):
+        root = tg.where(x > 0.5, tg.sqrt(tg.maximum(x - 0.5, 0.0)), 0.0)
+        return c * p[0] + root * p[1], root * p[2]
+
+    last, ys = scan(body, p[2], tg.exp(p[0]) * 0.7 * np.linspace(0.0, 1.0, n), **options)
+    return last + tg.sum(ys)
+
+
+def counters(scan, p, n, **options):
+    """Integers that are read as floats, in float64."""
+    return scan(lambda c, i: (tg.sin(c * p[0] + i * p[1]) * p[2], None), 0.5, np.arange(n), **options)[0]
+
+
+def narrow(scan, p, n, **options):
+    """The same in float32, with a leaf of the carry that no iteration reads."""
+    p, xs = p.astype(np.float32), np.linspace(0.0, 1.0, n, dtype=np.float32)
+    (a, b), _ = scan(lambda c, x: ((c[0] * p[0] + x, x * p[1]), None), (p[2], p[0]), xs, **options)
+    return a * b
+
+
+@pytest.mark.parametrize("options", [{}, {"reverse": True}, {"checkpoint": 9}])
+@pytest.mark.parametrize("case", [numbers, vectors, infinities, counters, narrow])
+def test_bits_are_those_of_rows(case, options, monkeypatch):
+    gradient = tg.value_and_grad(tg.jit(lambda p: case(tg.scan, p, 300, **options)))
+    made = []
+
+    class Spy(table.StraightBody):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            made.append(self.kernel)
+
+    monkeypatch.setattr(table, "StraightBody", Spy)
+    found = gradient(P)
+    assert len(made) >= (1 if case is narrow else 2)
+    monkeypatch.setenv("TAPEGRAD_FUSE", "0")
+    count = len(made)
+    by_rows = tg.value_and_grad(tg.jit(lambda p: case(tg.scan, p, 300, **options)))(P)
+    assert len(made) == count
+    assert [each.tobytes() for each in found] == [each.tobytes() for each in by_rows]
+    assert np.isfinite(found[1]).all()
+
+
+def test_pieces_between_two_looks_at_interrupts(monkeypatch):
+    monkeypatch.setattr(table, "_WATCH_OPERATIONS", 1)  # each iteration is a piece
+    f = tg.value_and_grad(tg.jit(lambda p: numbers(tg.scan, p, 80)))
+    found = f(P)
+    monkeypatch.undo()
+    expected = tg.value_and_grad(tg.jit(lambda p: numbers(tg.scan, p, 80)))(P)
+    assert [each.tobytes() for each in found] == [each.tobytes() for each in expected]
+
+
+def test_a_guarded_array_that_has_changed_is_noticed():
+    weights = np.array([0.5, 0.25])
+
+    def f(p):
+        return tg.scan(lambda c, _: (c * p + float(np.sum(weights)), None), 0.0, length=100)[0]
+
+    recorded = tg.jit(f)
+    for scale in (1.0, 2.0):
+        weights[...] = scale * np.array([0.5, 0.25])
+        total = 0.0
+        for _ in range(100):
+            total = total * 0.5 + scale * 0.75
+        assert recorded(0.5) == total
