@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from tapegrad.engine.sweep.replays import loop_fields as field
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.loops.programs import BodyPrograms
 
-FIXED, MOVING, CARRIED, HANDED_ON, WRITTEN, ADDED, SUMMED, UNREAD = range(8)
+FIXED, MOVING, CARRIED, HANDED_ON, WRITTEN, ADDED, SUMMED, UNREAD, FLAG = range(9)
 
 
 class Place(NamedTuple):
@@ -17,7 +19,7 @@ class Place(NamedTuple):
     ----------
     role
         FIXED, MOVING or CARRIED of operands; HANDED_ON, for the next iteration, WRITTEN, ADDED or SUMMED of results;
-        UNREAD of those that nothing reads.
+        UNREAD of those that nothing reads; FLAG of the result of a condition.
     view
         What it looks like.
     base, offset
@@ -77,6 +79,13 @@ class LoopLayout(NamedTuple):
         """Return the places of the arguments of the values."""
         operands = [self._operand(k, self.forth) for k in self._numbers(constants)]
         return [*operands, *(self._result(k, view) for k, view in enumerate(body.results))]
+
+    def of_condition(self, constants: Sequence[int], flag: int) -> list[Place]:
+        """Return the places of the arguments of the condition, whose result has an offset in the block."""
+        first = self.carry + self.sequences
+        numbers = [*range(self.carry), *(first + number for number in constants)]
+        result = Place(FLAG, View.in_c_order((), np.dtype(np.bool_)), field.IN_BLOCK, flag)
+        return [*(self._operand(k, 1) for k in numbers), result]
 
     def of_pullback(self, body: BodyPrograms, constants: Sequence[int]) -> list[Place]:
         """Return the places of the arguments of the pullback."""

@@ -1,6 +1,8 @@
 """Pullback of a loop as one instruction: inside of recordings, too, its number of iterations is data.
 
-Its own derivatives are those of the pullback by loops on Tensors, which is recorded for each number of iterations.
+It is linear in the cotangents: its derivative by these is the tangent of the loop. Its derivative by the operands is
+symmetric, and so the pullback of that tangent, which is a loop itself, with tangents in the carry. So derivatives of
+all orders are loops whose numbers of iterations are data.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,14 +15,12 @@ from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels.control.callback import CELL_FIELDS, FORWARD, REVERSE
 from tapegrad.engine.sweep.replays import loop_calls
-from tapegrad.errors import OuterTensorError
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.loops.loop_op import PROGRAMS, LoopOp, UnsharedOp
 from tapegrad.transforms.jit import jit
-from tapegrad.transforms.jvp import jvp
 from tapegrad.transforms.vjp import vjp
 
-ByLoops = Callable[[LoopOp, Any, Any, Any], Sequence[Any]]
+Tangents = Callable[[LoopOp, Any, Any, Any], Sequence[Any]]
 
 
 class PulledOp(UnsharedOp):
@@ -30,12 +30,12 @@ class PulledOp(UnsharedOp):
     ----------
     op
         The loop.
-    by_loops
-        Returns the cotangents of the operands, on Tensors.
+    tangents
+        Returns the tangents of the loop's results, on Tensors.
     """
 
-    def __init__(self, op: LoopOp, by_loops: ByLoops) -> None:
-        self.loop, self._by_loops = op, by_loops
+    def __init__(self, op: LoopOp, tangents: Tangents) -> None:
+        self.loop, self._tangents = op, tangents
         self._operands = max(1, len(op.table.leaves))
         self._results = len(op.body.results) + 2
         self._recorded_vjp, self._recorded_jvp = jit(self._pull), jit(self._push)
@@ -59,50 +59,41 @@ class PulledOp(UnsharedOp):
     def _vjp(self, x_bar_bars: Any, x_bars: Any, *values: Any) -> Any:
         if any(map(is_tensor, (*x_bar_bars, *values))):
             return self._pull(tuple(x_bar_bars), values)
-        return self._replayed(self._recorded_vjp, x_bar_bars, values)
+        return self._recorded_vjp(tuple(x_bar_bars), values)
 
     def _jvp(self, dots: Any, x_bars: Any, *values: Any) -> Any:
         if any(map(is_tensor, (*dots, *values))):
             return self._push(tuple(dots), values)
-        return self._replayed(self._recorded_jvp, dots, values)
-
-    def _replayed(self, function: Callable[..., Any], duals: Any, values: Sequence[Any]) -> Any:
-        """Call a derivative of the pullback, which records the loop once more if it has not met such arguments."""
-        try:
-            return function(tuple(duals), values)
-        except ValueError as error:
-            if "reaches outside of the memory" not in str(error):
-                raise
-            raise OuterTensorError(
-                f"{self.loop.name}: for a second derivative it is recorded once more, but it indexes a Tensor of the"
-                " function around, whose recording is over; pass the Tensor as an argument (args=), or index it before"
-            ) from None
+        return self._recorded_jvp(tuple(dots), values)
 
     def _pull(self, x_bar_bars: tuple[Any, ...], values: Sequence[Any]) -> tuple[Any, ...]:
         xs, ys, y_bars = self._parts(values)
-        _, pull = vjp(self._cotangents(ys), *xs, *y_bars)
-        found = pull(x_bar_bars)
+        y_dots, found = self._mixed(x_bar_bars, xs, ys, y_bars)
         none = [from_array(np.zeros(y.shape, y.dtype), constant=True) for y in ys]
-        return (*found[: len(xs)], *none, *found[len(xs) :])
+        return (*found, *none, *y_dots)
 
     def _push(self, dots: tuple[Any, ...], values: Sequence[Any]) -> tuple[Any, ...]:
         xs, ys, y_bars = self._parts(values)
         of_xs, _, of_bars = self._parts(dots)
-        found: tuple[Any, ...] = jvp(self._cotangents(ys), (*xs, *y_bars), (*of_xs, *of_bars))[1]
-        return found
+        _, found = self._mixed(of_xs, xs, ys, y_bars)
+        own = self(*xs, *ys, *of_bars)
+        own = own if isinstance(own, tuple) else (own,)
+        return tuple(a + b for a, b in zip(own, found, strict=True))
 
-    def _cotangents(self, ys: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
-        """Return the pullback as a function of operands and cotangents."""
+    def _mixed(
+        self, x_dots: Sequence[Any], xs: Sequence[Any], ys: Sequence[Any], y_bars: Sequence[Any]
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Return the tangents of the loop's results, and the gradient of their product with `y_bars`."""
 
-        def cotangents(*values: Any) -> tuple[Any, ...]:
-            xs, y_bars = values[: self._operands], values[self._operands :]
-            found = self._by_loops(self.loop, y_bars, ys, xs)
+        def tangents(*xs: Any) -> tuple[Any, ...]:
+            found = self._tangents(self.loop, x_dots, ys, xs)
             return tuple(
-                bar if is_tensor(bar) else from_array(np.asarray(bar, x.dtype), constant=True)
-                for bar, x in zip(found, xs, strict=True)
+                y_dot if is_tensor(y_dot) else from_array(np.asarray(y_dot, y.dtype), constant=True)
+                for y_dot, y in zip(found, ys, strict=True)
             )
 
-        return cotangents
+        y_dots, pull = vjp(tangents, *xs)
+        return y_dots, pull(tuple(y_bars))
 
 
 def prepare_pullback(call: Call, loop: LoopOp) -> None:

@@ -22,7 +22,6 @@ from tapegrad.program.fusion.policy import fusion_of
 from tapegrad.program.recording.recording import RecordedTape, is_on
 from tapegrad.program.streams.spec import NEVER
 from tapegrad.transforms.jvp import jvp
-from tapegrad.transforms.stop_gradient import stop_gradient
 from tapegrad.transforms.vjp import vjp
 
 _MIN_FUSED = 64  # iterations of a loop that is worth compiling
@@ -52,7 +51,7 @@ class FlatLoop:
     shown
         Body of one iteration of the user's, if these are several.
     pulled_at_once
-        Whether the pullback on Tensors is one instruction.
+        Whether the pullback on Tensors is one instruction, as it is if a condition ends the loop.
     """
 
     name: str
@@ -167,19 +166,17 @@ class Derivatives:
 
     def vjp(self, op: LoopOp, y_bars: Any, ys: Any, xs: Any) -> tuple[Any, ...]:
         """Return the cotangents of all operands."""
-        if self._loop.pulled_at_once:
+        if self._loop.pulled_at_once or self._loop.length < 0:
             if self._pulled is None:
-                self._pulled = PulledOp(op, self.by_loops)
-            return tuple(self._pulled(*xs, *ys, *y_bars))
+                self._pulled = PulledOp(op, self.jvp)
+            found = self._pulled(*xs, *ys, *y_bars)
+            return found if isinstance(found, tuple) else (found,)
         return self.by_loops(op, y_bars, ys, xs)
 
     def by_loops(self, op: LoopOp, y_bars: Any, ys: Any, xs: Any) -> tuple[Any, ...]:
-        """Return the cotangents of all operands by loops, whose derivatives are known. Their length is guarded."""
+        """Return the cotangents of all operands by loops of as many iterations, whose derivatives are known."""
         parts = _Parts(self._loop, op, xs)
-        length = self._loop.length
-        if length < 0:
-            length = int(stop_gradient(ys[-2]))
-        forward = replace(self._loop, condition=None, condition_seen=None, length=length, snapshots=0)
+        forward = replace(self._loop, snapshots=0)
         states = parts.states(forward)
         found = parts.pulled(forward, states, y_bars)
         return tuple(found)
@@ -210,13 +207,15 @@ class _Parts:
         """Return those of some operands that are floats."""
         return [value for k, value in enumerate(values, first) if self._floats[k]]
 
-    def _call(self, leaves: Sequence[Any], constants: Sequence[Any]) -> Sequence[Any]:
-        """Call the body with Tensors that stand for those from outside."""
+    def _call(
+        self, leaves: Sequence[Any], constants: Sequence[Any], flat: Flat | None = None
+    ) -> Sequence[Any]:
+        """Call the body, or the condition, with Tensors that stand for those from outside."""
         recorder = thread.mode.recorder
         assert isinstance(recorder, RecordedTape)
         inner = [value if is_on(value, recorder) else recorder.lift(value) for value in constants]
         with recorder.standing_in(self._lifted, inner):
-            return self._flat(*leaves)
+            return (flat or self._flat)(*leaves)
 
     def states(self, loop: FlatLoop) -> list[Any]:
         """Return the carry before each iteration, stacked."""
@@ -305,8 +304,7 @@ class _Parts:
         condition = loop.condition
 
         def of_primals(*leaves: Any) -> Sequence[Any]:
-            assert condition is not None
-            return condition(*leaves[:count])
+            return self._call(leaves[:count], self._constants, condition)
 
         made = replace(
             loop, flat=body, carry=count + len(of_carry), condition=None if condition is None else of_primals

@@ -92,8 +92,8 @@ def scan(
     carries alone; what is computed in between is computed once more. With fewer carries than iterations these are
     chosen so that as few iterations as can be are run again [1]_. Tensors that `f` takes from the function around it
     are differentiated by like arguments. A branch of `f` on a Tensor is recorded for each outcome that an iteration
-    has. One kernel runs all iterations of a long loop whose body computes with
-    few floats; other short bodies take several iterations at a time.
+    has. One kernel runs all iterations of a long loop whose body computes with few floats; other short bodies take
+    several iterations at a time.
 
     Integers and booleans may be in the carry, in `xs` and in the results; integers must stay below 2**53 in size.
 

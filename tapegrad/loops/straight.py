@@ -5,6 +5,7 @@ iterations, what is summed over them. Of other bodies each iteration runs a prog
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +14,11 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen import kernels as emitter
 from tapegrad.engine.codegen.segments.iterated import (
     CarriedLine,
+    Condition,
     FixedLine,
     IteratedSegment,
     MovingLine,
+    TestedLine,
     without_dead_rows,
 )
 from tapegrad.engine.codegen.segments.segment import SegmentLine
@@ -23,7 +26,18 @@ from tapegrad.engine.kernels.language import frame as frame_field
 from tapegrad.engine.kernels.language.segment_frame import COUNTS, field_of
 from tapegrad.engine.sweep.replays import loop_fields as field
 from tapegrad.engine.tape.fields.view import View
-from tapegrad.loops.places import ADDED, CARRIED, FIXED, HANDED_ON, MOVING, SUMMED, UNREAD, WRITTEN, Place
+from tapegrad.loops.places import (
+    ADDED,
+    CARRIED,
+    FIXED,
+    FLAG,
+    HANDED_ON,
+    MOVING,
+    SUMMED,
+    UNREAD,
+    WRITTEN,
+    Place,
+)
 from tapegrad.ops import CODES, GUARDS
 from tapegrad.program.fusion.shown import PlacedSegment
 from tapegrad.program.programs.handle import Handle
@@ -31,8 +45,12 @@ from tapegrad.program.streams.stream import MADE_UP, RANGE_SHIFT
 
 _CAST = CODES["cast_f64"]
 _RESULTS = (HANDED_ON, WRITTEN, ADDED, SUMMED, UNREAD)
-_Key = tuple[int, int, str, int]  # leaf, offset, dtype and count of a line
-_FLOATS: dict[str, np.dtype[Any]] = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32)}
+_Key = tuple[int, int, str, int]  # leaf, offset, dtype and number of elements of a line, -1 for a single one
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "f64": np.dtype(np.float64),
+    "f32": np.dtype(np.float32),
+    "b8": np.dtype(np.bool_),
+}
 
 
 class NotStraightError(Exception):
@@ -66,53 +84,45 @@ class OneSegment(NamedTuple):
     guarded: bool
 
 
-class StraightBody:
-    """Kernel of all iterations of a loop in one direction.
+class ProgramLines:
+    """Lines of a program that is one segment, by what they are in a loop.
+
+    Parameters
+    ----------
+    handle, places
+        The program, and the places of its arguments.
+    dtype
+        Dtype of the packed arrays.
 
     Attributes
     ----------
-    kernel
-        Its address.
-    slots
-        Addresses in its frame.
+    segment
+        The segment.
     guarded
-        Whether one iteration is to be run by its program, for the guards in it.
+        Whether there are guards in the program.
+    place
+        The places of its lines in memory.
     """
 
-    def __init__(self, handle: Handle, places: list[Place], kept: list[Place], dtype: np.dtype[Any]) -> None:
+    def __init__(self, handle: Handle, places: list[Place], dtype: np.dtype[Any]) -> None:
         self._places, self._dtype = places, dtype
-        self.slots: list[Slot] = []
         found = only_segment(handle)
         if found is None:
             raise NotStraightError
-        placed, self._fields, self._casts, self.guarded = found
+        self._fields, self._casts, self.guarded = found.fields, found.casts, found.guarded
         self._numbers = handle.numbers_of(handle.specializations[0])
-        self._segment = placed.bound.segment
-        in_memory = [(n, line) for n, line in enumerate(self._segment.lines) if line.address >= 0]
-        self._found = {number: self._place_of(line) for number, line in in_memory}
-        if any(line not in self._segment.kept for role in _RESULTS for line in self._of(role)):
+        self.segment = found.placed.bound.segment
+        in_memory = [(n, line) for n, line in enumerate(self.segment.lines) if line.address >= 0]
+        self.place = {number: self._place_of(line) for number, line in in_memory}
+        if any(line not in self.segment.kept for role in _RESULTS for line in self.of(role)):
             raise NotStraightError
-        iterated = IteratedSegment(
-            self._segment,
-            self._fixed(FIXED),
-            self._moving(MOVING),
-            self._carried(),
-            self._kept(kept),
-            self._moving(WRITTEN),
-            self._moving(ADDED),
-            self._fixed(SUMMED),
-        )
-        segment = without_dead_rows(self._segment, iterated.results)
-        if len(self.slots) > field.MAX_SLOTS:
-            raise NotStraightError
-        self.kernel = emitter.address_of_segment(dataclasses.replace(iterated, segment=segment))
 
     def _place_of(self, line: SegmentLine) -> Place:
         """Return where a line in memory is."""
-        dtype = _FLOATS.get(line.dtype)
+        dtype = _DTYPES.get(line.dtype)
         if dtype is None or line.taken is not None or line.rolled is not None:
             raise NotStraightError
-        address = self._fields[field_of(COUNTS + len(self._segment.counts) + line.address)]
+        address = self._fields[field_of(COUNTS + len(self.segment.counts) + line.address)]
         if address < MADE_UP:
             return Place(FIXED, View.in_c_order((), dtype), field.ABSOLUTE, address)
         own = self._casts.get(address, address)
@@ -124,40 +134,105 @@ class StraightBody:
         packed = place.base in (field.OF_X, field.OF_X_BAR, field.OF_Y)
         if (place.view.dtype != dtype and not is_read_as_float) or (packed and dtype != self._dtype):
             raise NotStraightError
+        if (dtype.kind == "b") != (place.role == FLAG):
+            raise NotStraightError
         return place._replace(offset=place.offset + offset)
 
-    def _of(self, role: int) -> list[int]:
+    def of(self, role: int) -> list[int]:
         """Return the lines with a role."""
-        return [line for line, place in self._found.items() if place.role == role]
+        return [line for line, place in self.place.items() if place.role == role]
 
-    def _slot(self, line: int) -> int:
-        """Add a slot for a line; return its number."""
-        return self._add(self._found[line])
+    def inside(self, line: int) -> int:
+        """Return the bytes from the beginning of a leaf of the carry to a line of it."""
+        return self.place[line].offset - self._places[self.place[line].leaf].offset
 
-    def _add(self, place: Place) -> int:
+    def key(self, line: int) -> _Key:
+        place, described = self.place[line], self.segment.lines[line]
+        count = -1 if described.count < 0 else self.segment.counts[described.count]
+        return place.leaf, place.offset, described.dtype, count
+
+
+class StraightBody:
+    """Kernel of all iterations of a loop in one direction.
+
+    Parameters
+    ----------
+    lines
+        The lines of the body's program.
+    kept
+        For each leaf of the carry where it is stored, if the kernel is to store them.
+    condition
+        The lines of the condition, if that ends the loop.
+
+    Attributes
+    ----------
+    kernel
+        Its address.
+    slots
+        Addresses in its frame.
+    guarded
+        Whether one iteration is to be run by its program, for the guards in it.
+    """
+
+    def __init__(self, lines: ProgramLines, kept: list[Place], condition: ProgramLines | None = None) -> None:
+        self._lines = lines
+        self.slots: list[Slot] = []
+        self.guarded = lines.guarded or (condition is not None and condition.guarded)
+        carried = self._carried()
+        iterated = IteratedSegment(
+            lines.segment,
+            self._fixed(lines, FIXED),
+            self._moving(MOVING),
+            carried,
+            self._kept(kept),
+            self._moving(WRITTEN),
+            self._moving(ADDED),
+            self._fixed(lines, SUMMED),
+            None if condition is None else self._condition(condition, carried),
+        )
+        segment = without_dead_rows(lines.segment, iterated.results)
+        if len(self.slots) > field.MAX_SLOTS:
+            raise NotStraightError
+        self.kernel = emitter.address_of_segment(dataclasses.replace(iterated, segment=segment))
+
+    def _slot(self, place: Place) -> int:
+        """Add a slot; return its number."""
         self.slots.append(Slot(place.base, place.offset, place.step))
         return len(self.slots) - 1
 
-    def _fixed(self, role: int) -> tuple[FixedLine, ...]:
-        return tuple(FixedLine(line, self._slot(line)) for line in self._of(role))
+    def _fixed(self, lines: ProgramLines, role: int) -> tuple[FixedLine, ...]:
+        return tuple(FixedLine(line, self._slot(lines.place[line])) for line in lines.of(role))
 
     def _moving(self, role: int) -> tuple[MovingLine, ...]:
-        return tuple(MovingLine(line, self._slot(line), self._step(line)) for line in self._of(role))
-
-    def _step(self, line: int) -> int:
-        return self._found[line].direction * self._found[line].step
+        places = [(line, self._lines.place[line]) for line in self._lines.of(role)]
+        return tuple(
+            MovingLine(line, self._slot(place), place.direction * place.step) for line, place in places
+        )
 
     def _kept(self, kept: list[Place]) -> tuple[MovingLine, ...]:
         """Return where the lines of the carry are kept."""
         found = []
-        for line in self._of(CARRIED) if kept else ():
-            place = self._found[line]
-            own = kept[place.leaf]
-            inside = place.offset - self._places[place.leaf].offset
-            found.append(MovingLine(line, self._add(own._replace(offset=own.offset + inside)), own.step))
+        for line in self._lines.of(CARRIED) if kept else ():
+            own = kept[self._lines.place[line].leaf]
+            place = own._replace(offset=own.offset + self._lines.inside(line))
+            found.append(MovingLine(line, self._slot(place), own.step))
         return tuple(found)
 
-    # --- the carry -------------------------------------------------------------------------------------------------
+    def _condition(self, lines: ProgramLines, carried: Sequence[CarriedLine]) -> Condition:
+        """Return the condition, whose lines are carried ones or parts of these."""
+        numbers = {self._lines.key(each.line): number for number, each in enumerate(carried)}
+        tested = []
+        for line in lines.of(CARRIED):
+            key = lines.key(line)
+            for other, number in numbers.items():
+                if other == key:
+                    tested.append(TestedLine(line, number))
+                elif key in elements_of(other):
+                    tested.append(TestedLine(line, number, elements_of(other).index(key)))
+        (flag,) = lines.of(FLAG) or [-1]
+        if flag < 0 or len(tested) != len(lines.of(CARRIED)):
+            raise NotStraightError
+        return Condition(lines.segment, flag, self._fixed(lines, FIXED), tuple(tested))
 
     def _carried(self) -> tuple[CarriedLine, ...]:
         """Return the lines that are carried: each that is read is written for the next iteration.
@@ -165,10 +240,11 @@ class StraightBody:
         A line may be read or written element by element. A program may add to cotangents that it is given; those are
         others in the next iteration.
         """
-        read = {self._key(line): line for line in self._of(CARRIED)}
-        written = {self._key(line): line for line in self._of(HANDED_ON)}
+        lines = self._lines
+        read = {lines.key(line): line for line in lines.of(CARRIED)}
+        written = {lines.key(line): line for line in lines.of(HANDED_ON)}
         found = [
-            CarriedLine(read.pop(key), written.pop(key), self._slot(line))
+            CarriedLine(read.pop(key), written.pop(key), self._slot(lines.place[line]))
             for key, line in list(written.items())
             if key in read
         ]
@@ -176,31 +252,20 @@ class StraightBody:
             if -1 in elements:
                 raise NotStraightError
             line = read.pop(key)
-            found.append(CarriedLine(line, -1, self._slot(line), written_parts=elements))
+            found.append(CarriedLine(line, -1, self._slot(lines.place[line]), written_parts=elements))
         for key, elements in self._wholes(written, read):
             line = written.pop(key)
-            found.append(CarriedLine(-1, line, self._slot(line), read_parts=elements))
+            found.append(CarriedLine(-1, line, self._slot(lines.place[line]), read_parts=elements))
         if read:
             raise NotStraightError
-        return (*found, *(CarriedLine(-1, line, self._slot(line)) for line in written.values()))
+        rest = [CarriedLine(-1, line, self._slot(lines.place[line])) for line in written.values()]
+        return (*found, *rest)
 
     def _wholes(self, lines: dict[_Key, int], others: dict[_Key, int]) -> list[tuple[_Key, tuple[int, ...]]]:
         """Return lines of several elements, each with those of the others that are these, which are taken out."""
-        found = []
-        for key in lines:
-            leaf, offset, dtype, count = key
-            if count >= 0:
-                places = range(
-                    offset,
-                    offset + self._segment.counts[count] * _FLOATS[dtype].itemsize,
-                    _FLOATS[dtype].itemsize,
-                )
-                found.append((key, tuple(others.pop((leaf, at, dtype, -1), -1) for at in places)))
-        return found
-
-    def _key(self, line: int) -> _Key:
-        place, described = self._found[line], self._segment.lines[line]
-        return place.leaf, place.offset, described.dtype, described.count
+        return [
+            (key, tuple(others.pop(part, -1) for part in elements_of(key))) for key in lines if key[3] >= 0
+        ]
 
     @property
     def fields(self) -> list[int]:
@@ -208,6 +273,12 @@ class StraightBody:
         has_stacked = any(slot.base == field.OF_Y for slot in self.slots)
         slots = (value for slot in self.slots for value in slot)
         return [self.kernel, int(has_stacked), int(self.guarded), len(self.slots), *slots]
+
+
+def elements_of(key: _Key) -> list[_Key]:
+    """Return the keys of the elements of a line, none of a single one."""
+    leaf, offset, dtype, count = key
+    return [(leaf, offset + k * _DTYPES[dtype].itemsize, dtype, -1) for k in range(count)]
 
 
 def only_segment(handle: Handle) -> OneSegment | None:

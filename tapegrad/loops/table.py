@@ -15,7 +15,7 @@ from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.loops.places import LoopLayout, Place
 from tapegrad.loops.programs import MAX_SPECIALIZATIONS, PULLBACK, TANGENTS, VALUES, BodyPrograms
-from tapegrad.loops.straight import NotStraightError, StraightBody
+from tapegrad.loops.straight import NotStraightError, ProgramLines, StraightBody
 from tapegrad.program.programs.handle import Handle
 
 _LINE, _WORD = 64, 8
@@ -329,20 +329,25 @@ class LoopTable:
 
     def _straight(self, which: int, handle: Handle) -> int:
         """Return the address of the straight body of a program, 0 if it has none."""
-        shape, layout, kept = self._shape, self._layout, list[Place]()
-        if shape.length < 0:
-            return 0
-        if which == field.PULLBACK:
-            places = layout.of_pullback(self._body, self.constants[0])
-        else:
-            places = layout.of_values(self._body, self.constants[0])
-            if self._fields[field.CAPACITY] >= shape.length:
-                kept = [layout.stored(k, 1) for k in range(shape.carry)]
+        dtype, layout, (of_body, of_condition) = self._shape.dtype, self._layout, self.constants
         try:
-            made = StraightBody(handle, places, kept, shape.dtype)
+            if which == field.PULLBACK:
+                lines = ProgramLines(handle, layout.of_pullback(self._body, of_body), dtype)
+                return self._keep(StraightBody(lines, []).fields)
+            condition = None
+            if self._condition is not None:
+                tested = layout.of_condition(of_condition, self._flag)
+                condition = ProgramLines(self._handles[field.CONDITION], tested, dtype)
+            lines = ProgramLines(handle, layout.of_values(self._body, of_body), dtype)
+            return self._keep(StraightBody(lines, self._stored(), condition).fields)
         except NotStraightError:
             return 0
-        return self._keep(made.fields)
+
+    def _stored(self) -> list[Place]:
+        """Return where the forward run stores the leaves of the carry, if it does."""
+        capacity, shape = self._fields[field.CAPACITY], self._shape
+        stores = capacity > 0 if shape.length < 0 else capacity >= shape.length
+        return [self._layout.stored(k, 1) for k in range(shape.carry)] if stores else []
 
     def renew(self) -> None:
         """Make the programs again after a body has been recorded once more."""

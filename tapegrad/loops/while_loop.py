@@ -83,8 +83,7 @@ def while_loop(
     Notes
     -----
     It is one instruction, which differentiates in both modes and to all orders: the number of iterations is data, and a
-    replay with another number is no other recording. Only second and higher derivatives in reverse mode record anew
-    where that number changes.
+    replay with another number is no other recording.
 
     Examples
     --------

@@ -56,6 +56,32 @@ def narrow(scan, p, n, **options):
     return a * b
 
 
+def by_condition(p, limit, **options):
+    """A condition on an element of a vector, and one of the function around."""
+
+    def body(carry):
+        u, total = carry
+        return tg.stack([tg.sin(u[0] * p[0] + u[1]), u[1] + 0.1]), total + u[0] * p[1]
+
+    start = (np.array([0.3, 0.0]), p[2])
+    u, total = tg.while_loop(lambda carry: carry[0][1] < limit + 0 * p[2], body, start, **options)
+    return tg.sum(u) + total
+
+
+@pytest.mark.parametrize("limit", [0.0, 1.05, 3.15, 3.25, 9.95])  # 0, 11, 32, 33 and 100 iterations
+@pytest.mark.parametrize("options", [{}, {"checkpoint": 5}, {"max_steps": 100}])
+def test_bits_are_those_of_rows_where_a_condition_ends_the_loop(limit, options, monkeypatch):
+    found = tg.value_and_grad(tg.jit(lambda p: by_condition(p, limit, **options)))(P)
+    monkeypatch.setenv("TAPEGRAD_FUSE", "0")
+    by_rows = tg.value_and_grad(tg.jit(lambda p: by_condition(p, limit, **options)))(P)
+    assert [each.tobytes() for each in found] == [each.tobytes() for each in by_rows]
+
+
+def test_most_iterations_of_a_kernel():
+    with pytest.raises(RuntimeError, match="still true after max_steps=99 iterations"):
+        by_condition(P, 9.95, max_steps=99)
+
+
 @pytest.mark.parametrize("options", [{}, {"reverse": True}, {"checkpoint": 9}])
 @pytest.mark.parametrize("case", [numbers, vectors, infinities, counters, narrow])
 def test_bits_are_those_of_rows(case, options, monkeypatch):

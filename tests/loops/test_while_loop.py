@@ -63,6 +63,41 @@ def test_second_derivatives(wrap):
     assert [float(forward(float(a))) for a in A] == pytest.approx(expected, rel=1e-7)
 
 
+def parts(p, loop):
+    """Condition and body index Tensors of the function around."""
+    q = p * 1.0
+
+    def body(c):
+        return tg.sin(c[0] * q[0]) + q[2:][0] * q[1], c[1] + 0.3
+
+    return loop(lambda c: c[1] < q[1:][0], body, (p[0], 0.0))[0]
+
+
+def plain(condition, body, carry):
+    while condition(carry):
+        carry = body(carry)
+    return carry
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        tg.hessian,
+        lambda f: tg.hessian(tg.jit(f)),
+        lambda f: tg.jit(tg.hessian(f)),
+        lambda f: tg.jit(lambda p: tg.grad(f)(p)),
+        lambda f: tg.jit(tg.grad(lambda p: tg.sum(tg.grad(f)(p) * np.array([1.0, 2.0, -1.0])))),
+        lambda f: tg.jacobian(tg.hessian(f)),
+    ],
+)
+def test_one_recording_for_each_order(transform):
+    found, expected = (transform(lambda p, loop=loop: parts(p, loop)) for loop in (tg.while_loop, plain))
+    for p in (np.array([0.7, 1.1, 0.4]), np.array([0.5, 2.9, 0.3])):
+        assert found(p) == pytest.approx(expected(p), rel=1e-12, abs=1e-13)
+    if hasattr(found, "explain"):
+        assert len(found.explain()) <= 1
+
+
 def test_instances_take_steps_of_their_own():
     assert tg.vmap(square_root)(A) == pytest.approx(np.sqrt(A), rel=1e-12)
     assert tg.vmap(tg.grad(square_root))(A) == pytest.approx(0.5 / np.sqrt(A), rel=1e-9)

@@ -17,10 +17,13 @@ class Recorder(Tape, ABC):
     weak
         Slots of Python numbers among the arguments, and of what operators made of them: like Python's own numbers,
         they take the dtype of what they meet.
+    is_over
+        Whether the function has returned that was recorded.
     """
 
-    __slots__ = ("weak",)
+    __slots__ = ("is_over", "weak")
     weak: set[int]
+    is_over: bool
 
     @abstractmethod
     def is_weak(self, value: Any) -> bool:

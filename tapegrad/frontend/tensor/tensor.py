@@ -453,12 +453,20 @@ def view_of(tensor: Tensor, array: np.ndarray) -> Tensor:
     if tape is None and tensor.dtype.kind == "f":
         tensor._slot_on(EAGER)
         tape = EAGER
-    if tape is not None:
+    if isinstance(tape, Recorder) and tape.is_over and _is_taken(tensor):
+        view._tape = tape  # without a slot: it names a part of a Tensor that a loop's body has as an input
+    elif tape is not None:
         seen = tape.widened(array) if isinstance(tape, Recorder) and array.dtype not in DTYPE_CODES else array
         slot = slots.view_array(tape.header, tensor._slot_on(tape), id(seen))
         view._tape, view._slot = tape, checked(slot, "view", array.shape)
     view._version = base._version
     return view
+
+
+def _is_taken(tensor: Tensor) -> bool:
+    """Return whether a Tensor becomes an input of the recording that is under way."""
+    recorder = thread.mode.recorder
+    return recorder is not None and recorder.takes(tensor)
 
 
 def geometry_of(tensor: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -169,6 +169,7 @@ class RecordedTape(Recorder):
         self.lifted: dict[Any, tuple[Tensor, Tensor]] | None = None
         self.stand_ins: dict[Any, Tensor] | None = None
         self.weak: set[int] = set()
+        self.is_over = False
         self._captured: dict[int, tuple[Any, int]] = {}
         self._other: dict[int, Tensor] = {}  # made here, of dtypes that no tape knows
         self._narrow: list[tuple[np.ndarray, np.ndarray]] = []  # integers of other dtypes, as int64
@@ -379,6 +380,8 @@ class RecordedTape(Recorder):
         """Return whether a Tensor that another recording computes becomes an input: in the body of a loop."""
         if self.lifted is None or tensor._tape is self or not _is_computed(tensor):
             return False
+        if tensor._slot < 0:
+            return True
         described = tensor._describe()
         return bool(described.flags & TRACED) or described[D_PRODUCER] != NONE
 
@@ -489,6 +492,7 @@ class RecordedTape(Recorder):
             if primal[buffer] == begin and array.tobytes() != seen.tobytes():
                 primal[buffer] = np.lib.array_utils.byte_bounds(seen)[0]
                 self.owners[buffer] = seen
+        self.is_over = True
         self._entered.clear()
         self._other.clear()
         bind_recording.forget_results(self.header)

@@ -57,6 +57,32 @@ class CarriedLine(NamedTuple):
         return self.written_parts or (self.written,)
 
 
+class TestedLine(NamedTuple):
+    """A line of the condition that is one of the carried lines, by number, or a lane of one; -1: all lanes."""
+
+    line: int
+    carried: int
+    lane: int = -1
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A segment that tells before each iteration whether it is to be run.
+
+    Attributes
+    ----------
+    flag
+        The line that it writes.
+    fixed, tested
+        The lines that it reads.
+    """
+
+    segment: Segment
+    flag: int
+    fixed: tuple[FixedLine, ...]
+    tested: tuple[TestedLine, ...]
+
+
 @dataclass(frozen=True)
 class IteratedSegment:
     """A short segment that is executed many times.
@@ -71,6 +97,9 @@ class IteratedSegment:
         Lines that are carried, as they are before each iteration, in memory.
     written, added, summed
         Lines that are written to memory, added to what is there, and summed over all iterations.
+    condition
+        What ends the loop before its number of iterations, if anything does. Then the frame's first field has the
+        number that was run.
     """
 
     segment: Segment
@@ -81,6 +110,7 @@ class IteratedSegment:
     written: tuple[MovingLine, ...]
     added: tuple[MovingLine, ...]
     summed: tuple[FixedLine, ...]
+    condition: Condition | None = None
 
     @property
     def results(self) -> list[int]:
@@ -114,60 +144,123 @@ def _wanted(row: SegmentRow, live: Collection[int], wholes: Mapping[int, int]) -
     return None if (a, b, c) == (-1,) * 3 else dataclasses.replace(row, duals=(a, b, c, row.duals[3]))
 
 
-class _Iterated(Short):
-    """Emitter of the loop."""
+class _Lines(Short):
+    """Form of a segment whose lines are read from memory, or given."""
 
-    def __init__(self, body: Body, iterated: IteratedSegment) -> None:
-        super().__init__(body, iterated.segment)
-        self._iterated = iterated
+    def __init__(self, body: Body, segment: Segment) -> None:
+        super().__init__(body, segment)
         self._masks = [self._mask(n) for n in self.segment.counts]
         self._at: dict[int, Value] = {}
 
     def address(self, line: int) -> Value:
         return self._at[line]
 
-    def _base(self, number: int) -> Value:
+    def base(self, number: int) -> Value:
         return load_pointer(self.frame, 1 + number)
 
-    def _read(self, lines: Sequence[tuple[int, Value]]) -> dict[int, Value]:
+    def read(self, lines: Sequence[tuple[int, Value]]) -> dict[int, Value]:
         """Load lines from addresses."""
         self._at.update(lines)
         vector = ShortVectorIndex(self, self.body.constant(I64, 0), self._masks)
         return {line: vector.read(line) for line, _ in lines}
 
+    def read_fixed(self, lines: Sequence[FixedLine]) -> dict[int, Value]:
+        return self.read([(each.line, self.base(each.address)) for each in lines])
+
+    def computed(self, values: dict[int, Value], results: Sequence[int]) -> list[Value]:
+        """Return results of the rows: computed hastily, and once more with care if one is NaN."""
+        vector, found = self._once(values, results, True)
+        has_nan = vector.has_nan(self.tainted)
+        if has_nan is None:
+            return found
+        return list(self.body.unless_all(has_nan, found, lambda: self._once(values, results, False)[1]))
+
+    def _once(
+        self, values: dict[int, Value], results: Sequence[int], unmasked: bool
+    ) -> tuple[ShortVectorIndex, list[Value]]:
+        vector = ShortVectorIndex(self, self.body.constant(I64, 0), self._masks)
+        vector.values.update(values)
+        self.rows.emit(vector, unmasked)
+        return vector, [vector.read(line) for line in results]
+
+    def store_line(self, line: int, value: Value, place: Value) -> None:
+        count = self.segment.lines[line].count
+        if count < 0:
+            store(first_lane(value), place)
+        else:
+            store(value, place, self._masks[count])
+
+
+def first_lane(value: Value) -> Value:
+    return value.body.emit(Type(value.type.element), f"extractelement {value}, i32 0")
+
+
+class _Tested(_Lines):
+    """Emitter of the condition."""
+
+    def __init__(self, body: Body, condition: Condition) -> None:
+        super().__init__(body, condition.segment)
+        self._condition = condition
+        self._known = self.read_fixed(condition.fixed)
+
+    def ends(self, carried: Sequence[Value]) -> Value:
+        """Return whether there is no further iteration."""
+        values = dict(self._known)
+        for each in self._condition.tested:
+            value = carried[each.carried]
+            if each.lane >= 0:
+                value = spread(value, each.lane)
+            if value.type.lanes != self.lanes:
+                value = self.body.splat(first_lane(value), self.lanes)
+            values[each.line] = value
+        (flag,) = self.computed(values, [self._condition.flag])
+        return ~first_lane(flag)
+
+
+class _Iterated(_Lines):
+    """Emitter of the loop."""
+
+    def __init__(self, body: Body, iterated: IteratedSegment) -> None:
+        super().__init__(body, iterated.segment)
+        self._iterated = iterated
+
     def emit(self) -> None:
         own, body = self._iterated, self.body
-        known = self._read([(each.line, self._base(each.address)) for each in own.fixed])
+        known = self.read_fixed(own.fixed)
+        tested = None if own.condition is None else _Tested(body, own.condition)
         places = [
-            *((each.line, self._base(each.address)) for each in own.carried),
-            *((each.line, self._base(each.address)) for each in own.summed),
+            *((each.line, self.base(each.address)) for each in own.carried),
+            *((each.line, self.base(each.address)) for each in own.summed),
         ]
-        first = list(self._read(places).values())
+        first = list(self.read(places).values())
         begin, count = body.constant(I64, 0), load_field(self.frame, 0)
         with body.carrying(begin, count, 1, first) as iteration:
+            if tested is not None:
+                iteration.leave(tested.ends(iteration.values))
             iteration.following = self._iteration(iteration, known)
         for (line, place), value in zip(places, iteration.values, strict=True):
-            self._store(line, value, place)
+            self.store_line(line, value, place)
+        store(iteration.index, self.frame)
 
     def _iteration(self, iteration: Iteration, known: dict[int, Value]) -> list[Value]:
         """Emit an iteration; return the values for the next one."""
         own = self._iterated
-        values = known | self._read([(each.line, self._place(each, iteration)) for each in own.moving])
+        values = known | self.read([(each.line, self._place(each, iteration)) for each in own.moving])
         for each, value in zip(own.carried, iteration.values, strict=False):
             values |= {each.read: value} if each.read >= 0 else {}
             values |= {part: spread(value, lane) for lane, part in enumerate(each.read_parts) if part >= 0}
         for kept in own.kept:
-            self._store(kept.line, values[kept.line], self._place(kept, iteration))
-        found = iter(self._computed(values))
+            self.store_line(kept.line, values[kept.line], self._place(kept, iteration))
+        found = iter(self.computed(values, own.results))
         following = [self._joined(each, [next(found) for _ in each.results]) for each in own.carried]
         totals = iteration.values[len(own.carried) :]
         following += [total + next(found) for total in totals]
         for moving in own.written:
-            self._store(moving.line, next(found), self._place(moving, iteration))
+            self.store_line(moving.line, next(found), self._place(moving, iteration))
         for moving in own.added:
             place = self._place(moving, iteration)
-            (before,) = self._read([(moving.line, place)]).values()
-            self._store(moving.line, before + next(found), place)
+            (before,) = self.read([(moving.line, place)]).values()
+            self.store_line(moving.line, before + next(found), place)
         return following
 
     def _joined(self, each: CarriedLine, found: Sequence[Value]) -> Value:
@@ -180,28 +273,7 @@ class _Iterated(Short):
         return line
 
     def _place(self, each: MovingLine, iteration: Iteration) -> Value:
-        return moved(self._base(each.address), iteration.index * each.step)
-
-    def _computed(self, values: dict[int, Value]) -> list[Value]:
-        """Return the results of an iteration: computed hastily, and once more with care if one is NaN."""
-        vector, found = self._once(values, True)
-        has_nan = vector.has_nan(self.tainted)
-        if has_nan is None:
-            return found
-        return list(self.body.unless_all(has_nan, found, lambda: self._once(values, False)[1]))
-
-    def _once(self, values: dict[int, Value], unmasked: bool) -> tuple[ShortVectorIndex, list[Value]]:
-        vector = ShortVectorIndex(self, self.body.constant(I64, 0), self._masks)
-        vector.values.update(values)
-        self.rows.emit(vector, unmasked)
-        return vector, [vector.read(line) for line in self._iterated.results]
-
-    def _store(self, line: int, value: Value, place: Value) -> None:
-        count = self.segment.lines[line].count
-        if count < 0:
-            store(self.body.emit(Type(value.type.element), f"extractelement {value}, i32 0"), place)
-        else:
-            store(value, place, self._masks[count])
+        return moved(self.base(each.address), iteration.index * each.step)
 
 
 def define(iterated: IteratedSegment, target: Target, symbol: str) -> list[Body]:

@@ -268,6 +268,45 @@ def _run_all_straight(loop, block, x, y, states, first, last):
 
 
 @shared_njit
+def _run_straight_while(loop, block, states, iteration):
+    """Run iterations until the condition ends them, and leave their number in the block's first field.
+
+    The kernel stores each carry: those that there is no room for go to memory that is thrown away. Return a status.
+    """
+    straight, frame, bases = load_i64(loop, loop_field.STRAIGHT_VALUES), stack_i64(256), stack_i64(6)
+    bytes_, capacity = load_i64(loop, loop_field.CARRY_BYTES), load_i64(loop, loop_field.CAPACITY)
+    period, most = load_i64(loop, loop_field.PERIOD), load_i64(loop, loop_field.MOST)
+    _set_bases(bases, block, 0, 0, 0, states)
+    status, done, count, room, left = 0, 0, 0, 0, period
+    while status == 0 and done == count:
+        count = period if most < 0 else min(period, most - iteration)
+        if capacity > 0:
+            if iteration < capacity:
+                count = min(count, capacity - iteration)
+            else:
+                room = malloc(capacity * bytes_ + 1) if room == 0 else room
+                count = min(count, capacity)
+                store_i64(bases, loop_field.OF_STATES, room - iteration * bytes_)
+                if room == 0:
+                    status = OUT_OF_MEMORY
+                    break
+        if count == 0:
+            more = _goes_on(loop, block, iteration)
+            status = -more if more < 0 else 0
+            break
+        status = _run_straight(loop, straight, frame, bases, iteration, count)
+        done = load_i64(frame, 0)
+        iteration += done
+        left -= done
+        if left < 0:
+            store_i64(block, 0, 0)
+            status, left = _is_stopped(loop, block, iteration), period
+    free(room)
+    store_i64(block, 0, iteration)
+    return status
+
+
+@shared_njit
 def _pull_straight(loop, block, x, x_bar, y_bar, first, last, states):
     """Pull the cotangents through iterations, whose carries are stored, from the last of them on. Return a status."""
     straight, frame, bases = load_i64(loop, loop_field.STRAIGHT_PULLBACK), stack_i64(256), stack_i64(6)
@@ -323,9 +362,13 @@ def run_loop(frame: int, descriptor: int) -> int:
         most = load_i64(straight, loop_field.GUARDED)
     status = _run_by_programs(loop, block, x, y, _states_of(loop, y), most)
     iteration = load_i64(block, 0)
-    if status == 0 and straight != 0:
-        first, iteration = iteration, load_i64(loop, loop_field.LENGTH)
-        status = _run_all_straight(loop, block, x, y, _states_of(loop, y), first, iteration)
+    if status == 0 and iteration == most:
+        states, first, iteration = _states_of(loop, y), iteration, load_i64(loop, loop_field.LENGTH)
+        if iteration < 0:
+            status = _run_straight_while(loop, block, states, first)
+            iteration = load_i64(block, 0)
+        else:
+            status = _run_all_straight(loop, block, x, y, states, first, iteration)
     if status == 0:
         status = pack(loop, loop_field.FINAL, block, y, 0)
         counted = load_i64(loop, loop_field.COUNTED)
@@ -411,10 +454,8 @@ def _pull_stored(loop, block, x, x_bar, y_bar, count, states):
 def _advance(loop, block, x, first, last):
     """Run iterations of the loop from the carry in the block. Return a status."""
     straight = load_i64(loop, loop_field.STRAIGHT_VALUES)
-    if (
-        straight != 0
-        and load_i64(straight, loop_field.HAS_STACKED) | load_i64(straight, loop_field.GUARDED) == 0
-    ):
+    is_plain = straight != 0 and load_i64(loop, loop_field.LENGTH) >= 0  # and so stores no carries
+    if is_plain and load_i64(straight, loop_field.HAS_STACKED) | load_i64(straight, loop_field.GUARDED) == 0:
         return _run_all_straight(loop, block, x, 0, 0, first, last)
     status = 0
     while first < last and status == 0:
