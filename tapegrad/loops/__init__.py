@@ -11,6 +11,7 @@ In reading order; each imports only those above it:
     scan                           `scan`
     while_loop                     `while_loop` and `fori_loop`
     cond                           `cond` and `switch`
+    rolled                         recordings with loops in place of what repeats
 
 It imports the rooms up to `transforms`.
 """

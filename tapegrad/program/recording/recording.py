@@ -26,6 +26,7 @@ from tapegrad.engine.tape.fields.layout import B8, DIFFERENTIABLE, E_KERNEL, NON
 from tapegrad.engine.tape.memory import D_BUFFER, D_PRODUCER
 from tapegrad.engine.tape.tape import DTYPE_CODES, fields_at
 from tapegrad.errors import OuterTensorError, UnsupportedError
+from tapegrad.frontend.recording.shape import contiguous
 from tapegrad.frontend.tensor.arrays import borrowed
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.memory_order import copy_with_strides
@@ -252,6 +253,24 @@ class RecordedTape(Recorder):
         if frame is not None:
             self.sites.setdefault((frame.f_code, frame.f_lasti), set()).add(memory_of(array))
 
+    def begun_like(self) -> "RecordedTape":
+        """Return a new tape for the same function, on which nothing is recorded yet."""
+        made = RecordedTape(self._reordered)
+        made.asked_order, made.closes_over_leaf, made.sites = (
+            self.asked_order,
+            self.closes_over_leaf,
+            self.sites,
+        )
+        if self.lifted is not None:
+            made.lifted = {}
+        return made
+
+    @property
+    def captured_tensors(self) -> dict[int, Tensor]:
+        """The Tensors from outside that are constants, by their buffers."""
+        pairs = self._captured.values()
+        return {SlotDescription(self.header, slot)[D_BUFFER]: tensor for tensor, slot in pairs}
+
     @property
     def has_captured(self) -> bool:
         """True if it refers to Tensors from outside."""
@@ -292,6 +311,22 @@ class RecordedTape(Recorder):
         if wraps:
             self._wrapping.add(SlotDescription(self.header, slot)[D_BUFFER])
         return tensor
+
+    def add_output(self, value: Tensor) -> int:
+        """Add a result that is computed, copied if it is a part of a buffer; return its number."""
+        if not self._has_own_buffer(value):
+            value = contiguous(value)
+        slot = value._slot_on(self)
+        bind_recording.hold(self.header, slot)
+        self.outputs.append(slot)
+        return len(self.outputs) - 1
+
+    def _has_own_buffer(self, value: Tensor) -> bool:
+        """Return whether a result is the whole of a buffer that an instruction writes and no other result shows."""
+        described = SlotDescription(self.header, value._slot_on(self))
+        taken = {SlotDescription(self.header, slot)[D_BUFFER] for slot in self.outputs}
+        whole = bool(bind_recording.covers(self.header, value._slot))
+        return described[D_PRODUCER] != NONE and whole and described[D_BUFFER] not in taken
 
     def ask_memory_order(self, what: str) -> None:
         """Note what depends on the order in memory of arguments; raise if they were given in another one than C."""

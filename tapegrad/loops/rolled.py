@@ -1,0 +1,264 @@
+"""Recordings with loops in place of what repeats: each is one instruction, whose body is that of one repetition."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.tape.fields.layout import NONE
+from tapegrad.frontend.tensor.modes import recording as recording_on
+from tapegrad.frontend.tensor.modes import restoring
+from tapegrad.frontend.tensor.tensor import Tensor, allocate, geometry_of
+from tapegrad.loops.run import FlatLoop
+from tapegrad.ops.params import Region, fields_of
+from tapegrad.ops.structural.indexing import WriteParams
+from tapegrad.program.recording.recording import RecordedTape
+from tapegrad.program.rolling.emission import Emission, Place
+from tapegrad.program.rolling.plan import Element, Filled, Part, Plan, Taken, Value, plan_of
+from tapegrad.program.rolling.roller import FEWEST_INSTRUCTIONS
+from tapegrad.program.rolling.section import WRITE, Section
+from tapegrad.program.rolling.stretches import FEWEST, stretches
+from tapegrad.program.rolling.wires import understood
+
+_TRIES = 8  # stretches of a part of a recording that are looked at
+_LEAST_ROLLED = 4  # instructions of loops for each that is in none, or the recording stays as it is
+
+
+def loop() -> None:
+    """Name a loop of plain Python in messages."""
+
+
+def find_loops(section: Section, fewest: int) -> list[Plan]:
+    """Return plans of the loops of a recording that have so many instructions, in order."""
+    found: list[Plan] = []
+    _find(section, 0, section.count, fewest, found)
+    return found
+
+
+def _find(section: Section, start: int, stop: int, fewest: int, found: list[Plan]) -> None:
+    """Add the loops of a part of a recording. Those before one are looked for first, for it may read their results."""
+    if stop - start < fewest:
+        return
+    for tried, stretch in enumerate(stretches(section.kinds, start, stop)):
+        if stretch.count * stretch.period < fewest or tried == _TRIES:
+            return
+        repetitions = understood(section, stretch)
+        plan = None if repetitions is None else plan_of(repetitions)
+        if plan is None or plan.stretch.count * plan.period < fewest:
+            continue
+        before = len(found)
+        _find(section, start, plan.stretch.start, fewest, found)
+        if len(found) > before:  # what it reads lies elsewhere now
+            repetitions = understood(section, stretch)
+            plan = None if repetitions is None else plan_of(repetitions)
+            if plan is None:
+                continue
+        plan.commit()
+        found.append(plan)
+        _find(section, plan.stretch.stop, stop, fewest, found)
+        return
+
+
+class Rolling:
+    """A recording, recorded once more with loops.
+
+    Parameters
+    ----------
+    section
+        What was recorded.
+    plans
+        The loops.
+    """
+
+    def __init__(self, section: Section, plans: Sequence[Plan]) -> None:
+        self._section, self._recording, self._plans = section, section.recording, plans
+        self._places: dict[int, Place] = {}
+
+    @restoring
+    def __call__(self) -> RecordedTape:
+        """Return the new recording."""
+        made = self._recording.begun_like()
+        with recording_on(made):
+            self._enter_inputs(made)
+            self._emission = Emission(self._section, self._places)
+            at = 0
+            for plan in self._plans:
+                self._emit(at, plan.stretch.start)
+                _Loop(plan, self._emission, self._places).run()
+                at = plan.stretch.stop
+            self._emit(at, self._section.count)
+            for slot in self._recording.outputs:
+                made.add_output(self._emission.operand(slot))
+            made.settle()
+        return made
+
+    def _enter_inputs(self, made: RecordedTape) -> None:
+        """Enter the arguments, and arrays that were made of none."""
+        recording, slots = self._recording, self._section.tape.slots
+        for slot in recording.inputs:
+            buffer = slots[slot].buffer
+            self._places[buffer] = Place(made.add_input(recording.owners[buffer]))
+        for buffer, owner in recording.owners.items():
+            known = buffer in self._places or buffer >= len(self._section.traced)
+            if not known and self._section.traced[buffer]:
+                self._places[buffer] = Place(made.stand_in(owner))
+
+    def _emit(self, start: int, stop: int) -> None:
+        """Record instructions that are in no loop."""
+        section = self._section
+        for i in range(start, stop):
+            operands = [self._emission.operand(slot) for slot in section.entry(i).operands]
+            self._emission.emit(i, operands, self._places)
+
+
+class _Loop:
+    """A loop that is recorded in place of its repetitions."""
+
+    def __init__(self, plan: Plan, emission: Emission, places: dict[int, Place]) -> None:
+        self._plan, self._emission, self._places = plan, emission, places
+        self._section = plan.section
+
+    def run(self) -> None:
+        """Record the loop, and note where its results are."""
+        plan, emission = self._plan, self._emission
+        if plan.is_copy:
+            element = plan.sources[0][0]
+            self._fill({plan.stacked[0]: self._sequence(plan.sequences[element.number])})
+            return
+        self._parts = {
+            part: emission.part(part.buffer, part.view)
+            for each in plan.sources
+            for part in each
+            if isinstance(part, Part) and emission.is_outer(part.buffer)
+        }
+        self._leaves = [(value, k) for value, depth in plan.carried.items() for k in range(depth)]
+        carry = [
+            emission.part(before.buffer, before.view)
+            for value, depth in plan.carried.items()
+            for before in plan.initial[value]
+        ]
+        sequences = [self._sequence(each) for each in plan.sequences]
+        run = FlatLoop("loop", self._iteration, loop, len(carry), plan.stretch.count)
+        last, stacked = run(carry, sequences)
+        results = dict(zip(plan.stacked, stacked, strict=True))
+        for value, buffer in plan.buffers.items():
+            self._places[buffer] = Place(results[value])
+        for (value, k), tensor in zip(self._leaves, last, strict=True):
+            if k == 0 and value in plan.last:
+                self._places[int(self._section.written[plan.number[-1, value.by]])] = Place(tensor)
+        self._fill(results)
+
+    def _sequence(self, sequence: Part | np.ndarray) -> Any:
+        """Return a sequence: a view of a buffer, or an array of constants."""
+        if not isinstance(sequence, Part):
+            return sequence
+        view = sequence.view
+        whole = (self._plan.stretch.count, *view.shape)
+        return self._emission.part(
+            sequence.buffer, view._replace(shape=whole, strides=(sequence.step, *view.strides))
+        )
+
+    # --- an iteration ----------------------------------------------------------------------------------------------
+
+    def _iteration(self, *leaves: Tensor) -> list[Tensor]:
+        """Record an iteration on the tape of the current recording."""
+        plan = self._plan
+        emission = Emission(self._section, {})
+        before = dict(zip(self._leaves, leaves, strict=False))
+        elements = leaves[len(self._leaves) :]
+        numbers = plan.number[1]  # of the repetition that is recorded
+        made: dict[int, Place] = {}
+
+        def found(source: Any) -> Tensor:
+            if isinstance(source, Element):
+                return elements[source.number]
+            if isinstance(source, Part):
+                own = self._parts.get(source)
+                return emission.part(source.buffer, source.view) if own is None else emission.recorder.lift(own)
+            return of_value(source)
+
+        def of_value(taken: Taken) -> Tensor:
+            value, depth, slot = taken
+            if depth:
+                tensor = before[value, depth - 1]
+            elif value.written:
+                return found(plan.sources[value.by][1])
+            else:
+                place = made[int(self._section.written[numbers[value.by]])]
+                return (
+                    place.tensor
+                    if slot == NONE
+                    else emission.view(place, self._section.tape.slots[slot].view)
+                )
+            if slot == NONE:
+                return tensor
+            return emission.view(Place(tensor), self._section.tape.slots[slot].view)
+
+        for j, i in enumerate(numbers.tolist()):
+            if not plan.is_chained(j):
+                operands = [found(source) for source in plan.sources[j]]
+                emission.emit(i, operands, made)
+
+        def result(value: Value) -> Tensor:
+            return of_value(Taken(value, 0, NONE))
+
+        carry = [result(value) if k == 0 else before[value, k - 1] for value, k in self._leaves]
+        return [*carry, *map(result, plan.stacked)]
+
+    # --- arrays ----------------------------------------------------------------------------------------------------
+
+    def _fill(self, results: dict[Value, Tensor]) -> None:
+        """Write what the iterations have written to arrays."""
+        for (before, after), parts in self._plan.filled.items():
+            if before == NONE:
+                for filled in parts:
+                    self._fill_new(after, filled, results[filled.value])
+                continue
+            emission, flat = self._emission, self._section.flat_view(before)
+            base, shift = self._section.base[before], int(self._section.shift[before])
+            whole = emission.part(int(base), flat._replace(offset=shift))
+            for filled in parts:
+                whole = self._written(whole, filled, results[filled.value])
+            self._places[after] = Place(whole)
+
+    def _fill_new(self, buffer: int, filled: Filled, stacked: Tensor) -> None:
+        """Copy what is stacked to an array that the loop has begun to fill, or another instruction before."""
+        emission = self._emission
+        if buffer not in self._places:
+            flat = self._section.flat_view(buffer)
+            made = allocate(emission.recorder, flat.dtype, flat.shape, "positive")
+            self._places[buffer] = Place(made)
+        view = filled.first
+        whole = view._replace(shape=(len(stacked), *view.shape), strides=(filled.step, *view.strides))
+        emission.copy(stacked, emission.view(self._places[buffer], whole))
+
+    def _written(self, whole: Tensor, filled: Filled, stacked: Tensor) -> Tensor:
+        """Write what is stacked to an array; return its next version."""
+        view, emission = filled.first, self._emission
+        extents, strides = geometry_of(stacked)
+        region = Region(view.offset, extents, (filled.step, *view.strides), strides)
+        made = allocate(emission.recorder, whole.dtype, whole.shape, "write")
+        emission.emit_into(WRITE, made, [whole, stacked], tuple(fields_of(WriteParams(whole.size, region))))
+        return made
+
+
+def roll(recording: RecordedTape, wherever: bool) -> RecordedTape | None:
+    """Return a recording with loops in place of what repeats, `None` if it has none of them that pay.
+
+    Parameters
+    ----------
+    recording
+        What was recorded.
+    wherever
+        Whether loops need not pay.
+    """
+    fewest = 1 if wherever else FEWEST_INSTRUCTIONS
+    if len(recording) < max(fewest, FEWEST):
+        return None
+    section = Section(recording)
+    plans = find_loops(section, fewest)
+    rolled = sum(plan.stretch.count * plan.period for plan in plans)
+    left = section.count - rolled
+    if not plans or (not wherever and left * _LEAST_ROLLED > rolled):
+        return None
+    return Rolling(section, plans)()
