@@ -12,11 +12,12 @@ from tapegrad.frontend.tensor.tensor import Tensor, allocate, geometry_of
 from tapegrad.loops.run import FlatLoop
 from tapegrad.ops.params import Region, fields_of
 from tapegrad.ops.structural.indexing import WriteParams
-from tapegrad.program.recording.recording import RecordedTape
+from tapegrad.program.recording.recording import Origins, RecordedTape
 from tapegrad.program.rolling.emission import Emission, Place
-from tapegrad.program.rolling.plan import Element, Filled, Part, Plan, Taken, Value, plan_of
+from tapegrad.program.rolling.iteration import Iteration
+from tapegrad.program.rolling.plan import Filled, Plan, Value, plan_of
 from tapegrad.program.rolling.roller import FEWEST_INSTRUCTIONS
-from tapegrad.program.rolling.section import WRITE, Section
+from tapegrad.program.rolling.section import WRITE, Part, Section
 from tapegrad.program.rolling.stretches import FEWEST, stretches
 from tapegrad.program.rolling.wires import understood
 
@@ -73,6 +74,7 @@ class Rolling:
     def __init__(self, section: Section, plans: Sequence[Plan]) -> None:
         self._section, self._recording, self._plans = section, section.recording, plans
         self._places: dict[int, Place] = {}
+        self._origins: list[int] = []
 
     @restoring
     def __call__(self) -> RecordedTape:
@@ -80,17 +82,25 @@ class Rolling:
         made = self._recording.begun_like()
         with recording_on(made):
             self._enter_inputs(made)
-            self._emission = Emission(self._section, self._places)
+            self._emission = Emission(self._section.constant, self._places)
             at = 0
             for plan in self._plans:
                 self._emit(at, plan.stretch.start)
                 _Loop(plan, self._emission, self._places).run()
                 at = plan.stretch.stop
+                self._note(plan.stretch.start)
             self._emit(at, self._section.count)
             for slot in self._recording.outputs:
-                made.add_output(self._emission.operand(slot))
+                made.add_output(self._operand(slot))
             made.settle()
+        self._note(self._section.count - 1)
+        made.origins = Origins(self._origins, self._recording.ops_checksum)
         return made
+
+    def _note(self, i: int) -> None:
+        """Note that what was recorded since the last time stands for an instruction and those that follow it."""
+        number = self._section.number_on_tape(i)
+        self._origins += [number] * (len(self._emission.recorder) - len(self._origins))
 
     def _enter_inputs(self, made: RecordedTape) -> None:
         """Enter the arguments, and arrays that were made of none."""
@@ -107,8 +117,14 @@ class Rolling:
         """Record instructions that are in no loop."""
         section = self._section
         for i in range(start, stop):
-            operands = [self._emission.operand(slot) for slot in section.entry(i).operands]
-            self._emission.emit(i, operands, self._places)
+            operands = [self._operand(slot) for slot in section.entry(i).operands]
+            self._emission.emit(section.step(i), operands)
+            self._note(i)
+
+    def _operand(self, slot: int) -> Tensor:
+        """Return a slot of the recording."""
+        part = self._section.part(slot)
+        return self._emission.part(part.buffer, part.view)
 
 
 class _Loop:
@@ -125,28 +141,28 @@ class _Loop:
             element = plan.sources[0][0]
             self._fill({plan.stacked[0]: self._sequence(plan.sequences[element.number])})
             return
-        self._parts = {
-            part: emission.part(part.buffer, part.view)
-            for each in plan.sources
-            for part in each
-            if isinstance(part, Part) and emission.is_outer(part.buffer)
-        }
-        self._leaves = [(value, k) for value, depth in plan.carried.items() for k in range(depth)]
-        carry = [
-            emission.part(before.buffer, before.view)
-            for value, depth in plan.carried.items()
-            for before in plan.initial[value]
-        ]
+        iteration = Iteration(plan, self._outer(plan))
+        carry = [emission.part(before.buffer, before.view) for before in iteration.initial]
         sequences = [self._sequence(each) for each in plan.sequences]
-        run = FlatLoop("loop", self._iteration, loop, len(carry), plan.stretch.count)
+        run = FlatLoop("loop", iteration, loop, len(carry), plan.stretch.count)
         last, stacked = run(carry, sequences)
         results = dict(zip(plan.stacked, stacked, strict=True))
         for value, buffer in plan.buffers.items():
             self._places[buffer] = Place(results[value])
-        for (value, k), tensor in zip(self._leaves, last, strict=True):
+        for (value, k), tensor in zip(iteration.carried, last, strict=True):
             if k == 0 and value in plan.last:
                 self._places[int(self._section.written[plan.number[-1, value.by]])] = Place(tensor)
         self._fill(results)
+
+    def _outer(self, plan: Plan) -> dict[Part, Tensor]:
+        """Return the operands of all iterations that are computed, or Tensors from outside."""
+        parts = {source for sources in plan.sources for source in sources if isinstance(source, Part)}
+        section = self._section
+        return {
+            part: self._emission.part(part.buffer, part.view)
+            for part in parts
+            if section.is_computed(part.buffer) or part.buffer in section.recording.captured_tensors
+        }
 
     def _sequence(self, sequence: Part | np.ndarray) -> Any:
         """Return a sequence: a view of a buffer, or an array of constants."""
@@ -157,53 +173,6 @@ class _Loop:
         return self._emission.part(
             sequence.buffer, view._replace(shape=whole, strides=(sequence.step, *view.strides))
         )
-
-    # --- an iteration ----------------------------------------------------------------------------------------------
-
-    def _iteration(self, *leaves: Tensor) -> list[Tensor]:
-        """Record an iteration on the tape of the current recording."""
-        plan = self._plan
-        emission = Emission(self._section, {})
-        before = dict(zip(self._leaves, leaves, strict=False))
-        elements = leaves[len(self._leaves) :]
-        numbers = plan.number[1]  # of the repetition that is recorded
-        made: dict[int, Place] = {}
-
-        def found(source: Any) -> Tensor:
-            if isinstance(source, Element):
-                return elements[source.number]
-            if isinstance(source, Part):
-                own = self._parts.get(source)
-                return emission.part(source.buffer, source.view) if own is None else emission.recorder.lift(own)
-            return of_value(source)
-
-        def of_value(taken: Taken) -> Tensor:
-            value, depth, slot = taken
-            if depth:
-                tensor = before[value, depth - 1]
-            elif value.written:
-                return found(plan.sources[value.by][1])
-            else:
-                place = made[int(self._section.written[numbers[value.by]])]
-                return (
-                    place.tensor
-                    if slot == NONE
-                    else emission.view(place, self._section.tape.slots[slot].view)
-                )
-            if slot == NONE:
-                return tensor
-            return emission.view(Place(tensor), self._section.tape.slots[slot].view)
-
-        for j, i in enumerate(numbers.tolist()):
-            if not plan.is_chained(j):
-                operands = [found(source) for source in plan.sources[j]]
-                emission.emit(i, operands, made)
-
-        def result(value: Value) -> Tensor:
-            return of_value(Taken(value, 0, NONE))
-
-        carry = [result(value) if k == 0 else before[value, k - 1] for value, k in self._leaves]
-        return [*carry, *map(result, plan.stacked)]
 
     # --- arrays ----------------------------------------------------------------------------------------------------
 

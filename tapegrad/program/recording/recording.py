@@ -5,6 +5,7 @@ import linecache
 import re
 import sys
 import types
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -89,6 +90,21 @@ class Guard(NamedTuple):
     line: "SourceLine"
 
 
+class Origins(NamedTuple):
+    """What a tape with loops was made of.
+
+    Attributes
+    ----------
+    numbers
+        For each instruction the first of those in whose place it stands.
+    ops
+        A checksum of the op codes.
+    """
+
+    numbers: list[int]
+    ops: int
+
+
 class SourceLine(NamedTuple):
     """A line of the user's program, or what is guarded beside it."""
 
@@ -142,14 +158,16 @@ class RecordedTape(Recorder):
     lifted
         Of the body of a loop: the Tensors from outside that became inputs, by `part_key`, each with the input. `None`
         for recordings that read such Tensors where they lie.
+    origins
+        Where loops were found: what the tape was made of.
     stand_ins
         Where no more of them may become inputs, the Tensors that stand for those that did.
     """
 
     __slots__ = (
         "_captured", "_entered", "_narrow", "_other", "_postponed", "_reordered", "_watched", "_wrapping",
-        "asked_order", "closes_over_leaf", "expected", "fused", "guard_lines", "inputs", "lifted", "outcomes",
-        "outputs", "programs", "sites", "stand_ins",
+        "asked_order", "closes_over_leaf", "expected", "fused", "guard_lines", "inputs", "lifted", "origins",
+        "outcomes", "outputs", "programs", "sites", "stand_ins",
     )  # fmt: skip
     recording = True
 
@@ -168,6 +186,7 @@ class RecordedTape(Recorder):
         self.programs: dict[Any, ref[Program]] = {}
         self.sites: Sites = {}
         self.lifted: dict[Any, tuple[Tensor, Tensor]] | None = None
+        self.origins: Origins | None = None
         self.stand_ins: dict[Any, Tensor] | None = None
         self.weak: set[int] = set()
         self._captured: dict[int, tuple[Any, int]] = {}
@@ -512,6 +531,11 @@ class RecordedTape(Recorder):
         if known is None or known != plain.tobytes():
             self._watched[address, bytes_] = plain.tobytes()
             self.guard_bytes(B8, self._enter_array(plain, 0), plain, line)
+
+    @property
+    def ops_checksum(self) -> int:
+        """Checksum of the op codes."""
+        return zlib.crc32(np.ascontiguousarray(self.column("op")))
 
     def settle(self) -> None:
         """End of the recording: arrays that the function has changed since it used them are replaced by what they were.

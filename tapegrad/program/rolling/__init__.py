@@ -8,4 +8,5 @@ In reading order; each imports only those above it:
     wires                          where the operands of a repetition come from
     plan                           what a loop carries, goes along, stacks and fills
     emission                       instructions, recorded once more
+    iteration                      iteration of a loop as a function
 """

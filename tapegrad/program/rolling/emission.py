@@ -1,5 +1,6 @@
 """Instructions of a recording, recorded once more on the tape of the current recording."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,17 +11,16 @@ from tapegrad.engine.sweep.eager import eager
 from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.memory import D_OFFSET
-from tapegrad.engine.tape.tape import DTYPE_CODES, fields_at
+from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.recording.record_structural import record_fields
 from tapegrad.frontend.recording.running import run
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.modes import thread
-from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_slot, geometry_of
-from tapegrad.ops import CODES, COPY, GUARDS, Op
+from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_slot, geometry_of, is_tensor
+from tapegrad.ops import CODES, COPY, Op
 from tapegrad.ops.structural.control import CustomParams, GuardParams, TruthGuardParams
-from tapegrad.program.recording.recording import RecordedTape
-from tapegrad.program.rolling.plan import whole_view
-from tapegrad.program.rolling.section import Section
+from tapegrad.program.recording.recording import RecordedTape, SourceLine
+from tapegrad.program.rolling.section import Step
 
 _GUARD = CODES["guard"]
 
@@ -33,14 +33,14 @@ class Place(NamedTuple):
 
 
 class Emission:
-    """Instructions of a recording, recorded once more.
+    """Instructions of a recording, recorded once more on the tape of the current recording.
 
     Parameters
     ----------
-    section
-        The recording.
+    constant
+        Returns the constant on a buffer: a Tensor from outside, or an array.
     places
-        By buffer: where its contents are. Constants need not be there.
+        By buffer: where its contents are, but for constants.
 
     Attributes
     ----------
@@ -48,39 +48,25 @@ class Emission:
         The tape that they are recorded on.
     """
 
-    def __init__(self, section: Section, places: dict[int, Place]) -> None:
+    def __init__(self, constant: Callable[[int], Any], places: dict[int, Place]) -> None:
         recorder = thread.mode.recorder
         assert isinstance(recorder, RecordedTape)
-        self._section, self.recorder, self._places = section, recorder, places
-        self._recording = section.recording
-        self._constants: dict[int, Tensor] = {}
-        self._captured = self._recording.captured_tensors
+        self._constant, self.recorder, self._places = constant, recorder, places
 
     # --- operands --------------------------------------------------------------------------------------------------
 
-    def constant(self, buffer: int) -> Tensor:
-        """Return a constant of the recording: an array where it lies, or a copy of a number or a small array."""
-        known = self._constants.get(buffer)
-        if known is None:
-            known = self._constants[buffer] = from_slot(self.recorder, self._constant_slot(buffer))
-        return known
-
-    def _constant_slot(self, buffer: int) -> int:
-        section, recorder = self._section, self.recorder
-        if buffer in self._captured:
-            captured = self._captured[buffer]
-            return slots.view_again(recorder.header, captured._slot_on(recorder), captured._slot_on(recorder))
-        owner = self._recording.owners.get(buffer)
-        if owner is not None:
-            return recorder.enter_constant(owner)
-        found = section.tape.buffers[buffer]
-        dtype = section.dtype_of(buffer)
-        content = fields_at(found.primal, found.bytes // dtype.itemsize, dtype).copy()
-        return int(slots.copy_array(recorder.header, id(content), DTYPE_CODES[dtype], 0))
-
-    def is_outer(self, buffer: int) -> bool:
-        """Return whether a buffer is an operand of loops that read it: it is computed, or a Tensor from outside."""
-        return self._section.is_computed(buffer) or buffer in self._captured
+    def _place_of_constant(self, buffer: int) -> Place:
+        """Return where a constant is: an array where it lies, or a copy of a number or a small array."""
+        constant, recorder = self._constant(buffer), self.recorder
+        if is_tensor(constant):
+            own = constant._slot_on(recorder)
+            slot = slots.view_again(recorder.header, own, own)
+        elif isinstance(constant, np.floating):
+            slot = slots.number(recorder.header, float(constant), DTYPE_CODES[constant.dtype])
+        else:
+            slot = recorder.enter_constant(np.asarray(constant))
+        tensor = from_slot(recorder, int(slot))
+        return Place(tensor, -SlotDescription(recorder.header, tensor._slot)[D_OFFSET])
 
     def view(self, place: Place, view: View) -> Tensor:
         """Return a part of a buffer."""
@@ -95,60 +81,45 @@ class Emission:
     def part(self, buffer: int, view: View) -> Tensor:
         """Return a part of a buffer that the recording has computed, or of a constant."""
         place = self._places.get(buffer)
-        if place is not None:
-            return self.view(place, view)
-        own = self.constant(buffer)
-        begin = SlotDescription(self.recorder.header, own._slot)[D_OFFSET]
-        return self.view(Place(own, -begin), view)
-
-    def operand(self, slot: int) -> Tensor:
-        """Return a slot of the recording."""
-        found = self._section.tape.slots[slot]
-        base, shift = self._section.base[found.buffer], self._section.shift[found.buffer]
-        view = found.view._replace(offset=found.view.offset + int(shift))
-        return self.part(int(base), view)
+        if place is None:
+            place = self._places[buffer] = self._place_of_constant(buffer)
+        return self.view(place, view)
 
     # --- instructions ----------------------------------------------------------------------------------------------
 
-    def emit(self, i: int, operands: list[Tensor], made: dict[int, Place]) -> None:
-        """Record an instruction of other operands, and note where its result is.
+    def emit(self, step: Step, operands: list[Tensor]) -> None:
+        """Record an instruction, and note where its result is.
 
         Parameters
         ----------
-        i
-            Number of the instruction.
+        step
+            The instruction.
         operands
-            Of the same dtypes and shapes as its own.
-        made
-            By buffer: where the results of instructions are.
+            Its operands, of the dtypes and shapes that it says.
         """
-        section, recorder = self._section, self.recorder
-        entry = section.entry(i)
-        if entry.op in GUARDS:
-            self._guard(i, entry, operands[0])
+        places, recorder = self._places, self.recorder
+        if step.guard is not None:
+            self._guard(step, *step.guard, operands[0])
             return
-        row = kernel_table.row(entry.op)
-        buffer = int(section.written[i])
-        view = section.tape.slots[entry.result].view
-        whole = whole_view(section, i)
+        row = kernel_table.row(step.op)
         if row.kind == "callback":
-            made[buffer] = Place(self._call(entry, operands, whole))
+            places[step.buffer] = Place(self._call(step, operands))
             return
         if not isinstance(row, Op):
-            operands = [self._like(each, slot) for each, slot in zip(operands, entry.operands, strict=True)]
+            operands = [self._like(each, view) for each, view in zip(operands, step.views, strict=True)]
         ids = [operand._slot_on(recorder) for operand in operands]
-        if buffer not in made and isinstance(row, Op) and view == whole:
-            slot = run(recorder, entry.op, ids, thread.mode.differentiate)
-            made[buffer] = Place(from_slot(recorder, slot))
+        if step.buffer not in places and isinstance(row, Op) and step.view == step.whole:
+            slot = run(recorder, step.op, ids, thread.mode.differentiate)
+            places[step.buffer] = Place(from_slot(recorder, slot))
             return
-        if buffer not in made:
-            made[buffer] = Place(allocate(recorder, whole.dtype, whole.shape, row.name))
-        result = made[buffer].tensor if view == whole else self.view(made[buffer], view)
-        self.emit_into(entry.op, result, operands, entry.params)
+        if step.buffer not in places:
+            places[step.buffer] = Place(allocate(recorder, step.whole.dtype, step.whole.shape, row.name))
+        whole = places[step.buffer]
+        result = whole.tensor if step.view == step.whole else self.view(whole, step.view)
+        self.emit_into(step.op, result, operands, step.params)
 
-    def _like(self, operand: Tensor, slot: int) -> Tensor:
-        """Return an operand whose elements lie as those of a slot do: parameters may say how they lie."""
-        view = self._section.tape.slots[slot].view
+    def _like(self, operand: Tensor, view: View) -> Tensor:
+        """Return an operand whose elements lie as those of a view do: parameters may say how they lie."""
         own = View(0, *geometry_of(operand), view.dtype)
         if (view.contiguous and own.contiguous) or view.strides == own.strides:
             return operand
@@ -165,27 +136,23 @@ class Emission:
         name = kernel_table.op_name(code)
         record_fields(recorder, code, result._slot, ids, fields, name, thread.mode.differentiate)
 
-    def _guard(self, i: int, entry: Any, operand: Tensor) -> None:
-        number = self._section.guard_number(i)
-        line = self._recording.guard_lines[number]
-        slot = operand._slot_on(self.recorder)
-        dtype = DTYPE_CODES[operand.dtype]
-        outcome = self._recording.outcomes[number]
-        if entry.op == _GUARD:
-            expected = np.frombuffer(outcome, np.uint8)
-            self.recorder.guard_bytes(dtype, slot, expected[: GuardParams(*entry.params).bytes], line)
+    def _guard(self, step: Step, outcome: bytes, line: SourceLine, operand: Tensor) -> None:
+        slot, dtype = operand._slot_on(self.recorder), DTYPE_CODES[operand.dtype]
+        if step.op == _GUARD:
+            expected = np.frombuffer(outcome, np.uint8)[: GuardParams(*step.params).bytes]
+            self.recorder.guard_bytes(dtype, slot, expected, line)
         else:
-            self.recorder.guard(entry.op, dtype, slot, TruthGuardParams(*entry.params), outcome, line)
+            self.recorder.guard(step.op, dtype, slot, TruthGuardParams(*step.params), outcome, line)
 
-    def _call(self, entry: Any, operands: list[Tensor], whole: View) -> Tensor:
+    def _call(self, step: Step, operands: list[Tensor]) -> Tensor:
         """Record a call of a user's function."""
-        call = call_at(CustomParams(*entry.params).descriptor)
-        result = allocate(self.recorder, whole.dtype, whole.shape, call.functions.name)
+        call = call_at(CustomParams(*step.params).descriptor)
+        result = allocate(self.recorder, step.whole.dtype, step.whole.shape, call.functions.name)
         x, rest = operands[0].data_or_traced(), operands[2].data_or_traced()
-        result.data_or_traced()[...] = call.forward(x, rest).reshape(whole.shape)
+        result.data_or_traced()[...] = call.forward(x, rest).reshape(step.whole.shape)
         ids = [operand._slot_on(self.recorder) for operand in operands]
         header, differentiate = self.recorder.header, thread.mode.differentiate
-        eager.append_call(header, entry.op, result._slot, *ids, entry.params, differentiate)
+        eager.append_call(header, step.op, result._slot, *ids, step.params, differentiate)
         return result
 
     def copy(self, source: Tensor, target: Tensor) -> None:

@@ -9,7 +9,7 @@ from tapegrad.engine.tape.fields.view import View
 from tapegrad.ops import COPY
 from tapegrad.ops.params import read as read_params
 from tapegrad.ops.structural.indexing import WriteParams
-from tapegrad.program.rolling.section import WRITE, NoLoopError, Section
+from tapegrad.program.rolling.section import WRITE, NoLoopError, Part
 from tapegrad.program.rolling.stretches import FEWEST, Stretch
 from tapegrad.program.rolling.wires import MOST_DEPTH, Outside, Produced, Repetitions, Wire
 
@@ -22,19 +22,15 @@ class Value(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """Operand that is a value of this iteration, or of `depth` iterations before; of a result the part in `slot`."""
+    """Operand that is a value of this iteration, or of `depth` iterations before.
+
+    Of a result it is a part, by default all of it; of what is written to an array it has a shape of its own.
+    """
 
     value: Value
-    depth: int
-    slot: int
-
-
-class Part(NamedTuple):
-    """Part of a buffer that was there before: a view, which moves by `step` bytes from iteration to iteration."""
-
-    buffer: int
-    view: View
-    step: int = 0
+    depth: int = 0
+    view: View | None = None
+    shape: tuple[int, ...] | None = None
 
 
 class Element(NamedTuple):
@@ -191,7 +187,8 @@ class Plan:
                 return self._of_array(j, o, wire)
             if wire.step:
                 raise NoLoopError("parts of a result are read by a step")
-            return self._taken(Value(wire.by), wire.depth, int(self.section.operands[self.number[1, j], o]))
+            slot = self.section.tape.slots[int(self.section.operands[self.number[1, j], o])]
+            return self._taken(Taken(Value(wire.by), wire.depth, slot.view))
         view = self._view(j, o)
         if isinstance(wire, Outside):
             part = Part(int(self._found.read[0, j, o]), view, wire.step)
@@ -201,10 +198,11 @@ class Plan:
             return Part(int(self._found.read[0, j, o]), view)
         return self._element(constants)
 
-    def _taken(self, value: Value, depth: int, slot: int) -> Taken:
-        if depth:
-            self.carried[value] = max(depth, self.carried.get(value, 0))
-        return Taken(value, depth, slot)
+    def _taken(self, taken: Taken) -> Taken:
+        """Return a value, which is carried if it is one of an iteration before."""
+        if taken.depth:
+            self.carried[taken.value] = max(taken.depth, self.carried.get(taken.value, 0))
+        return taken
 
     def _element(self, sequence: Part | np.ndarray) -> Element:
         """Return an element of a new sequence, or of one that there is."""
@@ -230,7 +228,7 @@ class Plan:
         for i in group:
             region = self._regions[i]
             back, rest = divmod(region.offset - view.offset, step)
-            if rest or (region.shape, region.strides) != (view.shape, view.strides):
+            if rest or _without_ones(region) != _without_ones(view):
                 if self._meet(region, view, step, own=False):
                     raise NoLoopError("what is read is a part of what is written, or more than that")
                 continue
@@ -240,7 +238,7 @@ class Plan:
             return self._element(Part(self._before_writes(group), view, step))
         if latest[0] > MOST_DEPTH:
             raise NoLoopError("what is read was written many iterations before")
-        return self._taken(Value(latest[2], True), latest[0], NONE)
+        return self._taken(Taken(Value(latest[2], True), latest[0], shape=view.shape))
 
     def _constant_part(self, view: View, group: list[int], step: int) -> Part:
         """Return a part of an array that no iteration writes."""
@@ -271,7 +269,7 @@ class Plan:
         own, other = (int(section.written[k]) for k in (i, earlier))
         if section.tape.bytes(own) != section.tape.bytes(other):
             raise NoLoopError("the first iteration begins with something else")
-        view = whole_view(section, i)
+        view = section.whole_view(i)
         return Part(int(section.base[other]), view._replace(offset=int(section.shift[other])))
 
     # --- what is read afterwards -----------------------------------------------------------------------------------
@@ -339,20 +337,16 @@ class Plan:
                 self.buffers[value] = self.section.add_stack(written, int(self.number[-1, -1]))
 
 
+def _without_ones(view: View) -> list[tuple[int, int]]:
+    """Return extents and strides of a view without the dimensions of one element."""
+    return [(extent, stride) for extent, stride in zip(view.shape, view.strides, strict=True) if extent != 1]
+
+
 def _is_one(constants: np.ndarray) -> bool:
     """Return whether the constants of all iterations are the same to the last bit, or one array."""
     if constants.strides[0] == 0:
         return True
     return constants.flags.owndata and constants.tobytes() == constants[:1].tobytes() * len(constants)
-
-
-def whole_view(section: Section, i: int) -> View:
-    """Return the view that the whole result of an instruction is: in its shape, or flat if only a part is written."""
-    slot = section.tape.slots[int(section.result[i])]
-    bytes_ = section.tape.bytes(slot.buffer)
-    if slot.contiguous and slot.view.offset == 0 and slot.view.nbytes == bytes_:
-        return slot.view
-    return View.in_c_order((bytes_ // slot.itemsize,), slot.view.dtype)
 
 
 def plan_of(found: Repetitions) -> Plan | None:

@@ -4,11 +4,12 @@ Two instructions are of one kind if they do the same to operands of the same loo
 """
 
 import sys
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.engine.inspection.tape_view import TapeEntry, read_tape
 from tapegrad.engine.inspection.tape_entries import Buffers
+from tapegrad.engine.inspection.tape_view import TapeEntry, read_tape
 from tapegrad.engine.inspection.view_columns import Views, numbered
 from tapegrad.engine.runtime.lazy import lazy
 from tapegrad.engine.tape.fields.layout import NONE, TRACED
@@ -18,18 +19,45 @@ from tapegrad.frontend.tensor.arrays import borrowed
 from tapegrad.ops import CODES, GUARDS
 from tapegrad.ops.params import OFFSET, field_index
 from tapegrad.ops.structural.indexing import WriteParams
-from tapegrad.program.recording.recording import RecordedTape, memory_of
+from tapegrad.program.recording.recording import RecordedTape, SourceLine, memory_of
 
 WRITE = CODES["write"]
 REGION = field_index(WriteParams, "region")
 _POSITION, _LENGTH = 7, 8  # of the parameters, in a line of an instruction
 _BUFFER, _DTYPE, _OFFSET = 1, 2, 4  # in a line of a slot
 _PRIMAL, _CONTENT = 1, 9  # in a line of a buffer
-_OWN_REFERENCES = 3  # to an array that the tape alone keeps: the tape's own, and those of the count itself
 
 
 class NoLoopError(Exception):
     """Raised if a stretch is no loop that can be rolled."""
+
+
+class Part(NamedTuple):
+    """Part of a buffer that was there before: a view, which moves by `step` bytes from iteration to iteration."""
+
+    buffer: int
+    view: View
+    step: int = 0
+
+
+class Step(NamedTuple):
+    """Instruction by itself: op code, parameters, views of the operands, and what it writes.
+
+    Attributes
+    ----------
+    buffer, view, whole
+        Buffer of the result, the view that is written, and that of the whole buffer.
+    guard
+        Of a guard: what it has seen, and the line that it stands for.
+    """
+
+    op: int
+    params: tuple[int, ...]
+    views: tuple[View, ...]
+    buffer: int
+    view: View
+    whole: View
+    guard: tuple[bytes, SourceLine] | None
 
 
 class Section:
@@ -49,7 +77,7 @@ class Section:
     read, written
         Their buffers.
     base, shift
-        By buffer: the buffer that holds its contents once loops are rolled, at first itself, and the byte where they begin.
+        By buffer: the buffer that holds its contents once loops are rolled, at first itself, and from which byte on.
     producer
         By buffer: the instruction that writes it last, NONE if none does.
     traced
@@ -91,7 +119,11 @@ class Section:
         """Return an instruction."""
         return self.tape.instructions[int(self._live[i])]
 
-    def dtype_of(self, buffer: int) -> np.dtype[np.generic]:
+    def number_on_tape(self, i: int) -> int:
+        """Return the number of an instruction on the tape, where dead ones are counted."""
+        return int(self._live[i])
+
+    def dtype_of(self, buffer: int) -> np.dtype[Any]:
         """Return the dtype of a buffer."""
         return DTYPES[int(self._dtypes[buffer])]
 
@@ -106,6 +138,42 @@ class Section:
         dtype = self.dtype_of(buffer)
         return View.in_c_order((self.tape.bytes(buffer) // dtype.itemsize,), dtype)
 
+    def step(self, i: int) -> Step:
+        """Return an instruction by itself."""
+        entry, slots, guard = self.entry(i), self.tape.slots, None
+        if entry.op in GUARDS:
+            number = int(np.searchsorted(self._guards, i))
+            guard = self.recording.outcomes[number], self.recording.guard_lines[number]
+        views = tuple(slots[slot].view for slot in entry.operands)
+        buffer, view = int(self.written[i]), slots[entry.result].view
+        return Step(entry.op, entry.params, views, buffer, view, self.whole_view(i), guard)
+
+    def part(self, slot: int) -> Part:
+        """Return where what a slot shows lies once loops are rolled."""
+        found = self.tape.slots[slot]
+        shift = int(self.shift[found.buffer])
+        return Part(int(self.base[found.buffer]), found.view._replace(offset=found.view.offset + shift))
+
+    def whole_view(self, i: int) -> View:
+        """Return the view of all that an instruction's result is on: in its shape, or flat if it is a part of that."""
+        slot = self.tape.slots[int(self.result[i])]
+        whole = slot.contiguous and slot.view.offset == 0 and slot.view.nbytes == self.tape.bytes(slot.buffer)
+        return slot.view if whole else self.flat_view(slot.buffer)
+
+    def constant(self, buffer: int) -> Any:
+        """Return a constant: a Tensor from outside, an array where it lies, or a copy of what the tape itself has.
+
+        A number of the tape's is a NumPy scalar.
+        """
+        captured = self.recording.captured_tensors.get(buffer)
+        if captured is not None:
+            return captured
+        owner = self.recording.owners.get(buffer)
+        if owner is not None:
+            return owner
+        contents = self.contents(buffer)
+        return contents.copy() if contents.size > 1 else contents[0]
+
     def is_computed(self, buffer: int) -> bool:
         """Return whether a replay computes what a buffer holds, or is given it."""
         return bool(self.traced[buffer]) or self.producer[buffer] != NONE
@@ -113,10 +181,6 @@ class Section:
     @lazy
     def _guards(self) -> np.ndarray:
         return np.flatnonzero(np.isin(self.op, list(GUARDS)))
-
-    def guard_number(self, i: int) -> int:
-        """Return which of the guards an instruction is."""
-        return int(np.searchsorted(self._guards, i))
 
     @lazy
     def looks(self) -> np.ndarray:
@@ -197,25 +261,46 @@ class Section:
         several = len(outside) != len(buffers) or len(roots) != 1 or (np.diff(addresses) != step).any()
         if several or any(int(b) in captured for b in buffers):
             raise NoLoopError("the iterations read several arrays")
-        view = first.view._replace(
-            offset=0, shape=(len(slots), *first.shape), strides=(step, *first.strides)
-        )
+        view = first.view._replace(offset=0, shape=(len(slots), *first.shape), strides=(step, *first.strides))
         begin, end = view.bounds
         plain = borrowed(outside[0], int(addresses[0]) + begin, end - begin)
         return np.ndarray(view.shape, view.dtype, plain, -begin, view.strides)
 
     def _outside(self, buffers: np.ndarray) -> list[np.ndarray]:
         """Return the arrays among some constants that others than the recording can write to."""
-        found, owners = [], self.recording.owners
-        for buffer in buffers.tolist():
-            array = owners.get(buffer)
-            if array is not None and (array.base is not None or sys.getrefcount(array) > _OWN_REFERENCES):
-                found.append(array)
-        return found
+        owners = self.recording.owners
+        return [
+            owners[buffer] for buffer in buffers.tolist() if buffer in owners and _is_shared(owners, buffer)
+        ]
 
     def _content(self, slot: int) -> np.ndarray:
         """Return a copy of what a slot shows."""
         found = self.tape.slots[slot]
-        buffer = self.tape.buffers[found.buffer]
-        plain = fields_at(buffer.primal, buffer.bytes, np.dtype(np.uint8))
+        plain = self.contents(found.buffer).view(np.uint8)
         return np.ndarray(found.shape, found.view.dtype, plain, found.view.offset, found.strides).copy()
+
+    def contents(self, buffer: int) -> np.ndarray:
+        """Return the elements of a buffer as they are in memory."""
+        lines, flat = Buffers.of(self.tape.buffers).lines, self.flat_view(buffer)
+        address = int(lines[np.searchsorted(lines[:, 0], buffer), _PRIMAL])
+        return fields_at(address, flat.size, flat.dtype)
+
+
+def _references(owners: dict[int, np.ndarray], key: int) -> list[int]:
+    """Return how many references there are to an array, and to each array whose memory it is a view of."""
+    array = owners[key]
+    found = [sys.getrefcount(array)]
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+        found.append(sys.getrefcount(array))
+    return found if array.base is None else [*found, sys.maxsize]
+
+
+# Of an array that nobody else refers to, and of what it is a view of: how Python counts differs by its version
+_ALONE, _BASE_ALONE = _references({0: np.zeros(2)[1:]}, 0)
+
+
+def _is_shared(owners: dict[int, np.ndarray], key: int) -> bool:
+    """Return whether others refer to an array, who may write to it."""
+    first, *bases = _references(owners, key)
+    return first > _ALONE or any(count > _BASE_ALONE for count in bases)
