@@ -94,7 +94,8 @@ class Rolling:
                 made.add_output(self._operand(slot))
             made.settle()
         self._note(self._section.count - 1)
-        made.origins = Origins(self._origins, self._recording.ops_checksum)
+        outcomes = b"".join(self._recording.outcomes)
+        made.origins = Origins(self._origins, self._recording.ops_checksum, outcomes)
         return made
 
     def _note(self, i: int) -> None:
@@ -138,8 +139,8 @@ class _Loop:
         """Record the loop, and note where its results are."""
         plan, emission = self._plan, self._emission
         if plan.is_copy:
-            element = plan.sources[0][0]
-            self._fill({plan.stacked[0]: self._sequence(plan.sequences[element.number])})
+            elements = [plan.sequences[sources[0].number] for sources in plan.sources]
+            self._fill({Value(j): self._sequence(each) for j, each in enumerate(elements)})
             return
         iteration = Iteration(plan, self._outer(plan))
         carry = [emission.part(before.buffer, before.view) for before in iteration.initial]
@@ -198,8 +199,9 @@ class _Loop:
             made = allocate(emission.recorder, flat.dtype, flat.shape, "positive")
             self._places[buffer] = Place(made)
         view = filled.first
-        whole = view._replace(shape=(len(stacked), *view.shape), strides=(filled.step, *view.strides))
-        emission.copy(stacked, emission.view(self._places[buffer], whole))
+        count = self._plan.stretch.count
+        whole = view._replace(shape=(count, *view.shape), strides=(filled.step, *view.strides))
+        emission.copy(emission.tensor(stacked), emission.view(self._places[buffer], whole))
 
     def _written(self, whole: Tensor, filled: Filled, stacked: Tensor) -> Tensor:
         """Write what is stacked to an array; return its next version."""

@@ -99,10 +99,13 @@ class Origins(NamedTuple):
         For each instruction the first of those in whose place it stands.
     ops
         A checksum of the op codes.
+    outcomes
+        What the guards have seen, those that loops hold included.
     """
 
     numbers: list[int]
     ops: int
+    outcomes: bytes
 
 
 class SourceLine(NamedTuple):
@@ -531,6 +534,12 @@ class RecordedTape(Recorder):
         if known is None or known != plain.tobytes():
             self._watched[address, bytes_] = plain.tobytes()
             self.guard_bytes(B8, self._enter_array(plain, 0), plain, line)
+
+    @property
+    def all_outcomes(self) -> tuple[bytes, ...]:
+        """What each guard has seen, and then those in loops: recordings of a function part where these do."""
+        of_loops = () if self.origins is None else (self.origins.outcomes,)
+        return (*self.outcomes, *of_loops)
 
     @property
     def ops_checksum(self) -> int:

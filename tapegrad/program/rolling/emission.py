@@ -7,6 +7,7 @@ import numpy as np
 
 from tapegrad.autodiff.custom.call import call_at
 from tapegrad.engine import kernel_table
+from tapegrad.engine.status import checked
 from tapegrad.engine.sweep.eager import eager
 from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.fields.view import View
@@ -113,10 +114,15 @@ class Emission:
             places[step.buffer] = Place(from_slot(recorder, slot))
             return
         if step.buffer not in places:
-            places[step.buffer] = Place(allocate(recorder, step.whole.dtype, step.whole.shape, row.name))
+            places[step.buffer] = Place(self._zeros(step.whole, row.name))
         whole = places[step.buffer]
         result = whole.tensor if step.view == step.whole else self.view(whole, step.view)
         self.emit_into(step.op, result, operands, step.params)
+
+    def _zeros(self, view: View, name: str) -> Tensor:
+        """Return a Tensor of zeros, to which sums are added."""
+        made = slots.allocate(self.recorder.header, DTYPE_CODES[view.dtype], view.shape, True)
+        return from_slot(self.recorder, checked(made, name, view.shape))
 
     def _like(self, operand: Tensor, view: View) -> Tensor:
         """Return an operand whose elements lie as those of a view do: parameters may say how they lie."""
@@ -154,6 +160,10 @@ class Emission:
         header, differentiate = self.recorder.header, thread.mode.differentiate
         eager.append_call(header, step.op, result._slot, *ids, step.params, differentiate)
         return result
+
+    def tensor(self, value: Any) -> Tensor:
+        """Return an array of constants as a Tensor of the recording."""
+        return value if is_tensor(value) else from_slot(self.recorder, self.recorder.enter_constant(value))
 
     def copy(self, source: Tensor, target: Tensor) -> None:
         """Record a copy of a Tensor into the memory of another."""

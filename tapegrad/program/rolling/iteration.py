@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.program.rolling.emission import Emission, Place
@@ -30,11 +31,11 @@ class Iteration:
     """
 
     def __init__(self, plan: Plan, outer: dict[Part, Tensor]) -> None:
-        section, numbers = plan.section, plan.number[1].tolist()
+        section = plan.section
         self._outer = outer
         self._sources = plan.sources
-        self._steps = [None if plan.is_chained(j) else section.step(i) for j, i in enumerate(numbers)]
-        self._buffers = [int(section.written[i]) for i in numbers]
+        self._steps = [None if plan.is_chained(j) else plan.step(j) for j in range(plan.period)]
+        self._buffers = [NONE if step is None else step.buffer for step in self._steps]
         self._stacked = plan.stacked
         self.carried = [(value, k) for value, depth in plan.carried.items() for k in range(depth)]
         self.initial = [part for parts in plan.initial.values() for part in parts]

@@ -9,7 +9,7 @@ from tapegrad.engine.tape.fields.view import View
 from tapegrad.ops import COPY
 from tapegrad.ops.params import read as read_params
 from tapegrad.ops.structural.indexing import WriteParams
-from tapegrad.program.rolling.section import WRITE, NoLoopError, Part
+from tapegrad.program.rolling.section import WRITE, NoLoopError, Part, Section, Step
 from tapegrad.program.rolling.stretches import FEWEST, Stretch
 from tapegrad.program.rolling.wires import MOST_DEPTH, Outside, Produced, Repetitions, Wire
 
@@ -97,6 +97,16 @@ class Plan:
             self.initial[value] = [self._before(value, back) for back in range(1, depth + 1)]
         self._take_results()
         self._take_filled()
+        self._check_integers()
+
+    def _check_integers(self) -> None:
+        """Check that no integers go from iteration to iteration: loops hold them as floats, which are not exact."""
+        section, numbers = self.section, self.number[0]
+        values = {*self.carried, *self.stacked}
+        kinds = [section.dtype_of(int(section.written[numbers[value.by]])).kind for value in values]
+        kinds += [each.view.dtype.kind if isinstance(each, Part) else each.dtype.kind for each in self.sequences]
+        if "i" in kinds:
+            raise NoLoopError("integers are carried, stacked or gone along")
 
     @property
     def period(self) -> int:
@@ -106,6 +116,17 @@ class Plan:
     def is_chained(self, j: int) -> bool:
         """Return whether an instruction writes to a part of an array, which is done after the loop."""
         return j in self._writes and int(self.section.op[self.number[0, j]]) == WRITE
+
+    def step(self, j: int) -> Step:
+        """Return an instruction of an iteration by itself.
+
+        What it writes to a part of an array that the loop fills is a result of its own.
+        """
+        step = self.section.step(int(self.number[1, j]))
+        if j not in self._writes:
+            return step
+        own = View.in_c_order(step.view.shape, step.view.dtype)
+        return step._replace(buffer=-2 - j, view=own, whole=own)
 
     # --- arrays that are filled ------------------------------------------------------------------------------------
 
@@ -314,19 +335,15 @@ class Plan:
                     self.stacked.append(filled.value)
 
     def _check_made(self, group: list[int]) -> None:
-        for j in group:
-            if self._regions[j].dtype.kind != "f":
-                raise NoLoopError("an array of integers is filled")
+        """Check that an array is made by nothing but copies, for its parts must be written one after the other."""
+        if not self.is_copy or any(self._regions[j].dtype.kind != "f" for j in group):
+            raise NoLoopError("an array is made of what it computes")
 
     @property
     def is_copy(self) -> bool:
-        """True if the iterations do nothing but copy elements of a sequence to an array."""
-        only = self.period == 1 and not self.carried and not self.is_chained(0) and bool(self.filled)
-        return (
-            only
-            and int(self.section.op[self.number[0, 0]]) == COPY
-            and isinstance(self.sources[0][0], Element)
-        )
+        """True if the iterations do nothing but copy elements of sequences to one array."""
+        copies = all(self.section.op[self.number[0]] == COPY) and len(self._writes) == self.period
+        return copies and all(isinstance(sources[0], Element) for sources in self.sources)
 
     def commit(self) -> None:
         """Note in the section where later instructions find what this loop has computed."""

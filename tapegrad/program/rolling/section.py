@@ -25,7 +25,7 @@ WRITE = CODES["write"]
 REGION = field_index(WriteParams, "region")
 _POSITION, _LENGTH = 7, 8  # of the parameters, in a line of an instruction
 _BUFFER, _DTYPE, _OFFSET = 1, 2, 4  # in a line of a slot
-_PRIMAL, _CONTENT = 1, 9  # in a line of a buffer
+_PRIMAL, _BYTES, _CONTENT = 1, 3, 9  # in a line of a buffer
 
 
 class NoLoopError(Exception):
@@ -251,7 +251,7 @@ class Section:
         at = np.searchsorted(lines[:, 0], buffers)
         outside = self._outside(buffers)
         if not outside:
-            if first.shape == () and first.itemsize == 8:
+            if first.shape == () and first.itemsize == 8 and (lines[at, _BYTES] == 8).all():
                 return lines[at, _CONTENT].view(first.view.dtype)
             return np.array([self._content(int(slot)) for slot in slots])
         addresses = lines[at, _PRIMAL] + self.offsets[slots]

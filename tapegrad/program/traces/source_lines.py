@@ -96,7 +96,7 @@ def lines_of(trace: Trace, record: Callable[[], Trace]) -> SourceLines:
     ops = again.recording.column("op")
     if origins is None:
         same = len(ops) == run and np.array_equal(trace.recording.column("op")[:run], ops)
-        origins = Origins(list(range(run)), 0)
+        origins = Origins(list(range(run)), 0, b"")
     else:
         same = again.recording.ops_checksum == origins.ops
     if not same:

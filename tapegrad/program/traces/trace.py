@@ -123,7 +123,7 @@ class Trace(Uncopied):
             self.recording.settle()
         self._roll(roll)
         self.run_length = len(self.recording)
-        self.outcomes = tuple(self.recording.outcomes)
+        self.outcomes = self.recording.all_outcomes
         self.bytes = _RECORDING_BYTES + self.recording.occupied
         self.counted = 0
         self.paths: dict[Any, Any] = {}
@@ -141,7 +141,7 @@ class Trace(Uncopied):
             self.recording.watch_head(array, _guarded("the layout of {}", seen.paths.get(number)))
         for array in arrays_used(function, seen, given, self.recording.sites):
             self.recording.watch(array, _guarded(_CONTENTS, seen.paths.get(id(array))))
-        self.outcomes = tuple(self.recording.outcomes)
+        self.outcomes = self.recording.all_outcomes
 
     def _take_result(self, value: Any) -> Any:
         """Return a result as the number of an output, or as a constant."""
