@@ -23,6 +23,7 @@ from tapegrad.program.rolling.wires import understood
 
 _TRIES = 8  # stretches of a part of a recording that are looked at
 _LEAST_ROLLED = 4  # instructions of loops for each that is in none, or the recording stays as it is
+_MOST_BYTES_EACH, _MUCH_MEMORY = 1 << 9, 1 << 29  # bytes of results, of an instruction and of a recording
 
 
 def loop() -> None:
@@ -41,11 +42,11 @@ def _find(section: Section, start: int, stop: int, fewest: int, found: list[Plan
     if stop - start < fewest:
         return
     for tried, stretch in enumerate(stretches(section.kinds, start, stop)):
-        if stretch.count * stretch.period < fewest or tried == _TRIES:
+        if stretch.times * stretch.period < fewest or tried == _TRIES:
             return
         repetitions = understood(section, stretch)
         plan = None if repetitions is None else plan_of(repetitions)
-        if plan is None or plan.stretch.count * plan.period < fewest:
+        if plan is None or plan.stretch.times * plan.period < fewest:
             continue
         before = len(found)
         _find(section, start, plan.stretch.start, fewest, found)
@@ -145,7 +146,7 @@ class _Loop:
         iteration = Iteration(plan, self._outer(plan))
         carry = [emission.part(before.buffer, before.view) for before in iteration.initial]
         sequences = [self._sequence(each) for each in plan.sequences]
-        run = FlatLoop("loop", iteration, loop, len(carry), plan.stretch.count)
+        run = FlatLoop("loop", iteration, loop, len(carry), plan.stretch.times)
         last, stacked = run(carry, sequences)
         results = dict(zip(plan.stacked, stacked, strict=True))
         for value, buffer in plan.buffers.items():
@@ -170,7 +171,7 @@ class _Loop:
         if not isinstance(sequence, Part):
             return sequence
         view = sequence.view
-        whole = (self._plan.stretch.count, *view.shape)
+        whole = (self._plan.stretch.times, *view.shape)
         return self._emission.part(
             sequence.buffer, view._replace(shape=whole, strides=(sequence.step, *view.strides))
         )
@@ -199,7 +200,7 @@ class _Loop:
             made = allocate(emission.recorder, flat.dtype, flat.shape, "positive")
             self._places[buffer] = Place(made)
         view = filled.first
-        count = self._plan.stretch.count
+        count = self._plan.stretch.times
         whole = view._replace(shape=(count, *view.shape), strides=(filled.step, *view.strides))
         emission.copy(emission.tensor(stacked), emission.view(self._places[buffer], whole))
 
@@ -228,8 +229,18 @@ def roll(recording: RecordedTape, wherever: bool) -> RecordedTape | None:
         return None
     section = Section(recording)
     plans = find_loops(section, fewest)
-    rolled = sum(plan.stretch.count * plan.period for plan in plans)
-    left = section.count - rolled
-    if not plans or (not wherever and left * _LEAST_ROLLED > rolled):
+    if not plans or not (wherever or _pays(section, plans)):
         return None
     return Rolling(section, plans)()
+
+
+def _pays(section: Section, plans: Sequence[Plan]) -> bool:
+    """Return whether loops are worth it: most instructions are in loops, and on small arrays, or memory is short.
+
+    A reverse sweep of a loop computes the iterations once more. On large arrays that takes longer than to keep all.
+    """
+    rolled = sum(plan.stretch.times * plan.period for plan in plans)
+    if (section.count - rolled) * _LEAST_ROLLED > rolled:
+        return False
+    bytes_ = sum(section.bytes_written(plan.stretch.start, plan.stretch.stop) for plan in plans)
+    return bool(bytes_ <= _MOST_BYTES_EACH * rolled or bytes_ > _MUCH_MEMORY)

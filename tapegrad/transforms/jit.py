@@ -451,7 +451,12 @@ def jit(
     >>> tg.value_and_grad(f)(np.array([0.0, 1.0]))
     (np.float64(3.718281828459045), array([1.        , 2.71828183]))
     """
-    if isinstance(function, Jit) and static_argnums is None and static_argnames is None and fuse is roll is None:
+    if (
+        isinstance(function, Jit)
+        and static_argnums is None
+        and static_argnames is None
+        and fuse is roll is None
+    ):
         return function
     inner = python_of(function.function if isinstance(function, Jit) else function)
     static = static_arguments(inner, static_argnums, static_argnames)

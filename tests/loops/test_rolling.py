@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.loops.loop_op import LoopOp
-from tapegrad.loops.rolled import roll
+from tapegrad.program.rolling import roller
 from tapegrad.program.rolling.section import Section
 from tapegrad.program.rolling.stretches import Stretch, stretches
 
@@ -138,13 +137,14 @@ def stacked_numbers(p):
 
 
 def kalman(p):
-    A, Q = tg.array([[1.0, p[0]], [0.0, p[1]]]), tg.array([[p[2], 0.0], [0.0, p[2]]])
-    H, x, S, total = np.array([1.0, 0.0]), np.zeros(2), np.eye(2), 0.0
+    step, noise = tg.array([[1.0, p[0]], [0.0, p[1]]]), tg.array([[p[2], 0.0], [0.0, p[2]]])
+    seen, x, spread, total = np.array([1.0, 0.0]), np.zeros(2), np.eye(2), 0.0
     for t in range(N):
-        x, S = A @ x, A @ S @ A.T + Q
-        v, s = ROWS[t, 0] - H @ x, H @ S @ H + p[3]
-        gain = S @ H / s
-        x, S, total = x + gain * v, S - tg.outer(gain, H @ S), total + np.log(s) + v * v / s
+        x, spread = step @ x, step @ spread @ step.T + noise
+        v, s = ROWS[t, 0] - seen @ x, seen @ spread @ seen + p[3]
+        gain = spread @ seen / s
+        x, spread = x + gain * v, spread - tg.outer(gain, seen @ spread)
+        total = total + np.log(s) + v * v / s
     return total
 
 
@@ -288,12 +288,19 @@ def test_arrays_of_the_function_around_are_read_anew():
 def test_a_branch_that_another_iteration_takes_is_recorded():
     def f(p):
         x = p[0]
-        for t in range(12):
+        for _ in range(12):
             x = tg.sin(x * 2) * p[1] if x > 0.5 else x + p[2]
         return x
 
     rolled = tg.jit(lambda p: f(p), roll=True)
-    for p in ([0.6, 1.0, 0.9], [9.0, 1.0, 0.9], [0.1, 0.5, 0.2], [0.1, 0.5, -0.2], [0.6, 1.0, 0.9], [0.1, 0.5, 0.0]):
+    for p in (
+        [0.6, 1.0, 0.9],
+        [9.0, 1.0, 0.9],
+        [0.1, 0.5, 0.2],
+        [0.1, 0.5, -0.2],
+        [0.6, 1.0, 0.9],
+        [0.1, 0.5, 0.0],
+    ):
         p = np.array(p)
         assert rolled(p) == f(p)
         np.testing.assert_allclose(tg.grad(rolled)(p), tg.grad(f)(p), rtol=1e-12)
@@ -306,7 +313,7 @@ def test_a_loop_keeps_nothing_of_what_it_was_found_in():
             x = tg.tanh(x * p[1] + p[2])
         return x
 
-    rolled, unrolled = (tg.jit(f, roll=roll) for roll in (True, False))
+    rolled, unrolled = (tg.jit(f, roll=choice) for choice in (True, False))
     assert rolled(P) == unrolled(P)
     mine, its = (jit.traces.bytes for jit in (rolled, unrolled))
     assert mine < its / 20
@@ -323,3 +330,101 @@ def test_a_profile_names_the_lines_of_loops():
     text = str(rolled.profile(P))
     assert "y = tg.tanh(y * p[1] + DATA[t])" in text
     assert "recorded other instructions" not in text
+
+
+def test_results_of_all_iterations_and_of_the_last():
+    def f(p):
+        y, found = p[:2], []
+        for t in range(N):
+            y = tg.tanh(y * p[2:] + ROWS[t])
+            found.append(y)
+        return tg.stack(found), y, found[3] * 2, y[0]
+
+    mine, its = tg.jit(f, roll=True), tg.jit(f, roll=False)
+    assert all(np.array_equal(a, b) for a, b in zip(mine(P), its(P), strict=True))
+    whole = tg.jacobian(tg.jit(lambda p: f(p)[0], roll=True))(P)
+    np.testing.assert_allclose(whole, tg.jacobian(lambda p: f(p)[0])(P), rtol=1e-9, atol=1e-12)
+
+
+def test_float32_stays_float32():
+    def f(p):
+        x = p[0]
+        for t in range(N):
+            x = tg.sin(x * p[1] + np.float32(0.25 * t))
+        return x
+
+    p = P.astype(np.float32)
+    mine, its = tg.jit(f, roll=True), tg.jit(f, roll=False)
+    assert mine(p).dtype == np.float32
+    assert mine(p) == its(p)
+    np.testing.assert_allclose(tg.grad(mine)(p), tg.grad(its)(p), rtol=1e-5)
+
+
+def test_integers_are_not_carried_by_loops():
+    """A loop holds integers as floats, which are not exact beyond 2**53."""
+
+    def f(p, k):
+        x = p[0]
+        for _ in range(8):
+            k = k * 7 + 1
+            x = tg.sin(x + k % 5)
+        return x, k
+
+    mine, its = tg.jit(f, roll=True), tg.jit(f, roll=False)
+    k = np.array([2**60])
+    assert all(np.array_equal(a, b) for a, b in zip(mine(P, k), its(P, k), strict=True))
+
+
+def test_what_is_no_loop_stays_as_it_is():
+    def f(p):
+        x = [p[0], p[1], p[2]]
+        for a, b in [(0, 1), (1, 2), (0, 2), (2, 1), (1, 0), (2, 0), (0, 1), (2, 1)]:
+            x[a] = tg.sin(x[a] * x[b])
+        return x[0] + x[1]
+
+    mine, its = tg.jit(f, roll=True), tg.jit(f, roll=False)
+    assert mine(P) == its(P)
+    assert str(mine.tape(P)) == str(its.tape(P))
+
+
+def test_loops_within_loops_are_rolled_where_they_are_long(monkeypatch):
+    monkeypatch.setattr(roller, "FEWEST_INSTRUCTIONS", 8)
+    monkeypatch.setattr("tapegrad.loops.rolled.FEWEST_INSTRUCTIONS", 8)
+    monkeypatch.setattr("tapegrad.program.traces.trace.FEWEST_INSTRUCTIONS", 8)
+    rolled = tg.jit(lambda p: nested(p))
+    assert rolled(P) == nested(P)
+    assert loops_of(rolled.tape(P)) == 2
+    np.testing.assert_allclose(tg.grad(rolled)(P), tg.grad(nested)(P), rtol=1e-9)
+
+
+def test_a_function_is_rolled_where_that_pays():
+    def f(p, shape, count):
+        x = p[0] * np.ones(shape)
+        for _ in range(count):
+            x = tg.tanh(x * p[1] + p[2])
+        return tg.sum(x)
+
+    for shape, count, loops in (((), 1000, 0), ((), 4000, 1), ((1000,), 4000, 0)):
+        jitted = tg.jit(lambda p, shape=shape, count=count: f(p, shape, count))
+        assert loops_of(jitted.tape(P)) == loops
+
+
+def test_the_period_of_a_stretch_is_found():
+    kinds = np.array([9, 8, *[1, 2, 3, 1, 4] * 7, 5, 6])
+    assert next(stretches(kinds, 0, len(kinds))) == Stretch(2, 5, 7)
+    inner = [1, *[2, 3] * 6]
+    whole = np.array([7, *inner * 5])
+    assert next(stretches(whole, 0, len(whole))) == Stretch(1, 13, 5)
+    assert not list(stretches(np.arange(50), 0, 50))
+
+
+def test_kinds_are_equal_where_instructions_do_the_same():
+    recording = tg.jit(
+        lambda x: tg.sin(x[0]) + tg.sin(x[1]) * tg.sum(x[:2]) - tg.sum(x[1:3]), roll=False
+    ).tape(P)
+    kinds = Section(recording).kinds.tolist()
+    names = [line.split()[3].split("(")[0] for line in recording.text.split("\n")[1:-1]]
+    assert names == ["sin", "sin", "sum", "multiply", "add", "sum", "subtract"]
+    assert kinds[0] == kinds[1]
+    assert kinds[2] == kinds[5]
+    assert len(set(kinds)) == 5

@@ -544,7 +544,7 @@ class RecordedTape(Recorder):
     @property
     def ops_checksum(self) -> int:
         """Checksum of the op codes."""
-        return zlib.crc32(np.ascontiguousarray(self.column("op")))
+        return zlib.crc32(self.column("op").tobytes())
 
     def settle(self) -> None:
         """End of the recording: arrays that the function has changed since it used them are replaced by what they were.

@@ -9,7 +9,7 @@ from tapegrad.engine.tape.fields.view import View
 from tapegrad.ops import COPY
 from tapegrad.ops.params import read as read_params
 from tapegrad.ops.structural.indexing import WriteParams
-from tapegrad.program.rolling.section import WRITE, NoLoopError, Part, Section, Step
+from tapegrad.program.rolling.section import WRITE, NoLoopError, Part, Step
 from tapegrad.program.rolling.stretches import FEWEST, Stretch
 from tapegrad.program.rolling.wires import MOST_DEPTH, Outside, Produced, Repetitions, Wire
 
@@ -104,7 +104,9 @@ class Plan:
         section, numbers = self.section, self.number[0]
         values = {*self.carried, *self.stacked}
         kinds = [section.dtype_of(int(section.written[numbers[value.by]])).kind for value in values]
-        kinds += [each.view.dtype.kind if isinstance(each, Part) else each.dtype.kind for each in self.sequences]
+        kinds += [
+            each.view.dtype.kind if isinstance(each, Part) else each.dtype.kind for each in self.sequences
+        ]
         if "i" in kinds:
             raise NoLoopError("integers are carried, stacked or gone along")
 
@@ -179,7 +181,7 @@ class Plan:
 
     def _meet(self, one: View, other: View, step: int, own: bool) -> bool:
         """Return whether a part meets another one of any iteration; of its own, of any other iteration."""
-        shifts = step * np.arange(1 - self.stretch.count, self.stretch.count)
+        shifts = step * np.arange(1 - self.stretch.times, self.stretch.times)
         if own:
             shifts = shifts[shifts != 0]
         (first, end), (begin, stop) = one.bounds, other.bounds
@@ -253,7 +255,7 @@ class Plan:
                 if self._meet(region, view, step, own=False):
                     raise NoLoopError("what is read is a part of what is written, or more than that")
                 continue
-            if self.stretch.count > back > 0 or (back == 0 and i < j):
+            if self.stretch.times > back > 0 or (back == 0 and i < j):
                 latest = min(filter(None, (latest, (back, -i, i))))
         if latest is None:
             return self._element(Part(self._before_writes(group), view, step))
@@ -266,7 +268,7 @@ class Plan:
         first, end = view.bounds
         for i in group:
             begin, stop = self._regions[i].bounds
-            reach = step * (self.stretch.count - 1)
+            reach = step * (self.stretch.times - 1)
             if first < max(stop, stop + reach) and min(begin, begin + reach) < end:
                 raise NoLoopError("an element is read by all iterations and written by one")
         return Part(self._before_writes(group), view)
@@ -305,7 +307,7 @@ class Plan:
         iteration, number = np.divmod(by[inside] - start, self.period)
         for j in np.unique(number).tolist():
             which = iteration[number == j]
-            only_last = bool((which == self.stretch.count - 1).all())
+            only_last = bool((which == self.stretch.times - 1).all())
             if j in self._writes:
                 if self.is_chained(j) and not (only_last and self._is_last_write(j)):
                     raise NoLoopError("a version of an array is read that is written to later")

@@ -138,6 +138,10 @@ class Section:
         dtype = self.dtype_of(buffer)
         return View.in_c_order((self.tape.bytes(buffer) // dtype.itemsize,), dtype)
 
+    def bytes_written(self, start: int, stop: int) -> int:
+        """Return the bytes of the results of some instructions."""
+        return int(self.tape.columns.bytes[self.written[start:stop]].sum())
+
     def step(self, i: int) -> Step:
         """Return an instruction by itself."""
         entry, slots, guard = self.entry(i), self.tape.slots, None
@@ -157,8 +161,9 @@ class Section:
     def whole_view(self, i: int) -> View:
         """Return the view of all that an instruction's result is on: in its shape, or flat if it is a part of that."""
         slot = self.tape.slots[int(self.result[i])]
-        whole = slot.contiguous and slot.view.offset == 0 and slot.view.nbytes == self.tape.bytes(slot.buffer)
-        return slot.view if whole else self.flat_view(slot.buffer)
+        whole = View.in_c_order(slot.shape, slot.view.dtype)
+        is_whole = slot.view == whole and whole.nbytes == self.tape.bytes(slot.buffer)
+        return whole if is_whole else self.flat_view(slot.buffer)
 
     def constant(self, buffer: int) -> Any:
         """Return a constant: a Tensor from outside, an array where it lies, or a copy of what the tape itself has.
@@ -252,7 +257,8 @@ class Section:
         outside = self._outside(buffers)
         if not outside:
             if first.shape == () and first.itemsize == 8 and (lines[at, _BYTES] == 8).all():
-                return lines[at, _CONTENT].view(first.view.dtype)
+                numbers: np.ndarray = lines[at, _CONTENT].view(first.view.dtype)
+                return numbers
             return np.array([self._content(int(slot)) for slot in slots])
         addresses = lines[at, _PRIMAL] + self.offsets[slots]
         step = int(addresses[1] - addresses[0])
@@ -264,7 +270,8 @@ class Section:
         view = first.view._replace(offset=0, shape=(len(slots), *first.shape), strides=(step, *first.strides))
         begin, end = view.bounds
         plain = borrowed(outside[0], int(addresses[0]) + begin, end - begin)
-        return np.ndarray(view.shape, view.dtype, plain, -begin, view.strides)
+        found: np.ndarray = np.ndarray(view.shape, view.dtype, plain, -begin, view.strides)
+        return found
 
     def _outside(self, buffers: np.ndarray) -> list[np.ndarray]:
         """Return the arrays among some constants that others than the recording can write to."""
@@ -283,7 +290,8 @@ class Section:
         """Return the elements of a buffer as they are in memory."""
         lines, flat = Buffers.of(self.tape.buffers).lines, self.flat_view(buffer)
         address = int(lines[np.searchsorted(lines[:, 0], buffer), _PRIMAL])
-        return fields_at(address, flat.size, flat.dtype)
+        found: np.ndarray = fields_at(address, flat.size, flat.dtype)
+        return found
 
 
 def _references(owners: dict[int, np.ndarray], key: int) -> list[int]:

@@ -16,12 +16,12 @@ class Stretch(NamedTuple):
 
     start: int
     period: int
-    count: int
+    times: int
 
     @property
     def stop(self) -> int:
         """Number after that of the last instruction."""
-        return self.start + self.period * self.count
+        return self.start + self.period * self.times
 
 
 def stretches(kinds: np.ndarray, start: int, stop: int) -> Iterator[Stretch]:
@@ -31,7 +31,7 @@ def stretches(kinds: np.ndarray, start: int, stop: int) -> Iterator[Stretch]:
     """
     part = kinds[start:stop]
     found = [each for period in _periods(part) if (each := _longest(part, period)) is not None]
-    for each in sorted(found, key=lambda stretch: (-stretch.count * stretch.period, stretch.period)):
+    for each in sorted(found, key=lambda stretch: (-stretch.times * stretch.period, stretch.period)):
         yield each._replace(start=start + each.start)
 
 

@@ -161,8 +161,8 @@ def understood(section: Section, stretch: Stretch) -> Repetitions | None:
     Several may be one of the loop's: the lines ``a = a + c*b`` and ``b = b + c*a`` are alike but for their operands.
     """
     for together in range(1, _MOST_TOGETHER + 1):
-        longer = Stretch(stretch.start, stretch.period * together, stretch.count // together)
-        if longer.count < FEWEST:
+        longer = Stretch(stretch.start, stretch.period * together, stretch.times // together)
+        if longer.times < FEWEST:
             break
         if (found := _understood(section, longer)) is not None:
             return found
@@ -174,14 +174,14 @@ def _understood(section: Section, stretch: Stretch) -> Repetitions | None:
     found = Repetitions(section, stretch)
     first = int(np.argmin(found.crossing()))
     if first:
-        shorter = Stretch(stretch.start + first, stretch.period, stretch.count - 1)
-        if shorter.count < FEWEST:
+        shorter = Stretch(stretch.start + first, stretch.period, stretch.times - 1)
+        if shorter.times < FEWEST:
             return None
         found = Repetitions(section, shorter)
     begin, end = found.held_longest()
     if end - begin < FEWEST:
         return None
-    if (begin, end) == (0, found.stretch.count):
+    if (begin, end) == (0, found.stretch.times):
         return found
     start, period, _ = found.stretch
     return Repetitions(section, Stretch(start + begin * period, period, end - begin))
