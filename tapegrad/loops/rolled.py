@@ -14,8 +14,8 @@ from tapegrad.ops.params import Region, fields_of
 from tapegrad.ops.structural.indexing import WriteParams
 from tapegrad.program.recording.recording import Origins, RecordedTape
 from tapegrad.program.rolling.emission import Emission, Place
-from tapegrad.program.rolling.iteration import Iteration
-from tapegrad.program.rolling.plan import Filled, Plan, Value, plan_of
+from tapegrad.program.rolling.iteration import RolledBody
+from tapegrad.program.rolling.plan import Filled, Plan, Computed, plan_of
 from tapegrad.program.rolling.roller import FEWEST_INSTRUCTIONS
 from tapegrad.program.rolling.section import WRITE, Part, Section
 from tapegrad.program.rolling.stretches import FEWEST, stretches
@@ -87,7 +87,7 @@ class Rolling:
             at = 0
             for plan in self._plans:
                 self._emit(at, plan.stretch.start)
-                _Loop(plan, self._emission, self._places).run()
+                _RolledLoop(plan, self._emission, self._places).run()
                 at = plan.stretch.stop
                 self._note(plan.stretch.start)
             self._emit(at, self._section.count)
@@ -129,7 +129,7 @@ class Rolling:
         return self._emission.part(part.buffer, part.view)
 
 
-class _Loop:
+class _RolledLoop:
     """A loop that is recorded in place of its repetitions."""
 
     def __init__(self, plan: Plan, emission: Emission, places: dict[int, Place]) -> None:
@@ -141,9 +141,9 @@ class _Loop:
         plan, emission = self._plan, self._emission
         if plan.is_copy:
             elements = [plan.sequences[sources[0].number] for sources in plan.sources]
-            self._fill({Value(j): self._sequence(each) for j, each in enumerate(elements)})
+            self._fill({Computed(j): self._sequence(each) for j, each in enumerate(elements)})
             return
-        iteration = Iteration(plan, self._outer(plan))
+        iteration = RolledBody(plan, self._outer(plan))
         carry = [emission.part(before.buffer, before.view) for before in iteration.initial]
         sequences = [self._sequence(each) for each in plan.sequences]
         run = FlatLoop("loop", iteration, loop, len(carry), plan.stretch.times)
@@ -178,7 +178,7 @@ class _Loop:
 
     # --- arrays ----------------------------------------------------------------------------------------------------
 
-    def _fill(self, results: dict[Value, Tensor]) -> None:
+    def _fill(self, results: dict[Computed, Tensor]) -> None:
         """Write what the iterations have written to arrays."""
         for (before, after), parts in self._plan.filled.items():
             if before == NONE:

@@ -91,7 +91,7 @@ class Guard(NamedTuple):
 
 
 class Origins(NamedTuple):
-    """What a tape with loops was made of.
+    """Origins of the instructions of a tape with loops.
 
     Attributes
     ----------
@@ -537,7 +537,7 @@ class RecordedTape(Recorder):
 
     @property
     def all_outcomes(self) -> tuple[bytes, ...]:
-        """What each guard has seen, and then those in loops: recordings of a function part where these do."""
+        """Outcomes of all guards, those in loops as one: recordings of a function part where these do."""
         of_loops = () if self.origins is None else (self.origins.outcomes,)
         return (*self.outcomes, *of_loops)
 

@@ -21,13 +21,13 @@ from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_slot, geometr
 from tapegrad.ops import CODES, COPY, Op
 from tapegrad.ops.structural.control import CustomParams, GuardParams, TruthGuardParams
 from tapegrad.program.recording.recording import RecordedTape, SourceLine
-from tapegrad.program.rolling.section import Step
+from tapegrad.program.rolling.section import LoneInstruction
 
 _GUARD = CODES["guard"]
 
 
 class Place(NamedTuple):
-    """Where the contents of a buffer are: in a Tensor, whose elements lie side by side, from one of its bytes on."""
+    """Place of the contents of a buffer: a Tensor whose elements lie side by side, and the byte where they begin."""
 
     tensor: Tensor
     origin: int = 0
@@ -88,7 +88,7 @@ class Emission:
 
     # --- instructions ----------------------------------------------------------------------------------------------
 
-    def emit(self, step: Step, operands: list[Tensor]) -> None:
+    def emit(self, step: LoneInstruction, operands: list[Tensor]) -> None:
         """Record an instruction, and note where its result is.
 
         Parameters
@@ -142,7 +142,7 @@ class Emission:
         name = kernel_table.op_name(code)
         record_fields(recorder, code, result._slot, ids, fields, name, thread.mode.differentiate)
 
-    def _guard(self, step: Step, outcome: bytes, line: SourceLine, operand: Tensor) -> None:
+    def _guard(self, step: LoneInstruction, outcome: bytes, line: SourceLine, operand: Tensor) -> None:
         slot, dtype = operand._slot_on(self.recorder), DTYPE_CODES[operand.dtype]
         if step.op == _GUARD:
             expected = np.frombuffer(outcome, np.uint8)[: GuardParams(*step.params).bytes]
@@ -150,7 +150,7 @@ class Emission:
         else:
             self.recorder.guard(step.op, dtype, slot, TruthGuardParams(*step.params), outcome, line)
 
-    def _call(self, step: Step, operands: list[Tensor]) -> Tensor:
+    def _call(self, step: LoneInstruction, operands: list[Tensor]) -> Tensor:
         """Record a call of a user's function."""
         call = call_at(CustomParams(*step.params).descriptor)
         result = allocate(self.recorder, step.whole.dtype, step.whole.shape, call.functions.name)

@@ -6,11 +6,11 @@ from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.program.rolling.emission import Emission, Place
-from tapegrad.program.rolling.plan import Element, Plan, Taken, Value
+from tapegrad.program.rolling.plan import Element, Plan, Taken, Computed
 from tapegrad.program.rolling.section import Part
 
 
-class Iteration:
+class RolledBody:
     """Iteration of a loop: a function that records the instructions of one repetition.
 
     It keeps nothing of the recording that these were found in.
@@ -48,7 +48,7 @@ class Iteration:
 
     def __call__(self, *leaves: Tensor) -> list[Tensor]:
         """Record an iteration. Return the next carry, and what is stacked."""
-        call = _Call(self._constants.__getitem__, self._outer, dict(zip(self.carried, leaves, strict=False)))
+        call = _IterationCall(self._constants.__getitem__, self._outer, dict(zip(self.carried, leaves, strict=False)))
         call.elements = leaves[len(self.carried) :]
         call.sources, call.buffers = self._sources, self._buffers
         for step, sources in zip(self._steps, self._sources, strict=True):
@@ -58,11 +58,11 @@ class Iteration:
         return [*carry, *(call.value(Taken(value)) for value in self._stacked)]
 
 
-class _Call:
-    """One call of an iteration: what it is given, and what it has computed so far."""
+class _IterationCall:
+    """Call of an iteration: what it is given, and what it has computed so far."""
 
     def __init__(
-        self, constant: Any, outer: dict[Part, Tensor], before: dict[tuple[Value, int], Tensor]
+        self, constant: Any, outer: dict[Part, Tensor], before: dict[tuple[Computed, int], Tensor]
     ) -> None:
         self._places: dict[int, Place] = {}
         self.emission = Emission(constant, self._places)

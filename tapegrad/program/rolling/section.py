@@ -40,7 +40,7 @@ class Part(NamedTuple):
     step: int = 0
 
 
-class Step(NamedTuple):
+class LoneInstruction(NamedTuple):
     """Instruction by itself: op code, parameters, views of the operands, and what it writes.
 
     Attributes
@@ -142,7 +142,7 @@ class Section:
         """Return the bytes of the results of some instructions."""
         return int(self.tape.columns.bytes[self.written[start:stop]].sum())
 
-    def step(self, i: int) -> Step:
+    def step(self, i: int) -> LoneInstruction:
         """Return an instruction by itself."""
         entry, slots, guard = self.entry(i), self.tape.slots, None
         if entry.op in GUARDS:
@@ -150,7 +150,7 @@ class Section:
             guard = self.recording.outcomes[number], self.recording.guard_lines[number]
         views = tuple(slots[slot].view for slot in entry.operands)
         buffer, view = int(self.written[i]), slots[entry.result].view
-        return Step(entry.op, entry.params, views, buffer, view, self.whole_view(i), guard)
+        return LoneInstruction(entry.op, entry.params, views, buffer, view, self.whole_view(i), guard)
 
     def part(self, slot: int) -> Part:
         """Return where what a slot shows lies once loops are rolled."""
@@ -189,7 +189,7 @@ class Section:
 
     @lazy
     def looks(self) -> np.ndarray:
-        """By slot: equal numbers for the same extents, strides and dtype; NONE for no slot."""
+        """Numbers of the looks of slots, equal for the same extents, strides and dtype; NONE for no slot."""
         lines = self._lines.copy()
         lines[:, _OFFSET] = 0
         number = Views(lines, self.tape.columns.slots.pool).number
@@ -197,12 +197,12 @@ class Section:
 
     @lazy
     def offsets(self) -> np.ndarray:
-        """By slot: its first byte in its buffer, 0 for no slot."""
+        """First bytes of slots in their buffers, 0 for no slot."""
         return np.append(np.append(self._lines[:, _OFFSET], 0)[self._line], 0)
 
     @lazy
     def regions(self) -> np.ndarray:
-        """By instruction: the first byte of the region that it writes, 0 for others than writes of a region."""
+        """First bytes of the regions that instructions write, 0 for others than writes of a region."""
         found = np.zeros(self.count, np.int64)
         at = np.flatnonzero(self.op == WRITE)
         instructions = self.tape.columns.instructions
@@ -212,7 +212,7 @@ class Section:
 
     @lazy
     def kinds(self) -> np.ndarray:
-        """By instruction: equal numbers for those of one kind. Where views begin, and regions, is no part of it."""
+        """Numbers of the kinds of instructions. Where views and regions begin is no part of a kind."""
         looks = self.looks
         columns = [self.op, looks[self.result], *looks[self.operands].T, self._params()]
         return numbered(columns)

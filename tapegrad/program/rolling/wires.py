@@ -29,11 +29,11 @@ class Outside(NamedTuple):
     step: int
 
 
-class Constants(NamedTuple):
+class DifferingConstants(NamedTuple):
     """Operand that is another constant in each repetition."""
 
 
-Wire = Produced | Outside | Constants
+Wire = Produced | Outside | DifferingConstants
 
 
 class Repetitions:
@@ -120,7 +120,7 @@ class Repetitions:
             return Outside(step)
         buffers = self.section.read[self.number[:, j], j * 0 + o]
         self.held &= (self.producer[:, j, o] == NONE) & ~self.section.traced[buffers]
-        return Constants()
+        return DifferingConstants()
 
     # --- which repetitions -----------------------------------------------------------------------------------------
 
