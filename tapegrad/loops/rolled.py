@@ -15,7 +15,7 @@ from tapegrad.ops.structural.indexing import WriteParams
 from tapegrad.program.recording.recording import Origins, RecordedTape
 from tapegrad.program.rolling.emission import Emission, Place
 from tapegrad.program.rolling.iteration import RolledBody
-from tapegrad.program.rolling.plan import Filled, Plan, Computed, plan_of
+from tapegrad.program.rolling.plan import Filled, LoopValue, Plan, plan_of
 from tapegrad.program.rolling.roller import FEWEST_INSTRUCTIONS
 from tapegrad.program.rolling.section import WRITE, Part, Section
 from tapegrad.program.rolling.stretches import FEWEST, stretches
@@ -141,7 +141,7 @@ class _RolledLoop:
         plan, emission = self._plan, self._emission
         if plan.is_copy:
             elements = [plan.sequences[sources[0].number] for sources in plan.sources]
-            self._fill({Computed(j): self._sequence(each) for j, each in enumerate(elements)})
+            self._fill({LoopValue(j): self._sequence(each) for j, each in enumerate(elements)})
             return
         iteration = RolledBody(plan, self._outer(plan))
         carry = [emission.part(before.buffer, before.view) for before in iteration.initial]
@@ -178,7 +178,7 @@ class _RolledLoop:
 
     # --- arrays ----------------------------------------------------------------------------------------------------
 
-    def _fill(self, results: dict[Computed, Tensor]) -> None:
+    def _fill(self, results: dict[LoopValue, Tensor]) -> None:
         """Write what the iterations have written to arrays."""
         for (before, after), parts in self._plan.filled.items():
             if before == NONE:

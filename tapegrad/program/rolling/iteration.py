@@ -6,7 +6,7 @@ from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.program.rolling.emission import Emission, Place
-from tapegrad.program.rolling.plan import Element, Plan, Taken, Computed
+from tapegrad.program.rolling.plan import Element, LoopValue, Plan, Taken
 from tapegrad.program.rolling.section import Part
 
 
@@ -48,7 +48,9 @@ class RolledBody:
 
     def __call__(self, *leaves: Tensor) -> list[Tensor]:
         """Record an iteration. Return the next carry, and what is stacked."""
-        call = _IterationCall(self._constants.__getitem__, self._outer, dict(zip(self.carried, leaves, strict=False)))
+        call = _IterationCall(
+            self._constants.__getitem__, self._outer, dict(zip(self.carried, leaves, strict=False))
+        )
         call.elements = leaves[len(self.carried) :]
         call.sources, call.buffers = self._sources, self._buffers
         for step, sources in zip(self._steps, self._sources, strict=True):
@@ -62,7 +64,7 @@ class _IterationCall:
     """Call of an iteration: what it is given, and what it has computed so far."""
 
     def __init__(
-        self, constant: Any, outer: dict[Part, Tensor], before: dict[tuple[Computed, int], Tensor]
+        self, constant: Any, outer: dict[Part, Tensor], before: dict[tuple[LoopValue, int], Tensor]
     ) -> None:
         self._places: dict[int, Place] = {}
         self.emission = Emission(constant, self._places)

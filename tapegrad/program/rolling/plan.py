@@ -9,12 +9,12 @@ from tapegrad.engine.tape.fields.view import View
 from tapegrad.ops import COPY
 from tapegrad.ops.params import read as read_params
 from tapegrad.ops.structural.indexing import WriteParams
-from tapegrad.program.rolling.section import WRITE, NoLoopError, Part, LoneInstruction
+from tapegrad.program.rolling.section import WRITE, LoneInstruction, NoLoopError, Part
 from tapegrad.program.rolling.stretches import FEWEST, Stretch
 from tapegrad.program.rolling.wires import MOST_DEPTH, Outside, Produced, Repetitions, Wire
 
 
-class Computed(NamedTuple):
+class LoopValue(NamedTuple):
     """Value of an iteration: the result of an instruction, or, of one that writes to an array, what it writes."""
 
     by: int
@@ -27,7 +27,7 @@ class Taken(NamedTuple):
     Of a result it is a part, by default all of it; of what is written to an array it has a shape of its own.
     """
 
-    value: Computed
+    value: LoopValue
     depth: int = 0
     view: View | None = None
     shape: tuple[int, ...] | None = None
@@ -42,7 +42,7 @@ class Element(NamedTuple):
 class Filled(NamedTuple):
     """Parts of an array that the iterations write: what they write, and where the first writes it."""
 
-    value: Computed
+    value: LoopValue
     first: View
     step: int
 
@@ -80,12 +80,12 @@ class Plan:
         self._found, self.section = found, found.section
         self.stretch = found.stretch
         self.number = found.number
-        self.carried: dict[Computed, int] = {}
-        self.initial: dict[Computed, list[Part]] = {}
+        self.carried: dict[LoopValue, int] = {}
+        self.initial: dict[LoopValue, list[Part]] = {}
         self.sequences: list[Part | np.ndarray] = []
         self._known: list[Any] = []
-        self.stacked: list[Computed] = []
-        self.last: list[Computed] = []
+        self.stacked: list[LoopValue] = []
+        self.last: list[LoopValue] = []
         self.filled: dict[tuple[int, int], list[Filled]] = {}
         self._writes = [j for j, move in enumerate(found.moves) if move]
         self._check_writes()
@@ -211,7 +211,7 @@ class Plan:
             if wire.step:
                 raise NoLoopError("parts of a result are read by a step")
             slot = self.section.tape.slots[int(self.section.operands[self.number[1, j], o])]
-            return self._taken(Taken(Computed(wire.by), wire.depth, slot.view))
+            return self._taken(Taken(LoopValue(wire.by), wire.depth, slot.view))
         view = self._view(j, o)
         if isinstance(wire, Outside):
             part = Part(int(self._found.read[0, j, o]), view, wire.step)
@@ -261,7 +261,7 @@ class Plan:
             return self._element(Part(self._before_writes(group), view, step))
         if latest[0] > MOST_DEPTH:
             raise NoLoopError("what is read was written many iterations before")
-        return self._taken(Taken(Computed(latest[2], True), latest[0], shape=view.shape))
+        return self._taken(Taken(LoopValue(latest[2], True), latest[0], shape=view.shape))
 
     def _constant_part(self, view: View, group: list[int], step: int) -> Part:
         """Return a part of an array that no iteration writes."""
@@ -278,7 +278,7 @@ class Plan:
         first = min(group)
         return int(self._found.read[0, first, 0])
 
-    def _before(self, value: Computed, back: int) -> Part:
+    def _before(self, value: LoopValue, back: int) -> Part:
         """Return what stands for a value of an iteration before the first."""
         if value.written:
             group = next(group for group in self._arrays if value.by in group)
@@ -311,10 +311,10 @@ class Plan:
             if j in self._writes:
                 if self.is_chained(j) and not (only_last and self._is_last_write(j)):
                     raise NoLoopError("a version of an array is read that is written to later")
-            elif only_last and Computed(j) in self.carried:
-                self.last.append(Computed(j))
+            elif only_last and LoopValue(j) in self.carried:
+                self.last.append(LoopValue(j))
             else:
-                self.stacked.append(Computed(j))
+                self.stacked.append(LoopValue(j))
 
     def _is_last_write(self, j: int) -> bool:
         return any(j == max(group) for group in self._arrays)
@@ -329,7 +329,7 @@ class Plan:
                 key = NONE, last
                 self._check_made(group)
             self.filled[key] = [
-                Filled(Computed(j, self.is_chained(j)), self._regions[j], int(self._found.moves[j]))
+                Filled(LoopValue(j, self.is_chained(j)), self._regions[j], int(self._found.moves[j]))
                 for j in sorted(group)
             ]
             for filled in self.filled[key]:
@@ -349,7 +349,7 @@ class Plan:
 
     def commit(self) -> None:
         """Note in the section where later instructions find what this loop has computed."""
-        self.buffers: dict[Computed, int] = {}
+        self.buffers: dict[LoopValue, int] = {}
         for value in self.stacked:
             if not value.written and value.by not in self._writes:
                 written = self.section.written[self.number[:, value.by]]
