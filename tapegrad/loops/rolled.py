@@ -50,11 +50,9 @@ def _find(section: Section, start: int, stop: int, fewest: int, found: list[Plan
             continue
         before = len(found)
         _find(section, start, plan.stretch.start, fewest, found)
-        if len(found) > before:  # what it reads lies elsewhere now
-            repetitions = understood(section, stretch)
-            plan = None if repetitions is None else plan_of(repetitions)
-            if plan is None:
-                continue
+        if len(found) > before:  # what it reads lies elsewhere now: it is looked for once more
+            _find(section, found[-1].stretch.stop, stop, fewest, found)
+            return
         plan.commit()
         found.append(plan)
         _find(section, plan.stretch.stop, stop, fewest, found)
