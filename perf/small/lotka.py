@@ -181,7 +181,7 @@ LOTKA_BY_FOR = Case(
     _inputs,
     _loop,
     size=10_000,
-    small_size=800,
+    small_size=150,
     limit=1.1,
     below=("JAX",),
     scan=_scan_scalars,
