@@ -87,3 +87,14 @@ GARCH_BY_SCAN = Case(
     below=("JAX",),
     scan=_scan,
 )
+GARCH_BY_FOR = Case(
+    "garch-for",
+    "GARCH(1,1), 100,000 steps by a plain for loop",
+    garch,
+    _inputs,
+    _loop,
+    size=100_000,
+    small_size=600,
+    below=("JAX",),
+    scan=_scan,
+)

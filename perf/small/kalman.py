@@ -99,3 +99,14 @@ KALMAN = Case(
     limit=3,
     scan=_scan,
 )
+KALMAN_BY_FOR = Case(
+    "kalman-for",
+    "Kalman filter, 2 states, 50,000 steps by a plain for loop",
+    kalman,
+    _inputs,
+    _loop,
+    size=50_000,
+    small_size=250,
+    limit=2.5,
+    scan=_scan,
+)

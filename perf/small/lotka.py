@@ -174,3 +174,16 @@ LOTKA_BY_SCAN = Case(
     below=("JAX",),
     scan=_scan_scalars,
 )
+LOTKA_BY_FOR = Case(
+    "lotka-for",
+    "Lotka-Volterra by Runge-Kutta, 10,000 steps by a plain for loop",
+    by_scalars,
+    _inputs,
+    _loop,
+    size=10_000,
+    small_size=150,
+    limit=1.1,
+    below=("JAX",),
+    scan=_scan_scalars,
+    beside=LOTKA_BY_SCAN,
+)

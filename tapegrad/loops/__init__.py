@@ -15,6 +15,7 @@ In reading order; each imports only those above it:
     while_loop                     `while_loop` and `fori_loop`
     cond                           `cond` and `switch`
     stored                         loops in files
+    rolled                         recordings with loops in place of what repeats
 
 It imports the rooms up to `transforms`.
 """

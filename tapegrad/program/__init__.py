@@ -10,6 +10,7 @@ In reading order; each imports only those above it:
     fusion                         fusion: rows over the same elements become segments, one loop each
     programs                       bound programs: forward, reverse and tangent streams
     recording                      recordings: the signature of a call, and the tape that it leaves
+    rolling                        loops of plain Python, found in recordings
     dataflow                       dataflow analysis of bytecode: captured arrays whose contents Python may read
     traces                         traces: a function that was run on a tape, the programs made of it
     lanes                          programs of many instances at once

@@ -64,11 +64,12 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
         traces: TraceCache | None = None,
         derived: bool = False,
         fuse: bool | None = None,
+        roll: bool | None = None,
     ) -> None:
         super().__init__()
         check_function("jit", function)
         self.function = function
-        self.fuse = fuse
+        self.fuse, self.roll = fuse, roll
         # To transforms, Tensors in closures are constants; called itself, a recorded function keeps their gradient.
         self._check = None if derived else keep_gradients
         self.static = static
@@ -83,7 +84,7 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
 
     @property
     def settings(self) -> tuple[Any, ...]:
-        return self.static, TraceCache(self.traces.memory), False, self.fuse
+        return self.static, TraceCache(self.traces.memory), False, self.fuse, self.roll
 
     def _recorder(self) -> "Jit[..., Any]":
         return self
@@ -203,7 +204,7 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
 
     def derive(self, function: Callable[..., Any], static: Static) -> "Jit[..., Any]":
         """Make what replays a transform of this function, with recordings among its own."""
-        return Jit(function, static, self.traces, derived=True, fuse=self.fuse)
+        return Jit(function, static, self.traces, derived=True, fuse=self.fuse, roll=self.roll)
 
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         """Flatten the arguments of a call."""
@@ -252,7 +253,7 @@ class Jit(UnlessObserved, AlternatingCalls, FunctionWrapper, Reports, Generic[P,
                 return None
             self.traces.tell_of_branches(name_of(self.function), specializations)
             begin = perf_counter_ns()
-            trace = Trace(self.function, arguments, self.fuse)
+            trace = Trace(self.function, arguments, self.fuse, roll=self.roll)
             # Captured after the run, for the function may itself have bound a name or filled a list.
             self.captured = CapturedState((self.function,))
             seen = self.captured
@@ -386,6 +387,7 @@ def jit(
     static_argnames: Names | None = None,
     memory: int = MEMORY,
     fuse: bool | None = None,
+    roll: bool | None = None,
 ) -> Jit[P, R]:
     """Record `function` at its first call for each signature of arguments, and replay it afterwards.
 
@@ -413,6 +415,10 @@ def jit(
         replays have cost more than compiling would, by a thread in the background. `True` compiles at the first call,
         `False` never. Results are the same to the last bit. The environment variable ``TAPEGRAD_FUSE`` (0 or 1) says
         what is done where `fuse` is not given.
+    roll : bool, optional
+        Whether instructions that repeat, as those of a ``for`` loop of Python do, become one instruction with a body,
+        as `scan` makes one. By default, where there are thousands of them; `True` wherever four repetitions are found,
+        `False` never. Values are the same to the last bit; gradients add up in another order.
 
     Returns
     -------
@@ -445,8 +451,13 @@ def jit(
     >>> tg.value_and_grad(f)(np.array([0.0, 1.0]))
     (np.float64(3.718281828459045), array([1.        , 2.71828183]))
     """
-    if isinstance(function, Jit) and static_argnums is None and static_argnames is None and fuse is None:
+    if (
+        isinstance(function, Jit)
+        and static_argnums is None
+        and static_argnames is None
+        and fuse is roll is None
+    ):
         return function
     inner = python_of(function.function if isinstance(function, Jit) else function)
     static = static_arguments(inner, static_argnums, static_argnames)
-    return Jit(inner, static, TraceCache(memory), fuse=fuse)
+    return Jit(inner, static, TraceCache(memory), fuse=fuse, roll=roll)

@@ -15,8 +15,9 @@ from tapegrad.autodiff.custom import njit_calls
 from tapegrad.autodiff.custom.call import Call, call_at
 from tapegrad.engine.kernels.control.callback import DIRECTIONS, DONE, FORWARD, REVERSE, TANGENT
 from tapegrad.engine.kernels.language.frame import FIELDS, PARAMS, STORE, X_BAR, Y_BAR, X, Y
-from tapegrad.engine.kernels.language.status import CALL_FAILED
+from tapegrad.engine.kernels.language.status import CALL_FAILED, GUARD_FAILED
 from tapegrad.engine.tape.tape import fields_at
+from tapegrad.errors import UnrecordedWayError
 
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 _FLOAT64 = np.dtype(np.float64)
@@ -96,6 +97,8 @@ def _callback(execute: Callable[[_Frame, Call], None], direction: int) -> Callab
             call = call_at(descriptor)
             execute(_Frame(fields_at(frame, FIELDS), call), call)
             njit_calls.compile_once(call, direction)
+        except UnrecordedWayError:  # of a loop: what replays it tries other recordings, and records it anew
+            return GUARD_FAILED
         except BaseException as error:  # an exception cannot pass through compiled code
             _failed.error = error
             return CALL_FAILED

@@ -159,7 +159,8 @@ def apply(code: int, *operands: Any) -> Tensor:
         For dtypes that are not supported.
     """
     mode = thread.mode
-    if len(operands) > 1 and not mode.observed:
+    numbers = len(operands) == 2 and mode.anomaly is None and np.float64 in map(type, operands)
+    if numbers or (len(operands) > 1 and not mode.observed):
         slot = (_of_two if len(operands) == 2 else _of_three)(mode, code, *operands)
         if slot >= 0:
             return from_slot(mode.tape, slot)
@@ -227,13 +228,11 @@ def beside_constant(mode: Mode, code: int, own: int, other: Any, is_first: bool)
     The constant is an array or a NumPy number.
     """
     kind, header = type(other), mode.tape.header
-    if mode.observed:
-        return NONE
-    if kind is np.ndarray:
+    if kind is np.float64 and mode.anomaly is None and slots.dtype_of(header, own) == F64:
+        return int(eager.record_with_number(header, code, own, other, is_first, mode.differentiate))
+    if kind is np.ndarray and not mode.observed:
         dtype = DTYPE_CODES.get(other.dtype, NONE)
         return int(eager.record_with_array(header, code, own, id(other), dtype, is_first, mode.differentiate))
-    if kind is np.float64 and slots.dtype_of(header, own) == F64:
-        return int(eager.record_with_number(header, code, own, other, is_first, mode.differentiate))
     return NONE
 
 

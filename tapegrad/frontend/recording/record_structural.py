@@ -60,8 +60,21 @@ def record_out(
     differentiate: bool,
 ) -> None:
     """Run and record an op into an existing result slot."""
-    a, b, c = (*operands, -1, -1)[:3]
     fields = kernel_table.params_fields(code, params)
+    record_fields(tape, code, result, operands, fields, name, differentiate)
+
+
+def record_fields(
+    tape: Tape,
+    code: int,
+    result: int,
+    operands: list[int],
+    fields: tuple[int, ...],
+    name: str,
+    differentiate: bool,
+) -> None:
+    """`record_out` with the fields of the parameters."""
+    a, b, c = (*operands, -1, -1)[:3]
     status = eager.record_out(tape.header, code, result, a, b, c, fields, differentiate)
     if status == E_KERNEL:
         load_kernel(tape, code, operands)

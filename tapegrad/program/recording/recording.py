@@ -5,6 +5,7 @@ import linecache
 import re
 import sys
 import types
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ from tapegrad.engine.tape.fields.layout import B8, DIFFERENTIABLE, E_KERNEL, NON
 from tapegrad.engine.tape.memory import D_BUFFER, D_PRODUCER
 from tapegrad.engine.tape.tape import DTYPE_CODES, fields_at
 from tapegrad.errors import OuterTensorError, UnsupportedError
+from tapegrad.frontend.recording.shape import contiguous
 from tapegrad.frontend.tensor.arrays import borrowed
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.memory_order import copy_with_strides
@@ -88,6 +90,24 @@ class Guard(NamedTuple):
     line: "SourceLine"
 
 
+class Origins(NamedTuple):
+    """Origins of the instructions of a tape with loops.
+
+    Attributes
+    ----------
+    numbers
+        For each instruction the first of those in whose place it stands.
+    ops
+        A checksum of the op codes.
+    outcomes
+        What the guards have seen, those that loops hold included.
+    """
+
+    numbers: list[int]
+    ops: int
+    outcomes: bytes
+
+
 class SourceLine(NamedTuple):
     """A line of the user's program, or what is guarded beside it."""
 
@@ -141,14 +161,16 @@ class RecordedTape(Recorder):
     lifted
         Of the body of a loop: the Tensors from outside that became inputs, by `part_key`, each with the input. `None`
         for recordings that read such Tensors where they lie.
+    origins
+        Where loops were found: what the tape was made of.
     stand_ins
         Where no more of them may become inputs, the Tensors that stand for those that did.
     """
 
     __slots__ = (
         "_captured", "_entered", "_narrow", "_other", "_postponed", "_reordered", "_watched", "_wrapping",
-        "asked_order", "closes_over_leaf", "expected", "fused", "guard_lines", "inputs", "lifted", "outcomes",
-        "outputs", "programs", "sites", "stand_ins",
+        "asked_order", "closes_over_leaf", "expected", "fused", "guard_lines", "inputs", "lifted", "origins",
+        "outcomes", "outputs", "programs", "sites", "stand_ins",
     )  # fmt: skip
     recording = True
 
@@ -167,6 +189,7 @@ class RecordedTape(Recorder):
         self.programs: dict[Any, ref[Program]] = {}
         self.sites: Sites = {}
         self.lifted: dict[Any, tuple[Tensor, Tensor]] | None = None
+        self.origins: Origins | None = None
         self.stand_ins: dict[Any, Tensor] | None = None
         self.weak: set[int] = set()
         self.is_over = False
@@ -253,6 +276,24 @@ class RecordedTape(Recorder):
         if frame is not None:
             self.sites.setdefault((frame.f_code, frame.f_lasti), set()).add(memory_of(array))
 
+    def begun_like(self) -> "RecordedTape":
+        """Return a new tape for the same function, on which nothing is recorded yet."""
+        made = RecordedTape(self._reordered)
+        made.asked_order, made.closes_over_leaf, made.sites = (
+            self.asked_order,
+            self.closes_over_leaf,
+            self.sites,
+        )
+        if self.lifted is not None:
+            made.lifted = {}
+        return made
+
+    @property
+    def captured_tensors(self) -> dict[int, Tensor]:
+        """The Tensors from outside that are constants, by their buffers."""
+        pairs = self._captured.values()
+        return {SlotDescription(self.header, slot)[D_BUFFER]: tensor for tensor, slot in pairs}
+
     @property
     def has_captured(self) -> bool:
         """True if it refers to Tensors from outside."""
@@ -293,6 +334,22 @@ class RecordedTape(Recorder):
         if wraps:
             self._wrapping.add(SlotDescription(self.header, slot)[D_BUFFER])
         return tensor
+
+    def add_output(self, value: Tensor) -> int:
+        """Add a result that is computed, copied if it is a part of a buffer; return its number."""
+        if not self._has_own_buffer(value):
+            value = contiguous(value)
+        slot = value._slot_on(self)
+        bind_recording.hold(self.header, slot)
+        self.outputs.append(slot)
+        return len(self.outputs) - 1
+
+    def _has_own_buffer(self, value: Tensor) -> bool:
+        """Return whether a result is the whole of a buffer that an instruction writes and no other result shows."""
+        described = SlotDescription(self.header, value._slot_on(self))
+        taken = {SlotDescription(self.header, slot)[D_BUFFER] for slot in self.outputs}
+        whole = bool(bind_recording.covers(self.header, value._slot))
+        return described[D_PRODUCER] != NONE and whole and described[D_BUFFER] not in taken
 
     def ask_memory_order(self, what: str) -> None:
         """Note what depends on the order in memory of arguments; raise if they were given in another one than C."""
@@ -480,6 +537,17 @@ class RecordedTape(Recorder):
         if known is None or known != plain.tobytes():
             self._watched[address, bytes_] = plain.tobytes()
             self.guard_bytes(B8, self._enter_array(plain, 0), plain, line)
+
+    @property
+    def all_outcomes(self) -> tuple[bytes, ...]:
+        """Outcomes of all guards, those in loops as one: recordings of a function part where these do."""
+        of_loops = () if self.origins is None else (self.origins.outcomes,)
+        return (*self.outcomes, *of_loops)
+
+    @property
+    def ops_checksum(self) -> int:
+        """Checksum of the op codes."""
+        return zlib.crc32(self.column("op").tobytes())
 
     def settle(self) -> None:
         """End of the recording: arrays that the function has changed since it used them are replaced by what they were.

@@ -11,7 +11,7 @@ from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.modes import restoring, thread
 from tapegrad.frontend.words.frames import program_frame
 from tapegrad.ops import GUARDS
-from tapegrad.program.recording.recording import SourceLine
+from tapegrad.program.recording.recording import Origins, SourceLine
 from tapegrad.program.traces.trace import Trace
 
 _NO_FRAME = "no line of the program recorded them"
@@ -92,12 +92,19 @@ def lines_of(trace: Trace, record: Callable[[], Trace]) -> SourceLines:
         again = record()
     except Exception as error:  # whatever a function with a state of its own raises the second time
         return SourceLines({}, f"the function raised {type(error).__name__} when it was run again")
-    ops, run = trace.recording.column("op"), trace.run_length
-    if again.run_length != run or not np.array_equal(ops[:run], again.recording.column("op")):
+    origins, run = trace.recording.origins, trace.run_length
+    ops = again.recording.column("op")
+    if origins is None:
+        same = len(ops) == run and np.array_equal(trace.recording.column("op")[:run], ops)
+        origins = Origins(list(range(run)), 0, b"")
+    else:
+        same = again.recording.ops_checksum == origins.ops
+    if not same:
         return SourceLines({}, "the function recorded other instructions when it was run again")
-    found = {number: line for (tape, number), line in log.lines.items() if tape == id(again.recording)}
-    if not found:
+    known = {number: line for (tape, number), line in log.lines.items() if tape == id(again.recording)}
+    if not known:
         return SourceLines({}, _NO_FRAME)
+    found = {number: known[origin] for number, origin in enumerate(origins.numbers) if origin in known}
     return SourceLines(found | _lines_of_guards(trace))
 
 

@@ -70,11 +70,15 @@ class Specializations:
                 results, stopped = run(trace)
                 if results is not None:
                     return trace, results
-                prefix = trace.outcomes[: stopped + 1]
+                prefix = trace.outcomes[: stopped + 1] if stopped >= 0 else trace.outcomes
                 if self._same_state:
                     refuted.append(prefix)
-            failed[trace] = trace.recording.guard_lines[len(prefix) - 1]
+            lines = trace.recording.guard_lines
+            failed[trace] = lines[len(prefix) - 1] if len(prefix) <= len(lines) else _IN_A_LOOP
         return None
+
+
+_IN_A_LOOP = SourceLine("", 0, "a branch that an iteration of a loop takes")
 
 
 def _common(outcomes: tuple[bytes, ...], prefixes: list[tuple[bytes, ...]]) -> tuple[bytes, ...] | None:

@@ -18,16 +18,12 @@ from tapegrad.engine.runtime.messages.progress import SlowStep
 from tapegrad.engine.runtime.pace import in_background
 from tapegrad.engine.runtime.short_times import quantity
 from tapegrad.engine.runtime.uncopied import Uncopied
-from tapegrad.engine.sweep.derivatives import bind_recording
-from tapegrad.engine.tape.fields.layout import NONE
-from tapegrad.engine.tape.memory import D_BUFFER, D_PRODUCER
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.errors import name_of
 from tapegrad.frontend.conversions.conversion import concrete_array
-from tapegrad.frontend.recording.shape import contiguous
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.modes import recording as recording_on
-from tapegrad.frontend.tensor.modes import restoring
+from tapegrad.frontend.tensor.modes import restoring, thread
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 from tapegrad.program import passes
 from tapegrad.program.captured.captured_state import ReachableState
@@ -40,6 +36,7 @@ from tapegrad.program.programs.workspace import PooledProgram, Workspace
 from tapegrad.program.recording.calling import call
 from tapegrad.program.recording.recording import RecordedTape, SourceLine
 from tapegrad.program.recording.signature import ArgSpec, Arguments, numpy_scalar
+from tapegrad.program.rolling.roller import FEWEST_INSTRUCTIONS, roller
 from tapegrad.program.streams.spec import IF_KNOWN, NEVER, NOW, WHOLE, ProgramSpec
 from tapegrad.pytree import flatten, unflatten
 
@@ -63,8 +60,6 @@ class Trace(Uncopied):
         Name of the function, for messages.
     outcomes
         What the guards on the way have seen.
-    output_slots
-        Slots of the results that are computed.
     run_length
         Instructions that the run has recorded. Guards on captured arrays come after these.
     writes_arguments
@@ -94,6 +89,7 @@ class Trace(Uncopied):
         arguments: Arguments,
         fuse: bool | str | None = None,
         lifted: Sequence[tuple[Tensor, np.ndarray]] | None = None,
+        roll: bool | None = None,
     ) -> None:
         expect_group(EVERY_COMPUTATION)
         expect_group(EVERY_RECORDING)
@@ -127,12 +123,12 @@ class Trace(Uncopied):
                 results, self._definition = flatten(call(function, args, kwargs))
             if lifted is not None:
                 self._take_lifted()
-            self.output_slots: list[int] = []
             self._results = [self._take_result(value) for value in results]
             self.writes_arguments = [tensor._slot for tensor in tensors] != given
             self.recording.settle()
+        self._roll(roll)
         self.run_length = len(self.recording)
-        self.outcomes = tuple(self.recording.outcomes)
+        self.outcomes = self.recording.all_outcomes
         self.bytes = _RECORDING_BYTES + self.recording.occupied
         self.counted = 0
         self.paths: dict[Any, Any] = {}
@@ -150,7 +146,7 @@ class Trace(Uncopied):
             self.recording.watch_head(array, _guarded("the layout of {}", seen.paths.get(number)))
         for array in arrays_used(function, seen, given, self.recording.sites):
             self.recording.watch(array, _guarded(_CONTENTS, seen.paths.get(id(array))))
-        self.outcomes = tuple(self.recording.outcomes)
+        self.outcomes = self.recording.all_outcomes
 
     def _take_result(self, value: Any) -> Any:
         """Return a result as the number of an output, or as a constant."""
@@ -162,28 +158,21 @@ class Trace(Uncopied):
             return PassthroughOutput(number, self._arg_specs[number].dtype)
         if value.dtype not in DTYPE_CODES:
             return ConstantOutput(concrete_array(value, "a result").copy())
-        if not self._has_own_buffer(value):
-            value = contiguous(value)
-            slot = value._slot
-        bind_recording.hold(self.recording.header, slot)
-        self.output_slots.append(slot)
-        self.recording.outputs.append(slot)
-        return len(self.output_slots) - 1
+        return self.recording.add_output(value)
 
-    def _has_own_buffer(self, value: Any) -> bool:
-        """Return whether a result is the whole of a buffer that an instruction writes and no other result shows."""
-        description = value._describe()
-        buffer = description[D_BUFFER]
-        taken = {self._buffer(slot) for slot in self.output_slots}
-        header = self.recording.header
-        return (
-            description[D_PRODUCER] != NONE
-            and bool(bind_recording.covers(header, value._slot))
-            and buffer not in taken
-        )
+    def _roll(self, roll: bool | None) -> None:
+        """Put loops in the place of what repeats, if that is wished or pays."""
+        long = roll or len(self.recording) >= FEWEST_INSTRUCTIONS
+        if roll is False or not long or self.writes_arguments or thread.mode.anomaly is not None:
+            return
+        rolled = (made := roller()) and made(self.recording, bool(roll))
+        if rolled:
+            self.recording = rolled
 
-    def _buffer(self, slot: int) -> int:
-        return SlotDescription(self.recording.header, slot)[D_BUFFER]
+    @property
+    def output_slots(self) -> list[int]:
+        """Slots of the results that are computed."""
+        return self.recording.outputs
 
     @property
     def only_output(self) -> int:

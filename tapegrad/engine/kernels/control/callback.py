@@ -9,7 +9,7 @@ function fails, the function in Python is called, which raises the error.
 from tapegrad.engine.kernels.language.frame import PARAMS
 from tapegrad.engine.kernels.language.inlining import always_inline
 from tapegrad.engine.kernels.language.raw_memory import call_kernel, load_i64, load_record
-from tapegrad.engine.kernels.language.status import CALL_FAILED, INTERRUPTED
+from tapegrad.engine.kernels.language.status import CALL_FAILED, GUARD_FAILED, INTERRUPTED
 from tapegrad.ops.structural.control import CustomParams
 
 FORWARD, REVERSE, TANGENT = range(3)
@@ -29,7 +29,9 @@ def _call(frame: int, direction: int) -> int:
         if status == 0 or status == INTERRUPTED:
             return status
     status = call_kernel(load_i64(descriptor, DIRECTIONS + direction), frame, descriptor)
-    return 0 if status == DONE else CALL_FAILED
+    if status == DONE or status == GUARD_FAILED:
+        return 0 if status == DONE else GUARD_FAILED
+    return CALL_FAILED
 
 
 def custom_forward(frame: int, loops: int) -> int:

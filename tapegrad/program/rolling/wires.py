@@ -1,0 +1,187 @@
+"""Wires of a repetition: where each operand of its instructions comes from, and for which repetitions that holds."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tapegrad.engine.tape.fields.layout import NONE
+from tapegrad.program.rolling.section import WRITE, Section
+from tapegrad.program.rolling.stretches import FEWEST, Stretch
+
+MOST_DEPTH = 16  # repetitions that a value is carried over
+_MOST_TOGETHER = 6  # repetitions by the look that are one by the operands
+
+
+class Produced(NamedTuple):
+    """Operand that instruction `by` of a repetition has produced, in the same one or `depth` repetitions before.
+
+    `step` is the distance in bytes between the parts of an array that are read in two repetitions.
+    """
+
+    by: int
+    depth: int
+    step: int
+
+
+class Outside(NamedTuple):
+    """Operand that was there before the loop. `step` is as in `Produced`: 0 if all repetitions read the same."""
+
+    step: int
+
+
+class DifferingConstants(NamedTuple):
+    """Operand that is another constant in each repetition."""
+
+
+Wire = Produced | Outside | DifferingConstants
+
+
+class Repetitions:
+    """Repetitions of a stretch, all of whose operands are understood.
+
+    Parameters
+    ----------
+    section
+        The recording.
+    stretch
+        The instructions.
+
+    Attributes
+    ----------
+    number
+        Instructions, (repetitions, period).
+    read, offset, producer
+        Of each operand, (repetitions, period, 3): buffer, first byte, and instruction that wrote it.
+    middle
+        A repetition that the wires were read off.
+    wires
+        By instruction and operand; `None` for absent operands.
+    moves
+        By instruction: the distance in bytes between what it writes in two repetitions, if it writes to parts of one
+        array, otherwise 0.
+    held
+        Whether all that is said holds, by repetition.
+    """
+
+    def __init__(self, section: Section, stretch: Stretch) -> None:
+        self.section, self.stretch = section, stretch
+        start, period, count = stretch
+        self.number = number = start + np.arange(count * period).reshape(count, period)
+        buffers, slots = section.read[number], section.operands[number]
+        self.read = np.where(buffers == NONE, NONE, section.base[buffers])
+        self.offset = section.offsets[slots] + np.where(buffers == NONE, 0, section.shift[buffers])
+        self.producer = section.producer[self.read]
+        self.middle = count // 2
+        self.held = np.ones(count, np.bool_)
+        self.moves = np.array([self._move(j) for j in range(period)])
+        self.wires: list[list[Wire | None]] = [
+            [self._wire(j, o) if self.read[0, j, o] != NONE else None for o in range(3)]
+            for j in range(period)
+        ]
+
+    def _steady(self, values: np.ndarray) -> tuple[int, np.ndarray]:
+        """Return by how much values grow in the middle, and for which repetitions they do."""
+        first, second = (int(values[self.middle + k]) for k in (0, 1))
+        step = second - first
+        return step, values == first + step * (np.arange(len(values)) - self.middle)
+
+    def _move(self, j: int) -> int:
+        """Return how far the results of an instruction are apart, if they are parts of one array."""
+        section, number = self.section, self.number[:, j]
+        if section.op[number[0]] == WRITE:
+            step, holds = self._steady(section.regions[number])
+            self.held &= holds
+            return step
+        written = section.written[number]
+        step, holds = self._steady(section.offsets[section.result[number]])
+        one, same = self._steady(written)
+        if one == 0:  # one buffer
+            self.held &= holds & same & (step != 0)
+            return step
+        last = section.producer[written] - number  # of the instructions that write parts of one result
+        self.held &= (step == 0) & holds & (last == last[self.middle])
+        self.held &= bool(last[self.middle] + j < self.stretch.period)
+        return 0
+
+    def _wire(self, j: int, o: int) -> Wire | None:
+        """Return where an operand comes from, and note for which repetitions."""
+        middle, period = self.middle, self.stretch.period
+        step, along = self._steady(self.offset[:, j, o])
+        distance = self.number[:, j] - self.producer[:, j, o]
+        near = self.producer[middle, j, o] != NONE and distance[middle] <= j + MOST_DEPTH * period
+        if near and distance[middle] == distance[middle + 1]:
+            self.held &= (distance == distance[middle]) & along & (self.producer[:, j, o] != NONE)
+            depth = max(0, -(-int(distance[middle] - j) // period))
+            by = int(j - distance[middle]) + depth * period
+            return Produced(by, depth, step)
+        same = self.read[:, j, o] == self.read[middle, j, o]
+        if same[middle + 1]:
+            self.held &= same & along & (self.producer[:, j, o] < self.number[:, 0])
+            return Outside(step)
+        buffers = self.section.read[self.number[:, j], j * 0 + o]
+        self.held &= (self.producer[:, j, o] == NONE) & ~self.section.traced[buffers]
+        return DifferingConstants()
+
+    # --- which repetitions -----------------------------------------------------------------------------------------
+
+    def held_longest(self) -> tuple[int, int]:
+        """Return the first and the last but one repetition of the longest run of those that are understood."""
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], self.held, [False]]).astype(np.int8)))
+        begins, ends = edges[::2], edges[1::2]
+        if not len(begins):
+            return 0, 0
+        k = int(np.argmax(ends - begins))
+        return int(begins[k]), int(ends[k])
+
+    def crossing(self) -> np.ndarray:
+        """Return for each instruction of a repetition how many values are carried if the repetition begins there."""
+        period = self.stretch.period
+        longest: dict[int, int] = {}
+        for j, wires in enumerate(self.wires):
+            for wire in wires:
+                if isinstance(wire, Produced):
+                    reach = j + wire.depth * period - wire.by
+                    longest[wire.by] = max(longest.get(wire.by, 0), reach)
+        found = np.zeros(period, np.int64)
+        for by, reach in longest.items():
+            whole, rest = divmod(reach, period)
+            found += whole
+            found[(by + 1 + np.arange(rest)) % period] += 1
+        number = self.number[self.middle]
+        first = self.section.written[number]
+        for j in range(period - 1):  # parts of one result stay together
+            if first[j] == first[j + 1] and not self.moves[j]:
+                found[j + 1] += period
+        return found
+
+
+def understood(section: Section, stretch: Stretch) -> Repetitions | None:
+    """Return the repetitions of a stretch that are a loop.
+
+    Several may be one of the loop's: the lines ``a = a + c*b`` and ``b = b + c*a`` are alike but for their operands.
+    """
+    for together in range(1, _MOST_TOGETHER + 1):
+        longer = Stretch(stretch.start, stretch.period * together, stretch.times // together)
+        if longer.times < FEWEST:
+            break
+        if (found := _understood(section, longer)) is not None:
+            return found
+    return None
+
+
+def _understood(section: Section, stretch: Stretch) -> Repetitions | None:
+    """Return the repetitions of a stretch, which begin where the fewest values are carried."""
+    found = Repetitions(section, stretch)
+    first = int(np.argmin(found.crossing()))
+    if first:
+        shorter = Stretch(stretch.start + first, stretch.period, stretch.times - 1)
+        if shorter.times < FEWEST:
+            return None
+        found = Repetitions(section, shorter)
+    begin, end = found.held_longest()
+    if end - begin < FEWEST:
+        return None
+    if (begin, end) == (0, found.stretch.times):
+        return found
+    start, period, _ = found.stretch
+    return Repetitions(section, Stretch(start + begin * period, period, end - begin))
