@@ -94,7 +94,7 @@ GARCH_BY_FOR = Case(
     _inputs,
     _loop,
     size=100_000,
-    small_size=600,
+    small_size=1_200,
     below=("JAX",),
     scan=_scan,
 )

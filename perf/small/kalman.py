@@ -106,7 +106,7 @@ KALMAN_BY_FOR = Case(
     _inputs,
     _loop,
     size=50_000,
-    small_size=250,
+    small_size=500,
     limit=2.5,
     scan=_scan,
 )

@@ -181,7 +181,7 @@ LOTKA_BY_FOR = Case(
     _inputs,
     _loop,
     size=10_000,
-    small_size=150,
+    small_size=300,
     limit=1.1,
     below=("JAX",),
     scan=_scan_scalars,
