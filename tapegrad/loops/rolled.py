@@ -23,7 +23,8 @@ from tapegrad.program.rolling.wires import understood
 
 _TRIES = 8  # stretches of a part of a recording that are looked at
 _LEAST_ROLLED = 4  # instructions of loops for each that is in none, or the recording stays as it is
-_MOST_BYTES_EACH, _MUCH_MEMORY = 1 << 9, 1 << 29  # bytes of results, of an instruction and of a recording
+# Bytes of the results of an instruction, on average, of an instruction itself in a program, and of a recording
+_MOST_BYTES_EACH, _INSTRUCTION_BYTES, _MUCH_MEMORY = 1 << 7, 1 << 10, 1 << 29
 
 
 def loop() -> None:
@@ -241,4 +242,4 @@ def _pays(section: Section, plans: Sequence[Plan]) -> bool:
     if (section.count - rolled) * _LEAST_ROLLED > rolled:
         return False
     bytes_ = sum(section.bytes_written(plan.stretch.start, plan.stretch.stop) for plan in plans)
-    return bool(bytes_ <= _MOST_BYTES_EACH * rolled or bytes_ > _MUCH_MEMORY)
+    return bytes_ <= _MOST_BYTES_EACH * rolled or bytes_ + _INSTRUCTION_BYTES * rolled > _MUCH_MEMORY
