@@ -118,7 +118,7 @@ class Repetitions:
         if same[middle + 1]:
             self.held &= same & along & (self.producer[:, j, o] < self.number[:, 0])
             return Outside(step)
-        buffers = self.section.read[self.number[:, j], j * 0 + o]
+        buffers = self.section.read[self.number[:, j], o]
         self.held &= (self.producer[:, j, o] == NONE) & ~self.section.traced[buffers]
         return DifferingConstants()
 
