@@ -72,7 +72,7 @@ def unrolled(trace: Trace, lines: Callable[[], SourceLines]) -> list[str]:
         return []
     whole = f"{len(singles):,} of {len(live):,} instructions compute single numbers"
     where = _repeated_line(trace, singles, lines().lines)
-    return [f"{whole}{where}: write operations on arrays instead of the loop, or tg.scan"]
+    return [f"{whole}{where}: write operations on arrays instead of the loop, or say jit(f, roll=True)"]
 
 
 def _arithmetic(trace: Trace) -> tuple[np.ndarray, np.ndarray]:
