@@ -297,7 +297,7 @@ def test_unrolled_loops_are_told() -> None:
     assert told == (
         f"500 of 502 instructions compute single numbers, 4 of them 100 times by test_explanation.py, line {first + 3}:"
         " parts.append(tg.exp(-0.1 * x[k] * ROW[k % 40]) - 1.0): write operations on arrays instead of the loop, or"
-        " tg.scan"
+        " say jit(f, roll=True)"
     )
 
 
@@ -326,7 +326,7 @@ def test_loops_of_unknown_lines_are_told() -> None:
     assert (
         told
         == "102 of 102 instructions compute single numbers: write operations on arrays instead of the loop, or"
-        " tg.scan"
+        " say jit(f, roll=True)"
     )
 
 
