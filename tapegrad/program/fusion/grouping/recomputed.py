@@ -6,6 +6,7 @@ never stored. A line without outer loops is recomputed where that takes no more
 loads.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -20,6 +21,13 @@ from tapegrad.program.fusion.grouping.rows import READ, WRITE, Access, DisjointM
 
 _MAX_RECOMPUTED_ROWS = 8  # rows that are computed instead of a table that is read
 _CHEAP = {"absolute", "copysign", "fmax", "fmin", "maximum", "minimum", "sign", "square", "where"}
+
+
+@functools.cache
+def _computes_cheaply(op: str) -> bool:
+    """Return whether an op neither divides nor calls what takes longer than a load."""
+    text = primal_of(op_of(op))
+    return "/" not in text and functions_in(parse(text)) <= _CHEAP
 
 
 class _Use(NamedTuple):
@@ -113,8 +121,7 @@ class _Recomputable:
             or row.seeds > 1
         ):
             return False
-        text = primal_of(op_of(row.op))
-        return "/" not in text and functions_in(parse(text)) <= _CHEAP
+        return _computes_cheaply(row.op)
 
     def _near(self, access: Access, uses: dict[int, list[_Use]]) -> list[_Use]:
         """Return the accesses that overlap one."""
