@@ -87,9 +87,8 @@ def _facts(keys: np.ndarray, frames: np.ndarray) -> np.ndarray:
     wanted = ((frames[:, X_BAR : X_BAR + 3] != 0) @ _BITS) & _differentiable()[op]
     wanted[direction != reverse] = 0
     known = (adjacent | scalar).all(axis=1) & (bytes_[:, 3] > 0) & (count > 0) & (direction <= reverse)
-    known &= (direction != reverse) | (
-        (wanted != 0) & (wanted & scalars == 0) & ~_overlapping(bytes_, frames)
-    )
+    in_turns = (wanted & scalars != 0) | ~_overlapping(bytes_, frames)
+    known &= (direction != reverse) | ((wanted != 0) & in_turns)
     code = FrameFacts(single.astype(np.int64), scalars, wanted, frames[:, STORE] & wanted).code
     return np.where(known, code, _NO_FACTS)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from helpers.bound_frames import Frame, bits, run_before_fence
+from helpers.bound_frames import SUMMED, Frame, all_facts, bits, run_before_fence
 from helpers.daily import daily, drawn
 from helpers.elementwise_kernels import DTYPES
 from tapegrad.engine import bound_kernels, kernel_table
@@ -52,6 +52,21 @@ def test_results_are_those_of_the_other_kernel(name: str, dtype: str) -> None:
             )
 
 
+@pytest.mark.parametrize(("name", "dtype"), [*itertools.product(SUMMED, ["f64"]), ("multiply", "f32")])
+def test_sums_are_those_of_the_other_kernel(name: str, dtype: str) -> None:
+    """Cotangents of operands that are one element: whole vectors, what is left of one, and several blocks."""
+    op = BY_NAME[name]
+    others = kernels.address(Case(op, dtype), "reverse")
+    for facts in all_facts(op, "reverse"):
+        if not facts.sums or facts.stored not in (0, facts.wanted):
+            continue
+        address = kernels.address(Case(op, dtype), "reverse", facts)
+        for count in (2, 13, 48, 300, 600):
+            frame, other = (Frame(op, dtype, "reverse", count, facts.scalars, facts.wanted) for _ in range(2))
+            frame.fields[STORE] = other.fields[STORE] = facts.stored
+            assert frame.run(address) == other.run(others), (facts, count)
+
+
 @drawn
 @daily(among=lambda dtype: dtype == "f64")
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such pages on Windows")
@@ -72,9 +87,10 @@ def test_the_last_of_these_fields_is_read(direction: str) -> None:
     assert done.stdout.startswith("multiply")
 
 
-def test_for_other_processors() -> None:
-    op, facts = BY_NAME["multiply"], FrameFacts(0, 1, 2, 2)
-    frame, other = (Frame(op, "f64", "reverse", 13, 1, 2) for _ in range(2))
+@pytest.mark.parametrize("facts", [FrameFacts(0, 1, 2, 2), FrameFacts(0, 1, 3, 2)])
+def test_for_other_processors(facts: FrameFacts) -> None:
+    op = BY_NAME["multiply"]
+    frame, other = (Frame(op, "f64", "reverse", 13, 1, facts.wanted) for _ in range(2))
     frame.fields[STORE] = other.fields[STORE] = 2
     address = kernels.address(Case(op, "f64", x86_64_v3()), "reverse", facts)
     assert frame.run(address) == other.run(kernels.address(Case(op, "f64"), "reverse"))
@@ -109,6 +125,7 @@ def test_the_frame_chooses() -> None:
     assert _chosen("forward", {STRIDE: 24, STRIDE + 1: 0}, count=1) == _expected("forward", 1, 0, 0, 0)
     assert _chosen("reverse", {STORE: 1 | 8 << 8}) == _expected("reverse", 0, 0, 3, 1)
     assert _chosen("reverse", {X_BAR: 0, STRIDE: 0, STORE: 2}) == _expected("reverse", 0, 1, 2, 2)
+    assert _chosen("reverse", {STRIDE: 0, STORE: 2}) == _expected("reverse", 0, 1, 3, 2)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +136,6 @@ def test_the_frame_chooses() -> None:
         ("forward", {Y_STRIDE: 0}),
         ("forward", {COUNT: 0}),
         ("forward", {COUNT: -1}),
-        ("reverse", {STRIDE: 0}),  # a cotangent that is a sum
         ("reverse", {X_BAR: 0, X_BAR + 1: 0}),
         ("tangent", {}),
     ],
@@ -130,6 +146,11 @@ def test_other_frames_have_the_other_kernel(direction: str, change: dict[int, in
 
 def test_loops_of_libraries_have_the_other_kernel() -> None:
     assert _chosen("forward", {}, "lgamma") == kernels.address(Case(BY_NAME["lgamma"], "f64"), "forward")
+
+
+def test_sums_of_the_mathematics_have_the_other_kernel() -> None:
+    other = kernels.address(Case(BY_NAME["power"], "f64"), "reverse")
+    assert _chosen("reverse", {STRIDE: 0}, "power") == other
 
 
 def test_replay_is_to_the_bit_what_is_computed_eagerly() -> None:

@@ -22,6 +22,7 @@ from tapegrad.engine.runtime import library_loops
 from tapegrad.ops import ELEMENTWISE, Op
 
 _KERNEL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+SUMMED = ("multiply", "subtract", "where")  # ops that are run with cotangents that are sums
 _COUNT = 39  # elements: whole vectors, and each of the pieces that are left of one
 
 
@@ -80,7 +81,7 @@ def all_facts(op: Op, direction: str) -> Iterator[FrameFacts]:
     able = sum(1 << j for j in op.differentiable_operands)
     subsets = [bits for bits in range(1, able + 1) if bits & ~able == 0] if direction == "reverse" else [0]
     for single, scalars, wanted in itertools.product((0, 1), range(1 << op.arity), subsets):
-        if scalars & wanted or (single and scalars):
+        if (scalars & wanted and op.name not in SUMMED) or (single and scalars):
             continue
         for stored in range(wanted + 1):
             if stored & ~wanted == 0:

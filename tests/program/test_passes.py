@@ -342,6 +342,25 @@ def test_cotangents_that_are_passed_on_are_those_of_eager_code(name):
     np.testing.assert_allclose(rows, tg.jacobian(lambda x: PASSED_ON[name](x, b))(x), rtol=1e-14, atol=1e-15)
 
 
+@pytest.mark.parametrize(("reuses", "additions"), [(lambda b: 0.0, 0), (lambda b: tg.sum(b * b), 1)])
+def test_operands_share_the_cotangent_of_their_sum_if_it_stays_as_it_is(reuses, additions):
+    """If one of them is added to, the rows of the sums copy as many cotangents as lie apart from it."""
+
+    def function(x):
+        a, b, c = tg.sin(x), tg.cos(x), tg.exp(x)
+        kept = reuses(b)
+        total = (a + b) + c
+        return tg.sum(total * total) + kept
+
+    x = np.linspace(0.1, 1.0, 30)
+    found = Trace(function, flatten_args((x,), {}), False)
+    reverse = found.program(ProgramSpec(VALUE_AND_GRAD, (0,))).reverse
+    assert np.count_nonzero((reverse.op == CODES["add"]) & (reverse.elements > 1)) == additions
+    expected = tg.grad(function)(x)
+    for fuse in (False, True):
+        np.testing.assert_array_equal(tg.grad(tg.jit(function, fuse=fuse))(x), expected)
+
+
 def test_workspace_reused_at_random_gives_right_answers():
     """Blocks that are given up early and taken by others, with several results in flight."""
     rng = np.random.default_rng(5)

@@ -8,6 +8,7 @@ import pytest
 import tapegrad as tg
 from helpers.daily import daily
 from helpers.segments import segments_alike
+from tapegrad.engine.codegen.ir.target import host
 from tapegrad.program.streams.spec import VALUE_AND_GRAD, ProgramSpec
 from tapegrad.special import logsumexp
 
@@ -56,7 +57,34 @@ def _of_conditions(x: Any, w: Any) -> Any:
     return tg.sum(tg.where(table > tg.mean(table), table, tg.min(table, axis=0)) * table)
 
 
-FUNCTIONS = (_centred, _of_extremes, _in_three_steps, _written_in_between, _beside_rows, _of_conditions)
+def _of_lines(x: Any, w: Any) -> Any:
+    """Multiples of a line, which another segment reads beside the line itself."""
+    line = tg.reshape(x[:, None] * w, -1)
+    for _ in range(3):
+        line = tg.roll(line, 1) - (4.0 * line - tg.roll(line, -1)) * 0.25
+    return tg.sum(tg.square(line))
+
+
+def _of_lines_written_in_between(x: Any, w: Any) -> Any:
+    """Multiples of lines that are others when a later segment reads them."""
+    line = tg.reshape(x[:, None] * w, -1)
+    multiple, before = 4.0 * line, tg.roll(line, 3)
+    line[2:] = before[:-2] * 0.5
+    other = line - multiple
+    line *= tg.sum(before)
+    return tg.sum(tg.roll(line, 1) * multiple) + tg.sum(tg.square(other) * line)
+
+
+FUNCTIONS = (
+    _centred,
+    _of_extremes,
+    _in_three_steps,
+    _written_in_between,
+    _beside_rows,
+    _of_conditions,
+    _of_lines,
+    _of_lines_written_in_between,
+)
 
 
 @daily("shape", "dtype")
@@ -91,6 +119,16 @@ def test_what_is_computed_again_is_not_stored() -> None:
     table = x.nbytes * len(w)
     assert _workspace(lambda x, w: tg.sum(tg.max(-tg.square(x[:, None] - w) * w, axis=1)), x, w) < table
     assert _workspace(_centred, x, w) < 3 * table
+
+
+@pytest.mark.usefixtures("plain_memory")
+@pytest.mark.skipif(host().lanes < 8, reason="rolled arrays are stored")
+def test_a_multiple_of_a_line_is_not_stored() -> None:
+    """Each step reads the line of the one before, and writes its own."""
+    x, w = np.linspace(-1.0, 1.0, 3000), np.linspace(0.5, 2.0, 24)
+    f, lines = tg.jit(_of_lines, fuse=True), x.nbytes * len(w)
+    trace, _ = f.run(f.arguments((x, w), {}), ProgramSpec())
+    assert trace.program(ProgramSpec()).bytes < 2.5 * lines
 
 
 def test_functions_are_called_once() -> None:

@@ -31,7 +31,8 @@ class CotangentFlow:
     fresh
         Buffers whose cotangents need memory, in the order in which they are reached.
     taken, taken_from
-        Buffers whose cotangents lie where that of another one was, and which that is; its own has not moved.
+        Buffers whose cotangents lie where that of another one was, and which that is; its own has not moved. Several
+        lie there if none of them changes.
     untouched
         Inputs whose cotangents no instruction reaches.
     """
@@ -54,7 +55,13 @@ class CotangentFlow:
         first = first_of_each(buffers, count) & ~is_seeded[buffers]
         takes = first & ~elsewhere[buffers] & ~elsewhere[columns.written[i]] & _may_take(columns, i, j)
         several = np.flatnonzero(takes)[1:][np.diff(at[takes]) == 0]
-        takes[several] = False  # one operand of each instruction
+        takes[several] = (
+            False  # one operand of each instruction, and others where all of them stay as they are
+        )
+        once = np.bincount(buffers, minlength=count)[buffers] == 1
+        takes[_that_share(several, takes, buffers, columns.written[i], once & ~IN_PLACE[columns.op[i]])] = (
+            True
+        )
         kernel = ~takes | IN_PLACE[columns.op[i]]
         self.wanted = np.bincount(at, kernel << j, len(instructions)).astype(np.int64)
         self.first = np.bincount(at, (first & ~takes) << j, len(instructions)).astype(np.int64)
@@ -86,6 +93,36 @@ def _may_take(columns: Columns, i: np.ndarray, j: np.ndarray) -> np.ndarray:
     whole = columns.all_in_some_order_of(result)
     found[passes_on] |= whole & alike & alone & (columns.writers[written] == 1)
     return found
+
+
+def _that_share(
+    entries: np.ndarray, takes: np.ndarray, to: np.ndarray, from_: np.ndarray, constant: np.ndarray
+) -> np.ndarray:
+    """Return those of some entries whose operands can take over what another operand takes over as well.
+
+    Parameters
+    ----------
+    entries
+        Numbers of entries: further operands of an instruction.
+    takes
+        The entries that take over.
+    to, from_
+        The buffers of the operand and of the result.
+    constant
+        Whether nothing is added to the operand's cotangent, and no kernel changes it. It must be so for all cotangents
+        in the same memory.
+    """
+    entries = entries[constant[entries]]
+    if len(entries) == 0:
+        return entries
+    trial = takes.copy()
+    trial[entries] = True
+    members = np.flatnonzero(trial)
+    root = _roots(to[members], from_[members])
+    changes = np.zeros(int(root.max()) + 1, np.bool_)
+    changes[root[~constant[members]]] = True
+    sharing: np.ndarray = entries[~changes[root[np.searchsorted(members, entries)]]]
+    return sharing
 
 
 def _roots(taken: np.ndarray, taken_from: np.ndarray) -> np.ndarray:

@@ -40,6 +40,7 @@ from tapegrad.program.streams.stream import (
     is_opaque,
     sums,
 )
+from tapegrad.program.streams.transposed_operands import with_transposed_operands
 
 _NONE = np.zeros(0, np.int64)
 
@@ -128,6 +129,8 @@ class Program(RarelyRead, Uncopied):
         self._bind()
         self._header_memory.clear()
         self._rewrite()
+        self.forward = with_transposed_operands(self.forward, self._blocks)
+        self.reverse = with_transposed_operands(self.reverse, self._blocks)
         self.fused = self._may_fuse(fusion) and self._fuse(fusion)
         self._load_kernels()
         begun = self.forward.op[self.forward.kernels != CONTINUED]

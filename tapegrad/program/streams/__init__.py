@@ -6,4 +6,5 @@ In reading order; each imports only those above it:
     stream                         instruction streams
     edited_stream                  builder of streams from bound instructions
     memory_plan                    when a block is in use, and its offset in the workspace
+    transposed_operands            transposed copies of operands that a row goes through many times
 """

@@ -322,6 +322,21 @@ class Body:
         pairs = zip(values, others, strict=True)
         return tuple(self.phi(value.type, **{before: value, ended: other}) for value, other in pairs)
 
+    def branched(self, condition: Value, rare: Callable[[], Value], usual: Callable[[], Value]) -> Value:
+        """Emit what `rare` does where a condition holds, else what `usual` does; the value of the one."""
+        names = self.fresh("rare"), self.fresh("usual")
+        after = self.fresh("after")
+        self.rarely(condition, *names)
+        found: list[tuple[str, Value]] = []
+        for name, emit in zip(names, (rare, usual), strict=True):
+            self.begin(name)
+            with self.scope():
+                value = emit()
+            found.append((self.block, value))
+            self.do(f"br label %{after}")
+        self.begin(after)
+        return self.phi(found[0][1].type, **dict(found))
+
     def either(self, condition: Value, value: Value, other: Value) -> Value:
         """Select one of two scalars or vectors by a scalar condition; both are computed."""
         return self.emit(value.type, f"select {condition}, {value}, {other}")

@@ -4,14 +4,15 @@ Element i of a block is added to lane ``i % 8``, whatever the processor and whoe
 result. A block's lanes are added to the total's, and what that rounds off is kept (Neumaier 1974).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tapegrad.engine.codegen.ir.body import Body, Value
 from tapegrad.engine.codegen.ir.memory import Cotangent, element_at, load, scratch, store
 from tapegrad.engine.codegen.ir.operations import absolute, halves, lanes_of, select, total_of
 from tapegrad.engine.codegen.ir.pairs import two_sum
-from tapegrad.engine.codegen.ir.types import Type
+from tapegrad.engine.codegen.ir.types import I64, Type
+from tapegrad.engine.kernels.lines.accumulate import BLOCK
 
 PARTS = Type("double", 8)
 TOTAL = Type("double")
@@ -112,6 +113,31 @@ def add_to_parts(parts: Value, index: Value, value: Value, mask: Value | None) -
     for first in range(0, wide.type.lanes, lanes):
         part = lanes_of(wide, first, lanes)
         store(load(pointer, part.type) + part, pointer)
+
+
+def total_of_line(body: Body, count: Value, term: Callable[..., Value]) -> Value:
+    """Emit the loops over a line that is added up, and return its sum.
+
+    Parameters
+    ----------
+    count
+        Its elements.
+    term
+        ``term(index, lanes, mask)``, the vector of float64 that begins at an element; zero where the mask is false.
+    """
+    lanes = max(body.target.lanes, PARTS.lanes)
+    with body.carrying(body.constant(I64, 0), count, BLOCK, nothing(body)) as iteration:
+        left = count - iteration.index
+        end = iteration.index + body.either(left < BLOCK, left, left.like(BLOCK))
+        whole = iteration.index + (end - iteration.index & -lanes)
+        start = body.constant(PARTS, 0.0)
+        with body.carrying(iteration.index, whole, lanes, [start]) as vectors:
+            vectors.following = [in_lanes(vectors.values[0], term(vectors.index, lanes))]
+        with body.carrying(whole, end, lanes, vectors.values) as rest:
+            mask = body.lane_numbers(lanes) < body.splat(end - whole, lanes)
+            rest.following = [in_lanes(rest.values[0], term(rest.index, lanes, mask))]
+        iteration.following = list(Total(*iteration.values).raised(rest.values[0]))
+    return Total(*iteration.values).value
 
 
 def widened(value: Value, mask: Value | None) -> Value:

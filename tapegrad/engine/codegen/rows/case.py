@@ -39,6 +39,11 @@ class FrameFacts(NamedTuple):
         return cls(code & 1, code >> 1 & 7, code >> 4 & 7, code >> 7 & 7)
 
     @property
+    def sums(self) -> int:
+        """The operands whose cotangents are one element, to which those of the line are added up; a bit each."""
+        return self.scalars & self.wanted
+
+    @property
     def code(self) -> int:
         """A number below 1024."""
         return self.single | self.scalars << 1 | self.wanted << 4 | self.stored << 7

@@ -20,6 +20,7 @@ from tapegrad.engine.codegen.ir.blocks import (
 )
 from tapegrad.engine.codegen.ir.body import Body, Value
 from tapegrad.engine.codegen.ir.memory import POINTER, Cotangent, Line, element_at, load_field, load_pointer
+from tapegrad.engine.codegen.ir.sums import bring_to, total_of_line, widened
 from tapegrad.engine.codegen.ir.types import I64, Type
 from tapegrad.engine.codegen.rows.case import Case, FrameFacts, count_of, frame_of, leave_for, operands
 from tapegrad.engine.codegen.rows.expressions import Expressions, calls_mathematics
@@ -99,14 +100,30 @@ class Loop:
         return {name: self.case.line(body, name) for name in names}
 
     def run(self, body: Body, facts: FrameFacts | None = None) -> None:
-        """Emit the loop over adjacent lines, where they lie, and return."""
+        """Emit the loop over adjacent lines, where they lie; of one operand whose cotangent is one element the sum."""
+        if facts and facts.sums:
+            self._add_up(body, facts)
+            return
         blocks = _adjacent(self.lines(body), facts)
         if facts and facts.single:
             self.vector(body)(Elements(blocks, body.constant(I64, 0), 1))
         else:
             over = over_vectors if self.takes_whole_vectors else over_pieces
             over(body, count_of(body), blocks, self.vector(body))
-        body.ret("i64 0")
+
+    def _add_up(self, body: Body, facts: FrameFacts) -> None:
+        """Emit the sum of the contributions, in the order of `ir.sums`."""
+        lines, (j,) = self.lines(body), self.wanted
+        blocks = _adjacent(LoopLines(lines.reads, {}, {}), facts)
+
+        def term(index: Value, lanes: int, mask: Value | None = None) -> Value:
+            elements = _Term(blocks, index, lanes, mask)
+            self.vector(body)(elements)
+            return widened(elements.term, mask)
+
+        total = total_of_line(body, count_of(body), term)
+        stored = body.constant(Type("i1"), bool(facts.stored >> j & 1))
+        bring_to(Cotangent(lines.cotangents[f"x{j}_bar"].line, stored), total)
 
     def vector(self, body: Body) -> Callable[[Elements], None]:
         """Emit what is done with a vector."""
@@ -116,6 +133,15 @@ class Loop:
             self.emit(Expressions(body, type_, elements.read, self.stages.expressions), elements)
 
         return emit
+
+
+class _Term(Elements):
+    """A vector of elements whose contribution is added up."""
+
+    term: Value
+
+    def add(self, name: str, value: Value) -> None:
+        self.term = value
 
 
 def _adjacent(lines: LoopLines, facts: FrameFacts | None) -> dict[str, ElementBlock]:
@@ -163,6 +189,7 @@ def _lean(loop: Loop, name: str, otherwise: str) -> Body:
     leave_for(body, otherwise)
     body.begin(lean)
     loop.run(body)
+    body.ret("i64 0")
     return body
 
 

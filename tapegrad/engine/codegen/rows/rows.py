@@ -3,7 +3,7 @@
 import functools
 import itertools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from tapegrad.engine.codegen.ir.body import Body, Value
 from tapegrad.engine.codegen.ir.memory import POINTER, load_field
@@ -34,14 +34,17 @@ def kernel(case: Case, direction: str, facts: FrameFacts | None = None) -> list[
     if facts is None:
         return _GENERAL[direction](case)
     body = case.begin(case.symbol(direction, facts))
-    _loop(case, direction, facts).run(body, facts)
+    for loop, known in _loops(case, direction, facts):
+        with body.scope():
+            loop.run(body, known)
+    body.ret("i64 0")
     return [body]
 
 
 def used(case: Case, direction: str, facts: FrameFacts) -> FrameFacts | None:
     """Return the facts of a frame that a kernel makes use of; `None` if it is the general one that calls libraries."""
     loop = _loop(case, direction, facts)
-    if loop.stages.steps:
+    if loop.stages.steps or (facts.sums and loop.takes_whole_vectors):
         return None
     return facts._replace(single=0) if loop.takes_whole_vectors else facts
 
@@ -55,6 +58,15 @@ def _loop(case: Case, direction: str, facts: FrameFacts) -> Loop:
     if direction == "forward":
         return directions.primal(case)
     return contributions(case, operands(facts.wanted))
+
+
+def _loops(case: Case, direction: str, facts: FrameFacts) -> Iterator[tuple[Loop, FrameFacts]]:
+    """Yield the loops of a kernel, and what each is told: one for all, or one for each cotangent if any is a sum."""
+    if direction == "forward" or not facts.sums:
+        yield _loop(case, direction, facts), facts
+        return
+    for j in operands(facts.wanted):
+        yield contributions(case, (j,)), facts._replace(wanted=1 << j)
 
 
 def forward(case: Case) -> list[Body]:

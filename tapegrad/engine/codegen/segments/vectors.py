@@ -292,18 +292,36 @@ class VectorIndex:
         return rows * taken.step + select(rows < 0, beyond, beyond.like(0))
 
     def _rolled(self, line: int, rolled: RolledLine, mask: Value | None) -> Value:
-        """Load the elements before the cut, and those behind it, each under a mask."""
+        """Load the elements before the cut, or those behind it; where a vector has some of both, each under a mask.
+
+        A masked load of no element takes a hundred cycles where there is no memory, as beyond an array's end.
+        """
         body, type_ = self.body, self.shape.type_of(line)
         begin = body.emit(I64, f"urem {self.index}, {rolled.period}")
+        second = self.shape.field_of_address(rolled.second)
+        at = self._pointer(line), element_at(second, Type(type_.element), self.index - rolled.cut)
+        end = begin + self.lanes
+        in_first, wraps = end <= rolled.cut, end > rolled.period
+        if mask is not None:
+            return self._of_both_parts(line, rolled, begin, at, mask)
+        return body.branched(
+            ~(in_first | ((begin >= rolled.cut) & ~wraps)),
+            lambda: self._of_both_parts(line, rolled, begin, at, mask),
+            lambda: load(body.either(in_first, *at), type_),
+        )
+
+    def _of_both_parts(
+        self, line: int, rolled: RolledLine, begin: Value, at: tuple[Value, Value], mask: Value | None
+    ) -> Value:
+        """Load the elements before the cut, and those behind it, each under a mask."""
+        body, type_ = self.body, self.shape.type_of(line)
         position = body.lane_numbers(self.lanes) + body.splat(begin, self.lanes)
         before = (position < rolled.cut) | (
             (position >= rolled.period) & (position < rolled.period + rolled.cut)
         )
         behind = ~before if mask is None else mask & ~before
-        first = load(self._pointer(line), type_, before if mask is None else mask & before)
-        second = self.shape.field_of_address(rolled.second)
-        at = element_at(second, Type(type_.element), self.index - rolled.cut)
-        return load(at, type_, behind, first)
+        first = load(at[0], type_, before if mask is None else mask & before)
+        return load(at[1], type_, behind, first)
 
     def results(self) -> dict[int, Value]:
         """Return the reductions over lines."""

@@ -36,6 +36,8 @@ class Group:
         How many rows a kernel goes through: of several tangents each is one.
     accesses
         What they touch, by the block that it lies in.
+    written
+        The blocks that they write to.
     is_short
         Whether a vector holds each line.
     has_lines
@@ -53,6 +55,7 @@ class Group:
         self.has_lines = self.has_parts = False
         self.again: frozenset[int] = frozenset()
         self.accesses: dict[int, list[tuple[StreamRow, Access]]] = {}
+        self.written: set[int] = set()
 
     def moved(self, start: int) -> "Group":
         """Return the groups, in order, for a part of the stream that begins at `start`."""
@@ -157,13 +160,22 @@ class Grouping:
 
     def _touches_alike(self, row: StreamRow, group: Group) -> bool:
         """Return whether the accesses of a row fit into registers, beside those of the group."""
-        for access in row.accesses:
-            others = group.accesses.get(self._blocks.around(access.start)[0], [])
+        blocks = [self._blocks.around(access.start)[0] for access in row.accesses]
+        written = group.written.union(self._written(row, blocks))
+        for access, block in zip(row.accesses, blocks, strict=True):
+            if block not in written:
+                continue  # all of its readers are held
+            others = group.accesses.get(block, [])
             own = [(row, other) for other in row.accesses if other is not access]
             near = _entangled((row, access), [*others, *own])
             if not _is_held(near, self._lanes, group.is_short):
                 return False
         return True
+
+    @staticmethod
+    def _written(row: StreamRow, blocks: Sequence[int]) -> Iterable[int]:
+        """Return the blocks that a row writes to; `blocks` are those of its accesses."""
+        return (block for access, block in zip(row.accesses, blocks, strict=True) if access.mode != READ)
 
     def _join(self, number: int, group: Group) -> None:
         group.rows.append(number)
@@ -172,8 +184,10 @@ class Grouping:
         group.size += row.seeds
         group.has_lines |= row.count > 1
         group.has_parts |= row.is_part
-        for access in row.accesses:
-            group.accesses.setdefault(self._blocks.around(access.start)[0], []).append((row, access))
+        blocks = [self._blocks.around(access.start)[0] for access in row.accesses]
+        for access, block in zip(row.accesses, blocks, strict=True):
+            group.accesses.setdefault(block, []).append((row, access))
+        group.written.update(self._written(row, blocks))
         first = group.rows[0]
         members = self._members[first] | 1 << number
         ancestors = (self._ancestors[first] | self._ancestors[number]) & ~members

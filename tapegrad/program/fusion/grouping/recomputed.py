@@ -2,9 +2,11 @@
 
 A table that is gone through twice, for its largest elements and then for their derivatives, would have to be stored in
 between. If a few operations compute it from arrays that are in memory anyway, each reader computes it itself, and it is
-never stored.
+never stored. A line without outer loops is recomputed where that takes no more
+loads.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -19,6 +21,13 @@ from tapegrad.program.fusion.grouping.rows import READ, WRITE, Access, DisjointM
 
 _MAX_RECOMPUTED_ROWS = 8  # rows that are computed instead of a table that is read
 _CHEAP = {"absolute", "copysign", "fmax", "fmin", "maximum", "minimum", "sign", "square", "where"}
+
+
+@functools.cache
+def _computes_cheaply(op: str) -> bool:
+    """Return whether an op neither divides nor calls what takes longer than a load."""
+    text = primal_of(op_of(op))
+    return "/" not in text and functions_in(parse(text)) <= _CHEAP
 
 
 class _Use(NamedTuple):
@@ -106,14 +115,13 @@ class _Recomputable:
         row, unit = self._rows[number], self._units[self._position[number]]
         if (
             isinstance(unit, int)
+            or unit.is_short
             or len(unit.rows) < 2
             or row.kind != FORWARD
-            or not row.loops
             or row.seeds > 1
         ):
             return False
-        text = primal_of(op_of(row.op))
-        return "/" not in text and functions_in(parse(text)) <= _CHEAP
+        return _computes_cheaply(row.op)
 
     def _near(self, access: Access, uses: dict[int, list[_Use]]) -> list[_Use]:
         """Return the accesses that overlap one."""
@@ -129,7 +137,26 @@ class _Recomputable:
         if any(use.number != number for use in self._near(written, self._writes)):
             return False
         reads = self._near(written, self._reads)
-        return all(use.access.span == written.span and self._goes_along(row, use) for use in reads)
+        if not all(use.access.span == written.span and self._goes_along(row, use) for use in reads):
+            return False
+        return len(row.loops) > 0 or all(self._is_beside(number, use.position) for use in reads)
+
+    def _is_beside(self, number: int, position: int) -> bool:
+        """Return whether a group loads no more to recompute a row than to read its result.
+
+        It reads the lines that the row reads, all but one that is in memory for others anyway.
+        """
+        if position == self._position[number]:
+            return True
+        read = {access.span for n in self._group(position).rows for access in self._read(n)}
+        missing = [each for each in self._read(number) if not each.single and each.span not in read]
+        return not missing or (len(missing) == 1 and self._is_stored(missing[0], number))
+
+    def _is_stored(self, access: Access, number: int) -> bool:
+        """Return whether what a row reads is in memory, though the row was not there."""
+        uses = self._near(access, self._reads)
+        own = self._position[number]
+        return not self._near(access, self._writes) or any(use.position != own for use in uses)
 
     def _goes_along(self, row: StreamRow, use: _Use) -> bool:
         """Return whether the reader of a row's result is a row in a group that goes through the same elements."""
@@ -149,8 +176,11 @@ class _Recomputable:
         """Return whether an operand stays in memory as a row finds it, or can be recomputed."""
         if self._writer(access) is not None:
             return True
-        written = self._near(access, self._writes)
-        return all(0 <= use.position < self._position[number] for use in written)
+        own = self._position[number]
+        return all(
+            0 <= use.position < own or (use.position == own and use.number < number)
+            for use in self._near(access, self._writes)
+        )
 
     def _writer(self, access: Access) -> int | None:
         """Return the row that computes an access, if it can be recomputed."""

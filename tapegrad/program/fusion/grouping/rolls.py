@@ -2,7 +2,7 @@
 
 `roll` copies the elements behind a cut, and those before it. The whole result is a line whose elements are read at one
 of two distances, by their position in a period; so what follows reads them from the array itself, and the copy is not
-stored.
+stored. In the reverse sweep the cotangents of the result are read so, and added to those of the whole array.
 """
 
 from collections.abc import Sequence
@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen.ir.target import host
-from tapegrad.engine.codegen.segments.segment import FORWARD
+from tapegrad.engine.codegen.segments.segment import FORWARD, REVERSE
 from tapegrad.engine.codegen.segments.vectors import lanes
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.ops import COPY
 from tapegrad.program.fusion.grouping.nests import KINDS, is_long, nest_of
 from tapegrad.program.fusion.grouping.rows import (
+    ADD,
     BYTES,
     READ,
     WRITE,
@@ -28,7 +29,7 @@ from tapegrad.program.fusion.grouping.rows import (
 )
 from tapegrad.program.streams.stream import InstructionStream
 
-_X, _Y = 0, 3
+_X, _Y, _X_BAR, _Y_BAR = 0, 3, 4, 7
 _DTYPES = ("f64", "f32")
 _MIN_LANES = 8  # of processors that load part of a vector in one instruction
 
@@ -52,20 +53,35 @@ def with_rolls(
 
 
 class _Copy(NamedTuple):
-    """Runs of adjacent elements that are copied: their length, their number, and the bytes from one to the next."""
+    """Runs of adjacent elements that are copied, or added to others.
+
+    Attributes
+    ----------
+    kind
+        FORWARD, or REVERSE for cotangents of the result that are added to those of the operand.
+    x, y
+        Where the elements are that are read, and those that are written.
+    length, runs, step
+        The elements of a run, the number of runs, and the bytes from one to the next.
+    stored
+        Whether cotangents are written, not added.
+    """
 
     dtype: str
+    kind: str
     x: int
     y: int
     length: int
     runs: int
     step: int
+    stored: int
 
 
 def _copy_of(stream: InstructionStream, number: int) -> _Copy | None:
     """Return what a row copies, if it is a copy whose elements lie alike in both arrays."""
     dtype = kernel_table.DTYPE_NAMES[int(stream.variant[number])]
-    if stream.op[number] != COPY or stream.direction[number] != KINDS.index(FORWARD) or dtype not in _DTYPES:
+    kind = KINDS[int(stream.direction[number])]
+    if stream.op[number] != COPY or kind not in (FORWARD, REVERSE) or dtype not in _DTYPES:
         return None
     fields = stream.frames[number].tolist()
     nest = nest_of(fields)
@@ -83,7 +99,10 @@ def _copy_of(stream: InstructionStream, number: int) -> _Copy | None:
             runs, step = runs * extent, step or y_step
         else:
             return None
-    return _Copy(dtype, fields[field.X], fields[field.Y], length, runs, step)
+    forward = kind == FORWARD
+    x, y = (fields[field.X], fields[field.Y]) if forward else (fields[field.Y_BAR], fields[field.X_BAR])
+    stored = 0 if forward else fields[field.STORE] & 1
+    return _Copy(dtype, kind, x, y, length, runs, step, stored) if x and y else None
 
 
 def _joined(first: _Copy | None, second: _Copy | None, blocks: DisjointMemory) -> StreamRow | None:
@@ -91,8 +110,10 @@ def _joined(first: _Copy | None, second: _Copy | None, blocks: DisjointMemory) -
     if first is None or second is None or host().lanes < _MIN_LANES:
         return None
     dtype, item, period = first.dtype, BYTES[first.dtype], first.length + second.length
-    alike = (second.dtype, second.runs) == (dtype, first.runs) and second.y == first.y + first.length * item
-    if not alike or (first.runs > 1 and not first.step == second.step == period * item):
+    alike = all(getattr(first, each) == getattr(second, each) for each in ("dtype", "kind", "runs", "stored"))
+    if not alike or second.y != first.y + first.length * item:
+        return None
+    if first.runs > 1 and not first.step == second.step == period * item:
         return None
     count, own = first.runs * period, {blocks.around(each.x)[0] for each in (first, second)}
     if not is_long(count) or period < lanes(host()) or len(own) > 1 or blocks.around(first.y)[0] in own:
@@ -100,8 +121,10 @@ def _joined(first: _Copy | None, second: _Copy | None, blocks: DisjointMemory) -
     reach = (first.runs - 1) * first.step
     start, stop = min(first.x, second.x), max(each.x + reach + each.length * item for each in (first, second))
     rolled = Rolled(period, first.length, first.x, second.x)
-    accesses = (
-        Access(_X, READ, Span(start, stop, dtype, length=count, rolled=rolled)),
-        Access(_Y, WRITE, Span(first.y, first.y + count * item, dtype, length=count)),
-    )
-    return StreamRow("positive", dtype, FORWARD, count, accesses)
+    read = Span(start, stop, dtype, length=count, rolled=rolled)
+    written = Span(first.y, first.y + count * item, dtype, length=count)
+    if first.kind == FORWARD:
+        copied = Access(_X, READ, read), Access(_Y, WRITE, written)
+        return StreamRow("positive", dtype, FORWARD, count, copied)
+    added = Access(_Y_BAR, READ, read), Access(_X_BAR, WRITE if first.stored else ADD, written)
+    return StreamRow("positive", dtype, REVERSE, count, added, first.stored)
