@@ -11,7 +11,13 @@ PYTEST_FLAGS ?= -n auto --maxprocesses=2
 .PHONY: help run test test-all test-rest test-numba test-guarded test-tiny test-op test-versions test-oldest \
 	test-libraries memcheck lint gen docs size perf clean
 # The tests of what reads and writes memory: compiled code on frames, and programs that are replayed and fused.
-ON_MEMORY := tests/engine tests/program tests/autodiff/test_random_programs.py tests/frontend/test_view_machine.py
+# Left out are those of files, processes, messages, and of what Python alone does.
+ON_MEMORY := tests/engine tests/program tests/loops tests/autodiff/test_random_programs.py \
+	tests/frontend/test_view_machine.py \
+	$(patsubst %,--ignore=tests/engine/test_%.py,announcer both_compilers cache definitions late_modules linking \
+	operating_system pace plain processors progress upkeep) \
+	$(patsubst %,--ignore=tests/program/test_%.py,broken_passes captured_libraries captured_state explanation logs \
+	profile static_arguments tape_pictures watching)
 # The tests that have cases of each elementwise op, and those that go through all of them at once.
 ON_AN_OP := tests/ops tests/engine/test_elementwise_kernels.py tests/engine/test_tangent_kernels.py \
 	tests/autodiff/test_second_order.py tests/frontend/test_elementwise_tensors.py tests/program/test_fusion.py
