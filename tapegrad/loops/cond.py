@@ -7,6 +7,7 @@ import numpy as np
 
 from tapegrad.errors import check_function, name_of
 from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.frontend.words.derived_docs import like
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.loops.body import shapes_of
 from tapegrad.loops.carry import LeafStructure, leaf_of, taken_apart
@@ -69,41 +70,26 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 
 
 @hides_frames
+@like(
+    cond,
+    (
+        "`pred` is no single value.",
+        "`index` is no single integer.\nValueError\n    If there are no branches.",
+    ),
+    summary="Return ``branches[index](*operands)``.",
+    parameters="""index : int or Tensor
+    One integer. Beyond the ends the first or the last branch is taken, as in JAX.
+branches : sequence of callables
+    See `cond`.
+*operands : array_like, Tensor or structure of them
+    Arguments of each.""",
+    see_also="cond : Two branches.",
+    notes="",
+    examples=""">>> kinds = [tg.sin, tg.cos, tg.tanh]
+>>> tg.switch(2, kinds, 0.5)
+Tensor(0.46211716)""",
+)
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
-    """Return ``branches[index](*operands)``.
-
-    Parameters
-    ----------
-    index : int or Tensor
-        One integer. Beyond the ends the first or the last branch is taken, as in JAX.
-    branches : sequence of callables
-        See `cond`.
-    *operands : array_like, Tensor or structure of them
-        Arguments of each.
-
-    Returns
-    -------
-    result
-        What the chosen function returned.
-
-    Raises
-    ------
-    TypeError
-        If the results differ in structure, shapes or dtypes, or `index` is no single integer.
-    ValueError
-        If there are no branches.
-
-    See Also
-    --------
-    cond : Two branches.
-
-    Examples
-    --------
-    >>> import tapegrad as tg
-    >>> kinds = [tg.sin, tg.cos, tg.tanh]
-    >>> tg.switch(2, kinds, 0.5)
-    Tensor(0.46211716)
-    """
     branches = list(branches)
     if not branches:
         raise ValueError("switch: there are no branches")

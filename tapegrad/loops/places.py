@@ -41,7 +41,7 @@ class Place(NamedTuple):
     direction: int = 1
 
 
-class LoopLayout(NamedTuple):
+class BlockLayout(NamedTuple):
     """Layout of a loop's block and of its packed arrays.
 
     Attributes

@@ -24,7 +24,8 @@ from tapegrad.program.streams.spec import NEVER
 from tapegrad.transforms.jvp import jvp
 from tapegrad.transforms.vjp import vjp
 
-_MIN_FUSED = 64  # iterations of a loop that is worth compiling
+# Iterations of a loop that is worth compiling: in eager code, and in a recording, which is replayed
+_MIN_FUSED, _MIN_FUSED_RECORDED = 64, 16
 # Iterations of a loop that takes several at a time, elements of its arrays, and how many it takes: instructions in all
 _MIN_CHUNKED, _MAX_CHUNKED_ELEMENTS, _MAX_TOGETHER, _CHUNK_INSTRUCTIONS = 256, 16, 16, 512
 _FLOAT64 = np.dtype(np.float64)
@@ -110,7 +111,8 @@ class FlatLoop:
 
     def _fuse(self) -> bool | None:
         """Return whether the programs are fused at once: those of long loops are."""
-        long = self.length < 0 or self.length * self.each >= _MIN_FUSED
+        least = _MIN_FUSED if thread.mode.recorder is None else _MIN_FUSED_RECORDED
+        long = self.length < 0 or self.length * self.each >= least
         return True if long and fusion_of(None) != NEVER else None
 
     def _together(self, body: LoopBody) -> int:

@@ -57,7 +57,7 @@ class NotStraightError(Exception):
     """Raised if a program is no single segment whose lines all have a role."""
 
 
-class Slot(NamedTuple):
+class FrameSlot(NamedTuple):
     """Address in the frame of a kernel: memory, bytes from there on, and bytes for each element or iteration."""
 
     base: int
@@ -176,7 +176,7 @@ class StraightBody:
 
     def __init__(self, lines: ProgramLines, kept: list[Place], condition: ProgramLines | None = None) -> None:
         self._lines = lines
-        self.slots: list[Slot] = []
+        self.slots: list[FrameSlot] = []
         self.guarded = lines.guarded or (condition is not None and condition.guarded)
         carried = self._carried()
         iterated = IteratedSegment(
@@ -197,7 +197,7 @@ class StraightBody:
 
     def _slot(self, place: Place) -> int:
         """Add a slot; return its number."""
-        self.slots.append(Slot(place.base, place.offset, place.step))
+        self.slots.append(FrameSlot(place.base, place.offset, place.step))
         return len(self.slots) - 1
 
     def _fixed(self, lines: ProgramLines, role: int) -> tuple[FixedLine, ...]:

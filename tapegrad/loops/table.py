@@ -13,7 +13,7 @@ import numpy as np
 from tapegrad.engine.sweep.replays import loop_fields as field
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPE_CODES
-from tapegrad.loops.places import LoopLayout, Place
+from tapegrad.loops.places import BlockLayout, Place
 from tapegrad.loops.programs import MAX_SPECIALIZATIONS, PULLBACK, TANGENTS, VALUES, BodyPrograms
 from tapegrad.loops.straight import NotStraightError, ProgramLines, StraightBody
 from tapegrad.program.programs.handle import Handle
@@ -147,7 +147,7 @@ class LoopTable:
         self._result_starts, self.counted = self._starts_of(body.results, shape.carry, len(body.results))
         self._room = room
         self._lay_out_states()
-        self._layout = LoopLayout(
+        self._layout = BlockLayout(
             self.leaves, self._operands, self._result_bars, self._sums, self.starts, self._result_starts,
             shape.carry, shape.sequences, self._carry_bytes, shape.dtype.itemsize, -1 if shape.reverse else 1,
             shape.data,

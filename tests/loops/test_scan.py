@@ -367,6 +367,17 @@ def test_linear_algebra_that_fails_names_the_iteration():
         tg.scan(lambda c, a: (tg.linalg.solve(a, c), None), np.ones(2), matrices)
 
 
+def test_a_reverse_run_that_fails_names_the_iteration():
+    matrices = np.stack([np.eye(2), np.eye(2) * 2, np.zeros((2, 2)), np.eye(2)])
+
+    def f(x):
+        return tg.scan(lambda c, a: (c + tg.linalg.slogdet(a * x)[1], None), 1.0, matrices)[0]
+
+    assert f(1.0) == -np.inf
+    with pytest.raises(np.linalg.LinAlgError, match="scan, iteration 2: a matrix is singular"):
+        tg.grad(f)(1.0)
+
+
 def test_many_branches_are_too_many():
     def body(c, _):
         k = 0

@@ -157,6 +157,8 @@ class Tensor(TensorMethods):
 
     def _describe(self) -> SlotDescription:
         assert self._tape is not None
+        if self._slot < 0 and self._base is not None:  # a part of a Tensor of a finished recording
+            return self._base._describe()
         return SlotDescription(self._tape.header, self._slot)
 
     # --- NumPy's view of the Tensor ---------------------------------------------------------------------------------

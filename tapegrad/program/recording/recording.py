@@ -437,8 +437,6 @@ class RecordedTape(Recorder):
         """Return whether a Tensor that another recording computes becomes an input: in the body of a loop."""
         if self.lifted is None or tensor._tape is self or not _is_computed(tensor):
             return False
-        if tensor._slot < 0:
-            return True
         described = tensor._describe()
         return bool(described.flags & TRACED) or described[D_PRODUCER] != NONE
 

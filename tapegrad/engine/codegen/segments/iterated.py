@@ -144,7 +144,7 @@ def _wanted(row: SegmentRow, live: Collection[int], wholes: Mapping[int, int]) -
     return None if (a, b, c) == (-1,) * 3 else dataclasses.replace(row, duals=(a, b, c, row.duals[3]))
 
 
-class _Lines(Short):
+class _GivenLines(Short):
     """Form of a segment whose lines are read from memory, or given."""
 
     def __init__(self, body: Body, segment: Segment) -> None:
@@ -195,7 +195,7 @@ def first_lane(value: Value) -> Value:
     return value.body.emit(Type(value.type.element), f"extractelement {value}, i32 0")
 
 
-class _Tested(_Lines):
+class _Tested(_GivenLines):
     """Emitter of the condition."""
 
     def __init__(self, body: Body, condition: Condition) -> None:
@@ -217,7 +217,7 @@ class _Tested(_Lines):
         return ~first_lane(flag)
 
 
-class _Iterated(_Lines):
+class _Iterated(_GivenLines):
     """Emitter of the loop."""
 
     def __init__(self, body: Body, iterated: IteratedSegment) -> None:

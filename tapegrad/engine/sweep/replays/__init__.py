@@ -12,5 +12,6 @@ In reading order; each imports only those above it:
     handle_calls                   calls of a handle on raw addresses, from compiled code and from C
     loop_fields                    the fields of a loop
     loop_moves                     elements between packed arrays and the block of a loop
+    loop_iterations                iterations of a loop on its block
     loop_calls                     runs of a loop: forward, in reverse, by tangents
 """

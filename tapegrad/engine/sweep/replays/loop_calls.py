@@ -8,36 +8,37 @@ revolve", ACM Transactions on Mathematical Software 26(1), 2000).
 """
 
 import numba
-from numba import types
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit, shared_njit
 from tapegrad.engine.kernels.control.callback import CELL_FIELDS
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.kernels.language.raw_memory import (
     call_kernel,
-    calloc,
     free,
     load_i64,
-    load_u8,
     malloc,
-    memcpy,
     memset,
     stack_i64,
     store_i64,
 )
 from tapegrad.engine.kernels.language.status import (
-    GUARD_FAILED,
-    INTERRUPTED,
     OUT_OF_MEMORY,
-    TOO_MANY_ITERATIONS,
 )
-from tapegrad.engine.sweep.replays import handle_fields as handle_field
 from tapegrad.engine.sweep.replays import loop_fields as loop_field
-from tapegrad.engine.sweep.replays.handle_calls import deliver, plug, run, specialization_at
+from tapegrad.engine.sweep.replays.loop_iterations import (
+    close_block,
+    goes_on,
+    is_stopped,
+    iterate,
+    open_block,
+    packed_bytes,
+    position_of,
+    run_program,
+    states_of,
+)
 from tapegrad.engine.sweep.replays.loop_moves import (
     add_in_block,
     add_to_packed,
-    bytes_of,
     copy_words,
     hand_on,
     load_packed,
@@ -45,180 +46,8 @@ from tapegrad.engine.sweep.replays.loop_moves import (
     store_packed,
     unpack,
 )
-from tapegrad.engine.sweep.replays.workspace_pool import acquire, release
 
 _LIMIT = 1 << 40  # iterations
-
-
-# Python's own: the lock, and the interrupt that has come and is not handled yet
-_take_gil = types.ExternalFunction("PyGILState_Ensure", types.int32())
-_leave_gil = types.ExternalFunction("PyGILState_Release", types.void(types.int32))
-_has_interrupt = types.ExternalFunction("PyOS_InterruptOccurred", types.int32())
-_set_interrupt = types.ExternalFunction("PyErr_SetInterrupt", types.void())
-
-
-# --- programs of the body ----------------------------------------------------------------------------------------
-
-
-@inline_njit
-def _connect(program, block):
-    """Write the addresses of a program's arguments."""
-    if program == 0:
-        return
-    offsets, addresses = (
-        load_i64(program, loop_field.OFFSETS),
-        block + load_i64(program, loop_field.ADDRESSES),
-    )
-    for k in range(load_i64(program, loop_field.ARGUMENTS)):
-        store_i64(addresses, k, block + load_i64(offsets, k))
-
-
-@inline_njit
-def _run_one(handle, number, addresses, workspaces):
-    """Run a specialization on the workspace that this loop has of it, whose ports are plugged once."""
-    specialization = specialization_at(handle, number)
-    workspace = load_i64(workspaces, number)
-    if workspace == 0:
-        workspace = acquire(specialization)
-        if workspace == 0:
-            return OUT_OF_MEMORY
-        store_i64(workspaces, number, workspace)
-        plug(handle, specialization, workspace, addresses)
-    status = run(specialization, workspace)
-    if status == 0 and load_i64(specialization, handle_field.COPY_COUNT) != 0:
-        deliver(handle, specialization, workspace, addresses)
-    return status
-
-
-@shared_njit
-def _run_another(program, block):
-    """Run a program of the body by another specialization than the last that was taken."""
-    handle = load_i64(program, loop_field.HANDLE)
-    addresses = block + load_i64(program, loop_field.ADDRESSES)
-    workspaces = block + load_i64(program, loop_field.WORKSPACES)
-    last = load_i64(handle, handle_field.LAST)
-    for number in range(load_i64(handle, handle_field.SPECIALIZATION_COUNT)):
-        if number != last:
-            status = _run_one(handle, number, addresses, workspaces)
-            if status != GUARD_FAILED:
-                store_i64(handle, handle_field.LAST, number)
-                return status
-    return GUARD_FAILED
-
-
-@inline_njit
-def _run(program, block):
-    """Run a program of the body by the specialization whose guards hold, beginning with the last that was taken."""
-    handle = load_i64(program, loop_field.HANDLE)
-    addresses = block + load_i64(program, loop_field.ADDRESSES)
-    workspaces = block + load_i64(program, loop_field.WORKSPACES)
-    status = _run_one(handle, load_i64(handle, handle_field.LAST), addresses, workspaces)
-    return status if status != GUARD_FAILED else _run_another(program, block)
-
-
-@inline_njit
-def _disconnect(program, block):
-    """Release the workspaces of a program."""
-    if program == 0:
-        return
-    workspaces = block + load_i64(program, loop_field.WORKSPACES)
-    handle = load_i64(program, loop_field.HANDLE)
-    for k in range(load_i64(handle, handle_field.SPECIALIZATION_COUNT)):
-        workspace = load_i64(workspaces, k)
-        if workspace != 0:
-            release(workspace)
-
-
-@inline_njit
-def _open(loop, x):
-    """Take a block, with the arguments of all programs connected, and the first operands; 0 when memory is short."""
-    block = calloc(1, load_i64(loop, loop_field.BLOCK_BYTES))
-    if block != 0:
-        store_i64(block, 0, load_i64(loop, loop_field.PERIOD))
-        for which in (loop_field.CONDITION, loop_field.VALUES, loop_field.PULLBACK, loop_field.TANGENTS):
-            _connect(load_i64(loop, which), block)
-        unpack(loop, loop_field.START, block, x, 0)
-    return block
-
-
-@inline_njit
-def _close(loop, block, status, iteration):
-    """Free a block. Note where a run has failed, and the carry there."""
-    if status != 0:
-        store_i64(loop, loop_field.FAILED_AT, iteration)
-        memcpy(
-            load_i64(loop, loop_field.FAILED_CARRY),
-            block + load_i64(loop, loop_field.CARRY),
-            load_i64(loop, loop_field.CARRY_BYTES),
-        )
-    for which in (loop_field.CONDITION, loop_field.VALUES, loop_field.PULLBACK, loop_field.TANGENTS):
-        _disconnect(load_i64(loop, which), block)
-    free(block)
-
-
-# --- iterations --------------------------------------------------------------------------------------------------
-
-
-@inline_njit
-def _position(loop, iteration):
-    """Return the element of the sequences that an iteration takes."""
-    if load_i64(loop, loop_field.REVERSED) != 0:
-        return load_i64(loop, loop_field.LENGTH) - 1 - iteration
-    return iteration
-
-
-@inline_njit
-def _goes_on(loop, block, iteration):
-    """Return 1 if there is another iteration, 0 if not, and minus a status if the condition fails."""
-    condition = load_i64(loop, loop_field.CONDITION)
-    if condition == 0:
-        return 1 if iteration < load_i64(loop, loop_field.LENGTH) else 0
-    status = _run(condition, block)
-    if status != 0:
-        return -status
-    if load_u8(block, load_i64(loop, loop_field.FLAG)) == 0:
-        return 0
-    most = load_i64(loop, loop_field.MOST)
-    return -TOO_MANY_ITERATIONS if 0 <= most <= iteration else 1
-
-
-@inline_njit
-def _is_stopped(loop, block, iteration):
-    """Return a status if the process was interrupted. The block's first field counts iterations to the next look."""
-    left = load_i64(block, 0) - 1
-    store_i64(block, 0, left)
-    if left >= 0:
-        return 0
-    store_i64(block, 0, load_i64(loop, loop_field.PERIOD))
-    state = _take_gil()
-    interrupted = _has_interrupt()
-    if interrupted != 0:
-        _set_interrupt()  # for Python, where the handler of the signal runs
-    _leave_gil(state)
-    return INTERRUPTED if interrupted != 0 else 0
-
-
-@inline_njit
-def _iterate(loop, block, x, iteration):
-    """Run an iteration of the loop, and hand the carry on. Return a status."""
-    unpack(loop, loop_field.SEQUENCES, block, x, _position(loop, iteration))
-    status = _run(load_i64(loop, loop_field.VALUES), block)
-    if status == 0:
-        hand_on(loop, loop_field.HAND_ON, block)
-        status = _is_stopped(loop, block, iteration)
-    return status
-
-
-@inline_njit
-def _packed_bytes(loop, elements):
-    """Return the bytes of so many packed elements, whose number is in a field."""
-    return load_i64(loop, elements) * bytes_of(load_i64(loop, loop_field.PACKED_DTYPE))
-
-
-@inline_njit
-def _states_of(loop, packed):
-    """Return the address of the stored carries in a packed result."""
-    return packed + _packed_bytes(loop, loop_field.STATES)
 
 
 # --- straight bodies ---------------------------------------------------------------------------------------------
@@ -230,7 +59,7 @@ def _run_straight(loop, straight, frame, bases, iteration, count):
 
     `bases` leads to the memory of slots, by what these say of it; `frame` has room for the kernel's frame.
     """
-    at = _position(loop, iteration)
+    at = position_of(loop, iteration)
     store_i64(frame, 0, count)
     for k in range(load_i64(straight, loop_field.SLOTS)):
         slot = straight + 8 * (loop_field.STRAIGHT_FIELDS + loop_field.SLOT_FIELDS * k)
@@ -263,7 +92,7 @@ def _run_all_straight(loop, block, x, y, states, first, last):
         first += count
         if status == 0 and first < last:
             store_i64(block, 0, 0)
-            status = _is_stopped(loop, block, first)
+            status = is_stopped(loop, block, first)
     return status
 
 
@@ -291,7 +120,7 @@ def _run_straight_while(loop, block, states, iteration):
                     status = OUT_OF_MEMORY
                     break
         if count == 0:
-            more = _goes_on(loop, block, iteration)
+            more = goes_on(loop, block, iteration)
             status = -more if more < 0 else 0
             break
         status = _run_straight(loop, straight, frame, bases, iteration, count)
@@ -300,7 +129,7 @@ def _run_straight_while(loop, block, states, iteration):
         left -= done
         if left < 0:
             store_i64(block, 0, 0)
-            status, left = _is_stopped(loop, block, iteration), period
+            status, left = is_stopped(loop, block, iteration), period
     free(room)
     store_i64(block, 0, iteration)
     return status
@@ -318,7 +147,7 @@ def _pull_straight(loop, block, x, x_bar, y_bar, first, last, states):
         last -= count
         if status == 0 and first < last:
             store_i64(block, 0, 0)
-            status = _is_stopped(loop, block, last)
+            status = is_stopped(loop, block, last)
     return status
 
 
@@ -329,22 +158,34 @@ def _pulls_straight(loop, y_bar):
     return straight != 0 and (y_bar != 0 or load_i64(straight, loop_field.HAS_STACKED) == 0)
 
 
-@inline_njit
-def _run_by_programs(loop, block, x, y, states, most):
-    """Run so many iterations at most, and leave their number in the block's first field. Return a status."""
-    carry = block + load_i64(loop, loop_field.CARRY)
+@shared_njit
+def _run_by_programs(loop, which, block, x, x_dot, y, states, most):
+    """Run so many iterations of the values, or of the tangents, at most. Return a status.
+
+    Their number is left in the block's first field. `y` gets the stacked results, or the tangents of these.
+    """
+    carry, program = block + load_i64(loop, loop_field.CARRY), load_i64(loop, which)
     bytes_, capacity = load_i64(loop, loop_field.CARRY_BYTES), load_i64(loop, loop_field.CAPACITY)
-    iteration, status = 0, 0
+    iteration, status, pushes = 0, 0, which == loop_field.TANGENTS
     while status == 0 and iteration != most:
-        more = _goes_on(loop, block, iteration)
+        more = goes_on(loop, block, iteration)
         if more <= 0:
             status = -more
             break
-        if iteration < capacity:
+        at = position_of(loop, iteration)
+        unpack(loop, loop_field.SEQUENCES, block, x, at)
+        if pushes:
+            unpack(loop, loop_field.DOT_SEQUENCES, block, x_dot, at)
+        elif iteration < capacity:
             copy_words(states + iteration * bytes_, carry, bytes_)
-        status = _iterate(loop, block, x, iteration)
+        status = run_program(program, block)
         if status == 0:
-            status = pack(loop, loop_field.STACKED, block, y, _position(loop, iteration))
+            status = pack(loop, loop_field.DOT_STACKED if pushes else loop_field.STACKED, block, y, at)
+        if status == 0:
+            hand_on(loop, loop_field.HAND_ON, block)
+            if pushes:
+                hand_on(loop, loop_field.DOT_HAND_ON, block)
+            status = is_stopped(loop, block, iteration)
             iteration += 1
     store_i64(block, 0, iteration)
     return status
@@ -354,16 +195,16 @@ def run_loop(frame: int, descriptor: int) -> int:
     """Compute the last carry, the stacked results, the number of iterations, and the first states."""
     loop = load_i64(descriptor, CELL_FIELDS)
     x, y = load_i64(frame, field.X), load_i64(frame, field.Y)
-    block = _open(loop, x)
+    block = open_block(loop, x)
     if block == 0:
         return OUT_OF_MEMORY
     straight, most = load_i64(loop, loop_field.STRAIGHT_VALUES), -1
     if straight != 0:
         most = load_i64(straight, loop_field.GUARDED)
-    status = _run_by_programs(loop, block, x, y, _states_of(loop, y), most)
+    status = _run_by_programs(loop, loop_field.VALUES, block, x, 0, y, states_of(loop, y), most)
     iteration = load_i64(block, 0)
     if status == 0 and iteration == most:
-        states, first, iteration = _states_of(loop, y), iteration, load_i64(loop, loop_field.LENGTH)
+        states, first, iteration = states_of(loop, y), iteration, load_i64(loop, loop_field.LENGTH)
         if iteration < 0:
             status = _run_straight_while(loop, block, states, first)
             iteration = load_i64(block, 0)
@@ -373,7 +214,7 @@ def run_loop(frame: int, descriptor: int) -> int:
         status = pack(loop, loop_field.FINAL, block, y, 0)
         counted = load_i64(loop, loop_field.COUNTED)
         store_packed(y, load_i64(loop, loop_field.PACKED_DTYPE), counted, numba.float64(iteration))
-    _close(loop, block, status, iteration)
+    close_block(loop, block, status, iteration)
     return status
 
 
@@ -409,16 +250,18 @@ def next_snapshot(iterations, snapshots):
 @shared_njit
 def _pull_by_program(loop, block, x, x_bar, y_bar, iteration, state):
     """Pull the cotangents through an iteration by its program. Return a status."""
-    at = _position(loop, iteration)
+    at = position_of(loop, iteration)
     copy_words(block + load_i64(loop, loop_field.CARRY), state, load_i64(loop, loop_field.CARRY_BYTES))
     unpack(loop, loop_field.SEQUENCES, block, x, at)
     unpack(loop, loop_field.BAR_STACKED, block, y_bar, at)
-    status = _run(load_i64(loop, loop_field.PULLBACK), block)
+    status = run_program(load_i64(loop, loop_field.PULLBACK), block)
     if status == 0:
         add_to_packed(loop, loop_field.BAR_SEQUENCES, block, x_bar, at)
         add_in_block(loop, loop_field.BAR_SUMS, block)
         hand_on(loop, loop_field.BAR_HAND_ON, block)
-        status = _is_stopped(loop, block, iteration)
+        status = is_stopped(loop, block, iteration)
+    else:
+        store_i64(loop, loop_field.FAILED_AT, iteration)
     return status
 
 
@@ -459,7 +302,7 @@ def _advance(loop, block, x, first, last):
         return _run_all_straight(loop, block, x, 0, 0, first, last)
     status = 0
     while first < last and status == 0:
-        status = _iterate(loop, block, x, first)
+        status = iterate(loop, block, x, first)
         first += 1
     return status
 
@@ -521,19 +364,19 @@ def _iterations_of(loop, y):
 @inline_njit
 def _pull(loop, x, y, x_bar, y_bar):
     """Add the cotangents of the operands to `x_bar`. Return a status."""
-    block = _open(loop, x)
+    block = open_block(loop, x)
     if block == 0:
         return OUT_OF_MEMORY
     unpack(loop, loop_field.BAR_START, block, y_bar, 0)
     count = _iterations_of(loop, y)
     if count <= load_i64(loop, loop_field.CAPACITY):
-        status = _pull_stored(loop, block, x, x_bar, y_bar, count, _states_of(loop, y))
+        status = _pull_stored(loop, block, x, x_bar, y_bar, count, states_of(loop, y))
     else:
         status = _pull_by_snapshots(loop, block, x, x_bar, y_bar, count)
     if status == 0:
         add_to_packed(loop, loop_field.BAR_FINAL, block, x_bar, 0)
         add_to_packed(loop, loop_field.BAR_TOTALS, block, x_bar, 0)
-    _close(loop, block, status, 0)
+    close_block(loop, block, status, -1)
     return status
 
 
@@ -544,7 +387,7 @@ def pull_loop(frame: int, descriptor: int) -> int:
     if x_bar == 0:
         return 0
     if load_i64(frame, field.STORE) & 1 != 0:
-        memset(x_bar, 0, _packed_bytes(loop, loop_field.OPERAND_SIZE))
+        memset(x_bar, 0, packed_bytes(loop, loop_field.OPERAND_SIZE))
     return _pull(
         loop, load_i64(frame, field.X), load_i64(frame, field.Y), x_bar, load_i64(frame, field.Y_BAR)
     )
@@ -553,11 +396,11 @@ def pull_loop(frame: int, descriptor: int) -> int:
 def pull_to_result(frame: int, descriptor: int) -> int:
     """Compute the cotangents of the operands as a result; X is operands, results and their cotangents."""
     loop = load_i64(descriptor, CELL_FIELDS)
-    operand_bytes = _packed_bytes(loop, loop_field.OPERAND_SIZE)
+    operand_bytes = packed_bytes(loop, loop_field.OPERAND_SIZE)
     x, x_bar = load_i64(frame, field.X), load_i64(frame, field.Y)
     y = x + operand_bytes
     memset(x_bar, 0, operand_bytes)
-    return _pull(loop, x, y, x_bar, y + _packed_bytes(loop, loop_field.RESULT_SIZE))
+    return _pull(loop, x, y, x_bar, y + packed_bytes(loop, loop_field.RESULT_SIZE))
 
 
 # --- tangents ----------------------------------------------------------------------------------------------------
@@ -567,30 +410,15 @@ def push_loop(frame: int, descriptor: int) -> int:
     """Compute the tangents of the results."""
     loop = load_i64(descriptor, CELL_FIELDS)
     x, x_dot, y_dot = load_i64(frame, field.X), load_i64(frame, field.X_BAR), load_i64(frame, field.Y_BAR)
-    block = _open(loop, x)
+    block = open_block(loop, x)
     if block == 0:
         return OUT_OF_MEMORY
-    tangents = load_i64(loop, loop_field.TANGENTS)
     unpack(loop, loop_field.DOT_START, block, x_dot, 0)
-    iteration, status = 0, 0
-    while status == 0:
-        more = _goes_on(loop, block, iteration)
-        if more <= 0:
-            status = -more
-            break
-        at = _position(loop, iteration)
-        unpack(loop, loop_field.SEQUENCES, block, x, at)
-        unpack(loop, loop_field.DOT_SEQUENCES, block, x_dot, at)
-        status = _run(tangents, block)
-        if status == 0:
-            pack(loop, loop_field.DOT_STACKED, block, y_dot, at)
-            hand_on(loop, loop_field.HAND_ON, block)
-            hand_on(loop, loop_field.DOT_HAND_ON, block)
-            status = _is_stopped(loop, block, iteration)
-            iteration += 1
+    status = _run_by_programs(loop, loop_field.TANGENTS, block, x, x_dot, y_dot, 0, -1)
+    iteration = load_i64(block, 0)
     if status == 0:
         pack(loop, loop_field.DOT_FINAL, block, y_dot, 0)
-        counted = _packed_bytes(loop, loop_field.COUNTED)
-        memset(y_dot + counted, 0, _packed_bytes(loop, loop_field.RESULT_SIZE) - counted)
-    _close(loop, block, status, iteration)
+        counted = packed_bytes(loop, loop_field.COUNTED)
+        memset(y_dot + counted, 0, packed_bytes(loop, loop_field.RESULT_SIZE) - counted)
+    close_block(loop, block, status, iteration)
     return status
