@@ -4,8 +4,12 @@ In reading order; each imports only those above it:
 
     tableaus                       coefficients of explicit methods
     method                         explicit methods: one step, its error, its interpolant
-    steps                          step sizes, and the loop over steps
+    rosenbrock                     Rodas5P, for stiff equations
     arguments                      SciPy's arguments, checked
+    implied                        derivatives of a root by the implicit function theorem
+    events                         times at which something happens
+    steps                          step sizes, and the loop over steps
+    radau                          Radau's method, for stiff equations
     dense                          the solution as a function of time
     result                         SciPy's result
     solve                          `solve_ivp`

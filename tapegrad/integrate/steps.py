@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.integrate.method import AcceptedStep, ExplicitMethod, RightSide, like, rms_norm
+from tapegrad.integrate.events import TERMINATED, Events
+from tapegrad.integrate.method import AcceptedStep, RightSide, StepMethod, like, rms_norm
 from tapegrad.loops.while_loop import repeated
 from tapegrad.transforms.stop_gradient import stop_gradient
 
-_SAFETY = 0.9
-_MIN_FACTOR, _MAX_FACTOR = 0.2, 10.0
+SAFETY = 0.9
+MIN_FACTOR, MAX_FACTOR = 0.2, 10.0
 FAILED = -1
 
 
@@ -31,8 +32,8 @@ class State(NamedTuple):
         Where it is.
     size
         Absolute size of the next step.
-    t_old, h, y_old, slopes
-        The last step that was accepted: begin, size with its sign, state there, slopes of all stages and at the end.
+    t_old, h, y_old, memory
+        The last step that was accepted: begin, size with its sign, state there, and what the method remembers of it.
     rejected
         Whether the step before this one was rejected.
     evaluations
@@ -41,6 +42,10 @@ class State(NamedTuple):
         Number of steps that were accepted.
     status
         0, or `FAILED` if the step has become too small.
+    control
+        What else the next step depends on.
+    watch
+        Values and counts of events.
     """
 
     t: Any
@@ -49,16 +54,23 @@ class State(NamedTuple):
     t_old: Any
     h: Any
     y_old: Any
-    slopes: tuple[Any, ...]
+    memory: tuple[Any, ...]
     rejected: Any
     evaluations: Any
     accepted: Any
     status: Any
+    control: Any = ()
+    watch: Any = ()
 
     @property
     def step(self) -> AcceptedStep:
         """The last step."""
-        return AcceptedStep(self.t_old, self.h, self.y_old, self.y, self.slopes)
+        return AcceptedStep(self.t_old, self.h, self.y_old, self.y, self.memory)
+
+
+def added(count: Any, number: int, condition: Any) -> Any:
+    """Return an integer, with a number added to it where a condition is true, without a guard of that."""
+    return np.where(condition, count + number, count)
 
 
 @dataclass(frozen=True)
@@ -79,9 +91,11 @@ class Integration:
         Size of the first step, or `None`.
     times_vary
         Whether there are derivatives by times.
+    events
+        What ends it before its end, or `None`.
     """
 
-    method: ExplicitMethod
+    method: StepMethod
     fun: RightSide
     begin: Any
     end: Any
@@ -92,6 +106,7 @@ class Integration:
     max_step: float
     first_step: float | None
     times_vary: bool
+    events: Events | None = None
 
     # --- begin -----------------------------------------------------------------------------------------------------
 
@@ -100,14 +115,23 @@ class Integration:
         slope = self.fun(self.begin, self.y0)
         with np.errstate(all="ignore"):
             size, evaluations = self._first_size(slope)
-        stages = self.method.evaluations + 1
         t = np.asarray(self.begin, float) if isinstance(self.begin, float) else self.begin
         # The step that this stands for has not been made, and gives y0 and its slope at the begin
         h = self.direction * np.where(size > 0, size, 1.0)
         zero = np.zeros((), np.int64)
         return State(
-            t, self.y0, size, t, h, self.y0, (slope,) * stages, zero > 0, zero + evaluations, zero, zero,
+            t, self.y0, size, t, h, self.y0, self.method.at_rest(slope, h), zero > 0, zero + evaluations, zero,
+            zero, self.control(slope, size), () if self.events is None else self.events.first(t, self.y0),
         )  # fmt: skip
+
+    def counts(self, last: State) -> tuple[Any, Any]:
+        """Return how many Jacobians and factorizations were computed."""
+        steps = last.evaluations // self.method.evaluations if self.method.implicit else 0
+        return steps, steps
+
+    def control(self, slope: Any, size: Any) -> Any:
+        """Return what else the first step depends on."""
+        return ()
 
     def _first_size(self, slope: Any) -> tuple[Any, int]:
         """Return the size of the first step, and the evaluations until then."""
@@ -140,16 +164,25 @@ class Integration:
             inside = self.direction * (self.end - state.t) > 0
             return (state.status == 0) & inside & going(state)
 
-        made: State = repeated(condition, self._step, state, pulled_at_once=True)
+        made: State = repeated(condition, self._watched, state, pulled_at_once=True)
         return made
+
+    def _watched(self, state: State) -> State:
+        """Make one step, and look for events."""
+        after = self._step(state)
+        if self.events is None:
+            return after
+        accepted = after.accepted > state.accepted
+        watch, ends = self.events.watched(state.watch, after.t, after.y, accepted)
+        return after._replace(watch=watch, status=added(after.status, TERMINATED, ends))
 
     def _step(self, state: State) -> State:
         """Make one step, which is accepted or rejected."""
         method = self.method
         size, too_small = self._size(state)
         t_new, h = self._ends(state.t, size)
-        y_new, slopes = method.step(self.fun, state.t, state.y, h, state.slopes[-1])
-        factor, accepted = self._factor(state, h, y_new, slopes)
+        y_new, memory = method.step(self.fun, state.t, state.y, h, state.memory)
+        factor, accepted = self._factor(state, h, y_new, memory)
         accepted = accepted & ~too_small
 
         def chosen(new: Any, old: Any) -> Any:
@@ -162,11 +195,11 @@ class Integration:
             chosen(state.t, state.t_old),
             chosen(h, state.h),
             chosen(state.y, state.y_old),
-            tuple(map(chosen, slopes, state.slopes)),
+            tuple(map(chosen, memory, state.memory)),
             ~accepted,
-            state.evaluations + np.where(too_small, 0, method.evaluations),
-            state.accepted + np.where(accepted, 1, 0),
-            np.where(too_small, FAILED, state.status),
+            added(state.evaluations, method.evaluations, ~too_small),
+            added(state.accepted, 1, accepted),
+            added(state.status, FAILED, too_small),
         )
 
     def _size(self, state: State) -> tuple[Any, Any]:
@@ -190,15 +223,15 @@ class Integration:
         h = stop_gradient(t_new - t)  # of the rounded times, as in SciPy
         return (t_new, np.where(is_last, self.end - t, h)) if self.times_vary else (stop_gradient(t_new), h)
 
-    def _factor(self, state: State, h: Any, y_new: Any, slopes: tuple[Any, ...]) -> tuple[Any, Any]:
+    def _factor(self, state: State, h: Any, y_new: Any, memory: tuple[Any, ...]) -> tuple[Any, Any]:
         """Return the factor of the size after a step, and whether the step is accepted."""
-        y, y_new, h, slopes = stop_gradient((state.y, y_new, h, slopes))
+        y, y_new, h, memory = stop_gradient((state.y, y_new, h, memory))
         if self.method.fixed:
             return 1.0, np.all(np.isfinite(y_new))
         scale = self.atol + np.maximum(abs(y), abs(y_new)) * self.rtol
-        norm = self.method.error_norm(slopes, h, scale).astype(np.float64)
+        norm = self.method.error_norm(memory, h, scale).astype(np.float64)
         accepted = norm < 1  # false for a NaN
-        wanted = _SAFETY * norm ** (-1 / (self.method.error_order + 1))
-        larger = np.minimum(np.where(state.rejected, 1.0, _MAX_FACTOR), wanted)
+        wanted = SAFETY * norm ** (-1 / (self.method.error_order + 1))
+        larger = np.minimum(np.where(state.rejected, 1.0, MAX_FACTOR), wanted)
         # fmax: after a NaN the step is made smaller
-        return np.where(accepted, larger, np.fmax(_MIN_FACTOR, wanted)), accepted
+        return np.where(accepted, larger, np.fmax(MIN_FACTOR, wanted)), accepted
