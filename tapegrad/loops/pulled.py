@@ -1,6 +1,11 @@
 """Pullback of a loop as one instruction: inside of recordings, too, its number of iterations is data.
 
-Its own derivatives are those of the pullback by loops on Tensors, which is recorded for each number of iterations.
+Its own derivatives are pullbacks of another loop, which has tangents in its carry: with the cotangents y_bar of the
+results, and x_dot for the tangents of the operands,
+
+    x_bar' x_dot  =  the pullback of (y, y_dot) by x  at the cotangents (y_bar', y_bar),
+
+where y_bar' is the tangent of y_bar. The transposed product has the same terms, and y_dot for the cotangent of y_bar.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,10 +22,9 @@ from tapegrad.errors import OuterTensorError
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.loops.loop_op import LoopOp, UnsharedOp
 from tapegrad.transforms.jit import jit
-from tapegrad.transforms.jvp import jvp
 from tapegrad.transforms.vjp import vjp
 
-ByLoops = Callable[[LoopOp, Any, Any, Any], Sequence[Any]]
+Pushed = Callable[[LoopOp, Any, Any], tuple[list[Any], list[Any]]]
 
 
 class PulledOp(UnsharedOp):
@@ -30,12 +34,12 @@ class PulledOp(UnsharedOp):
     ----------
     op
         The loop.
-    by_loops
-        Returns the cotangents of the operands, on Tensors.
+    pushed
+        Returns the results of the loop that are floats, and their tangents, of operands and their tangents on Tensors.
     """
 
-    def __init__(self, op: LoopOp, by_loops: ByLoops) -> None:
-        self._op, self._by_loops = op, by_loops
+    def __init__(self, op: LoopOp, pushed: Pushed) -> None:
+        self._op, self._pushed = op, pushed
         self._operands = max(1, len(op.table.leaves))
         self._results = len(op.body.results) + 2
         self._recorded_vjp, self._recorded_jvp = jit(self._pull), jit(self._push)
@@ -80,26 +84,41 @@ class PulledOp(UnsharedOp):
 
     def _pull(self, x_bar_bars: tuple[Any, ...], values: Sequence[Any]) -> tuple[Any, ...]:
         xs, ys, y_bars = self._parts(values)
-        _, pull = vjp(self._cotangents(ys), *xs, *y_bars)
-        found = pull(x_bar_bars)
+        found, dots = self._along(xs, x_bar_bars, [None] * len(ys), y_bars)
         none = [from_array(np.zeros(y.shape, y.dtype), constant=True) for y in ys]
-        return (*found[: len(xs)], *none, *found[len(xs) :])
+        of_bars = list(none)
+        for k, dot in zip(self._op.body.float_results, dots, strict=True):
+            of_bars[k] = dot
+        return (*found, *none, *of_bars)
 
     def _push(self, dots: tuple[Any, ...], values: Sequence[Any]) -> tuple[Any, ...]:
-        xs, ys, y_bars = self._parts(values)
+        xs, _, y_bars = self._parts(values)
         of_xs, _, of_bars = self._parts(dots)
-        found: tuple[Any, ...] = jvp(self._cotangents(ys), (*xs, *y_bars), (*of_xs, *of_bars))[1]
-        return found
+        return self._along(xs, of_xs, of_bars, y_bars)[0]
 
-    def _cotangents(self, ys: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
-        """Return the pullback as a function of operands and cotangents."""
+    def _along(
+        self, xs: Sequence[Any], x_dots: Sequence[Any], bars: Sequence[Any], y_bars: Sequence[Any]
+    ) -> tuple[tuple[Any, ...], list[Any]]:
+        """Return the pullback of results and tangents along a direction, and the tangents."""
 
-        def cotangents(*values: Any) -> tuple[Any, ...]:
-            xs, y_bars = values[: self._operands], values[self._operands :]
-            found = self._by_loops(self._op, y_bars, ys, xs)
-            return tuple(
-                bar if is_tensor(bar) else from_array(np.asarray(bar, x.dtype), constant=True)
-                for bar, x in zip(found, xs, strict=True)
-            )
+        def along(*xs: Any) -> tuple[Any, ...]:
+            values, dots = self._pushed(self._op, x_dots, xs)
+            return (*map(_tensor, values), *map(_tensor, dots))
 
-        return cotangents
+        results, pull = vjp(along, *xs)
+        floats = self._op.body.float_results
+        count = len(floats)
+        seeds = [bars[k] for k in floats], [y_bars[k] for k in floats]
+        typed = [
+            np.zeros(y.shape, y.dtype)
+            if bar is None
+            else bar
+            if bar.dtype == y.dtype
+            else bar.astype(y.dtype)
+            for y, bar in zip(results, [*seeds[0], *seeds[1]], strict=True)
+        ]
+        return tuple(pull(tuple(typed))), list(results[count:])
+
+
+def _tensor(value: Any) -> Any:
+    return value if is_tensor(value) else from_array(np.asarray(value), constant=True)

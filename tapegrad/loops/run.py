@@ -165,7 +165,7 @@ class Derivatives:
         """Return the cotangents of all operands."""
         if self._loop.pulled_at_once:
             if self._pulled is None:
-                self._pulled = PulledOp(op, self.by_loops)
+                self._pulled = PulledOp(op, self.pushed)
             return tuple(self._pulled(*xs, *ys, *y_bars))
         return self.by_loops(op, y_bars, ys, xs)
 
@@ -183,7 +183,15 @@ class Derivatives:
     def jvp(self, op: LoopOp, x_dots: Any, ys: Any, xs: Any) -> tuple[Any, ...]:
         """Return the tangents of all results."""
         zeros = [from_array(np.zeros(y.shape, op.packed_dtype), constant=True) for y in ys[-2:]]
-        return (*_Parts(self._loop, op, xs).pushed(self._loop, x_dots), *zeros)
+        _, dots = _Parts(self._loop, op, xs).pushed(self._loop, x_dots)
+        return (*dots, *zeros)
+
+    def pushed(self, op: LoopOp, x_dots: Any, xs: Any) -> tuple[list[Any], list[Any]]:
+        """Return the results that are floats, and their tangents, by one loop."""
+        parts = _Parts(self._loop, op, xs)
+        values, dots = parts.pushed(self._loop, x_dots, True)
+        floats = op.body.float_results
+        return [values[k] for k in floats], [dots[k] for k in floats]
 
 
 class _Parts:
@@ -279,8 +287,10 @@ class _Parts:
         _, pull = vjp(of_floats, *floats)
         return list(pull(tuple(seeds)))
 
-    def pushed(self, loop: FlatLoop, x_dots: Sequence[Any]) -> list[Any]:
-        """Return the tangents of the results: last carry, then stacked ones."""
+    def pushed(
+        self, loop: FlatLoop, x_dots: Sequence[Any], with_values: bool = False
+    ) -> tuple[list[Any], list[Any]]:
+        """Return the results, if they are asked for, and their tangents: last carry, then stacked ones."""
         results, count = self._body.results, loop.carry
         dots = [_restored(x_dot, leaf.dtype) for x_dot, leaf in zip(x_dots, self._leaves, strict=False)]
         of_carry = self._chosen(dots[:count])
@@ -295,7 +305,8 @@ class _Parts:
             elements = [next(given) for _ in self._sequences]
             tangents = [*own, *given, *map(on_recording, of_constants)]
             values, found = self._push([*carry, *elements], floats, tangents)
-            return [*values[:count], *found]
+            own_dots, others = found[: len(of_carry)], found[len(of_carry) :]
+            return [*values[:count], *own_dots, *(values[count:] if with_values else ()), *others]
 
         condition = loop.condition
 
@@ -307,9 +318,11 @@ class _Parts:
             loop, flat=body, carry=count + len(of_carry), condition=None if condition is None else of_primals
         )
         ends, stacked = made([*self._carry, *of_carry], [*self._sequences, *of_sequences])
-        found = dict(zip(floats, [*ends[count:], *stacked], strict=True))
+        values = [*ends[:count], *stacked[: len(results) - count]] if with_values else []
+        others = stacked[len(results) - count :] if with_values else stacked
+        found = dict(zip(floats, [*ends[count:], *others], strict=True))
         shapes = [view.shape if k < count else (loop.length, *view.shape) for k, view in enumerate(results)]
-        return [found.get(k, np.zeros(shape)) for k, shape in enumerate(shapes)]
+        return values, [found.get(k, np.zeros(shape)) for k, shape in enumerate(shapes)]
 
     def _push(
         self, leaves: Sequence[Any], wanted: Sequence[int], tangents: Sequence[Any]
