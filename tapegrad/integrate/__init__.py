@@ -1,4 +1,4 @@
-"""Ordinary differential equations, by the names and with the arguments of `scipy.integrate`, with derivatives.
+"""Integrals and differential equations, by the names and with the arguments of `scipy.integrate`, with derivatives.
 
 In reading order; each imports only those above it:
 
@@ -14,6 +14,7 @@ In reading order; each imports only those above it:
     result                         SciPy's result
     solve                          `solve_ivp`
     odeint                         `odeint`
+    quad                           `quad`
 
 It imports the rooms up to `loops`.
 """
@@ -21,6 +22,7 @@ It imports the rooms up to `loops`.
 from typing import TYPE_CHECKING
 
 from tapegrad.integrate.odeint import odeint as odeint
+from tapegrad.integrate.quad import quad as quad
 from tapegrad.integrate.solve import solve_ivp as solve_ivp
 
 if not TYPE_CHECKING:  # which knows the names
@@ -30,5 +32,6 @@ if not TYPE_CHECKING:  # which knows the names
         if name.startswith("_"):
             raise AttributeError(f"module 'tapegrad.integrate' has no attribute {name!r}")
         raise AttributeError(
-            f"tapegrad.integrate has no {name}: there are solve_ivp and odeint; for sampled data write np.trapezoid"
+            f"tapegrad.integrate has no {name}: there are solve_ivp, odeint and quad; for sampled data write"
+            " np.trapezoid"
         )
