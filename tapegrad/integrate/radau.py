@@ -192,7 +192,7 @@ class Attempt:
 
     def stages(self, first: Three) -> NewtonState:
         """Iterate from a guess."""
-        zero = np.zeros((), np.int64)
+        zero = np.zeros(())
         none = np.asarray(np.nan)
         no = zero > 0
         begin = NewtonState(_product(_T_INVERSE, first), none, none, zero, no, no)
@@ -281,7 +281,7 @@ class RadauIntegration(Integration):
     def control(self, slope: Any, size: Any) -> Control:
         """Return what the first step depends on."""
         slope = stop_gradient(slope)
-        no, none, one = np.zeros((), np.bool_), np.asarray(np.nan), np.ones((), np.int64)
+        no, none, one = np.zeros((), np.bool_), np.asarray(np.nan), np.ones(())
         matrix = np.zeros((slope.size, slope.size), slope.dtype)
         return Control(slope, matrix, ~no, ~no, none, size, none, none, no, no, one, one * 0)
 
@@ -320,7 +320,7 @@ class RadauIntegration(Integration):
         control: Control = state.control
         t = stop_gradient(state.t)
         least = 10 * abs(np.nextafter(t, self.direction * np.inf) - t)
-        begins = ~(state.rejected | control.repeated)
+        begins = ~((state.rejected > 0) | control.repeated)
         size = np.where(begins, np.maximum(state.size, least), state.size)
         size = np.where(begins, np.minimum(size, self.max_step), size)
         forgets = begins & (size != state.size)
@@ -397,7 +397,7 @@ class RadauIntegration(Integration):
             added(control.jacobians, 1, renewed),
             control.factorizations,
         )
-        evaluations = added(state.evaluations + 3 * found.count, 1, further & converged)
+        evaluations = added(state.evaluations + 3.0 * found.count, 1, further & converged)
         evaluations = np.where(too_small, state.evaluations, added(evaluations, 1, accepted))
         return State(
             chosen(t_new, state.t),
@@ -407,7 +407,7 @@ class RadauIntegration(Integration):
             chosen(h_new, state.h),
             chosen(state.y, state.y_old),
             tuple(map(chosen, stages, state.memory)),
-            ~accepted & ~again,
+            np.where(accepted | again, 0.0, 1.0),
             evaluations,
             added(state.accepted, 1, accepted),
             added(state.status, FAILED, too_small),

@@ -7,6 +7,7 @@ import numpy as np
 from tapegrad.integrate.arguments import is_recording, numbers, plain
 from tapegrad.integrate.events import FoundEvents
 from tapegrad.integrate.steps import FAILED, Integration, State
+from tapegrad.loops.carry import leaf_of
 from tapegrad.transforms.stop_gradient import stop_gradient
 
 MESSAGES = {
@@ -41,7 +42,8 @@ def result_of(t: Any, y: Any, integration: Integration, last: State, found: Foun
     last = stop_gradient(last)
     status = last.status
     if is_recording():
-        result = OdeResult(t=t, y=y, nfev=last.evaluations, status=status, success=status >= 0)
+        evaluations, status = (leaf_of(count).astype(np.int64) for count in (last.evaluations, status))
+        result = OdeResult(t=t, y=y, nfev=evaluations, status=status, success=status >= 0)
         if found is not None:
             result.update(t_events=found.times, y_events=found.states)
         return result

@@ -186,7 +186,7 @@ def _recorded(integration: Integration, t_eval: Any) -> OdeResult:
     last, ys = _outputs(integration, t_eval)
     found = None
     if integration.events is not None:
-        last = integration.run(last, lambda state: state.status == 0)  # an event may come after the last time
+        last = integration.run(last, lambda state: 1.0)  # an event may come after the last time
         found = ending_events(
             integration.events, integration.method, integration.fun, last.step, last.status, last.watch
         )
@@ -205,7 +205,7 @@ def _at_times(integration: Integration, t_eval: Any, found: FoundEvents | None) 
         count = int(np.sum(reached))
         t_eval, ys = t_eval[:count], ys[:count]
     if found is not None:
-        last = integration.run(last, lambda state: state.status == 0)
+        last = integration.run(last, lambda state: 1.0)
     return result_of(t_eval, ys.T, integration, last, found)
 
 
@@ -214,16 +214,16 @@ class _Steps:
 
     def __init__(self, integration: Integration) -> None:
         self.integration, first = integration, integration.first()
-        self.last = integration.run(first, lambda state: state.status == 0)
+        self.last = integration.run(first, lambda state: 1.0)
         self._count = int(numbers(self.last.accepted))
         self.first = first
 
         def advance(state: State, number: Any) -> Any:
-            state = integration.run(state, lambda state: state.accepted < number)
+            state = integration.run(state, lambda state: number - state.accepted)
             step = state.step
             return state, (state.t, state.y, step.t, step.h, step.y, step.memory)
 
-        self.ends = scanned(advance, first, np.arange(1, self._count + 1), pulled_at_once=True)[1]
+        self.ends = scanned(advance, first, np.arange(1.0, self._count + 1), pulled_at_once=True)[1]
 
     def find_events(self) -> FoundEvents | None:
         """Find the events of all steps."""
@@ -269,7 +269,7 @@ def _outputs(integration: Integration, t_eval: Any) -> tuple[State, Any]:
 
     def output(carry: Any, t: Any) -> Any:
         state, before, interpolated = carry
-        state = integration.run(state, lambda state: direction * (t - state.t) > 0)
+        state = integration.run(state, lambda state: direction * (t - state.t))
         y = method.interpolated(integration.fun, state.step, t)
         if method.further_evaluations:
             evaluations = added(state.evaluations, method.further_evaluations, state.t_old != interpolated)

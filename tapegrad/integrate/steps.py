@@ -26,6 +26,8 @@ FAILED = -1
 class State(NamedTuple):
     """State of an integration: the carry of its loops.
 
+    Counts and flags are floats: arithmetic with them is in one segment with the rest of a step.
+
     Attributes
     ----------
     t, y
@@ -35,7 +37,7 @@ class State(NamedTuple):
     t_old, h, y_old, memory
         The last step that was accepted: begin, size with its sign, state there, and what the method remembers of it.
     rejected
-        Whether the step before this one was rejected.
+        1 if the step before this one was rejected, otherwise 0.
     evaluations
         Evaluations of the right side.
     accepted
@@ -69,7 +71,8 @@ class State(NamedTuple):
 
 
 def added(count: Any, number: int, condition: Any) -> Any:
-    """Return an integer, with a number added to it where a condition is true, without a guard of that."""
+    """Return a count, with a number added to it where a condition is true."""
+    count = stop_gradient(count)
     return np.where(condition, count + number, count)
 
 
@@ -118,15 +121,15 @@ class Integration:
         t = np.asarray(self.begin, float) if isinstance(self.begin, float) else self.begin
         # The step that this stands for has not been made, and gives y0 and its slope at the begin
         h = self.direction * np.where(size > 0, size, 1.0)
-        zero = np.zeros((), np.int64)
+        zero = np.zeros(())
         return State(
-            t, self.y0, size, t, h, self.y0, self.method.at_rest(slope, h), zero > 0, zero + evaluations, zero,
+            t, self.y0, size, t, h, self.y0, self.method.at_rest(slope, h), zero, zero + evaluations, zero,
             zero, self.control(slope, size), () if self.events is None else self.events.first(t, self.y0),
         )  # fmt: skip
 
     def counts(self, last: State) -> tuple[Any, Any]:
         """Return how many Jacobians and factorizations were computed."""
-        steps = last.evaluations // self.method.evaluations if self.method.implicit else 0
+        steps = np.floor(last.evaluations / self.method.evaluations) if self.method.implicit else 0
         return steps, steps
 
     def control(self, slope: Any, size: Any) -> Any:
@@ -158,11 +161,11 @@ class Integration:
     # --- steps -----------------------------------------------------------------------------------------------------
 
     def run(self, state: State, going: Callable[[State], Any]) -> State:
-        """Make steps until one ends at the end of the interval, or fails, or as long as a condition says."""
+        """Make steps until one ends at the end of the interval, or fails, or as long as a number is positive."""
 
         def condition(state: State) -> Any:
-            inside = self.direction * (self.end - state.t) > 0
-            return (state.status == 0) & inside & going(state)
+            left = np.minimum(self.direction * (self.end - state.t), going(state))
+            return np.where(state.status == 0, left, 0.0) > 0
 
         made: State = repeated(condition, self._watched, state, pulled_at_once=True)
         return made
@@ -179,11 +182,12 @@ class Integration:
     def _step(self, state: State) -> State:
         """Make one step, which is accepted or rejected."""
         method = self.method
-        size, too_small = self._size(state)
+        size, excess = self._size(state)
         t_new, h = self._ends(state.t, size)
         y_new, memory = method.step(self.fun, state.t, state.y, h, state.memory)
-        factor, accepted = self._factor(state, h, y_new, memory)
-        accepted = accepted & ~too_small
+        factor, norm = self._factor(state, h, y_new, memory)
+        enough = excess >= 0  # false for a NaN
+        accepted = np.where(enough, norm, 1.0) < 1
 
         def chosen(new: Any, old: Any) -> Any:
             return np.where(accepted, new, old)
@@ -196,22 +200,22 @@ class Integration:
             chosen(h, state.h),
             chosen(state.y, state.y_old),
             tuple(map(chosen, memory, state.memory)),
-            ~accepted,
-            added(state.evaluations, method.evaluations, ~too_small),
+            np.where(accepted, 0.0, 1.0),
+            added(state.evaluations, method.evaluations, enough),
             added(state.accepted, 1, accepted),
-            added(state.status, FAILED, too_small),
+            np.where(enough, stop_gradient(state.status), float(FAILED)),
         )
 
     def _size(self, state: State) -> tuple[Any, Any]:
-        """Return the size of a step, and whether it is too small: less than 10 units in the last place of the time."""
+        """Return the size of a step, and its excess over the least one: 10 units in the last place of the time."""
         t = stop_gradient(state.t)
         least = 10 * abs(np.nextafter(t, self.direction * np.inf) - t)
         if self.method.fixed:
-            return state.size, state.rejected
-        size = np.where(state.rejected, state.size, np.maximum(state.size, least))
+            return state.size, -state.rejected
+        size = np.where(state.rejected > 0, state.size, np.maximum(state.size, least))
         if np.isfinite(self.max_step):
             size = np.minimum(size, self.max_step)
-        return size, ~(size >= least)  # a NaN is too small
+        return size, size - least
 
     def _ends(self, t: Any, size: Any) -> tuple[Any, Any]:
         """Return the end of a step, and its size with its sign. The last one is cut at the end of the interval."""
@@ -224,14 +228,13 @@ class Integration:
         return (t_new, np.where(is_last, self.end - t, h)) if self.times_vary else (stop_gradient(t_new), h)
 
     def _factor(self, state: State, h: Any, y_new: Any, memory: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Return the factor of the size after a step, and whether the step is accepted."""
+        """Return the factor of the size after a step, and the norm of its error: less than 1 if it is accepted."""
         y, y_new, h, memory = stop_gradient((state.y, y_new, h, memory))
         if self.method.fixed:
-            return 1.0, np.all(np.isfinite(y_new))
+            return 1.0, np.sum(y_new * 0).astype(np.float64)  # nan if it is not finite
         scale = self.atol + np.maximum(abs(y), abs(y_new)) * self.rtol
         norm = self.method.error_norm(memory, h, scale).astype(np.float64)
-        accepted = norm < 1  # false for a NaN
         wanted = SAFETY * norm ** (-1 / (self.method.error_order + 1))
-        larger = np.minimum(np.where(state.rejected, 1.0, MAX_FACTOR), wanted)
+        larger = np.minimum(np.where(state.rejected > 0, 1.0, MAX_FACTOR), wanted)
         # fmax: after a NaN the step is made smaller
-        return np.where(accepted, larger, np.fmax(MIN_FACTOR, wanted)), accepted
+        return np.where(norm < 1, larger, np.fmax(MIN_FACTOR, wanted)), norm
