@@ -118,7 +118,8 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
     The methods for stiff problems take the Jacobian from derivatives of `fun`. Steps of Rodas5P are differentiated as
     they are, the Jacobian included; the stages of Radau's method and the times of events by the implicit function
     theorem, which is exact where the equations that they solve are: up to what Newton's iteration has left, a small
-    part of the tolerance.
+    part of the tolerance. Where a solution jumps, the step there does not move with it in the derivative, which then
+    needs a smaller tolerance than the solution, of Rodas5P above all.
 
     References
     ----------
