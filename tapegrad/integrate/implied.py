@@ -112,6 +112,7 @@ class _RootBody(LoopBody):
     def pull(self, root: Any, *rest: Any) -> list[Any]:
         """Return the cotangents of root and operands: ``-residual_bar(solve(matrix.T, root_bar))``."""
         *values, root_bar = rest
+        # nan of a singular matrix: the rule may be recorded with arrays that stand for others
         thread.mode = thread.mode.but(nan_on_failure=True)
         residual, floats = self._of_floats(root, values)
         along = solve(transpose(self._call(self._matrix, root, values)), -root_bar)

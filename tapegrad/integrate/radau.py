@@ -313,7 +313,7 @@ class RadauIntegration(Integration):
     def _tolerance(self) -> Any:
         """Return the tolerance of the iteration."""
         least = 10 * float(np.finfo(self.y0.dtype).eps)
-        return np.max(np.maximum(least / self.rtol, np.minimum(0.03, self.rtol**0.5)))
+        return np.min(np.maximum(least / self.rtol, np.minimum(0.03, self.rtol**0.5)))
 
     def _wanted(self, state: State) -> tuple[Any, Any, Control]:
         """Return the size of a step, and whether it is too small. A size beyond its bounds is no measure for others."""
@@ -377,6 +377,8 @@ class RadauIntegration(Integration):
         keeps = accepted & ~anew & (larger < 1.2)
         smaller = size * np.where(converged, np.fmax(MIN_FACTOR, factor), 0.5)
         next_size = np.where(accepted, size * np.where(keeps, 1.0, larger), np.where(again, size, smaller))
+        # Where the iteration has diverged the slope may be nan, and the matrix of the derivative with it
+        stages = tuple(np.where(accepted, stage, 0.0) for stage in stages)
         stages = differentiable(self.fun, state.t, state.y, h_new, stages)
         y_new = state.y + stages[2]
 
