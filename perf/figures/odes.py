@@ -1,5 +1,8 @@
-"""Differential equations: value and gradient by an adaptive solver, beside SciPy's solver for the value."""
+"""Differential equations: value and gradient by adaptive solvers, beside diffrax's, and SciPy's for the value."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -7,62 +10,155 @@ from scipy import integrate
 
 from perf.figures.base import Figure, Outcome, Settings, times_faster
 from perf.peers import Unavailable, tapegrad
+from perf.peers.base import jax, load
 from perf.timer import Contender, race
+from perf.workloads import Answer
 
-OURS, VALUE, SCIPY = "tapegrad, value and gradient", "tapegrad, value", "SciPy, value"
-TIMES = np.linspace(0.0, 10.0, 11)
-RATES, START = np.array([1.5, 1.0, 3.0, 1.0]), np.array([1.0, 1.0])
-TOLERANCE = 1e-4  # of the answers, which are as exact as the solver was asked to be
-TOLERANCES = {"rtol": 1e-6, "atol": 1e-6}
+TOLERANCE = 1e-4  # of the answers, which are as exact as the solvers were asked to be
 
 
-def _slope(t: Any, u: Any, p: Any) -> Any:
+def _lotka(t: Any, u: Any, p: Any) -> list[Any]:
     return [p[0] * u[0] - p[1] * u[0] * u[1], p[3] * u[0] * u[1] - p[2] * u[1]]
 
 
-def _by_scipy(p: Any, **options: Any) -> float:
-    found = integrate.solve_ivp(_slope, (0.0, 10.0), START, t_eval=TIMES, args=(p,), **options)
-    return float(np.sum(found.y))
+def _lotka_by(u: Any, p: Any) -> tuple[Any, Any]:
+    by_state = [[p[0] - p[1] * u[1], -p[1] * u[0]], [p[3] * u[1], p[3] * u[0] - p[2]]]
+    return by_state, [[u[0], -u[0] * u[1], 0, 0], [0, 0, -u[1], u[0] * u[1]]]
 
 
-def _reference() -> tuple[float, np.ndarray]:
-    """Return value and gradient by the equation with sensitivities, at a thousandth of the tolerance."""
+def _robertson(t: Any, u: Any, p: Any) -> list[Any]:
+    made, lost, last = 0.04 * p[0] * u[0], 1e4 * p[2] * u[1] * u[2], 3e7 * p[1] * u[1] ** 2
+    return [lost - made, made - lost - last, last]
 
-    def with_sensitivities(t: float, z: np.ndarray) -> np.ndarray:
-        (u, v), by = z[:2], z[2:].reshape(2, 4)
-        jacobian = np.array(
-            [[RATES[0] - RATES[1] * v, -RATES[1] * u], [RATES[3] * v, RATES[3] * u - RATES[2]]]
+
+def _robertson_by(u: Any, p: Any) -> tuple[Any, Any]:
+    k, q, r = 0.04 * p[0], 3e7 * p[1], 1e4 * p[2]
+    by_state = [[-k, r * u[2], r * u[1]], [k, -r * u[2] - 2 * q * u[1], -r * u[1]], [0, 2 * q * u[1], 0]]
+    made, lost, last = 0.04 * u[0], 1e4 * u[1] * u[2], 3e7 * u[1] ** 2
+    return by_state, [[-made, 0, lost], [made, -last, -lost], [0, last, 0]]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Initial value problem, and the sum of two states over the outputs as a function of parameters.
+
+    Attributes
+    ----------
+    slope, by
+        Right side, and its derivatives by state and parameters.
+    start, parameters, times
+        First state, parameters and times of the outputs, from 0.
+    rtol, atol
+        Tolerances.
+    methods, rival, solver
+        Methods of ours, SciPy's and diffrax's.
+    faster
+        How many times faster than diffrax's and SciPy's the first of ours is to be.
+    """
+
+    slope: Callable[..., list[Any]]
+    by: Callable[..., tuple[Any, Any]]
+    start: Sequence[float]
+    parameters: np.ndarray
+    times: np.ndarray
+    rtol: float
+    atol: float
+    methods: Sequence[str]
+    rival: str
+    solver: str
+    faster: tuple[float, float]
+
+    def ours(self, tg: Any, method: str, p: Any) -> Any:
+        """Return that sum by a method of ours."""
+        span = (0.0, float(self.times[-1]))
+        start = np.array(self.start)
+        found = tg.integrate.solve_ivp(
+            self.slope, span, start, method, self.times, args=(p,), rtol=self.rtol, atol=self.atol
         )
-        direct = np.array([[u, -u * v, 0.0, 0.0], [0.0, 0.0, -v, u * v]])
-        return np.concatenate([_slope(t, (u, v), RATES), (jacobian @ by + direct).ravel()])
+        return tg.sum(found.y[:2])
 
-    begin = np.concatenate([START, np.zeros(8)])
-    found = integrate.solve_ivp(
-        with_sensitivities, (0.0, 10.0), begin, method="DOP853", t_eval=TIMES, rtol=1e-11, atol=1e-11
-    )
-    return float(np.sum(found.y[:2])), np.sum(found.y[2:].reshape(2, 4, -1), axis=(0, 2))
+    def by_scipy(self) -> float:
+        """Return that sum by SciPy."""
+        found = integrate.solve_ivp(
+            self.slope, (0.0, self.times[-1]), self.start, self.rival, self.times, args=(self.parameters,),
+            rtol=self.rtol, atol=self.atol,
+        )  # fmt: skip
+        return float(np.sum(found.y[:2]))
+
+    def by_diffrax(self) -> Callable[[], Any]:
+        """Return a call that computes value and gradient by diffrax, with its adjoint by default."""
+        rival, xp, diffrax = jax(), load("jax.numpy"), load("diffrax")
+        controller = diffrax.PIDController(rtol=self.rtol, atol=self.atol)
+        term = diffrax.ODETerm(lambda t, u, p: xp.stack(self.slope(t, u, p)))
+        saved, start = diffrax.SaveAt(ts=xp.array(self.times)), xp.array(self.start)
+
+        def total(p: Any) -> Any:
+            found = diffrax.diffeqsolve(
+                term, getattr(diffrax, self.solver)(), 0.0, float(self.times[-1]), None, start, p,
+                saveat=saved, stepsize_controller=controller, max_steps=16384,
+            )  # fmt: skip
+            return xp.sum(found.ys[:, :2])
+
+        run = rival.jit(rival.value_and_grad(total))
+        return lambda: tuple(map(np.asarray, run(self.parameters)))
+
+    def reference(self) -> Answer:
+        """Return value and gradient by the equation with sensitivities, at a thousandth of the tolerance."""
+        n, count = len(self.start), len(self.parameters)
+
+        def with_sensitivities(t: float, z: np.ndarray) -> np.ndarray:
+            by_state, direct = self.by(z[:n], self.parameters)
+            slopes = np.array(by_state) @ z[n:].reshape(n, count) + np.array(direct)
+            return np.concatenate([self.slope(t, z[:n], self.parameters), slopes.ravel()])
+
+        begin = np.concatenate([self.start, np.zeros(n * count)])
+        method = "Radau" if self.rival == "Radau" else "DOP853"
+        found = integrate.solve_ivp(
+            with_sensitivities, (0.0, self.times[-1]), begin, method, self.times, rtol=1e-9, atol=1e-13
+        )
+        return float(np.sum(found.y[:2])), np.sum(found.y[n:].reshape(n, count, -1)[:2], axis=(0, 2))
 
 
-def _measure(settings: Settings) -> Outcome:
+LOTKA = Problem(
+    _lotka, _lotka_by, (1.0, 1.0), np.array([1.5, 1.0, 3.0, 1.0]), np.linspace(0.0, 10.0, 11), 1e-6, 1e-6,
+    ("RK45",), "RK45", "Tsit5", (50, 10),
+)  # fmt: skip
+ROBERTSON = Problem(
+    _robertson, _robertson_by, (1.0, 0.0, 0.0), np.ones(3), np.array([0.4, 4.0, 40.0, 400.0, 4e3, 4e4]), 1e-6, 1e-9,
+    ("Rodas5P", "Radau"), "Radau", "Kvaerno5", (100, 10),
+)  # fmt: skip
+
+
+def _measure(problem: Problem, settings: Settings) -> Outcome:
     if "tapegrad" in settings.without:
         raise Unavailable("tapegrad is left out")
-    tg = tapegrad()
+    tg, p, contenders, answers = tapegrad(), problem.parameters, [], []
+    whole = problem.reference()
+    for method in problem.methods:
+        value = tg.jit(partial(problem.ours, tg, method))
+        gradient = tg.value_and_grad(value)
+        contenders += [
+            Contender(f"tapegrad, {method}, value and gradient", partial(gradient, p)),
+            Contender(f"tapegrad, {method}, value", partial(value, p), lambda found: (found,)),
+        ]
+        answers += [whole, whole[:1]]
+    contenders.append(Contender("SciPy, value", problem.by_scipy, lambda found: (found,)))
+    answers.append(whole[:1])
+    notes = []
+    try:
+        if {"jax", "diffrax"} & settings.without:
+            raise Unavailable("left out on request")
+        contenders.append(Contender(f"diffrax, {problem.solver}, value and gradient", problem.by_diffrax()))
+        answers.append(whole)
+    except Unavailable as reason:
+        notes.append(f"diffrax: {reason}")
+    timings = race(contenders, answers, settings.budget, TOLERANCE)
+    own = contenders[0].name
+    targets = times_faster(own, zip(("diffrax", "SciPy"), problem.faster, strict=True), timings)
+    return Outcome(targets, timings, notes)
 
-    def total(p: Any) -> Any:
-        return tg.sum(
-            tg.integrate.solve_ivp(_slope, (0.0, 10.0), START, t_eval=TIMES, args=(p,), **TOLERANCES).y
-        )
 
-    value = tg.jit(total)
-    gradient = tg.value_and_grad(value)
-    reference = _reference()
-    contenders = [
-        Contender(OURS, lambda: gradient(RATES)),
-        Contender(VALUE, lambda: value(RATES), lambda found: (found,)),
-        Contender(SCIPY, lambda: _by_scipy(RATES, **TOLERANCES), lambda found: (found,)),
-    ]
-    timings = race(contenders, [reference, reference[:1], reference[:1]], settings.budget, TOLERANCE)
-    return Outcome(times_faster(OURS, [(SCIPY, 10)], timings), timings)
-
-
-ODES = (Figure("ode", "Lotka-Volterra by solve_ivp, RK45, rtol 1e-6, 11 outputs", _measure),)
+ODES = (
+    Figure("ode", "Lotka-Volterra by solve_ivp, RK45, rtol 1e-6, 11 outputs", partial(_measure, LOTKA)),
+    Figure("stiff", "Robertson by solve_ivp, stiff, rtol 1e-6, 6 outputs", partial(_measure, ROBERTSON)),
+)

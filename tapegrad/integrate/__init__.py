@@ -1,15 +1,20 @@
-"""Ordinary differential equations, by the names and with the arguments of `scipy.integrate`, with derivatives.
+"""Integrals and differential equations, by the names and with the arguments of `scipy.integrate`, with derivatives.
 
 In reading order; each imports only those above it:
 
     tableaus                       coefficients of explicit methods
     method                         explicit methods: one step, its error, its interpolant
-    steps                          step sizes, and the loop over steps
+    rosenbrock                     Rodas5P, for stiff equations
     arguments                      SciPy's arguments, checked
+    implied                        derivatives of a root by the implicit function theorem
+    events                         times at which something happens
+    steps                          step sizes, and the loop over steps
+    radau                          Radau's method, for stiff equations
     dense                          the solution as a function of time
     result                         SciPy's result
     solve                          `solve_ivp`
     odeint                         `odeint`
+    quad                           `quad`
 
 It imports the rooms up to `loops`.
 """
@@ -17,6 +22,7 @@ It imports the rooms up to `loops`.
 from typing import TYPE_CHECKING
 
 from tapegrad.integrate.odeint import odeint as odeint
+from tapegrad.integrate.quad import quad as quad
 from tapegrad.integrate.solve import solve_ivp as solve_ivp
 
 if not TYPE_CHECKING:  # which knows the names
@@ -26,5 +32,6 @@ if not TYPE_CHECKING:  # which knows the names
         if name.startswith("_"):
             raise AttributeError(f"module 'tapegrad.integrate' has no attribute {name!r}")
         raise AttributeError(
-            f"tapegrad.integrate has no {name}: there are solve_ivp and odeint; for sampled data write np.trapezoid"
+            f"tapegrad.integrate has no {name}: there are solve_ivp, odeint and quad; for sampled data write"
+            " np.trapezoid"
         )

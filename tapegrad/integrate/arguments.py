@@ -16,6 +16,20 @@ from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.stop_gradient import stop_gradient
 
 
+def with_arguments(name: str, fun: Callable[..., Any], args: Any) -> Callable[..., Any]:
+    """Return a function that is called with further arguments, which may be Tensors of finished recordings."""
+    if args is None:
+        args = ()
+    elif is_tensor(args) or not isinstance(args, tuple | list):
+        raise TypeError(f"{name}: args={args!r:.40} must be a tuple; for one argument write args=(p,)")
+    leaves, definition = flatten(tuple(args))
+
+    def call(*own: Any) -> Any:
+        return fun(*own, *unflatten(definition, list(map(on_recording, leaves))))
+
+    return call
+
+
 class SlopeFunction:
     """Right side of an equation: the user's function, which returns an array like the state.
 
@@ -33,19 +47,13 @@ class SlopeFunction:
 
     def __init__(self, name: str, fun: Callable[..., Any], args: Any, vectorized: bool, y0: Any) -> None:
         check_function(name, fun)
-        if args is None:
-            args = ()
-        elif is_tensor(args) or not isinstance(args, tuple | list):
-            raise TypeError(f"{name}: args={args!r:.40} must be a tuple; for one argument write args=(p,)")
         self._name, self._fun, self._vectorized = name, fun, vectorized
-        self._leaves, self._definition = flatten(tuple(args))
+        self._call = with_arguments(name, fun, args)
         self._shape, self._dtype = y0.shape, y0.dtype
 
     def __call__(self, t: Any, y: Any) -> Any:
         """Return the slope at a time and a state."""
-        leaves = list(map(on_recording, self._leaves))
-        args = unflatten(self._definition, leaves)
-        value = self._fun(t, y[:, None] if self._vectorized else y, *args)
+        value = self._call(t, y[:, None] if self._vectorized else y)
         if not (is_tensor(value) or holds_tensors(value)) and np.iscomplexobj(value):
             raise UnsupportedError(
                 f"{self._name}: {name_of(self._fun)} returns complex numbers; give real and imaginary parts"
@@ -76,6 +84,11 @@ def known(value: Any) -> bool:
 def numbers(value: Any) -> np.ndarray:
     """Return the numbers of a value that is known."""
     return np.asarray(stop_gradient(value))
+
+
+def plain(value: Any) -> Any:
+    """Return a Tensor that nothing is differentiated by as an array."""
+    return np.asarray(value) if is_tensor(value) and value.constant else value
 
 
 def initial_state(name: str, y0: Any) -> Any:

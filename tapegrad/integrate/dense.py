@@ -6,7 +6,7 @@ import numpy as np
 
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.integrate.arguments import numbers
-from tapegrad.integrate.method import AcceptedStep, ExplicitMethod, RightSide
+from tapegrad.integrate.method import AcceptedStep, RightSide, StepMethod
 
 
 class OdeSolution:
@@ -17,7 +17,7 @@ class OdeSolution:
     method, fun
         The method, and the right side.
     steps
-        Begin, size, state at the begin, state at the end and slopes of each step, stacked.
+        Begin, size, state at the begin, state at the end and memory of each step, stacked.
     ends
         Times at the begin and at the end of all steps, numbers.
 
@@ -27,7 +27,7 @@ class OdeSolution:
         The interval.
     """
 
-    def __init__(self, method: ExplicitMethod, fun: RightSide, steps: AcceptedStep, ends: np.ndarray) -> None:
+    def __init__(self, method: StepMethod, fun: RightSide, steps: AcceptedStep, ends: np.ndarray) -> None:
         self._method, self._fun, self._steps, self._ends = method, fun, steps, ends
         self.t_min, self.t_max = float(ends.min()), float(ends.max())
 
@@ -48,8 +48,4 @@ class OdeSolution:
         forwards = self._ends[-1] >= self._ends[0]
         place = np.searchsorted(self._ends, time) if forwards else np.searchsorted(-self._ends, -time)
         k = int(np.clip(place - 1, 0, len(self._ends) - 2))
-        whole = self._steps
-        step = AcceptedStep(
-            whole.t[k], whole.h[k], whole.y[k], whole.end[k], [slope[k] for slope in whole.slopes]
-        )
-        return self._method.interpolated(self._fun, step, t)
+        return self._method.interpolated(self._fun, self._steps.at(k), t)

@@ -1,34 +1,88 @@
 """Explicit Runge-Kutta methods: one step, its error and its interpolant, on Tensors or arrays."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from tapegrad.errors import UnsupportedError
 from tapegrad.integrate.tableaus import DOP853, RK4, RK23, RK45, Row, Tableau
+from tapegrad.transforms.stop_gradient import stop_gradient
 
 RightSide = Callable[[Any, Any], Any]
-_TABLEAUS = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853, "RK4": RK4}
+
+
+class StepMethod(Protocol):
+    """StepMethod of an integration, which remembers of the last accepted step what its interpolant needs.
+
+    Attributes
+    ----------
+    name
+        Its name, as in SciPy.
+    fixed
+        Whether all steps have one size.
+    implicit
+        Whether each step has a Jacobian and an LU factorization.
+    evaluations, further_evaluations
+        Evaluations of the right side for a step, and for the interpolant of a step.
+    error_order
+        Order of the formula that the estimate of the error belongs to.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def fixed(self) -> bool: ...
+
+    @property
+    def implicit(self) -> bool: ...
+
+    @property
+    def evaluations(self) -> int: ...
+
+    @property
+    def further_evaluations(self) -> int: ...
+
+    @property
+    def error_order(self) -> int: ...
+
+    def at_rest(self, slope: Any, h: Any) -> tuple[Any, ...]:
+        """Return the memory of a step that has not been made, whose slope is that at the begin."""
+        ...
+
+    def step(
+        self, fun: RightSide, t: Any, y: Any, h: Any, memory: Sequence[Any]
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Return the state after a step from `y`, and its memory, given the memory of the step before."""
+        ...
+
+    def error_norm(self, memory: Sequence[Any], h: Any, scale: Any) -> Any:
+        """Return the norm of the estimated error in units of `scale`: of a step that is accepted less than 1."""
+        ...
+
+    def interpolated(self, fun: RightSide, step: "AcceptedStep", t: Any) -> Any:
+        """Return the state at a time within a step."""
+        ...
 
 
 class ExplicitMethod:
-    """Explicit method.
+    """Explicit method, whose memory of a step are the slopes of its stages and at its end.
 
     Parameters
     ----------
     name
         Its name, as in SciPy.
+    tableau
+        Its coefficients.
     """
 
-    def __init__(self, name: Any) -> None:
-        if not isinstance(name, str) or name not in _TABLEAUS:
-            raise UnsupportedError(
-                f"solve_ivp: method={name!r} is not available; there are {', '.join(_TABLEAUS)}, which are explicit."
-                " For stiff problems without derivatives use scipy.integrate.solve_ivp"
-            )
-        self.name = name
-        self._tableau: Tableau = _TABLEAUS[name]
+    def __init__(self, name: str, tableau: Tableau) -> None:
+        self.name, self._tableau = name, tableau
+
+    @property
+    def implicit(self) -> bool:
+        """False: a step has no Jacobian."""
+        return False
 
     @property
     def fixed(self) -> bool:
@@ -50,24 +104,30 @@ class ExplicitMethod:
         """Order of the formula that the estimate of the error belongs to."""
         return self._tableau.error_order
 
-    def step(self, fun: RightSide, t: Any, y: Any, h: Any, slope: Any) -> tuple[Any, tuple[Any, ...]]:
-        """Return the state after a step from `y` with slope `slope`, and the slopes of all stages and at the end."""
+    def at_rest(self, slope: Any, h: Any) -> tuple[Any, ...]:
+        """Return the memory of a step that has not been made, whose slope is that at the begin."""
+        return (slope,) * (self.evaluations + 1)
+
+    def step(
+        self, fun: RightSide, t: Any, y: Any, h: Any, memory: Sequence[Any]
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Return the state after a step from `y`, and the slopes of all stages and at the end: the memory."""
         tableau = self._tableau
         of_state = like(h, y)
-        slopes = [slope]
+        slopes = [memory[-1]]
         for weights, c in zip(tableau.a, tableau.c[1:], strict=True):
-            slopes.append(fun(t + c * h, y + of_state * _weighted(weights, slopes)))
-        end = y + of_state * _weighted(tableau.b, slopes)
+            slopes.append(fun(t + c * h, y + of_state * weighted(weights, slopes)))
+        end = y + of_state * weighted(tableau.b, slopes)
         return end, (*slopes, fun(t + h, end))
 
     def error_norm(self, slopes: Sequence[Any], h: Any, scale: Any) -> Any:
         """Return the norm of the estimated error in units of `scale`: of a step that is accepted less than 1."""
         tableau = self._tableau
-        error = _weighted(tableau.error, slopes) / scale
+        error = weighted(tableau.error, slopes) / scale
         if not tableau.second_error:
             return rms_norm(like(h, error) * error)
         squares = np.sum(error * error)
-        denominator = squares + 0.01 * np.sum((_weighted(tableau.second_error, slopes) / scale) ** 2)
+        denominator = squares + 0.01 * np.sum((weighted(tableau.second_error, slopes) / scale) ** 2)
         denominator = np.where(denominator == 0, 1.0, denominator)
         return abs(like(h, error)) * squares / np.sqrt(denominator * scale.size)
 
@@ -79,18 +139,18 @@ class ExplicitMethod:
         weights = self._tableau.interpolant
         powers = np.stack([x ** (k + 1) for k in range(len(weights[0]))])
         of_slopes = np.array(weights, step.y.dtype) @ powers
-        return step.y + like(step.h, step.y) * (of_slopes @ np.stack(step.slopes))
+        return step.y + like(step.h, step.y) * (of_slopes @ np.stack(step.memory))
 
     def _by_terms(self, fun: RightSide, step: "AcceptedStep", x: Any) -> Any:
         """Return the state in a step of DOP853, whose polynomial is nested in x and 1 - x."""
         tableau, h = self._tableau, like(step.h, step.y)
-        slopes = list(step.slopes)
+        slopes = list(step.memory)
         for weights, c in zip(tableau.extra_a, tableau.extra_c, strict=True):
-            slopes.append(fun(step.t + c * step.h, step.y + h * _weighted(weights, slopes)))
+            slopes.append(fun(step.t + c * step.h, step.y + h * weighted(weights, slopes)))
         change = step.end - step.y
         first, last = slopes[0], slopes[len(tableau.b)]
         terms = [change, h * first - change, 2 * change - h * (last + first)]
-        terms += [h * _weighted(weights, slopes) for weights in tableau.interpolant]
+        terms += [h * weighted(weights, slopes) for weights in tableau.interpolant]
         value = np.zeros_like(step.y)
         for k, term in enumerate(reversed(terms)):
             value = (value + term) * (x if k % 2 == 0 else 1 - x)
@@ -98,10 +158,19 @@ class ExplicitMethod:
 
 
 class AcceptedStep:
-    """Step that was accepted: begin, size, states at both ends, and slopes."""
+    """Step that was accepted: begin, size, states at both ends, and the memory of the method."""
 
-    def __init__(self, t: Any, h: Any, y: Any, end: Any, slopes: Sequence[Any]) -> None:
-        self.t, self.h, self.y, self.end, self.slopes = t, h, y, end, slopes
+    def __init__(self, t: Any, h: Any, y: Any, end: Any, memory: Sequence[Any]) -> None:
+        self.t, self.h, self.y, self.end, self.memory = t, h, y, end, memory
+
+    def at(self, k: int) -> "AcceptedStep":
+        """Return a step of several that are stacked."""
+        memory = [part[k] for part in self.memory]
+        return AcceptedStep(self.t[k], self.h[k], self.y[k], self.end[k], memory)
+
+    def constant(self) -> "AcceptedStep":
+        """Return the step without derivatives."""
+        return AcceptedStep(*stop_gradient((self.t, self.h, self.y, self.end, tuple(self.memory))))
 
 
 def like(number: Any, state: Any) -> Any:
@@ -114,10 +183,16 @@ def rms_norm(x: Any) -> Any:
     return np.sqrt(np.sum(x * x)) / x.size**0.5
 
 
-def _weighted(weights: Row, slopes: Iterable[Any]) -> Any:
+def weighted(weights: Row, slopes: Iterable[Any]) -> Any:
     """Return a sum of slopes with weights, without those of weight 0."""
     total: Any = None
     for weight, slope in zip(weights, slopes, strict=False):
         if weight != 0:
             total = weight * slope if total is None else total + weight * slope
     return total
+
+
+EXPLICIT = {
+    name: ExplicitMethod(name, tableau)
+    for name, tableau in (("RK23", RK23), ("RK45", RK45), ("DOP853", DOP853), ("RK4", RK4))
+}

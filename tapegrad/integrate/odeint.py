@@ -42,7 +42,8 @@ def odeint(
     rtol, atol : float or array_like, shape (n,), optional
         Tolerances, by default 1.49012e-8.
     method : str, default "RK45"
-        As in `solve_ivp`. SciPy's function changes between methods for stiff and other problems; these are explicit.
+        As in `solve_ivp`. SciPy's function changes between methods for stiff and other problems; for stiff
+        ones write "Rodas5P" or "Radau".
 
     Returns
     -------

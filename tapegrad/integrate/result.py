@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.integrate.arguments import is_recording, numbers
-from tapegrad.integrate.steps import FAILED
+from tapegrad.integrate.arguments import is_recording, numbers, plain
+from tapegrad.integrate.events import FoundEvents
+from tapegrad.integrate.steps import FAILED, Integration, State
+from tapegrad.loops.carry import leaf_of
 from tapegrad.transforms.stop_gradient import stop_gradient
 
 MESSAGES = {
@@ -36,18 +37,32 @@ class OdeResult(dict[str, Any]):
         return "\n".join(f"{name:>{width}}: {value}" for name, value in self.items())
 
 
-def result_of(t: Any, y: Any, evaluations: Any, status: Any) -> OdeResult:
+def result_of(t: Any, y: Any, integration: Integration, last: State, found: FoundEvents | None) -> OdeResult:
     """Return SciPy's result; outside of recordings of plain numbers where nothing is differentiated."""
-    evaluations = stop_gradient(evaluations)
+    last = stop_gradient(last)
+    status = last.status
     if is_recording():
-        return OdeResult(t=t, y=y, nfev=evaluations, status=status, success=status >= 0)
-    number = int(numbers(status))
+        evaluations, status = (leaf_of(count).astype(np.int64) for count in (last.evaluations, status))
+        result = OdeResult(t=t, y=y, nfev=evaluations, status=status, success=status >= 0)
+        if found is not None:
+            result.update(t_events=found.times, y_events=found.states)
+        return result
+    number, (jacobians, factorizations) = int(numbers(status)), integration.counts(last)
+    times, states = (
+        (None, None) if found is None else (list(map(plain, each)) for each in (found.times, found.states))
+    )
     return OdeResult(
-        t=plain(t), y=plain(y), sol=None, t_events=None, y_events=None, nfev=int(numbers(evaluations)), njev=0,
-        nlu=0, status=number, message=MESSAGES[number], success=number >= 0,
+        t=plain(t), y=plain(y), sol=None, t_events=times, y_events=states, nfev=int(numbers(last.evaluations)),
+        njev=int(numbers(jacobians)), nlu=int(numbers(factorizations)), status=number, message=_message(last),
+        success=number >= 0,
     )  # fmt: skip
 
 
-def plain(value: Any) -> Any:
-    """Return a Tensor that nothing is differentiated by as an array."""
-    return np.asarray(value) if is_tensor(value) and value.constant else value
+def _message(last: State) -> str:
+    """Return SciPy's message, and where the solver has stopped if it could not go on."""
+    number = int(numbers(last.status))
+    if number != FAILED:
+        return MESSAGES[number]
+    place = f" It has stopped at t={float(numbers(last.t)):.9g}, after {int(numbers(last.accepted))} steps"
+    finite = np.isfinite(numbers(last.y)).all() and np.isfinite(numbers(last.size))
+    return MESSAGES[number] + place + ("." if finite else ", where the slope is not finite.")

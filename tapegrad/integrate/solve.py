@@ -15,15 +15,21 @@ from tapegrad.integrate.arguments import (
     interval,
     is_recording,
     numbers,
+    plain,
     step_sizes,
     tolerances,
 )
 from tapegrad.integrate.dense import OdeSolution
-from tapegrad.integrate.method import AcceptedStep, ExplicitMethod
-from tapegrad.integrate.result import OdeResult, plain, result_of
-from tapegrad.integrate.steps import Integration, State
+from tapegrad.integrate.events import Events, FoundEvents, ending_events, find_events
+from tapegrad.integrate.method import EXPLICIT, AcceptedStep, StepMethod
+from tapegrad.integrate.radau import Radau, RadauIntegration
+from tapegrad.integrate.result import OdeResult, result_of
+from tapegrad.integrate.rosenbrock import Rodas5P
+from tapegrad.integrate.steps import Integration, State, added
 from tapegrad.loops.scan import scanned
 from tapegrad.transforms.stop_gradient import stop_gradient
+
+_METHODS: dict[str, StepMethod] = {**EXPLICIT, "Radau": Radau(), "Rodas5P": Rodas5P()}
 
 
 @hides_frames
@@ -54,17 +60,20 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
         Begin and end; the end may be the earlier one.
     y0 : array_like or Tensor, shape (n,)
         The state at the begin. Of float32 all states are float32.
-    method : {"RK45", "RK23", "DOP853", "RK4"}, default "RK45"
-        Explicit methods of order 5, 3 and 8, as in SciPy, and the classical one of order 4 with equal steps, the
-        longest that are not longer than `max_step`.
+    method : {"RK45", "RK23", "DOP853", "Radau", "Rodas5P", "RK4"}, default "RK45"
+        Explicit methods of order 5, 3 and 8, as in SciPy; for stiff problems Radau's of order 5, as in SciPy, and a
+        Rosenbrock method of order 5 [2]_, whose steps take less time; and the classical one of order 4 with equal
+        steps, the longest that are not longer than `max_step`.
     t_eval : array_like or Tensor, shape (m,), optional
         Times of the results, within `t_span` and in its order. By default the ends of all steps; inside of functions
         that are recorded their number is not known, and `t_eval` must be given. The integration ends with the step
         that reaches the last of them.
     dense_output : bool, default False
         Whether the result has `sol`, the solution as a function of time. Not inside of functions that are recorded.
-    events : None
-        Not available.
+    events : callable or sequence of callables, optional
+        Functions of time, state and `args` that return a number; an event is where it changes its sign. The attributes
+        `terminal`, a boolean or the number of the occurrence that ends the integration, and `direction`, the sign of
+        the change that counts, are as in SciPy. Inside of functions that are recorded all must be terminal.
     vectorized : bool, default False
         Whether `fun` takes states as columns.
     args : tuple, optional
@@ -77,15 +86,17 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
     Returns
     -------
     OdeResult
-        A dict with its items as attributes: `t`, of shape (m,); `y`, of shape (n, m); `nfev`, evaluations of `fun`;
-        `status`, 0 or -1; `success`; outside of recordings also `message` and `sol`. Where nothing is differentiated
-        they are arrays and numbers. If the step becomes too small, the status is -1, and `t` and `y` have what was
-        reached; inside of recordings, where their shapes are fixed, the rest is nan, and so are derivatives of it.
+        A dict with its items as attributes: `t`, of shape (m,); `y`, of shape (n, m); `t_events` and `y_events`, for
+        each event times and states; `nfev`, evaluations of `fun`; `status`, 0, 1 after an event that ends the
+        integration, or -1; `success`; outside of recordings also `message`, `sol`, `njev` and `nlu`. Where nothing is
+        differentiated they are arrays and numbers. If the step becomes too small, the status is -1, and `t` and `y`
+        have what was reached; inside of recordings, where their shapes are fixed, the rest is nan, and so are
+        derivatives of it.
 
     Raises
     ------
     UnsupportedError
-        For other methods, events, complex states, and inside of recordings without `t_eval`.
+        For other methods, complex states, and inside of recordings without `t_eval`.
     ValueError
         For arguments of wrong shapes, and times that are not within `t_span` or not in order.
 
@@ -104,9 +115,17 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
     constant. They have the accuracy of the solution, and differ from differences of solutions with other steps by as
     much as the tolerance. For second derivatives pass Tensors that `fun` indexes by `args`.
 
+    The methods for stiff problems take the Jacobian from derivatives of `fun`. Steps of Rodas5P are differentiated as
+    they are, the Jacobian included; the stages of Radau's method and the times of events by the implicit function
+    theorem, which is exact where the equations that they solve are: up to what Newton's iteration has left, a small
+    part of the tolerance. Where a solution jumps, the step there does not move with it in the derivative, which then
+    needs a smaller tolerance than the solution, of Rodas5P above all.
+
     References
     ----------
     .. [1] A. Sandu, "On the properties of Runge-Kutta discrete adjoints", ICCS 2006, LNCS 3994.
+    .. [2] G. Steinebach, "Construction of Rosenbrock-Wanner method Rodas5P and numerical benchmarks within the Julia
+       Differential Equations package", BIT Numerical Mathematics 63:27, 2023.
 
     Examples
     --------
@@ -119,49 +138,76 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
     >>> value, slope = tg.value_and_grad(tg.jit(left))(0.5)
     >>> np.round([value, slope, np.exp(-1), -2 * np.exp(-1)], 6)
     array([ 0.367879, -0.735759,  0.367879, -0.735759])
+
+    The time of a fall, and its derivative by gravity:
+
+    >>> def fall(t, y, gravity):
+    ...     return [y[1], -gravity]
+    >>> def ground(t, y, gravity):
+    ...     return y[0]
+    >>> ground.terminal = True
+    >>> def time(gravity):
+    ...     return tg.integrate.solve_ivp(fall, (0, 9), [20.0, 0.0], events=ground, args=(gravity,)).t_events[0][0]
+    >>> np.round(tg.value_and_grad(time)(9.81), 6), np.round([np.sqrt(40 / 9.81), -np.sqrt(10) / 9.81**1.5], 6)
+    (array([ 2.019275, -0.102919]), array([ 2.019275, -0.102919]))
     """
-    if events is not None:
-        raise UnsupportedError(
-            "solve_ivp: events are not available; find the time where one happens by a root of dense_output's sol, or"
-            " integrate with the event as the condition of tg.while_loop"
-        )
-    solver = ExplicitMethod(method)
+    solver = _method(method)
     y0 = initial_state("solve_ivp", y0)
     begin, end, direction = interval(t_span)
     if t_eval is not None:
         t_eval = evaluation_times(t_eval, begin, end, direction)
     step_sizes(max_step, first_step, begin, end, solver.fixed)
     times_vary = any(map(is_tensor, (begin, end, t_eval)))
-    integration = Integration(
+    integration = (RadauIntegration if method == "Radau" else Integration)(
         solver, SlopeFunction("solve_ivp", fun, args, vectorized, y0), begin, end, direction, y0,
         *tolerances(rtol, atol, y0), max_step, first_step, times_vary,
+        None if events is None else Events(events, args),
     )  # fmt: skip
-    if is_recording() and (dense_output or t_eval is None):
-        raise UnsupportedError(
-            "solve_ivp: inside of a function that is recorded the number of steps is not known; give t_eval, as in"
-            " t_eval=[t1] for the end, and no dense_output"
-        )
-    if t_eval is not None and not dense_output:
-        return _at_times(integration, t_eval)
+    if is_recording():
+        if dense_output or t_eval is None:
+            raise UnsupportedError(
+                "solve_ivp: inside of a function that is recorded the number of steps is not known; give t_eval, as in"
+                " t_eval=[t1] for the end, and no dense_output"
+            )
+        return _recorded(integration, t_eval)
+    if t_eval is not None and not dense_output and events is None:
+        return _at_times(integration, t_eval, None)
     steps = _Steps(integration)
-    result = _at_steps(steps) if t_eval is None else _at_times(integration, t_eval)
+    found = steps.find_events()
+    result = _at_steps(steps, found) if t_eval is None else _at_times(integration, t_eval, found)
     if dense_output:
         further = solver.further_evaluations
-        result["sol"] = steps.solution()
+        result["sol"] = steps.solution(found)
         result["nfev"] = int(numbers(steps.last.evaluations + further * steps.last.accepted))
     return result
 
 
-def _at_times(integration: Integration, t_eval: Any) -> OdeResult:
+def _recorded(integration: Integration, t_eval: Any) -> OdeResult:
+    """Return the solution at given times inside of recordings, where the shapes of all results are known."""
+    last, ys = _outputs(integration, t_eval)
+    found = None
+    if integration.events is not None:
+        last = integration.run(last, lambda state: 1.0)  # an event may come after the last time
+        found = ending_events(
+            integration.events, integration.method, integration.fun, last.step, last.status, last.watch
+        )
+        assert found.end is not None
+        late = integration.direction * (stop_gradient(t_eval) - found.end[0]) > 0
+        ys = ys * np.where(late, np.nan, 1.0).astype(ys.dtype)[:, None]
+    return result_of(t_eval, ys.T, integration, last, found)
+
+
+def _at_times(integration: Integration, t_eval: Any, found: FoundEvents | None) -> OdeResult:
     """Return the solution at given times."""
     last, ys = _outputs(integration, t_eval)
-    status = stop_gradient(last.status)
-    if not is_recording():
-        reached = numbers(integration.direction * (last.t - t_eval) >= 0)
-        if not reached.all():
-            count = int(np.sum(reached))
-            t_eval, ys = t_eval[:count], ys[:count]
-    return result_of(t_eval, ys.T, last.evaluations, status)
+    end = last.t if found is None or found.end is None else found.end[0]
+    reached = numbers(integration.direction * (numbers(end) - numbers(t_eval)) >= 0)
+    if not reached.all():
+        count = int(np.sum(reached))
+        t_eval, ys = t_eval[:count], ys[:count]
+    if found is not None:
+        last = integration.run(last, lambda state: 1.0)
+    return result_of(t_eval, ys.T, integration, last, found)
 
 
 class _Steps:
@@ -169,30 +215,43 @@ class _Steps:
 
     def __init__(self, integration: Integration) -> None:
         self.integration, first = integration, integration.first()
-        self.last = integration.run(first, lambda state: state.status == 0)
+        self.last = integration.run(first, lambda state: 1.0)
         self._count = int(numbers(self.last.accepted))
         self.first = first
 
         def advance(state: State, number: Any) -> Any:
-            state = integration.run(state, lambda state: state.accepted < number)
+            state = integration.run(state, lambda state: number - state.accepted)
             step = state.step
-            return state, (state.t, state.y, step.t, step.h, step.y, step.slopes)
+            return state, (state.t, state.y, step.t, step.h, step.y, step.memory)
 
-        self.ends = scanned(advance, first, np.arange(1, self._count + 1), pulled_at_once=True)[1]
+        self.ends = scanned(advance, first, np.arange(1.0, self._count + 1), pulled_at_once=True)[1]
 
-    def solution(self) -> OdeSolution:
+    def find_events(self) -> FoundEvents | None:
+        """Find the events of all steps."""
+        integration, (ends, ys, t, h, y, memory) = self.integration, map(_plain_parts, self.ends)
+        if integration.events is None:
+            return None
+        times = np.append(numbers(self.first.t), numbers(ends))
+        steps = AcceptedStep(t, h, y, ys, memory)
+        return find_events(
+            integration.events, integration.method, integration.fun, steps, times, self.first.watch
+        )
+
+    def solution(self, found: FoundEvents | None) -> OdeSolution:
         """Return the solution as a function of time."""
-        integration, (ends, ys, t, h, y, slopes) = self.integration, map(_plain_parts, self.ends)
+        integration, (ends, ys, t, h, y, memory) = self.integration, map(_plain_parts, self.ends)
         times = np.append(numbers(self.first.t), numbers(ends))
         if not self._count:  # of an interval of no length
             first = self.first
             t, h, y, ys = (np.stack([part]) for part in (first.t_old, first.h, first.y_old, first.y))
-            slopes = tuple(np.stack([slope]) for slope in first.slopes)
+            memory = tuple(np.stack([part]) for part in first.memory)
             times = np.append(times, times)
-        return OdeSolution(integration.method, integration.fun, AcceptedStep(t, h, y, ys, slopes), times)
+        if found is not None and found.end is not None:
+            times[-1] = float(numbers(found.end[0]))
+        return OdeSolution(integration.method, integration.fun, AcceptedStep(t, h, y, ys, memory), times)
 
 
-def _at_steps(steps: _Steps) -> OdeResult:
+def _at_steps(steps: _Steps, found: FoundEvents | None) -> OdeResult:
     """Return the solution at the ends of all steps."""
     first, (t, y, *_) = steps.first, steps.ends
     if not len(t) and numbers(steps.last.status) == 0:  # an interval of no length
@@ -200,7 +259,9 @@ def _at_steps(steps: _Steps) -> OdeResult:
     t = np.concatenate([np.stack([first.t]), t])
     t = t if steps.integration.times_vary else numbers(t)
     y = np.concatenate([np.stack([first.y]), y])
-    return result_of(t, y.T, steps.last.evaluations, stop_gradient(steps.last.status))
+    if found is not None and found.end is not None:
+        t, y = np.append(t[:-1], found.end[0]), np.concatenate([y[:-1], found.end[1][None]])
+    return result_of(t, y.T, steps.integration, steps.last, found)
 
 
 def _outputs(integration: Integration, t_eval: Any) -> tuple[State, Any]:
@@ -209,10 +270,11 @@ def _outputs(integration: Integration, t_eval: Any) -> tuple[State, Any]:
 
     def output(carry: Any, t: Any) -> Any:
         state, before, interpolated = carry
-        state = integration.run(state, lambda state: direction * (t - state.t) > 0)
+        state = integration.run(state, lambda state: direction * (t - state.t))
         y = method.interpolated(integration.fun, state.step, t)
-        further = np.where(state.t_old == interpolated, 0, method.further_evaluations)
-        state = state._replace(evaluations=state.evaluations + further)
+        if method.further_evaluations:
+            evaluations = added(state.evaluations, method.further_evaluations, state.t_old != interpolated)
+            state = state._replace(evaluations=evaluations)
         is_known = (direction * (state.t - t) >= 0) & ~(direction * (t - before) < 0)
         y = y * np.where(is_known, 1.0, np.nan).astype(y.dtype)
         return (state, stop_gradient(t), stop_gradient(state.t_old)), y
@@ -225,3 +287,18 @@ def _outputs(integration: Integration, t_eval: Any) -> tuple[State, Any]:
 
 def _plain_parts(value: Any) -> Any:
     return tuple(map(plain, value)) if isinstance(value, tuple) else plain(value)
+
+
+def _method(name: Any) -> StepMethod:
+    """Return the method of a name."""
+    if isinstance(name, str) and name in _METHODS:
+        return _METHODS[name]
+    if name in ("BDF", "LSODA"):
+        raise UnsupportedError(
+            f"solve_ivp: method={name!r} is not available: derivatives of a method of several steps depend on how it"
+            " begins. For a stiff problem write method='Radau' or method='Rodas5P', for others 'RK45' or 'DOP853'"
+        )
+    raise UnsupportedError(
+        f"solve_ivp: method={name!r} is not available; there are {', '.join(_METHODS)}. Radau and Rodas5P are for stiff"
+        " problems"
+    )

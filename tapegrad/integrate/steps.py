@@ -13,17 +13,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.integrate.method import AcceptedStep, ExplicitMethod, RightSide, like, rms_norm
+from tapegrad.integrate.events import TERMINATED, Events
+from tapegrad.integrate.method import AcceptedStep, RightSide, StepMethod, like, rms_norm
 from tapegrad.loops.while_loop import repeated
 from tapegrad.transforms.stop_gradient import stop_gradient
 
-_SAFETY = 0.9
-_MIN_FACTOR, _MAX_FACTOR = 0.2, 10.0
+SAFETY = 0.9
+MIN_FACTOR, MAX_FACTOR = 0.2, 10.0
 FAILED = -1
 
 
 class State(NamedTuple):
     """State of an integration: the carry of its loops.
+
+    Counts and flags are floats: arithmetic with them is in one segment with the rest of a step.
 
     Attributes
     ----------
@@ -31,16 +34,20 @@ class State(NamedTuple):
         Where it is.
     size
         Absolute size of the next step.
-    t_old, h, y_old, slopes
-        The last step that was accepted: begin, size with its sign, state there, slopes of all stages and at the end.
+    t_old, h, y_old, memory
+        The last step that was accepted: begin, size with its sign, state there, and what the method remembers of it.
     rejected
-        Whether the step before this one was rejected.
+        1 if the step before this one was rejected, otherwise 0.
     evaluations
         Evaluations of the right side.
     accepted
         Number of steps that were accepted.
     status
         0, or `FAILED` if the step has become too small.
+    control
+        What else the next step depends on.
+    watch
+        Values and counts of events.
     """
 
     t: Any
@@ -49,16 +56,24 @@ class State(NamedTuple):
     t_old: Any
     h: Any
     y_old: Any
-    slopes: tuple[Any, ...]
+    memory: tuple[Any, ...]
     rejected: Any
     evaluations: Any
     accepted: Any
     status: Any
+    control: Any = ()
+    watch: Any = ()
 
     @property
     def step(self) -> AcceptedStep:
         """The last step."""
-        return AcceptedStep(self.t_old, self.h, self.y_old, self.y, self.slopes)
+        return AcceptedStep(self.t_old, self.h, self.y_old, self.y, self.memory)
+
+
+def added(count: Any, number: int, condition: Any) -> Any:
+    """Return a count, with a number added to it where a condition is true."""
+    count = stop_gradient(count)
+    return np.where(condition, count + number, count)
 
 
 @dataclass(frozen=True)
@@ -79,9 +94,11 @@ class Integration:
         Size of the first step, or `None`.
     times_vary
         Whether there are derivatives by times.
+    events
+        What ends it before its end, or `None`.
     """
 
-    method: ExplicitMethod
+    method: StepMethod
     fun: RightSide
     begin: Any
     end: Any
@@ -92,6 +109,7 @@ class Integration:
     max_step: float
     first_step: float | None
     times_vary: bool
+    events: Events | None = None
 
     # --- begin -----------------------------------------------------------------------------------------------------
 
@@ -100,14 +118,23 @@ class Integration:
         slope = self.fun(self.begin, self.y0)
         with np.errstate(all="ignore"):
             size, evaluations = self._first_size(slope)
-        stages = self.method.evaluations + 1
         t = np.asarray(self.begin, float) if isinstance(self.begin, float) else self.begin
         # The step that this stands for has not been made, and gives y0 and its slope at the begin
         h = self.direction * np.where(size > 0, size, 1.0)
-        zero = np.zeros((), np.int64)
+        zero = np.zeros(())
         return State(
-            t, self.y0, size, t, h, self.y0, (slope,) * stages, zero > 0, zero + evaluations, zero, zero,
+            t, self.y0, size, t, h, self.y0, self.method.at_rest(slope, h), zero, zero + evaluations, zero,
+            zero, self.control(slope, size), () if self.events is None else self.events.first(t, self.y0),
         )  # fmt: skip
+
+    def counts(self, last: State) -> tuple[Any, Any]:
+        """Return how many Jacobians and factorizations were computed."""
+        steps = np.floor(last.evaluations / self.method.evaluations) if self.method.implicit else 0
+        return steps, steps
+
+    def control(self, slope: Any, size: Any) -> Any:
+        """Return what else the first step depends on."""
+        return ()
 
     def _first_size(self, slope: Any) -> tuple[Any, int]:
         """Return the size of the first step, and the evaluations until then."""
@@ -134,23 +161,33 @@ class Integration:
     # --- steps -----------------------------------------------------------------------------------------------------
 
     def run(self, state: State, going: Callable[[State], Any]) -> State:
-        """Make steps until one ends at the end of the interval, or fails, or as long as a condition says."""
+        """Make steps until one ends at the end of the interval, or fails, or as long as a number is positive."""
 
         def condition(state: State) -> Any:
-            inside = self.direction * (self.end - state.t) > 0
-            return (state.status == 0) & inside & going(state)
+            left = np.minimum(self.direction * (self.end - state.t), going(state))
+            return np.where(state.status == 0, left, 0.0) > 0
 
-        made: State = repeated(condition, self._step, state, pulled_at_once=True)
+        made: State = repeated(condition, self._watched, state, pulled_at_once=True)
         return made
+
+    def _watched(self, state: State) -> State:
+        """Make one step, and look for events."""
+        after = self._step(state)
+        if self.events is None:
+            return after
+        accepted = after.accepted > state.accepted
+        watch, ends = self.events.watched(state.watch, after.t, after.y, accepted)
+        return after._replace(watch=watch, status=added(after.status, TERMINATED, ends))
 
     def _step(self, state: State) -> State:
         """Make one step, which is accepted or rejected."""
         method = self.method
-        size, too_small = self._size(state)
+        size, excess = self._size(state)
         t_new, h = self._ends(state.t, size)
-        y_new, slopes = method.step(self.fun, state.t, state.y, h, state.slopes[-1])
-        factor, accepted = self._factor(state, h, y_new, slopes)
-        accepted = accepted & ~too_small
+        y_new, memory = method.step(self.fun, state.t, state.y, h, state.memory)
+        factor, norm = self._factor(state, h, y_new, memory)
+        enough = excess >= 0  # false for a NaN
+        accepted = np.where(enough, norm, 1.0) < 1
 
         def chosen(new: Any, old: Any) -> Any:
             return np.where(accepted, new, old)
@@ -162,23 +199,23 @@ class Integration:
             chosen(state.t, state.t_old),
             chosen(h, state.h),
             chosen(state.y, state.y_old),
-            tuple(map(chosen, slopes, state.slopes)),
-            ~accepted,
-            state.evaluations + np.where(too_small, 0, method.evaluations),
-            state.accepted + np.where(accepted, 1, 0),
-            np.where(too_small, FAILED, state.status),
+            tuple(map(chosen, memory, state.memory)),
+            np.where(accepted, 0.0, 1.0),
+            added(state.evaluations, method.evaluations, enough),
+            added(state.accepted, 1, accepted),
+            np.where(enough, stop_gradient(state.status), float(FAILED)),
         )
 
     def _size(self, state: State) -> tuple[Any, Any]:
-        """Return the size of a step, and whether it is too small: less than 10 units in the last place of the time."""
+        """Return the size of a step, and its excess over the least one: 10 units in the last place of the time."""
         t = stop_gradient(state.t)
         least = 10 * abs(np.nextafter(t, self.direction * np.inf) - t)
         if self.method.fixed:
-            return state.size, state.rejected
-        size = np.where(state.rejected, state.size, np.maximum(state.size, least))
+            return state.size, -state.rejected
+        size = np.where(state.rejected > 0, state.size, np.maximum(state.size, least))
         if np.isfinite(self.max_step):
             size = np.minimum(size, self.max_step)
-        return size, ~(size >= least)  # a NaN is too small
+        return size, size - least
 
     def _ends(self, t: Any, size: Any) -> tuple[Any, Any]:
         """Return the end of a step, and its size with its sign. The last one is cut at the end of the interval."""
@@ -190,15 +227,14 @@ class Integration:
         h = stop_gradient(t_new - t)  # of the rounded times, as in SciPy
         return (t_new, np.where(is_last, self.end - t, h)) if self.times_vary else (stop_gradient(t_new), h)
 
-    def _factor(self, state: State, h: Any, y_new: Any, slopes: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Return the factor of the size after a step, and whether the step is accepted."""
-        y, y_new, h, slopes = stop_gradient((state.y, y_new, h, slopes))
+    def _factor(self, state: State, h: Any, y_new: Any, memory: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Return the factor of the size after a step, and the norm of its error: less than 1 if it is accepted."""
+        y, y_new, h, memory = stop_gradient((state.y, y_new, h, memory))
         if self.method.fixed:
-            return 1.0, np.all(np.isfinite(y_new))
+            return 1.0, np.sum(y_new * 0).astype(np.float64)  # nan if it is not finite
         scale = self.atol + np.maximum(abs(y), abs(y_new)) * self.rtol
-        norm = self.method.error_norm(slopes, h, scale).astype(np.float64)
-        accepted = norm < 1  # false for a NaN
-        wanted = _SAFETY * norm ** (-1 / (self.method.error_order + 1))
-        larger = np.minimum(np.where(state.rejected, 1.0, _MAX_FACTOR), wanted)
+        norm = self.method.error_norm(memory, h, scale).astype(np.float64)
+        wanted = SAFETY * norm ** (-1 / (self.method.error_order + 1))
+        larger = np.minimum(np.where(state.rejected > 0, 1.0, MAX_FACTOR), wanted)
         # fmax: after a NaN the step is made smaller
-        return np.where(accepted, larger, np.fmax(_MIN_FACTOR, wanted)), accepted
+        return np.where(norm < 1, larger, np.fmax(MIN_FACTOR, wanted)), norm

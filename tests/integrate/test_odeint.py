@@ -51,5 +51,5 @@ def test_bad_arguments_are_refused():
 
 
 def test_names_that_are_not_there():
-    with pytest.raises(AttributeError, match="there are solve_ivp and odeint"):
-        _ = tg.integrate.quad
+    with pytest.raises(AttributeError, match="there are solve_ivp, odeint and quad"):
+        _ = tg.integrate.dblquad

@@ -120,7 +120,8 @@ def test_a_solution_that_ends_is_cut_as_scipy_does():
     times = [0.0, 0.2, 0.4, 2.0]
     found = solve_ivp(explodes, (0, 3), [1.0], t_eval=times)
     expected = scipy.integrate.solve_ivp(explodes, (0, 3), [1.0], t_eval=times)
-    assert (found.status, found.success, found.message) == (-1, False, expected.message)
+    assert (found.status, found.success) == (-1, False)
+    assert found.message.startswith(expected.message + " It has stopped at t=")
     np.testing.assert_allclose(found.y, expected.y, rtol=1e-10)
     assert found.t.tolist() == expected.t.tolist()
     steps = solve_ivp(explodes, (0, 3), [1.0])
@@ -152,9 +153,9 @@ def test_nan_ends_the_integration():
     ("changes", "error", "message"),
     [
         (
-            {"method": "Radau"},
+            {"method": "Euler"},
             UnsupportedError,
-            "method='Radau' is not available; there are RK23, RK45, DOP853, RK4",
+            "method='Euler' is not available; there are RK23, RK45, DOP853, RK4, Radau, Rodas5P",
         ),
         ({"y0": [1.0 + 1j]}, UnsupportedError, "y0 is complex"),
         ({"y0": 1.0}, ValueError, r"y0 has shape \(\).*write \[y0\]"),
@@ -176,7 +177,6 @@ def test_nan_ends_the_integration():
         ({"atol": -1.0}, ValueError, "atol"),
         ({"atol": np.ones(2)}, ValueError, "atol has shape"),
         ({"method": "RK4"}, ValueError, "max_step=0.01"),
-        ({"events": lambda t, y: y[0]}, UnsupportedError, "events are not available"),
     ],
 )
 def test_bad_arguments_are_refused(changes, error, message):
