@@ -13,7 +13,8 @@ from tapegrad.frontend.functions.matrices.systems import solve
 from tapegrad.frontend.recording.shape import transpose
 from tapegrad.frontend.tensor.modes import restoring, thread
 from tapegrad.frontend.tensor.tensor import is_tensor
-from tapegrad.loops.body import PULLBACK, TANGENTS, LoopBody, on_recording
+from tapegrad.loops.body import LoopBody, on_recording
+from tapegrad.loops.programs import PULLBACK, TANGENTS
 from tapegrad.loops.loop_op import LoopOp, packed_dtype
 from tapegrad.loops.run import FlatLoop
 from tapegrad.loops.table import LoopShape

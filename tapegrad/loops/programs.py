@@ -31,7 +31,9 @@ class RecordedFunction(Protocol):
     """
 
     recording: Any
-    output_slots: list[int]
+
+    @property
+    def output_slots(self) -> list[int]: ...
 
     @property
     def results(self) -> list[Any]: ...
