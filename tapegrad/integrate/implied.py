@@ -14,8 +14,8 @@ from tapegrad.frontend.recording.shape import transpose
 from tapegrad.frontend.tensor.modes import restoring, thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.loops.body import LoopBody, on_recording
-from tapegrad.loops.programs import PULLBACK, TANGENTS
 from tapegrad.loops.loop_op import LoopOp, packed_dtype
+from tapegrad.loops.programs import PULLBACK, TANGENTS
 from tapegrad.loops.run import FlatLoop
 from tapegrad.loops.table import LoopShape
 from tapegrad.program.fusion.policy import fusion_of

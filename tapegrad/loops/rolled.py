@@ -13,7 +13,7 @@ from tapegrad.loops.run import FlatLoop
 from tapegrad.ops.params import Region, fields_of
 from tapegrad.ops.structural.indexing import WriteParams
 from tapegrad.program.recording.recording import Origins, RecordedTape
-from tapegrad.program.rolling.emission import Emission, Place
+from tapegrad.program.rolling.emission import BufferPlace, Emission
 from tapegrad.program.rolling.iteration import RolledBody
 from tapegrad.program.rolling.plan import Filled, LoopValue, Plan, plan_of
 from tapegrad.program.rolling.roller import FEWEST_INSTRUCTIONS
@@ -73,7 +73,7 @@ class Rolling:
 
     def __init__(self, section: Section, plans: Sequence[Plan]) -> None:
         self._section, self._recording, self._plans = section, section.recording, plans
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, BufferPlace] = {}
         self._origins: list[int] = []
 
     @restoring
@@ -108,11 +108,11 @@ class Rolling:
         recording, slots = self._recording, self._section.tape.slots
         for slot in recording.inputs:
             buffer = slots[slot].buffer
-            self._places[buffer] = Place(made.add_input(recording.owners[buffer]))
+            self._places[buffer] = BufferPlace(made.add_input(recording.owners[buffer]))
         for buffer, owner in recording.owners.items():
             known = buffer in self._places or buffer >= len(self._section.traced)
             if not known and self._section.traced[buffer]:
-                self._places[buffer] = Place(made.stand_in(owner))
+                self._places[buffer] = BufferPlace(made.stand_in(owner))
 
     def _emit(self, start: int, stop: int) -> None:
         """Record instructions that are in no loop."""
@@ -131,7 +131,7 @@ class Rolling:
 class _RolledLoop:
     """A loop that is recorded in place of its repetitions."""
 
-    def __init__(self, plan: Plan, emission: Emission, places: dict[int, Place]) -> None:
+    def __init__(self, plan: Plan, emission: Emission, places: dict[int, BufferPlace]) -> None:
         self._plan, self._emission, self._places = plan, emission, places
         self._section = plan.section
 
@@ -149,10 +149,10 @@ class _RolledLoop:
         last, stacked = run(carry, sequences)
         results = dict(zip(plan.stacked, stacked, strict=True))
         for value, buffer in plan.buffers.items():
-            self._places[buffer] = Place(results[value])
+            self._places[buffer] = BufferPlace(results[value])
         for (value, k), tensor in zip(iteration.carried, last, strict=True):
             if k == 0 and value in plan.last:
-                self._places[int(self._section.written[plan.number[-1, value.by]])] = Place(tensor)
+                self._places[int(self._section.written[plan.number[-1, value.by]])] = BufferPlace(tensor)
         self._fill(results)
 
     def _outer(self, plan: Plan) -> dict[Part, Tensor]:
@@ -189,7 +189,7 @@ class _RolledLoop:
             whole = emission.part(int(base), flat._replace(offset=shift))
             for filled in parts:
                 whole = self._written(whole, filled, results[filled.value])
-            self._places[after] = Place(whole)
+            self._places[after] = BufferPlace(whole)
 
     def _fill_new(self, buffer: int, filled: Filled, stacked: Tensor) -> None:
         """Copy what is stacked to an array that the loop has begun to fill, or another instruction before."""
@@ -197,7 +197,7 @@ class _RolledLoop:
         if buffer not in self._places:
             flat = self._section.flat_view(buffer)
             made = allocate(emission.recorder, flat.dtype, flat.shape, "positive")
-            self._places[buffer] = Place(made)
+            self._places[buffer] = BufferPlace(made)
         view = filled.first
         count = self._plan.stretch.times
         whole = view._replace(shape=(count, *view.shape), strides=(filled.step, *view.strides))

@@ -224,9 +224,7 @@ def test_a_branch_of_a_loop_that_was_not_recorded_is_refused(tmp_path: Path) -> 
     h = tg.compile(tg.grad(steps), 0.1)
     loaded = tg.load(saved(h, tmp_path))
     assert loaded(0.1) == 8.0
-    with pytest.raises(
-        tg.UnrecordedWayError, match="a branch, a mask or an integer of the function comes out differently"
-    ):
+    with pytest.raises(tg.UnrecordedWayError, match="a branch, a mask or an integer of the"):
         loaded(3.0)
 
 

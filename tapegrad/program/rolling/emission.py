@@ -26,7 +26,7 @@ from tapegrad.program.rolling.section import LoneInstruction
 _GUARD = CODES["guard"]
 
 
-class Place(NamedTuple):
+class BufferPlace(NamedTuple):
     """Place of the contents of a buffer: a Tensor whose elements lie side by side, and the byte where they begin."""
 
     tensor: Tensor
@@ -49,14 +49,14 @@ class Emission:
         The tape that they are recorded on.
     """
 
-    def __init__(self, constant: Callable[[int], Any], places: dict[int, Place]) -> None:
+    def __init__(self, constant: Callable[[int], Any], places: dict[int, BufferPlace]) -> None:
         recorder = thread.mode.recorder
         assert isinstance(recorder, RecordedTape)
         self._constant, self.recorder, self._places = constant, recorder, places
 
     # --- operands --------------------------------------------------------------------------------------------------
 
-    def _place_of_constant(self, buffer: int) -> Place:
+    def _place_of_constant(self, buffer: int) -> BufferPlace:
         """Return where a constant is: an array where it lies, or a copy of a number or a small array."""
         constant, recorder = self._constant(buffer), self.recorder
         if is_tensor(constant):
@@ -67,9 +67,9 @@ class Emission:
         else:
             slot = recorder.enter_constant(np.asarray(constant))
         tensor = from_slot(recorder, int(slot))
-        return Place(tensor, -SlotDescription(recorder.header, tensor._slot)[D_OFFSET])
+        return BufferPlace(tensor, -SlotDescription(recorder.header, tensor._slot)[D_OFFSET])
 
-    def view(self, place: Place, view: View) -> Tensor:
+    def view(self, place: BufferPlace, view: View) -> Tensor:
         """Return a part of a buffer."""
         header, slot = self.recorder.header, place.tensor._slot_on(self.recorder)
         origin = SlotDescription(header, slot)[D_OFFSET] + place.origin
@@ -104,17 +104,17 @@ class Emission:
             return
         row = kernel_table.row(step.op)
         if row.kind == "callback":
-            places[step.buffer] = Place(self._call(step, operands))
+            places[step.buffer] = BufferPlace(self._call(step, operands))
             return
         if not isinstance(row, Op):
             operands = [self._like(each, view) for each, view in zip(operands, step.views, strict=True)]
         ids = [operand._slot_on(recorder) for operand in operands]
         if step.buffer not in places and isinstance(row, Op) and step.view == step.whole:
             slot = run(recorder, step.op, ids, thread.mode.differentiate)
-            places[step.buffer] = Place(from_slot(recorder, slot))
+            places[step.buffer] = BufferPlace(from_slot(recorder, slot))
             return
         if step.buffer not in places:
-            places[step.buffer] = Place(self._zeros(step.whole, row.name))
+            places[step.buffer] = BufferPlace(self._zeros(step.whole, row.name))
         whole = places[step.buffer]
         result = whole.tensor if step.view == step.whole else self.view(whole, step.view)
         self.emit_into(step.op, result, operands, step.params)
@@ -131,7 +131,7 @@ class Emission:
             return operand
         begin, end = view.bounds
         flat = allocate(self.recorder, view.dtype, ((end - begin) // view.itemsize,), "positive")
-        laid_out = self.view(Place(flat), view._replace(offset=view.offset - begin))
+        laid_out = self.view(BufferPlace(flat), view._replace(offset=view.offset - begin))
         self.copy(operand, laid_out)
         return laid_out
 

@@ -5,7 +5,7 @@ from typing import Any
 from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.tensor import Tensor
-from tapegrad.program.rolling.emission import Emission, Place
+from tapegrad.program.rolling.emission import BufferPlace, Emission
 from tapegrad.program.rolling.plan import Element, LoopValue, Plan, Taken
 from tapegrad.program.rolling.section import Part
 
@@ -66,7 +66,7 @@ class _IterationCall:
     def __init__(
         self, constant: Any, outer: dict[Part, Tensor], before: dict[tuple[LoopValue, int], Tensor]
     ) -> None:
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, BufferPlace] = {}
         self.emission = Emission(constant, self._places)
         self._outer, self.before = outer, before
         self.elements: tuple[Tensor, ...] = ()
@@ -88,9 +88,9 @@ class _IterationCall:
         """Return a value of this iteration or of one before, or a part of it."""
         value, depth, view, shape = taken
         if depth:
-            place = Place(self.before[value, depth - 1])
+            place = BufferPlace(self.before[value, depth - 1])
         elif value.written:
-            place = Place(self.operand(self.sources[value.by][1]))
+            place = BufferPlace(self.operand(self.sources[value.by][1]))
         else:
             place = self._places[self.buffers[value.by]]
         if view is not None:
