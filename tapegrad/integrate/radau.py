@@ -26,6 +26,7 @@ from tapegrad.integrate.steps import (
     Integration,
     State,
     added,
+    to_next,
 )
 from tapegrad.loops.while_loop import repeated
 from tapegrad.transforms.stop_gradient import stop_gradient
@@ -319,7 +320,7 @@ class RadauIntegration(Integration):
         """Return the size of a step, and whether it is too small. A size beyond its bounds is no measure for others."""
         control: Control = state.control
         t = stop_gradient(state.t)
-        least = 10 * abs(np.nextafter(t, self.direction * np.inf) - t)
+        least = 10 * abs(self.direction * to_next(t) + t - t)
         begins = ~((state.rejected > 0) | control.repeated)
         size = np.where(begins, np.maximum(state.size, least), state.size)
         size = np.where(begins, np.minimum(size, self.max_step), size)

@@ -21,6 +21,7 @@ from tapegrad.transforms.stop_gradient import stop_gradient
 SAFETY = 0.9
 MIN_FACTOR, MAX_FACTOR = 0.2, 10.0
 FAILED = -1
+_UNIT, _SMALLEST = 2.0**-53 * (1 + 2.0**-52), 2.0**-1074
 
 
 class State(NamedTuple):
@@ -68,6 +69,15 @@ class State(NamedTuple):
     def step(self) -> AcceptedStep:
         """The last step."""
         return AcceptedStep(self.t_old, self.h, self.y_old, self.y, self.memory)
+
+
+def to_next(t: Any) -> Any:
+    """Return what is added to a time, or subtracted from it, for the next float.
+
+    The sum is that float for all but the smallest numbers: Rump, Zimmermann, Boldo, Melquiond, "Computing predecessor
+    and successor in rounding to nearest", BIT 49, 2009. `nextafter` would not be in one segment with a step.
+    """
+    return _UNIT * abs(t) + _SMALLEST
 
 
 def added(count: Any, number: int, condition: Any) -> Any:
@@ -209,7 +219,7 @@ class Integration:
     def _size(self, state: State) -> tuple[Any, Any]:
         """Return the size of a step, and its excess over the least one: 10 units in the last place of the time."""
         t = stop_gradient(state.t)
-        least = 10 * abs(np.nextafter(t, self.direction * np.inf) - t)
+        least = 10 * abs(self.direction * to_next(t) + t - t)
         if self.method.fixed:
             return state.size, -state.rejected
         size = np.where(state.rejected > 0, state.size, np.maximum(state.size, least))
