@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 # Instructions of a recording that is worth the search for loops
-FEWEST_INSTRUCTIONS = 8192
+FEWEST_INSTRUCTIONS = 4096
 _named: list[tuple[str, str]] = []
 
 
