@@ -430,3 +430,16 @@ def test_kinds_are_equal_where_instructions_do_the_same():
     assert kinds[0] == kinds[1]
     assert kinds[2] == kinds[5]
     assert len(set(kinds)) == 5
+
+
+def test_a_function_that_cannot_be_rolled_stays_what_it_is(monkeypatch):
+    def fail(*_):
+        raise ValueError("no such luck")
+
+    monkeypatch.setattr("tapegrad.loops.rolled.find_loops", fail)
+    with pytest.raises(ValueError, match="no such luck"):
+        tg.jit(stacked, roll=True)(P)
+    monkeypatch.setattr("tapegrad.program.traces.trace.FEWEST_INSTRUCTIONS", 8)
+    monkeypatch.setattr("tapegrad.loops.rolled.FEWEST_INSTRUCTIONS", 8)
+    with pytest.warns(tg.RecordingWarning, match=r"the loops of stacked stay unrolled.*no such luck"):
+        assert tg.jit(stacked)(P) == tg.jit(stacked, roll=False)(P)

@@ -1,6 +1,7 @@
 """Record a function: run it once with Tensors on a tape of its own."""
 
 import functools
+import warnings
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any
@@ -19,12 +20,13 @@ from tapegrad.engine.runtime.pace import in_background
 from tapegrad.engine.runtime.short_times import quantity
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.tape.tape import DTYPE_CODES
-from tapegrad.errors import name_of
+from tapegrad.errors import RecordingWarning, name_of
 from tapegrad.frontend.conversions.conversion import concrete_array
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.modes import recording as recording_on
 from tapegrad.frontend.tensor.modes import restoring, thread
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
+from tapegrad.frontend.words.frames import program_level
 from tapegrad.program import passes
 from tapegrad.program.captured.captured_state import ReachableState
 from tapegrad.program.dataflow.follow import arrays_used
@@ -161,12 +163,26 @@ class Trace(Uncopied):
         return self.recording.add_output(value)
 
     def _roll(self, roll: bool | None) -> None:
-        """Put loops in the place of what repeats, if that is wished or pays."""
+        """Put loops in the place of what repeats, if that is wished or pays.
+
+        Where nobody has asked for it, a function that cannot be rolled stays what it is.
+        """
         long = roll or len(self.recording) >= FEWEST_INSTRUCTIONS
         if roll is False or not long or self.writes_arguments or thread.mode.anomaly is not None:
             return
-        rolled = (made := roller()) and made(self.recording, bool(roll))
-        if rolled:
+        made = roller()
+        try:
+            rolled = None if made is None else made(self.recording, bool(roll))
+        except Exception as error:
+            if roll:
+                raise
+            message = (
+                f"the loops of {self.name} stay unrolled, for rolling them up has failed ({type(error).__name__}:"
+                f" {error}); jit(f, roll=False) does without"
+            )
+            warnings.warn(message, RecordingWarning, stacklevel=program_level())
+            return
+        if rolled is not None:
             self.recording = rolled
 
     @property
