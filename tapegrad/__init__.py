@@ -49,9 +49,6 @@ from tapegrad.frontend.tensor.modes import no_autodiff as no_autodiff
 from tapegrad.frontend.tensor.modes import no_grad as no_grad
 from tapegrad.frontend.tensor.tensor import Tensor as Tensor
 from tapegrad.frontend.words.other_names import missing as _missing
-from tapegrad.program.rolling.roller import name_roller as _name_roller
-
-_name_roller("tapegrad.loops.rolled", "roll")
 
 __version__ = "0.1.0"
 __array_api_version__ = _VERSIONS[-1]

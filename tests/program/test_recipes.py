@@ -20,6 +20,7 @@ from tapegrad.engine.kernels.language import frame as field
 from tapegrad.program.fusion import recipes, streams
 from tapegrad.program.fusion.outside import ExternalAddresses, located
 from tapegrad.program.streams.memory_plan import WorkspaceBlocks
+from tapegrad.program.streams.spec import IF_KNOWN
 from tapegrad.program.streams.stream import InstructionStream, empty_stream
 from tapegrad.special import logsumexp
 
@@ -113,7 +114,7 @@ def test_the_blocks_of_the_workspace_are_in_the_key(monkeypatch: pytest.MonkeyPa
     for sizes in ([64, 192], [192, 64], [64, 192]):
         blocks = WorkspaceBlocks()
         blocks.new(sizes)
-        streams.fused([streams.UnfusedStream(empty_stream())], blocks, [], only_if_known=True)
+        streams.fused([streams.UnfusedStream(empty_stream())], blocks, [], IF_KNOWN)
     assert keys[0] == keys[2] != keys[1]
 
 

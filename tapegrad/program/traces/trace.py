@@ -170,9 +170,8 @@ class Trace(Uncopied):
         long = roll or len(self.recording) >= FEWEST_INSTRUCTIONS
         if roll is False or not long or self.writes_arguments or thread.mode.anomaly is not None:
             return
-        made = roller()
         try:
-            rolled = None if made is None else made(self.recording, bool(roll))
+            rolled = roller()(self.recording, bool(roll))
         except Exception as error:
             if roll:
                 raise
