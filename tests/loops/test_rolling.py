@@ -443,3 +443,19 @@ def test_a_function_that_cannot_be_rolled_stays_what_it_is(monkeypatch):
     monkeypatch.setattr("tapegrad.loops.rolled.FEWEST_INSTRUCTIONS", 8)
     with pytest.warns(tg.RecordingWarning, match=r"the loops of stacked stay unrolled.*no such luck"):
         assert tg.jit(stacked)(P) == tg.jit(stacked, roll=False)(P)
+
+
+def test_numbers_that_the_tape_makes_anew_are_the_same():
+    """A tape shares its last numbers only: those that all iterations use are made anew between those of the data."""
+    data = RNG.normal(size=(300, 2))
+
+    def f(p):
+        x = p[0]
+        for t in range(len(data)):
+            x = tg.sin(x * 0.25 + data[t, 0]) * 0.75 + p[1] * data[t, 1] + 0.125
+        return x
+
+    mine, its = tg.jit(f, roll=True), tg.jit(f, roll=False)
+    assert mine(P) == its(P)
+    assert loops_of(mine.tape(P)) == 1
+    assert len(mine.tape(P)) < 40

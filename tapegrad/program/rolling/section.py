@@ -179,6 +179,13 @@ class Section:
         contents = self.contents(buffer)
         return contents.copy() if contents.size > 1 else contents[0]
 
+    @lazy
+    def constants_by_buffer(self) -> np.ndarray:
+        """Whether buffers are constants of the recording: nothing computes them, and they are no Tensors from outside."""
+        found = ~self.traced & (self.producer[:-1] == NONE)
+        found[list(self.recording.captured_tensors)] = False
+        return found
+
     def is_computed(self, buffer: int) -> bool:
         """Return whether a replay computes what a buffer holds, or is given it."""
         return bool(self.traced[buffer]) or self.producer[buffer] != NONE
@@ -249,7 +256,7 @@ class Section:
         Raises
         ------
         NoLoopError
-            If they are several arrays that lie outside, or Tensors.
+            If they are several arrays that lie outside.
         """
         buffers, lines = self._buffer_of[slots], Buffers.of(self.tape.buffers).lines
         first = self.tape.slots[int(slots[0])]
@@ -257,15 +264,15 @@ class Section:
         outside = self._outside(buffers)
         if not outside:
             if first.shape == () and first.itemsize == 8 and (lines[at, _BYTES] == 8).all():
-                numbers: np.ndarray = lines[at, _CONTENT].view(first.view.dtype)
-                return numbers
-            return np.array([self._content(int(slot)) for slot in slots])
+                return lines[at, _CONTENT].view(first.view.dtype).copy()
+            _, firsts, which = np.unique(
+                np.stack([buffers, self.offsets[slots]]), axis=1, return_index=True, return_inverse=True
+            )
+            return np.array([self._content(int(slot)) for slot in slots[firsts]])[which.reshape(-1)]
         addresses = lines[at, _PRIMAL] + self.offsets[slots]
         step = int(addresses[1] - addresses[0])
         roots = {memory_of(array) for array in outside}
-        captured = self.recording.captured_tensors
-        several = len(outside) != len(buffers) or len(roots) != 1 or (np.diff(addresses) != step).any()
-        if several or any(int(b) in captured for b in buffers):
+        if len(outside) != len(buffers) or len(roots) != 1 or (np.diff(addresses) != step).any():
             raise NoLoopError("the iterations read several arrays")
         view = first.view._replace(offset=0, shape=(len(slots), *first.shape), strides=(step, *first.strides))
         begin, end = view.bounds

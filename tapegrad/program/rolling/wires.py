@@ -29,11 +29,11 @@ class Outside(NamedTuple):
     step: int
 
 
-class DifferingConstants(NamedTuple):
-    """Operand that is another constant in each repetition."""
+class ConstantOperand(NamedTuple):
+    """Operand that is a constant, perhaps another one in each repetition."""
 
 
-Wire = Produced | Outside | DifferingConstants
+Wire = Produced | Outside | ConstantOperand
 
 
 class Repetitions:
@@ -105,6 +105,10 @@ class Repetitions:
 
     def _wire(self, j: int, o: int) -> Wire | None:
         """Return where an operand comes from, and note for which repetitions."""
+        constant = self.section.constants_by_buffer[self.section.read[self.number[:, j], o]]
+        if constant[self.middle]:
+            self.held &= constant
+            return ConstantOperand()
         middle, period = self.middle, self.stretch.period
         step, along = self._steady(self.offset[:, j, o])
         distance = self.number[:, j] - self.producer[:, j, o]
@@ -115,12 +119,8 @@ class Repetitions:
             by = int(j - distance[middle]) + depth * period
             return Produced(by, depth, step)
         same = self.read[:, j, o] == self.read[middle, j, o]
-        if same[middle + 1]:
-            self.held &= same & along & (self.producer[:, j, o] < self.number[:, 0])
-            return Outside(step)
-        buffers = self.section.read[self.number[:, j], o]
-        self.held &= (self.producer[:, j, o] == NONE) & ~self.section.traced[buffers]
-        return DifferingConstants()
+        self.held &= same & along & (self.producer[:, j, o] < self.number[:, 0])
+        return Outside(step)
 
     # --- which repetitions -----------------------------------------------------------------------------------------
 
