@@ -181,8 +181,8 @@ class Section:
 
     @lazy
     def constants_by_buffer(self) -> np.ndarray:
-        """Whether buffers are constants of the recording: nothing computes them, and they are no Tensors from outside."""
-        found = ~self.traced & (self.producer[:-1] == NONE)
+        """Mask of the buffers that are constants: nothing computes them, and they are no Tensors from outside."""
+        found: np.ndarray = ~self.traced & (self.producer[:-1] == NONE)
         found[list(self.recording.captured_tensors)] = False
         return found
 
@@ -264,7 +264,8 @@ class Section:
         outside = self._outside(buffers)
         if not outside:
             if first.shape == () and first.itemsize == 8 and (lines[at, _BYTES] == 8).all():
-                return lines[at, _CONTENT].view(first.view.dtype).copy()
+                numbers: np.ndarray = lines[at, _CONTENT].view(first.view.dtype).copy()
+                return numbers
             _, firsts, which = np.unique(
                 np.stack([buffers, self.offsets[slots]]), axis=1, return_index=True, return_inverse=True
             )
