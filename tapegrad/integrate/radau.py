@@ -402,17 +402,10 @@ class RadauIntegration(Integration):
         )
         evaluations = added(state.evaluations + 3.0 * found.count, 1, further & converged)
         evaluations = np.where(too_small, state.evaluations, added(evaluations, 1, accepted))
-        return State(
-            chosen(t_new, state.t),
-            chosen(y_new, state.y),
-            stop_gradient(next_size),
-            chosen(state.t, state.t_old),
-            chosen(h_new, state.h),
-            chosen(state.y, state.y_old),
-            tuple(map(chosen, stages, state.memory)),
-            np.where(accepted | again, 0.0, 1.0),
-            evaluations,
-            added(state.accepted, 1, accepted),
-            added(state.status, FAILED, too_small),
-            after,
+        return state.after(accepted, t_new, h_new, y_new, stages)._replace(
+            size=stop_gradient(next_size),
+            rejected=np.where(accepted | again, 0.0, 1.0),
+            evaluations=evaluations,
+            status=added(state.status, FAILED, too_small),
+            control=after,
         )

@@ -70,6 +70,22 @@ class State(NamedTuple):
         """The last step."""
         return AcceptedStep(self.t_old, self.h, self.y_old, self.y, self.memory)
 
+    def after(self, accepted: Any, t: Any, h: Any, y: Any, memory: tuple[Any, ...]) -> "State":
+        """Return the state after a step that is made if it is accepted: where it is, and what the last step was."""
+
+        def chosen(new: Any, old: Any) -> Any:
+            return np.where(accepted, new, old)
+
+        return self._replace(
+            t=chosen(t, self.t),
+            y=chosen(y, self.y),
+            t_old=chosen(self.t, self.t_old),
+            h=chosen(h, self.h),
+            y_old=chosen(self.y, self.y_old),
+            memory=tuple(map(chosen, memory, self.memory)),
+            accepted=added(self.accepted, 1, accepted),
+        )
+
 
 def to_next(t: Any) -> Any:
     """Return what is added to a time, or subtracted from it, for the next float.
@@ -198,22 +214,11 @@ class Integration:
         factor, norm = self._factor(state, h, y_new, memory)
         enough = excess >= 0  # false for a NaN
         accepted = np.where(enough, norm, 1.0) < 1
-
-        def chosen(new: Any, old: Any) -> Any:
-            return np.where(accepted, new, old)
-
-        return State(
-            chosen(t_new, state.t),
-            chosen(y_new, state.y),
-            stop_gradient(size if method.fixed else abs(h) * factor),
-            chosen(state.t, state.t_old),
-            chosen(h, state.h),
-            chosen(state.y, state.y_old),
-            tuple(map(chosen, memory, state.memory)),
-            np.where(accepted, 0.0, 1.0),
-            added(state.evaluations, method.evaluations, enough),
-            added(state.accepted, 1, accepted),
-            np.where(enough, stop_gradient(state.status), float(FAILED)),
+        return state.after(accepted, t_new, h, y_new, memory)._replace(
+            size=stop_gradient(size if method.fixed else abs(h) * factor),
+            rejected=np.where(accepted, 0.0, 1.0),
+            evaluations=added(state.evaluations, method.evaluations, enough),
+            status=np.where(enough, stop_gradient(state.status), float(FAILED)),
         )
 
     def _size(self, state: State) -> tuple[Any, Any]:
