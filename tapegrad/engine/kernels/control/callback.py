@@ -29,9 +29,9 @@ def _call(frame: int, direction: int) -> int:
         if status == 0 or status == INTERRUPTED:
             return status
     status = call_kernel(load_i64(descriptor, DIRECTIONS + direction), frame, descriptor)
-    if status == DONE or status == GUARD_FAILED:
-        return 0 if status == DONE else GUARD_FAILED
-    return CALL_FAILED
+    if status == GUARD_FAILED:  # a loop takes a branch that was not recorded
+        return status
+    return 0 if status == DONE else CALL_FAILED
 
 
 def custom_forward(frame: int, loops: int) -> int:

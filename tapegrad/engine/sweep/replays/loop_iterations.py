@@ -68,11 +68,8 @@ def _run_one(handle, number, addresses, workspaces):
 
 
 @shared_njit
-def _run_another(program, block):
+def _run_another(handle, addresses, workspaces):
     """Run a program of the body by another specialization than the last that was taken."""
-    handle = load_i64(program, loop_field.HANDLE)
-    addresses = block + load_i64(program, loop_field.ADDRESSES)
-    workspaces = block + load_i64(program, loop_field.WORKSPACES)
     last = load_i64(handle, handle_field.LAST)
     for number in range(load_i64(handle, handle_field.SPECIALIZATION_COUNT)):
         if number != last:
@@ -90,7 +87,7 @@ def run_program(program, block):
     addresses = block + load_i64(program, loop_field.ADDRESSES)
     workspaces = block + load_i64(program, loop_field.WORKSPACES)
     status = _run_one(handle, load_i64(handle, handle_field.LAST), addresses, workspaces)
-    return status if status != GUARD_FAILED else _run_another(program, block)
+    return status if status != GUARD_FAILED else _run_another(handle, addresses, workspaces)
 
 
 @inline_njit
