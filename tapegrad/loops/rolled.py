@@ -118,7 +118,7 @@ class Rolling:
         """Record instructions that are in no loop."""
         section = self._section
         for i in range(start, stop):
-            operands = [self._operand(slot) for slot in section.entry(i).operands]
+            operands = [self._operand(slot) for slot in section.operands[i].tolist() if slot != NONE]
             self._emission.emit(section.step(i), operands)
             self._note(i)
 
@@ -158,22 +158,18 @@ class _RolledLoop:
     def _outer(self, plan: Plan) -> dict[Part, Tensor]:
         """Return the operands of all iterations that are computed, or Tensors from outside."""
         parts = {source for sources in plan.sources for source in sources if isinstance(source, Part)}
-        section = self._section
         return {
             part: self._emission.part(part.buffer, part.view)
             for part in parts
-            if section.is_computed(part.buffer) or part.buffer in section.recording.captured_tensors
+            if self._section.is_outer(part.buffer)
         }
 
     def _sequence(self, sequence: Part | np.ndarray) -> Any:
         """Return a sequence: a view of a buffer, or an array of constants."""
         if not isinstance(sequence, Part):
             return sequence
-        view = sequence.view
-        whole = (self._plan.stretch.times, *view.shape)
-        return self._emission.part(
-            sequence.buffer, view._replace(shape=whole, strides=(sequence.step, *view.strides))
-        )
+        view = sequence.view.repeated(self._plan.stretch.times, sequence.step)
+        return self._emission.part(sequence.buffer, view)
 
     # --- arrays ----------------------------------------------------------------------------------------------------
 
@@ -198,16 +194,13 @@ class _RolledLoop:
             flat = self._section.flat_view(buffer)
             made = allocate(emission.recorder, flat.dtype, flat.shape, "positive")
             self._places[buffer] = BufferPlace(made)
-        view = filled.first
-        count = self._plan.stretch.times
-        whole = view._replace(shape=(count, *view.shape), strides=(filled.step, *view.strides))
+        whole = filled.first.repeated(self._plan.stretch.times, filled.step)
         emission.copy(emission.tensor(stacked), emission.view(self._places[buffer], whole))
 
     def _written(self, whole: Tensor, filled: Filled, stacked: Tensor) -> Tensor:
         """Write what is stacked to an array; return its next version."""
-        view, emission = filled.first, self._emission
-        extents, strides = geometry_of(stacked)
-        region = Region(view.offset, extents, (filled.step, *view.strides), strides)
+        emission, view = self._emission, filled.first.repeated(self._plan.stretch.times, filled.step)
+        region = Region(view.offset, view.shape, view.strides, geometry_of(stacked)[1])
         made = allocate(emission.recorder, whole.dtype, whole.shape, "write")
         emission.emit_into(WRITE, made, [whole, stacked], tuple(fields_of(WriteParams(whole.size, region))))
         return made
@@ -223,11 +216,8 @@ def roll(recording: RecordedTape, wherever: bool) -> RecordedTape | None:
     wherever
         Whether loops need not pay.
     """
-    fewest = 1 if wherever else FEWEST_INSTRUCTIONS
-    if len(recording) < max(fewest, FEWEST):
-        return None
     section = Section(recording)
-    plans = find_loops(section, fewest)
+    plans = find_loops(section, FEWEST if wherever else FEWEST_INSTRUCTIONS)
     if not plans or not (wherever or _pays(section, plans)):
         return None
     return Rolling(section, plans)()

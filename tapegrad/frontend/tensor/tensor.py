@@ -16,6 +16,7 @@ from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.status import checked, raise_for
 from tapegrad.engine.tape import memory, slots
 from tapegrad.engine.tape.fields.layout import ALL_LIVE, DIFFERENTIABLE, NONE, TRACED
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.memory import D_GEOMETRY, D_NDIM
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES, Tape
 from tapegrad.errors import OuterTensorError, TracedValueError, UnsupportedError
@@ -388,12 +389,21 @@ def from_slot(tape: Tape, slot: int) -> Tensor:
     return handles[0](tape, slot)
 
 
-def allocate(tape: Tape, dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> Tensor:
-    """Make a Tensor on a new buffer whose contents are not set."""
-    slot = slots.allocate(tape.header, DTYPE_CODES[dtype], shape, False)
+def allocate(
+    tape: Tape, dtype: np.dtype[Any], shape: tuple[int, ...], name: str, zeroed: bool = False
+) -> Tensor:
+    """Make a Tensor on a new buffer, of zeros or with contents that are not set."""
+    slot = slots.allocate(tape.header, DTYPE_CODES[dtype], shape, zeroed)
     if slot < 0:
         raise_for(slot, name, [shape])
     return from_slot(tape, slot)
+
+
+def slot_seen_as(tape: Tape, slot: int, view: View, name: str) -> int:
+    """Return a new slot on the buffer of another, with its dtype and the geometry of a view."""
+    geometry = np.array((*view.shape, *view.strides), np.int64)
+    made = slots.view_geometry(tape.header, slot, view.offset, id(geometry))
+    return checked(made, name, view.shape)
 
 
 def copy_of(array: np.ndarray, constant: bool) -> Tensor | None:

@@ -7,7 +7,6 @@ import numpy as np
 
 from tapegrad.autodiff.custom.call import call_at
 from tapegrad.engine import kernel_table
-from tapegrad.engine.status import checked
 from tapegrad.engine.sweep.eager import eager
 from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.fields.view import View
@@ -17,7 +16,7 @@ from tapegrad.frontend.recording.record_structural import record_fields
 from tapegrad.frontend.recording.running import run
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.modes import thread
-from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_slot, geometry_of, is_tensor
+from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_slot, geometry_of, is_tensor, slot_seen_as
 from tapegrad.ops import CODES, COPY, Op
 from tapegrad.ops.structural.control import CustomParams, GuardParams, TruthGuardParams
 from tapegrad.program.recording.recording import RecordedTape, SourceLine
@@ -71,13 +70,10 @@ class Emission:
 
     def view(self, place: BufferPlace, view: View) -> Tensor:
         """Return a part of a buffer."""
-        header, slot = self.recorder.header, place.tensor._slot_on(self.recorder)
-        origin = SlotDescription(header, slot)[D_OFFSET] + place.origin
-        geometry = np.array([*view.shape, *view.strides], np.int64)
-        made = int(slots.view_geometry(header, slot, origin + view.offset, id(geometry)))
-        if made < 0:
-            raise RuntimeError(f"a part of an array lies outside of it: {view}")
-        return from_slot(self.recorder, made)
+        slot = place.tensor._slot_on(self.recorder)
+        origin = SlotDescription(self.recorder.header, slot)[D_OFFSET] + place.origin
+        seen = view._replace(offset=origin + view.offset)
+        return from_slot(self.recorder, slot_seen_as(self.recorder, slot, seen, "a loop"))
 
     def part(self, buffer: int, view: View) -> Tensor:
         """Return a part of a buffer that the recording has computed, or of a constant."""
@@ -108,21 +104,19 @@ class Emission:
             return
         if not isinstance(row, Op):
             operands = [self._like(each, view) for each, view in zip(operands, step.views, strict=True)]
-        ids = [operand._slot_on(recorder) for operand in operands]
         if step.buffer not in places and isinstance(row, Op) and step.view == step.whole:
-            slot = run(recorder, step.op, ids, thread.mode.differentiate)
+            slot = run(recorder, step.op, self._ids(operands), thread.mode.differentiate)
             places[step.buffer] = BufferPlace(from_slot(recorder, slot))
             return
         if step.buffer not in places:
-            places[step.buffer] = BufferPlace(self._zeros(step.whole, row.name))
+            zeros = allocate(recorder, step.whole.dtype, step.whole.shape, row.name, zeroed=True)
+            places[step.buffer] = BufferPlace(zeros)  # sums are added to it
         whole = places[step.buffer]
         result = whole.tensor if step.view == step.whole else self.view(whole, step.view)
         self.emit_into(step.op, result, operands, step.params)
 
-    def _zeros(self, view: View, name: str) -> Tensor:
-        """Return a Tensor of zeros, to which sums are added."""
-        made = slots.allocate(self.recorder.header, DTYPE_CODES[view.dtype], view.shape, True)
-        return from_slot(self.recorder, checked(made, name, view.shape))
+    def _ids(self, operands: list[Tensor]) -> list[int]:
+        return [operand._slot_on(self.recorder) for operand in operands]
 
     def _like(self, operand: Tensor, view: View) -> Tensor:
         """Return an operand whose elements lie as those of a view do: parameters may say how they lie."""
@@ -137,10 +131,8 @@ class Emission:
 
     def emit_into(self, code: int, result: Tensor, operands: list[Tensor], fields: tuple[int, ...]) -> None:
         """Record an instruction with a given result."""
-        recorder = self.recorder
-        ids = [operand._slot_on(recorder) for operand in operands]
-        name = kernel_table.op_name(code)
-        record_fields(recorder, code, result._slot, ids, fields, name, thread.mode.differentiate)
+        ids, name = self._ids(operands), kernel_table.op_name(code)
+        record_fields(self.recorder, code, result._slot, ids, fields, name, thread.mode.differentiate)
 
     def _guard(self, step: LoneInstruction, outcome: bytes, line: SourceLine, operand: Tensor) -> None:
         slot, dtype = operand._slot_on(self.recorder), DTYPE_CODES[operand.dtype]
@@ -156,9 +148,8 @@ class Emission:
         result = allocate(self.recorder, step.whole.dtype, step.whole.shape, call.functions.name)
         x, rest = operands[0].data_or_traced(), operands[2].data_or_traced()
         result.data_or_traced()[...] = call.forward(x, rest).reshape(step.whole.shape)
-        ids = [operand._slot_on(self.recorder) for operand in operands]
         header, differentiate = self.recorder.header, thread.mode.differentiate
-        eager.append_call(header, step.op, result._slot, *ids, step.params, differentiate)
+        eager.append_call(header, step.op, result._slot, *self._ids(operands), step.params, differentiate)
         return result
 
     def tensor(self, value: Any) -> Tensor:

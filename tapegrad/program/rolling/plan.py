@@ -83,7 +83,7 @@ class Plan:
         self.carried: dict[LoopValue, int] = {}
         self.initial: dict[LoopValue, list[Part]] = {}
         self.sequences: list[Part | np.ndarray] = []
-        self._known: list[Any] = []
+        self._known: dict[Any, int] = {}
         self.stacked: list[LoopValue] = []
         self.last: list[LoopValue] = []
         self.filled: dict[tuple[int, int], list[Filled]] = {}
@@ -179,6 +179,10 @@ class Plan:
             raise NoLoopError("each iteration writes to an array of its own")
         return "written", min(seen)
 
+    def _group_of(self, j: int) -> list[int]:
+        """Return the instructions that write to the array that one of them writes to."""
+        return next(group for group in self._arrays if j in group)
+
     def _meet(self, one: View, other: View, step: int, own: bool) -> bool:
         """Return whether a part meets another one of any iteration; of its own, of any other iteration."""
         shifts = step * np.arange(1 - self.stretch.times, self.stretch.times)
@@ -233,14 +237,14 @@ class Plan:
         if 0 in strides:
             raise NoLoopError("a sequence of elements that are repeated")
         key = sequence if isinstance(sequence, Part) else (sequence.dtype, sequence.shape, sequence.tobytes())
-        if key not in self._known:
-            self._known.append(key)
+        number = self._known.setdefault(key, len(self.sequences))
+        if number == len(self.sequences):
             self.sequences.append(sequence)
-        return Element(self._known.index(key))
+        return Element(number)
 
     def _of_array(self, j: int, o: int, wire: Produced) -> Any:
         """Return a part of an array that is filled: what an iteration has written there, or what was there before."""
-        group = next(group for group in self._arrays if wire.by in group)
+        group = self._group_of(wire.by)
         step = int(self._found.moves[wire.by])
         view = self._view(j, o)
         if wire.step not in (0, step):
@@ -281,10 +285,9 @@ class Plan:
     def _before(self, value: LoopValue, back: int) -> Part:
         """Return what stands for a value of an iteration before the first."""
         if value.written:
-            group = next(group for group in self._arrays if value.by in group)
             region = self._regions[value.by]
             offset = region.offset - back * int(self._found.moves[value.by])
-            return Part(self._before_writes(group), region._replace(offset=offset))
+            return Part(self._before_writes(self._group_of(value.by)), region._replace(offset=offset))
         section, i = self.section, int(self.number[0, value.by])
         earlier = i - back * self.period
         if earlier < 0 or section.looks[section.result[earlier]] != section.looks[section.result[i]]:
@@ -309,15 +312,12 @@ class Plan:
             which = iteration[number == j]
             only_last = bool((which == self.stretch.times - 1).all())
             if j in self._writes:
-                if self.is_chained(j) and not (only_last and self._is_last_write(j)):
+                if self.is_chained(j) and not (only_last and j == max(self._group_of(j))):
                     raise NoLoopError("a version of an array is read that is written to later")
             elif only_last and LoopValue(j) in self.carried:
                 self.last.append(LoopValue(j))
             else:
                 self.stacked.append(LoopValue(j))
-
-    def _is_last_write(self, j: int) -> bool:
-        return any(j == max(group) for group in self._arrays)
 
     def _take_filled(self) -> None:
         """Find what is written to arrays."""

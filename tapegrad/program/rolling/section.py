@@ -16,6 +16,7 @@ from tapegrad.engine.tape.fields.layout import NONE, TRACED
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPES, fields_at
 from tapegrad.frontend.tensor.arrays import borrowed
+from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.ops import CODES, GUARDS
 from tapegrad.ops.params import OFFSET, field_index
 from tapegrad.ops.structural.indexing import WriteParams
@@ -170,9 +171,8 @@ class Section:
 
         A number of the tape's is a NumPy scalar.
         """
-        captured = self.recording.captured_tensors.get(buffer)
-        if captured is not None:
-            return captured
+        if buffer in self._captured:
+            return self._captured[buffer]
         owner = self.recording.owners.get(buffer)
         if owner is not None:
             return owner
@@ -183,12 +183,16 @@ class Section:
     def constants_by_buffer(self) -> np.ndarray:
         """Mask of the buffers that are constants: nothing computes them, and they are no Tensors from outside."""
         found: np.ndarray = ~self.traced & (self.producer[:-1] == NONE)
-        found[list(self.recording.captured_tensors)] = False
+        found[list(self._captured)] = False
         return found
 
-    def is_computed(self, buffer: int) -> bool:
-        """Return whether a replay computes what a buffer holds, or is given it."""
-        return bool(self.traced[buffer]) or self.producer[buffer] != NONE
+    def is_outer(self, buffer: int) -> bool:
+        """Return whether a buffer is an operand of the loops that read it: it is computed, or a Tensor from outside."""
+        return bool(self.traced[buffer]) or self.producer[buffer] != NONE or buffer in self._captured
+
+    @lazy
+    def _captured(self) -> dict[int, Tensor]:
+        return self.recording.captured_tensors
 
     @lazy
     def _guards(self) -> np.ndarray:
@@ -275,7 +279,7 @@ class Section:
         roots = {memory_of(array) for array in outside}
         if len(outside) != len(buffers) or len(roots) != 1 or (np.diff(addresses) != step).any():
             raise NoLoopError("the iterations read several arrays")
-        view = first.view._replace(offset=0, shape=(len(slots), *first.shape), strides=(step, *first.strides))
+        view = first.view._replace(offset=0).repeated(len(slots), step)
         begin, end = view.bounds
         plain = borrowed(outside[0], int(addresses[0]) + begin, end - begin)
         found: np.ndarray = np.ndarray(view.shape, view.dtype, plain, -begin, view.strides)

@@ -14,15 +14,13 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_entries import Slot, TapeEntry
 from tapegrad.engine.inspection.tape_view import TapeView, read_tape
-from tapegrad.engine.status import checked
-from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.fields.layout import DEAD_OP
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.recording.record_structural import as_tensor, record_out
 from tapegrad.frontend.recording.shape import broadcast_to, contiguous, moveaxis
 from tapegrad.frontend.tensor.modes import thread
-from tapegrad.frontend.tensor.tensor import Tensor, from_slot, is_tensor
+from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_slot, is_tensor, slot_seen_as
 from tapegrad.ops import CODES
 from tapegrad.ops.params import read
 from tapegrad.program.lanes.rules import widened
@@ -249,11 +247,8 @@ class _Appended:
 
     def _new_view(self, number: int, shift: int = 0) -> int:
         entry = self._made.tape.slots[number]
-        geometry = np.array((*entry.shape, *entry.strides), np.int64)
-        base, offset = self._base(entry), entry.view.offset + shift
-        return checked(
-            slots.view_geometry(self._recorder.header, base, offset, id(geometry)), "vmap", entry.shape
-        )
+        view = entry.view._replace(offset=entry.view.offset + shift)
+        return slot_seen_as(self._recorder, self._base(entry), view, "vmap")
 
     def _base(self, entry: Slot) -> int:
         """Return a slot of the recording on the buffer of a slot of the widened section."""
@@ -270,9 +265,9 @@ class _Appended:
     def _allocated(self, entry: Slot) -> int:
         """Return a slot on a new buffer of zeros, to which sums are added."""
         count = self._made.tape.buffers[entry.buffer].bytes // DTYPES[entry.dtype].itemsize
-        slot = checked(slots.allocate(self._recorder.header, entry.dtype, (count,), True), "vmap", (count,))
-        self._held.append(from_slot(self._recorder, slot))
-        return slot
+        made = allocate(self._recorder, DTYPES[entry.dtype], (count,), "vmap", zeroed=True)
+        self._held.append(made)
+        return made._slot
 
 
 def _check_unrolled(made: Widened) -> None:

@@ -24,6 +24,10 @@ class View(NamedTuple):
             step *= extent
         return cls(offset, shape, tuple(reversed(strides)), dtype)
 
+    def repeated(self, times: int, step: int) -> "View":
+        """Return the view of so many views like this one, each `step` bytes further than the one before."""
+        return self._replace(shape=(times, *self.shape), strides=(step, *self.strides))
+
     @property
     def ndim(self) -> int:
         """Number of dimensions."""
