@@ -139,7 +139,8 @@ def snapshots_of(name: str, checkpoint: Any, length: int) -> int:
     if checkpoint == "auto":
         return 0
     if checkpoint == "sqrt" and length >= 0:
-        return max(1, math.isqrt(length))
+        # the fewest of which C(count + 2, 2) is no less than the length: no iteration is run again twice
+        return max(1, math.ceil((math.sqrt(8 * length + 1) - 3) / 2))
     if isinstance(checkpoint, int) and not isinstance(checkpoint, bool) and checkpoint > 0:
         return checkpoint
     known = '"auto", "sqrt" or a number of carries' if length >= 0 else '"auto" or a number of carries'

@@ -63,8 +63,9 @@ def scan(
     unroll : int, optional
         Accepted for the sake of JAX's programs, without effect.
     checkpoint : {"auto", "sqrt"} or int, optional
-        Carries that the reverse sweep has in memory at a time: so many, the square root of the number of iterations, or
-        by default all of them, up to 64 MB. From fewer carries than iterations it computes the others again.
+        Carries that the reverse sweep has in memory at a time: so many, the square root of twice the number of
+        iterations, or by default all of them, up to 64 MB. From fewer carries than iterations it computes the others
+        again: with "sqrt" each of them once at most.
 
     Returns
     -------
@@ -90,10 +91,11 @@ def scan(
     On the tape a loop is one instruction, however many iterations it has. The reverse sweep runs the pullback of `f`
     from the last iteration to the first, each from the carry that it began with. So a gradient needs memory for the
     carries alone; what is computed in between is computed once more. With fewer carries than iterations these are
-    chosen so that as few iterations as can be are run again [1]_. Tensors that `f` takes from the function around it
-    are differentiated by like arguments. A branch of `f` on a Tensor is recorded for each outcome that an iteration
-    has. One kernel runs all iterations of a long loop whose body computes with few floats; other short bodies take
-    several iterations at a time.
+    chosen so that as few iterations as can be are run again [1]_. Where they take at most 16 MB, the forward run keeps
+    the first choice of them, from which the reverse sweep begins; it has memory of its own for as many. Tensors that
+    `f` takes from the function around it are differentiated by like arguments. A branch of `f` on a Tensor is recorded
+    for each outcome that an iteration has. One kernel runs all iterations of a long loop whose body computes with few
+    floats; other short bodies take several iterations at a time.
 
     Integers and booleans may be in the carry, in `xs` and in the results; integers must stay below 2**53 in size.
 

@@ -53,6 +53,10 @@ _DTYPES: dict[str, np.dtype[Any]] = {
 }
 
 
+_MOVING_BASES = (field.OF_STATES, field.FROM_STATE, field.TO_STATE, field.STATES_STEP)
+_STATES_STEP = Place(FIXED, View.in_c_order((), np.dtype(np.int64)), field.STATES_STEP, 0)
+
+
 class NotStraightError(Exception):
     """Raised if a program is no single segment whose lines all have a role."""
 
@@ -163,6 +167,9 @@ class StraightBody:
         For each leaf of the carry where it is stored, if the kernel is to store them.
     condition
         The lines of the condition, if that ends the loop.
+    again
+        Whether it runs iterations once more: from one stored carry to another, and for nothing else. `kept` is the
+        layout of these.
 
     Attributes
     ----------
@@ -174,8 +181,14 @@ class StraightBody:
         Whether one iteration is to be run by its program, for the guards in it.
     """
 
-    def __init__(self, lines: ProgramLines, kept: list[Place], condition: ProgramLines | None = None) -> None:
-        self._lines = lines
+    def __init__(
+        self,
+        lines: ProgramLines,
+        kept: list[Place],
+        condition: ProgramLines | None = None,
+        again: bool = False,
+    ) -> None:
+        self._lines, self._stored, self._again = lines, kept, again
         self.slots: list[FrameSlot] = []
         self.guarded = lines.guarded or (condition is not None and condition.guarded)
         carried = self._carried()
@@ -184,11 +197,12 @@ class StraightBody:
             self._fixed(lines, FIXED),
             self._moving(MOVING),
             carried,
-            self._kept(kept),
-            self._moving(WRITTEN),
+            self._kept(),
+            () if again else self._moving(WRITTEN),
             self._moving(ADDED),
             self._fixed(lines, SUMMED),
             None if condition is None else self._condition(condition, carried),
+            self._slot(_STATES_STEP) if again else -1,
         )
         segment = without_dead_rows(lines.segment, iterated.results)
         if len(self.slots) > field.MAX_SLOTS:
@@ -209,14 +223,25 @@ class StraightBody:
             MovingLine(line, self._slot(place), place.direction * place.step) for line, place in places
         )
 
-    def _kept(self, kept: list[Place]) -> tuple[MovingLine, ...]:
+    def _kept(self) -> tuple[MovingLine, ...]:
         """Return where the lines of the carry are kept."""
-        found = []
-        for line in self._lines.of(CARRIED) if kept else ():
-            own = kept[self._lines.place[line].leaf]
-            place = own._replace(offset=own.offset + self._lines.inside(line))
-            found.append(MovingLine(line, self._slot(place), own.step))
-        return tuple(found)
+        places = [(line, self._place_in_state(line)) for line in self._lines.of(CARRIED) if self._stored]
+        return tuple(MovingLine(line, self._slot(place), place.step) for line, place in places)
+
+    def _place_in_state(self, line: int, base: int = field.OF_STATES) -> Place:
+        """Return where a line of the carry is stored."""
+        own = self._stored[self._lines.place[line].leaf]
+        return own._replace(base=base, offset=own.offset + self._lines.inside(line))
+
+    def _carry_slot(self, line: int) -> int:
+        """Add the slot that a line of the carry is read from before the iterations; return its number."""
+        return self._slot(
+            self._place_in_state(line, field.FROM_STATE) if self._again else self._lines.place[line]
+        )
+
+    def _last_slot(self, line: int) -> int:
+        """Add the slot that a line of the carry is written to after them; return its number, -1 if it is the same."""
+        return self._slot(self._place_in_state(line, field.TO_STATE)) if self._again else -1
 
     def _condition(self, lines: ProgramLines, carried: Sequence[CarriedLine]) -> Condition:
         """Return the condition, whose lines are carried ones or parts of these."""
@@ -244,7 +269,7 @@ class StraightBody:
         read = {lines.key(line): line for line in lines.of(CARRIED)}
         written = {lines.key(line): line for line in lines.of(HANDED_ON)}
         found = [
-            CarriedLine(read.pop(key), written.pop(key), self._slot(lines.place[line]))
+            CarriedLine(read.pop(key), written.pop(key), self._carry_slot(line))
             for key, line in list(written.items())
             if key in read
         ]
@@ -252,14 +277,14 @@ class StraightBody:
             if -1 in elements:
                 raise NotStraightError
             line = read.pop(key)
-            found.append(CarriedLine(line, -1, self._slot(lines.place[line]), written_parts=elements))
+            found.append(CarriedLine(line, -1, self._carry_slot(line), written_parts=elements))
         for key, elements in self._wholes(written, read):
             line = written.pop(key)
-            found.append(CarriedLine(-1, line, self._slot(lines.place[line]), read_parts=elements))
+            found.append(CarriedLine(-1, line, self._carry_slot(line), read_parts=elements))
         if read:
             raise NotStraightError
-        rest = [CarriedLine(-1, line, self._slot(lines.place[line])) for line in written.values()]
-        return (*found, *rest)
+        rest = [CarriedLine(-1, line, self._carry_slot(line)) for line in written.values()]
+        return tuple(each._replace(last_address=self._last_slot(each.line)) for each in (*found, *rest))
 
     def _wholes(self, lines: dict[_Key, int], others: dict[_Key, int]) -> list[tuple[_Key, tuple[int, ...]]]:
         """Return lines of several elements, each with those of the others that are these, which are taken out."""
@@ -272,7 +297,16 @@ class StraightBody:
         """The fields that compiled code reads."""
         has_stacked = any(slot.base == field.OF_Y for slot in self.slots)
         slots = (value for slot in self.slots for value in slot)
-        return [self.kernel, int(has_stacked), int(self.guarded), len(self.slots), *slots]
+        moving = [number for number, slot in enumerate(self.slots) if slot.step or slot.base in _MOVING_BASES]
+        return [
+            self.kernel,
+            int(has_stacked),
+            int(self.guarded),
+            len(self.slots),
+            len(moving),
+            *slots,
+            *moving,
+        ]
 
 
 def elements_of(key: _Key) -> list[_Key]:

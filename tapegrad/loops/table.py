@@ -127,7 +127,7 @@ class LoopTable:
     def _lay_out(self) -> None:
         """Give each leaf a part of the block, and an element of the packed arrays."""
         shape, body, room = self._shape, self._body, Room()
-        room.take(8)  # iterations to the next look at interrupts
+        room.take(8 * field.BLOCK_FIELDS)
         arguments = shape.carry + shape.sequences
         count = 1 + max([-1, *self.constants[0], *self.constants[1]])
         constants: list[View] = [View.in_c_order((), np.dtype(float))] * count
@@ -170,10 +170,11 @@ class LoopTable:
         self._carry_bytes = 0
         if carry:
             self._carry_bytes = self._operands[carry - 1] + self.leaves[carry - 1].nbytes - self._operands[0]
-        capacity = self._capacity()
-        self.stored_size = -(-capacity * self._carry_bytes // self._shape.dtype.itemsize)
+        capacity, kept = self._capacity(), self._kept_snapshots()
+        states = kept + 1 if kept else capacity
+        self.stored_size = -(-states * self._carry_bytes // self._shape.dtype.itemsize)
         self._fields[field.STATES], self._fields[field.CAPACITY] = self.counted + 1, capacity
-        self._fields[field.SNAPSHOTS] = self._snapshots()
+        self._fields[field.SNAPSHOTS], self._fields[field.KEPT] = self._snapshots(), kept
         self.result_size = self.counted + 1 + self.stored_size
         self._fields[field.OPERAND_SIZE], self._fields[field.RESULT_SIZE] = (
             self.operand_size,
@@ -183,11 +184,17 @@ class LoopTable:
     def _capacity(self) -> int:
         """Return for how many iterations the forward run stores the carry."""
         shape = self._shape
-        if shape.snapshots:
-            return 0
         if shape.length < 0:
-            return min(_STORED_ITERATIONS, _STORED_BYTES // max(1, self._carry_bytes))
-        return shape.length if shape.length * self._carry_bytes <= _MOST_STORED_BYTES else 0
+            few = min(_STORED_ITERATIONS, _STORED_BYTES // max(1, self._carry_bytes))
+            return 0 if shape.snapshots else few
+        allowed = not shape.snapshots or shape.length <= shape.snapshots + 1 or not self._carry_bytes
+        return shape.length if allowed and shape.length * self._carry_bytes <= _MOST_STORED_BYTES else 0
+
+    def _kept_snapshots(self) -> int:
+        """Return how many snapshots the forward run stores if it does not store the carry of each iteration."""
+        snapshots = self._shape.snapshots
+        fits = (snapshots + 1) * self._carry_bytes <= _MOST_STORED_BYTES
+        return snapshots if fits and self._carry_bytes and self._shape.length > snapshots + 1 else 0
 
     def _snapshots(self) -> int:
         """Return how many carries the reverse run stores at most, 0 for as many as there are."""
@@ -325,29 +332,56 @@ class LoopTable:
                 self._handles[number] = handle
                 self._fields[number] = program.ctypes.data
                 if number in _STRAIGHT:
-                    self._fields[_STRAIGHT[number]] = self._straight(number, handle)
+                    straight = self._straight(number, handle)
+                    self._fields[_STRAIGHT[number]] = self._kept_fields(straight)
+                    if number == field.PULLBACK:
+                        self._fields[field.STRAIGHT_AGAIN] = self._kept_fields(self._straight_again(straight))
 
-    def _straight(self, which: int, handle: Handle) -> int:
-        """Return the address of the straight body of a program, 0 if it has none."""
+    def _kept_fields(self, straight: StraightBody | None) -> int:
+        """Return the address of the fields of a straight body, 0 if there is none."""
+        return 0 if straight is None else self._keep(straight.fields)
+
+    def _straight(self, which: int, handle: Handle) -> StraightBody | None:
+        """Return the straight body of a program, if it has one."""
         dtype, layout, (of_body, of_condition) = self._shape.dtype, self._layout, self.constants
         try:
             if which == field.PULLBACK:
                 lines = ProgramLines(handle, layout.of_pullback(self._body, of_body), dtype)
-                return self._keep(StraightBody(lines, []).fields)
+                return StraightBody(lines, [])
             condition = None
             if self._condition is not None:
                 tested = layout.of_condition(of_condition, self._flag)
                 condition = ProgramLines(self._handles[field.CONDITION], tested, dtype)
             lines = ProgramLines(handle, layout.of_values(self._body, of_body), dtype)
-            return self._keep(StraightBody(lines, self._stored(), condition).fields)
+            return StraightBody(lines, self._stored() if self._stores_all() else [], condition)
         except NotStraightError:
-            return 0
+            return None
+
+    def _straight_again(self, pullback: StraightBody | None) -> StraightBody | None:
+        """Return the straight body that runs iterations once more in the reverse run, if it needs any and has one.
+
+        Nothing looks at its guards: they are those of the pullback, of which the first iteration runs by its program.
+        """
+        shape, of_body = self._shape, self.constants[0]
+        if not self._carry_bytes or self._fields[field.CAPACITY] == shape.length:
+            return None
+        places = [place._replace(step=0) for place in self._stored()]
+        try:
+            values = self._handles[field.VALUES]
+            lines = ProgramLines(values, self._layout.of_values(self._body, of_body), shape.dtype)
+            unguarded = pullback is not None and not pullback.guarded
+            return None if lines.guarded and unguarded else StraightBody(lines, places, again=True)
+        except NotStraightError:
+            return None
+
+    def _stores_all(self) -> bool:
+        """Return whether the forward run stores the carry of each iteration, as long as there is room."""
+        capacity, shape = self._fields[field.CAPACITY], self._shape
+        return bool(capacity > 0 if shape.length < 0 else capacity >= shape.length)
 
     def _stored(self) -> list[Place]:
-        """Return where the forward run stores the leaves of the carry, if it does."""
-        capacity, shape = self._fields[field.CAPACITY], self._shape
-        stores = capacity > 0 if shape.length < 0 else capacity >= shape.length
-        return [self._layout.stored(k, 1) for k in range(shape.carry)] if stores else []
+        """Return where the leaves of the carry are stored."""
+        return [self._layout.stored(k, 1) for k in range(self._shape.carry)]
 
     def renew(self) -> None:
         """Make the programs again after a body has been recorded once more."""

@@ -36,13 +36,14 @@ class MovingLine(NamedTuple):
 class CarriedLine(NamedTuple):
     """A line that an iteration reads, and that it writes for the next one; -1 if it does not.
 
-    In memory are the first value before the loop, and the last one after it. A line may be read or written
-    as lines of single elements.
+    In memory are the first value before the loop, and the last one after it, at another address if there is one. A line
+    may be read or written as lines of single elements.
     """
 
     read: int
     written: int
     address: int
+    last_address: int = -1
     read_parts: tuple[int, ...] = ()
     written_parts: tuple[int, ...] = ()
 
@@ -95,6 +96,8 @@ class IteratedSegment:
         Lines that go from one iteration to the next.
     kept
         Lines that are carried, as they are before each iteration, in memory.
+    kept_step
+        Number of the address field that is the step of these lines in bytes; -1: they have steps of their own.
     written, added, summed
         Lines that are written to memory, added to what is there, and summed over all iterations.
     condition
@@ -111,6 +114,7 @@ class IteratedSegment:
     added: tuple[MovingLine, ...]
     summed: tuple[FixedLine, ...]
     condition: Condition | None = None
+    kept_step: int = -1
 
     @property
     def results(self) -> list[int]:
@@ -228,17 +232,20 @@ class _Iterated(_GivenLines):
         own, body = self._iterated, self.body
         known = self.read_fixed(own.fixed)
         tested = None if own.condition is None else _Tested(body, own.condition)
-        places = [
+        ends = [
             *((each.line, self.base(each.address)) for each in own.carried),
             *((each.line, self.base(each.address)) for each in own.summed),
         ]
-        first = list(self.read(places).values())
+        first = list(self.read(ends).values())
+        for number, each in enumerate(own.carried):
+            if each.last_address >= 0:
+                ends[number] = each.line, self.base(each.last_address)
         begin, count = body.constant(I64, 0), load_field(self.frame, 0)
         with body.carrying(begin, count, 1, first) as iteration:
             if tested is not None:
                 iteration.leave(tested.ends(iteration.values))
             iteration.following = self._iteration(iteration, known)
-        for (line, place), value in zip(places, iteration.values, strict=True):
+        for (line, place), value in zip(ends, iteration.values, strict=True):
             self.store_line(line, value, place)
         store(iteration.index, self.frame)
 
@@ -250,7 +257,7 @@ class _Iterated(_GivenLines):
             values |= {each.read: value} if each.read >= 0 else {}
             values |= {part: spread(value, lane) for lane, part in enumerate(each.read_parts) if part >= 0}
         for kept in own.kept:
-            self.store_line(kept.line, values[kept.line], self._place(kept, iteration))
+            self.store_line(kept.line, values[kept.line], self._kept_place(kept, iteration))
         found = iter(self.computed(values, own.results))
         following = [self._joined(each, [next(found) for _ in each.results]) for each in own.carried]
         totals = iteration.values[len(own.carried) :]
@@ -274,6 +281,12 @@ class _Iterated(_GivenLines):
 
     def _place(self, each: MovingLine, iteration: Iteration) -> Value:
         return moved(self.base(each.address), iteration.index * each.step)
+
+    def _kept_place(self, each: MovingLine, iteration: Iteration) -> Value:
+        number = self._iterated.kept_step
+        if number < 0:
+            return self._place(each, iteration)
+        return moved(self.base(each.address), iteration.index * load_field(self.frame, 1 + number))
 
 
 def define(iterated: IteratedSegment, target: Target, symbol: str) -> list[Body]:

@@ -13,5 +13,6 @@ In reading order; each imports only those above it:
     loop_fields                    the fields of a loop
     loop_moves                     elements between packed arrays and the block of a loop
     loop_iterations                iterations of a loop on its block
+    loop_pieces                    many iterations of a loop, by kernels with the loop inside or by programs
     loop_calls                     runs of a loop: forward, in reverse, by tangents
 """

@@ -21,7 +21,8 @@ instruction; those of sequences go on by `STEP` elements with each iteration.
     COUNTED,  # element of the packed result with the number of iterations
     STATES,  # element of the packed result with the carry before each iteration, byte for byte
     CAPACITY,  # iterations that there is room for
-    SNAPSHOTS,  # carries that the reverse run stores at most where there are more; 0: one for each iteration
+    SNAPSHOTS,  # carries that the reverse run stores at most where there are more iterations
+    KEPT,  # of these, those that the forward run stores, and the carry before the last iteration; 0: none
     CONDITION,  # address of the condition's program, 0: none
     VALUES,  # address of the body's program
     PULLBACK,  # of its pullback
@@ -45,10 +46,20 @@ instruction; those of sequences go on by `STEP` elements with each iteration.
     DOT_HAND_ON,
     STRAIGHT_VALUES,  # address of a straight body that runs the body's program, 0: none
     STRAIGHT_PULLBACK,  # of one that runs its pullback
+    STRAIGHT_AGAIN,  # of one that runs the body's program in the reverse run, for the carry alone
     FAILED_AT,  # the iteration that failed
     FAILED_CARRY,  # address of memory for the carry at that iteration
-) = range(40)
-LOOP_FIELDS = 40
+) = range(42)
+LOOP_FIELDS = 42
+
+# Fields of a block, at its beginning.
+(
+    LEFT,  # iterations to the next look at interrupts
+    REACHED,  # the iteration that a run has come to
+    CHECKED,  # 1 if guards of a straight pullback hold
+    FRAMES,  # address of memory for the frames of the reverse run's straight bodies
+) = range(4)
+BLOCK_FIELDS = 4
 
 # Fields of a program of the body.
 (
@@ -76,13 +87,24 @@ MOVE_FIELDS = 5
     HAS_STACKED,  # 1 if it writes stacked results, or reads their cotangents
     GUARDED,  # 1 if one iteration is to be run by its program, for the guards in it
     SLOTS,  # number of slots; at most MAX_SLOTS
-) = range(4)
-STRAIGHT_FIELDS = 4
+    MOVING,  # number of slots whose address differs between runs; their numbers follow the slots
+) = range(5)
+STRAIGHT_FIELDS = 5
 MAX_SLOTS = 255
 
 # Fields of a slot, which is an address in the kernel's frame, behind the number of iterations.
 BASE, BASE_OFFSET, BASE_STEP = range(3)
 SLOT_FIELDS = 3
-# Memory that it leads to: of the block; of packed operands, and of their cotangents; of packed results, or in reverse
-# of their cotangents; of stored carries; or none
-IN_BLOCK, OF_X, OF_X_BAR, OF_Y, OF_STATES, ABSOLUTE = range(6)
+# What it is based on.
+(
+    IN_BLOCK,  # memory of the block
+    OF_X,  # packed operands
+    OF_X_BAR,  # their cotangents
+    OF_Y,  # packed results, in reverse their cotangents
+    OF_STATES,  # stored carries
+    FROM_STATE,  # the carry that iterations which run again begin with
+    TO_STATE,  # the one that they end with
+    STATES_STEP,  # no memory: the bytes between carries that they store
+    ABSOLUTE,  # none
+) = range(9)
+BASES = 9

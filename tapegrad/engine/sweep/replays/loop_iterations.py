@@ -108,7 +108,7 @@ def open_block(loop, x):
     """Take a block, with the arguments of all programs connected, and the first operands; 0 when memory is short."""
     block = calloc(1, load_i64(loop, loop_field.BLOCK_BYTES))
     if block != 0:
-        store_i64(block, 0, load_i64(loop, loop_field.PERIOD))
+        store_i64(block, loop_field.LEFT, load_i64(loop, loop_field.PERIOD))
         for which in (loop_field.CONDITION, loop_field.VALUES, loop_field.PULLBACK, loop_field.TANGENTS):
             connect(load_i64(loop, which), block)
         unpack(loop, loop_field.START, block, x, 0)
@@ -158,13 +158,13 @@ def goes_on(loop, block, iteration):
 
 
 @inline_njit
-def is_stopped(loop, block, iteration):
-    """Return a status if the process was interrupted. The block's first field counts iterations to the next look."""
-    left = load_i64(block, 0) - 1
-    store_i64(block, 0, left)
-    if left >= 0:
+def is_stopped(loop, block, count):
+    """Return a status if the process was interrupted, looking for that once in many iterations; so many are over."""
+    left = load_i64(block, loop_field.LEFT) - count
+    store_i64(block, loop_field.LEFT, left)
+    if left > 0:
         return 0
-    store_i64(block, 0, load_i64(loop, loop_field.PERIOD))
+    store_i64(block, loop_field.LEFT, load_i64(loop, loop_field.PERIOD))
     state = _take_gil()
     interrupted = _has_interrupt()
     if interrupted != 0:
@@ -180,7 +180,7 @@ def iterate(loop, block, x, iteration):
     status = run_program(load_i64(loop, loop_field.VALUES), block)
     if status == 0:
         hand_on(loop, loop_field.HAND_ON, block)
-        status = is_stopped(loop, block, iteration)
+        status = is_stopped(loop, block, 1)
     else:
         store_i64(loop, loop_field.FAILED_AT, iteration)
     return status
