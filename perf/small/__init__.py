@@ -20,7 +20,13 @@ from perf.small.heat import HEAT_BY_ROLL, HEAT_BY_SLICES
 from perf.small.hierarchical import EIGHT_SCHOOLS, RADON
 from perf.small.kalman import KALMAN, KALMAN_BY_FOR
 from perf.small.kinematics import KINEMATICS
-from perf.small.lotka import LOTKA_BY_FOR, LOTKA_BY_SCALARS, LOTKA_BY_SCAN, LOTKA_BY_VECTORS
+from perf.small.lotka import (
+    LOTKA_BY_CHECKPOINTS,
+    LOTKA_BY_FOR,
+    LOTKA_BY_SCALARS,
+    LOTKA_BY_SCAN,
+    LOTKA_BY_VECTORS,
+)
 from perf.small.markov import MARKOV
 from perf.small.matfac import MATFAC
 from perf.small.particles import LENNARD_JONES, N_BODY
@@ -34,6 +40,7 @@ CASES: dict[str, Case] = {
         LOTKA_BY_SCALARS,
         LOTKA_BY_SCAN,
         LOTKA_BY_FOR,
+        LOTKA_BY_CHECKPOINTS,
         GARCH,
         GARCH_BY_SCAN,
         GARCH_BY_FOR,

@@ -61,14 +61,18 @@ def _ours_by_scan(xp: Any, x: Any, y: Any) -> Any:
     return _by_scan(tg, xp, x, y)
 
 
-def _by_scan(loops: Any, xp: Any, x: Any, y: Any) -> Any:
+def _ours_by_checkpoints(xp: Any, x: Any, y: Any) -> Any:
+    return _by_scan(tg, xp, x, y, checkpoint=20)
+
+
+def _by_scan(loops: Any, xp: Any, x: Any, y: Any, **options: Any) -> Any:
     """Compute the sum of squares by the `scan` of a package."""
 
     def step(state: Any, y: Any) -> Any:
         u, v = _scalar_step(x, *state)
         return (u, v), (u - y[0]) ** 2 + (v - y[1]) ** 2
 
-    return xp.sum(loops.scan(step, (x[4], x[5]), y)[1])
+    return xp.sum(loops.scan(step, (x[4], x[5]), y, **options)[1])
 
 
 def _scan_vectors(xp: Any, x: Any, y: Any) -> Any:
@@ -183,6 +187,19 @@ LOTKA_BY_FOR = Case(
     size=10_000,
     small_size=300,
     limit=1.1,
+    below=("JAX",),
+    scan=_scan_scalars,
+    beside=LOTKA_BY_SCAN,
+)
+LOTKA_BY_CHECKPOINTS = Case(
+    "lotka-checkpoints",
+    "Lotka-Volterra by Runge-Kutta, 10,000 steps by scan, with memory for 20 of the carries",
+    _ours_by_checkpoints,
+    _inputs,
+    _loop,
+    size=10_000,
+    small_size=300,
+    limit=2.5,
     below=("JAX",),
     scan=_scan_scalars,
     beside=LOTKA_BY_SCAN,
