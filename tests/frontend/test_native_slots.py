@@ -1,4 +1,4 @@
-"""Operators, indexing and the finaliser of eager Tensors in C: they do what the Python methods do."""
+"""Operators, indexing and the finaliser of Tensors in C: they do what the Python methods do."""
 
 import gc
 import itertools
@@ -14,6 +14,7 @@ import pytest
 import tapegrad as tg
 from helpers.memory import leaving_nothing
 from tapegrad.engine.codegen.python_calls import handle_slots, type_slots
+from tapegrad.engine.tape.fields.layout import SLOTS
 from tapegrad.frontend.tensor import native_slots, tensor
 
 X = np.array([-0.0, 1.5, -2.0, np.inf, np.nan, 3.0])
@@ -158,6 +159,116 @@ def test_modes():
     assert not (x * x).constant
     leave.set()
     other.join()
+
+
+def recorded(compute, *given):
+    """What is recorded of arguments: its listing, slots in use, and the slots that stand for plain numbers."""
+    tape = tg.jit(compute).tape(*given)
+    return tape.text, int(tape.fields[SLOTS]), tape.weak
+
+
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize("name", BINARY)
+def test_recordings_of_binary_operators_agree_with_the_methods(name, other):
+    method, reflected = (getattr(tg.Tensor, each) for each in (name, f"__r{name.strip('_')}__"))
+    operator, y = OPERATORS[name], other()
+    assert recorded(lambda x: operator(x, y), X) == recorded(lambda x: method(x, y), X)
+    if type(y) in (float, int):
+        assert recorded(lambda x: operator(y, x), X) == recorded(lambda x: reflected(x, y), X)
+
+
+def test_recordings_of_other_operators_agree_with_the_methods():
+    def by_operators(x):
+        for _ in range(3):
+            x = abs(-x[1:3]) + x[0] * x[-1] - x[:2] ** 2
+        return +x
+
+    def by_methods(x):
+        cls = tg.Tensor
+        for _ in range(3):
+            first = cls.__abs__(cls.__neg__(cls.__getitem__(x, slice(1, 3))))
+            second = cls.__mul__(cls.__getitem__(x, 0), cls.__getitem__(x, -1))
+            both = cls.__add__(first, second)
+            x = cls.__sub__(both, cls.__pow__(cls.__getitem__(x, slice(None, 2)), 2))
+        return cls.__pos__(x)
+
+    assert recorded(by_operators, X[3:]) == recorded(by_methods, X[3:])
+    assert recorded(by_operators, X[3:].astype(np.float32)) == recorded(by_methods, X[3:].astype(np.float32))
+
+
+def test_plain_numbers_of_recordings_stay_plain():
+    """An argument that is a number is weak, and so is what operators make of it alone."""
+
+    def by_operators(a, b, x):
+        return ((-a + b * 2) / (1 - a) * x).sum(), a + b, x * a
+
+    def by_methods(a, b, x):
+        cls = tg.Tensor
+        top = cls.__add__(cls.__neg__(a), cls.__mul__(b, 2))
+        ratio = cls.__truediv__(top, cls.__rsub__(a, 1))
+        return cls.__mul__(ratio, x).sum(), cls.__add__(a, b), cls.__mul__(x, a)
+
+    given = 0.5, 3.0, np.arange(3, dtype=np.float32)
+    *found, weak = recorded(by_operators, *given)
+    assert (*found, weak) == recorded(by_methods, *given)
+    assert len(weak) == 8
+    assert tg.jit(by_operators)(*given)[2].dtype == np.float32
+
+
+def test_tensors_of_other_tapes_in_a_recording():
+    """Eager Tensors are captured, those of a recording around are inputs, those of one that has ended are refused."""
+    outside, view = tg.tensor([2.0, 3.0]), tg.tensor(np.arange(4.0))[1:3]
+    f = tg.jit(lambda x: x * outside + view[1] * view)
+    assert f(np.ones(2)).tolist() == [4.0, 7.0]
+    with tg.no_grad():
+        outside[0] = 5.0
+    assert f(np.ones(2)).tolist() == [7.0, 7.0]
+    kept = []
+    tg.jit(lambda x: kept.append(x * 2.0) or x[0])(np.ones(2))
+    for use in (lambda: kept[0] * 2.0, lambda: kept[0] + outside, lambda: -kept[0]):
+        with pytest.raises(tg.TracedValueError, match="has ended"):
+            use()
+    loop = tg.jit(lambda x: tg.scan(lambda c, _: (c * x[1] + x * x[0], None), x, length=2)[0])
+    assert loop(np.array([2.0, 3.0])).tolist() == [34.0, 51.0]
+
+
+def test_recordings_under_other_modes():
+    def constant(x):
+        with tg.no_grad():
+            y = x * 2.0 + x[::-1][:2]
+        return (x * y).sum()
+
+    assert tg.grad(tg.jit(constant))(np.array([1.0, 2.0])).tolist() == [4.0, 5.0]
+
+    @tg.jit
+    def failing(x):
+        with tg.detect_anomaly():
+            return x / 0.0
+
+    with pytest.raises(tg.AnomalyError, match="divide"):
+        failing(np.ones(2))
+
+
+def test_long_recordings_have_operators_in_c():
+    """A process that computes nothing eagerly has them too, once a recording is long."""
+    done = subprocess.run([sys.executable, "-c", LONG], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["False", "True", "3.0"], done.stderr
+
+
+LONG = """
+import tapegrad as tg
+from tapegrad.frontend.tensor import tensor
+
+def f(x, n):
+    for _ in range(n):
+        x = x * 1.0
+    return x
+
+for n in (100, 2000):
+    tg.jit(lambda x: f(x, n)).tape(3.0)
+    print(tensor.handles[0] is not tensor._new_handle)
+print(tg.jit(lambda x: f(x, 20))(3.0))
+"""
 
 
 def test_recordings_see_operators():

@@ -263,6 +263,8 @@ def array(
     array(0.39815702)
     """
     x = asarray(object, dtype, order, constant=constant, copy=copy, like=like)
+    if ndmin == 0 and type(ndmin) is int:
+        return x
     missing = operator.index(ndmin) - x.ndim
     if missing <= 0:
         return x

@@ -33,7 +33,7 @@ def make_unary_function(code: int, with_arguments: Callable[..., Any]) -> Callab
             if base is not None and x._version != base._version:
                 own = x._slot_on(tape)
             slot = eager.record_elementwise(tape.header, code, own, NONE, NONE, mode.differentiate)
-            if slot >= 0 and not mode.observed:
+            if slot >= 0 and mode.anomaly is None:
                 return from_slot(tape, slot)
         return finished(mode, code, slot, False, (x,))
 
@@ -69,7 +69,7 @@ def make_binary_function(code: int, with_arguments: Callable[..., Any]) -> Calla
                 slot = eager.record_with_number(tape.header, code, first, x2, 0, mode.differentiate)
             else:
                 slot = beside_constant(mode, code, first, x2, False)
-            if slot >= 0 and not mode.observed:
+            if slot >= 0 and mode.anomaly is None:
                 return from_slot(tape, slot)
         return finished(mode, code, slot, False, (x1, x2))
 

@@ -1,5 +1,6 @@
 """Lists and nested lists of Tensors as arrays: their parts are copied into one buffer."""
 
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -47,8 +48,10 @@ def stacked(value: Any) -> Tensor | None:
     leaves: list[Any] = []
     lengths = _lengths(value, leaves)
     kinds = set(map(type, leaves))
-    if lengths is None or mode.observed or not kinds <= _LEAVES:
+    if lengths is None or mode.anomaly is not None or not kinds <= _LEAVES:
         return None
+    if mode.recorder is not None and len(kinds) > 1 and _has_neighbours(leaves):
+        return None  # replays copy an array of them at once
     header, tape = mode.tape.header, mode.tape
     if [leaf for leaf in leaves if type(leaf) is Tensor and leaf._tape is not tape]:
         return None
@@ -66,6 +69,12 @@ def stacked(value: Any) -> Tensor | None:
     seen = views.view_shape(header, slot, shape)
     slots.drop(header, slot)
     return from_slot(tape, checked(seen, "array", shape))
+
+
+def _has_neighbours(leaves: list[Any]) -> bool:
+    """Return whether two numbers stand side by side between Tensors."""
+    numbers = [type(leaf) is not Tensor for leaf in leaves]
+    return any(map(operator.and_, numbers, numbers[1:]))
 
 
 def _lengths(value: Any, leaves: list[Any]) -> tuple[int, ...] | None:

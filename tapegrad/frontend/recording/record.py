@@ -41,6 +41,7 @@ _NUMBERS = (float, int)
 _CASTS = (CODES["cast_f64"], CODES["cast_f32"], CODES["cast_i64"], CODES["cast_b8"])  # by dtype code
 _BOOLEAN = np.dtype(np.bool_)
 _slots_are_due = [True]  # the thread that pops it writes the slots
+_left_to_python = [None] * 1024  # operators of recordings before that: 3 us each, the slots take 5 ms
 FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
 OWN = frozenset((Tensor, np.ndarray, float, int, np.float64))  # classes that xarray does not handle
 _MAX_COPIED_ELEMENTS = 4096  # elements that are copied in less time than an array takes to enter the tape
@@ -60,7 +61,7 @@ def unary(code: int, x: Tensor, as_operator: bool = False) -> Tensor:
         if base is not None and x._version != base._version:
             own = x._slot_on(tape)
         slot = eager.record_elementwise(tape.header, code, own, NONE, NONE, mode.differentiate)
-        if slot >= 0 and not mode.observed:
+        if slot >= 0 and (mode.anomaly is None if not as_operator else not mode.observed):
             return from_slot(tape, slot)
     return finished(mode, code, slot, as_operator, (x,))
 
@@ -91,7 +92,7 @@ def binary(
                 )
             else:
                 slot = beside_constant(mode, code, own, other, is_reflected)
-            if slot >= 0 and not mode.observed:
+            if slot >= 0 and (mode.anomaly is None if not as_operator else not mode.observed):
                 return from_slot(tape, slot)
         return finished(mode, code, slot, as_operator, (other, x) if is_reflected else (x, other))
 
@@ -115,14 +116,20 @@ def finished(mode: Mode, code: int, slot: int, as_operator: bool, operands: tupl
     """
     if as_operator and slot < 0 and not OWN.issuperset(map(type, operands)) and any(map(is_xarray, operands)):
         return cast_type(Tensor, NotImplemented)
-    if _slots_are_due and mode.tape is EAGER and not mode.observed:
-        _write_slots_once()
+    if _slots_are_due and mode.anomaly is None:
+        _write_slots_once(mode)
     result = apply_to_any(code, *operands) if slot < 0 else _watched(mode, from_slot(mode.tape, slot), code)
     return as_plain_number(result, operands) if as_operator else result
 
 
-def _write_slots_once() -> None:
-    """Have operators of eager Tensors computed in C; a process that only replays functions needs none of it."""
+def _write_slots_once(mode: Mode) -> None:
+    """Have operators of Tensors computed in C, from the first one of an eager Tensor on.
+
+    A process that only records short functions, and replays them, needs none of it.
+    """
+    if mode.tape is not EAGER and _left_to_python:
+        del _left_to_python[-1:]
+        return
     try:
         _slots_are_due.pop()
     except IndexError:  # another thread was faster

@@ -1,9 +1,9 @@
 """Type slots of handles, the Python objects of a tape's slots: finaliser, operators and indexing in C.
 
 A handle is an instance of a class with ``__slots__``: its tape, the number of its slot, an array, a base and the base's
-version. Each function serves handles of one class on one tape whose slots are up to date, beside one another and
-beside plain numbers, and calls the class's Python method for all else. That method spends most of its time on making
-a handle and on finalising one, which C does in a tenth of it.
+version. Each function serves handles of one class on the tape of the thread whose slots are up to date, beside one
+another and beside plain numbers, and calls the class's Python method for all else. That method spends most of its time
+on making a handle and on finalising one, which C does in a tenth of it.
 """
 
 import ctypes
@@ -55,7 +55,7 @@ def write_handle_slots(
     Parameters
     ----------
     cls, tape
-        The class, and the tape whose handles are served.
+        The class, and the eager tape. Handles of a recording are served while a thread is in it.
     operators
         The operators that are served.
     calls
@@ -95,7 +95,7 @@ def _module(operators: Operators, known: Mapping[str, Any]) -> Module:
     """Return the module of the functions, which are exported in the order of their slots."""
     pairs = {name: f"__r{name.strip('_')}__" for name in operators.binary}
     methods = ("__getitem__", *pairs, *pairs.values(), *operators.unary)
-    attributes = ("mode", "tape", "observed", "differentiate", "drop_orphans")
+    attributes = ("mode", "tape", "recorder", "anomaly", "differentiate", "header", "weak", "drop_orphans")
     module = Module(
         "handle_slots",
         none=None, true=True, false=False, zero=0, NotImplemented=NotImplemented, float=float, int=int, slice=slice,
@@ -121,13 +121,12 @@ def _module(operators: Operators, known: Mapping[str, Any]) -> Module:
 # --- handles -----------------------------------------------------------------------------------------------------
 
 
-def _engine(code: Code, name: str, *values: Operand, uncompiled: int = _NONE) -> Value:
-    """Emit a call of an entry point, by its name in `CALLS`; -1 if it has raised.
+def _engine(code: Code, name: str, header: Value, *values: Operand, uncompiled: int = _NONE) -> Value:
+    """Emit a call of an entry point, by its name in `CALLS`, for a tape's header; -1 if it has raised.
 
     The function ends with `uncompiled` if there is no such entry point yet.
     """
-    calls, header = (code.call("PyLong_AsLongLong", code.outside(each)) for each in ("calls", "header"))
-    address = code.load(calls, CALLS.index(name))
+    address = code.load(code.call("PyLong_AsLongLong", code.outside("calls")), CALLS.index(name))
     with code.where_null(address):
         code.ret(uncompiled)
     status, result = code.call_compiled(address, header, *values, releases_gil=False)
@@ -137,6 +136,25 @@ def _engine(code: Code, name: str, *values: Operand, uncompiled: int = _NONE) ->
 def _truth(code: Code, condition: Value) -> Value:
     """Return a condition as a field."""
     return code.body.convert("zext", condition, "i64")
+
+
+def _attribute(code: Code, owner: Value, name: str) -> Value:
+    """Emit a look-up of an attribute, which its owner keeps alive; null with an exception."""
+    found = code.call("PyObject_GetAttr", owner, code.outside(f"name_{name}"))
+    code.drop(found)
+    return found
+
+
+def _header_of(code: Code, tape: Value) -> None:
+    """``header_of(tape)``: its header; -1 with an exception if there is none."""
+    with code.body.when(tape.equal(code.outside("tape"))):
+        code.ret(code.call("PyLong_AsLongLong", code.outside("header")))
+    found = code.call("PyObject_GetAttr", tape, code.outside("name_header"))
+    with code.where_null(found):
+        code.ret(_NONE)
+    header = code.call("PyLong_AsLongLong", found)
+    code.drop(found)
+    code.ret(header)
 
 
 def _new(code: Code, tape: Value, number: Value) -> None:
@@ -150,16 +168,16 @@ def _new(code: Code, tape: Value, number: Value) -> None:
     code.ret(handle)
 
 
-def _made(code: Code, slot: Value) -> None:
-    """``made(slot)``: a handle for a slot that carries one; null with an exception."""
+def _made(code: Code, tape: Value, header: Value, slot: Value) -> None:
+    """``made(tape, header, slot)``: a handle for a slot that carries one; null with an exception."""
     number = code.call("PyLong_FromLongLong", slot)
     with code.where_null(number):
-        _engine(code, "drop", slot, uncompiled=NULL)
+        _engine(code, "drop", header, slot, uncompiled=NULL)
         code.ret(NULL)
-    handle = code.call("new", code.outside("tape"), number)
+    handle = code.call("new", tape, number)
     code.drop(number)
     with code.where_null(handle):
-        _engine(code, "drop", slot, uncompiled=NULL)
+        _engine(code, "drop", header, slot, uncompiled=NULL)
     code.ret(handle)
 
 
@@ -170,9 +188,9 @@ def _new_handle(code: Code, _fixed: Value, arguments: Value, given: Value) -> No
     code.ret(code.call("new", code.load(arguments), code.load(arguments, 1)))
 
 
-def _slot_of(code: Code, handle: Value) -> None:
-    """``slot_of(handle)``: the slot of a handle on the tape, if it is up to date."""
-    with code.where(code.load(handle, _TAPE).unequal(code.outside("tape"))):
+def _slot_of(code: Code, handle: Value, tape: Value) -> None:
+    """``slot_of(handle, tape)``: the slot of a handle on a tape, if it is up to date."""
+    with code.where(code.load(handle, _TAPE).unequal(tape)):
         code.ret(_NONE)
     base = code.load(handle, _BASE)
     with (
@@ -183,66 +201,128 @@ def _slot_of(code: Code, handle: Value) -> None:
     code.ret(code.call("PyLong_AsLongLong", code.load(handle, _SLOT)))
 
 
-def _differentiates(code: Code) -> None:
-    """``differentiates()``: whether derivatives are recorded; negative if the mode needs Python, or has raised."""
-    with code.where_null(code.call("PyList_Size", code.outside("entered"))):
+def _current(code: Code, fields: Value) -> None:
+    """``current(fields)``: write the tape of the thread, its header, and its set of weak slots, null for none.
+
+    Return whether derivatives are recorded; a negative number if the mode needs Python, or an exception.
+    """
+    tape = code.outside("tape")
+    code.store(tape, fields)
+    code.store(code.call("header_of", tape), fields, 1)
+    code.store(NULL, fields, 2)
+    with code.body.when(code.call("PyList_Size", code.outside("entered")).equal(0)):
         code.ret(1)
-    mode = code.call("PyObject_GetAttr", code.outside("thread"), code.outside("name_mode"))
+    mode = _attribute(code, code.outside("thread"), "mode")
     with code.where_null(mode):
         code.ret(_NONE)
-    found = [
-        code.call("PyObject_GetAttr", mode, code.outside(f"name_{name}"))
-        for name in ("tape", "observed", "differentiate")
-    ]
-    code.drop(mode)
-    for each in found:
-        code.drop(each)
-    tape, observed, differentiate = found
-    with code.where(tape.unequal(code.outside("tape"))):
+    recorder = _attribute(code, mode, "recorder")
+    none = code.outside("none")
+    with code.where(_attribute(code, mode, "anomaly").unequal(none)):
         code.ret(_NONE)
-    with code.where(observed.unequal(code.outside("false"))):
-        code.ret(_NONE)
-    code.ret(_truth(code, differentiate.equal(code.outside("true"))))
-
-
-def _finished(code: Code, slot: Value, handle: Value, other: Value, name: Value) -> None:
-    """``finished(slot, handle, other, name)``: a handle for a result; without one, what the Python method returns."""
-    with code.where(slot < 0):
+    own = _attribute(code, mode, "tape")
+    with code.body.when(own.unequal(tape)):
+        with code.where(own.unequal(recorder)):
+            code.ret(_NONE)
+        header = code.call("header_of", own)
+        weak = _attribute(code, own, "weak")
         with code.where(code.call("PyErr_Occurred").unequal(NULL)):
-            code.ret(NULL)
-        given = code.room(2)
-        code.store(handle, given)
-        code.store(other, given, 1)
-        count = _truth(code, other.unequal(NULL)) + 1
-        code.ret(code.call("PyObject_VectorcallMethod", name, given, count, NULL))
-    code.ret(code.call("made", slot))
+            code.ret(_NONE)
+        code.store(own, fields)
+        code.store(header, fields, 1)
+        with code.where(code.call("PySet_Size", weak).unequal(0)):
+            code.store(weak, fields, 2)
+    code.ret(_truth(code, _attribute(code, mode, "differentiate").equal(code.outside("true"))))
+
+
+def _is_weak(code: Code, fields: Value, handle: Value) -> None:
+    """``is_weak(fields, handle)``: whether a handle of the thread's tape stands for a plain number."""
+    weak = code.load(fields, 2)
+    with code.body.when(weak.equal(NULL)):
+        code.ret(0)
+    code.ret(code.call("PySet_Contains", weak, code.load(handle, _SLOT)))
+
+
+def _result(code: Code, fields: Value, slot: Value, weak: Value) -> None:
+    """``result(fields, slot, weak)``: a handle for a result on the thread's tape, perhaps a plain number."""
+    handle = code.call("made", code.load(fields), code.load(fields, 1), slot)
+    with (
+        code.where(weak.unequal(0) & handle.unequal(NULL)),
+        code.where(code.call("PySet_Add", code.load(fields, 2), code.load(handle, _SLOT)).unequal(0)),
+    ):
+        code.drop(handle)
+        code.ret(NULL)
+    code.ret(handle)
+
+
+def _by_python(code: Code, handle: Value, other: Value, name: Value) -> None:
+    """``by_python(handle, other, name)``: what a Python method returns; null if there is an exception already."""
+    with code.where(code.call("PyErr_Occurred").unequal(NULL)):
+        code.ret(NULL)
+    given = code.room(2)
+    code.store(handle, given)
+    code.store(other, given, 1)
+    count = _truth(code, other.unequal(NULL)) + 1
+    code.ret(code.call("PyObject_VectorcallMethod", name, given, count, NULL))
 
 
 # --- operators ---------------------------------------------------------------------------------------------------
+# A function that returns -1 leaves it to Python's method.
 
 
-def _recorded(code: Code, op: Value, first: Value, second: Value) -> None:
-    """``recorded(op, first, second)``: the slot of an op's result, `second` a slot or -1; negative without one."""
-    with code.where(first < 0):
-        code.ret(_NONE)
-    recording = code.call("differentiates")
+def _of_handles(code: Code, op: Value, x: Value, y: Value) -> None:
+    """``of_handles(op, x, y)``: the result of an op of a handle, and another one or null."""
+    fields = code.room(3)
+    recording = code.call("current", fields)
     with code.where(recording < 0):
         code.ret(_NONE)
-    code.ret(_engine(code, "record_elementwise", op, first, second, _NONE, recording))
+    tape, header = code.load(fields), code.load(fields, 1)
+    first = code.call("slot_of", x, tape)
+    with code.where(first < 0):
+        code.ret(_NONE)
+    weak = code.call("is_weak", fields, x)
+    with code.body.when(y.equal(NULL)):
+        slot = _engine(code, "record_elementwise", header, op, first, _NONE, _NONE, recording)
+        with code.where(slot < 0):
+            code.ret(_NONE)
+        code.ret(code.call("result", fields, slot, weak))
+    second = code.call("slot_of", y, tape)
+    with code.where(second < 0):
+        code.ret(_NONE)
+    slot = _engine(code, "record_elementwise", header, op, first, second, _NONE, recording)
+    with code.where(slot < 0):
+        code.ret(_NONE)
+    code.ret(code.call("result", fields, slot, weak & code.call("is_weak", fields, y)))
 
 
 def _with_number(code: Code, op: Value, handle: Value, other: Value, number_first: Value) -> None:
-    """``with_number(op, handle, other, number_first)``: the slot of a result of a handle and a plain number."""
+    """``with_number(op, handle, other, number_first)``: the result of an op of a handle and a plain number."""
     kind = code.type_of(other)
     with code.where(kind.unequal(code.outside("float")) & kind.unequal(code.outside("int"))):
         code.ret(_NONE)
-    slot, recording = code.call("slot_of", handle), code.call("differentiates")
-    with code.where((slot < 0) | (recording < 0)):
+    fields = code.room(3)
+    recording = code.call("current", fields)
+    with code.where(recording < 0):
+        code.ret(_NONE)
+    slot = code.call("slot_of", handle, code.load(fields))
+    with code.where(slot < 0):
         code.ret(_NONE)
     number = code.call("PyFloat_AsDouble", other)
     with code.where(code.call("PyErr_Occurred").unequal(NULL)):  # an integer beyond all floats
         code.ret(_NONE)
-    code.ret(_engine(code, "record_with_number", op, slot, number, number_first, recording))
+    weak = code.call("is_weak", fields, handle)
+    made = _engine(
+        code, "record_with_number", code.load(fields, 1), op, slot, number, number_first, recording
+    )
+    with code.where(made < 0):
+        code.ret(_NONE)
+    code.ret(code.call("result", fields, made, weak))
+
+
+def _finished(code: Code, result: Value, handle: Value, other: Value, name: Value) -> None:
+    """``finished(result, handle, other, name)``: a result; in place of -1, what a Python method returns."""
+    with code.where(result.equal(_NONE)):
+        code.ret(code.call("by_python", handle, other, name))
+    code.ret(result)
 
 
 def _binary(code: Code, op: Value, x: Value, y: Value, name: Value, reflected: Value) -> None:
@@ -251,16 +331,12 @@ def _binary(code: Code, op: Value, x: Value, y: Value, name: Value, reflected: V
     with code.where(code.type_of(x).unequal(handles)):
         with code.where(code.type_of(y).unequal(handles)):
             code.ret(code.new_reference(code.outside("NotImplemented")))
-        slot = code.call("with_number", op, y, x, 1)
-        code.ret(code.call("finished", slot, y, x, reflected))
+        found = code.call("with_number", op, y, x, 1)
+        code.ret(code.call("finished", found, y, x, reflected))
     with code.where(code.type_of(y).unequal(handles)):
-        slot = code.call("with_number", op, x, y, 0)
-        code.ret(code.call("finished", slot, x, y, name))
-    second = code.call("slot_of", y)
-    with code.where(second < 0):
-        code.ret(code.call("finished", _NONE, x, y, name))
-    slot = code.call("recorded", op, code.call("slot_of", x), second)
-    code.ret(code.call("finished", slot, x, y, name))
+        found = code.call("with_number", op, x, y, 0)
+        code.ret(code.call("finished", found, x, y, name))
+    code.ret(code.call("finished", code.call("of_handles", op, x, y), x, y, name))
 
 
 def _binary_operator(name: str, reflected: str, op: int) -> Callable[[Code, Value, Value], None]:
@@ -276,8 +352,8 @@ def _unary_operator(name: str, op: int) -> Callable[[Code, Value], None]:
     """Return what emits ``PyObject *(PyObject *x)``."""
 
     def define(code: Code, x: Value) -> None:
-        slot = code.call("recorded", op, code.call("slot_of", x), _NONE)
-        code.ret(code.call("finished", slot, x, NULL, code.outside(name)))
+        found = code.call("of_handles", op, x, NULL)
+        code.ret(code.call("finished", found, x, NULL, code.outside(name)))
 
     return define
 
@@ -301,10 +377,10 @@ def _power_operator(op: int, powers: Mapping[float, int]) -> Callable[[Code, Val
             exponent = code.call("PyFloat_AsDouble", y)
             for known, of_power in powers.items():
                 with code.body.when(exponent.equal(float(known))):
-                    slot = code.call("recorded", of_power, code.call("slot_of", x), _NONE)
-                    code.ret(code.call("finished", slot, x, y, name))
+                    found = code.call("of_handles", of_power, x, NULL)
+                    code.ret(code.call("finished", found, x, y, name))
             code.call("PyErr_Clear")  # an integer beyond all floats: Python's to refuse
-        code.ret(code.call("finished", _NONE, x, y, name))
+        code.ret(code.call("by_python", x, y, name))
 
     return define
 
@@ -321,13 +397,13 @@ def _limit(code: Code, limit: Value, missing: Value) -> None:
     code.ret(code.call("PyLong_AsLongLong", limit))
 
 
-def _selected(code: Code, slot: Value, key: Value) -> None:
-    """``selected(slot, key)``: a slot on the selection of an integer or of a slice of step 1; negative without one."""
+def _selected(code: Code, header: Value, slot: Value, key: Value) -> None:
+    """``selected(header, slot, key)``: a slot on what an integer or a slice of step 1 selects; negative without one."""
     with code.body.when(code.type_of(key).equal(code.outside("int"))):
         number = code.call("PyLong_AsLongLong", key)
         with code.where(code.call("PyErr_Occurred").unequal(NULL)):
             code.ret(_NONE)
-        code.ret(_engine(code, "view_index", slot, number))
+        code.ret(_engine(code, "view_index", header, slot, number))
     with code.where(code.type_of(key).unequal(code.outside("slice"))):
         code.ret(_NONE)
     with code.where(code.load(key, _STEP).unequal(code.outside("none"))):
@@ -336,23 +412,38 @@ def _selected(code: Code, slot: Value, key: Value) -> None:
     stop = code.call("limit", code.load(key, _STOP), _END)
     with code.where(code.call("PyErr_Occurred").unequal(NULL)):
         code.ret(_NONE)
-    code.ret(_engine(code, "view_slice", slot, start, stop))
+    code.ret(_engine(code, "view_slice", header, slot, start, stop))
+
+
+def _tape_to_view(code: Code, handle: Value) -> None:
+    """``tape_to_view(handle)``: the tape on which the engine can make views of a handle; null for none."""
+    own, fields = code.load(handle, _TAPE), code.room(3)
+    with code.body.when(own.equal(code.outside("tape"))):
+        code.ret(own)
+    with code.where(own.equal(code.outside("none"))):
+        code.ret(NULL)
+    code.call("current", fields)
+    with code.where(own.unequal(code.load(fields))):
+        code.ret(NULL)
+    code.ret(own)
 
 
 def _subscript(code: Code, x: Value, key: Value) -> None:
     """``PyObject *subscript(PyObject *x, PyObject *key)``."""
-    slot = code.call("slot_of", x)
-    with code.body.when(slot >= 0):
-        selected = code.call("selected", slot, key)
-        with code.body.when(selected >= 0):
-            code.ret(code.call("view", x, selected))
-        code.call("PyErr_Clear")
-    code.ret(code.call("finished", _NONE, x, key, code.outside("__getitem__")))
+    tape = code.call("tape_to_view", x)
+    with code.body.when(tape.unequal(NULL)):
+        header, slot = code.call("header_of", tape), code.call("slot_of", x, tape)
+        with code.body.when(slot >= 0):
+            selected = code.call("selected", header, slot, key)
+            with code.body.when(selected >= 0):
+                code.ret(code.call("view", x, tape, header, selected))
+            code.call("PyErr_Clear")
+    code.ret(code.call("by_python", x, key, code.outside("__getitem__")))
 
 
-def _view(code: Code, x: Value, slot: Value) -> None:
-    """``view(x, slot)``: a handle for a slot on the memory of another handle."""
-    made = code.call("made", slot)
+def _view(code: Code, x: Value, tape: Value, header: Value, slot: Value) -> None:
+    """``view(x, tape, header, slot)``: a handle for a slot on the memory of another handle."""
+    made = code.call("made", tape, header, slot)
     with code.where_null(made):
         code.ret(NULL)
     own, none = code.load(x, _BASE), code.outside("none")
@@ -373,24 +464,27 @@ def _view(code: Code, x: Value, slot: Value) -> None:
 
 def _finalise(code: Code, handle: Value) -> None:
     """``void finalise(PyObject *handle)``; an exception that is on its way stays."""
-    by_python = code.load(handle, _TAPE).unequal(code.outside("tape"))
+    tape, number = code.load(handle, _TAPE), code.load(handle, _SLOT)
+    by_python = tape.equal(NULL) | number.equal(NULL)
     for name in ("attachments", "stale"):
         by_python = by_python | code.call("PyDict_Size", code.outside(name)).unequal(0)
-    number = code.load(handle, _SLOT)
-    with code.where(by_python | number.equal(NULL)):
+    with code.where(by_python):
         code.call_at(code.call("PyLong_AsLongLong", code.outside("finaliser")), handle)
         code.ret(0)
-    has_orphans = _engine(code, "drop", code.call("PyLong_AsLongLong", number), uncompiled=0)
+    slot = code.call("PyLong_AsLongLong", number)
+    with code.where(slot < 0):
+        code.ret(0)
+    has_orphans = _engine(code, "drop", code.call("header_of", tape), slot, uncompiled=0)
     with code.where(has_orphans.unequal(0)):
-        code.call("drop_orphans", handle)
+        code.call("drop_orphans", handle, tape)
     code.ret(0)
 
 
-def _drop_orphans(code: Code, handle: Value) -> None:
-    """``drop_orphans(handle)``: the tape drops arrays that owned memory."""
+def _drop_orphans(code: Code, handle: Value, tape: Value) -> None:
+    """``drop_orphans(handle, tape)``: the tape drops arrays that owned memory."""
     state, given = [code.room(1) for _ in range(3)], code.room(1)
     code.call("PyErr_Fetch", *state)
-    code.store(code.outside("tape"), given)
+    code.store(tape, given)
     found = code.call("PyObject_VectorcallMethod", code.outside("name_drop_orphans"), given, 1, NULL)
     with code.where_null(found):
         code.call("PyErr_WriteUnraisable", handle)
@@ -400,7 +494,7 @@ def _drop_orphans(code: Code, handle: Value) -> None:
 
 
 _INTERNAL: tuple[Callable[..., None], ...] = (
-    _new, _made, _slot_of, _differentiates, _finished, _recorded, _with_number, _binary, _limit, _selected, _view,
-    _drop_orphans,
+    _header_of, _new, _made, _slot_of, _current, _is_weak, _result, _by_python, _of_handles, _with_number, _finished,
+    _binary, _limit, _selected, _tape_to_view, _view, _drop_orphans,
 )  # fmt: skip
 _EXPORTED: tuple[Callable[..., None], ...] = (_new_handle, _finalise, _subscript)

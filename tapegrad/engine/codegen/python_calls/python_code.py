@@ -26,7 +26,8 @@ _VOIDS = (
 )  # fmt: skip
 _INTS = (
     "PyArray_SetBaseObject", "PyDict_Next", "PyDict_SetItem", "PyErr_ExceptionMatches", "PyList_Append",
-    "PyList_SetItem", "PyList_SetSlice", "PyObject_RichCompareBool", "PySet_Contains", "PyTuple_SetItem", "memcmp",
+    "PyList_SetItem", "PyList_SetSlice", "PyObject_RichCompareBool", "PySet_Add", "PySet_Contains",
+    "PyTuple_SetItem", "memcmp",
 )  # fmt: skip
 # What functions return that do not return a field.
 _RESULTS = dict.fromkeys(_VOIDS, "void") | dict.fromkeys(_INTS, "i32") | {"PyFloat_AsDouble": "double"}
