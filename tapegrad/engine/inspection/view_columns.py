@@ -1,6 +1,6 @@
 """The views of many slots as columns: which are the same, and which are in C order."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -33,8 +33,7 @@ class Views:
         self.bytes = _ITEM[lines[:, 2]]
         self.number = np.zeros(len(lines), np.int64)
         first = 0
-        for ndim in np.unique(lines[:, 3]).tolist():
-            at = np.flatnonzero(lines[:, 3] == ndim)
+        for ndim, at in _by_ndim(lines):
             fields = pool[lines[at, 7, None] + np.arange(2 * ndim)]
             self._measure(at, fields[:, :ndim], fields[:, ndim:])
             numbers = numbered([lines[at, 2], lines[at, 4], *fields.T])
@@ -64,25 +63,52 @@ def _side_by_side(
     return found | (step == 0), step
 
 
-def numbered(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Assign numbers from 0 on to lines of several columns, equal ones to equal lines."""
-    found: np.ndarray | None = None
-    for column in columns:
-        if len(column) and (column == column[0]).all():
-            continue
-        numbers = _ranks(column)
-        found = numbers if found is None else _ranks(found * (int(numbers.max(initial=0)) + 1) + numbers)
-    return np.zeros(len(columns[0]), np.int64) if found is None else found
-
-
-def _ranks(column: np.ndarray) -> np.ndarray:
-    """Assign numbers from 0 on to values, in their order."""
-    low, high = int(column.min(initial=0)), int(column.max(initial=0))
-    found: np.ndarray
-    if high - low > 4 * len(column):
-        _, found = np.unique(column, return_inverse=True)
-        return found
-    present = np.zeros(high - low + 1, np.int64)
-    present[column - low] = 1
-    found = (np.cumsum(present) - 1)[column - low]
+def look_numbers(lines: np.ndarray, pool: np.ndarray) -> np.ndarray:
+    """Assign numbers from 0 on to slots, equal ones to equal extents, strides and dtype, wherever they begin."""
+    found, first = np.zeros(len(lines), np.int64), 0
+    for ndim, at in _by_ndim(lines):
+        fields = pool[lines[at, 7, None] + np.arange(2 * ndim)]
+        numbers = numbered([lines[at, 2], *fields.T])
+        found[at] = first + numbers
+        first += int(numbers.max()) + 1
     return found
+
+
+def _by_ndim(lines: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield each number of dimensions, and which lines of slots have it."""
+    dimensions = np.ascontiguousarray(lines[:, 3])
+    for ndim in np.flatnonzero(np.bincount(dimensions)).tolist():
+        yield ndim, np.flatnonzero(dimensions == ndim)
+
+
+def numbered(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Assign numbers from 0 on to lines of several columns, in their order, equal ones to equal lines."""
+    found, count = np.zeros(len(columns[0]), np.int64), 1
+    for column in columns:
+        numbers, own = _small(column)
+        if own == 1:
+            continue
+        if count * own > 4 * len(column):
+            found, count = _ranks(found)
+            numbers, own = _ranks(numbers)
+        found, count = (numbers, own) if count == 1 else (found * own + numbers, count * own)
+    return found if count == 1 else _ranks(found)[0]
+
+
+def _small(column: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return numbers from 0 on, in the order of values and equal where these are, and a bound of theirs."""
+    low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
+    if high - low <= 4 * len(column):
+        return column - low, high - low + 1
+    _, found = np.unique(column, return_inverse=True)
+    return found, int(found.max()) + 1
+
+
+def _ranks(numbers: np.ndarray) -> tuple[np.ndarray, int]:
+    """Assign numbers from 0 on without a gap to numbers from 0 on; return how many there are, too."""
+    numbers, bound = _small(numbers)
+    present = np.zeros(bound, np.int64)
+    present[numbers] = 1
+    rank = np.cumsum(present)
+    found: np.ndarray = (rank - 1)[numbers]
+    return found, int(rank[-1])

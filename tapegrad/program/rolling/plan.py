@@ -10,8 +10,10 @@ from tapegrad.ops import COPY
 from tapegrad.ops.params import read as read_params
 from tapegrad.ops.structural.indexing import WriteParams
 from tapegrad.program.rolling.section import WRITE, LoneInstruction, NoLoopError, Part
-from tapegrad.program.rolling.stretches import FEWEST, Stretch
+from tapegrad.program.rolling.stretches import FEWEST
 from tapegrad.program.rolling.wires import MOST_DEPTH, Outside, Produced, Repetitions, Wire
+
+_MOST_SKIPPED = 2  # repetitions that are left out before a loop
 
 
 class LoopValue(NamedTuple):
@@ -370,15 +372,11 @@ def _is_one(constants: np.ndarray) -> bool:
 
 def plan_of(found: Repetitions) -> Plan | None:
     """Return the plan of a loop, which may leave the first repetitions out; `None` if it cannot be rolled."""
-    for skipped in range(3):
-        start, period, count = found.stretch
-        if count - skipped < FEWEST:
+    for _ in range(_MOST_SKIPPED + 1):
+        if found.stretch.times < FEWEST:
             return None
-        if skipped:
-            stretch = Stretch(start + skipped * period, period, count - skipped)
-            found = Repetitions(found.section, stretch)
         try:
             return Plan(found)
         except NoLoopError:
-            continue
+            found = found.part(1, found.stretch.times)
     return None

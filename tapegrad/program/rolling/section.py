@@ -10,7 +10,7 @@ import numpy as np
 
 from tapegrad.engine.inspection.tape_entries import Buffers
 from tapegrad.engine.inspection.tape_view import TapeEntry, read_tape
-from tapegrad.engine.inspection.view_columns import Views, numbered
+from tapegrad.engine.inspection.view_columns import look_numbers, numbered
 from tapegrad.engine.runtime.lazy import lazy
 from tapegrad.engine.tape.fields.layout import NONE, TRACED
 from tapegrad.engine.tape.fields.view import View
@@ -201,9 +201,7 @@ class Section:
     @lazy
     def looks(self) -> np.ndarray:
         """Numbers of the looks of slots, equal for the same extents, strides and dtype; NONE for no slot."""
-        lines = self._lines.copy()
-        lines[:, _OFFSET] = 0
-        number = Views(lines, self.tape.columns.slots.pool).number
+        number = look_numbers(self._lines, self.tape.columns.slots.pool)
         return np.append(np.append(number, NONE)[self._line], NONE)
 
     @lazy
@@ -235,10 +233,11 @@ class Section:
         found, first = np.zeros(self.count, np.int64), 1
         guards = np.zeros(self.count, np.bool_)
         guards[self._guards] = True
-        for length in np.unique(lines[:, _LENGTH]).tolist():
-            at = np.flatnonzero((lines[:, _LENGTH] == length) & ~guards)
-            if not length or not len(at):
+        lengths = np.where(guards, 0, lines[:, _LENGTH])
+        for length in np.flatnonzero(np.bincount(lengths)).tolist():
+            if not length:
                 continue
+            at = np.flatnonzero(lengths == length)
             fields = pool[lines[at, _POSITION, None] + np.arange(length)]
             fields[self.op[at] == WRITE, REGION + OFFSET : REGION + OFFSET + 1] = 0
             numbers = numbered(list(fields.T))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 FEWEST = 4  # repetitions
-_WINDOW = 8  # instructions that are compared at once
+_WINDOW = 8  # instructions that are compared at once, a power of two
 _CANDIDATES = 24  # periods that are tried
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
@@ -40,10 +40,11 @@ def _periods(kinds: np.ndarray) -> list[int]:
     last = len(kinds) - _WINDOW
     if last < 1:
         return []
-    hashes = np.zeros(last + 1, np.uint64)
-    for k in range(_WINDOW):
-        hashes = hashes * _FACTOR + kinds[k : k + last + 1].astype(np.uint64)  # wraps around
+    hashes, length = kinds.astype(np.uint64), 1
+    while length < _WINDOW:  # a window is two of half the length
+        hashes = hashes[:-length] * _FACTOR + hashes[length:]  # wraps around
         hashes ^= hashes >> np.uint64(29)
+        length *= 2
     order = np.argsort(hashes, kind="stable")
     same = hashes[order[1:]] == hashes[order[:-1]]
     distances, counts = np.unique(np.diff(order)[same], return_counts=True)

@@ -1,5 +1,6 @@
 """Wires of a repetition: where each operand of its instructions comes from, and for which repetitions that holds."""
 
+import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from tapegrad.program.rolling.section import WRITE, Section
 from tapegrad.program.rolling.stretches import FEWEST, Stretch
 
 MOST_DEPTH = 16  # repetitions that a value is carried over
+_FEWEST_READ = 4  # repetitions that wires can be read off
 _MOST_TOGETHER = 6  # repetitions by the look that are one by the operands
 
 
@@ -66,8 +68,8 @@ class Repetitions:
     def __init__(self, section: Section, stretch: Stretch) -> None:
         self.section, self.stretch = section, stretch
         start, period, count = stretch
-        self.number = number = start + np.arange(count * period).reshape(count, period)
-        buffers, slots = section.read[number], section.operands[number]
+        self.number = start + np.arange(count * period).reshape(count, period)
+        buffers, slots = self._by_operand(section.read), self._by_operand(section.operands)
         self.read = np.where(buffers == NONE, NONE, section.base[buffers])
         self.offset = section.offsets[slots] + np.where(buffers == NONE, 0, section.shift[buffers])
         self.producer = section.producer[self.read]
@@ -78,6 +80,12 @@ class Repetitions:
             [self._wire(j, o) if self.read[0, j, o] != NONE else None for o in range(3)]
             for j in range(period)
         ]
+
+    def _by_operand(self, values: np.ndarray) -> np.ndarray:
+        """Return values of operands by repetition, instruction and operand, those of one operand side by side."""
+        start, period, count = self.stretch
+        lines = values[start : self.stretch.stop].reshape(count, period * 3)
+        return np.ascontiguousarray(lines.T).T.reshape(count, period, 3)
 
     def _steady(self, values: np.ndarray) -> tuple[int, np.ndarray]:
         """Return by how much values grow in the middle, and for which repetitions they do."""
@@ -133,6 +141,16 @@ class Repetitions:
         k = int(np.argmax(ends - begins))
         return int(begins[k]), int(ends[k])
 
+    def part(self, begin: int, end: int) -> "Repetitions":
+        """Return some of the repetitions, all of which are understood: what is said holds for them."""
+        made = copy.copy(self)
+        start, period, _ = self.stretch
+        made.stretch = Stretch(start + begin * period, period, end - begin)
+        made.middle = (end - begin) // 2
+        for name in ("number", "read", "offset", "producer", "held"):
+            setattr(made, name, getattr(self, name)[begin:end])
+        return made
+
     def crossing(self) -> np.ndarray:
         """Return for each instruction of a repetition how many values are carried if the repetition begins there."""
         period = self.stretch.period
@@ -171,17 +189,15 @@ def understood(section: Section, stretch: Stretch) -> Repetitions | None:
 
 def _understood(section: Section, stretch: Stretch) -> Repetitions | None:
     """Return the repetitions of a stretch, which begin where the fewest values are carried."""
-    found = Repetitions(section, stretch)
-    first = int(np.argmin(found.crossing()))
-    if first:
-        shorter = Stretch(stretch.start + first, stretch.period, stretch.times - 1)
-        if shorter.times < FEWEST:
-            return None
-        found = Repetitions(section, shorter)
+    start, period, count = stretch
+    # Two in the middle say what is carried: the wires are read off them
+    middle = Repetitions(section, Stretch(start + (count // 2 - 2) * period, period, _FEWEST_READ))
+    first = int(np.argmin(middle.crossing()))
+    shorter = Stretch(start + first, period, count - (first > 0))
+    if shorter.times < FEWEST:
+        return None
+    found = Repetitions(section, shorter)
     begin, end = found.held_longest()
     if end - begin < FEWEST:
         return None
-    if (begin, end) == (0, found.stretch.times):
-        return found
-    start, period, _ = found.stretch
-    return Repetitions(section, Stretch(start + begin * period, period, end - begin))
+    return found.part(begin, end)
