@@ -16,6 +16,7 @@ from helpers.memory import leaving_nothing
 from tapegrad.engine.codegen.python_calls import handle_slots, type_slots
 from tapegrad.engine.tape.fields.layout import SLOTS
 from tapegrad.frontend.tensor import native_slots, tensor
+from tapegrad.frontend.tensor.modes import EAGER, Mode
 
 X = np.array([-0.0, 1.5, -2.0, np.inf, np.nan, 3.0])
 BINARY = ("__add__", "__sub__", "__mul__", "__truediv__", "__pow__")
@@ -508,10 +509,12 @@ def test_unknown_layouts_are_left_alone(monkeypatch):
 
     before = addresses()
     monkeypatch.setitem(type_slots.SLOTS, "__add__", type_slots.SLOTS["__add__"]._replace(position=1))
-    assert write(Handle, tg.tape, operators, calls, **objects) is None
+    assert write(Handle, EAGER, operators, calls, Mode, **objects) is None
     monkeypatch.undo()
-    monkeypatch.setattr(handle_slots, "_FIELDS", handle_slots._FIELDS[::-1])
-    assert write(Handle, tg.tape, operators, calls, **objects) is None
+    for name in ("_FIELDS", "_MODE_FIELDS", "_TAPE_FIELDS"):
+        monkeypatch.setattr(handle_slots, name, getattr(handle_slots, name)[::-1])
+        assert write(Handle, EAGER, operators, calls, Mode, **objects) is None
+        monkeypatch.undo()
     assert addresses() == before
 
 

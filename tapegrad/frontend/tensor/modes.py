@@ -39,6 +39,8 @@ class Mode:
         The watch of `detect_anomaly`, if the thread is in it.
     recorder
         The tape, if a function is being recorded for replay.
+    weak
+        Its weak slots.
     observed
         Whether each instruction that is appended is reported, to a recorder or to `detect_anomaly`.
     nested
@@ -52,7 +54,7 @@ class Mode:
 
     __slots__ = (
         "anomaly", "differentiate", "hidden", "leaves", "nan_on_failure", "nested", "no_fast_call",
-        "no_fast_derivative", "observed", "outside", "recorder", "tape",
+        "no_fast_derivative", "observed", "outside", "recorder", "tape", "weak",
     )  # fmt: skip
 
     def __init__(
@@ -72,6 +74,7 @@ class Mode:
         self.hidden = hidden
         self.anomaly = anomaly
         self.recorder = tape if tape is not EAGER and isinstance(tape, Recorder) else None
+        self.weak = None if self.recorder is None else self.recorder.weak
         self.observed = self.recorder is not None or anomaly is not None
         self.nested = self.observed or bool(leaves)
         self.nan_on_failure = nan_on_failure

@@ -1,4 +1,4 @@
-"""Operators, basic indexing and the finaliser of eager Tensors in C, from the first operator on."""
+"""Operators, basic indexing and the finaliser of Tensors in C, from the first eager operator on."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from tapegrad.engine.codegen.translator.compiler import when_compiled
 from tapegrad.engine.sweep.eager import eager
 from tapegrad.engine.tape import slots, views
 from tapegrad.frontend.tensor.attachments import attachments
-from tapegrad.frontend.tensor.modes import EAGER, entered, thread
+from tapegrad.frontend.tensor.modes import EAGER, Mode, entered, thread
 from tapegrad.frontend.tensor.tensor import Tensor, handles, stale_leaf_slots
 from tapegrad.ops import CODES
 
@@ -42,6 +42,7 @@ def write_slots() -> None:
         EAGER,
         _OPERATORS,
         _calls,
+        Mode,
         thread=thread,
         entered=entered,
         attachments=attachments,

@@ -22,6 +22,13 @@ from tapegrad.engine.runtime.object_layouts import SLICE_LIMITS, TYPE
 # Fields of a handle in the order of memory: the interpreter sorts ``__slots__`` by name.
 _FIELDS = ("_array", "_base", "_constant", "_element", "_slot", "_tape", "_version")
 _ARRAY, _BASE, _, _ELEMENT, _SLOT, _TAPE, _VERSION = (TYPE // 8 + 1 + k for k in range(len(_FIELDS)))
+# Fields of a tape, and of the record of a thread's modes
+_TAPE_FIELDS = ("_fields", "_scalars", "header", "owners")
+_MODE_FIELDS = (
+    "anomaly", "differentiate", "hidden", "leaves", "nan_on_failure", "nested", "no_fast_call", "no_fast_derivative",
+    "observed", "outside", "recorder", "tape", "weak",
+)  # fmt: skip
+_HEADER = _ARRAY + _TAPE_FIELDS.index("header")
 _NONE = -1  # in place of a slot: the Python method finds it, or raises
 _END = 1 << 60  # beyond the end of any array
 _START, _STOP, _STEP = (SLICE_LIMITS // 8 + k for k in range(3))
@@ -46,7 +53,7 @@ class Operators(NamedTuple):
 
 
 def write_handle_slots(
-    cls: type, tape: Any, operators: Operators, calls: np.ndarray, **objects: Any
+    cls: type, tape: Any, operators: Operators, calls: np.ndarray, mode: type, **objects: Any
 ) -> Callable[[Any, int], Any] | None:
     """Write the type slots of a class of handles; return the function that makes a handle for a tape and a slot.
 
@@ -60,12 +67,15 @@ def write_handle_slots(
         The operators that are served.
     calls
         Addresses of `CALLS`, an int64 array. Where there is a 0, the Python method serves, until there is another.
+    mode
+        The class of the records of modes.
     **objects
         `thread` and `entered` as for `callable_types`, and `attachments` and `stale`, dicts that are empty unless the
         Python finaliser is to run.
     """
     names = ("__del__", "__getitem__", *operators.binary, *operators.unary)
-    if not type_slots.are_found(cls, names) or not _is_laid_out(cls):
+    laid_out = _is_laid_out(cls, _FIELDS) and _is_laid_out(mode, _MODE_FIELDS)
+    if not type_slots.are_found(cls, names) or not laid_out or not _is_laid_out(type(tape), _TAPE_FIELDS):
         return None
     finaliser = type_slots.SLOTS["__del__"].function(cls)
     fields = {"header": tape.header, "finaliser": finaliser, "calls": int(calls.ctypes.data)}
@@ -77,11 +87,11 @@ def write_handle_slots(
     return python_function("new_handle", new_handle, None)
 
 
-def _is_laid_out(cls: type) -> bool:
+def _is_laid_out(cls: type, fields: tuple[str, ...]) -> bool:
     """Return whether the fields of an instance are in their places, found with objects that are put there."""
     probe: Any = object.__new__(cls)
     memory = (ctypes.c_int64 * (cls.__basicsize__ // 8)).from_address(id(probe))
-    for k, name in enumerate(_FIELDS):
+    for k, name in enumerate(fields):
         mark = object()
         setattr(probe, name, mark)
         is_there = memory[_ARRAY + k] == id(mark)
@@ -95,7 +105,7 @@ def _module(operators: Operators, known: Mapping[str, Any]) -> Module:
     """Return the module of the functions, which are exported in the order of their slots."""
     pairs = {name: f"__r{name.strip('_')}__" for name in operators.binary}
     methods = ("__getitem__", *pairs, *pairs.values(), *operators.unary)
-    attributes = ("mode", "tape", "recorder", "anomaly", "differentiate", "header", "weak", "drop_orphans")
+    attributes = ("mode", "drop_orphans")
     module = Module(
         "handle_slots",
         none=None, true=True, false=False, zero=0, NotImplemented=NotImplemented, float=float, int=int, slice=slice,
@@ -138,23 +148,12 @@ def _truth(code: Code, condition: Value) -> Value:
     return code.body.convert("zext", condition, "i64")
 
 
-def _attribute(code: Code, owner: Value, name: str) -> Value:
-    """Emit a look-up of an attribute, which its owner keeps alive; null with an exception."""
-    found = code.call("PyObject_GetAttr", owner, code.outside(f"name_{name}"))
-    code.drop(found)
-    return found
-
-
 def _header_of(code: Code, tape: Value) -> None:
-    """``header_of(tape)``: its header; -1 with an exception if there is none."""
-    with code.body.when(tape.equal(code.outside("tape"))):
-        code.ret(code.call("PyLong_AsLongLong", code.outside("header")))
-    found = code.call("PyObject_GetAttr", tape, code.outside("name_header"))
-    with code.where_null(found):
-        code.ret(_NONE)
-    header = code.call("PyLong_AsLongLong", found)
-    code.drop(found)
-    code.ret(header)
+    """``header_of(tape)``: its header; 0 if the garbage collector has cleared the tape."""
+    header = code.load(tape, _HEADER)
+    with code.where_null(header):
+        code.ret(NULL)
+    code.ret(code.call("PyLong_AsLongLong", header))
 
 
 def _new(code: Code, tape: Value, number: Value) -> None:
@@ -204,34 +203,32 @@ def _slot_of(code: Code, handle: Value, tape: Value) -> None:
 def _current(code: Code, fields: Value) -> None:
     """``current(fields)``: write the tape of the thread, its header, and its set of weak slots, null for none.
 
-    Return whether derivatives are recorded; a negative number if the mode needs Python, or an exception.
+    Return whether derivatives are recorded; a negative number if the mode needs Python, or has raised.
     """
-    tape = code.outside("tape")
+    tape, none = code.outside("tape"), code.outside("none")
     code.store(tape, fields)
-    code.store(code.call("header_of", tape), fields, 1)
     code.store(NULL, fields, 2)
     with code.body.when(code.call("PyList_Size", code.outside("entered")).equal(0)):
+        code.store(code.call("header_of", tape), fields, 1)
         code.ret(1)
-    mode = _attribute(code, code.outside("thread"), "mode")
+    mode = code.call("PyObject_GetAttr", code.outside("thread"), code.outside("name_mode"))
     with code.where_null(mode):
         code.ret(_NONE)
-    recorder = _attribute(code, mode, "recorder")
-    none = code.outside("none")
-    with code.where(_attribute(code, mode, "anomaly").unequal(none)):
+    anomaly, own, recorder, weak, differentiate = (
+        code.load(mode, _ARRAY + _MODE_FIELDS.index(name))
+        for name in ("anomaly", "tape", "recorder", "weak", "differentiate")
+    )
+    code.drop(mode)  # the thread keeps it, and it keeps its fields
+    with code.where(anomaly.unequal(none) | (own.unequal(tape) & own.unequal(recorder))):
         code.ret(_NONE)
-    own = _attribute(code, mode, "tape")
-    with code.body.when(own.unequal(tape)):
-        with code.where(own.unequal(recorder)):
-            code.ret(_NONE)
-        header = code.call("header_of", own)
-        weak = _attribute(code, own, "weak")
-        with code.where(code.call("PyErr_Occurred").unequal(NULL)):
-            code.ret(_NONE)
-        code.store(own, fields)
-        code.store(header, fields, 1)
-        with code.where(code.call("PySet_Size", weak).unequal(0)):
-            code.store(weak, fields, 2)
-    code.ret(_truth(code, _attribute(code, mode, "differentiate").equal(code.outside("true"))))
+    code.store(own, fields)
+    code.store(code.call("header_of", own), fields, 1)
+    with (
+        code.body.when(weak.unequal(none)),
+        code.where(code.call("PySet_Size", weak).unequal(0)),
+    ):
+        code.store(weak, fields, 2)
+    code.ret(_truth(code, differentiate.equal(code.outside("true"))))
 
 
 def _is_weak(code: Code, fields: Value, handle: Value) -> None:
@@ -474,7 +471,10 @@ def _finalise(code: Code, handle: Value) -> None:
     slot = code.call("PyLong_AsLongLong", number)
     with code.where(slot < 0):
         code.ret(0)
-    has_orphans = _engine(code, "drop", code.call("header_of", tape), slot, uncompiled=0)
+    header = code.call("header_of", tape)
+    with code.where_null(header):
+        code.ret(0)
+    has_orphans = _engine(code, "drop", header, slot, uncompiled=0)
     with code.where(has_orphans.unequal(0)):
         code.call("drop_orphans", handle, tape)
     code.ret(0)
