@@ -237,10 +237,26 @@ def beside_constant(mode: Mode, code: int, own: int, other: Any, is_first: bool)
     kind, header = type(other), mode.tape.header
     if kind is np.float64 and mode.anomaly is None and slots.dtype_of(header, own) == F64:
         return int(eager.record_with_number(header, code, own, other, is_first, mode.differentiate))
-    if kind is np.ndarray and not mode.observed:
+    if kind is np.ndarray and mode.anomaly is None:
         dtype = DTYPE_CODES.get(other.dtype, NONE)
+        if mode.recorder is not None:
+            return (
+                _beside_captured(mode, code, own, other, is_first) if _has_dtype(header, own, dtype) else NONE
+            )
         return int(eager.record_with_array(header, code, own, id(other), dtype, is_first, mode.differentiate))
     return NONE
+
+
+def _has_dtype(header: int, slot: int, dtype: int) -> bool:
+    """Return whether a slot has a dtype of floats."""
+    return dtype in (F32, F64) and bool(slots.dtype_of(header, slot) == dtype)
+
+
+def _beside_captured(mode: Mode, code: int, own: int, other: np.ndarray, is_first: bool) -> int:
+    """Record an op of a slot and an array of its dtype, which each replay reads where it lies; negative on failure."""
+    captured = from_array(other, constant=True)
+    pair = [captured._slot, own] if is_first else [own, captured._slot]
+    return run(mode.tape, code, pair, mode.differentiate)
 
 
 def _of_two(mode: Mode, code: int, x1: Any, x2: Any) -> int:
