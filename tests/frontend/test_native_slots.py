@@ -86,6 +86,41 @@ def test_unary_operators_agree_with_the_methods(name, make):
     assert integers.dtype == np.int64
 
 
+def recorded(compute, *given):
+    """What is recorded of arguments: its listing, slots in use, and the slots that stand for plain numbers."""
+    tape = tg.jit(compute).tape(*given)
+    return tape.text, int(tape.fields[SLOTS]), tape.weak
+
+
+KEYS = [(0, 1), (-1, -2), (slice(None), 0), (1, slice(None)), (slice(1, -1), slice(None, 1)), (slice(2, None), None),
+        (None, 1, slice(1)), (), (slice(None), slice(None, None, -1)), (0, ...), (np.int64(1), 0), (True, 0),
+        ([0, 1], 0), (slice(4, 1), 1), (0, None, None), (slice(2**70), 1), (slice(0, 1.0), 0)]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", KEYS, ids=repr)
+@pytest.mark.parametrize("shape", [(6, 2), (4, 3, 2)])
+def test_keys_of_several_parts_agree_with_the_method(key, shape):
+    values = np.arange(float(np.prod(shape))).reshape(shape)
+    x, u, failed = tg.tensor(values), tg.tensor(values), []
+    for cut in (lambda: x[key], lambda: tg.Tensor.__getitem__(u, key)):
+        try:
+            found = cut()
+        except (IndexError, TypeError) as error:
+            failed.append(type(error))
+    if failed:
+        assert failed in ([IndexError] * 2, [TypeError] * 2)
+        with pytest.raises(failed[0]):
+            values[key]
+        return
+    found, expected = x[key], tg.Tensor.__getitem__(u, key)
+    np.testing.assert_array_equal(found.data, values[key])
+    assert found.data.strides == expected.data.strides
+    assert hasattr(found, "_element") == hasattr(expected, "_element")
+    assert gradients(found, x) == gradients(expected, u)
+    cuts = (lambda x: x[key] * 2.0, lambda x: tg.Tensor.__getitem__(x, key) * 2.0)
+    assert recorded(cuts[0], values) == recorded(cuts[1], values)
+
+
 @pytest.mark.parametrize(
     "key",
     [0, -1, 5, True, np.int64(2), slice(None), slice(1, None), slice(None, -1), slice(-3, 2), slice(2, 100),
@@ -108,7 +143,7 @@ def test_indexing_agrees_with_the_method(key, shape):
         assert type(np.asarray(found.detach())) is np.ndarray
 
 
-@pytest.mark.parametrize("key", [6, -7, 2**70, "a", 1.5, slice("a"), (0, 0)])
+@pytest.mark.parametrize("key", [6, -7, 2**70, "a", 1.5, slice("a"), (0, 0), (0,) * 80, (6,), (None,) * 64])
 def test_keys_that_numpy_refuses(key):
     with pytest.raises((IndexError, TypeError)) as found:
         tg.tensor(X)[key]
@@ -160,12 +195,6 @@ def test_modes():
     assert not (x * x).constant
     leave.set()
     other.join()
-
-
-def recorded(compute, *given):
-    """What is recorded of arguments: its listing, slots in use, and the slots that stand for plain numbers."""
-    tape = tg.jit(compute).tape(*given)
-    return tape.text, int(tape.fields[SLOTS]), tape.weak
 
 
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)

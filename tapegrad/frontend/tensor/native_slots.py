@@ -29,7 +29,7 @@ _OPERATORS = handle_slots.Operators(
     },
     powers={2: CODES["square"], 0.5: CODES["sqrt"], -1: CODES["reciprocal"]},
 )
-_MODULES = (slots, eager, eager, views, views)  # of `handle_slots.CALLS`
+_MODULES = (slots, eager, eager, views, views, views)  # of `handle_slots.CALLS`
 _calls = np.zeros(len(handle_slots.CALLS), np.int64)
 
 

@@ -32,8 +32,10 @@ _HEADER = _ARRAY + _TAPE_FIELDS.index("header")
 _NONE = -1  # in place of a slot: the Python method finds it, or raises
 _END = 1 << 60  # beyond the end of any array
 _START, _STOP, _STEP = (SLICE_LIMITS // 8 + k for k in range(3))
+_ROW, _SLICE, _NEW_AXIS = range(3)  # kinds of the parts of keys, as `view_key` takes them, four fields a part
+_MAX_PARTS = 64
 # Entry points by their places in an array of addresses.
-CALLS = ("drop", "record_elementwise", "record_with_number", "view_slice", "view_index")
+CALLS = ("drop", "record_elementwise", "record_with_number", "view_slice", "view_index", "view_key")
 
 
 class Operators(NamedTuple):
@@ -109,7 +111,7 @@ def _module(operators: Operators, known: Mapping[str, Any]) -> Module:
     module = Module(
         "handle_slots",
         none=None, true=True, false=False, zero=0, NotImplemented=NotImplemented, float=float, int=int, slice=slice,
-        TypeError=TypeError,
+        tuple=tuple, TypeError=TypeError,
         **{name: name for name in methods}, **{f"name_{name}": name for name in attributes}, **known,
     )  # fmt: skip
     for function in _INTERNAL:
@@ -394,22 +396,57 @@ def _limit(code: Code, limit: Value, missing: Value) -> None:
     code.ret(code.call("PyLong_AsLongLong", limit))
 
 
-def _selected(code: Code, header: Value, slot: Value, key: Value) -> None:
-    """``selected(header, slot, key)``: a slot on what an integer or a slice of step 1 selects; negative without one."""
-    with code.body.when(code.type_of(key).equal(code.outside("int"))):
-        number = code.call("PyLong_AsLongLong", key)
-        with code.where(code.call("PyErr_Occurred").unequal(NULL)):
+def _part(code: Code, part: Value, fields: Value) -> None:
+    """``part(part, fields)``: write the fields of a part of a key; -1 where it needs Python.
+
+    It needs Python if it is not an integer, a slice of step 1 or None.
+    """
+    kind = code.type_of(part)
+    with code.body.when(kind.equal(code.outside("int"))):
+        code.store(_ROW, fields)
+        code.store(code.call("PyLong_AsLongLong", part), fields, 1)
+        code.ret(select(code.call("PyErr_Occurred").equal(NULL), code.field(0), _NONE))
+    with code.where(part.equal(code.outside("none"))):
+        code.store(_NEW_AXIS, fields)
+        code.ret(0)
+    with code.where(kind.unequal(code.outside("slice"))):
+        code.ret(_NONE)
+    with code.where(code.load(part, _STEP).unequal(code.outside("none"))):
+        code.ret(_NONE)
+    code.store(_SLICE, fields)
+    code.store(code.call("limit", code.load(part, _START), 0), fields, 1)
+    code.store(code.call("limit", code.load(part, _STOP), _END), fields, 2)
+    code.store(1, fields, 3)
+    code.ret(select(code.call("PyErr_Occurred").equal(NULL), code.field(0), _NONE))
+
+
+def _selected_by_parts(code: Code, header: Value, slot: Value, key: Value) -> None:
+    """``selected_by_parts(header, slot, key)``: a slot on what a tuple selects; negative without one."""
+    count = code.call("PyTuple_Size", key)
+    with code.where(count > _MAX_PARTS):
+        code.ret(_NONE)
+    fields = code.room(1 + 4 * _MAX_PARTS)  # how many there are, then four for each part
+    code.store(count * 4, fields)
+    with code.for_each(count) as k:
+        found = code.call("part", code.load(code.items_of(key), k), fields + (k * 4 + 1) * 8)
+        with code.where(found < 0):
             code.ret(_NONE)
-        code.ret(_engine(code, "view_index", header, slot, number))
-    with code.where(code.type_of(key).unequal(code.outside("slice"))):
+    code.ret(_engine(code, "view_key", header, slot, fields + 8))
+
+
+def _selected(code: Code, header: Value, slot: Value, key: Value) -> None:
+    """``selected(header, slot, key)``: a slot on what integers and slices of step 1 select; negative without one."""
+    with code.body.when(code.type_of(key).equal(code.outside("tuple"))):
+        code.ret(code.call("selected_by_parts", header, slot, key))
+    fields = code.room(4)
+    with code.where(code.call("part", key, fields) < 0):
         code.ret(_NONE)
-    with code.where(code.load(key, _STEP).unequal(code.outside("none"))):
+    kind = code.load(fields)
+    with code.body.when(kind.equal(_ROW)):
+        code.ret(_engine(code, "view_index", header, slot, code.load(fields, 1)))
+    with code.where(kind.unequal(_SLICE)):
         code.ret(_NONE)
-    start = code.call("limit", code.load(key, _START), 0)
-    stop = code.call("limit", code.load(key, _STOP), _END)
-    with code.where(code.call("PyErr_Occurred").unequal(NULL)):
-        code.ret(_NONE)
-    code.ret(_engine(code, "view_slice", header, slot, start, stop))
+    code.ret(_engine(code, "view_slice", header, slot, code.load(fields, 1), code.load(fields, 2)))
 
 
 def _tape_to_view(code: Code, handle: Value) -> None:
@@ -495,6 +532,6 @@ def _drop_orphans(code: Code, handle: Value, tape: Value) -> None:
 
 _INTERNAL: tuple[Callable[..., None], ...] = (
     _header_of, _new, _made, _slot_of, _current, _is_weak, _result, _by_python, _of_handles, _with_number, _finished,
-    _binary, _limit, _selected, _tape_to_view, _view, _drop_orphans,
+    _binary, _limit, _part, _selected_by_parts, _selected, _tape_to_view, _view, _drop_orphans,
 )  # fmt: skip
 _EXPORTED: tuple[Callable[..., None], ...] = (_new_handle, _finalise, _subscript)
