@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.recording.layouts import in_order
-from tapegrad.frontend.recording.lists import holds_tensors, in_numbers
+from tapegrad.frontend.recording.lists import holds_tensors, in_numbers, stacked
 from tapegrad.frontend.recording.record import as_float, list_as_tensor, read_now, unary
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.array_checks import check_dtype, plain, refuse_lost_parts, refuse_subclass
@@ -262,9 +262,12 @@ def array(
     >>> a.grad
     array(0.39815702)
     """
+    if type(object) is list and object and type(object[0]) is Tensor:
+        is_plain = dtype is None and constant is None and copy and order == "K" and ndmin == 0
+        made = stacked(object) if is_plain else None
+        if made is not None:
+            return made
     x = asarray(object, dtype, order, constant=constant, copy=copy, like=like)
-    if ndmin == 0 and type(ndmin) is int:
-        return x
     missing = operator.index(ndmin) - x.ndim
     if missing <= 0:
         return x
