@@ -150,12 +150,9 @@ def _truth(code: Code, condition: Value) -> Value:
     return code.body.convert("zext", condition, "i64")
 
 
-def _header_of(code: Code, tape: Value) -> None:
-    """``header_of(tape)``: its header; 0 if the garbage collector has cleared the tape."""
-    header = code.load(tape, _HEADER)
-    with code.where_null(header):
-        code.ret(NULL)
-    code.ret(code.call("PyLong_AsLongLong", header))
+def _header_of(code: Code, tape: Value) -> Value:
+    """Emit the reading of a tape's header."""
+    return code.call("PyLong_AsLongLong", code.load(tape, _HEADER))
 
 
 def _new(code: Code, tape: Value, number: Value) -> None:
@@ -211,7 +208,7 @@ def _current(code: Code, fields: Value) -> None:
     code.store(tape, fields)
     code.store(NULL, fields, 2)
     with code.body.when(code.call("PyList_Size", code.outside("entered")).equal(0)):
-        code.store(code.call("header_of", tape), fields, 1)
+        code.store(_header_of(code, tape), fields, 1)
         code.ret(1)
     mode = code.call("PyObject_GetAttr", code.outside("thread"), code.outside("name_mode"))
     with code.where_null(mode):
@@ -224,7 +221,7 @@ def _current(code: Code, fields: Value) -> None:
     with code.where(anomaly.unequal(none) | (own.unequal(tape) & own.unequal(recorder))):
         code.ret(_NONE)
     code.store(own, fields)
-    code.store(code.call("header_of", own), fields, 1)
+    code.store(_header_of(code, own), fields, 1)
     with (
         code.body.when(weak.unequal(none)),
         code.where(code.call("PySet_Size", weak).unequal(0)),
@@ -233,21 +230,24 @@ def _current(code: Code, fields: Value) -> None:
     code.ret(_truth(code, differentiate.equal(code.outside("true"))))
 
 
-def _is_weak(code: Code, fields: Value, handle: Value) -> None:
-    """``is_weak(fields, handle)``: whether a handle of the thread's tape stands for a plain number."""
-    weak = code.load(fields, 2)
-    with code.body.when(weak.equal(NULL)):
-        code.ret(0)
-    code.ret(code.call("PySet_Contains", weak, code.load(handle, _SLOT)))
-
-
-def _result(code: Code, fields: Value, slot: Value, weak: Value) -> None:
-    """``result(fields, slot, weak)``: a handle for a result on the thread's tape, perhaps a plain number."""
+def _result(code: Code, fields: Value, slot: Value, x: Value, y: Value) -> None:
+    """Emit the return of a handle for what is computed of a handle, and of another one or null."""
     handle = code.call("made", code.load(fields), code.load(fields, 1), slot)
-    with (
-        code.where(weak.unequal(0) & handle.unequal(NULL)),
-        code.where(code.call("PySet_Add", code.load(fields, 2), code.load(handle, _SLOT)).unequal(0)),
-    ):
+    with code.where(code.load(fields, 2).unequal(NULL)):
+        code.ret(code.call("marked", code.load(fields, 2), handle, x, y))
+    code.ret(handle)
+
+
+def _marked(code: Code, weak: Value, handle: Value, x: Value, y: Value) -> None:
+    """``marked(weak, handle, x, y)``: a result, which is a plain number if what it is computed of is."""
+    with code.where_null(handle):
+        code.ret(NULL)
+    for each in (x, y):
+        with code.body.when(each.unequal(NULL)):
+            is_weak = code.call("PySet_Contains", weak, code.load(each, _SLOT))
+            with code.body.when(is_weak.equal(0)):
+                code.ret(handle)
+    with code.where(code.call("PySet_Add", weak, code.load(handle, _SLOT)).unequal(0)):
         code.drop(handle)
         code.ret(NULL)
     code.ret(handle)
@@ -278,19 +278,18 @@ def _of_handles(code: Code, op: Value, x: Value, y: Value) -> None:
     first = code.call("slot_of", x, tape)
     with code.where(first < 0):
         code.ret(_NONE)
-    weak = code.call("is_weak", fields, x)
     with code.body.when(y.equal(NULL)):
         slot = _engine(code, "record_elementwise", header, op, first, _NONE, _NONE, recording)
         with code.where(slot < 0):
             code.ret(_NONE)
-        code.ret(code.call("result", fields, slot, weak))
+        _result(code, fields, slot, x, y)
     second = code.call("slot_of", y, tape)
     with code.where(second < 0):
         code.ret(_NONE)
     slot = _engine(code, "record_elementwise", header, op, first, second, _NONE, recording)
     with code.where(slot < 0):
         code.ret(_NONE)
-    code.ret(code.call("result", fields, slot, weak & code.call("is_weak", fields, y)))
+    _result(code, fields, slot, x, y)
 
 
 def _with_number(code: Code, op: Value, handle: Value, other: Value, number_first: Value) -> None:
@@ -308,13 +307,12 @@ def _with_number(code: Code, op: Value, handle: Value, other: Value, number_firs
     number = code.call("PyFloat_AsDouble", other)
     with code.where(code.call("PyErr_Occurred").unequal(NULL)):  # an integer beyond all floats
         code.ret(_NONE)
-    weak = code.call("is_weak", fields, handle)
     made = _engine(
         code, "record_with_number", code.load(fields, 1), op, slot, number, number_first, recording
     )
     with code.where(made < 0):
         code.ret(_NONE)
-    code.ret(code.call("result", fields, made, weak))
+    _result(code, fields, made, handle, code.field(NULL))
 
 
 def _finished(code: Code, result: Value, handle: Value, other: Value, name: Value) -> None:
@@ -436,15 +434,17 @@ def _selected_by_parts(code: Code, header: Value, slot: Value, key: Value) -> No
 
 def _selected(code: Code, header: Value, slot: Value, key: Value) -> None:
     """``selected(header, slot, key)``: a slot on what integers and slices of step 1 select; negative without one."""
+    with code.body.when(code.type_of(key).equal(code.outside("int"))):
+        number = code.call("PyLong_AsLongLong", key)
+        with code.where(code.call("PyErr_Occurred").unequal(NULL)):
+            code.ret(_NONE)
+        code.ret(_engine(code, "view_index", header, slot, number))
     with code.body.when(code.type_of(key).equal(code.outside("tuple"))):
         code.ret(code.call("selected_by_parts", header, slot, key))
     fields = code.room(4)
-    with code.where(code.call("part", key, fields) < 0):
+    with code.where(code.type_of(key).unequal(code.outside("slice"))):
         code.ret(_NONE)
-    kind = code.load(fields)
-    with code.body.when(kind.equal(_ROW)):
-        code.ret(_engine(code, "view_index", header, slot, code.load(fields, 1)))
-    with code.where(kind.unequal(_SLICE)):
+    with code.where(code.call("part", key, fields) < 0):
         code.ret(_NONE)
     code.ret(_engine(code, "view_slice", header, slot, code.load(fields, 1), code.load(fields, 2)))
 
@@ -466,7 +466,7 @@ def _subscript(code: Code, x: Value, key: Value) -> None:
     """``PyObject *subscript(PyObject *x, PyObject *key)``."""
     tape = code.call("tape_to_view", x)
     with code.body.when(tape.unequal(NULL)):
-        header, slot = code.call("header_of", tape), code.call("slot_of", x, tape)
+        header, slot = _header_of(code, tape), code.call("slot_of", x, tape)
         with code.body.when(slot >= 0):
             selected = code.call("selected", header, slot, key)
             with code.body.when(selected >= 0):
@@ -508,10 +508,9 @@ def _finalise(code: Code, handle: Value) -> None:
     slot = code.call("PyLong_AsLongLong", number)
     with code.where(slot < 0):
         code.ret(0)
-    header = code.call("header_of", tape)
-    with code.where_null(header):
+    with code.where_null(code.load(tape, _HEADER)):  # the garbage collector has cleared the tape
         code.ret(0)
-    has_orphans = _engine(code, "drop", header, slot, uncompiled=0)
+    has_orphans = _engine(code, "drop", _header_of(code, tape), slot, uncompiled=0)
     with code.where(has_orphans.unequal(0)):
         code.call("drop_orphans", handle, tape)
     code.ret(0)
@@ -531,7 +530,7 @@ def _drop_orphans(code: Code, handle: Value, tape: Value) -> None:
 
 
 _INTERNAL: tuple[Callable[..., None], ...] = (
-    _header_of, _new, _made, _slot_of, _current, _is_weak, _result, _by_python, _of_handles, _with_number, _finished,
+    _new, _made, _slot_of, _current, _marked, _by_python, _of_handles, _with_number, _finished,
     _binary, _limit, _part, _selected_by_parts, _selected, _tape_to_view, _view, _drop_orphans,
 )  # fmt: skip
 _EXPORTED: tuple[Callable[..., None], ...] = (_new_handle, _finalise, _subscript)
