@@ -287,3 +287,28 @@ def test_comparisons_take_lists_of_tensors() -> None:
         np.testing.assert_array_equal(
             tg.jit(lambda x, compare=compare: compare(x, [x[1], 2.0]))(t.data), expected
         )
+
+
+@pytest.mark.parametrize(
+    ("make", "copies"),
+    [
+        (lambda p: [p[0], p[1]], 2),
+        (lambda p: [1.5, p[0], 2], 3),
+        (lambda p: [1.5, 2, p[0], 2.5], 3),  # numbers side by side are one array
+        (lambda p: [[1.0, p[0]], [2, p[1]]], 4),
+        (lambda p: [p, p[::-1]], 2),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_lists_in_recordings(make, copies, dtype):
+    """They are joined by one call, as lists of eager Tensors are."""
+    given = np.array([0.5, 3.0], dtype)
+    f = tg.jit(lambda p: tg.array(make(p)) * 1)
+    expected = np.array(make(given))
+    for x in (given, given + 1):
+        found = f(x)
+        np.testing.assert_array_equal(found, np.array(make(x)))
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    if dtype == np.float64:
+        assert f.tape(given).text.count("positive(") == copies
+    np.testing.assert_array_equal(tg.jacobian(f)(given), tg.jacobian(lambda p: tg.array(make(p)) * 1)(given))
