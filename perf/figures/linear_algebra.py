@@ -5,8 +5,12 @@ linalg-solve`` compares one thread with one. The factor of `cholesky` in C order
 OpenBLAS computes up to a fifth slower than the other one, from about 40 rows on.
 """
 
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,10 +134,57 @@ def _measure_stacks(settings: Settings) -> Outcome:
     return Outcome(found, timings)
 
 
+# --- beside another program ------------------------------------------------------------------------------------------
+
+BUSY_SIZES = (256, 1024)
+BUSY: dict[str, Callable[[Any, Array], Any]] = {
+    "product": lambda xp, a: a @ a,
+    "product with a vector": lambda xp, a: a @ a[0],
+    "cholesky": lambda xp, a: xp.linalg.cholesky(a),
+    "solve": lambda xp, a: xp.linalg.solve(a, a[0]),
+}
+
+
+@contextmanager
+def _busy_process() -> Iterator[None]:
+    """Keep one processor busy by another process."""
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def _measure_busy(settings: Settings) -> Outcome:
+    """Compare replays with NumPy, whose threads wait for each other."""
+    _need(settings)
+    library, found = tapegrad(), []
+    timings: list[Timing] = []
+    with _busy_process():
+        for (name, function), n in product(BUSY.items(), BUSY_SIZES):
+            a = matrix(n, symmetric=True)
+            contenders = [
+                Contender(
+                    f"{name}, n = {n}, replay", partial(library.jit(partial(function, library)), a), _array
+                ),
+                Contender(f"{name}, n = {n}, NumPy", partial(function, np, a), _array),
+            ]
+            own = race(contenders, (function(np, a),), settings.budget)
+            # NumPy's best is one thread that nothing delays: a fifth more is noise.
+            found += times_faster(contenders[0].name, [(contenders[1].name, 0.8)], own)
+            timings += own
+    return Outcome(found, timings)
+
+
 LINEAR_ALGEBRA = (
     *(
         Figure(f"linalg-{name}", f"{name} beside LAPACK, n = 4, 40, 500", partial(_measure_routine, name))
         for name in ROUTINES
     ),
     Figure("linalg-stacks", "Stacks of 10,000 matrices of 4 x 4 beside NumPy", _measure_stacks),
+    Figure(
+        "linalg-busy",
+        "Matrices of 256 and 1024 while another program has a processor, beside NumPy",
+        _measure_busy,
+    ),
 )

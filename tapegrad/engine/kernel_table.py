@@ -11,14 +11,16 @@ import numpy as np
 from tapegrad.engine import guard_pages, threads
 from tapegrad.engine.codegen import kernels as emitter
 from tapegrad.engine.codegen.rows import case
-from tapegrad.engine.codegen.store import cache
+from tapegrad.engine.codegen.store import cache, openblas
 from tapegrad.engine.codegen.store.announcer import announcer
 from tapegrad.engine.codegen.translator import compiler
 from tapegrad.engine.kernels.language.dtypes import entry_point
+from tapegrad.engine.kernels.language.library import PARTS
 from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.runtime import library_loops
 from tapegrad.engine.runtime.operating_system import at_fork
 from tapegrad.engine.sweep.binding.control_fields import (
+    BLAS_LIMIT,
     CONTROL_FIELDS,
     DRIVER,
     LOCK,
@@ -28,7 +30,7 @@ from tapegrad.engine.sweep.binding.control_fields import (
 )
 from tapegrad.engine.sweep.derivatives import jacobian_columns
 from tapegrad.engine.sweep.replays import handle_calls, lanes
-from tapegrad.engine.sweep.threading.parallel import parallel_driver
+from tapegrad.engine.sweep.threading.parallel import parallel_driver, share_parts
 from tapegrad.engine.sweep.threading.pool import help_out
 from tapegrad.engine.tape.fields import layout
 from tapegrad.ops import CODES, COPY, KINDS, ROWS, Op, Row, Structural
@@ -191,7 +193,10 @@ def _address(name: KernelName) -> int:
         return emitter.address_of_accumulation(name.dtype)
     module_name, function = location
     module = importlib.import_module(module_name)
-    emitter.ensure_loops(getattr(module, "LIBRARY", {}).get(function, ()))
+    loops = getattr(module, "LIBRARY", {}).get(function, ())
+    emitter.ensure_loops(loops)
+    if not PARTS.keys().isdisjoint(loops):
+        _share_parts()
     return compiler.compile_c_function(entry_point(module, function))
 
 
@@ -242,6 +247,17 @@ def load_driver() -> None:
             _control[DRIVER] = compiler.compile_c_function(parallel_driver)
         if _control[THREAD_LIMIT] == 0:
             _control[THREAD_LIMIT] = threads.numba_limit()
+
+
+@functools.cache
+def _share_parts() -> None:
+    """Let the pool run parts of large calls of BLAS, unless BLAS has threads of its own, or there is one processor."""
+    if openblas.threads() > 1:
+        load_driver()
+        _control[BLAS_LIMIT] = openblas.thread_counter()
+        library_loops.enter(
+            "share_parts", compiler.compile_c_function(share_parts), data=int(_control.ctypes.data)
+        )
 
 
 @functools.cache

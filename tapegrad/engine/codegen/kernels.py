@@ -18,8 +18,10 @@ from tapegrad.engine.codegen.rows.functions import define, symbols
 from tapegrad.engine.codegen.segments import iterated, segment_kernels
 from tapegrad.engine.codegen.segments.iterated import IteratedSegment
 from tapegrad.engine.codegen.segments.segment import Segment
+from tapegrad.engine.codegen.store import openblas
 from tapegrad.engine.codegen.translator import compiler
 from tapegrad.engine.kernels.language import library
+from tapegrad.engine.kernels.language.dtypes import entry_point
 from tapegrad.engine.kernels.special import loops
 from tapegrad.engine.runtime import library_loops
 
@@ -108,6 +110,10 @@ def _fill(names: Iterable[str]) -> None:
     for name in names:
         if name in library.COMPILED:
             _compile_loops(name)
+        elif name in library.PARTS:
+            _compile_part(name)
+        elif address := openblas.address(name) if name in library.FORTRAN else 0:
+            library_loops.enter(name, address)
         else:
             library_loops.ensure((name,))
 
@@ -119,6 +125,16 @@ def _compile_loops(name: str) -> None:
     loop = compiler.compile_c_function(loops.of_function(module, name))
     library_loops.enter(name, loop)
     library_loops.enter(name, _narrow_loop(len(library.SIGNATURES[name]) - 3), "f", data=loop)
+
+
+@functools.cache
+def _compile_part(name: str) -> None:
+    """Compile the function that computes parts of large calls, if our pool and not BLAS has the threads."""
+    if openblas.threads() > 1:
+        module = importlib.import_module(f"tapegrad.engine.kernels.language.{library.PARTS[name]}")
+        library_loops.enter(
+            name, compiler.compile_c_function(entry_point(module, name)), data=openblas.threads()
+        )
 
 
 @functools.cache

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from numba.extending import get_cython_function_address
 
-from tapegrad.engine.kernels.language.library import BLAS, LAPACK, SCIPY, SIGNATURES, SIZE, entry
+from tapegrad.engine.kernels.language.library import FORTRAN, SCIPY, SIGNATURES, SIZE, entry
 from tapegrad.engine.runtime.object_layouts import UFUNC_DATA, UFUNC_FUNCTIONS, ensure_known
 
 _LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
-_FORTRAN = {**dict.fromkeys(BLAS, "cython_blas"), **dict.fromkeys(LAPACK, "cython_lapack")}
 _table = np.zeros(2 * SIZE, np.int64)
 _present: set[str] = set()
 
@@ -36,7 +35,7 @@ def ensure(names: Iterable[str]) -> None:
     """Fill the entries of the library loops and the functions of BLAS and LAPACK `names`, for both element types."""
     for name in names:
         if name not in _present:
-            _fill_function(name) if name in _FORTRAN else _fill_loops(name)
+            _fill_function(name) if name in FORTRAN else _fill_loops(name)
             _present.add(name)
 
 
@@ -57,7 +56,7 @@ def ufunc(name: str) -> np.ufunc:
 
 
 def _fill_function(name: str) -> None:
-    _table[2 * entry(name)] = get_cython_function_address(f"scipy.linalg.{_FORTRAN[name]}", name)
+    _table[2 * entry(name)] = get_cython_function_address(f"scipy.linalg.{FORTRAN[name]}", name)
 
 
 def _fill_loops(name: str) -> None:

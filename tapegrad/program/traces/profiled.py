@@ -13,6 +13,7 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen import kernels as emitter
+from tapegrad.engine.codegen.store import openblas
 from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.runtime.short_times import quantity
 from tapegrad.ops import GUARDS
@@ -281,9 +282,11 @@ def _delays(times: ReplayTimes) -> list[str]:
     """Say that many replays take longer than the fastest ones, which the rows are of."""
     if times.slow < _MIN_DELAY * times.measured:
         return []
+    delay = f"a fifth of the replays took {quantity(times.slow)} or more, while other processes had the processors"
+    if openblas.threads() > 1:  # BLAS itself has one
+        return [delay]
     return [
-        f"a fifth of the replays took {quantity(times.slow)} or more, while other processes had the processors;"
-        " threads of BLAS wait for each other then: OPENBLAS_NUM_THREADS=1, set before the start, avoids that"
+        f"{delay}; threads of BLAS wait for each other then: OPENBLAS_NUM_THREADS=1, set before the start, avoids that"
     ]
 
 

@@ -29,7 +29,7 @@ _VERSION = r"[0-9a-f]{16}"
 _TEMPORARY = r"\..+\.[0-9a-f]{16}\.tmp"
 _FILE = (
     r".+\.py\d+\w*\.[0-9a-f]{8}\.nbc|.+\.[0-9a-f]{16}\.o|(program|outline)\.[0-9a-f]{32}"
-    rf"|{_TEMPORARY}|{_MARKER}"
+    rf"|libscipy_openblas-[0-9a-f]+\.so|{_TEMPORARY}|{_MARKER}"
 )
 _UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 _SIZE = r"(\d+\.?\d*(?:e\d+)?)\s*([kmgt]?)b?"

@@ -15,11 +15,13 @@ from tapegrad.engine.kernels.language.matmul import Matrix, Routines
 from tapegrad.engine.kernels.language.raw_memory import (
     call_by_reference,
     load_at,
+    load_i64,
     memcpy,
     memset,
     size_of,
     stack_i64,
     store_at,
+    store_i64,
 )
 
 MAX_SMALL_ROWS = 12  # larger matrices are passed to LAPACK
@@ -50,25 +52,31 @@ class Lapack(NamedTuple):
     geev: int
     gees: int
     trsyl: int
+    part: int
     products: Routines
     zero: Any
     one: Any
 
 
-def _lapack(letter: str, products: Routines) -> Lapack:
-    routines = {name: entry(letter + name) for name in Lapack._fields[:-3]}
-    return Lapack(**routines, products=products, zero=products.zero, one=products.one)
+def _lapack(dtype: str, products: Routines) -> Lapack:
+    routines = {name: entry(_LETTERS[dtype] + name) for name in Lapack._fields[:-4]}
+    part = entry(f"solution_part_{dtype}")
+    return Lapack(**routines, part=part, products=products, zero=products.zero, one=products.one)
 
 
-F64 = _lapack("d", matmul.F64)
-F32 = _lapack("s", matmul.F32)
+F64 = _lapack("f64", matmul.F64)
+F32 = _lapack("f32", matmul.F32)
 
 
 def library(op: str, *routines: str) -> dict[str, tuple[str, ...]]:
     """Return the library functions that each kernel of an op calls: products, triangles, and these routines."""
     names = ("gemm", "gemv", "trsm", "trsv", *routines)
     return {
-        f"{op}_{direction}_{dtype}": tuple(letter + name for name in names)
+        f"{op}_{direction}_{dtype}": (
+            *(letter + name for name in names),
+            f"product_part_{dtype}",
+            f"solution_part_{dtype}",
+        )
         for direction in ("forward", "reverse", "tangent")
         for dtype, letter in _LETTERS.items()
     }
@@ -259,13 +267,10 @@ def _substitute_few(t: Matrix, x: Matrix, lower: int, unit: int, zero: Any) -> N
                 put(x, i, c, at(x, i, c, zero) / pivot, zero)
 
 
-@noinline
-def substitute(loops: int, routines: Lapack, t: Matrix, x: Matrix, lower: int, unit: int) -> None:
-    """Solve T X = B in place, for a triangle and right sides with contiguous rows or columns."""
+@always_inline
+def _trsm(loops: int, routines: Lapack, t: Matrix, x: Matrix, lower: int, unit: int) -> None:
+    """Solve T X = B in place by BLAS."""
     size, n = size_of(routines.zero), t.rows
-    if n <= MAX_SMALL_ROWS:
-        _substitute_few(t, x, lower, unit, routines.zero)
-        return
     columns_first = t.row_stride == size
     uplo = LOWER if (lower != 0) == columns_first else UPPER
     diag = UNIT if unit else PLAIN
@@ -288,6 +293,48 @@ def substitute(loops: int, routines: Lapack, t: Matrix, x: Matrix, lower: int, u
         routines.trsm,
         (side, uplo, letter, diag, m, k, routines.one, t.address, leading, x.address, stride),
     )
+
+
+# Fields of the frame of a solution in parts: triangle and right sides, which triangle it is, and if its diagonal is 1.
+_LOOPS, _PARTS, _T, _X, _LOWER, _UNIT = 0, 1, 2, 7, 12, 13
+_FIELDS = 14
+
+
+@always_inline
+def solution_part(frame: int, part: int, routines: Lapack) -> int:
+    """Solve for some of the right sides."""
+    columns = matmul.transposed(matmul.load_matrix(frame, _X))
+    first, stop = matmul.part_bounds(columns.rows, load_i64(frame, _PARTS), part)
+    x = matmul.transposed(matmul.some_rows(columns, first, stop))
+    t, lower, unit = matmul.load_matrix(frame, _T), load_i64(frame, _LOWER), load_i64(frame, _UNIT)
+    _trsm(load_i64(frame, _LOOPS), routines, t, x, lower, unit)
+    return 0
+
+
+@noinline
+def _in_parts(loops: int, routines: Lapack, t: Matrix, x: Matrix, lower: int, unit: int, parts: int) -> None:
+    frame = stack_i64(_FIELDS)
+    store_i64(frame, _LOOPS, loops)
+    store_i64(frame, _PARTS, parts)
+    matmul.store_matrix(frame, _T, t)
+    matmul.store_matrix(frame, _X, x)
+    store_i64(frame, _LOWER, lower)
+    store_i64(frame, _UNIT, unit)
+    matmul.run_parts(loops, routines.part, frame, parts)
+
+
+@noinline
+def substitute(loops: int, routines: Lapack, t: Matrix, x: Matrix, lower: int, unit: int) -> None:
+    """Solve T X = B in place, for a triangle and right sides with contiguous rows or columns."""
+    if t.rows <= MAX_SMALL_ROWS:
+        _substitute_few(t, x, lower, unit, routines.zero)
+        return
+    work = t.rows * t.rows * x.columns
+    parts = matmul.part_count(loops, routines.part, work, 2 * matmul.MIN_PART_PRODUCTS, x.columns)
+    if parts > 1:
+        _in_parts(loops, routines, t, x, lower, unit, parts)
+    else:
+        _trsm(loops, routines, t, x, lower, unit)
 
 
 @always_inline

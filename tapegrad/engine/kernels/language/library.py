@@ -50,6 +50,14 @@ SIGNATURES: dict[str, str] = {
 }
 # Loops of the emitter that kernels written by hand call (see `codegen.rows.adjacent_loops`)
 LOOPS: tuple[str, ...] = ("log", "log1p", "add_exponentials", "write_shares")
+# Functions that compute a part of a large call, whose second field is the number of parts: the module of each. Both
+# fields are 0 where BLAS takes threads of its own.
+PARTS: dict[str, str] = {
+    **dict.fromkeys(("product_part_f64", "product_part_f32"), "matmul"),
+    **dict.fromkeys(("solution_part_f64", "solution_part_f32"), "lapack"),
+}
+# The pool's function that shares such parts among threads, and the address of its control block; 0 until it is loaded
+_POOL = ("share_parts",)
 BLAS: tuple[str, ...] = (
     "dgemm", "sgemm", "ddot", "sdot", "dgemv", "sgemv", "dtrsm", "strsm", "dtrsv", "strsv",
 )  # fmt: skip
@@ -58,7 +66,10 @@ LAPACK: tuple[str, ...] = (
     "sgeqrf", "dorgqr", "sorgqr", "dgeev", "sgeev", "dtrsyl", "strsyl", "dgees", "sgees",
 )  # fmt: skip
 
-_NAMES = (*SIGNATURES, *LOOPS, *BLAS, *LAPACK)
+# Functions of Fortran: the module of SciPy that has their addresses
+FORTRAN: dict[str, str] = {**dict.fromkeys(BLAS, "cython_blas"), **dict.fromkeys(LAPACK, "cython_lapack")}
+
+_NAMES = (*SIGNATURES, *LOOPS, *BLAS, *LAPACK, *PARTS, *_POOL)
 # Entries: loops over elements have one for each element type, other functions use the first
 SIZE: int = 2 * len(_NAMES)
 

@@ -3,6 +3,7 @@
 In reading order; each imports only those above it:
 
     stacks                         loops over the matrices of a stack
+    blocks                         factors of large matrices by blocks of columns
     cholesky_back                  the reverse sweep of a Cholesky factorisation
     cholesky                       Cholesky factors
     lu                             LU factors with row exchanges, and solutions of linear systems

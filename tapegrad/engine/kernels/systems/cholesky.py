@@ -14,12 +14,10 @@ from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
     MAX_SMALL_ROWS,
-    UPPER,
     Lapack,
     at,
     by_rows,
     clear_triangle,
-    info_i64,
     libraries,
     put,
     read_symmetric,
@@ -27,9 +25,7 @@ from tapegrad.engine.kernels.language.lapack import (
 )
 from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.language.raw_memory import (
-    call_by_reference,
     load_at,
-    load_i32,
     load_i64,
     load_record,
     memcpy,
@@ -38,6 +34,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_at,
 )
 from tapegrad.engine.kernels.language.status import NOT_POSITIVE_DEFINITE
+from tapegrad.engine.kernels.systems.blocks import factor_cholesky
 from tapegrad.engine.kernels.systems.cholesky_back import back_by_blocks, scratch_bytes
 from tapegrad.engine.kernels.systems.stacks import COTANGENT, TANGENT, MatrixFrame, Sizes, for_each, write_nan
 from tapegrad.ops.structural.matrices import SquareParams
@@ -84,13 +81,12 @@ def _factor_few(a: int, n: int, zero: Any) -> bool:
 
 @noinline
 def _factor(loops: int, routines: Lapack, a: Matrix) -> bool:
-    """Factor a matrix of any size and clear the other triangle; LAPACK reads the lower triangle as the upper one."""
+    """Factor a matrix of any size and clear the other triangle."""
     if a.rows <= MAX_SMALL_ROWS:
         return _factor_few(a.address, a.rows, routines.zero)
-    order, info = np.int32(a.rows), info_i64()
-    call_by_reference(loops, routines.potrf, (UPPER, order, a.address, order, info))
+    positive = factor_cholesky(loops, routines, a)
     clear_triangle(a, np.int64(0), routines.zero)
-    return load_i32(info, 0) == 0
+    return positive
 
 
 @always_inline

@@ -22,7 +22,6 @@ from tapegrad.engine.kernels.language.lapack import (
     by_rows,
     copy,
     factor_bytes,
-    info_i64,
     is_singular,
     libraries,
     negate,
@@ -32,7 +31,6 @@ from tapegrad.engine.kernels.language.lapack import (
 )
 from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.language.raw_memory import (
-    call_by_reference,
     free,
     load_at,
     load_i32,
@@ -46,6 +44,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_i32,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
+from tapegrad.engine.kernels.systems.blocks import factor_lu
 from tapegrad.engine.kernels.systems.stacks import are_zeros, write_failure, write_nan, write_nothing
 from tapegrad.ops.structural.matrices import LuSolveParams, SquareParams
 
@@ -108,8 +107,7 @@ def factorize(loops: int, routines: Lapack, a: int, n: int, exchanges: int) -> N
     if n <= MAX_SMALL_ROWS:
         _factor_few(a, n, exchanges, routines.zero)
         return
-    order = np.int32(n)
-    call_by_reference(loops, routines.getrf, (order, order, a, order, exchanges, info_i64()))
+    factor_lu(loops, routines, a, n, exchanges)
 
 
 @noinline

@@ -8,7 +8,10 @@ POOL = 3  # address of the pool's block
 THREAD_LIMIT = 4  # address of Numba's `get_num_threads`, 0 while its threading layer has not been started
 ALONE_UNTIL = 5  # clock time in ns until which launches run on the caller's thread alone
 BALANCE = 6  # ns that helpers have gained, less the ns that callers waited for them
-CONTROL_FIELDS = 7
+BLAS_LIMIT = (
+    7  # address of the function that returns the threads of SciPy's BLAS; parts of its calls need two
+)
+CONTROL_FIELDS = 8
 
 # A frame's STORE field holds the bytes of a summed cotangent's element above the store bits.
 ITEM_SHIFT = 8

@@ -14,6 +14,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
 from tapegrad.engine.kernels.language.strided import reach
 from tapegrad.engine.kernels.lines.accumulate import BLOCK
+from tapegrad.engine.sweep.binding.control_fields import BLAS_LIMIT
 from tapegrad.engine.sweep.binding.execute import elements, run_nested
 from tapegrad.engine.sweep.threading.chunks import (
     CELLS,
@@ -27,6 +28,7 @@ from tapegrad.engine.sweep.threading.chunks import (
     SEGMENT,
     SERIAL,
     SPLIT,
+    TASK,
     TOTAL,
     gather_sums,
     has_cotangent,
@@ -42,6 +44,7 @@ from tapegrad.engine.sweep.threading.segment_chunks import (
     gather,
     sums_of,
 )
+from tapegrad.engine.sweep.threading.synchronization import call_count
 
 _CHUNKS_PER_GRAIN = 8  # chunks of the smallest instruction that runs on several threads
 SUMS_THRESHOLD = 32_768  # elements from which sums into one element are taken in chunks, whatever is summed
@@ -228,3 +231,20 @@ def parallel_driver(kernel, frame, loops, control, parallel_threshold):
     if split == INNER and _has_sums(frame):
         return _run_in_cells(control, launch, chunks, 3)
     return 0 if share(control, launch, chunks) else _run_serial(kernel, frame, loops)
+
+
+def share_parts(request: int, control: int) -> int:
+    """Run all parts of a large call on several threads; return 0 if that is not possible now, or does not pay.
+
+    A request is `[address of the function of a part, its frame, number of parts]`.
+    """
+    launch, parts = stack_i64(LAUNCH_FIELDS), load_i64(request, 2)
+    store_i64(launch, KERNEL, load_i64(request, 0))
+    store_i64(launch, FRAME, load_i64(request, 1))
+    store_i64(launch, TOTAL, parts)
+    store_i64(launch, LENGTH, 1)
+    store_i64(launch, SPLIT, TASK)
+    limit = load_i64(control, BLAS_LIMIT)
+    if limit != 0 and call_count(limit) < 2:
+        return 0
+    return 1 if share(control, launch, parts) else 0
