@@ -16,7 +16,9 @@ from perf.timer import Contender, Timing, race
 from perf.workloads import Answer
 
 OURS, BESIDE, HAND = "tapegrad replay", "tapegrad replay, beside", "by hand, compiled loop"
-JAX, CASADI = "JAX jit, NumPy in and out", "CasADi, buffer API"
+JAX, CASADI = "JAX jit, NumPy in and out", "CasADi, new arrays"
+# Both read and write given arrays, and check nothing.
+BUFFERS, CASADI_BUFFERS = "tapegrad C function, buffers", "CasADi, buffer API"
 
 
 def contenders(
@@ -27,7 +29,14 @@ def contenders(
     x = workload.build(size)
     found: list[Contender] = []
     notes: list[str] = []
-    for name, function in ((OURS, case.function), (JAX, case.scan or case.function), (CASADI, case.symbolic)):
+    forms = {
+        OURS: case.function,
+        JAX: case.scan or case.function,
+        CASADI: case.symbolic,
+        BUFFERS: case.symbolic and case.function,
+        CASADI_BUFFERS: case.symbolic,
+    }
+    for name, function in forms.items():
         if function is not None:
             entered, left_out = enter(GRADIENTS, replace(workload, function=function), x, without, (name,))
             found, notes = [*found, *entered], [*notes, *left_out]
@@ -73,6 +82,8 @@ class SmallRace:
     def targets(self, timings: list[Timing]) -> list[Target]:
         """Return the verdicts that follow from the medians."""
         case, found = self.case, times_faster(OURS, [(peer, 1) for peer in self.case.below], timings)
+        if CASADI in case.below:
+            found += times_faster(BUFFERS, [(CASADI_BUFFERS, 1)], timings)
         if case.limit is not None:
             other, what = (HAND, "the loop by hand") if case.beside is None else (BESIDE, case.beside.name)
             ratio = ratio_of(timings, OURS, other)

@@ -1,5 +1,6 @@
 """Value and gradient."""
 
+import ctypes
 import importlib
 from collections.abc import Callable
 from functools import partial
@@ -13,6 +14,21 @@ from perf.workloads import Answer, Array, Workload
 
 def _tapegrad_replay(workload: Workload, x: Array) -> tuple[Any, ...]:
     return (partial(tapegrad().value_and_grad(recorded(workload)), x),)
+
+
+def _tapegrad_buffers(workload: Workload, x: Array) -> tuple[Any, ...]:
+    """Call the C function of a compiled one by ctypes: it reads and writes given arrays."""
+    compiled = tapegrad().compile(tapegrad().value_and_grad(recorded(workload)), x)
+    pointer, gradient = (
+        compiled.cfunc("double(int n, const double *x, double *g, void *user)"),
+        np.empty_like(x),
+    )
+    addresses = [each.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for each in (x, gradient)]
+
+    def read(value: float, alive: Any = pointer) -> Answer:
+        return value, gradient
+
+    return partial(pointer.ctypes, x.size, *addresses, pointer.user_data), read
 
 
 def _eager(library: Callable[[], Any], workload: Workload, x0: Array) -> tuple[Any, ...]:
@@ -111,5 +127,7 @@ GRADIENTS = table(
     Peer("HIPS autograd", "autograd", _autograd),
     Peer("MyGrad", "mygrad", partial(_eager, partial(load, "mygrad"))),
     Peer("CasADi, buffer API", "casadi", partial(casadi, _value_and_gradient), largest=1_000),
+    Peer("CasADi, new arrays", "casadi", partial(casadi, _value_and_gradient, fresh=True), largest=1_000),
+    Peer("tapegrad C function, buffers", "tapegrad", _tapegrad_buffers),
     Peer("by hand, fused Numba loop", "numba", _baseline),
 )

@@ -104,6 +104,6 @@ EIGHT_SCHOOLS = Case(
     size=8,
     small_size=8,
     limit=1.25,
-    below=("CasADi",),
+    below=("CasADi, new arrays",),
     symbolic=_symbolic,
 )

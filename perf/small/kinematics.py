@@ -85,6 +85,6 @@ KINEMATICS = Case(
     size=7,
     small_size=4,
     limit=1.4,
-    below=("CasADi",),
+    below=("CasADi, new arrays",),
     symbolic=_symbolic,
 )
