@@ -359,5 +359,5 @@ def test_of_many_recordings_the_first_and_the_latest_are_shown() -> None:
     below = numbers.index("1-40:")
     assert numbers[:below] == [*map(str, range(1, 6)), "...", *map(str, range(21, 41))]
     assert "15 more" in text[7]
-    assert [line for line in text if "layout" in line] == ["  1-40: the layout of ROW (3 times)"]
+    assert [line for line in text if "layout" in line] == ["  1-40: the layout of ROW (2 times)"]
     assert "15 more" in recordings._repr_html_()

@@ -523,8 +523,10 @@ class RecordedTape(Recorder):
         head = id(array) + ARRAY_DATA
         self._watch_bytes(array, head, 8 * _HEAD_FIELDS, line)
         _, ndim, extents, strides = fields_at(head, 4).tolist()
-        if ndim & 0xFFFFFFFF:
-            bytes_ = 8 * (ndim & 0xFFFFFFFF)
+        bytes_ = 8 * (ndim & 0xFFFFFFFF)
+        if bytes_ and strides == extents + bytes_:  # NumPy allocates both together
+            self._watch_bytes(array, extents, 2 * bytes_, line)
+        elif bytes_:
             self._watch_bytes(array, extents, bytes_, line)
             self._watch_bytes(array, strides, bytes_, line)
 
