@@ -66,4 +66,6 @@ from tapegrad.frontend.functions.products.matrix_stacks import tensordot as tens
 from tapegrad.frontend.functions.products.matrix_stacks import trace as trace
 from tapegrad.frontend.functions.products.matrix_stacks import vecdot as vecdot
 from tapegrad.frontend.functions.reductions.predicates import matrix_rank as matrix_rank
+from tapegrad.frontend.functions.sparse_systems.cholesky import SparseCholesky as SparseCholesky
+from tapegrad.frontend.functions.sparse_systems.cholesky import SparseFactor as SparseFactor
 from tapegrad.frontend.tensor.modes import errstate as errstate

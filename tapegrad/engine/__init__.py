@@ -5,6 +5,7 @@ In reading order; each imports only those above it:
     kernels                        compiled loops over elements, called by address
     runtime                        the process: its threads, files, messages
     codegen                        machine code: the one way from a text to an address
+    elimination                    symbolic factorisation of sparse symmetric patterns
     tape                           the tape: columns of instructions, slots and buffers
     guard_pages                    guard pages for finding errors
     status                         from error numbers to exceptions

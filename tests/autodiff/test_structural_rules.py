@@ -12,7 +12,9 @@ import scipy.sparse
 import tapegrad as tg
 from helpers.daily import daily
 from tapegrad.frontend.functions.reductions.scans import linear_recurrence
+from tapegrad.frontend.functions.sparse_systems import instructions
 from tapegrad.ops import STRUCTURAL
+from tapegrad.ops.structural.sparse_systems import SparseOuterParams
 
 DERIVED = [row.name for row in STRUCTURAL if row.differentiable]
 
@@ -97,6 +99,36 @@ def regular(a):
 def positive(a):
     """Positive definite matrices with eigenvalues of their own."""
     return a @ tg.swapaxes(a, -1, -2) + np.diag(np.arange(a.shape[-1]) + 1.0)
+
+
+# Lower triangles: of a chain with a branch, whose updates are listed, and of a matrix that is one dense front
+CHAIN = scipy.sparse.csr_array(np.diag(np.full(4, 3.0)) + np.eye(4, k=-1) + np.diag([1.0], -3))
+FULL = scipy.sparse.csr_array(np.tril(np.ones((11, 11))) + 11.0 * np.eye(11))
+CHOLESKY = {matrix.nnz: (tg.linalg.SparseCholesky(matrix), matrix.data) for matrix in (CHAIN, FULL)}
+
+
+def factored(x):
+    """The factor of a sparse matrix near one of the two, by the number of its entries."""
+    cholesky, entries = CHOLESKY[x.size]
+    return cholesky.factor(entries + 0.1 * x)
+
+
+def times(x, y):
+    return CHOLESKY[x.size][0].matmul(x, y)
+
+
+def along(x, directions):
+    """The derivative of the inverse on the pattern."""
+    factor = factored(x)
+    plan, rows = factor._cholesky._constant(), list(directions)
+    return instructions.derivative(factor._matrix, rows, plan, factor._params, "derivative")
+
+
+def on_pattern(x, y):
+    """The outer product of two operands of four rows on a pattern: the cotangent of a product by its entries."""
+    cholesky, _ = CHOLESKY[CHAIN.nnz]
+    params = SparseOuterParams(CHAIN.nnz, len(cholesky._plan), 4, x.size // 4)
+    return instructions.outer(x, y, cholesky._constant(), params, "outer")
 
 
 # For each op: how it is recorded, and the shapes of the operands.
@@ -271,6 +303,19 @@ CASES = {
         (lambda a, b: tg.linalg.solve_triangular(regular(a), b[::-1], trans="T"), [(2, 13, 13), (13, 2)]),
     ],
     "cholesky": [(lambda a: tg.linalg.cholesky(positive(a)), [shape]) for shape in [(3, 3), (2, 2, 2), (40, 40)]],
+    "sparse_cholesky": [(lambda x: factored(x).logdet(), [(size,)]) for size in CHOLESKY],
+    "sparse_logdet": [(lambda x: factored(x).logdet() * x, [(CHAIN.nnz,)])],
+    "sparse_gradient": [(lambda x: factored(x).inverse_on_pattern(), [(size,)]) for size in CHOLESKY],
+    "sparse_derivative": [
+        (lambda x, s: along(x, s[None]), [(CHAIN.nnz,), (CHAIN.nnz,)]),
+        (along, [(CHAIN.nnz,), (2, CHAIN.nnz)]),
+    ],
+    "sparse_solve": [
+        (lambda x, b: factored(x).solve(b), [(CHAIN.nnz,), (4,)]),
+        (lambda x, b: factored(x).solve(b[:, ::-1]), [(FULL.nnz,), (11, 2)]),
+    ],
+    "sparse_product": [(times, [(CHAIN.nnz,), (4,)]), (times, [(CHAIN.nnz,), (4, 3)])],
+    "sparse_outer": [(on_pattern, [(4,), (4,)]), (on_pattern, [(4, 2), (4, 2)])],
     "eigh": [
         (lambda a: tg.linalg.eigh(positive(a))[1], [(3, 3)]),
         (lambda a: tg.linalg.eigh(positive(a))[0], [(2, 2, 2)]),

@@ -10,6 +10,7 @@ In reading order; each imports only those above it:
     lanes                          stacks of small matrices: one matrix in each lane of a vector register
     lines                          kernels along lines: reductions, scans, orders and conversions of elements
     systems                        kernels of linear systems: factors of matrices and solutions
+    fronts                         kernels of sparse symmetric matrices
     spectra                        kernels of eigenvalues and singular values
     special                        special functions of numbers, and loops of them over elements
 

@@ -9,6 +9,7 @@ In reading order; each imports only those above it:
     ordering                       order and choice: sorting, quantiles, search, selection, sets
     products                       products of vectors, matrices and stacks
     matrices                       functions of matrices: systems, decompositions, norms
+    sparse_systems                 sparse symmetric positive definite systems
     numerics                       numerical methods: differences, interpolation, polynomials, convolutions, histograms
 
 A file has a table of its functions, `FUNCTIONS`, binds the methods that a Tensor has of them, and states at its end the

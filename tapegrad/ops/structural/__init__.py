@@ -17,6 +17,7 @@ In reading order; each imports only those above it:
     lines                          ops along lines, and conversions of elements
     indexing                       ops that take or write rows and regions
     matrices                       ops of stacks of matrices
+    sparse_systems                 ops of sparse symmetric matrices with a constant pattern
     control                        ops that check, guard, or call Python
 """
 
@@ -25,5 +26,6 @@ from tapegrad.ops.structural.control import CONTROL
 from tapegrad.ops.structural.indexing import INDEXING
 from tapegrad.ops.structural.lines import LINES
 from tapegrad.ops.structural.matrices import MATRICES
+from tapegrad.ops.structural.sparse_systems import SPARSE_SYSTEMS
 
-STRUCTURAL: tuple[Structural, ...] = (*LINES, *INDEXING, *MATRICES, *CONTROL)
+STRUCTURAL: tuple[Structural, ...] = (*LINES, *INDEXING, *MATRICES, *SPARSE_SYSTEMS, *CONTROL)

@@ -52,6 +52,9 @@ class Lapack(NamedTuple):
     geev: int
     gees: int
     trsyl: int
+    syrk: int
+    symm: int
+    potri: int
     part: int
     products: Routines
     zero: Any

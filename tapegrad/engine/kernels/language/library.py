@@ -59,11 +59,12 @@ PARTS: dict[str, str] = {
 # The pool's function that shares such parts among threads, and the address of its control block; 0 until it is loaded
 _POOL = ("share_parts",)
 BLAS: tuple[str, ...] = (
-    "dgemm", "sgemm", "ddot", "sdot", "dgemv", "sgemv", "dtrsm", "strsm", "dtrsv", "strsv",
+    "dgemm", "sgemm", "ddot", "sdot", "dgemv", "sgemv", "dtrsm", "strsm", "dtrsv", "strsv", "dsyrk", "ssyrk",
+    "dsymm", "ssymm",
 )  # fmt: skip
 LAPACK: tuple[str, ...] = (
     "dgetrf", "sgetrf", "dgetri", "sgetri", "dpotrf", "spotrf", "dsyevd", "ssyevd", "dgesdd", "sgesdd", "dgeqrf",
-    "sgeqrf", "dorgqr", "sorgqr", "dgeev", "sgeev", "dtrsyl", "strsyl", "dgees", "sgees",
+    "sgeqrf", "dorgqr", "sorgqr", "dgeev", "sgeev", "dtrsyl", "strsyl", "dgees", "sgees", "dpotri", "spotri",
 )  # fmt: skip
 
 # Functions of Fortran: the module of SciPy that has their addresses
