@@ -25,6 +25,7 @@ from perf.figures.races import RACES
 from perf.figures.replay import REPLAY
 from perf.figures.sampling import SAMPLING
 from perf.figures.small import SMALL
+from perf.figures.sparse_systems import SPARSE_SYSTEMS
 from perf.figures.start import START
 from perf.figures.structures import STRUCTURES
 from perf.figures.watching import WATCHING
@@ -52,6 +53,7 @@ FIGURES: dict[str, Figure] = {
         *FITS,
         *NATIVE,
         *LINEAR_ALGEBRA,
+        *SPARSE_SYSTEMS,
         *DISTRIBUTIONS,
         *ADBENCH,
         *START,
