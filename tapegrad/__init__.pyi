@@ -233,11 +233,11 @@ from tapegrad.transforms.compiled.compiled import compile as compile
 from tapegrad.transforms.compiled.compiled import load as load
 from tapegrad.transforms.grad import grad as grad
 from tapegrad.transforms.grad import value_and_grad as value_and_grad
-from tapegrad.transforms.hessian import hessian as hessian
-from tapegrad.transforms.hessian import hvp as hvp
-from tapegrad.transforms.jacobian import jacfwd as jacfwd
-from tapegrad.transforms.jacobian import jacobian as jacobian
-from tapegrad.transforms.jacobian import jacrev as jacrev
+from tapegrad.transforms.jacobians.hessian import hessian as hessian
+from tapegrad.transforms.jacobians.hessian import hvp as hvp
+from tapegrad.transforms.jacobians.jacobian import jacfwd as jacfwd
+from tapegrad.transforms.jacobians.jacobian import jacobian as jacobian
+from tapegrad.transforms.jacobians.jacobian import jacrev as jacrev
 from tapegrad.transforms.jit import jit as jit
 from tapegrad.transforms.jvp import jvp as jvp
 from tapegrad.transforms.stop_gradient import stop_gradient as stop_gradient

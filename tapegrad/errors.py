@@ -69,6 +69,10 @@ class NoForwardModeError(UnsupportedError):
     """Raised where a forward sweep reaches a custom op that has no `jvp`."""
 
 
+class DensePatternError(ValueError):
+    """Raised where a sparse derivative is asked for, and nearly every element depends on nearly every input."""
+
+
 class UnrecordedWayError(RuntimeError):
     """Raised by a compiled function that would take a branch that none of its examples took."""
 

@@ -13,6 +13,7 @@ In reading order; each imports only those above it:
     hooks                          gradient hooks
     rules                          derivatives of the ops, applied to Tensors
     tensor_sweeps                  the reverse and the forward sweep on Tensors
+    sparsity                       sparse derivatives: patterns, and sweeps that columns or rows share
     accumulate_grad                `backward` by the sweep on Tensors
     segmented_backward             `backward` through custom ops and hooks
     backward                       `Tensor.backward`, `Tensor.grad` and what clears it

@@ -48,7 +48,10 @@ class Accumulator:
 
     def add(self, slot: int, value: Value) -> None:
         """Add a value of a slot's shape."""
-        geometry = self.geometry(slot)
+        self.add_to(self.geometry(slot), value)
+
+    def add_to(self, geometry: Geometry, value: Value) -> None:
+        """Add a value of the shape of a view."""
         values = self._values.setdefault(geometry.buffer, {})
         if geometry.view in values:
             value = values[geometry.view][1] + value
@@ -79,6 +82,11 @@ class Accumulator:
         """Return the sum for the whole buffer of a slot, flat or one float; `None` if it has no value."""
         geometry = self.geometry(slot)
         return self._merge(geometry) if self._values.get(geometry.buffer) else None
+
+    def regions(self, slot: int) -> list[tuple[View, Value]]:
+        """Return the values that were added for the buffer of a slot, as they are, each with its view."""
+        values = self._values.get(self.geometry(slot).buffer, {})
+        return [(geometry.view, value) for geometry, value in values.values()]
 
     def replace(self, geometry: Geometry, value: Tensor) -> None:
         """Replace the sum for a view."""

@@ -149,30 +149,33 @@ def forward(tape: Tape, roots: list[int], inputs: list[int], x_dots: list[Tensor
         for slot, x_dot in zip(inputs, x_dots, strict=True):
             tangents.add(slot, x_dot)
         for instruction in instructions:
-            _step_forward(tape, instruction, tangents)
+            dots = [
+                tangents.get(slot) if kernel_table.takes_cotangent(instruction.op, j) else None
+                for j, slot in enumerate(instruction.operands)
+            ]
+            if any(x_dot is not None for x_dot in dots):
+                push(SweepStep(tape, instruction, tangents, None), dots, tangents)
         return [_collected(tangents, slot) for slot in roots]
 
 
-def _step_forward(tape: Tape, instruction: GraphInstruction, tangents: Accumulator) -> None:
-    """Compute the tangent of the result of an instruction."""
-    dots = [
-        tangents.get(slot) if kernel_table.takes_cotangent(instruction.op, j) else None
-        for j, slot in enumerate(instruction.operands)
-    ]
-    if all(x_dot is None for x_dot in dots):
-        return
-    step = SweepStep(tape, instruction, tangents, None)
+def push(step: SweepStep, dots: list[Value | None], tangents: Accumulator) -> None:
+    """Add the tangent of the result of an instruction, given those of its operands; `None` for zero."""
     watch = watching()
-    with nullcontext() if watch is None else watch.differentiating(tape, instruction.result):
+    if watch is None and (regions := structural_rules.regions_of(step)):
+        for region, x_dot in zip(regions, dots, strict=True):
+            if x_dot is not None:
+                tangents.add_to(region, x_dot)
+        return
+    with nullcontext() if watch is None else watch.differentiating(step.tape, step.result):
         y_dot = _tangent(step, dots)
     if y_dot is None:
         return
     if watch is not None:
-        watch.derived(tape, instruction.result, y_dot, "the tangent of {}")
+        watch.derived(step.tape, step.result, y_dot, "the tangent of {}")
     if step.row.kind in ("broadcast_sum", "reduction"):  # the result is seen through strides of 0
-        tangents.set_buffer(instruction.result, y_dot)
+        tangents.set_buffer(step.result, y_dot)
     else:
-        tangents.add(instruction.result, y_dot)
+        tangents.add(step.result, y_dot)
 
 
 def _tangent(step: SweepStep, dots: list[Value | None]) -> Value | None:

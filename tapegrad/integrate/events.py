@@ -16,7 +16,7 @@ from tapegrad.integrate.implied import implied
 from tapegrad.integrate.method import AcceptedStep, RightSide, StepMethod
 from tapegrad.loops.carry import leaf_of
 from tapegrad.loops.while_loop import repeated
-from tapegrad.transforms.jacobian import jacfwd
+from tapegrad.transforms.jacobians.jacobian import jacfwd
 from tapegrad.transforms.stop_gradient import stop_gradient
 
 TERMINATED = 1

@@ -16,7 +16,7 @@ import numpy as np
 from tapegrad.frontend.functions.matrices.systems import inv, lu_factor, lu_solve
 from tapegrad.frontend.tensor.modes import restoring, thread
 from tapegrad.integrate.method import AcceptedStep, RightSide, like, rms_norm, weighted
-from tapegrad.transforms.jacobian import jacfwd
+from tapegrad.transforms.jacobians.jacobian import jacfwd
 from tapegrad.transforms.jvp import jvp
 
 _GAMMA = 0.21193756319429014

@@ -5,7 +5,7 @@ from typing import Any
 
 from tapegrad.interop.c_function import CFunction
 from tapegrad.transforms.compiled.compiled import compile
-from tapegrad.transforms.jacobian import jacobian
+from tapegrad.transforms.jacobians.jacobian import jacobian
 
 
 class RightHandSide:

@@ -140,6 +140,10 @@ class Row(Protocol):
         """The rule of `program.lanes.rules` that widens the op over lanes; `None`: the one of its kind."""
 
     @property
+    def pattern(self) -> str | None:
+        """The rule of `autodiff.sparsity.rules` for what each element depends on; `None`: the one of its kind."""
+
+    @property
     def shared_operands(self) -> tuple[int, ...]:
         """Operands that may be one matrix for a whole stack, where the parameter `stride` is 0."""
 
@@ -229,6 +233,7 @@ class Op:
     fused_as = None
     factors = None
     batching = None
+    pattern = None
     shared_operands = ()
     of_columns = False
 
@@ -338,6 +343,9 @@ class Structural:
         The operand that must hold the factors of matrices, and the op that computes them.
     batching
         The rule of `program.lanes.rules` that widens the op over lanes; `None` for the rule of its kind.
+    pattern
+        The rule of `autodiff.sparsity.rules` that says which elements of the result depend on which of the operands;
+        `None` for the rule of its kind.
     shared_operands
         Operands that may be one matrix for a whole stack, where the parameter `stride` is 0.
     of_columns
@@ -361,6 +369,7 @@ class Structural:
     fused_as: str | None = None
     factors: tuple[int, str] | None = None
     batching: str | None = None
+    pattern: str | None = None
     shared_operands: tuple[int, ...] = ()
     of_columns: bool = False
 

@@ -10,7 +10,7 @@ from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.optimize.flat import FlatScalar
 from tapegrad.optimize.vector_function import VectorFunction
 from tapegrad.transforms.grad import value_and_grad
-from tapegrad.transforms.hessian import hessian, hvp
+from tapegrad.transforms.jacobians.hessian import hessian, hvp
 
 
 class Objective(VectorFunction):

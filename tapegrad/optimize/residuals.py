@@ -8,7 +8,7 @@ import numpy as np
 from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
 from tapegrad.optimize.flat import FlatVector
 from tapegrad.optimize.vector_function import VectorFunction
-from tapegrad.transforms.jacobian import jacobian
+from tapegrad.transforms.jacobians.jacobian import jacobian
 
 
 class Residuals(VectorFunction):

@@ -7,9 +7,8 @@ In reading order; each imports only those above it:
     base                           what all transforms share: nested, replayed or eager
     nested                         derivatives on the tape of the function around
     grad                           `grad` and `value_and_grad`
-    jacobian                       Jacobians, by forward or by reverse sweeps, each a single call into compiled code
     jvp                            `jvp`
-    hessian                        second derivatives
+    jacobians                      Jacobians and Hessians, dense and sparse
     compiled                       compiled functions as values: their results, files and entry points
     primals                        the kept forward sweep of a pullback
     stop_gradient                  constants inside of a function

@@ -135,3 +135,9 @@ def replayable(function: Callable[..., Any]) -> Jit[..., Any] | None:
 def without_jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function inside of a ``jit(f)``, to be called with Tensors."""
     return function.function if isinstance(function, Jit) else function
+
+
+def of_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that computes the entries alone, in place of one that returns sparse matrices."""
+    entries: Callable[..., Any] = getattr(function, "values_of_matrix", function)
+    return entries

@@ -53,6 +53,11 @@ class NestedCall:
             self.value = call(without_jit(function), selection.substitute(copies), kwargs)
 
     @property
+    def leaves(self) -> list[Tensor]:
+        """The leaves, as they were before the call."""
+        return self._leaves
+
+    @property
     def slots(self) -> list[int]:
         """The slots of the leaves, from before the call."""
         return [leaf._slot for leaf in self._leaves]

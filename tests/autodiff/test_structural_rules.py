@@ -449,6 +449,17 @@ def test_reverse_rule_of_a_number(name, function, shapes):
             t.null_grad()
 
 
+@pytest.mark.parametrize(("name", "function", "shapes"), [pytest.param(n, *CASES[n][0], id=n) for n in CASES])
+def test_sparse_jacobian_is_the_dense_one(name, function, shapes):
+    """The pattern has all entries that are other than zero, and these are what the dense sweep finds."""
+    xs, _ = operands(shapes)
+    places = tuple(range(len(xs)))
+    found = tg.jacobian(function, places, sparse=True)(*xs)
+    expected = tg.jacobian(function, places)(*xs)
+    whole = [np.reshape(each, matrix.shape) for each, matrix in zip(expected, found, strict=True)]
+    close([each.toarray() for each in found], whole, name)
+
+
 def mirrored(array):
     """A Tensor that shows an array through negative strides, with gaps between the elements."""
     array = np.asarray(array)

@@ -5,12 +5,15 @@ those of users' ops here.
 """
 
 from tapegrad.autodiff.custom import tensor_rules as custom
+from tapegrad.autodiff.graph_view import Geometry
 from tapegrad.autodiff.rules import linear_rules
 from tapegrad.autodiff.rules.step import SweepStep
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.recording.rules import RULES, Rules, Step, Value, state_rules
 from tapegrad.frontend.tensor.modes import with_choice_of
 from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.ops.structural.indexing import EmbedParams
 
 
 def reverse(step: SweepStep, y_bar: Value) -> dict[int, Value]:
@@ -27,6 +30,20 @@ def forward(step: SweepStep, dots: list[Value | None]) -> Value:
         return linear_rules.forward(step, dots)
     with with_choice_of(step.params):
         return _stated(step).forward(step, *dots)
+
+
+def regions_of(step: SweepStep) -> list[Geometry]:
+    """Return the regions of the result that the operands are added to as they are; none of an op that does more."""
+    if step.row.params is not EmbedParams:
+        return []
+    whole, found = step.geometry(step.result), []
+    for j, region in enumerate(step.params.regions):
+        own = step.view(j)
+        if (own.shape, own.steps) != (region.extents, own._replace(strides=region.other_strides).steps):
+            return []
+        view = View(region.offset, region.extents, region.strides, whole.dtype)
+        found.append(whole._replace(view=view))
+    return found
 
 
 def _stated(step: SweepStep) -> Rules:

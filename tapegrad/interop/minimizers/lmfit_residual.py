@@ -8,7 +8,7 @@ import numpy as np
 from tapegrad.errors import check_function, name_of
 from tapegrad.frontend.functions.reductions.reductions import sum as total
 from tapegrad.transforms.grad import grad
-from tapegrad.transforms.jacobian import jacobian
+from tapegrad.transforms.jacobians.jacobian import jacobian
 from tapegrad.transforms.jit import jit
 
 

@@ -80,6 +80,7 @@ CONTROL: tuple[Structural, ...] = (
         writes=(0,),
         transpose="as_it_is",
         batching="determined",
+        pattern="elements",
     ),
     # A user's op. x0: float operands end to end, x1: descriptor of the functions, x2: other operands as float64
     Structural(
@@ -89,6 +90,7 @@ CONTROL: tuple[Structural, ...] = (
         (("x0", "x2", "y"), None, None),
         CustomParams,
         fixed_dtypes={1: "i64", 2: "f64"},
+        pattern="whole",
     ),
     # A replay stops if a value differs from the one that Python saw while recording
     Structural(

@@ -208,6 +208,7 @@ def _csr(name: str, record: type, transpose: str) -> Structural:
         writes=(0,),
         transpose=transpose,
         batching="sparse",
+        pattern="sparse",
     )
 
 
@@ -224,6 +225,7 @@ INDEXING: tuple[Structural, ...] = (
         transpose="scatter_add",
         fused_as="rows",
         batching="gather",
+        pattern="taken_rows",
     ),
     # x1: row numbers
     Structural(
@@ -235,6 +237,7 @@ INDEXING: tuple[Structural, ...] = (
         fixed_dtypes={1: "i64"},
         transpose="gather",
         batching="scatter_add",
+        pattern="added_rows",
     ),
     _csr("csr_matmul", CsrMatmulParams, "csr_transposed_matmul"),
     _csr("csr_transposed_matmul", CsrTransposedMatmulParams, "csr_matmul"),
@@ -250,6 +253,7 @@ INDEXING: tuple[Structural, ...] = (
         in_place=True,
         transpose="outside_and_inside_of_the_region",
         batching="write",
+        pattern="written_region",
     ),
     # x0: old contents of a buffer, x1: values of rows, x2: row numbers
     Structural(
@@ -264,6 +268,7 @@ INDEXING: tuple[Structural, ...] = (
         in_place=True,
         transpose="outside_and_inside_of_the_rows",
         batching="scatter_write",
+        pattern="written_rows",
     ),
     # Operands copied to regions of a result of zeros; x1 and x2 may be absent
     Structural(
@@ -276,6 +281,7 @@ INDEXING: tuple[Structural, ...] = (
         optional=2,
         transpose="views_of_the_regions",
         batching="embed",
+        pattern="embedded",
     ),
     # x0: numbers of elements, x1: indices along an axis, added to x0
     Structural(

@@ -194,6 +194,7 @@ LINES: tuple[Structural, ...] = (
         (("x1",), ("x0",)),
         CorrelateParams,
         writes=(0, 1),
+        pattern="windows",
     ),
     # x0: sorted numbers, x1: numbers to insert
     Structural(

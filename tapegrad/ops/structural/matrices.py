@@ -270,6 +270,7 @@ def _of_matrices(
         writes=tuple(j for j, names in enumerate(reads) if names is not None),
         factors=None if factor is None else (factor, "lu"),
         batching=batching,
+        pattern="matrices",
         **others,
     )
 
@@ -317,6 +318,7 @@ MATRICES: tuple[Structural, ...] = (
         writes=(0,),
         transpose="exchanged_back",
         batching="matrices",
+        pattern="matrices",
         shared_operands=(1,),
     ),
     _of_matrices("inv", "systems.inverses", (("y",),), SquareParams),

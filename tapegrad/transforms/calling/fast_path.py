@@ -32,6 +32,7 @@ from tapegrad.transforms.calling.watching_cost import tell_of_dear_watching
 Path = Callable[..., Any]
 _without_value: WeakKeyDictionary[Path, Path] = WeakKeyDictionary()
 _in_blocks: WeakKeyDictionary[Path, Path] = WeakKeyDictionary()
+_first_parts: WeakKeyDictionary[Path, Path] = WeakKeyDictionary()
 
 
 def results_path(function: Any, trace: Any, call: CallArguments) -> Path | None:
@@ -94,6 +95,17 @@ def without_value(path: Path) -> Path:
             returns = Container(tuple, (), (gradient, _parts_of(value)[1]))
         specialization = call.specialization._replace(returns=returns, valued=False)
         found = _without_value[path] = call._replace(specialization=specialization).function()
+    return found
+
+
+def first_part(path: Path) -> Path:
+    """Return the fast path that does the same as one to a tuple, but returns its first part alone."""
+    found = _first_parts.get(path)
+    if found is None:
+        call: ArrayCall = fixed_of(path)[1]
+        returns = _parts_of(call.specialization.returns)[0]
+        specialization = call.specialization._replace(returns=returns)
+        found = _first_parts[path] = call._replace(specialization=specialization).function()
     return found
 
 

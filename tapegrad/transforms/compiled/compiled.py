@@ -25,7 +25,7 @@ from tapegrad.program.programs.workspace import Workspace
 from tapegrad.program.recording.signature import has_tensor
 from tapegrad.program.streams.spec import COLUMNS, NEVER, ProgramSpec
 from tapegrad.program.traces.listing import html_table
-from tapegrad.transforms.base import DerivativeTransform, Transform
+from tapegrad.transforms.base import DerivativeTransform, Transform, of_arrays
 from tapegrad.transforms.calling.argnums import checked_argnums, select
 from tapegrad.transforms.calling.callables import UnlessNested
 from tapegrad.transforms.calling.fast_path import Path as FastPath
@@ -34,7 +34,7 @@ from tapegrad.transforms.compiled.entry_points import EntryPoints
 from tapegrad.transforms.compiled.frozen import PinnedRecording, PinnedRecordings, frozen
 from tapegrad.transforms.compiled.stored import Stored
 from tapegrad.transforms.grad import Grad
-from tapegrad.transforms.hessian import Hessian, HessianProduct
+from tapegrad.transforms.jacobians.hessian import Hessian, HessianProduct
 from tapegrad.transforms.jit import Jit
 
 
@@ -50,8 +50,12 @@ class Compiled(UnlessNested):
         floats, and all of the result that are numbers, from left to right.
     function
         What it was made of.
+    pattern
+        Of a sparse derivative, which is compiled as its entries alone: their places for the first example. `None` for
+        others, and where it was loaded from a file.
     """
 
+    pattern: Any = None
     cfunc: ClassVar[Any]  # bound by `interop`, as is what Numba asks for
     _numba_type_: ClassVar[Any]
 
@@ -472,4 +476,9 @@ def compile(function: Callable[..., Any], *examples: Any, fuse: bool | None = No
     check_function("compile", function)
     if not examples:
         raise ValueError("compile: there must be an example of the arguments: compile(f, x)")
-    return Compiled(function, examples, fuse)
+    entries = of_arrays(function)
+    made = Compiled(entries, examples, fuse)
+    if entries is not function:
+        example = examples[0] if type(examples[0]) is tuple else (examples[0],)
+        made.pattern = function.pattern(*example)  # type: ignore[attr-defined]
+    return made

@@ -14,7 +14,7 @@ from tapegrad.program.traces.trace import ConstantOutput
 from tapegrad.pytree import flatten
 from tapegrad.transforms.compiled.frozen import PinnedRecording
 from tapegrad.transforms.grad import ValueAndGrad
-from tapegrad.transforms.hessian import AlongDirection, FlatGradient
+from tapegrad.transforms.jacobians.hessian import AlongDirection, FlatGradient
 from tapegrad.transforms.jit import Jit
 
 _ENGINE_DTYPES = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}

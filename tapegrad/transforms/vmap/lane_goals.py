@@ -18,8 +18,8 @@ from tapegrad.program.traces.trace import Trace
 from tapegrad.transforms.base import Transform, replayable
 from tapegrad.transforms.calling.argnums import select
 from tapegrad.transforms.grad import Grad, ValueAndGrad, choose_spec, value_and_gradient
-from tapegrad.transforms.hessian import HessianProduct
-from tapegrad.transforms.jacobian import Jacobian
+from tapegrad.transforms.jacobians.hessian import HessianProduct
+from tapegrad.transforms.jacobians.jacobian import Jacobian
 from tapegrad.transforms.jit import Jit, keep_gradients
 from tapegrad.transforms.jvp import directions
 

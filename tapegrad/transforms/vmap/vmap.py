@@ -15,7 +15,7 @@ from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.program.captured.captured_state import CapturedState
 from tapegrad.pytree import flatten, unflatten
-from tapegrad.transforms.base import Transform, replayable
+from tapegrad.transforms.base import Transform, of_arrays, replayable
 from tapegrad.transforms.jit import Jit
 from tapegrad.transforms.vmap.lane_call import LaneCall
 from tapegrad.transforms.vmap.lane_goals import Goal, Instance, Unsuited, goals_of
@@ -82,7 +82,7 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
            [-0.41614684, -9.89992497],
            [-0.65364362,  2.83662185]])
     """
-    return Vmap(function, in_axes, out_axes)
+    return Vmap(of_arrays(function), in_axes, out_axes)
 
 
 class _Known(NamedTuple):

@@ -43,7 +43,7 @@ ENTRY_POINTS: dict[tuple[str, str], Callable[[], Any]] = {}
 
 
 _GROUPS: dict[str, list[tuple[str, str]]] = {}
-EVERY_COMPUTATION, EVERY_RECORDING = "computation", "recording"
+EVERY_COMPUTATION, EVERY_RECORDING, SPARSITY = "computation", "recording", "sparsity"
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,7 +26,8 @@ from tapegrad.transforms.calling.callables import UnlessNested
 from tapegrad.transforms.calling.fast_path import in_blocks, product_path
 from tapegrad.transforms.calling.known_paths import AlternatingCalls
 from tapegrad.transforms.grad import Grad
-from tapegrad.transforms.jacobian import Jacobian
+from tapegrad.transforms.jacobians import sparse as sparse_derivatives
+from tapegrad.transforms.jacobians.jacobian import Jacobian
 from tapegrad.transforms.jit import Jit
 
 
@@ -74,8 +75,12 @@ def hvp(function: Callable[..., Any], argnums: Argnums | list[int] = 0) -> "Hess
 
 @knows_argnum
 def hessian(
-    function: Callable[..., Any], argnums: Argnums | list[int] = 0, has_aux: bool = False
-) -> "Hessian":
+    function: Callable[..., Any],
+    argnums: Argnums | list[int] = 0,
+    has_aux: bool = False,
+    sparse: bool | Literal["csr", "csc", "coo"] = False,
+    pattern: Any = None,
+) -> Any:
     """Make a function that returns the second derivatives of `function`, a scalar.
 
     Parameters
@@ -87,6 +92,10 @@ def hessian(
         Which positional arguments to differentiate by, as for `grad`.
     has_aux : bool, default False
         Whether `function` returns a pair of the value and of anything else, which is not differentiated.
+    sparse : bool or {'csr', 'csc', 'coo'}, default False
+        Whether the Hessian is a sparse matrix of SciPy, as for `jacobian`.
+    pattern : sparse matrix or Pattern, optional
+        Where entries of the sparse Hessian may be other than zero, if that is known: both triangles.
 
     Returns
     -------
@@ -102,7 +111,14 @@ def hessian(
 
     Notes
     -----
-    Second derivatives at a kink are 0.
+    Second derivatives at a kink are 0. A sparse Hessian is computed by one product with a direction for each colour,
+    where columns of two colours have entries in common that make stars alone [1]_; so each entry is found in one of
+    the products, where it stands or where its mirror image does.
+
+    References
+    ----------
+    .. [1] A. H. Gebremedhin, A. Tarafdar, F. Manne, A. Pothen, "New acyclic and star coloring algorithms with
+       application to computing Hessians", SIAM Journal on Scientific Computing 29(3), 2007.
 
     Examples
     --------
@@ -110,7 +126,18 @@ def hessian(
     >>> tg.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 3.0]))
     array([[6., 2.],
            [2., 0.]])
+    >>> H = tg.hessian(lambda x: tg.sum(tg.sin(x)) * x[0], sparse=True)
+    >>> print(H.pattern(np.ones(6)))
+    6 x 6, 16 entries (44 %), 2 colours
+    ######
+    ##....
+    #.#...
+    #..#..
+    #...#.
+    #....#
     """
+    if sparse or pattern is not None:
+        return sparse_derivatives.hessian(function, argnums, has_aux, sparse, pattern)
     return Hessian(function, argnums, has_aux)
 
 

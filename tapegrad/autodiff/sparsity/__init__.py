@@ -1,0 +1,12 @@
+"""Sparse derivatives: what depends on what, which sweeps find all of it, and those sweeps. Read `compressed` first.
+
+In reading order; each imports only those above it:
+
+    sets                           sets of inputs by number
+    rules                          what each element of an instruction's result depends on
+    detection                      the walk along a recorded graph
+    pattern                        the pattern, for users
+    plan                           which columns share a forward sweep, and which rows have a reverse sweep
+    sweeps                         forward sweeps that leave out what is zero, and keep constants apart
+    compressed                     the entries as one Tensor
+"""

@@ -1,0 +1,317 @@
+"""Entries of a sparse derivative as one Tensor: sweeps that several columns or rows share, then a choice of elements.
+
+Entries that are the same at all inputs are computed here, once; replays compute the others. Where that saves sweeps,
+the two have plans of their own: of a discretised Laplacian plus a reaction, replays compute the reaction's diagonal.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from tapegrad.autodiff.accumulator import Accumulator
+from tapegrad.autodiff.graph_view import listed
+from tapegrad.autodiff.regions import materialize
+from tapegrad.autodiff.sparsity.detection import Dependences, Detection, masks
+from tapegrad.autodiff.sparsity.plan import SweepPlan, plan_of
+from tapegrad.autodiff.sparsity.rules import strided
+from tapegrad.autodiff.sparsity.sweeps import Along, sweep
+from tapegrad.engine.tape.fields.view import View
+from tapegrad.engine.tape.tape import Tape
+from tapegrad.frontend.functions.shapes.joining import concatenate
+from tapegrad.frontend.indexing.indexing import gather
+from tapegrad.frontend.recording.shape import in_c_order, reshape
+from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
+
+Pull = Callable[[list[tuple[Tensor, np.ndarray]]], list[Tensor]]
+_MOST_CONSTANT = 64  # sweeps for entries that are the same at all inputs
+
+
+class CompressedDerivative:
+    """Derivatives of some results by some leaves, all in one sparse matrix, and how to compute its entries.
+
+    Parameters
+    ----------
+    tape
+        The tape.
+    leaves, results
+        What is differentiated by, and what is differentiated. Results that depend on no leaf may be arrays.
+    symmetric
+        Whether the results are the gradient by the leaves.
+    mode
+        As of `plan_of`.
+    known
+        The pattern, or `None` to detect it.
+
+    Attributes
+    ----------
+    pattern
+        The pattern: a row for each element of the results, a column for each of the leaves.
+    plan
+        The sweeps of replays.
+    """
+
+    def __init__(
+        self,
+        tape: Tape,
+        leaves: Sequence[Tensor],
+        results: Sequence[Any],
+        symmetric: bool,
+        mode: str,
+        known: csr_array | None,
+    ) -> None:
+        self._tape = tape
+        self._leaves, self._results = list(leaves), list(results)
+        self._columns = np.cumsum([0, *(leaf.size for leaf in leaves)])
+        self._rows = np.cumsum([0, *(np.size(y) for y in results)])
+        self._inputs = [x._slot for x in self._leaves]
+        roots = [y._slot_on(tape) for y in results if _is_reached(y)]
+        # What the sweeps of replays have found, and the place of each element among the results of all of them
+        self._pieces: list[Tensor] = []
+        self._places: list[np.ndarray] = []
+        with listed(tape, roots, self._inputs) as instructions:
+            detection = Detection(tape, instructions, self._inputs, known is None)
+            self.pattern = self._pattern(detection, detection.all_of) if known is None else known
+            if symmetric and known is None:
+                self.pattern = _symmetric(self.pattern)
+            self.plan: SweepPlan = plan_of(self.pattern, symmetric, mode)
+            # The entries that are the same at all inputs, and for each entry its place among the results of sweeps
+            self._fixed, self._sources = np.zeros(self.pattern.nnz), self.plan.sources
+            if roots:
+                may_split = known is None and not symmetric and self.plan.reverse == 0
+                if not (may_split and self._push_apart(detection)):
+                    self._push(detection)
+
+    def _pattern(self, detection: Detection, numbers_of: Callable[[int], np.ndarray | None]) -> csr_array:
+        """Return the pattern of what `numbers_of` says of slots."""
+        pool, parts = detection.pool, []
+        for y in self._results:
+            found = numbers_of(y._slot_on(self._tape)) if _is_reached(y) else None
+            parts.append(np.zeros(np.size(y), np.int64) if found is None else found.reshape(-1))
+        sets = np.concatenate([np.zeros(0, np.int64), *parts])
+        counts = np.diff(pool.starts)[sets]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        places = np.arange(starts[-1]) + np.repeat(pool.starts[sets] - starts[:-1], counts)
+        made = csr_array((np.ones(starts[-1], np.int8), pool.entries[places], starts), self._shape)
+        made.sort_indices()
+        return made
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return int(self._rows[-1]), int(self._columns[-1])
+
+    # --- sweeps --------------------------------------------------------------------------------------------------
+
+    def _push(self, detection: Detection) -> None:
+        """Sweep forwards along the colours of the plan, for constant and varying entries alike."""
+        of_sets = masks(detection.pool, self.plan.columns)
+        for c, along in enumerate(self._swept(detection, self.plan, of_sets)):
+            self._read_constants(along.constant, c, self.plan, np.arange(self.pattern.nnz))
+            self._add_varying(along, c, detection, of_sets)
+
+    def _push_apart(self, detection: Detection) -> bool:
+        """Sweep for constant and for varying entries apart; return whether that saves replays sweeps."""
+        fixed, varying = (
+            self._pattern(detection, each.of) for each in (detection.constant, detection.varying)
+        )
+        of_fixed, of_varying = (plan_of(each, False, "forward") for each in (fixed, varying))
+        if of_varying.forward >= self.plan.forward or of_fixed.forward > _MOST_CONSTANT:
+            return False
+        of_sets = masks(detection.pool, of_fixed.columns)
+        numbers = _numbers_in(self.pattern, fixed)
+        for c, along in enumerate(self._swept(detection, of_fixed, of_sets, constants_alone=True)):
+            self._read_constants(along.constant, c, of_fixed, numbers)
+        self.plan = of_varying
+        self._sources = np.full(self.pattern.nnz, -1)
+        self._sources[_numbers_in(self.pattern, varying)] = of_varying.sources
+        of_sets = masks(detection.pool, of_varying.columns)
+        for c, along in enumerate(self._swept(detection, of_varying, of_sets)):
+            self._add_varying(along, c, detection, of_sets)
+        return True
+
+    def _swept(
+        self, detection: Detection, plan: SweepPlan, of_sets: np.ndarray, constants_alone: bool = False
+    ) -> list[Along]:
+        directions = [self._direction(plan.columns == c) for c in range(plan.forward)]
+        return sweep(detection, self._inputs, directions, detection.colours_read(of_sets), constants_alone)
+
+    def _direction(self, chosen: np.ndarray) -> list[Tensor | None]:
+        """Return the tangents of the leaves along the sum of some columns."""
+        parts = np.split(chosen, self._columns[1:-1])
+        return [
+            from_array(part.astype(leaf.dtype).reshape(leaf.shape), constant=True) if part.any() else None
+            for part, leaf in zip(parts, self._leaves, strict=True)
+        ]
+
+    def _places_in(self, geometry: Any, y: Tensor, sweep_: int, first: int) -> np.ndarray:
+        """Return by element of the buffer of a result its place among the results of all sweeps, -1 for none."""
+        inside = np.full(geometry.buffer_size, -1)
+        begin = sweep_ * self._shape[0] + first
+        _seen(inside, geometry.view)[...] = np.arange(begin, begin + y.size).reshape(y.shape)
+        return inside
+
+    def _read_constants(
+        self, tangents: Accumulator, sweep_: int, plan: SweepPlan, numbers: np.ndarray
+    ) -> None:
+        """Add what a sweep has found of the constant entries, those with some numbers."""
+        values = np.zeros(self._shape[0])
+        for y, first in self._reached():
+            slot = y._slot_on(self._tape)
+            places = self._places_in(tangents.geometry(slot), y, 0, first)
+            for view, value in tangents.regions(slot):
+                seen = _seen(places, view)
+                array = value.data_or_traced() if is_tensor(value) else value
+                found = (
+                    np.broadcast_to(array, seen.shape)
+                    if np.ndim(array) == 0
+                    else np.reshape(array, seen.shape)
+                )
+                np.add.at(values, seen[seen >= 0], found[seen >= 0])
+        of_sweep = plan.sources // max(self._shape[0], 1) == sweep_
+        self._fixed[numbers[of_sweep]] += values[plan.sources[of_sweep] - sweep_ * self._shape[0]]
+
+    def _add_varying(self, along: Along, sweep_: int, detection: Detection, of_sets: np.ndarray) -> None:
+        """Add the varying tangents of the results along a sweep to the pieces, in the parts that they have."""
+        tangents, varying = along.varying, detection.varying
+        for y, first in self._reached():
+            slot = y._slot_on(self._tape)
+            geometry = tangents.geometry(slot)
+            inside = self._places_in(geometry, y, sweep_, first)
+            for view, value in tangents.regions(slot):
+                if is_tensor(value) or value != 0.0:
+                    own = _depends(varying, geometry.buffer, view, of_sets, sweep_)
+                    places = np.where(own, _seen(inside, view), -1)
+                    self._add(materialize(value, view.shape, view.dtype), places)
+
+    def _reached(self) -> list[tuple[Tensor, int]]:
+        """Return the results that depend on a leaf, each with its first row."""
+        firsts = self._rows[:-1].tolist()
+        return [(y, first) for y, first in zip(self._results, firsts, strict=True) if _is_reached(y)]
+
+    def _add(self, value: Tensor, places: np.ndarray) -> None:
+        """Add a Tensor to the pieces; its elements have these places among the results of all sweeps, or -1."""
+        self._pieces.append(value)
+        self._places.append(places.reshape(-1))
+
+    # --- entries -------------------------------------------------------------------------------------------------
+
+    def entries(self, pull: Pull) -> Tensor:
+        """Return all entries, in the order of the pattern.
+
+        Parameters
+        ----------
+        pull
+            Returns the cotangents of the leaves, given pairs of results and their cotangents.
+        """
+        for r in range(self.plan.reverse):
+            first = self.plan.forward * self._shape[0] + r * self._shape[1]
+            for x_bar, begin in zip(self._pulled(pull, r), self._columns.tolist(), strict=False):
+                self._add(x_bar, np.arange(first + begin, first + begin + x_bar.size))
+        varying = self._chosen()
+        if varying is None:
+            return from_array(self._fixed, constant=True)
+        return varying + self._fixed.astype(varying.dtype) if self._fixed.any() else varying
+
+    def _pulled(self, pull: Pull, sweep_: int) -> list[Any]:
+        """Return the cotangents of the leaves for the sum of some rows."""
+        parts = np.split(self.plan.rows == sweep_, self._rows[1:-1])
+        seeds = [
+            (y, part.astype(y.dtype).reshape(y.shape))
+            for y, part in zip(self._results, parts, strict=True)
+            if _is_reached(y) and part.any()
+        ]
+        return pull(seeds)
+
+    def _chosen(self) -> Tensor | None:
+        """Return for each entry the sum of those elements of the pieces that have its place; `None` for zeros."""
+        count = len(self._sources)
+        places = np.concatenate([np.zeros(0, np.int64), *self._places])
+        numbers = np.flatnonzero(places >= 0)
+        order = numbers[np.argsort(places[numbers], kind="stable")]
+        found = places[order]
+        starts, ends = (np.searchsorted(found, self._sources, side) for side in ("left", "right"))
+        most = int((ends - starts).max(initial=0))
+        if most == 0:
+            return None
+        flat = [reshape(in_c_order(each), -1) for each in self._pieces]
+        if (ends - starts).min() < most:
+            flat.append(from_array(np.zeros(1, flat[0].dtype), constant=True))
+        whole = in_c_order(flat[0] if len(flat) == 1 else concatenate(flat))
+        order = np.append(order, len(places))  # the zero behind all pieces
+        total: Any = None
+        for k in range(most):
+            chosen = order[np.where(starts + k < ends, starts + k, len(order) - 1)]
+            term = gather(whole, chosen, (count,), 1)
+            total = term if total is None else total + term
+        return total  # type: ignore[no-any-return]
+
+    # --- blocks --------------------------------------------------------------------------------------------------
+
+    @property
+    def column_bounds(self) -> list[tuple[int, int]]:
+        """First column of each leaf, and the one behind the last."""
+        return _pairs(self._columns)
+
+    def blocks(self) -> list[list[tuple[csr_array, np.ndarray]]]:
+        """Return for each result and leaf their part of the pattern, and the numbers of its entries."""
+        rows = np.repeat(np.arange(self.pattern.shape[0]), np.diff(self.pattern.indptr))
+        return [
+            [self._block(rows, *bounds, *others) for others in self.column_bounds]
+            for bounds in _pairs(self._rows)
+        ]
+
+    def _block(
+        self, rows: np.ndarray, top: int, bottom: int, left: int, right: int
+    ) -> tuple[csr_array, np.ndarray]:
+        columns = self.pattern.indices
+        taken = np.flatnonzero((rows >= top) & (rows < bottom) & (columns >= left) & (columns < right))
+        counts = np.bincount(rows[taken] - top, minlength=bottom - top)
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        shape = bottom - top, right - left
+        return csr_array((np.ones(len(taken), np.int8), columns[taken] - left, starts), shape), taken
+
+
+def _is_reached(result: Any) -> bool:
+    """Return whether a result may depend on a leaf."""
+    return is_tensor(result) and not result.constant
+
+
+def _seen(places: np.ndarray, view: View) -> np.ndarray:
+    """Return a view of the places of the elements of a buffer."""
+    return strided(places, view.offset, view.shape, view.strides, view.itemsize)
+
+
+def _depends(
+    dependences: Dependences, buffer: int, view: View, of_sets: np.ndarray, colour: int
+) -> np.ndarray:
+    """Return which elements depend on inputs of a colour, of what was added to a view of a buffer."""
+    numbers = dependences.of_part(buffer, view)
+    if numbers is None:
+        return np.ones(view.shape, np.bool_)
+    bits = of_sets[:, colour // 64] >> np.uint64(colour % 64)
+    found: np.ndarray = (bits & np.uint64(1) != 0)[numbers]
+    return found
+
+
+def _pairs(bounds: np.ndarray) -> list[tuple[int, int]]:
+    edges = bounds.tolist()
+    return list(pairwise(edges))
+
+
+def _numbers_in(pattern: csr_array, part: csr_array) -> np.ndarray:
+    """Return the numbers that the entries of a part of a pattern have in the whole."""
+    whole, own = (
+        np.repeat(np.arange(each.shape[0]), np.diff(each.indptr)) * each.shape[1] + each.indices
+        for each in (pattern, part)
+    )
+    found: np.ndarray = np.searchsorted(whole, own)
+    return found
+
+
+def _symmetric(pattern: csr_array) -> csr_array:
+    """Return the union of a pattern with its transpose."""
+    found = csr_array(pattern + pattern.T)
+    found.sort_indices()
+    return csr_array((np.ones(found.nnz, np.int8), found.indices, found.indptr), found.shape)

@@ -1,0 +1,123 @@
+"""Patterns of sparse derivatives: where entries may be other than zero, and which columns were swept together."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+_MOST_ROWS, _MOST_COLUMNS = 24, 72  # of characters in a print
+_SHADES = ".:+#"  # by the share of entries that are there
+
+
+class Pattern:
+    """Places where entries of a sparse matrix may be other than zero.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and columns.
+    indptr, indices : numpy.ndarray
+        int32: for each row where its entries begin, and the end of the last; the column of each entry, in order.
+    colors : numpy.ndarray
+        int64: for each column the number of the forward sweep that it shared with others; -1 where there was none.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad as tg
+    >>> pattern = tg.jacobian(lambda x: x[1:] * x[:-1], sparse=True).pattern(np.ones(5))
+    >>> print(pattern)
+    4 x 5, 8 entries (40 %), 2 colours
+    ##...
+    .##..
+    ..##.
+    ...##
+    """
+
+    def __init__(self, matrix: csr_array, colors: np.ndarray) -> None:
+        self.shape: tuple[int, int] = matrix.shape
+        self.indptr, self.indices = (_read_only(each, np.int32) for each in (matrix.indptr, matrix.indices))
+        self.colors = _read_only(colors, np.int64)
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries."""
+        return len(self.indices)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Row of each entry, int32."""
+        return np.repeat(np.arange(self.shape[0], dtype=np.int32), np.diff(self.indptr))
+
+    @property
+    def cols(self) -> np.ndarray:
+        """Column of each entry, int32."""
+        return self.indices
+
+    def matrix(self, entries: Any) -> csr_array:
+        """Return the matrix with these entries, in the order of the pattern."""
+        return csr_array((entries, self.indices, self.indptr), self.shape)
+
+    def __repr__(self) -> str:
+        return f"<pattern of {self._summary()}>"
+
+    def __str__(self) -> str:
+        return "\n".join([self._summary(), *self._lines()])
+
+    def _summary(self) -> str:
+        m, n = self.shape
+        share = 100 * self.nnz / (m * n) if m * n else 0.0
+        colours = len(np.unique(self.colors[self.colors >= 0]))
+        return f"{m:,} x {n:,}, {self.nnz:,} entries ({share:.2g} %), {colours} colours"
+
+    def _lines(self) -> Iterable[str]:
+        """Draw the entries, one character for each or for a block of them."""
+        counts, blocks = self.counts(_MOST_ROWS, _MOST_COLUMNS)
+        for line, sizes in zip(counts.tolist(), blocks.tolist(), strict=True):
+            shades = (
+                _SHADES[0] if not count else _SHADES[max(1, math.ceil(3 * count / size))]
+                for count, size in zip(line, sizes, strict=True)
+            )
+            yield "".join(shades)
+
+    def counts(self, most_rows: int, most_columns: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the entries in each of at most so many blocks of rows and columns, and the places in each block."""
+        (m, n), blocks = self.shape, []
+        for extent, most in ((m, most_rows), (n, most_columns)):
+            blocks.append(np.arange(extent) * min(extent, most) // max(extent, 1))
+        shape = min(m, most_rows), min(n, most_columns)
+        places = blocks[0][self.rows] * max(shape[1], 1) + blocks[1][self.indices]
+        counts = np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
+        sizes = np.outer(*(np.bincount(each, minlength=k) for each, k in zip(blocks, shape, strict=True)))
+        return counts, sizes
+
+
+def known_pattern(given: Any, shape: tuple[int, int]) -> csr_array:
+    """Return a pattern that a user passes as a matrix of ones, in order and without repetitions.
+
+    Raises
+    ------
+    TypeError
+        For anything but a sparse matrix or a `Pattern`.
+    ValueError
+        For another shape, or indices out of range.
+    """
+    if isinstance(given, Pattern):
+        given = given.matrix(np.ones(given.nnz, np.int8))
+    if not issparse(given):
+        raise TypeError(f"pattern: a SciPy sparse matrix or a Pattern, not a {type(given).__name__}")
+    if given.shape != shape:
+        raise ValueError(f"pattern: its shape is {given.shape}, but the derivative's is {shape}")
+    made = csr_array(given)
+    made.check_format(full_check=True)
+    made = csr_array((np.ones(made.nnz, np.int8), made.indices.copy(), made.indptr.copy()), shape)
+    made.sum_duplicates()
+    return made
+
+
+def _read_only(array: np.ndarray, dtype: type[np.generic]) -> np.ndarray:
+    """Return an array of a dtype that cannot be written to."""
+    own = np.array(array, dtype)
+    own.flags.writeable = False
+    return own

@@ -1,0 +1,99 @@
+"""Forward sweeps along several directions, that leave out what no direction reaches, and keep constants apart."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tapegrad.autodiff.accumulator import Accumulator
+from tapegrad.autodiff.rules.step import SweepStep
+from tapegrad.autodiff.sparsity.detection import Detection
+from tapegrad.autodiff.tensor_sweeps import push
+from tapegrad.frontend.recording.rules import Value
+from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
+
+
+class Along(NamedTuple):
+    """Tangents along a direction.
+
+    Attributes
+    ----------
+    constant
+        Their part that is the same at all inputs.
+    varying
+        The other part.
+    """
+
+    constant: Accumulator
+    varying: Accumulator
+
+
+def sweep(
+    detection: Detection,
+    inputs: Sequence[int],
+    directions: Sequence[Sequence[Tensor | None]],
+    reached: Sequence[Sequence[Sequence[int]]],
+    constants_alone: bool = False,
+) -> list[Along]:
+    """Compute the tangents of all instructions of a detection, on the current tape of the thread.
+
+    Parameters
+    ----------
+    inputs
+        Slots of the inputs.
+    directions
+        For each direction the tangents of the inputs; `None` for zero.
+    reached
+        For the constant and the varying part, each instruction and operand: the directions along which the operand's
+        tangent is not zero, a bit for each.
+    constants_alone
+        Whether only the constant part is wanted.
+    """
+    tape = detection.tape
+    found = [Along(Accumulator(tape), Accumulator(tape)) for _ in directions]
+    for along, x_dots in zip(found, directions, strict=True):
+        for slot, x_dot in zip(inputs, x_dots, strict=True):
+            if x_dot is not None:
+                along.constant.add(slot, x_dot)
+    for k, step in enumerate(detection.steps):
+        is_constant = detection.is_constant[k]
+        if constants_alone and not is_constant:
+            continue
+        for c, along in enumerate(found):
+            dots = [_dots(step, part, bits[k], c) for part, bits in zip(along, reached, strict=True)]
+            if is_constant:
+                for part, own in zip(along, dots, strict=True):
+                    _push(step, own, part)
+            else:
+                fixed = [None if x_dot is None else _fixed(x_dot) for x_dot in dots[0]]
+                _push(step, [_sum(*pair) for pair in zip(fixed, dots[1], strict=True)], along.varying)
+    return found
+
+
+def _fixed(x_dot: Value) -> Value:
+    """Return the value of a constant tangent: a number if all elements are equal, or a new constant."""
+    if not is_tensor(x_dot):
+        return x_dot
+    array: np.ndarray = x_dot.data_or_traced()
+    if array.size and (array == array.flat[0]).all():
+        return float(array.flat[0])
+    return from_array(np.array(array, order="C"), constant=True)
+
+
+def _dots(step: SweepStep, tangents: Accumulator, bits: Sequence[int], direction: int) -> list[Value | None]:
+    """Return the tangents of the operands along a direction; `None` for zero."""
+    return [
+        tangents.get(slot) if own >> direction & 1 else None
+        for slot, own in zip(step.operands, bits, strict=True)
+    ]
+
+
+def _push(step: SweepStep, dots: list[Value | None], tangents: Accumulator) -> None:
+    if any(x_dot is not None for x_dot in dots):
+        push(step, dots, tangents)
+
+
+def _sum(first: Value | None, second: Value | None) -> Value | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return first + second
