@@ -25,6 +25,7 @@ from perf.figures.races import RACES
 from perf.figures.replay import REPLAY
 from perf.figures.sampling import SAMPLING
 from perf.figures.small import SMALL
+from perf.figures.sparse_derivatives import SPARSE_DERIVATIVES
 from perf.figures.sparse_systems import SPARSE_SYSTEMS
 from perf.figures.start import START
 from perf.figures.structures import STRUCTURES
@@ -49,6 +50,7 @@ FIGURES: dict[str, Figure] = {
         *PYMC_MODELS,
         *MATHEMATICS_FIGURES,
         *DERIVATIVES,
+        *SPARSE_DERIVATIVES,
         *LANES,
         *FITS,
         *NATIVE,

@@ -137,6 +137,7 @@ def _of_plan(name: str, file: str, reads: tuple[tuple[str, ...], ...], record: t
         record,
         fixed_dtypes={len(reads): "i64"},
         writes=tuple(range(len(reads))),
+        pattern="whole",
     )
 
 

@@ -1,0 +1,131 @@
+"""Sparse derivatives: entries of a Hessian beside products with a vector and CasADi, of Jacobians beside residuals."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from perf.figures.base import Figure, Outcome, Settings, Target
+from perf.peers import Unavailable, load, tapegrad
+from perf.timer import Contender, Timing, race
+from perf.workloads import Answer, Array
+
+
+def _rosenbrock(x: Any) -> Any:
+    return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+
+def _bands(x: Array) -> Array:
+    """Return the entries of the Hessian of the chained Rosenbrock function, row by row."""
+    diagonal = np.zeros(len(x))
+    diagonal[:-1] += 1200 * x[:-1] ** 2 - 400 * x[1:] + 2
+    diagonal[1:] += 200
+    beside = -400 * x[:-1]
+    rows = np.stack([np.append(0, beside), diagonal, np.append(beside, 0)], axis=1)
+    return rows.reshape(-1)[1:-1]
+
+
+def _product(x: Array, v: Array) -> Array:
+    bands = np.concatenate([[0], _bands(x), [0]]).reshape(-1, 3)
+    product = bands[:, 1] * v
+    product[1:] += bands[1:, 0] * v[:-1]
+    product[:-1] += bands[:-1, 2] * v[1:]
+    return product
+
+
+def _casadi(x: Array) -> Contender | None:
+    """Return the entries by CasADi's virtual machine, in given buffers."""
+    try:
+        casadi = load("casadi")
+    except Unavailable:
+        return None
+    symbol = casadi.SX.sym("x", len(x))
+    head, tail = symbol[1:], symbol[:-1]
+    value = casadi.sumsqr(10 * (head - tail**2)) + casadi.sumsqr(1 - tail)
+    entries = casadi.Function("entries", [symbol], [casadi.hessian(value, symbol)[0].nz[:]])
+    buffer, run = entries.buffer()
+    out = np.zeros(entries.numel_out(0))
+    buffer.set_arg(0, memoryview(x.data))
+    buffer.set_res(0, memoryview(out.data))
+
+    def read(_: Any, alive: Any = (entries, buffer, x)) -> Answer:  # `run` holds bare addresses
+        return (out.copy(),)
+
+    return Contender("CasADi, given buffers", run, read)
+
+
+def _entries(library: Any, x: Array, v: Array) -> tuple[list[Contender], list[Answer]]:
+    """Return the contenders on a Hessian, and what each must give."""
+    function = library.jit(_rosenbrock, fuse=True)
+    values, product = library.hessian(function, sparse=True).values, library.hvp(function)
+    contenders = [
+        Contender("entries", partial(values, x), lambda found: (found,)),
+        Contender("hvp", partial(product, x, v), lambda found: (found,)),
+    ]
+    return contenders, [(_bands(x),), (_product(x, v),)]
+
+
+def _hessians(settings: Settings) -> Outcome:
+    if "tapegrad" in settings.without:
+        raise Unavailable("tapegrad is left out")
+    timings: list[Timing] = []
+    targets: list[Target] = []
+    for n, products, shares in ((100, 2.0, 0.35), (1000, 4.5, 0.2)):
+        x = np.linspace(0.5, 1.5, n)
+        contenders, answers = _entries(tapegrad(), x, np.linspace(-1.0, 1.0, n))
+        if "casadi" not in settings.without and (other := _casadi(x)) is not None:
+            contenders.append(other)
+            answers.append((_bands(x),))
+        own = race(contenders, answers, settings.budget)
+        medians = {timing.name: timing.median for timing in own}
+        targets.append(Target(f"products, n = {n:,}", medians["entries"] / medians["hvp"], products, "x"))
+        if (peer := medians.get("CasADi, given buffers")) is not None:
+            targets.append(Target(f"of CasADi, n = {n:,}", medians["entries"] / peer, shares, "x"))
+        timings += [Timing(f"n = {n:,}: {t.name}", t.median, t.low, t.high, t.rounds, t.calls) for t in own]
+    return Outcome(targets, timings)
+
+
+# --- Jacobians -------------------------------------------------------------------------------------------------
+
+
+def _reaction(u: Any) -> Any:
+    """Return the residuals of Bratu's problem on a square."""
+    m = round(len(u) ** 0.5)
+    inner = np.pad(u.reshape(m, m), 1)
+    beside = inner[2:, 1:-1] + inner[:-2, 1:-1] + inner[1:-1, 2:] + inner[1:-1, :-2]
+    return (4 * inner[1:-1, 1:-1] - beside - 2.0 / (m + 1) ** 2 * np.exp(inner[1:-1, 1:-1])).reshape(-1)
+
+
+def _columns(library: Any, m: int) -> tuple[list[Contender], list[Answer]]:
+    """Return the contenders on a Jacobian, which is compared by a product with a vector."""
+    u, v = np.linspace(-1.0, 1.0, m * m), np.cos(np.arange(m * m))
+    function = library.jit(_reaction, fuse=True)
+    jacobian = library.jacobian(function, sparse=True)
+    pattern = jacobian.pattern(u)
+    contenders = [
+        Contender("entries", partial(jacobian.values, u), lambda found: (pattern.matrix(found) @ v,)),
+        Contender("residuals", partial(function, u), lambda found: (found,)),
+    ]
+    scale = 2.0 / (m + 1) ** 2
+    tangent = _reaction(v) + scale * np.exp(v) - scale * np.exp(u) * v
+    return contenders, [(tangent,), (_reaction(u),)]
+
+
+def _jacobians(settings: Settings) -> Outcome:
+    if "tapegrad" in settings.without:
+        raise Unavailable("tapegrad is left out")
+    timings: list[Timing] = []
+    targets: list[Target] = []
+    for m in (32, 100)[: settings.fewer(2, 1)]:
+        own = race(*_columns(tapegrad(), m), settings.budget)
+        medians = {timing.name: timing.median for timing in own}
+        name = f"{m} by {m}"
+        targets.append(Target(f"residuals, {name}", medians["entries"] / medians["residuals"], 6.0, "x"))
+        timings += [Timing(f"{name}: {t.name}", t.median, t.low, t.high, t.rounds, t.calls) for t in own]
+    return Outcome(targets, timings)
+
+
+SPARSE_DERIVATIVES = (
+    Figure("sparse-hessian", "Entries of the sparse Hessian of the chained Rosenbrock function", _hessians),
+    Figure("sparse-bratu", "Entries of the sparse Jacobian of Bratu's problem on a square", _jacobians),
+)
