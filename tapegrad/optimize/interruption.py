@@ -87,6 +87,13 @@ class BestPoint:
 class Iterates:
     """Residuals and Jacobian for `scipy.optimize.least_squares`, which computes the latter at accepted points alone.
 
+    Parameters
+    ----------
+    residuals, jacobian
+        The functions.
+    line
+        Progress line.
+
     Attributes
     ----------
     x
@@ -95,8 +102,8 @@ class Iterates:
         Number of calls of the residuals.
     """
 
-    def __init__(self, residuals: Any, line: Progress) -> None:
-        self._fun, self._jac, self._line = residuals.fun, residuals.jac, line
+    def __init__(self, residuals: Callable[..., Any], jacobian: Callable[..., Any], line: Progress) -> None:
+        self._fun, self._jac, self._line = residuals, jacobian, line
         self.x: np.ndarray | None = None
         self.evaluations = 0
 

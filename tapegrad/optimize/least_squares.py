@@ -36,7 +36,9 @@ def least_squares(
         ``loss``, ``x_scale``, tolerances. They refer to the parameters as one vector: the leaves of
         `x0` one after the other, each in C order. ``progress=False`` shows no progress: by default a line appears after
         a second on a terminal or in a notebook. ``method="native"`` is Levenberg and Marquardt's method in compiled
-        code, see Notes; ``progress=True`` leaves its line, with evaluations and cost.
+        code, see Notes; ``progress=True`` leaves its line, with evaluations and cost. ``sparse=True`` gives SciPy the
+        Jacobian as a sparse matrix, whose pattern is detected, and ``jac`` of the result is one: for thousands of
+        parameters, each of which a few residuals depend on, with the methods "trf" and "dogbox".
 
     Returns
     -------
@@ -94,20 +96,25 @@ def least_squares(
     else:
         options.pop("kwargs", None)
     target = residuals(fun, x0)
+    jacobian = target.sparse_jac if options.pop("sparse", False) else target.jac
     if options.get("method") == "native":
+        if jacobian != target.jac:
+            raise ValueError(
+                "least_squares: sparse=True is for SciPy's methods 'trf' and 'dogbox', not for 'native'"
+            )
         return _native(target, x0, args, options)
     if options.get("callback") is not None:  # SciPy has it from version 1.16 on
         options["callback"] = callback_on(options["callback"], target.layout)
     with Progress(options.pop("progress", None) is not False) as line:
-        result = _by_scipy(target, raveled_numbers(x0, target.layout), args, options, line)
+        iterates = Iterates(target.fun, jacobian, line)
+        result = _by_scipy(target, iterates, raveled_numbers(x0, target.layout), args, options)
     return with_parameters(result, target.unravel(result.x))
 
 
-def _by_scipy(target: Residuals, x0: Any, args: Any, options: dict[str, Any], line: Progress) -> Any:
+def _by_scipy(target: Residuals, iterates: Iterates, x0: Any, args: Any, options: dict[str, Any]) -> Any:
     """Solve the problem by SciPy."""
     from scipy.optimize import least_squares as scipy_least_squares
 
-    iterates = Iterates(target, line)
     try:
         return scipy_least_squares(iterates.fun, x0, iterates.jac, args=args, **options)
     except KeyboardInterrupt:
@@ -115,7 +122,9 @@ def _by_scipy(target: Residuals, x0: Any, args: Any, options: dict[str, Any], li
             raise
     # one evaluation, without a step: cost and gradient of any loss as SciPy has them
     options = {name: value for name, value in options.items() if name not in ("callback", "verbose")}
-    result = scipy_least_squares(target.fun, iterates.x, target.jac, args=args, **{**options, "max_nfev": 1})
+    result = scipy_least_squares(
+        target.fun, iterates.x, iterates.jac, args=args, **{**options, "max_nfev": 1}
+    )
     result.update(success=False, status=LEAST_SQUARES_STATUS, message=MESSAGE, nfev=iterates.evaluations)
     return result
 

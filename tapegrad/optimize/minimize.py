@@ -49,7 +49,8 @@ def minimize(
         All other arguments as SciPy takes them: ``bounds``, ``constraints``, ``tol``, ``options``, and ``hess`` or
         ``hessp`` to replace the exact ones where they are not `None`. They refer to the parameters as one vector:
         the leaves of `x0` one after the other, each in C order. ``progress=False`` shows no progress: by default a
-        line appears after a second on a terminal or in a notebook.
+        line appears after a second on a terminal or in a notebook. ``sparse=True`` gives ``trust-constr`` the Hessian
+        as a sparse matrix, whose pattern is detected, in place of products with it.
 
     Returns
     -------
@@ -109,6 +110,10 @@ def minimize(
 
     target = objective(fun, x0)
     kind = method.lower() if isinstance(method, str) else ""
+    if options.pop("sparse", False):
+        if kind != "trust-constr":
+            raise ValueError(f"minimize: sparse=True is for the method 'trust-constr', not for {method!r}")
+        options.setdefault("hess", target.sparse_hess)
     values_only = kind in _VALUES
     with Progress(options.pop("progress", None) is not False) as line:
         best = BestPoint(target.value if values_only else target.fun, bool(options.get("constraints")), line)

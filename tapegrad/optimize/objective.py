@@ -36,6 +36,7 @@ class Objective(VectorFunction):
         self._both = value_and_grad(self._replayed)
         self._hessian = hessian(self._replayed)
         self._product = hvp(self._replayed)
+        self._sparse: Any = None  # the sparse Hessian, until it is asked for
 
     def fun(self, x: Any, *args: Any) -> tuple[float, np.ndarray]:
         """Return the value at a vector, and the gradient: what SciPy wants for ``jac=True``.
@@ -140,6 +141,34 @@ class Objective(VectorFunction):
         x = self._vector(x)
         matrix: np.ndarray = self._hessian(x, *args)
         return matrix
+
+    def sparse_hess(self, x: Any, *args: Any) -> Any:
+        """Return the Hessian as a sparse matrix, whose pattern is detected.
+
+        Parameters
+        ----------
+        x : array_like, shape (n,)
+            The parameters.
+        *args
+            Further arguments of the function.
+
+        Returns
+        -------
+        scipy.sparse.csr_array, shape (n, n)
+            A new matrix.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> f = tg.optimize.objective(lambda x: tg.sum(x**3), [1.0, 2.0])
+        >>> f.sparse_hess(f.x0).toarray()
+        array([[ 6.,  0.],
+               [ 0., 12.]])
+        """
+        x = self._vector(x)
+        if self._sparse is None:
+            self._sparse = hessian(self._replayed, sparse=True)
+        return self._sparse(x, *args)
 
     def hessp(self, x: Any, v: Any, *args: Any) -> np.ndarray:
         """Return the product of the Hessian with a vector.

@@ -32,6 +32,7 @@ class Residuals(VectorFunction):
     def _bind(self, layout: LeafLayout) -> None:
         super()._bind(layout)
         self._jacobian = jacobian(self._replayed)
+        self._sparse: Any = None  # until it is asked for
 
     def fun(self, x: Any, *args: Any, **kwargs: Any) -> np.ndarray:
         """Return the residuals at a vector.
@@ -85,6 +86,34 @@ class Residuals(VectorFunction):
         x = self._vector(x)
         matrix: np.ndarray = self._jacobian(x, *args, **kwargs)
         return matrix
+
+    def sparse_jac(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return the Jacobian of the residuals as a sparse matrix, whose pattern is detected.
+
+        Parameters
+        ----------
+        x : array_like, shape (n,)
+            The parameters.
+        *args, **kwargs
+            Further arguments of the function.
+
+        Returns
+        -------
+        scipy.sparse.csr_array, shape (m, n)
+            A new matrix with a row for each residual.
+
+        Examples
+        --------
+        >>> import tapegrad as tg
+        >>> r = tg.optimize.residuals(lambda x: x**3, [1.0, 2.0])
+        >>> r.sparse_jac(r.x0).toarray()
+        array([[ 3.,  0.],
+               [ 0., 12.]])
+        """
+        x = self._vector(x)
+        if self._sparse is None:
+            self._sparse = jacobian(self._replayed, sparse=True)
+        return self._sparse(x, *args, **kwargs)
 
 
 def residuals(function: Callable[..., Any] | Residuals, x0: Any = None) -> Residuals:

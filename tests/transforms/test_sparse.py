@@ -416,3 +416,31 @@ def test_every_op_has_a_rule_of_dependence(row):
         f"{row.name}: its row names no `pattern`, and there is no rule for the kind {row.kind!r}: see"
         " autodiff/sparsity/rules.py"
     )
+
+
+# --- SciPy's optimisers ------------------------------------------------------------------------------------------
+
+
+def misfits(x):
+    return tg.concatenate([10 * (x[1:] - x[:-1] ** 2), 1 - x[:-1]])
+
+
+def test_least_squares_by_a_sparse_jacobian():
+    start = np.full(300, 0.9)
+    found = tg.optimize.least_squares(misfits, start, sparse=True)
+    np.testing.assert_allclose(found.x, 1, rtol=1e-6)
+    assert scipy.sparse.issparse(found.jac)
+    np.testing.assert_allclose(found.jac.toarray(), tg.jacobian(misfits)(found.x), rtol=1e-12)
+    with pytest.raises(ValueError, match="not for 'native'"):
+        tg.optimize.least_squares(misfits, start, method="native", sparse=True)
+
+
+def test_minimize_by_a_sparse_hessian():
+    structure = {"a": np.full(4, 0.9), "b": np.full(4, 0.8)}
+    found = tg.optimize.minimize(
+        lambda p: rosenbrock(tg.concatenate([p["a"], p["b"]])), structure, method="trust-constr", sparse=True
+    )
+    for leaf in found.x.values():
+        np.testing.assert_allclose(leaf, 1, rtol=1e-5)
+    with pytest.raises(ValueError, match="'trust-constr', not for 'BFGS'"):
+        tg.optimize.minimize(rosenbrock, X, method="BFGS", sparse=True)
