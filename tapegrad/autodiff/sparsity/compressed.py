@@ -74,7 +74,7 @@ class CompressedDerivative:
         with listed(tape, roots, self._inputs) as instructions:
             detection = Detection(tape, instructions, self._inputs, known is None)
             self.pattern = self._pattern(detection, detection.all_of) if known is None else known
-            if symmetric and known is None:
+            if symmetric:
                 self.pattern = _symmetric(self.pattern)
             self.plan: SweepPlan = plan_of(self.pattern, symmetric, mode)
             # The entries that are the same at all inputs, and for each entry its place among the results of sweeps

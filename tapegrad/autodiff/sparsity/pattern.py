@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from tapegrad.engine.runtime.lazy import lazy
+
 _MOST_ROWS, _MOST_COLUMNS = 24, 72  # of characters in a print
 _SHADES = ".:+#"  # by the share of entries that are there
 
@@ -39,6 +41,22 @@ class Pattern:
         self.shape: tuple[int, int] = matrix.shape
         self.indptr, self.indices = (_read_only(each, np.int32) for each in (matrix.indptr, matrix.indices))
         self.colors = _read_only(colors, np.int64)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another pattern has the same entries."""
+        return (
+            isinstance(other, Pattern)
+            and self.shape == other.shape
+            and np.array_equal(self.indptr, other.indptr)
+            and np.array_equal(self.indices, other.indices)
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @lazy
+    def _hash(self) -> int:
+        return hash((self.shape, self.indptr.tobytes(), self.indices.tobytes()))
 
     @property
     def nnz(self) -> int:
@@ -93,27 +111,38 @@ class Pattern:
         return counts, sizes
 
 
-def known_pattern(given: Any, shape: tuple[int, int]) -> csr_array:
-    """Return a pattern that a user passes as a matrix of ones, in order and without repetitions.
+def given_pattern(given: Any) -> Pattern:
+    """Return a pattern that a user passes, in order and without repetitions.
 
     Raises
     ------
     TypeError
         For anything but a sparse matrix or a `Pattern`.
     ValueError
-        For another shape, or indices out of range.
+        For indices out of range.
     """
     if isinstance(given, Pattern):
-        given = given.matrix(np.ones(given.nnz, np.int8))
+        return given
     if not issparse(given):
         raise TypeError(f"pattern: a SciPy sparse matrix or a Pattern, not a {type(given).__name__}")
-    if given.shape != shape:
-        raise ValueError(f"pattern: its shape is {given.shape}, but the derivative's is {shape}")
     made = csr_array(given)
     made.check_format(full_check=True)
-    made = csr_array((np.ones(made.nnz, np.int8), made.indices.copy(), made.indptr.copy()), shape)
+    made = csr_array((np.ones(made.nnz, np.int8), made.indices.copy(), made.indptr.copy()), made.shape)
     made.sum_duplicates()
-    return made
+    return Pattern(made, np.full(made.shape[1], -1))
+
+
+def matrix_of(pattern: Pattern, shape: tuple[int, int]) -> csr_array:
+    """Return a pattern as a matrix of ones.
+
+    Raises
+    ------
+    ValueError
+        If the derivative has another shape.
+    """
+    if pattern.shape != shape:
+        raise ValueError(f"pattern: its shape is {pattern.shape}, but the derivative's is {shape}")
+    return pattern.matrix(np.ones(pattern.nnz, np.int8))
 
 
 def _read_only(array: np.ndarray, dtype: type[np.generic]) -> np.ndarray:

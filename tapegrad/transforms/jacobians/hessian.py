@@ -95,7 +95,7 @@ def hessian(
     sparse : bool or {'csr', 'csc', 'coo'}, default False
         Whether the Hessian is a sparse matrix of SciPy, as for `jacobian`.
     pattern : sparse matrix or Pattern, optional
-        Where entries of the sparse Hessian may be other than zero, if that is known: both triangles.
+        Where entries of the sparse Hessian may be other than zero, if that is known; one triangle is enough.
 
     Returns
     -------

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules
 from tapegrad.autodiff.sparsity.compressed import CompressedDerivative
-from tapegrad.autodiff.sparsity.pattern import Pattern, known_pattern
+from tapegrad.autodiff.sparsity.pattern import Pattern, given_pattern, matrix_of
 from tapegrad.errors import RecordingWarning
 from tapegrad.frontend.indexing.indexing import gather
 from tapegrad.frontend.recording.shape import in_c_order
@@ -40,7 +40,8 @@ def jacobian(
 ) -> "SparseDerivative":
     """Make the function that `tapegrad.jacobian` returns for a sparse matrix."""
     format_ = _checked_format("jacobian", sparse)
-    return SparseDerivative(function, argnums, mode, has_aux, False, format_, pattern)
+    known = None if pattern is None else given_pattern(pattern)
+    return SparseDerivative(function, argnums, mode, has_aux, False, format_, known)
 
 
 def hessian(
@@ -48,8 +49,9 @@ def hessian(
 ) -> "SparseDerivative":
     """Make the function that `tapegrad.hessian` returns for a sparse matrix."""
     format_ = _checked_format("hessian", sparse)
+    known = None if pattern is None else given_pattern(pattern)
     gradient = Grad(function, argnums, has_aux).named("hessian")
-    return SparseDerivative(gradient, argnums, "auto", has_aux, True, format_, pattern)
+    return SparseDerivative(gradient, argnums, "auto", has_aux, True, format_, known)
 
 
 def _checked_format(name: str, sparse: Any) -> Format:
@@ -139,7 +141,7 @@ class Entries(Transform):
         has_aux: bool,
         symmetric: bool,
         format_: Format,
-        pattern: Any,
+        pattern: Pattern | None,
     ) -> None:
         self.name = "hessian" if symmetric else "jacobian"
         super().__init__(function)
@@ -189,7 +191,7 @@ class Entries(Transform):
         if self._pattern is None:
             return None
         shape = sum(np.size(each) for each in results), sum(leaf.size for leaf in run.leaves)
-        return known_pattern(self._pattern, shape)
+        return matrix_of(self._pattern, shape)
 
 
 def _warn_if_dense(name: str, pattern: csr_array) -> None:
