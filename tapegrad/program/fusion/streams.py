@@ -11,6 +11,7 @@ from tapegrad.program.fusion.assembly import assembled
 from tapegrad.program.fusion.grouping.accesses import rows_of
 from tapegrad.program.fusion.grouping.groups_to_segments import fuse
 from tapegrad.program.fusion.grouping.rows import StreamRow
+from tapegrad.program.fusion.grouping.scalars import all_written_out
 from tapegrad.program.fusion.outside import ExternalAddresses, located, range_of
 from tapegrad.program.fusion.repetitions.overlaps import ReadSpans
 from tapegrad.program.fusion.repetitions.repeated_units import MIN_ROWS, RepeatedUnits
@@ -119,7 +120,7 @@ def _fused(
     streams: list[UnfusedStream], memory: StreamMemory, kept: list[int], whole: bool
 ) -> list[recipes.Units]:
     results = np.array([memory.around(address) for address in kept], np.int64).reshape(-1, 2)
-    rows = [_rows(each.stream, memory) for each in streams]
+    rows = [_rows(each.stream, memory, whole) for each in streams]
     spans = [_spans(each) for each in rows]
     return [
         _units(each, own, memory, _ReadElsewhere([results, *spans[:k], *spans[k + 1 :]]), whole)
@@ -127,9 +128,12 @@ def _fused(
     ]
 
 
-def _rows(stream: InstructionStream, memory: StreamMemory) -> _Rows:
-    """Return the rows of a stream: as columns where it is long, and these say all of them."""
-    if len(stream) > MIN_ROWS:
+def _rows(stream: InstructionStream, memory: StreamMemory, whole: bool) -> _Rows:
+    """Return the rows of a stream: as columns where it is long, and these say all of them.
+
+    What is to be one segment is not looked through for repetitions.
+    """
+    if len(stream) > MIN_ROWS and not (whole and all_written_out(stream)):
         columns = RowColumns(stream, memory)
         if columns.are_plain:
             return columns

@@ -22,7 +22,8 @@ from tapegrad.program.fusion.grouping.rows import (
 )
 
 MAX_ROWS = 128  # in a group: compilers take more than proportionally longer for long functions
-_MAX_NUMBERS = 512  # rows of single elements, which take less
+MAX_NUMBERS = 512  # rows of single elements, which take less
+MAX_ALL_NUMBERS = 4096  # where all rows are such, and one kernel saves the calls of a loop's iterations
 
 
 class Group:
@@ -75,12 +76,19 @@ class Grouping:
         Elements of a vector.
     blocks
         The memory that the rows touch.
+    most_numbers
+        Rows of a group of single elements.
     """
 
     def __init__(
-        self, rows: Sequence[StreamRow], before: list[set[int]], lanes: int, blocks: DisjointMemory
+        self,
+        rows: Sequence[StreamRow],
+        before: list[set[int]],
+        lanes: int,
+        blocks: DisjointMemory,
+        most_numbers: int,
     ) -> None:
-        self._rows, self._lanes, self._blocks = rows, lanes, blocks
+        self._rows, self._lanes, self._blocks, self._most_numbers = rows, lanes, blocks, most_numbers
         self._before = _past_clearing(rows, before)
         self._members = [1 << n for n in range(len(rows))]  # bits of the rows in the group of each row
         self._ancestors = self._all_ancestors()
@@ -146,7 +154,7 @@ class Grouping:
         row = self._rows[number]
         if (group.has_lines and row.is_part) or (group.has_parts and row.count > 1):
             return False
-        limit = MAX_ROWS if group.has_lines or row.count > 1 else _MAX_NUMBERS
+        limit = MAX_ROWS if group.has_lines or row.count > 1 else self._most_numbers
         if group.size + row.seeds > limit:
             return False
         first = group.rows[0]

@@ -18,7 +18,13 @@ from tapegrad.program.fusion.grouping.accesses import with_short_tables
 from tapegrad.program.fusion.grouping.columns import written_out
 from tapegrad.program.fusion.grouping.dependences import dependences, overlap
 from tapegrad.program.fusion.grouping.extremes import with_ties
-from tapegrad.program.fusion.grouping.grouping import MAX_ROWS, Group, Grouping
+from tapegrad.program.fusion.grouping.grouping import (
+    MAX_ALL_NUMBERS,
+    MAX_NUMBERS,
+    MAX_ROWS,
+    Group,
+    Grouping,
+)
 from tapegrad.program.fusion.grouping.recomputed import compute_again
 from tapegrad.program.fusion.grouping.repeats import form_of, rows_of_part, windows
 from tapegrad.program.fusion.grouping.rolls import with_rolls
@@ -31,7 +37,7 @@ from tapegrad.program.fusion.grouping.rows import (
     ExtensibleMemory,
     StreamRow,
 )
-from tapegrad.program.fusion.grouping.scalars import with_scalars
+from tapegrad.program.fusion.grouping.scalars import all_written_out, with_scalars
 from tapegrad.program.fusion.grouping.segments import BoundSegment, SegmentDraft
 from tapegrad.program.fusion.grouping.spaces import with_common_loops
 from tapegrad.program.streams.stream import InstructionStream
@@ -69,11 +75,14 @@ def fuse(
     def as_lines() -> list[StreamRow]:
         return written_out(_with_loops(given, range(len(given)), stream), MAX_ROWS)
 
-    rows, parts = with_scalars(given, stream, blocks, as_lines, whole)
+    all_numbers = all_written_out(stream) if whole else None
+    rows, parts = with_scalars(given, stream, blocks, as_lines, all_numbers)
     rows, joined = with_rolls(with_short_tables(rows, parts, stream), parts, stream, blocks)
     rows, tied = with_ties(with_common_loops(rows), blocks.new)
     numbers = [joined[number] for number in tied]
-    units = _units(written_out(rows, MAX_ROWS), blocks, is_read_outside, runs_again, in_one)
+    limit = MAX_NUMBERS if all_numbers is None else MAX_ALL_NUMBERS
+    in_one = in_one or all_numbers is not None
+    units = _units(written_out(rows, MAX_ROWS), blocks, is_read_outside, runs_again, in_one, limit)
     found: list[int | BoundSegment] = []
     for unit in with_pauses(units):
         if isinstance(unit, int):
@@ -96,13 +105,14 @@ def _units(
     is_read_outside: Callable[[int, int], bool],
     runs_again: bool,
     in_one: bool,
+    most_numbers: int,
 ) -> list[int | BoundSegment]:
     """Return the numbers of rows, and segments, in the order of execution."""
     before = dependences(rows, blocks)
     _keep_in_order(rows, before)
     rows = [_as_it_is(row) if row.clears and before[number] else row for number, row in enumerate(rows)]
     parts = [slice(0, len(rows))] if in_one else windows(rows, MAX_WINDOW_ROWS, rows_of_part(rows, MAX_ROWS))
-    units = _grouped(rows, before, parts, blocks)
+    units = _grouped(rows, before, parts, blocks, most_numbers)
     compute_again(rows, units, blocks, lanes(host()), is_read_outside)
     readers = _Readers(rows, units, blocks, runs_again)
     pending = {number: row.accesses[0] for number, row in enumerate(rows) if row.clears}
@@ -144,7 +154,11 @@ def _alone(row: StreamRow, number: int, is_live: Callable[[int, int], bool]) -> 
 
 
 def _grouped(
-    rows: Sequence[StreamRow], before: list[set[int]], parts: Sequence[slice], blocks: DisjointMemory
+    rows: Sequence[StreamRow],
+    before: list[set[int]],
+    parts: Sequence[slice],
+    blocks: DisjointMemory,
+    most_numbers: int,
 ) -> list[Group | int]:
     """Return the groups of each part of a stream, and the rows beside them, in order. Equal parts are grouped alike."""
     known: dict[Any, list[Group | int]] = {}
@@ -154,7 +168,7 @@ def _grouped(
         inside = [{n - start for n in numbers if n >= start} for numbers in before[part]]
         form = form_of(own, inside, blocks)
         if form not in known:
-            known[form] = Grouping(own, inside, lanes(host()), blocks).ordered()
+            known[form] = Grouping(own, inside, lanes(host()), blocks, most_numbers).ordered()
         found += [unit + start if isinstance(unit, int) else unit.moved(start) for unit in known[form]]
     return found
 

@@ -37,6 +37,7 @@ from tapegrad.program.fusion.grouping.rows import (
 from tapegrad.program.streams.stream import MADE_UP, InstructionStream, pointed_fields
 
 MAX_ELEMENTS = 16  # of an operand that is written out
+_MAX_ALL_ROWS = 2048  # of a stream that is written out as a whole
 _Y, _X_BAR, _Y_BAR = 3, 4, 7
 _CALL_NS, _ELEMENT_NS, _FUNCTION_NS = 12.0, 0.4, 1.5  # of a kernel, of an element more, and of its function
 
@@ -81,6 +82,9 @@ class _Row:
         return [[start + i * stride for i in range(self.count)] for start in starts]
 
 
+NumberRows = dict[int, _Row]
+
+
 def _field_of(role: int) -> int:
     return (field.X if role < ROLES // 2 else field.X_BAR) + role % 4
 
@@ -98,14 +102,14 @@ def with_scalars(
     stream: InstructionStream,
     blocks: ExtensibleMemory,
     as_lines: Callable[[], Sequence[StreamRow]],
-    whole: bool = False,
+    numbers_of: NumberRows | None = None,
 ) -> tuple[list[StreamRow], list[int]]:
     """Write rows of few elements out where it pays; return with each row the number of that of the stream.
 
     `as_lines` gives the rows with the loops of short tables written out: where that is enough, they stay lines. Where
-    the program is to be a `whole`, all rows are written out if they can be.
+    all rows are to be written out, `numbers_of` has them.
     """
-    chosen = (_all(stream) if whole else None) or _chosen(rows, stream, blocks, as_lines)
+    chosen = numbers_of or _chosen(rows, stream, blocks, as_lines)
     found: list[StreamRow] = []
     numbers: list[int] = []
     for number, row in enumerate(with_pauses(rows)):
@@ -115,8 +119,10 @@ def with_scalars(
     return found, numbers
 
 
-def _all(stream: InstructionStream) -> dict[int, _Row] | None:
-    """Return all rows but those that clear memory, if each can be written out."""
+def all_written_out(stream: InstructionStream) -> NumberRows | None:
+    """Return all rows but those that clear memory, if each can be written out, and they are not too many."""
+    if len(stream) > _MAX_ALL_ROWS:
+        return None
     found: dict[int, _Row] = {}
     for number, op in enumerate(stream.op.tolist()):
         if op >= 0:
