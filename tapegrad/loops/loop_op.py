@@ -166,7 +166,7 @@ class LoopOp(UnsharedOp):
         iteration, carry = self.table.failure()
         shape, table = self.loop_shape, self.table
         x = fields_at(int(frame[frame_field.X]), table.operand_size, shape.dtype)
-        at = shape.length - 1 - iteration if shape.reverse else iteration
+        at = self._element_of(iteration, carry)
         arguments = shape.carry + shape.sequences
         leaves = [
             self._leaf(x, k, at if shape.carry <= k < arguments else 0) for k in range(len(table.leaves))
@@ -176,11 +176,18 @@ class LoopOp(UnsharedOp):
         condition, body = self.condition, self.body
         assert isinstance(body, LoopBody)
         found = isinstance(condition, LoopBody) and condition.add(carry, of_condition)
-        goes_on = shape.length < 0 or iteration < shape.length
+        goes_on = not shape.is_counted or iteration < shape.length
         found = (goes_on and body.add([*carry, *elements], of_body)) or found
         if found:
             self.table.renew()
         return found
+
+    def _element_of(self, iteration: int, carry: Sequence[np.ndarray]) -> int:
+        """Return the element of the sequences that an iteration takes."""
+        shape = self.loop_shape
+        if shape.cursor >= 0:
+            return int(np.clip(carry[shape.cursor], 0, shape.length - 1))
+        return shape.length - 1 - iteration if shape.reverse else iteration
 
     def _leaf(self, x: np.ndarray, k: int, at: int) -> np.ndarray:
         """Return operand k of the packed operands; of a sequence the element at a position."""

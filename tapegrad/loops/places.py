@@ -30,6 +30,8 @@ class Place(NamedTuple):
         Bytes that it lies further for the next element of sequences, or the next stored carry.
     direction
         1 if iterations go from the first such place to the last, -1 if back.
+    by_cursor
+        Whether the carry says which of these places an iteration takes.
     """
 
     role: int
@@ -39,6 +41,7 @@ class Place(NamedTuple):
     leaf: int = -1
     step: int = 0
     direction: int = 1
+    by_cursor: bool = False
 
 
 class BlockLayout(NamedTuple):
@@ -60,6 +63,8 @@ class BlockLayout(NamedTuple):
         1 if iterations go from the first element to the last, -1 if back.
     data
         Which of the sequences are constant.
+    cursor
+        Number of the leaf of the carry that names the elements, -1 for none.
     """
 
     leaves: Sequence[View]
@@ -74,6 +79,7 @@ class BlockLayout(NamedTuple):
     itemsize: int
     forth: int
     data: tuple[bool, ...]
+    cursor: int
 
     def of_values(self, body: BodyPrograms, constants: Sequence[int]) -> list[Place]:
         """Return the places of the arguments of the values."""
@@ -114,7 +120,8 @@ class BlockLayout(NamedTuple):
 
     def _element(self, role: int, view: View, base: int, start: int, direction: int) -> Place:
         """Return the place of an element of a sequence, or of one result among those that are stacked."""
-        return Place(role, view, base, start * self.itemsize, -1, view.size * self.itemsize, direction)
+        step = view.size * self.itemsize
+        return Place(role, view, base, start * self.itemsize, -1, step, direction, self.cursor >= 0)
 
     def _result(self, k: int, view: View) -> Place:
         if k < self.carry:

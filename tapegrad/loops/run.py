@@ -45,7 +45,7 @@ class FlatLoop:
         The condition as a function of the carry, and the user's; `None` for a loop of so many iterations.
     carry
         Number of leaves of the carry.
-    length, reverse, most, snapshots
+    length, reverse, most, snapshots, cursor
         See `LoopShape`.
     each
         Iterations of the user's that are one of the instruction's.
@@ -68,6 +68,7 @@ class FlatLoop:
     pulled_at_once: bool = False
     condition: Flat | None = None
     condition_seen: Any = None
+    cursor: int = -1
 
     def __call__(
         self, carry: Sequence[Any], sequences: Sequence[Any], check: Callable[[LoopBody], None] | None = None
@@ -99,7 +100,7 @@ class FlatLoop:
         dtype = packed_dtype(views, condition is not None)
         shape = LoopShape(
             len(carry), len(sequences), self.length, self.reverse, self.most, self.snapshots, dtype,
-            tuple(not is_tensor(value) for value in sequences),
+            tuple(not is_tensor(value) for value in sequences), self.cursor,
         )  # fmt: skip
         op = LoopOp(self.name, body, condition, shape, Derivatives(self), self.each, self.shown)
         operands = [
@@ -112,7 +113,7 @@ class FlatLoop:
     def _fuse(self) -> bool | None:
         """Return whether the programs are fused at once: those of long loops are."""
         least = _MIN_FUSED if thread.mode.recorder is None else _MIN_FUSED_RECORDED
-        long = self.length < 0 or self.length * self.each >= least
+        long = self.condition is not None or self.length * self.each >= least
         return True if long and fusion_of(None) != NEVER else None
 
     def _together(self, body: LoopBody) -> int:
@@ -120,7 +121,8 @@ class FlatLoop:
 
         Sums over iterations are rounded in another order then, so that the number does not depend on what is fused.
         """
-        long = self.length >= _MIN_CHUNKED and not self.snapshots and self.each == 1
+        counted = self.condition is None and self.each == 1
+        long = counted and self.length >= _MIN_CHUNKED and not self.snapshots
         few = max(view.size for view in (*body.inputs, *body.results)) <= _MAX_CHUNKED_ELEMENTS
         if not long or not few or body.branches or body.has_numbers_alone:
             return 1
@@ -168,7 +170,7 @@ class Derivatives:
 
     def vjp(self, op: LoopOp, y_bars: Any, ys: Any, xs: Any) -> tuple[Any, ...]:
         """Return the cotangents of all operands."""
-        if self._loop.pulled_at_once or self._loop.length < 0:
+        if self._loop.pulled_at_once or self._loop.condition is not None:
             if self._pulled is None:
                 self._pulled = PulledOp(op, self.jvp)
             found = self._pulled(*xs, *ys, *y_bars)

@@ -3,10 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tapegrad.errors import check_function, name_of
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.loops.carry import Carry, leaf_of, snapshots_of, taken_apart
 from tapegrad.loops.run import FlatLoop
+from tapegrad.transforms.stop_gradient import stop_gradient
 
 
 class _ScanBody:
@@ -140,6 +143,39 @@ def scanned(
     )
     last, stacked = carry.run(run, sequences)
     return carry.built(last), step.structure.built(stacked)
+
+
+def lingering(
+    f: Callable[[Any, Any], tuple[Any, Any, Any]], going: Callable[[Any], Any], init: Any, xs: Any
+) -> tuple[Any, Any, Any]:
+    """Repeat ``carry, y, done = f(carry, x)`` with one element of `xs` until it is done, then with the next one.
+
+    It ends after the last element, or before an iteration for which the number ``going(carry)`` is not positive.
+    Return the last carry, how many elements are done, as a float, and the stacked `y` of these, nan of the others.
+    """
+    leaves, structure = taken_apart(xs)
+    sequences = [leaf_of(leaf) for leaf in leaves]
+    count = _length(sequences, None)
+
+    def body(state: Any, x: Any) -> tuple[Any, Any]:
+        carry, number = state
+        carry, y, done = f(carry, x)
+        number = stop_gradient(number)
+        y = np.where(done, y, np.zeros((), y.dtype))  # in place of nan, which would be looked at once more
+        return (carry, np.where(done, number + 1.0, number)), y
+
+    def condition(*leaves: Any) -> list[Any]:
+        carry, number = whole.built(leaves)
+        return [np.minimum(going(carry), float(count) - number) > 0]
+
+    whole = Carry("scan", (init, np.zeros(())))
+    step = _ScanBody("scan", body, whole, structure)
+    run = FlatLoop(
+        "scan", step, f, whole.count, count, pulled_at_once=True, condition=condition, condition_seen=going,
+        cursor=whole.count - 1,
+    )  # fmt: skip
+    last, (stacked,) = whole.run(run, sequences)
+    return *whole.built(last), stacked
 
 
 def _length(sequences: Sequence[Any], length: int | None) -> int:

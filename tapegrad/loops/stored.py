@@ -39,7 +39,7 @@ from tapegrad.program.traces.trace import ConstantOutput, PassthroughOutput, opt
 _OUTPUT, _INPUT, _CONSTANT = range(3)  # what a result of a recording is, before its number
 _DTYPES: dict[str, np.dtype[Any]] = {dtype.name: dtype for dtype in DTYPES}
 _MOST_ITERATIONS = 1 << 40  # and any other number
-_NUMBERS = ("carry", "sequences", "length", "most", "snapshots", "each")
+_NUMBERS = ("carry", "sequences", "length", "most", "snapshots", "each", "cursor")
 
 
 # --- to a file -----------------------------------------------------------------------------------------------------
@@ -205,15 +205,18 @@ def _unpacked_loop(record: dict[str, Any], contents: ReadContents) -> Call:
 
 def _check(shape: LoopShape, body: _StoredBody, condition: _StoredBody | None) -> None:
     """Refuse a loop whose leaves do not fit together."""
-    arguments, counted = shape.carry + shape.sequences, shape.length >= 0
+    arguments, counted = shape.carry + shape.sequences, shape.is_counted
     refuse_unless(min(shape.carry, shape.sequences, shape.snapshots) >= 0, "a negative number of leaves")
     refuse_unless(counted == (condition is None), "a loop has either a length or a condition")
     refuse_unless(len(body.inputs) == arguments + len(body.constants), "operands of a body")
     carry = body.inputs[: shape.carry]
     refuse_unless(body.results[: shape.carry] == carry, "the carry changes")
     refuse_unless(
-        counted or (not shape.sequences and len(body.results) == shape.carry), "elements of no axis"
+        shape.length >= 0 or (not shape.sequences and len(body.results) == shape.carry), "elements of no axis"
     )
+    if shape.cursor >= 0:
+        is_number = shape.cursor < shape.carry and carry[shape.cursor] == View.in_c_order((), np.dtype(float))
+        refuse_unless(is_number and shape.length > 0 and not shape.reverse, "what names elements")
     if condition is not None:
         truth = [View.in_c_order((), np.dtype(np.bool_))]
         refuse_unless(condition.results == truth, "a condition is one boolean")

@@ -14,16 +14,19 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen import kernels as emitter
 from tapegrad.engine.codegen.segments.iterated import (
     CarriedLine,
+    ClearedMemory,
     Condition,
     FixedLine,
     IteratedSegment,
     MovingLine,
+    NamedElement,
     TestedLine,
     without_dead_rows,
 )
 from tapegrad.engine.codegen.segments.segment import SegmentLine
 from tapegrad.engine.kernels.language import frame as frame_field
 from tapegrad.engine.kernels.language.segment_frame import COUNTS, field_of
+from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.sweep.replays import loop_fields as field
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.loops.places import (
@@ -69,6 +72,13 @@ class FrameSlot(NamedTuple):
     step: int = 0
 
 
+class StoredCursor(NamedTuple):
+    """Leaf of the carry that names elements: where it is stored, and how many elements there are."""
+
+    place: Place
+    extent: int
+
+
 class OneSegment(NamedTuple):
     """A program that is one segment.
 
@@ -80,12 +90,15 @@ class OneSegment(NamedTuple):
         Integers of operands that are read as floats: the made-up addresses of these, with those of the operands.
     guarded
         Whether there are guards on arrays from outside, which hold for all iterations or for none.
+    fills
+        Made-up addresses and bytes of what it sets to zero: cotangents that nothing goes into.
     """
 
     placed: PlacedSegment
     fields: list[int]
     casts: dict[int, int]
     guarded: bool
+    fills: list[tuple[int, int]]
 
 
 class ProgramLines:
@@ -106,6 +119,8 @@ class ProgramLines:
         Whether there are guards in the program.
     place
         The places of its lines in memory.
+    cleared
+        The places of the leaves that the program sets to zero for the next iteration.
     """
 
     def __init__(self, handle: Handle, places: list[Place], dtype: np.dtype[Any]) -> None:
@@ -120,6 +135,23 @@ class ProgramLines:
         self.place = {number: self._place_of(line) for number, line in in_memory}
         if any(line not in self.segment.kept for role in _RESULTS for line in self.of(role)):
             raise NotStraightError
+        # Zero is added to the others, or nothing reads them
+        filled = [self._filled(*fill) for fill in found.fills]
+        self.cleared = [place for place in filled if place.role == HANDED_ON]
+
+    def _filled(self, address: int, bytes_: int) -> Place:
+        """Return the place of an argument that is set to zero."""
+        place, offset = self._argument(address)
+        if offset or bytes_ != place.view.nbytes or place.role == WRITTEN:
+            raise NotStraightError
+        return place
+
+    def _argument(self, address: int) -> tuple[Place, int]:
+        """Return the place of the argument that a made-up address leads to, and the bytes from its beginning."""
+        binding, offset = (address >> RANGE_SHIFT) - 2, address & ((1 << RANGE_SHIFT) - 1)
+        if binding < 0 or self._numbers[binding] < 0:
+            raise NotStraightError
+        return self._places[self._numbers[binding]], offset
 
     def _place_of(self, line: SegmentLine) -> Place:
         """Return where a line in memory is."""
@@ -129,11 +161,7 @@ class ProgramLines:
         address = self._fields[field_of(COUNTS + len(self.segment.counts) + line.address)]
         if address < MADE_UP:
             return Place(FIXED, View.in_c_order((), dtype), field.ABSOLUTE, address)
-        own = self._casts.get(address, address)
-        binding, offset = (own >> RANGE_SHIFT) - 2, own & ((1 << RANGE_SHIFT) - 1)
-        if binding < 0 or self._numbers[binding] < 0:
-            raise NotStraightError
-        place = self._places[self._numbers[binding]]
+        place, offset = self._argument(self._casts.get(address, address))
         is_read_as_float = address in self._casts and place.base == field.OF_X
         packed = place.base in (field.OF_X, field.OF_X_BAR, field.OF_Y)
         if (place.view.dtype != dtype and not is_read_as_float) or (packed and dtype != self._dtype):
@@ -165,6 +193,8 @@ class StraightBody:
         The lines of the body's program.
     kept
         For each leaf of the carry where it is stored, if the kernel is to store them.
+    cursor
+        What names the elements that an iteration takes, if anything does.
     condition
         The lines of the condition, if that ends the loop.
     again
@@ -185,6 +215,7 @@ class StraightBody:
         self,
         lines: ProgramLines,
         kept: list[Place],
+        cursor: StoredCursor | None = None,
         condition: ProgramLines | None = None,
         again: bool = False,
     ) -> None:
@@ -202,6 +233,8 @@ class StraightBody:
             self._moving(ADDED),
             self._fixed(lines, SUMMED),
             None if condition is None else self._condition(condition, carried),
+            self._cleared(carried),
+            None if cursor is None else self._named_element(cursor, carried, condition is None and not again),
             self._slot(_STATES_STEP) if again else -1,
         )
         segment = without_dead_rows(lines.segment, iterated.results)
@@ -211,7 +244,7 @@ class StraightBody:
 
     def _slot(self, place: Place) -> int:
         """Add a slot; return its number."""
-        self.slots.append(FrameSlot(place.base, place.offset, place.step))
+        self.slots.append(FrameSlot(place.base, place.offset, 0 if place.by_cursor else place.step))
         return len(self.slots) - 1
 
     def _fixed(self, lines: ProgramLines, role: int) -> tuple[FixedLine, ...]:
@@ -220,7 +253,13 @@ class StraightBody:
     def _moving(self, role: int) -> tuple[MovingLine, ...]:
         places = [(line, self._lines.place[line]) for line in self._lines.of(role)]
         return tuple(
-            MovingLine(line, self._slot(place), place.direction * place.step) for line, place in places
+            MovingLine(
+                line,
+                self._slot(place),
+                place.step if place.by_cursor else place.direction * place.step,
+                place.by_cursor,
+            )
+            for line, place in places
         )
 
     def _kept(self) -> tuple[MovingLine, ...]:
@@ -242,6 +281,19 @@ class StraightBody:
     def _last_slot(self, line: int) -> int:
         """Add the slot that a line of the carry is written to after them; return its number, -1 if it is the same."""
         return self._slot(self._place_in_state(line, field.TO_STATE)) if self._again else -1
+
+    def _named_element(
+        self, cursor: StoredCursor, carried: Sequence[CarriedLine], backwards: bool
+    ) -> NamedElement:
+        """Return where the number of an iteration's element is: in what is carried, or in reverse in what is stored."""
+        self.slots.append(FrameSlot(field.ABSOLUTE, cursor.extent - 1))
+        last = len(self.slots) - 1
+        if backwards:
+            return NamedElement(last, -1, self._slot(cursor.place), -cursor.place.step)
+        leaves = [self._lines.place[each.line].leaf for each in carried]
+        if cursor.place.leaf not in leaves:
+            raise NotStraightError
+        return NamedElement(last, leaves.index(cursor.place.leaf))
 
     def _condition(self, lines: ProgramLines, carried: Sequence[CarriedLine]) -> Condition:
         """Return the condition, whose lines are carried ones or parts of these."""
@@ -281,10 +333,21 @@ class StraightBody:
         for key, elements in self._wholes(written, read):
             line = written.pop(key)
             found.append(CarriedLine(-1, line, self._carry_slot(line), read_parts=elements))
-        if read:
-            raise NotStraightError
+        cleared = {place.leaf for place in lines.cleared}
+        for key, line in read.items():
+            if key[0] not in cleared:
+                raise NotStraightError
+            found.append(CarriedLine(line, -1, self._carry_slot(line)))
         rest = [CarriedLine(-1, line, self._carry_slot(line)) for line in written.values()]
         return tuple(each._replace(last_address=self._last_slot(each.line)) for each in (*found, *rest))
+
+    def _cleared(self, carried: Sequence[CarriedLine]) -> tuple[ClearedMemory, ...]:
+        """Return the leaves that are zero after an iteration, and that no line reads."""
+        read = {self._lines.place[each.line].leaf for each in carried}
+        places = [place for place in self._lines.cleared if place.leaf not in read]
+        if places and self._again:
+            raise NotStraightError  # the zeros belong into the stored carry
+        return tuple(ClearedMemory(self._slot(place), place.view.nbytes) for place in places)
 
     def _wholes(self, lines: dict[_Key, int], others: dict[_Key, int]) -> list[tuple[_Key, tuple[int, ...]]]:
         """Return lines of several elements, each with those of the others that are these, which are taken out."""
@@ -328,7 +391,8 @@ def only_segment(handle: Handle) -> OneSegment | None:
     plain = not (bound.segment.loops or bound.segment.regions) and bound.segment.is_short
     rows = -(-len(bound.fields) // frame_field.FIELDS)
     others = np.flatnonzero(stream.op >= 0)
-    if not plain or len(stream) != rows + len(others):
+    is_fill = (stream.op < 0) & (stream.kernels == kernel_table.address_of(zero_fill))
+    if not plain or len(stream) != rows + len(others) + np.count_nonzero(is_fill):
         return None
     casts, guarded = {}, False
     for row in others.tolist():
@@ -344,4 +408,6 @@ def only_segment(handle: Handle) -> OneSegment | None:
             casts[y] = x
         else:
             return None
-    return OneSegment(placed, stream.frames[stream.op < 0].reshape(-1).tolist(), casts, guarded)
+    fills = stream.frames[is_fill][:, (frame_field.Y_BAR, frame_field.COUNT)].tolist()
+    own = stream.frames[(stream.op < 0) & ~is_fill]
+    return OneSegment(placed, own.reshape(-1).tolist(), casts, guarded, [(y, bytes_) for y, bytes_ in fills])

@@ -15,7 +15,7 @@ from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.loops.places import BlockLayout, Place
 from tapegrad.loops.programs import MAX_SPECIALIZATIONS, PULLBACK, TANGENTS, VALUES, BodyPrograms
-from tapegrad.loops.straight import NotStraightError, ProgramLines, StraightBody
+from tapegrad.loops.straight import NotStraightError, ProgramLines, StoredCursor, StraightBody
 from tapegrad.program.programs.handle import Handle
 
 _LINE, _WORD = 64, 8
@@ -23,7 +23,7 @@ _WATCH_OPERATIONS = 1 << 20  # scalar operations between two looks at interrupts
 _OPERATIONS = 8  # of an instruction, as a guess
 # Carries that the forward run stores in its result: of a known number of iterations, and of an unknown one
 _MOST_STORED_BYTES = 1 << 24
-_STORED_ITERATIONS, _STORED_BYTES = 32, 1 << 12
+_STORED_ITERATIONS, _STORED_BYTES = 256, 1 << 14
 _STRAIGHT = {field.VALUES: field.STRAIGHT_VALUES, field.PULLBACK: field.STRAIGHT_PULLBACK}
 # Carries that the reverse run stores where these do not suffice
 _SNAPSHOT_BYTES, _MIN_SNAPSHOTS = 1 << 26, 16
@@ -79,6 +79,12 @@ class LoopShape(NamedTuple):
         Dtype of the packed arrays.
     data
         Which of the sequences are constant, from the first: nothing reads their cotangents.
+    cursor
+        Number of the leaf of the carry, a float64, that says which element of the sequences an iteration takes and
+        where its results are stacked, -1 for none. A condition ends such a loop, and `length` is that of the sequences.
+        Results that an iteration stacks before it has gone on to the next element must not depend on anything: later
+        ones take their place. Where there are no others they are nan,
+        and so are all derivatives, unless the cotangents of these are zero.
     """
 
     carry: int
@@ -89,6 +95,12 @@ class LoopShape(NamedTuple):
     snapshots: int
     dtype: np.dtype[Any]
     data: tuple[bool, ...] = ()
+    cursor: int = -1
+
+    @property
+    def is_counted(self) -> bool:
+        """True if the number of iterations is known."""
+        return self.length >= 0 and self.cursor < 0
 
 
 class LoopTable:
@@ -150,7 +162,7 @@ class LoopTable:
         self._layout = BlockLayout(
             self.leaves, self._operands, self._result_bars, self._sums, self.starts, self._result_starts,
             shape.carry, shape.sequences, self._carry_bytes, shape.dtype.itemsize, -1 if shape.reverse else 1,
-            shape.data,
+            shape.data, shape.cursor,
         )  # fmt: skip
 
     def _starts_of(self, views: Sequence[View], first: int, last: int) -> tuple[list[int], int]:
@@ -184,7 +196,7 @@ class LoopTable:
     def _capacity(self) -> int:
         """Return for how many iterations the forward run stores the carry."""
         shape = self._shape
-        if shape.length < 0:
+        if not shape.is_counted:
             few = min(_STORED_ITERATIONS, _STORED_BYTES // max(1, self._carry_bytes))
             return 0 if shape.snapshots else few
         allowed = not shape.snapshots or shape.length <= shape.snapshots + 1 or not self._carry_bytes
@@ -192,9 +204,9 @@ class LoopTable:
 
     def _kept_snapshots(self) -> int:
         """Return how many snapshots the forward run stores if it does not store the carry of each iteration."""
-        snapshots = self._shape.snapshots
-        fits = (snapshots + 1) * self._carry_bytes <= _MOST_STORED_BYTES
-        return snapshots if fits and self._carry_bytes and self._shape.length > snapshots + 1 else 0
+        shape, bytes_ = self._shape, self._carry_bytes
+        few = shape.is_counted and shape.length > shape.snapshots + 1
+        return shape.snapshots if few and 0 < (shape.snapshots + 1) * bytes_ <= _MOST_STORED_BYTES else 0
 
     def _snapshots(self) -> int:
         """Return how many carries the reverse run stores at most, 0 for as many as there are."""
@@ -214,10 +226,13 @@ class LoopTable:
         """Write all fields but the programs."""
         shape, fields, room = self._shape, self._fields, self._room
         fields[field.LENGTH], fields[field.REVERSED], fields[field.MOST] = (
-            shape.length,
+            shape.length if shape.is_counted else -1,
             shape.reverse,
             shape.most,
         )
+        fields[field.CURSOR] = self._operands[shape.cursor] if shape.cursor >= 0 else 0
+        fields[field.EXTENT] = shape.length
+        fields[field.FINAL_CURSOR] = self._result_starts[shape.cursor] if shape.cursor >= 0 else 0
         operations = _OPERATIONS * max(1, self._body.size) + sum(view.size for view in self._body.results)
         fields[field.PERIOD] = max(1, _WATCH_OPERATIONS // operations)
         fields[field.PACKED_DTYPE], fields[field.COUNTED] = DTYPE_CODES[shape.dtype], self.counted
@@ -347,13 +362,14 @@ class LoopTable:
         try:
             if which == field.PULLBACK:
                 lines = ProgramLines(handle, layout.of_pullback(self._body, of_body), dtype)
-                return StraightBody(lines, [])
+                return StraightBody(lines, [], self._cursor())
             condition = None
             if self._condition is not None:
                 tested = layout.of_condition(of_condition, self._flag)
                 condition = ProgramLines(self._handles[field.CONDITION], tested, dtype)
             lines = ProgramLines(handle, layout.of_values(self._body, of_body), dtype)
-            return StraightBody(lines, self._stored() if self._stores_all() else [], condition)
+            stored = self._stored() if self._stores_all() else []
+            return StraightBody(lines, stored, self._cursor(), condition)
         except NotStraightError:
             return None
 
@@ -363,25 +379,36 @@ class LoopTable:
         Nothing looks at its guards: they are those of the pullback, of which the first iteration runs by its program.
         """
         shape, of_body = self._shape, self.constants[0]
-        if not self._carry_bytes or self._fields[field.CAPACITY] == shape.length:
+        if not self._carry_bytes or (shape.is_counted and self._fields[field.CAPACITY] == shape.length):
             return None
         places = [place._replace(step=0) for place in self._stored()]
         try:
             values = self._handles[field.VALUES]
             lines = ProgramLines(values, self._layout.of_values(self._body, of_body), shape.dtype)
             unguarded = pullback is not None and not pullback.guarded
-            return None if lines.guarded and unguarded else StraightBody(lines, places, again=True)
+            return (
+                None
+                if lines.guarded and unguarded
+                else StraightBody(lines, places, self._cursor(), again=True)
+            )
         except NotStraightError:
             return None
 
     def _stores_all(self) -> bool:
         """Return whether the forward run stores the carry of each iteration, as long as there is room."""
         capacity, shape = self._fields[field.CAPACITY], self._shape
-        return bool(capacity > 0 if shape.length < 0 else capacity >= shape.length)
+        return bool(capacity >= shape.length if shape.is_counted else capacity > 0)
 
     def _stored(self) -> list[Place]:
         """Return where the leaves of the carry are stored."""
         return [self._layout.stored(k, 1) for k in range(self._shape.carry)]
+
+    def _cursor(self) -> StoredCursor | None:
+        """Return where the leaf that names the elements is stored, if there is one."""
+        shape = self._shape
+        if shape.cursor < 0:
+            return None
+        return StoredCursor(self._layout.stored(shape.cursor, 1), shape.length)
 
     def renew(self) -> None:
         """Make the programs again after a body has been recorded once more."""

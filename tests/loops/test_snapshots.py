@@ -125,9 +125,11 @@ def test_bits_in_lanes_and_in_compiled_code(case):
     np.testing.assert_array_equal(tg.compile(of_snapshots, P)(points[1]), expected[1])
 
 
-@pytest.mark.parametrize("turns", [1, 31, 32, 33, 34, 70])  # the forward run stores 32 carries
+@pytest.mark.parametrize("turns", [1, 31, 32, 33, 34, 70])
 @pytest.mark.parametrize("options", [{}, {"checkpoint": 3}])
-def test_bits_of_loops_that_a_condition_ends(turns, options):
+def test_bits_of_loops_that_a_condition_ends(turns, options, monkeypatch):
+    monkeypatch.setattr(table, "_STORED_ITERATIONS", 32)
+
     def by_condition(p):
         def body(carry):
             k, a, _ = carry

@@ -56,6 +56,17 @@ def narrow(scan, p, n, **options):
     return a * b
 
 
+def with_counter(p, limit, **options):
+    """Leaves without derivatives, one of which others depend on, and several sums for each parameter."""
+
+    def body(carry):
+        u, size, count = carry
+        size = tg.stop_gradient(0.9 * size + 0.01 * tg.abs(u))
+        return tg.sin(u * p[0] + p[1]) * p[2] + size * p[0] * p[1], size, count + 0.1
+
+    return tg.while_loop(lambda carry: carry[2] < limit, body, (p[2], p[0] * 0.5, 0.0), **options)[0]
+
+
 def by_condition(p, limit, **options):
     """A condition on an element of a vector, and one of the function around."""
 
@@ -68,12 +79,13 @@ def by_condition(p, limit, **options):
     return tg.sum(u) + total
 
 
-@pytest.mark.parametrize("limit", [0.0, 1.05, 3.15, 3.25, 9.95])  # 0, 11, 32, 33 and 100 iterations
-@pytest.mark.parametrize("options", [{}, {"checkpoint": 5}, {"max_steps": 100}])
-def test_bits_are_those_of_rows_where_a_condition_ends_the_loop(limit, options, monkeypatch):
-    found = tg.value_and_grad(tg.jit(lambda p: by_condition(p, limit, **options)))(P)
+@pytest.mark.parametrize("limit", [0.0, 1.05, 3.15, 29.95])  # 0, 11, 32 and 300 iterations
+@pytest.mark.parametrize("options", [{}, {"checkpoint": 5}, {"max_steps": 300}])
+@pytest.mark.parametrize("case", [by_condition, with_counter])
+def test_bits_are_those_of_rows_where_a_condition_ends_the_loop(case, limit, options, monkeypatch):
+    found = tg.value_and_grad(tg.jit(lambda p: case(p, limit, **options)))(P)
     monkeypatch.setenv("TAPEGRAD_FUSE", "0")
-    by_rows = tg.value_and_grad(tg.jit(lambda p: by_condition(p, limit, **options)))(P)
+    by_rows = tg.value_and_grad(tg.jit(lambda p: case(p, limit, **options)))(P)
     assert [each.tobytes() for each in found] == [each.tobytes() for each in by_rows]
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tapegrad.engine.codegen.ir.body import Body, Iteration, Value
-from tapegrad.engine.codegen.ir.memory import load_field, load_pointer, moved, store
+from tapegrad.engine.codegen.ir.memory import load, load_field, load_pointer, moved, store
+from tapegrad.engine.codegen.ir.operations import select
 from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.codegen.ir.types import I64, Type
 from tapegrad.engine.codegen.segments.segment import FORWARD, REVERSE, Segment, SegmentRow
@@ -26,18 +27,31 @@ class FixedLine(NamedTuple):
 
 
 class MovingLine(NamedTuple):
-    """A line whose address is `step` bytes further with each iteration."""
+    """A line whose address is `step` bytes further with each iteration, or with each element that these name."""
 
     line: int
     address: int
     step: int
+    by_element: bool = False
+
+
+class NamedElement(NamedTuple):
+    """Number of the element that an iteration takes, a float64 not above the field of the frame that `last` numbers.
+
+    It is one of the carried lines, by number, or in memory, `step` bytes further with each iteration.
+    """
+
+    last: int
+    carried: int
+    address: int = -1
+    step: int = 0
 
 
 class CarriedLine(NamedTuple):
     """A line that an iteration reads, and that it writes for the next one; -1 if it does not.
 
-    In memory are the first value before the loop, and the last one after it, at another address if there is one. A line
-    may be read or written as lines of single elements.
+    A line that is not written is zero in the next iteration. In memory are the first value before the loop, and the
+    last one after it, at another address if there is one. A line may be read or written as lines of single elements.
     """
 
     read: int
@@ -55,7 +69,14 @@ class CarriedLine(NamedTuple):
     @property
     def results(self) -> tuple[int, ...]:
         """The lines that are written."""
-        return self.written_parts or (self.written,)
+        return self.written_parts or ((self.written,) if self.written >= 0 else ())
+
+
+class ClearedMemory(NamedTuple):
+    """Memory that is zero afterwards, at an address: so many bytes."""
+
+    address: int
+    bytes: int
 
 
 class TestedLine(NamedTuple):
@@ -103,6 +124,10 @@ class IteratedSegment:
     condition
         What ends the loop before its number of iterations, if anything does. Then the frame's first field has the
         number that was run.
+    cleared
+        What is zero after an iteration, of which there is one at least.
+    element
+        What names the elements that an iteration takes, if anything does.
     """
 
     segment: Segment
@@ -114,6 +139,8 @@ class IteratedSegment:
     added: tuple[MovingLine, ...]
     summed: tuple[FixedLine, ...]
     condition: Condition | None = None
+    cleared: tuple[ClearedMemory, ...] = ()
+    element: NamedElement | None = None
     kept_step: int = -1
 
     @property
@@ -155,6 +182,7 @@ class _GivenLines(Short):
         super().__init__(body, segment)
         self._masks = [self._mask(n) for n in self.segment.counts]
         self._at: dict[int, Value] = {}
+        self._in_memory = dataclasses.replace(segment, cleared=())
 
     def address(self, line: int) -> Value:
         return self._at[line]
@@ -163,9 +191,10 @@ class _GivenLines(Short):
         return load_pointer(self.frame, 1 + number)
 
     def read(self, lines: Sequence[tuple[int, Value]]) -> dict[int, Value]:
-        """Load lines from addresses."""
+        """Load lines from addresses, sums over iterations too, which are zero where an iteration begins."""
         self._at.update(lines)
         vector = ShortVectorIndex(self, self.body.constant(I64, 0), self._masks)
+        vector.segment = self._in_memory
         return {line: vector.read(line) for line, _ in lines}
 
     def read_fixed(self, lines: Sequence[FixedLine]) -> dict[int, Value]:
@@ -227,6 +256,7 @@ class _Iterated(_GivenLines):
     def __init__(self, body: Body, iterated: IteratedSegment) -> None:
         super().__init__(body, iterated.segment)
         self._iterated = iterated
+        self._element: Value | None = None
 
     def emit(self) -> None:
         own, body = self._iterated, self.body
@@ -247,11 +277,14 @@ class _Iterated(_GivenLines):
             iteration.following = self._iteration(iteration, known)
         for (line, place), value in zip(ends, iteration.values, strict=True):
             self.store_line(line, value, place)
+        for address, bytes_ in own.cleared:
+            body.do(f"store [{bytes_} x i8] zeroinitializer, {self.base(address)}, align 4")
         store(iteration.index, self.frame)
 
     def _iteration(self, iteration: Iteration, known: dict[int, Value]) -> list[Value]:
         """Emit an iteration; return the values for the next one."""
         own = self._iterated
+        self._element = None if own.element is None else self._number_of(own.element, iteration)
         values = known | self.read([(each.line, self._place(each, iteration)) for each in own.moving])
         for each, value in zip(own.carried, iteration.values, strict=False):
             values |= {each.read: value} if each.read >= 0 else {}
@@ -272,6 +305,8 @@ class _Iterated(_GivenLines):
 
     def _joined(self, each: CarriedLine, found: Sequence[Value]) -> Value:
         """Return a line of what an iteration has written, which may be its elements."""
+        if not found:
+            return self.body.constant(self.type_of(each.line), 0.0)
         if not each.written_parts:
             return found[0]
         line = found[0]
@@ -280,7 +315,22 @@ class _Iterated(_GivenLines):
         return line
 
     def _place(self, each: MovingLine, iteration: Iteration) -> Value:
-        return moved(self.base(each.address), iteration.index * each.step)
+        index = iteration.index
+        if each.by_element:
+            assert self._element is not None
+            index = self._element
+        return moved(self.base(each.address), index * each.step)
+
+    def _number_of(self, element: NamedElement, iteration: Iteration) -> Value:
+        """Return the number of the element that an iteration takes."""
+        body, double = self.body, Type("double")
+        if element.carried >= 0:
+            named = first_lane(iteration.values[element.carried])
+        else:
+            named = load(moved(self.base(element.address), iteration.index * element.step), double)
+        last = body.convert("sitofp", load_field(self.frame, 1 + element.last), "double")
+        named = select(named > 0, named, 0.0)  # of a NaN 0
+        return body.convert("fptosi", select(named < last, named, last), "i64")
 
     def _kept_place(self, each: MovingLine, iteration: Iteration) -> Value:
         number = self._iterated.kept_step

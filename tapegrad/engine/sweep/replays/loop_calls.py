@@ -8,6 +8,8 @@ revolve", ACM Transactions on Mathematical Software 26(1), 2000). Of a known num
 the first of them.
 """
 
+import math
+
 import numba
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit
@@ -15,6 +17,7 @@ from tapegrad.engine.kernels.control.callback import CELL_FIELDS
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.kernels.language.raw_memory import (
     free,
+    load_f64,
     load_i64,
     malloc,
     memcpy,
@@ -33,6 +36,8 @@ from tapegrad.engine.sweep.replays.loop_iterations import (
 from tapegrad.engine.sweep.replays.loop_moves import (
     add_to_packed,
     copy_words,
+    fill_packed,
+    has_nonzero,
     load_packed,
     pack,
     store_packed,
@@ -92,6 +97,23 @@ def _run_to_snapshots(loop, block, x, y):
 # --- forward -----------------------------------------------------------------------------------------------------
 
 
+@inline_njit
+def _number_done(named, extent):
+    """Return how many elements are done, of which the carry names the next one."""
+    if named >= extent:
+        return extent
+    return numba.int64(named) if named > 0 else 0
+
+
+@inline_njit
+def _fill_rest(loop, moves, block, packed, value):
+    """Fill the stacked results that no iteration has gone beyond, of a loop whose carry names the elements."""
+    cursor = load_i64(loop, loop_field.CURSOR)
+    if cursor != 0:
+        extent = load_i64(loop, loop_field.EXTENT)
+        fill_packed(loop, moves, packed, _number_done(load_f64(block + cursor, 0), extent), extent, value)
+
+
 def run_loop(frame: int, descriptor: int) -> int:
     """Compute the last carry, the stacked results, the number of iterations, and the first states."""
     loop = load_i64(descriptor, CELL_FIELDS)
@@ -105,6 +127,7 @@ def run_loop(frame: int, descriptor: int) -> int:
         status = run_values(loop, block, x, y, 0, load_i64(loop, loop_field.LENGTH))
     iteration = load_i64(block, loop_field.REACHED)
     if status == 0:
+        _fill_rest(loop, loop_field.STACKED, block, y, numba.float64(math.nan))
         status = pack(loop, loop_field.FINAL, block, y, 0)
         counted = load_i64(loop, loop_field.COUNTED)
         store_packed(y, load_i64(loop, loop_field.PACKED_DTYPE), counted, numba.float64(iteration))
@@ -193,8 +216,22 @@ def _go_to_last_stored(loop, block, y):
 
 
 @inline_njit
+def _lacks_results(loop, y, y_bar):
+    """Return whether cotangents are asked of stacked results that no iteration has computed."""
+    if load_i64(loop, loop_field.CURSOR) == 0 or y_bar == 0:
+        return False
+    dtype, extent = load_i64(loop, loop_field.PACKED_DTYPE), load_i64(loop, loop_field.EXTENT)
+    done = _number_done(load_packed(y, dtype, load_i64(loop, loop_field.FINAL_CURSOR)), extent)
+    return has_nonzero(loop, loop_field.BAR_STACKED, y_bar, done, extent)
+
+
+@inline_njit
 def _pull(loop, x, y, x_bar, y_bar):
     """Add the cotangents of the operands to `x_bar`. Return a status."""
+    if _lacks_results(loop, y, y_bar):
+        for k in range(load_i64(loop, loop_field.OPERAND_SIZE)):
+            store_packed(x_bar, load_i64(loop, loop_field.PACKED_DTYPE), k, numba.float64(math.nan))
+        return 0
     block = open_block(loop, x)
     if block == 0:
         return OUT_OF_MEMORY
@@ -251,6 +288,7 @@ def push_loop(frame: int, descriptor: int) -> int:
     status = run_by_programs(loop, loop_field.TANGENTS, block, x, x_dot, y_dot, 0, -1)
     iteration = load_i64(block, loop_field.REACHED)
     if status == 0:
+        _fill_rest(loop, loop_field.DOT_STACKED, block, y_dot, numba.float64(math.nan))
         pack(loop, loop_field.DOT_FINAL, block, y_dot, 0)
         counted = packed_bytes(loop, loop_field.COUNTED)
         memset(y_dot + counted, 0, packed_bytes(loop, loop_field.RESULT_SIZE) - counted)

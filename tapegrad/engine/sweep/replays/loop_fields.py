@@ -49,8 +49,11 @@ instruction; those of sequences go on by `STEP` elements with each iteration.
     STRAIGHT_AGAIN,  # of one that runs the body's program in the reverse run, for the carry alone
     FAILED_AT,  # the iteration that failed
     FAILED_CARRY,  # address of memory for the carry at that iteration
-) = range(42)
-LOOP_FIELDS = 42
+    CURSOR,  # offset in the block of the leaf of the carry that says which elements an iteration takes, 0: none
+    EXTENT,  # elements that it chooses from
+    FINAL_CURSOR,  # element of the packed results with that leaf
+) = range(45)
+LOOP_FIELDS = 45
 
 # Fields of a block, at its beginning.
 (

@@ -1,11 +1,13 @@
 """Iterations of a loop on its block of memory: the programs of the body, and what comes between them."""
 
+import numba
 from numba import types
 
 from tapegrad.engine.codegen.translator.compiler import inline_njit, shared_njit
 from tapegrad.engine.kernels.language.raw_memory import (
     calloc,
     free,
+    load_f64,
     load_i64,
     load_u8,
     memcpy,
@@ -136,10 +138,22 @@ def close_block(loop, block, status, iteration):
 
 @inline_njit
 def position_of(loop, iteration):
-    """Return the element of the sequences that an iteration takes."""
+    """Return the element of the sequences that an iteration of a known number of them takes."""
     if load_i64(loop, loop_field.REVERSED) != 0:
         return load_i64(loop, loop_field.LENGTH) - 1 - iteration
     return iteration
+
+
+@inline_njit
+def element_of(loop, block, iteration):
+    """Return the element that an iteration takes: the one that the carry in the block names, if the loop has that."""
+    cursor = load_i64(loop, loop_field.CURSOR)
+    if cursor == 0:
+        return position_of(loop, iteration)
+    named, last = load_f64(block + cursor, 0), load_i64(loop, loop_field.EXTENT) - 1
+    if named >= last:
+        return last
+    return numba.int64(named) if named > 0 else 0
 
 
 @inline_njit
@@ -176,7 +190,7 @@ def is_stopped(loop, block, count):
 @inline_njit
 def iterate(loop, block, x, iteration):
     """Run an iteration of the loop, and hand the carry on. Return a status."""
-    unpack(loop, loop_field.SEQUENCES, block, x, position_of(loop, iteration))
+    unpack(loop, loop_field.SEQUENCES, block, x, element_of(loop, block, iteration))
     status = run_program(load_i64(loop, loop_field.VALUES), block)
     if status == 0:
         hand_on(loop, loop_field.HAND_ON, block)

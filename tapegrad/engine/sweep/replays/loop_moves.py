@@ -116,6 +116,30 @@ def pack(loop, moves, block, packed, iteration):
 
 
 @inline_njit
+def fill_packed(loop, moves, packed, first, last, value):
+    """Fill the places of some iterations in a packed array, of what is moved there, with a number."""
+    table, packed_dtype = load_i64(loop, moves), load_i64(loop, loop_field.PACKED_DTYPE)
+    for m in range(load_i64(table, 0)):
+        move = table + 8 * (1 + loop_field.MOVE_FIELDS * m)
+        begin, step = load_i64(move, loop_field.PACKED), load_i64(move, loop_field.STEP)
+        for k in range(begin + first * step, begin + last * step):
+            store_packed(packed, packed_dtype, k, value)
+
+
+@inline_njit
+def has_nonzero(loop, moves, packed, first, last):
+    """Return whether there is a number other than zero at the places of some iterations in a packed array."""
+    table, packed_dtype = load_i64(loop, moves), load_i64(loop, loop_field.PACKED_DTYPE)
+    for m in range(load_i64(table, 0)):
+        move = table + 8 * (1 + loop_field.MOVE_FIELDS * m)
+        begin, step = load_i64(move, loop_field.PACKED), load_i64(move, loop_field.STEP)
+        for k in range(begin + first * step, begin + last * step):
+            if load_packed(packed, packed_dtype, k) != 0:
+                return True
+    return False
+
+
+@inline_njit
 def add_to_packed(loop, moves, block, packed, iteration):
     """Add elements of the block to those of a packed array."""
     table, packed_dtype = load_i64(loop, moves), load_i64(loop, loop_field.PACKED_DTYPE)

@@ -16,6 +16,7 @@ from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
 from tapegrad.engine.sweep.replays import loop_fields as loop_field
 from tapegrad.engine.sweep.replays.loop_fields import BASES, MAX_SLOTS
 from tapegrad.engine.sweep.replays.loop_iterations import (
+    element_of,
     goes_on,
     is_stopped,
     iterate,
@@ -101,7 +102,7 @@ def _run_all_straight(loop, block, x, y, first, last):
 
 
 @shared_njit
-def _run_straight_while(loop, block, states, iteration):
+def _run_straight_while(loop, block, x, y, iteration):
     """Run iterations until the condition ends them. Return a status.
 
     The kernel stores each carry: those that there is no room for go to memory that is thrown away.
@@ -109,7 +110,7 @@ def _run_straight_while(loop, block, states, iteration):
     straight, frame, bases = load_i64(loop, loop_field.STRAIGHT_VALUES), stack_i64(256), stack_i64(BASES)
     bytes_, capacity = load_i64(loop, loop_field.CARRY_BYTES), load_i64(loop, loop_field.CAPACITY)
     period, most = load_i64(loop, loop_field.PERIOD), load_i64(loop, loop_field.MOST)
-    _set_bases(bases, block, 0, 0, 0, states)
+    _set_bases(bases, block, x, 0, y, states_of(loop, y))
     status, done, count, room = 0, 0, 0, 0
     while status == 0 and done == count:
         count = period if most < 0 else min(period, most - iteration)
@@ -211,7 +212,7 @@ def run_by_programs(loop, which, block, x, x_dot, y, iteration, end):
         if more <= 0:
             status = -more
             break
-        at = position_of(loop, iteration)
+        at = element_of(loop, block, iteration)
         unpack(loop, loop_field.SEQUENCES, block, x, at)
         if pushes:
             unpack(loop, loop_field.DOT_SEQUENCES, block, x_dot, at)
@@ -238,7 +239,7 @@ def run_values(loop, block, x, y, first, last):
     status = run_by_programs(loop, loop_field.VALUES, block, x, 0, y, first, end)
     if status == 0 and straight != 0 and load_i64(block, loop_field.REACHED) == end:
         if last < 0:
-            return _run_straight_while(loop, block, states_of(loop, y), end)
+            return _run_straight_while(loop, block, x, y, end)
         return _run_all_straight(loop, block, x, y, end, last)
     return status
 
@@ -273,8 +274,8 @@ def advance(loop, block, x, first, last, state, target, step):
 @shared_njit
 def _pull_by_program(loop, block, x, x_bar, y_bar, iteration, state):
     """Pull the cotangents through an iteration by its program. Return a status."""
-    at = position_of(loop, iteration)
     copy_words(block + load_i64(loop, loop_field.CARRY), state, load_i64(loop, loop_field.CARRY_BYTES))
+    at = element_of(loop, block, iteration)
     unpack(loop, loop_field.SEQUENCES, block, x, at)
     unpack(loop, loop_field.BAR_STACKED, block, y_bar, at)
     status = run_program(load_i64(loop, loop_field.PULLBACK), block)
