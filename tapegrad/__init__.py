@@ -31,6 +31,7 @@ from tapegrad.errors import InconclusiveError as InconclusiveError
 from tapegrad.errors import LostGradientWarning as LostGradientWarning
 from tapegrad.errors import RecordingWarning as RecordingWarning
 from tapegrad.errors import TracedValueError as TracedValueError
+from tapegrad.errors import UnreachedOutputError as UnreachedOutputError
 from tapegrad.errors import UnrecordedWayError as UnrecordedWayError
 from tapegrad.errors import UnsupportedError as UnsupportedError
 from tapegrad.frontend.functions.making.index_tricks import c_ as c_

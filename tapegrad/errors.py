@@ -61,6 +61,10 @@ class OuterTensorError(TracedValueError):
     """Raised where a function that is being recorded uses a Tensor that is differentiated or recorded around it."""
 
 
+class UnreachedOutputError(RuntimeError):
+    """Raised by derivatives of outputs that an integration has not reached, because it could not go on or was ended."""
+
+
 class UnsupportedError(TypeError):
     """Raised for a NumPy function, an argument or a dtype that tapegrad does not support."""
 

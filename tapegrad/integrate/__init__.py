@@ -9,6 +9,7 @@ In reading order; each imports only those above it:
     implied                        derivatives of a root by the implicit function theorem
     events                         times at which something happens
     steps                          step sizes, and the loop over steps
+    outputs                        the solution at given times, and derivatives by what was not reached
     radau                          Radau's method, for stiff equations
     dense                          the solution as a function of time
     result                         SciPy's result

@@ -141,6 +141,19 @@ class ExplicitMethod:
         of_slopes = np.array(weights, step.y.dtype) @ powers
         return step.y + like(step.h, step.y) * (of_slopes @ np.stack(step.memory))
 
+    def between(self, step: "AcceptedStep", t: Any) -> Any:
+        """Return the state at a time within a step by numbers alone, which are in one segment with the step.
+
+        It takes no further evaluations.
+        """
+        x = like((t - step.t) / step.h, step.y)
+        total: Any = None
+        for coefficients, slope in zip(self._tableau.interpolant, step.memory, strict=True):
+            if any(coefficients):
+                weight = _by_powers(coefficients, x)
+                total = weight * slope if total is None else total + weight * slope
+        return step.y + like(step.h, step.y) * total
+
     def _by_terms(self, fun: RightSide, step: "AcceptedStep", x: Any) -> Any:
         """Return the state in a step of DOP853, whose polynomial is nested in x and 1 - x."""
         tableau, h = self._tableau, like(step.h, step.y)
@@ -181,6 +194,14 @@ def like(number: Any, state: Any) -> Any:
 def rms_norm(x: Any) -> Any:
     """Return the root of the mean of squares."""
     return np.sqrt(np.sum(x * x)) / x.size**0.5
+
+
+def _by_powers(coefficients: Row, x: Any) -> Any:
+    """Return a polynomial without a constant term, of which are given the coefficients of x, x**2, ..."""
+    value: Any = coefficients[-1]
+    for coefficient in reversed(coefficients[:-1]):
+        value = value * x + coefficient
+    return value * x
 
 
 def weighted(weights: Row, slopes: Iterable[Any]) -> Any:

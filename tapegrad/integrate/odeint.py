@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from tapegrad.errors import check_function
 from tapegrad.frontend.words.frames import hides_frames
-from tapegrad.integrate.solve import solve_ivp
+from tapegrad.integrate.arguments import plain
+from tapegrad.integrate.outputs import outputs, reached
+from tapegrad.integrate.solve import integration_of
 from tapegrad.loops.carry import leaf_of
 
 _TOLERANCE = 1.49012e-8  # SciPy's, the root of the rounding error
@@ -48,7 +48,7 @@ def odeint(
     Returns
     -------
     array or Tensor, shape (m, n)
-        The states. What was not reached is nan, as where a solution has no end.
+        The states. What was not reached is nan, as where a solution has no end; derivatives by it raise.
 
     See Also
     --------
@@ -73,9 +73,9 @@ def odeint(
     def fun(t: Any, y: Any, *args: Any) -> Any:
         return func(t, y, *args) if tfirst else func(y, t, *args)
 
-    found = solve_ivp(
-        fun, (t[0], t[-1]), y0, method, t, args=args if isinstance(args, tuple) else (args,),
-        rtol=_TOLERANCE if rtol is None else rtol, atol=_TOLERANCE if atol is None else atol,
-    ).y.T  # fmt: skip
-    missing = t.size - found.shape[0]
-    return np.concatenate([found, np.full((missing, y0.size), np.nan)]) if missing else found
+    integration, times = integration_of(
+        fun, (t[0], t[-1]), y0, method, t, args if isinstance(args, tuple) else (args,),
+        _TOLERANCE if rtol is None else rtol, _TOLERANCE if atol is None else atol,
+    )  # fmt: skip
+    last, ys = outputs(integration, times)
+    return plain(reached(times, ys, last))

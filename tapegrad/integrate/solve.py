@@ -22,10 +22,11 @@ from tapegrad.integrate.arguments import (
 from tapegrad.integrate.dense import OdeSolution
 from tapegrad.integrate.events import Events, FoundEvents, ending_events, find_events
 from tapegrad.integrate.method import EXPLICIT, AcceptedStep, StepMethod
+from tapegrad.integrate.outputs import outputs, reached
 from tapegrad.integrate.radau import Radau, RadauIntegration
 from tapegrad.integrate.result import OdeResult, result_of
 from tapegrad.integrate.rosenbrock import Rodas5P
-from tapegrad.integrate.steps import Integration, State, added
+from tapegrad.integrate.steps import Integration, State
 from tapegrad.loops.scan import scanned
 from tapegrad.transforms.stop_gradient import stop_gradient
 
@@ -90,8 +91,7 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
         each event times and states; `nfev`, evaluations of `fun`; `status`, 0, 1 after an event that ends the
         integration, or -1; `success`; outside of recordings also `message`, `sol`, `njev` and `nlu`. Where nothing is
         differentiated they are arrays and numbers. If the step becomes too small, the status is -1, and `t` and `y`
-        have what was reached; inside of recordings, where their shapes are fixed, the rest is nan, and so are
-        derivatives of it.
+        have what was reached; inside of recordings, where their shapes are fixed, the rest is nan.
 
     Raises
     ------
@@ -99,6 +99,9 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
         For other methods, complex states, and inside of recordings without `t_eval`.
     ValueError
         For arguments of wrong shapes, and times that are not within `t_span` or not in order.
+    UnreachedOutputError
+        In derivatives, if they are by outputs that were not reached; over `vmap` these are nan instead. Forward mode is
+        by all outputs.
 
     See Also
     --------
@@ -151,18 +154,9 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
     >>> np.round(tg.value_and_grad(time)(9.81), 6), np.round([np.sqrt(40 / 9.81), -np.sqrt(10) / 9.81**1.5], 6)
     (array([ 2.019275, -0.102919]), array([ 2.019275, -0.102919]))
     """
-    solver = _method(method)
-    y0 = initial_state("solve_ivp", y0)
-    begin, end, direction = interval(t_span)
-    if t_eval is not None:
-        t_eval = evaluation_times(t_eval, begin, end, direction)
-    step_sizes(max_step, first_step, begin, end, solver.fixed)
-    times_vary = any(map(is_tensor, (begin, end, t_eval)))
-    integration = (RadauIntegration if method == "Radau" else Integration)(
-        solver, SlopeFunction("solve_ivp", fun, args, vectorized, y0), begin, end, direction, y0,
-        *tolerances(rtol, atol, y0), max_step, first_step, times_vary,
-        None if events is None else Events(events, args),
-    )  # fmt: skip
+    integration, t_eval = integration_of(
+        fun, t_span, y0, method, t_eval, args, rtol, atol, vectorized, events, max_step, first_step
+    )
     if is_recording():
         if dense_output or t_eval is None:
             raise UnsupportedError(
@@ -176,15 +170,45 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
     found = steps.find_events()
     result = _at_steps(steps, found) if t_eval is None else _at_times(integration, t_eval, found)
     if dense_output:
-        further = solver.further_evaluations
+        further = integration.method.further_evaluations
         result["sol"] = steps.solution(found)
         result["nfev"] = int(numbers(steps.last.evaluations + further * steps.last.accepted))
     return result
 
 
+def integration_of(  # noqa: PLR0913  SciPy's arguments
+    fun: Callable[..., Any],
+    t_span: Any,
+    y0: Any,
+    method: str,
+    t_eval: Any,
+    args: Any,
+    rtol: Any,
+    atol: Any,
+    vectorized: bool = False,
+    events: Any = None,
+    max_step: float = np.inf,
+    first_step: float | None = None,
+) -> tuple[Integration, Any]:
+    """Return the integration for the arguments of `solve_ivp`, and the times of the results; raise if any is wrong."""
+    solver = _method(method)
+    y0 = initial_state("solve_ivp", y0)
+    begin, end, direction = interval(t_span)
+    if t_eval is not None:
+        t_eval = evaluation_times(t_eval, begin, end, direction)
+    step_sizes(max_step, first_step, begin, end, solver.fixed)
+    times_vary = any(map(is_tensor, (begin, end, t_eval)))
+    integration = (RadauIntegration if method == "Radau" else Integration)(
+        solver, SlopeFunction("solve_ivp", fun, args, vectorized, y0), begin, end, direction, y0,
+        *tolerances(rtol, atol, y0), max_step, first_step, times_vary,
+        None if events is None else Events(events, args),
+    )  # fmt: skip
+    return integration, t_eval
+
+
 def _recorded(integration: Integration, t_eval: Any) -> OdeResult:
     """Return the solution at given times inside of recordings, where the shapes of all results are known."""
-    last, ys = _outputs(integration, t_eval)
+    last, ys = outputs(integration, t_eval)
     found = None
     if integration.events is not None:
         last = integration.run(last, lambda state: 1.0)  # an event may come after the last time
@@ -194,12 +218,13 @@ def _recorded(integration: Integration, t_eval: Any) -> OdeResult:
         assert found.end is not None
         late = integration.direction * (stop_gradient(t_eval) - found.end[0]) > 0
         ys = ys * np.where(late, np.nan, 1.0).astype(ys.dtype)[:, None]
+    ys = reached(t_eval, ys, last)
     return result_of(t_eval, ys.T, integration, last, found)
 
 
 def _at_times(integration: Integration, t_eval: Any, found: FoundEvents | None) -> OdeResult:
     """Return the solution at given times."""
-    last, ys = _outputs(integration, t_eval)
+    last, ys = outputs(integration, t_eval)
     end = last.t if found is None or found.end is None else found.end[0]
     reached = numbers(integration.direction * (numbers(end) - numbers(t_eval)) >= 0)
     if not reached.all():
@@ -262,27 +287,6 @@ def _at_steps(steps: _Steps, found: FoundEvents | None) -> OdeResult:
     if found is not None and found.end is not None:
         t, y = np.append(t[:-1], found.end[0]), np.concatenate([y[:-1], found.end[1][None]])
     return result_of(t, y.T, steps.integration, steps.last, found)
-
-
-def _outputs(integration: Integration, t_eval: Any) -> tuple[State, Any]:
-    """Return the state at the end of the loop, and the solution at times, in rows."""
-    method, direction = integration.method, integration.direction
-
-    def output(carry: Any, t: Any) -> Any:
-        state, before, interpolated = carry
-        state = integration.run(state, lambda state: direction * (t - state.t))
-        y = method.interpolated(integration.fun, state.step, t)
-        if method.further_evaluations:
-            evaluations = added(state.evaluations, method.further_evaluations, state.t_old != interpolated)
-            state = state._replace(evaluations=evaluations)
-        is_known = (direction * (state.t - t) >= 0) & ~(direction * (t - before) < 0)
-        y = y * np.where(is_known, 1.0, np.nan).astype(y.dtype)
-        return (state, stop_gradient(t), stop_gradient(state.t_old)), y
-
-    none = np.asarray(np.nan)
-    first = integration.first(), stop_gradient(integration.begin), none
-    (state, _, _), ys = scanned(output, first, t_eval, pulled_at_once=True)
-    return state, ys
 
 
 def _plain_parts(value: Any) -> Any:

@@ -87,6 +87,32 @@ class State(NamedTuple):
         )
 
 
+class TriedStep(NamedTuple):
+    """Step that was tried.
+
+    Attributes
+    ----------
+    t, y
+        Its end.
+    h, memory
+        Its size with its sign, and what the method remembers of it.
+    next_size
+        Absolute size of the next one.
+    enough
+        Whether it was not too small.
+    accepted
+        Whether it is made.
+    """
+
+    t: Any
+    h: Any
+    y: Any
+    memory: tuple[Any, ...]
+    next_size: Any
+    enough: Any
+    accepted: Any
+
+
 def to_next(t: Any) -> Any:
     """Return what is added to a time, or subtracted from it, for the next float.
 
@@ -207,6 +233,16 @@ class Integration:
 
     def _step(self, state: State) -> State:
         """Make one step, which is accepted or rejected."""
+        made = self.tried(state)
+        return state.after(made.accepted, made.t, made.h, made.y, made.memory)._replace(
+            size=made.next_size,
+            rejected=np.where(made.accepted, 0.0, 1.0),
+            evaluations=added(state.evaluations, self.method.evaluations, made.enough),
+            status=np.where(made.enough, stop_gradient(state.status), float(FAILED)),
+        )
+
+    def tried(self, state: State) -> "TriedStep":
+        """Try one step, of which is known then whether it is accepted."""
         method = self.method
         size, excess = self._size(state)
         t_new, h = self._ends(state.t, size)
@@ -214,12 +250,8 @@ class Integration:
         factor, norm = self._factor(state, h, y_new, memory)
         enough = excess >= 0  # false for a NaN
         accepted = np.where(enough, norm, 1.0) < 1
-        return state.after(accepted, t_new, h, y_new, memory)._replace(
-            size=stop_gradient(size if method.fixed else abs(h) * factor),
-            rejected=np.where(accepted, 0.0, 1.0),
-            evaluations=added(state.evaluations, method.evaluations, enough),
-            status=np.where(enough, stop_gradient(state.status), float(FAILED)),
-        )
+        next_size = stop_gradient(size if method.fixed else abs(h) * factor)
+        return TriedStep(t_new, h, y_new, memory, next_size, enough, accepted)
 
     def _size(self, state: State) -> tuple[Any, Any]:
         """Return the size of a step, and its excess over the least one: 10 units in the last place of the time."""

@@ -41,6 +41,12 @@ def test_what_is_not_reached_is_nan():
     found = odeint(lambda y, t: y * y, 1.0, [0.0, 0.5, 2.0])
     np.testing.assert_allclose(found[:2, 0], [1.0, 2.0], rtol=1e-6)
     assert np.isnan(found[2, 0])
+    start = tg.tensor(1.0)
+    found = odeint(lambda y, t: y * y, start, [0.0, 0.5, 2.0])
+    tg.sum(found[:2]).backward(retain_graph=True)
+    np.testing.assert_allclose(start.grad, 5.0, rtol=1e-5)
+    with pytest.raises(tg.UnreachedOutputError, match="stopped at t="):
+        tg.sum(found).backward()
 
 
 def test_bad_arguments_are_refused():

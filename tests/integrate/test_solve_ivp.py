@@ -10,6 +10,7 @@ from scipy.linalg import expm, expm_frechet
 import tapegrad as tg
 from tapegrad.errors import UnsupportedError
 from tapegrad.integrate import solve_ivp
+from tapegrad.loops import table
 
 RATES = (1.5, 1.0, 3.0, 1.0)
 START = np.array([1.0, 1.0])
@@ -137,8 +138,49 @@ def test_a_solution_that_ends_is_cut_as_scipy_does():
     np.testing.assert_allclose(y[0, :3], expected.y[0], rtol=1e-10)
     assert np.isnan(y[0, 3])
     assert status == -1
-    assert np.isnan(tg.grad(tg.jit(lambda start: tg.sum(recorded(start)[0])))(np.ones(1)))
+    with pytest.raises(tg.UnreachedOutputError, match=r"t_eval\[3\]=2: .* stopped at t=0.9999"):
+        tg.grad(tg.jit(lambda start: tg.sum(recorded(start)[0])))(np.ones(1))
     assert np.isfinite(tg.grad(tg.jit(lambda start: tg.sum(recorded(start)[0][:, :3])))(np.ones(1)))
+
+
+def ending(start: Any, method: str = "RK45") -> Any:
+    """The solution ends at the inverse of its start."""
+    return solve_ivp(lambda t, y: y * y, (0, 3), start, method, [0.0, 0.4, 2.0]).y
+
+
+@pytest.mark.parametrize("method", ["RK45", "RK23", "Rodas5P"])
+def test_derivatives_by_outputs_that_were_not_reached_raise(method):
+    states = tg.jit(lambda start: ending(start, method))
+    gradient = tg.value_and_grad(tg.jit(lambda start: tg.sum(states(start))))
+    reached = tg.grad(tg.jit(lambda start: tg.sum(states(start)[:, :2])))
+    for _ in range(2):  # the first call records
+        np.testing.assert_allclose(gradient(np.array([0.25]))[1], 1 + 0.9**-2 + 0.5**-2, rtol=5e-3)
+        np.testing.assert_allclose(reached(np.ones(1)), 1 + 0.6**-2, rtol=5e-3)
+        with pytest.raises(tg.UnreachedOutputError, match=r"t_eval\[2\]=2: .* stopped at t=.*method='Radau'"):
+            gradient(np.ones(1))
+        with pytest.raises(tg.UnreachedOutputError):
+            tg.jacfwd(states)(np.ones(1))
+    mapped = tg.vmap(tg.value_and_grad(lambda start: tg.sum(states(start))))
+    values, gradients = mapped(np.array([[1.0], [0.25]]))
+    assert np.isnan([values, gradients[:, 0]]).tolist() == [[True, False], [True, False]]
+    np.testing.assert_allclose(gradients[1], gradient(np.array([0.25]))[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("starts", [[1.0, 0.25], [0.25, 1.0]], ids=["fails first", "fails later"])
+@pytest.mark.parametrize("wrap", [lambda f: f, tg.jit], ids=["plain", "jit"])
+def test_an_instance_that_fails_does_not_stop_the_others(wrap, starts):
+    mapped = wrap(tg.vmap(tg.grad(lambda start: tg.sum(ending(start)))))
+    found = mapped(np.array(starts)[:, None])[:, 0]
+    assert np.isnan(found).tolist() == [start == 1.0 for start in starts]
+
+
+def test_outputs_that_were_not_reached_in_files_and_compiled(tmp_path):
+    compiled = tg.compile(tg.value_and_grad(lambda start: tg.sum(ending(start))), (np.array([0.25]),))
+    compiled.save(tmp_path / "f.tape")
+    for function in (compiled, tg.load(tmp_path / "f.tape")):
+        np.testing.assert_allclose(function(np.array([0.25]))[1], 1 + 0.9**-2 + 0.5**-2, rtol=5e-3)
+        with pytest.raises(tg.UnreachedOutputError, match=r"stopped at t=0\.9999"):
+            function(np.ones(1))
 
 
 def test_nan_ends_the_integration():
@@ -275,6 +317,38 @@ def test_second_derivatives_by_parts_of_tensors_from_around():
     np.testing.assert_allclose(
         tg.hessian(left)(point), [[8 * decay, 2 * decay], [2 * decay, 0]], rtol=1e-5, atol=1e-9
     )
+
+
+def oscillation(p: Any, count: int) -> Any:
+    times = np.linspace(0.0, 4.0, count)
+    states = solve_ivp(forced, (0.0, 4.0), p[2:], "RK45", times, args=(p[:2],), rtol=1e-5, atol=1e-6).y
+    return tg.sum(states**2)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [{}, {"_STORED_BYTES": 1000}, {"_STORED_BYTES": 1000, "_SNAPSHOT_BYTES": 0}, {"_WATCH_OPERATIONS": 1}],
+    ids=["stored", "repeated", "snapshots", "pieces"],
+)
+@pytest.mark.parametrize("count", [2, 40])  # outputs in few of the steps, and several in one
+def test_one_kernel_has_the_bits_of_rows(limits, count, monkeypatch):
+    p = np.array([2.0, 0.3, 1.0, 0.5])
+    made = []
+
+    class Spy(table.StraightBody):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            made.append(self.kernel)
+
+    monkeypatch.setattr(table, "StraightBody", Spy)
+    for name, value in limits.items():
+        monkeypatch.setattr(table, name, value)
+    value, gradient = tg.value_and_grad(tg.jit(lambda p: oscillation(p, count)))(p)
+    assert len(made) >= 3  # forth, back, and forth once more in the reverse run
+    monkeypatch.setenv("TAPEGRAD_FUSE", "0")
+    by_rows = tg.value_and_grad(tg.jit(lambda p: oscillation(p, count)))(p)
+    assert (value, gradient.tobytes()) == (by_rows[0], by_rows[1].tobytes())
+    assert np.isfinite(gradient).all()
 
 
 def loss(p: Any, start: Any) -> Any:

@@ -30,6 +30,8 @@ class Call(Uncopied):
         Dtype of the instruction: of the packed float inputs and of the packed outputs.
     descriptor, address
         Fields that compiled code reads, and their address.
+    over_lanes
+        What is called in its place in a recording over lanes, if anything.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Call(Uncopied):
         self.address = int(self.descriptor.ctypes.data)
         self.compiled: dict[int, Any] = {}  # by direction, `None` where it cannot be compiled
         self.derived: dict[str, Callable[..., Any]] = {}  # vjp and jvp as functions of Tensors
+        self.over_lanes: Call | None = None
         _calls[self.address] = self
 
     # --- forward, reverse and tangent, on flat arrays --------------------------------------------------------------

@@ -8,12 +8,13 @@ lane.
 from collections.abc import Callable, Sequence, Set
 from typing import Any
 
+from tapegrad.autodiff.custom.call import call_at
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_entries import TapeEntry
 from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.ops import Row
 from tapegrad.ops.params import Region, read
-from tapegrad.ops.structural.control import DeterminedParams
+from tapegrad.ops.structural.control import CustomParams, DeterminedParams
 from tapegrad.ops.structural.indexing import EmbedParams, WriteParams
 from tapegrad.program.lanes import stacks
 from tapegrad.program.lanes.layout import FIRST, LAST, Layout
@@ -154,6 +155,13 @@ def _guard(made: Widening, each: TapeEntry) -> None:
     made.emit_by_lane(each, each.result, [made.first_lane(guarded, made.buffer(guarded, FIRST))])
 
 
+def _callback(made: Widening, each: TapeEntry) -> None:
+    """Run a custom op lane by lane, by other functions if it has such: where an error of one lane would end all."""
+    params = read(CustomParams, each.params)
+    other = call_at(params.descriptor).over_lanes
+    made.by_lane(each, None if other is None else params._replace(descriptor=other.address))
+
+
 _KINDS: dict[str, Rule] = {
     "elementwise": _by_geometry(0),
     "broadcast_sum": _by_geometry(0),
@@ -162,7 +170,7 @@ _KINDS: dict[str, Rule] = {
     "matmul": matmul,
     "opaque": Widening.by_lane,
     "guard": _guard,
-    "callback": Widening.by_lane,
+    "callback": _callback,
 }
 _OF_STACKS = (stacks.matrices, stacks.slogdet, stacks.lines, stacks.argsort)
 RULES: dict[str, Rule] = {

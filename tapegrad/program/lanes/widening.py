@@ -237,8 +237,8 @@ class Widening:
         """Add an instruction that is not in the recording. Return its number."""
         return self.emit(TapeEntry(op, result, ()), result, operands, params)
 
-    def by_lane(self, each: TapeEntry) -> None:
-        """Add an instruction that runs lane by lane, given as it is in the recording.
+    def by_lane(self, each: TapeEntry, params: Any = None) -> None:
+        """Add an instruction that runs lane by lane, given as it is in the recording, or with other parameters.
 
         It is the rule of ops that have no other. Memory written in place has lanes already.
         """
@@ -250,12 +250,12 @@ class Widening:
             for j, slot in enumerate(each.operands)
         ]
         target = self.result(each.result, FIRST)
-        self.emit_by_lane(each, self.first_lane(each.result, target), operands)
+        self.emit_by_lane(each, self.first_lane(each.result, target), operands, params)
         self.copy_back(each.result, target)
 
-    def emit_by_lane(self, each: TapeEntry, result: int, operands: Sequence[int]) -> None:
+    def emit_by_lane(self, each: TapeEntry, result: int, operands: Sequence[int], params: Any = None) -> None:
         """Add an instruction that runs lane by lane, given with the slots of the first lane."""
-        number = self.emit(each, result, operands)
+        number = self.emit(each, result, operands, params)
         steps = [self._step(slot) for slot in (*operands, *(NONE,) * (3 - len(operands)), result)]
         self._by_lane[number] = tuple(steps)
 

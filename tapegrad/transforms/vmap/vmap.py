@@ -123,7 +123,12 @@ class Vmap(Transform):
     @hides_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         mapped = Mapped(args, kwargs, self._in_axes)
-        leaves, definition = self._at_once(mapped) or self._one_by_one(mapped)
+        outside = thread.over_lanes
+        try:
+            thread.over_lanes = (*outside, thread.mode.recorder)
+            leaves, definition = self._at_once(mapped) or self._one_by_one(mapped)
+        finally:
+            thread.over_lanes = outside
         value = unflatten(definition, leaves)
         axes = spread(self._out_axes, value, "out_axes")
         moved = [_moved_out(leaf, axis) for leaf, axis in zip(leaves, axes, strict=True)]

@@ -15,4 +15,5 @@ In reading order; each imports only those above it:
     loop_iterations                iterations of a loop on its block
     loop_pieces                    many iterations of a loop, by kernels with the loop inside or by programs
     loop_calls                     runs of a loop: forward, in reverse, by tangents
+    reached_calls                  outputs of a solver, which may have failed
 """

@@ -1,0 +1,73 @@
+"""Outputs of a solver, some of which it has not reached, as functions of an instruction's frame.
+
+X has so many outputs, or cotangents, then what a message needs. Outputs that were not reached are nan. Forward kernels
+copy; a cotangent or a tangent of an output that was not reached has the status NOT_DIFFERENTIABLE unless it is zero.
+"""
+
+from tapegrad.engine.codegen.translator.compiler import inline_njit
+from tapegrad.engine.kernels.control.callback import CELL_FIELDS
+from tapegrad.engine.kernels.language import frame as field
+from tapegrad.engine.kernels.language.raw_memory import load_i64, memcpy, memset
+from tapegrad.engine.kernels.language.status import NOT_DIFFERENTIABLE
+from tapegrad.engine.sweep.replays.loop_moves import bytes_of, load_packed, store_packed
+
+# Fields of such an op
+(
+    SIZE,  # number of outputs
+    OPERAND_SIZE,  # elements of the packed operands
+    PACKED_DTYPE,
+    IS_STRICT,  # 0 where a derivative that does not exist is nan
+) = range(4)
+REACHED_FIELDS = 4
+
+
+@inline_njit
+def _status_of(op, bars, ys):
+    """Return a status if a cotangent or a tangent of an output that was not reached is not zero."""
+    dtype = load_i64(op, PACKED_DTYPE)
+    if load_i64(op, IS_STRICT) == 0:
+        return 0
+    for k in range(load_i64(op, SIZE)):
+        y, bar = load_packed(ys, dtype, k), load_packed(bars, dtype, k)
+        if y != y and bar != 0:
+            return NOT_DIFFERENTIABLE
+    return 0
+
+
+@inline_njit
+def _copy(op, target, source):
+    memcpy(target, source, load_i64(op, SIZE) * bytes_of(load_i64(op, PACKED_DTYPE)))
+
+
+def hand_on_outputs(frame: int, descriptor: int) -> int:
+    """Copy outputs."""
+    _copy(load_i64(descriptor, CELL_FIELDS), load_i64(frame, field.Y), load_i64(frame, field.X))
+    return 0
+
+
+def pull_outputs(frame: int, descriptor: int) -> int:
+    """Accumulate the cotangents of outputs."""
+    op = load_i64(descriptor, CELL_FIELDS)
+    y_bar, x_bar = load_i64(frame, field.Y_BAR), load_i64(frame, field.X_BAR)
+    dtype, is_stored = load_i64(op, PACKED_DTYPE), load_i64(frame, field.STORE) & 1
+    if x_bar == 0:
+        return 0
+    status = 0 if y_bar == 0 else _status_of(op, y_bar, load_i64(frame, field.X))
+    if status != 0:
+        return status
+    if is_stored != 0:
+        memset(x_bar, 0, load_i64(op, OPERAND_SIZE) * bytes_of(dtype))
+    if y_bar != 0:
+        for k in range(load_i64(op, SIZE)):
+            store_packed(x_bar, dtype, k, load_packed(x_bar, dtype, k) + load_packed(y_bar, dtype, k))
+    return 0
+
+
+def hand_on_cotangents(frame: int, descriptor: int) -> int:
+    """Copy cotangents, which the outputs follow in X."""
+    op, x = load_i64(descriptor, CELL_FIELDS), load_i64(frame, field.X)
+    bytes_ = load_i64(op, SIZE) * bytes_of(load_i64(op, PACKED_DTYPE))
+    status = _status_of(op, x, x + bytes_)
+    if status == 0:
+        _copy(op, load_i64(frame, field.Y), x)
+    return status

@@ -1,0 +1,244 @@
+"""Solution of an integration at given times, by a loop that goes on from time to time.
+
+Steps of explicit methods without further evaluations cost less than to remember them: one loop tries a step in each of
+its iterations, and gives an output if there is one in it. As long as further outputs are in the same step, it is
+computed once more; then the loop goes on from its end. Outputs that are not reached are nan, and derivatives by them
+raise.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.autodiff.custom import callbacks
+from tapegrad.autodiff.custom.call import Call
+from tapegrad.autodiff.custom.functions import Functions
+from tapegrad.autodiff.custom.packing import ArraySpec
+from tapegrad.engine import kernel_table
+from tapegrad.engine.kernels.control.callback import CELL_FIELDS, FORWARD, REVERSE
+from tapegrad.engine.sweep.replays import reached_calls
+from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.errors import UnreachedOutputError
+from tapegrad.frontend.tensor.modes import thread
+from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.integrate.arguments import known, numbers
+from tapegrad.integrate.events import TERMINATED
+from tapegrad.integrate.method import AcceptedStep, ExplicitMethod
+from tapegrad.integrate.steps import FAILED, Integration, State, added
+from tapegrad.loops.body import on_recording
+from tapegrad.loops.loop_op import UnsharedOp
+from tapegrad.loops.scan import lingering, scanned
+from tapegrad.program.archive.contents import Contents, OpKind, ReadContents, add_kind
+from tapegrad.program.archive.fields import extents_of, field, integers, refuse_unless
+from tapegrad.transforms.stop_gradient import stop_gradient
+
+
+def outputs(integration: Integration, t_eval: Any) -> tuple[State, Any]:
+    """Return the state at the end of the loop, and the solution at times, in rows."""
+    method = integration.method
+    begin, end = integration.begin, integration.end
+    has_length = known(begin) and known(end) and float(numbers(begin)) != float(numbers(end))
+    is_short = isinstance(method, ExplicitMethod) and not method.further_evaluations
+    if is_short and has_length and integration.events is None and len(t_eval):
+        return _by_one_loop(integration, t_eval)
+    return _by_loops(integration, t_eval)
+
+
+def _by_one_loop(integration: Integration, t_eval: Any) -> tuple[State, Any]:
+    """Return them by one loop, of which an iteration tries a step."""
+    method, direction = integration.method, integration.direction
+    assert isinstance(method, ExplicitMethod)
+    is_ordered = not is_tensor(t_eval)
+
+    def advance(state: State, times: Any) -> tuple[State, Any, Any]:
+        t, before, following = times
+        made = integration.tried(state)
+        step = AcceptedStep(state.t, made.h, state.y, made.y, made.memory)
+        y = method.between(step, t)
+        if not is_ordered:
+            y = y * np.where(direction * (t - before) < 0, np.nan, 1.0).astype(y.dtype)
+        done = np.where(made.accepted, direction * (made.t - t), -1.0) >= 0
+        stays = np.where(done, direction * (made.t - following), -1.0) >= 0
+        moves = np.where(stays, 0.0, np.where(made.accepted, 1.0, 0.0)) > 0
+
+        def chosen(new: Any, old: Any) -> Any:
+            return np.where(moves, new, old)
+
+        after = state._replace(
+            t=chosen(made.t, state.t),
+            y=chosen(made.y, state.y),
+            memory=(chosen(made.memory[-1], state.memory[-1]),),
+            size=stop_gradient(np.where(stays, state.size, made.next_size)),
+            rejected=np.where(stays, state.rejected, np.where(made.accepted, 0.0, 1.0)),
+            evaluations=added(
+                state.evaluations,
+                method.evaluations,
+                np.where(stays, 0.0, np.where(made.enough, 1.0, 0.0)) > 0,
+            ),
+            accepted=added(state.accepted, 1, moves),
+            status=np.where(made.enough, stop_gradient(state.status), float(FAILED)),
+        )
+        return after, y, done
+
+    def going(state: State) -> Any:
+        return np.where(state.status == 0, direction * (integration.end - state.t), 0.0)
+
+    first = integration.first()
+    first = first._replace(t_old=(), h=(), y_old=(), memory=first.memory[-1:])
+    plain = stop_gradient(t_eval)
+    before = np.append(stop_gradient(integration.begin), plain[:-1])
+    following = np.append(plain[1:], direction * np.inf)
+    last, _, ys = lingering(advance, going, first, (t_eval, before, following))
+    return last, ys
+
+
+def _by_loops(integration: Integration, t_eval: Any) -> tuple[State, Any]:
+    """Return them by a loop over the times, with a loop over steps in it."""
+    method, direction = integration.method, integration.direction
+
+    def output(carry: Any, t: Any) -> Any:
+        state, before, interpolated = carry
+        state = integration.run(state, lambda state: direction * (t - state.t))
+        y = method.interpolated(integration.fun, state.step, t)
+        if method.further_evaluations:
+            evaluations = added(state.evaluations, method.further_evaluations, state.t_old != interpolated)
+            state = state._replace(evaluations=evaluations)
+        is_known = (direction * (state.t - t) >= 0) & ~(direction * (t - before) < 0)
+        y = y * np.where(is_known, 1.0, np.nan).astype(y.dtype)
+        return (state, stop_gradient(t), stop_gradient(state.t_old)), y
+
+    none = np.asarray(np.nan)
+    first = integration.first(), stop_gradient(integration.begin), none
+    (state, _, _), ys = scanned(output, first, t_eval, pulled_at_once=True)
+    return state, ys
+
+
+# --- outputs that were not reached ----------------------------------------------------------------------------------
+
+
+def reached(t_eval: Any, ys: Any, last: State) -> Any:
+    """Return outputs, of which those that were not reached are nan, and have no derivative: it raises."""
+    if not is_tensor(ys) or ys.constant:
+        return ys
+    recorder = thread.mode.recorder  # in which `vmap` has one instance after another
+    op = ReachedOp(ys.shape, is_strict=recorder is None or recorder not in thread.over_lanes)
+    stop = stop_gradient((t_eval, last.t, last.status, last.accepted))
+    return op(ys, *map(on_recording, stop))
+
+
+class ReachedOp(UnsharedOp):
+    """Instruction that hands outputs on, and derivatives by those that were reached.
+
+    Its operands are the outputs, their times, and time, status and number of steps at the end. Over lanes it is one
+    that is not strict: what an instance has not reached must not stop the others.
+
+    Parameters
+    ----------
+    shape
+        Shape of the outputs.
+    of_cotangents
+        Whether it hands on their cotangents, which are operands before the outputs then.
+    is_strict
+        Whether a derivative that does not exist raises; otherwise it is nan.
+    """
+
+    def __init__(self, shape: tuple[int, ...], of_cotangents: bool = False, is_strict: bool = True) -> None:
+        self.outputs_shape, self.of_cotangents, self.is_strict = tuple(shape), of_cotangents, is_strict
+        self._kept: list[np.ndarray] = []
+        pull, push = (self._passed, self._pushed) if of_cotangents else (self._pull, self._push)
+        name = "derivative of solve_ivp" if of_cotangents else "outputs of solve_ivp"
+        super().__init__(Functions(name, self._forward, pull, push, True, op=self))
+
+    def prepare(self, call: Call) -> None:
+        size = int(np.prod(self.outputs_shape, dtype=int))
+        fields = np.array([size, call.x_size, DTYPE_CODES[call.dtype], self.is_strict], np.int64)
+        self._kept.append(fields)
+        forward = reached_calls.hand_on_cotangents if self.of_cotangents else reached_calls.hand_on_outputs
+        call.descriptor[CELL_FIELDS] = fields.ctypes.data
+        call.descriptor[FORWARD] = kernel_table.address_of(forward)
+        if not self.of_cotangents:
+            call.descriptor[REVERSE] = kernel_table.address_of(reached_calls.pull_outputs)
+        if self.is_strict:
+            call.over_lanes = self._call_over_lanes(call)
+
+    def _call_over_lanes(self, call: Call) -> Call:
+        """Return a call that is not strict."""
+        other = ReachedOp(self.outputs_shape, self.of_cotangents, False)
+        made = Call(
+            other.functions, call.number, call.statics, call.inputs, call.outputs, call.single, call.dtype
+        )
+        callbacks.install(made)
+        other.prepare(made)
+        return made
+
+    def _forward(self, values: np.ndarray, *rest: np.ndarray) -> np.ndarray:
+        if self.of_cotangents:
+            self._check(values, *rest)
+        return values.copy()
+
+    def _pull(self, y_bar: Any, _: Any, ys: Any, *rest: Any) -> tuple[Any, ...]:
+        return self._checked(y_bar, ys, rest), *(None for _ in rest)
+
+    def _push(self, x_dots: Any, _: Any, ys: Any, *rest: Any) -> Any:
+        return self._checked(x_dots[0], ys, rest)
+
+    def _passed(self, y_bar: Any, _: Any, bars: Any, *rest: Any) -> tuple[Any, ...]:
+        return y_bar, *(None for _ in rest)
+
+    def _pushed(self, x_dots: Any, *_: Any) -> Any:
+        return x_dots[0]
+
+    def _checked(self, duals: Any, ys: Any, rest: Any) -> Any:
+        """Return cotangents or tangents of the outputs; raise if there are some of outputs that were not reached."""
+        if any(map(is_tensor, (duals, ys, *rest))):
+            return ReachedOp(self.outputs_shape, True, self.is_strict)(duals, ys, *rest)
+        self._check(duals, ys, *rest)
+        return duals
+
+    def _check(self, duals: Any, ys: Any, times: Any, t: Any, status: Any, steps: Any) -> None:
+        """Raise if there is a cotangent or a tangent of an output that was not reached."""
+        wrong = ((duals != 0) & np.isnan(ys)).any(axis=1)
+        # What `vmap` records, or calls for one instance after another, stands for others, too
+        if not self.is_strict or thread.over_lanes or not wrong.any():
+            return
+        number = int(np.argmax(wrong))
+        raise UnreachedOutputError(
+            f"solve_ivp: there is no derivative by the output at t_eval[{number}]={float(times[number]):.9g}:"
+            f" {_reason(int(status), float(t), int(steps), number)}"
+        )
+
+
+def _reason(status: int, t: float, steps: int, number: int) -> str:
+    """Return why an output was not reached, given its number, and what to do."""
+    if status == FAILED:
+        return (
+            f"the integration has stopped at t={t:.9g}, after {steps} steps, where the required step size is less than"
+            f" spacing between numbers. Differentiate the outputs before alone, y[:, :{number}], or end t_eval there;"
+            " see whether the solution ends there, or write method='Radau' if the problem is stiff"
+        )
+    if status == TERMINATED:
+        return f"an event has ended the integration in the step to t={t:.9g}; differentiate the outputs before it alone"
+    return "it is not within t_span, or the times are not in its order"
+
+
+def _packed(op: ReachedOp, contents: Contents) -> dict[str, Any]:
+    return {"shape": list(op.outputs_shape), "cotangents": op.of_cotangents, "strict": op.is_strict}
+
+
+def _unpacked(record: dict[str, Any], contents: ReadContents) -> Call:
+    count = 2
+    numbers = integers(record.get("shape"), 0, 1 << 40, "outputs of a solver")
+    refuse_unless(len(numbers) == count, "outputs of a solver are in two dimensions")
+    shape = extents_of(numbers, 8, "outputs of a solver")
+    of_cotangents = field(record, "cotangents", bool)
+    op = ReachedOp(shape, of_cotangents, field(record, "strict", bool))
+    floats = np.dtype(float)
+    shapes = [shape] * (2 if of_cotangents else 1) + [shape[:1], (), (), ()]
+    inputs = tuple(ArraySpec(each, floats, int(np.prod(each, dtype=int))) for each in shapes)
+    call = Call(op.functions, 0, {}, inputs, inputs[:1], True, floats)
+    callbacks.install(call)
+    op.prepare(call)
+    return call
+
+
+add_kind(OpKind("outputs", ReachedOp, _packed, _unpacked))
