@@ -164,6 +164,11 @@ def cache_base() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
+def can_load_twice() -> bool:
+    """Return whether a library can be loaded once more with its own symbols, on a thread bound to one processor."""
+    return hasattr(os, "RTLD_DEEPBIND") and hasattr(os, "sched_setaffinity")
+
+
 def copy_permissions(status: os.stat_result, descriptor: int) -> None:
     """Give an open file the permissions of another one, where files have them."""
     if hasattr(os, "fchmod"):

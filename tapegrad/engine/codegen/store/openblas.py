@@ -17,6 +17,7 @@ import uuid
 from pathlib import Path
 
 from tapegrad.engine.codegen.store import cache
+from tapegrad.engine.runtime.operating_system import can_load_twice
 from tapegrad.engine.runtime.whole_files import OWNER_ONLY, distrust
 
 _PATTERN = "libscipy_openblas-*.so"
@@ -67,7 +68,7 @@ def _file() -> Path | None:
 def _shared() -> ctypes.CDLL | None:
     """Return SciPy's own instance; `None` if it has other symbols than expected."""
     path = _file()
-    if path is None or not hasattr(os, "RTLD_DEEPBIND") or not hasattr(os, "sched_setaffinity"):
+    if path is None or not can_load_twice():
         return None
     from scipy.linalg import cython_blas  # noqa: F401  (loads it, and what it needs)
 
