@@ -28,7 +28,7 @@ LATE = (
     "tapegrad.examples", "tapegrad.integrate", "tapegrad.interop", "tapegrad.optimize", "tapegrad.program",
     "tapegrad.stats", "tapegrad.testing", "tapegrad.transforms",
 )  # fmt: skip
-MOST_MODULES = 270  # of the package, executed by its import; 258 when this was written, of 670
+MOST_MODULES = 275  # of the package, executed by its import; 271 when this was written, of 815
 
 REPORT = """
 import json, sys

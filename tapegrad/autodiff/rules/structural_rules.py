@@ -39,7 +39,7 @@ def regions_of(step: SweepStep) -> list[Geometry]:
     whole, found = step.geometry(step.result), []
     for j, region in enumerate(step.params.regions):
         own = step.view(j)
-        if (own.shape, own.steps) != (region.extents, own._replace(strides=region.other_strides).steps):
+        if own.shape != region.extents or own.steps != own._replace(strides=region.other_strides).steps:
             return []
         view = View(region.offset, region.extents, region.strides, whole.dtype)
         found.append(whole._replace(view=view))
