@@ -70,7 +70,7 @@ def _join(s: int, first: int, rows: int, zeros: int) -> None:
 
 
 @entry_point()
-def front_parents(fronts: int, first: int, parent: int, front_of: int, above: int) -> int:
+def front_parents(fronts: int, first: int, parent: int, front_of: int, above: int) -> None:
     """Write the front of each column, and the parent of each front; a root has the number of fronts for a parent."""
     for s in range(fronts):
         for j in range(load_i64(first, s), load_i64(first, s + 1)):
@@ -78,7 +78,6 @@ def front_parents(fronts: int, first: int, parent: int, front_of: int, above: in
     for s in range(fronts):
         column = load_i64(parent, load_i64(first, s + 1) - 1)
         store_i64(above, s, fronts if column == -1 else load_i64(front_of, column))
-    return 0
 
 
 @entry_point()
@@ -135,7 +134,7 @@ def _add_rows(s: int, end: int, listed: int, count: int, rows: int, place: int, 
 
 
 @entry_point()
-def sort_rows(fronts: int, starts: int, rows: int, n: int, begins: int, owners: int) -> int:
+def sort_rows(fronts: int, starts: int, rows: int, n: int, begins: int, owners: int) -> None:
     """Sort the rows of each front; `begins` has room for ``n + 1`` integers, `owners` for as many as `rows`."""
     for i in range(n + 1):
         store_i64(begins, i, 0)
@@ -152,7 +151,6 @@ def sort_rows(fronts: int, starts: int, rows: int, n: int, begins: int, owners: 
             store_i64(owners, place, s)
             store_i64(begins, i, place + 1)
     _write_sorted(fronts, starts, rows, n, begins, owners)
-    return 0
 
 
 @inline_njit

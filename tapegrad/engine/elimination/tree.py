@@ -9,7 +9,7 @@ from tapegrad.engine.kernels.language.raw_memory import load_i64, memset, store_
 
 
 @entry_point()
-def bucket(count: int, keys: int, n: int, starts: int, listed: int) -> int:
+def bucket(count: int, keys: int, n: int, starts: int, listed: int) -> None:
     """Sort the numbers 0, ..., count - 1 by their keys below `n`, stably; write the start of each key (n + 1), too."""
     memset(starts, 0, 8 * (n + 1))
     for k in range(count):
@@ -26,11 +26,10 @@ def bucket(count: int, keys: int, n: int, starts: int, listed: int) -> int:
         i = n - step
         store_i64(starts, i, load_i64(starts, i - 1))
     store_i64(starts, 0, 0)
-    return 0
 
 
 @entry_point()
-def elimination_tree(n: int, starts: int, columns: int, parent: int, ancestor: int) -> int:
+def elimination_tree(n: int, starts: int, columns: int, parent: int, ancestor: int) -> None:
     """Write the parent of each vertex, given the columns of each row of the lower triangle; `ancestor` is scratch."""
     for i in range(n):
         store_i64(parent, i, -1)
@@ -43,7 +42,6 @@ def elimination_tree(n: int, starts: int, columns: int, parent: int, ancestor: i
                 if following == -1:
                     store_i64(parent, j, i)
                 j = following
-    return 0
 
 
 @entry_point()
@@ -84,7 +82,7 @@ def _visit(root: int, order: int, count: int, child: int, sibling: int, stack: i
 
 
 @entry_point()
-def column_counts(n: int, parent: int, starts: int, rows: int, counts: int, scratch: int) -> int:
+def column_counts(n: int, parent: int, starts: int, rows: int, counts: int, scratch: int) -> None:
     """Write the entries of each column of L, given the rows of each column; vertices are in postorder.
 
     `scratch` has room for ``4 * n`` integers.
@@ -113,7 +111,6 @@ def column_counts(n: int, parent: int, starts: int, rows: int, counts: int, scra
         above = load_i64(parent, j)
         if above != -1:
             store_i64(counts, above, load_i64(counts, above) + load_i64(counts, j))
-    return 0
 
 
 @inline_njit
