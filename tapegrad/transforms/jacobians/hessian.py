@@ -3,7 +3,7 @@
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -73,6 +73,23 @@ def hvp(function: Callable[..., Any], argnums: Argnums | list[int] = 0) -> "Hess
     return HessianProduct(function, argnums)
 
 
+@overload
+def hessian(
+    function: Callable[..., Any],
+    argnums: Argnums | list[int] = 0,
+    has_aux: bool = False,
+    sparse: Literal[False] = False,
+    pattern: None = None,
+) -> "Hessian": ...
+@overload
+def hessian(
+    function: Callable[..., Any],
+    argnums: Argnums | list[int] = 0,
+    has_aux: bool = False,
+    *,
+    sparse: Literal[True, "csr", "csc", "coo"],
+    pattern: Any = None,
+) -> "sparse_derivatives.SparseDerivative": ...
 @knows_argnum
 def hessian(
     function: Callable[..., Any],

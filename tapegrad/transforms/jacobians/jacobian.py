@@ -3,7 +3,7 @@
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -27,6 +27,25 @@ from tapegrad.transforms.nested import NestedCall
 _MODES = ("auto", "forward", "reverse")
 
 
+@overload
+def jacobian(
+    function: Callable[..., Any],
+    argnums: Argnums | list[int] = 0,
+    mode: Literal["auto", "forward", "reverse"] = "auto",
+    has_aux: bool = False,
+    sparse: Literal[False] = False,
+    pattern: None = None,
+) -> ReportingFunction[Any]: ...
+@overload
+def jacobian(
+    function: Callable[..., Any],
+    argnums: Argnums | list[int] = 0,
+    mode: Literal["auto", "forward", "reverse"] = "auto",
+    has_aux: bool = False,
+    *,
+    sparse: Literal[True, "csr", "csc", "coo"],
+    pattern: Any = None,
+) -> "sparse_derivatives.SparseDerivative": ...
 @knows_argnum
 def jacobian(
     function: Callable[..., Any],
