@@ -63,6 +63,12 @@ def _clear(address: int, bytes_: int, store: int) -> None:
         memset(address, np.int32(0), bytes_)
 
 
+@always_inline
+def _fits(address: int, p: Any) -> bool:
+    """Return whether a plan is whole, and for a matrix so large. Nothing of it is loaded before that."""
+    return is_whole(address, p.fields, p.entries, np.int64(-1)) and load_i64(address, 0) == p.n
+
+
 # --- matrix times columns --------------------------------------------------------------------------------------
 
 
@@ -70,11 +76,9 @@ def _clear(address: int, bytes_: int, store: int) -> None:
 def sparse_product_forward(frame: int, loops: int, zero: Any) -> int:
     """Write the matrix of the entries X[0], with the plan X[2], times the columns X[1] to Y."""
     p, address = load_record(load_i64(frame, PARAMS), SparseProductParams), load_i64(frame, X + 2)
-    if not is_whole(address, p.fields, p.entries, np.int64(-1)):
+    if not _fits(address, p):
         return OUT_OF_RANGE
     y, plan = load_i64(frame, Y), load_plan(address)
-    if plan.n != p.n:
-        return OUT_OF_RANGE
     memset(y, np.int32(0), p.n * p.k * size_of(zero))
     add_product(plan, load_i64(frame, X), load_i64(frame, X + 1), y, p.k, zero + 1, zero)
     return 0
@@ -84,9 +88,9 @@ def sparse_product_forward(frame: int, loops: int, zero: Any) -> int:
 def sparse_product_reverse(frame: int, loops: int, zero: Any) -> int:
     """Add (STORE: write) the cotangents of the entries and of the columns."""
     p, address = load_record(load_i64(frame, PARAMS), SparseProductParams), load_i64(frame, X + 2)
-    store, y_bar, plan = load_i64(frame, STORE), load_i64(frame, Y_BAR), load_plan(address)
-    if not is_whole(address, p.fields, p.entries, np.int64(-1)) or plan.n != p.n:
+    if not _fits(address, p):
         return OUT_OF_RANGE
+    store, y_bar, plan = load_i64(frame, STORE), load_i64(frame, Y_BAR), load_plan(address)
     entries_bar, x_bar, one = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), zero + 1
     if entries_bar != 0:
         add_outer(plan, y_bar, load_i64(frame, X + 1), entries_bar, p.k, one, store & 1, zero)
@@ -100,9 +104,9 @@ def sparse_product_reverse(frame: int, loops: int, zero: Any) -> int:
 def sparse_product_tangent(frame: int, loops: int, zero: Any) -> int:
     """Write the tangent of the product to Y_BAR; either tangent may be absent."""
     p, address = load_record(load_i64(frame, PARAMS), SparseProductParams), load_i64(frame, X + 2)
-    y_dot, plan = load_i64(frame, Y_BAR), load_plan(address)
-    if not is_whole(address, p.fields, p.entries, np.int64(-1)) or plan.n != p.n:
+    if not _fits(address, p):
         return OUT_OF_RANGE
+    y_dot, plan = load_i64(frame, Y_BAR), load_plan(address)
     entries_dot, x_dot, one = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), zero + 1
     memset(y_dot, np.int32(0), p.n * p.k * size_of(zero))
     if entries_dot != 0:
@@ -119,11 +123,9 @@ def sparse_product_tangent(frame: int, loops: int, zero: Any) -> int:
 def sparse_outer_forward(frame: int, loops: int, zero: Any) -> int:
     """Write the outer product of the rows X[0] and X[1] on the pattern of the plan X[2] to Y."""
     p, address = load_record(load_i64(frame, PARAMS), SparseOuterParams), load_i64(frame, X + 2)
-    if not is_whole(address, p.fields, p.entries, np.int64(-1)):
+    if not _fits(address, p):
         return OUT_OF_RANGE
     plan, store = load_plan(address), np.int64(1)
-    if plan.n != p.n:
-        return OUT_OF_RANGE
     left, right = load_i64(frame, X), load_i64(frame, X + 1)
     add_outer(plan, left, right, load_i64(frame, Y), p.k, zero + 1, store, zero)
     return 0
@@ -133,9 +135,9 @@ def sparse_outer_forward(frame: int, loops: int, zero: Any) -> int:
 def sparse_outer_reverse(frame: int, loops: int, zero: Any) -> int:
     """Add (STORE: write) the cotangents of the rows: the matrix of the cotangent times the rows of the other."""
     p, address = load_record(load_i64(frame, PARAMS), SparseOuterParams), load_i64(frame, X + 2)
-    store, y_bar, plan = load_i64(frame, STORE), load_i64(frame, Y_BAR), load_plan(address)
-    if not is_whole(address, p.fields, p.entries, np.int64(-1)) or plan.n != p.n:
+    if not _fits(address, p):
         return OUT_OF_RANGE
+    store, y_bar, plan = load_i64(frame, STORE), load_i64(frame, Y_BAR), load_plan(address)
     for operand in range(2):
         x_bar = load_i64(frame, X_BAR + operand)
         if x_bar != 0:
@@ -148,9 +150,9 @@ def sparse_outer_reverse(frame: int, loops: int, zero: Any) -> int:
 def sparse_outer_tangent(frame: int, loops: int, zero: Any) -> int:
     """Write the tangent of the outer product to Y_BAR; either tangent may be absent."""
     p, address = load_record(load_i64(frame, PARAMS), SparseOuterParams), load_i64(frame, X + 2)
-    y_dot, plan, store = load_i64(frame, Y_BAR), load_plan(address), np.int64(1)
-    if not is_whole(address, p.fields, p.entries, np.int64(-1)) or plan.n != p.n:
+    if not _fits(address, p):
         return OUT_OF_RANGE
+    y_dot, plan, store = load_i64(frame, Y_BAR), load_plan(address), np.int64(1)
     memset(y_dot, np.int32(0), p.entries * size_of(zero))
     for operand in range(2):
         x_dot = load_i64(frame, X_BAR + operand)
