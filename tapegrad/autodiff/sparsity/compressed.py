@@ -15,8 +15,9 @@ from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.graph_view import listed
 from tapegrad.autodiff.regions import materialize
 from tapegrad.autodiff.sparsity.detection import Dependences, Detection, masks
+from tapegrad.autodiff.sparsity.pattern import ones_at, rows_of, starts_of
 from tapegrad.autodiff.sparsity.plan import SweepPlan, plan_of
-from tapegrad.autodiff.sparsity.rules import strided
+from tapegrad.autodiff.sparsity.rules import seen
 from tapegrad.autodiff.sparsity.sweeps import Along, sweep
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
@@ -82,7 +83,7 @@ class CompressedDerivative:
             if roots:
                 may_split = known is None and not symmetric and self.plan.reverse == 0
                 if not (may_split and self._push_apart(detection)):
-                    self._push(detection)
+                    self._push(detection, self.plan, np.arange(self.pattern.nnz))
 
     def _pattern(self, detection: Detection, numbers_of: Callable[[int], np.ndarray | None]) -> csr_array:
         """Return the pattern of what `numbers_of` says of slots."""
@@ -92,9 +93,9 @@ class CompressedDerivative:
             parts.append(np.zeros(np.size(y), np.int64) if found is None else found.reshape(-1))
         sets = np.concatenate([np.zeros(0, np.int64), *parts])
         counts = np.diff(pool.starts)[sets]
-        starts = np.concatenate([[0], np.cumsum(counts)])
+        starts = starts_of(counts)
         places = np.arange(starts[-1]) + np.repeat(pool.starts[sets] - starts[:-1], counts)
-        made = csr_array((np.ones(starts[-1], np.int8), pool.entries[places], starts), self._shape)
+        made = ones_at(pool.entries[places], starts, self._shape)
         made.sort_indices()
         return made
 
@@ -104,12 +105,26 @@ class CompressedDerivative:
 
     # --- sweeps --------------------------------------------------------------------------------------------------
 
-    def _push(self, detection: Detection) -> None:
-        """Sweep forwards along the colours of the plan, for constant and varying entries alike."""
-        of_sets = masks(detection.pool, self.plan.columns)
-        for c, along in enumerate(self._swept(detection, self.plan, of_sets)):
-            self._read_constants(along.constant, c, self.plan, np.arange(self.pattern.nnz))
-            self._add_varying(along, c, detection, of_sets)
+    def _push(
+        self, detection: Detection, plan: SweepPlan, fixed: np.ndarray | None, varying: bool = True
+    ) -> None:
+        """Sweep forwards along the colours of a plan.
+
+        Parameters
+        ----------
+        fixed
+            Numbers of the plan's entries in the pattern, to find the constant ones; `None` to leave them.
+        varying
+            Whether the varying entries are found.
+        """
+        of_sets = masks(detection.pool, plan.columns)
+        directions = [self._direction(plan.columns == c) for c in range(plan.forward)]
+        reached = detection.colours_read(of_sets)
+        for c, along in enumerate(sweep(detection, self._inputs, directions, reached, not varying)):
+            if fixed is not None:
+                self._read_constants(along.constant, c, plan, fixed)
+            if varying:
+                self._add_varying(along, c, detection, of_sets)
 
     def _push_apart(self, detection: Detection) -> bool:
         """Sweep for constant and for varying entries apart; return whether that saves replays sweeps."""
@@ -119,23 +134,12 @@ class CompressedDerivative:
         of_fixed, of_varying = (plan_of(each, False, "forward") for each in (fixed, varying))
         if of_varying.forward >= self.plan.forward or of_fixed.forward > _MOST_CONSTANT:
             return False
-        of_sets = masks(detection.pool, of_fixed.columns)
-        numbers = _numbers_in(self.pattern, fixed)
-        for c, along in enumerate(self._swept(detection, of_fixed, of_sets, constants_alone=True)):
-            self._read_constants(along.constant, c, of_fixed, numbers)
+        self._push(detection, of_fixed, _numbers_in(self.pattern, fixed), varying=False)
         self.plan = of_varying
         self._sources = np.full(self.pattern.nnz, -1)
         self._sources[_numbers_in(self.pattern, varying)] = of_varying.sources
-        of_sets = masks(detection.pool, of_varying.columns)
-        for c, along in enumerate(self._swept(detection, of_varying, of_sets)):
-            self._add_varying(along, c, detection, of_sets)
+        self._push(detection, of_varying, None)
         return True
-
-    def _swept(
-        self, detection: Detection, plan: SweepPlan, of_sets: np.ndarray, constants_alone: bool = False
-    ) -> list[Along]:
-        directions = [self._direction(plan.columns == c) for c in range(plan.forward)]
-        return sweep(detection, self._inputs, directions, detection.colours_read(of_sets), constants_alone)
 
     def _direction(self, chosen: np.ndarray) -> list[Tensor | None]:
         """Return the tangents of the leaves along the sum of some columns."""
@@ -149,7 +153,7 @@ class CompressedDerivative:
         """Return by element of the buffer of a result its place among the results of all sweeps, -1 for none."""
         inside = np.full(geometry.buffer_size, -1)
         begin = sweep_ * self._shape[0] + first
-        _seen(inside, geometry.view)[...] = np.arange(begin, begin + y.size).reshape(y.shape)
+        seen(inside, geometry.view)[...] = np.arange(begin, begin + y.size).reshape(y.shape)
         return inside
 
     def _read_constants(
@@ -161,14 +165,9 @@ class CompressedDerivative:
             slot = y._slot_on(self._tape)
             places = self._places_in(tangents.geometry(slot), y, 0, first)
             for view, value in tangents.regions(slot):
-                seen = _seen(places, view)
-                array = value.data_or_traced() if is_tensor(value) else value
-                found = (
-                    np.broadcast_to(array, seen.shape)
-                    if np.ndim(array) == 0
-                    else np.reshape(array, seen.shape)
-                )
-                np.add.at(values, seen[seen >= 0], found[seen >= 0])
+                shown = seen(places, view)
+                found = materialize(value, view.shape, view.dtype).data_or_traced().reshape(view.shape)
+                np.add.at(values, shown[shown >= 0], found[shown >= 0])
         of_sweep = plan.sources // max(self._shape[0], 1) == sweep_
         self._fixed[numbers[of_sweep]] += values[plan.sources[of_sweep] - sweep_ * self._shape[0]]
 
@@ -182,7 +181,7 @@ class CompressedDerivative:
             for view, value in tangents.regions(slot):
                 if is_tensor(value) or value != 0.0:
                     own = _depends(varying, geometry.buffer, view, of_sets, sweep_)
-                    places = np.where(own, _seen(inside, view), -1)
+                    places = np.where(own, seen(inside, view), -1)
                     self._add(materialize(value, view.shape, view.dtype), places)
 
     def _reached(self) -> list[tuple[Tensor, int]]:
@@ -256,7 +255,7 @@ class CompressedDerivative:
 
     def blocks(self) -> list[list[tuple[csr_array, np.ndarray]]]:
         """Return for each result and leaf their part of the pattern, and the numbers of its entries."""
-        rows = np.repeat(np.arange(self.pattern.shape[0]), np.diff(self.pattern.indptr))
+        rows = rows_of(self.pattern.indptr)
         return [
             [self._block(rows, *bounds, *others) for others in self.column_bounds]
             for bounds in _pairs(self._rows)
@@ -268,19 +267,13 @@ class CompressedDerivative:
         columns = self.pattern.indices
         taken = np.flatnonzero((rows >= top) & (rows < bottom) & (columns >= left) & (columns < right))
         counts = np.bincount(rows[taken] - top, minlength=bottom - top)
-        starts = np.concatenate([[0], np.cumsum(counts)])
         shape = bottom - top, right - left
-        return csr_array((np.ones(len(taken), np.int8), columns[taken] - left, starts), shape), taken
+        return ones_at(columns[taken] - left, starts_of(counts), shape), taken
 
 
 def _is_reached(result: Any) -> bool:
     """Return whether a result may depend on a leaf."""
     return is_tensor(result) and not result.constant
-
-
-def _seen(places: np.ndarray, view: View) -> np.ndarray:
-    """Return a view of the places of the elements of a buffer."""
-    return strided(places, view.offset, view.shape, view.strides, view.itemsize)
 
 
 def _depends(
@@ -296,15 +289,13 @@ def _depends(
 
 
 def _pairs(bounds: np.ndarray) -> list[tuple[int, int]]:
-    edges = bounds.tolist()
-    return list(pairwise(edges))
+    return list(pairwise(bounds.tolist()))
 
 
 def _numbers_in(pattern: csr_array, part: csr_array) -> np.ndarray:
     """Return the numbers that the entries of a part of a pattern have in the whole."""
     whole, own = (
-        np.repeat(np.arange(each.shape[0]), np.diff(each.indptr)) * each.shape[1] + each.indices
-        for each in (pattern, part)
+        rows_of(each.indptr.astype(np.int64)) * each.shape[1] + each.indices for each in (pattern, part)
     )
     found: np.ndarray = np.searchsorted(whole, own)
     return found
@@ -314,4 +305,4 @@ def _symmetric(pattern: csr_array) -> csr_array:
     """Return the union of a pattern with its transpose."""
     found = csr_array(pattern + pattern.T)
     found.sort_indices()
-    return csr_array((np.ones(found.nnz, np.int8), found.indices, found.indptr), found.shape)
+    return ones_at(found.indices, found.indptr, found.shape)

@@ -9,8 +9,8 @@ from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.graph_view import Geometry, GraphInstruction
 from tapegrad.autodiff.rules.step import SweepStep
 from tapegrad.autodiff.rules.structural_rules import regions_of
-from tapegrad.autodiff.sparsity.rules import Dependence, is_untraced, rule_of, strided
-from tapegrad.autodiff.sparsity.sets import EMPTY, SetPool
+from tapegrad.autodiff.sparsity.rules import Dependence, is_untraced, rule_of, seen
+from tapegrad.autodiff.sparsity.sets import EMPTY, SetPool, place_of
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.tensor.tensor import is_tensor
@@ -39,7 +39,7 @@ class Dependences:
         """Return the number of each element of a slot, in its shape; `None` if it depends on no input."""
         geometry = self._geometry(slot)
         known = self._numbers.get(geometry.buffer)
-        return None if known is None else _seen(known, geometry)
+        return None if known is None else seen(known, geometry.view)
 
     def of_buffer(self, slot: int) -> np.ndarray | None:
         """Return the number of each element of the buffer of a slot, in one dimension."""
@@ -57,7 +57,7 @@ class Dependences:
             return
         known = self._numbers.get(geometry.buffer)
         new = np.full(geometry.buffer_size, EMPTY, np.int64) if known is None else known.copy()
-        _seen(new, geometry)[...] = numbers
+        seen(new, geometry.view)[...] = numbers
         self._numbers[geometry.buffer] = new
 
     def visit(
@@ -166,7 +166,7 @@ class Detection:
                 tuple(-1 if flows(step, j) else 0 for j in range(len(step.operands))) for step in self.steps
             ]
             return [bits, bits]
-        known: dict[tuple[int, ...], int] = {}
+        known: dict[tuple[Any, ...], int] = {}
         return [
             [tuple(_colours_of(each, of_sets, known) for each in read[kind]) for read in self._read]
             for kind in (0, 1)
@@ -192,12 +192,6 @@ def has_constant_partials(step: SweepStep) -> bool:
     return row.linear and all(row.operand_dtypes[j] == "i64" and is_untraced(step, j) for j in others)
 
 
-def _seen(numbers: np.ndarray, geometry: Geometry) -> np.ndarray:
-    """Return a slot's view of the numbers of its buffer."""
-    view = geometry.view
-    return strided(numbers, view.offset, view.shape, view.strides, view.itemsize)
-
-
 def masks(pool: SetPool, colours: np.ndarray) -> np.ndarray:
     """Return for each set the colours of its inputs as bits, in so many words as that takes.
 
@@ -213,11 +207,11 @@ def masks(pool: SetPool, colours: np.ndarray) -> np.ndarray:
     return found
 
 
-def _colours_of(numbers: np.ndarray | None, of_sets: np.ndarray, known: dict[tuple[int, ...], int]) -> int:
+def _colours_of(numbers: np.ndarray | None, of_sets: np.ndarray, known: dict[tuple[Any, ...], int]) -> int:
     """Return the colours of the sets of some elements, as bits of an integer."""
     if numbers is None:
         return 0
-    key = (numbers.ctypes.data, *numbers.shape, *numbers.strides)
+    key = place_of(numbers)
     if key not in known:
         present = np.zeros(len(of_sets), np.bool_)
         present[numbers] = True

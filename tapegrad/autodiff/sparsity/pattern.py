@@ -66,7 +66,7 @@ class Pattern:
     @property
     def rows(self) -> np.ndarray:
         """Row of each entry, int32."""
-        return np.repeat(np.arange(self.shape[0], dtype=np.int32), np.diff(self.indptr))
+        return rows_of(self.indptr)
 
     @property
     def cols(self) -> np.ndarray:
@@ -111,6 +111,21 @@ class Pattern:
         return counts, sizes
 
 
+def ones_at(indices: np.ndarray, starts: np.ndarray, shape: tuple[int, int]) -> csr_array:
+    """Return a matrix of ones, given the columns of its entries, and where each row begins among them."""
+    return csr_array((np.ones(len(indices), np.int8), indices, starts), shape)
+
+
+def starts_of(counts: np.ndarray) -> np.ndarray:
+    """Return where each row of so many entries begins, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(counts)])
+
+
+def rows_of(starts: np.ndarray) -> np.ndarray:
+    """Return the row of each entry, in the dtype of the places where the rows begin."""
+    return np.repeat(np.arange(len(starts) - 1, dtype=starts.dtype), np.diff(starts))
+
+
 def given_pattern(given: Any) -> Pattern:
     """Return a pattern that a user passes, in order and without repetitions.
 
@@ -127,7 +142,7 @@ def given_pattern(given: Any) -> Pattern:
         raise TypeError(f"pattern: a SciPy sparse matrix or a Pattern, not a {type(given).__name__}")
     made = csr_array(given)
     made.check_format(full_check=True)
-    made = csr_array((np.ones(made.nnz, np.int8), made.indices.copy(), made.indptr.copy()), made.shape)
+    made = ones_at(made.indices.copy(), made.indptr.copy(), made.shape)
     made.sum_duplicates()
     return Pattern(made, np.full(made.shape[1], -1))
 
@@ -142,7 +157,7 @@ def matrix_of(pattern: Pattern, shape: tuple[int, int]) -> csr_array:
     """
     if pattern.shape != shape:
         raise ValueError(f"pattern: its shape is {pattern.shape}, but the derivative's is {shape}")
-    return pattern.matrix(np.ones(pattern.nnz, np.int8))
+    return ones_at(pattern.indices, pattern.indptr, shape)
 
 
 def _read_only(array: np.ndarray, dtype: type[np.generic]) -> np.ndarray:

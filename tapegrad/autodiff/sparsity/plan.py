@@ -5,12 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from tapegrad.autodiff.sparsity.pattern import ones_at, rows_of, starts_of
 from tapegrad.engine.sweep.sparsity import colouring
 
-_DENSE, _TIMES_MEDIAN = (
-    64,
-    4,
-)  # a line of more entries, and of so many times those of most, has a sweep of its own
+# A line of more entries, and of so many times those of most, has a sweep of its own
+_DENSE, _TIMES_MEDIAN = 64, 4
 _MOST_COUNTED = 1 << 24  # places for a count of each row and colour, before sorting is better
 _REVERSE_COST = 2.0  # of a reverse sweep, in forward sweeps
 
@@ -45,7 +44,7 @@ class SweepPlan(NamedTuple):
 
 
 def plan_of(pattern: csr_array, symmetric: bool, mode: str = "auto") -> SweepPlan:
-    """SweepPlan the sweeps for a pattern.
+    """Plan the sweeps for a pattern.
 
     Parameters
     ----------
@@ -111,8 +110,7 @@ def _sweeps(pattern: csr_array, may_split: bool) -> _Sweeps:
     rest = pattern
     if dense.any():
         keep = np.repeat(~dense, lengths)
-        starts = np.concatenate([[0], np.cumsum(np.where(dense, 0, lengths))])
-        rest = csr_array((np.ones(keep.sum(), np.int8), pattern.indices[keep], starts), pattern.shape)
+        rest = ones_at(pattern.indices[keep], starts_of(np.where(dense, 0, lengths)), pattern.shape)
     return _Sweeps(_colour_columns(rest), np.where(dense, np.cumsum(dense) - 1, -1))
 
 
@@ -145,10 +143,15 @@ def _coloured(order: np.ndarray, by_column: csr_array, by_row: csr_array) -> np.
     return colours
 
 
+def _places(pattern: csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Return row and column of each entry, int64."""
+    return rows_of(pattern.indptr.astype(np.int64)), pattern.indices.astype(np.int64)
+
+
 def _placed(pattern: csr_array, columns: np.ndarray, rows: np.ndarray) -> SweepPlan:
     """Return the plan in which entries of a row with a sweep are read from that, all others from their column's."""
     (count, width), forward = pattern.shape, int(columns.max(initial=-1)) + 1
-    i, j = np.repeat(np.arange(count), np.diff(pattern.indptr)), pattern.indices.astype(np.int64)
+    i, j = _places(pattern)
     own = rows[i]
     sources = np.where(own >= 0, forward * count + own * width + j, columns[j] * count + i)
     return SweepPlan(columns, rows, sources)
@@ -164,7 +167,7 @@ def _by_stars(pattern: csr_array) -> SweepPlan:
     colours = _colour_stars(pattern, hubs)
     colours[hubs] = colours.max(initial=-1) + 1 + np.arange(int(hubs.sum()))
     colours[np.diff(pattern.indptr) == 0] = -1
-    i, j = np.repeat(np.arange(n), np.diff(pattern.indptr)), pattern.indices.astype(np.int64)
+    i, j = _places(pattern)
     # An entry is read where it stands if it is the only one of its row with its column's colour
     count = int(colours.max(initial=-1)) + 1
     keys = i * count + colours[j]
@@ -180,14 +183,13 @@ def _by_stars(pattern: csr_array) -> SweepPlan:
 def _colour_stars(pattern: csr_array, hubs: np.ndarray) -> np.ndarray:
     """Colour the graph of a matrix without its diagonal and some vertices, those with most neighbours first."""
     n = pattern.shape[0]
-    i, j = np.repeat(np.arange(n), np.diff(pattern.indptr)), pattern.indices.astype(np.int64)
+    i, j = _places(pattern)
     edges = (i != j) & ~hubs[i] & ~hubs[j]
     i, j = i[edges], j[edges]
     degrees = np.bincount(i, minlength=n)
-    starts = np.concatenate([[0], np.cumsum(degrees)])
-    mirrored = np.argsort(
-        j, kind="stable"
-    )  # the pattern is symmetric: entry k of the rows is entry k of the columns
+    starts = starts_of(degrees)
+    # The pattern is symmetric: entry k by rows is the mirror image of entry k by columns
+    mirrored = np.argsort(j, kind="stable")
     order = np.flatnonzero(~hubs)
     order = order[np.argsort(-degrees[order], kind="stable")]
     none = [np.full(size, -1, np.int64) for size in (n, n + 1, n + 1, n + 1, n, len(i), len(i))]

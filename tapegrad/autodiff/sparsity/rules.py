@@ -15,6 +15,7 @@ import numpy as np
 from tapegrad.autodiff.rules.step import SweepStep
 from tapegrad.autodiff.sparsity.sets import EMPTY, SetPool
 from tapegrad.engine.tape.fields.layout import TRACED
+from tapegrad.engine.tape.fields.view import View
 from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.ops.params import Region
@@ -72,16 +73,16 @@ class Dependence:
         kept = [d for d, step in enumerate(steps) if step != 0 or self.shape[d] == 1]
         return kept, [d for d in range(len(steps)) if d not in kept]
 
-    def item(self, operand: int) -> int:
-        """Return the bytes of an element of an operand."""
-        return self._step.view(operand).itemsize
+    def region(self, operand: int, region: Region) -> View:
+        """Return a region of the result, whose elements are as large as those of an operand."""
+        return self._step.view(operand).as_strided(region.offset, region.extents, region.strides)
 
     def seen_by(self, operand: int, region: Region) -> np.ndarray:
         """Return the numbers of an operand in the shape of the region that it goes to."""
         memory, view = self._memory[operand], self._step.view(operand)
         if memory is None:
             return np.broadcast_to(np.int64(EMPTY), region.extents)
-        return strided(memory, view.offset, region.extents, region.other_strides, view.itemsize)
+        return seen(memory, view.as_strided(view.offset, region.extents, region.other_strides))
 
     def listed(self, operand: int) -> np.ndarray | None:
         """Return the integers of an operand in one dimension; `None` if a replay may change them."""
@@ -108,12 +109,10 @@ def is_untraced(step: SweepStep, operand: int) -> bool:
     return SlotDescription(step.tape.header, step.operands[operand]).flags & TRACED == 0
 
 
-def strided(
-    numbers: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], item: int
-) -> np.ndarray:
-    """Return a view of the numbers of a buffer, given as one of its elements: bytes, of which an element has `item`."""
-    steps = [stride // item * _ITEM for stride in strides]
-    return np.lib.stride_tricks.as_strided(numbers[offset // item :], shape, steps)
+def seen(elements: np.ndarray, view: View) -> np.ndarray:
+    """Return what a view shows of an array that has an int64 for each element of a buffer."""
+    steps = [stride // view.itemsize * _ITEM for stride in view.strides]
+    return np.lib.stride_tricks.as_strided(elements[view.offset // view.itemsize :], view.shape, steps)
 
 
 Rule = Callable[[Dependence], np.ndarray]
@@ -250,16 +249,11 @@ def _sparse(of: Dependence) -> np.ndarray:
 # --- regions ---------------------------------------------------------------------------------------------------
 
 
-def _region(buffer: np.ndarray, region: Region, item: int) -> np.ndarray:
-    """Return the numbers of a region of a buffer."""
-    return strided(buffer, region.offset, region.extents, region.strides, item)
-
-
 def _written_region(of: Dependence) -> np.ndarray:
     """Elements depend on the old ones, or on what is written over them."""
     new, region = of.flat(0).copy(), of.params.region
     if 0 not in region.extents:
-        _region(new, region, of.item(0))[...] = of.seen_by(1, region)
+        seen(new, of.region(0, region))[...] = of.seen_by(1, region)
     return new.reshape(of.shape)
 
 
@@ -268,7 +262,7 @@ def _embedded(of: Dependence) -> np.ndarray:
     found = np.full(of.params.total, EMPTY, np.int64)
     for operand, region in enumerate(of.params.regions):
         if 0 not in region.extents and of.numbers[operand] is not None:
-            place = _region(found, region, of.item(operand))
+            place = seen(found, of.region(operand, region))
             place[...] = of.pool.unite(place.copy(), of.seen_by(operand, region))
     return found.reshape(of.shape)
 

@@ -88,7 +88,7 @@ class SetPool:
         """
         shape = np.broadcast_shapes(a.shape, b.shape)
         a, b = (np.broadcast_to(each, shape) for each in (a, b))
-        key = _place(a), _place(b)
+        key = place_of(a), place_of(b)
         if key not in self._known:
             self._known[key] = (a, b), a if key[0] == key[1] else self._united(a, b)
         return self._known[key][1]
@@ -140,6 +140,6 @@ class SetPool:
         return self._arrays[sets.ENTRIES][: int(self._fields[sets.USED])]
 
 
-def _place(numbers: np.ndarray) -> tuple[Any, ...]:
+def place_of(numbers: np.ndarray) -> tuple[Any, ...]:
     """Return where an array lies."""
     return numbers.ctypes.data, numbers.shape, numbers.strides

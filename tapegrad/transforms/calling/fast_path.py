@@ -86,39 +86,43 @@ def direction_path(function: Any, trace: Any, spec: ProgramSpec, call: CallArgum
 
 def without_value(path: Path) -> Path:
     """Return the fast path that does the same as another one to value and gradient, but does not return the value."""
-    found = _without_value.get(path)
-    if found is None:
-        call: ArrayCall = fixed_of(path)[1]
-        value, gradient = _parts_of(call.specialization.returns)
+
+    def changed(own: ArraySpecialization) -> ArraySpecialization:
+        value, gradient = _parts_of(own.returns)
         returns = gradient
         if not isinstance(value, LeafSlot):
             returns = Container(tuple, (), (gradient, _parts_of(value)[1]))
-        specialization = call.specialization._replace(returns=returns, valued=False)
-        found = _without_value[path] = call._replace(specialization=specialization).function()
-    return found
+        return own._replace(returns=returns, valued=False)
+
+    return _derived(_without_value, path, changed)
 
 
 def first_part(path: Path) -> Path:
     """Return the fast path that does the same as one to a tuple, but returns its first part alone."""
-    found = _first_parts.get(path)
-    if found is None:
-        call: ArrayCall = fixed_of(path)[1]
-        returns = _parts_of(call.specialization.returns)[0]
-        specialization = call.specialization._replace(returns=returns)
-        found = _first_parts[path] = call._replace(specialization=specialization).function()
-    return found
+    return _derived(_first_parts, path, lambda own: own._replace(returns=_parts_of(own.returns)[0]))
 
 
 def in_blocks(path: Path, has_aux: bool) -> Path:
     """Return the fast path to a Hessian by leaves, of one to the Jacobian of the gradient in one vector."""
-    found = _in_blocks.get(path)
+
+    def changed(own: ArraySpecialization) -> ArraySpecialization:
+        columns, *aux = _parts_of(own.returns) if has_aux else [own.returns]
+        blocks = _blocks(columns, own.results)
+        return own._replace(returns=Container(tuple, (), (blocks, *aux)) if has_aux else blocks)
+
+    return _derived(_in_blocks, path, changed)
+
+
+def _derived(
+    known: WeakKeyDictionary[Path, Path],
+    path: Path,
+    changed: Callable[[ArraySpecialization], ArraySpecialization],
+) -> Path:
+    """Return the path that is known for another one, or make one with its changed specialization."""
+    found = known.get(path)
     if found is None:
         call: ArrayCall = fixed_of(path)[1]
-        columns, *aux = _parts_of(call.specialization.returns) if has_aux else [call.specialization.returns]
-        blocks = _blocks(columns, call.specialization.results)
-        returns = Container(tuple, (), (blocks, *aux)) if has_aux else blocks
-        specialization = call.specialization._replace(returns=returns)
-        found = _in_blocks[path] = call._replace(specialization=specialization).function()
+        found = known[path] = call._replace(specialization=changed(call.specialization)).function()
     return found
 
 

@@ -39,23 +39,20 @@ def jacobian(
     function: Callable[..., Any], argnums: Any, mode: str, has_aux: bool, sparse: Any, pattern: Any
 ) -> "SparseDerivative":
     """Make the function that `tapegrad.jacobian` returns for a sparse matrix."""
-    format_ = _checked_format("jacobian", sparse)
-    known = None if pattern is None else given_pattern(pattern)
-    return SparseDerivative(function, argnums, mode, has_aux, False, format_, known)
+    return SparseDerivative(function, argnums, mode, has_aux, False, *_checked("jacobian", sparse, pattern))
 
 
 def hessian(
     function: Callable[..., Any], argnums: Any, has_aux: bool, sparse: Any, pattern: Any
 ) -> "SparseDerivative":
     """Make the function that `tapegrad.hessian` returns for a sparse matrix."""
-    format_ = _checked_format("hessian", sparse)
-    known = None if pattern is None else given_pattern(pattern)
+    made = _checked("hessian", sparse, pattern)
     gradient = Grad(function, argnums, has_aux).named("hessian")
-    return SparseDerivative(gradient, argnums, "auto", has_aux, True, format_, known)
+    return SparseDerivative(gradient, argnums, "auto", has_aux, True, *made)
 
 
-def _checked_format(name: str, sparse: Any) -> Format:
-    """Return the format that the argument `sparse` of a transform asks for.
+def _checked(name: str, sparse: Any, pattern: Any) -> tuple[Format, Pattern | None]:
+    """Return the format that the argument `sparse` of a transform asks for, and the pattern.
 
     Raises
     ------
@@ -65,7 +62,8 @@ def _checked_format(name: str, sparse: Any) -> Format:
     if sparse is False:
         raise ValueError(f"{name}: pattern= is that of a sparse matrix: pass sparse=True, too")
     if sparse is True or sparse in _FORMATS:
-        return "csr" if sparse is True else sparse
+        known = None if pattern is None else given_pattern(pattern)
+        return "csr" if sparse is True else sparse, known
     raise ValueError(f"{name}: sparse={sparse!r}; it must be True, False, {', '.join(map(repr, _FORMATS))}")
 
 
@@ -145,18 +143,18 @@ class Entries(Transform):
     ) -> None:
         self.name = "hessian" if symmetric else "jacobian"
         super().__init__(function)
-        self._argnums = checked_argnums(argnums)
-        self._mode, self._has_aux, self.symmetric = mode, has_aux, symmetric
+        self.argnums = checked_argnums(argnums)
+        self._mode, self.has_aux, self.symmetric = mode, has_aux, symmetric
         self._format, self._pattern = format_, pattern
 
     @property
     def settings(self) -> tuple[Any, ...]:
-        return self._argnums, self._mode, self._has_aux, self.symmetric, self._format, self._pattern
+        return self.argnums, self._mode, self.has_aux, self.symmetric, self._format, self._pattern
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        selection = select(args, self._argnums)
+        selection = select(args, self.argnums)
         run = NestedCall(self.function, selection, kwargs)
-        value, aux = value_and_aux(self.name, run.value, self._has_aux)
+        value, aux = value_and_aux(self.name, run.value, self.has_aux)
         results = flatten(value)[0] if self.symmetric else [value]
         for result in results:
             one_array(self.name, result)
@@ -238,15 +236,15 @@ class SparseDerivative(FunctionWrapper):
         The function that returns the entries alone.
     """
 
-    @property
-    def values_of_matrix(self) -> "SparseValues":
-        """The function for what takes arrays alone: `vmap` and `compile`."""
-        return self.values
-
     def __init__(self, function: Callable[..., Any], *settings: Any) -> None:
         self.function = function
         self._settings = settings
         self.values = SparseValues(Entries(function, *settings))
+
+    @property
+    def values_of_matrix(self) -> "SparseValues":
+        """The function for what takes arrays alone: `vmap` and `compile`."""
+        return self.values
 
     @property
     def settings(self) -> tuple[Any, ...]:
@@ -272,7 +270,7 @@ class SparseDerivative(FunctionWrapper):
             )
         entries, layout, aux = self.values.with_layout(args, kwargs)
         found = layout.matrices(entries)
-        return (found, aux) if self.values.entries.settings[2] else found
+        return (found, aux) if self.values.entries.has_aux else found
 
     def pattern(self, *args: Any, **kwargs: Any) -> Any:
         """Return where entries may be other than zero, for arguments like these.
@@ -352,16 +350,16 @@ def _check_given(
         If they differ: the pattern lacks entries.
     """
     values, layout, _ = found
-    argnums, _, has_aux, *_ = entries.settings
-    selection = select(args, argnums)
+    selection = select(args, entries.argnums)
     generator = np.random.default_rng(0)
     leaves = [np.asarray(leaf) for leaf in selection.leaves]
     dots = [generator.standard_normal(leaf.shape).astype(leaf.dtype) for leaf in leaves]
 
     def of_leaves(*given: Any) -> Any:
-        return entries.function(*selection.substitute(list(given)), **kwargs)
+        returned = entries.function(*selection.substitute(list(given)), **kwargs)
+        return value_and_aux(entries.name, returned, entries.has_aux)[0]
 
-    expected = jvp(of_leaves, leaves, dots, has_aux)[1]
+    expected = jvp(of_leaves, leaves, dots)[1]
     rows = flatten(expected)[0] if entries.symmetric else [expected]
     want = np.concatenate([np.ravel(row) for row in rows])
     matrices = flatten(layout.matrices(values))[0]
