@@ -5,8 +5,6 @@ SciPy itself is imported when it is first needed.
 In reading order; each imports only those above it:
 
     interruption                   Ctrl-C: the best point so far, or an exception
-    fit_data                       data of curve fits, and what is left of them
-    curve_plots                    pictures of curve fits
     flat                           structures of arrays as one flat vector, and functions of it
     search_result                  results as notebooks show them
     arguments                      SciPy's arguments and results, checked, or converted to structures
@@ -14,17 +12,16 @@ In reading order; each imports only those above it:
     objective                      scalar functions for `scipy.optimize.minimize`
     residuals                      vector-valued functions for `scipy.optimize.least_squares`
     native                         optimisers in compiled code
-    curve_results                  results of `curve_fit`
-    curve_fit                      many fits of one model at once
+    curves                         fits of one model to many rows of data
     least_squares                  `least_squares`
     minimize                       `minimize`
 
 It imports the rooms up to `transforms`.
 """
 
-from tapegrad.optimize.curve_fit import curve_fit as curve_fit
-from tapegrad.optimize.curve_results import CurveFit as CurveFit
-from tapegrad.optimize.curve_results import CurveFits as CurveFits
+from tapegrad.optimize.curves.curve_fit import curve_fit as curve_fit
+from tapegrad.optimize.curves.results import CurveFit as CurveFit
+from tapegrad.optimize.curves.results import CurveFits as CurveFits
 from tapegrad.optimize.least_squares import least_squares as least_squares
 from tapegrad.optimize.minimize import minimize as minimize
 from tapegrad.optimize.objective import Objective as Objective

@@ -23,7 +23,8 @@ from tapegrad.engine.kernels.language.dtypes import entry_point
 from tapegrad.engine.kernels.spectra import svd
 from tapegrad.engine.runtime import sources, switches
 from tapegrad.ops import ELEMENTWISE
-from tapegrad.optimize.native import curves, descent, single_fit  # noqa: F401  they define entry points
+from tapegrad.optimize.curves import many_curves  # noqa: F401  they define entry points
+from tapegrad.optimize.native import descent, single_fit  # noqa: F401  they define entry points
 from tapegrad.program.fusion import recipes
 
 PACKAGE = Path(tapegrad.__file__).parent

@@ -15,7 +15,5 @@ In reading order; each imports only those above it:
     executors                      problems in blocks, for other processes and machines
     descent                        minimisations, one or many: settings in, SciPy's result out
     many_fits                      many fits of one model, in lanes
-    curve_data                     data of `curve_fit` and their weights, checked
-    curves                         `curve_fit`: its arguments checked, its fits done
     single_fit                     one least-squares problem: settings in, SciPy's result out
 """

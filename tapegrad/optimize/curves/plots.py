@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.optimize.fit_data import FitData
+from tapegrad.optimize.curves.fit_data import FitData
 
 _COLUMNS = 3
 _PANEL, _ONLY_PANEL = (3.6, 2.6), (6.4, 4.2)  # width and height in inches

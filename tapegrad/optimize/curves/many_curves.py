@@ -10,8 +10,8 @@ from numpy.linalg import LinAlgError
 from tapegrad.engine.codegen.translator.compiler import expect_group
 from tapegrad.errors import name_of
 from tapegrad.frontend.tensor.array_checks import real
-from tapegrad.optimize.fit_data import FitData
-from tapegrad.optimize.native.curve_data import CurveData, checked_data
+from tapegrad.optimize.curves.curve_data import CurveData, checked_data
+from tapegrad.optimize.curves.fit_data import FitData
 from tapegrad.optimize.native.executors import run_elsewhere
 from tapegrad.optimize.native.loops.batch import FITS
 from tapegrad.optimize.native.many_fits import FitResults, Task, fit_all

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.optimize.curve_plots import draw
-from tapegrad.optimize.fit_data import FitData
+from tapegrad.optimize.curves.fit_data import FitData
+from tapegrad.optimize.curves.plots import draw
 from tapegrad.program.traces.listing import html_table
 
 _SHOWN_FITS = 8  # whose parameters a repr shows

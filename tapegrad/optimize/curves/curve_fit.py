@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.errors import check_function
 from tapegrad.frontend.words.frames import hides_frames, program_level
-from tapegrad.optimize.curve_results import CurveFit, CurveFits
+from tapegrad.optimize.curves.results import CurveFit, CurveFits
 from tapegrad.optimize.interruption import LEAST_SQUARES_STATUS, MESSAGE
 
 
@@ -141,12 +141,12 @@ def curve_fit(
     array([-0.5,  0. ,  0.5])
     """
     check_function("curve_fit", model)
-    from tapegrad.optimize.native import curves
+    from tapegrad.optimize.curves import many_curves
 
     if P0 is None:
         P0 = options.pop("p0", None)  # noqa: N806
     full_output = bool(options.get("full_output"))
-    found, shown, single = curves.fit(model, t, Y, P0, sigma, absolute_sigma, options)
+    found, shown, single = many_curves.fit(model, t, Y, P0, sigma, absolute_sigma, options)
     fits = CurveFits(found, shown)
     if not single:
         return fits
