@@ -6,7 +6,6 @@ In reading order; each imports only those above it:
     method                         explicit methods: one step, its error, its interpolant
     rosenbrock                     Rodas5P, for stiff equations
     arguments                      SciPy's arguments, checked
-    implied                        derivatives of a root by the implicit function theorem
     events                         times at which something happens
     steps                          step sizes, and the loop over steps
     outputs                        the solution at given times, and derivatives by what was not reached

@@ -1,0 +1,167 @@
+"""Values whose derivatives are given rules, in compiled code: loops of one iteration, which hands the values on.
+
+The rules are functions on Tensors. Pullback and tangent run their recordings; on Tensors the rules are called, so that
+derivatives have derivatives of every order.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.frontend.tensor.modes import restoring, thread
+from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.loops.body import LoopBody, on_recording
+from tapegrad.loops.loop_op import LoopOp, packed_dtype
+from tapegrad.loops.programs import PULLBACK, TANGENTS
+from tapegrad.loops.run import FlatLoop
+from tapegrad.loops.table import LoopShape
+from tapegrad.program.fusion.policy import fusion_of
+from tapegrad.program.programs.handle import Handle
+from tapegrad.program.recording.recording import RecordedTape, is_on
+from tapegrad.program.streams.spec import NEVER
+
+
+class RuledBody(LoopBody):
+    """Body that hands a value on, its first operand, and whose pullback and tangent are rules.
+
+    Parameters
+    ----------
+    function
+        Takes the operands. It is called for the Tensors from outside that it uses, and the branches that it takes.
+    seen
+        The function of the user's in it.
+    operands
+        Arrays like the operands, the value first.
+    """
+
+    def __init__(self, function: Callable[..., Any], seen: Any, operands: Sequence[Any]) -> None:
+        self._function = function
+        self._rules: dict[int, LoopBody] = {}
+        super().__init__(self._handed_on, seen, list(map(_array_of, operands)), None)
+        self.given = len(operands)
+
+    @abstractmethod
+    def pull(self, *values: Any) -> Sequence[Any]:
+        """Return the cotangents of all operands that are floats, given the operands and a cotangent of the value."""
+
+    @abstractmethod
+    def push(self, *values: Any) -> Sequence[Any]:
+        """Return the value and its tangent, given the operands, and tangents of those that are floats."""
+
+    def anew(self, *values: Any) -> Sequence[Any]:
+        """Return all operands as functions of those that derivatives are taken by, for derivatives of the rules."""
+        return values
+
+    def _handed_on(self, *operands: Any) -> list[Any]:
+        self._function(*operands)
+        return [operands[0]]
+
+    def add(self, arrays: Sequence[np.ndarray], constants: Sequence[np.ndarray]) -> bool:
+        """Record the function for another branch, and the rules."""
+        found = super().add(arrays, constants)
+        for which, rule in self._rules.items():
+            found = rule.add([*arrays, *constants, *self._duals(which)], ()) or found
+        return found
+
+    def handle(self, which: int) -> Handle:
+        """Return the handle of a program."""
+        if which not in (PULLBACK, TANGENTS):
+            return super().handle(which)
+        if which not in self._rules:
+            arrays = [np.zeros(view.shape, view.dtype) for view in self.inputs]
+            fuse = None if fusion_of(None) == NEVER else True
+            rule = self._nan_on_failure(self.pull if which == PULLBACK else self.push)
+            self._rules[which] = LoopBody(rule, self._seen, [*arrays, *self._duals(which)], fuse)
+        return self._rules[which].handle(0)
+
+    def _nan_on_failure(self, rule: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+        @restoring
+        def call(*values: Any) -> Sequence[Any]:
+            # A rule may be recorded with arrays that stand for others, and matrices of these be singular
+            thread.mode = thread.mode.but(nan_on_failure=True)
+            return rule(*values)
+
+        return call
+
+    def on_tensors(self, which: int) -> Callable[..., Sequence[Any]]:
+        """Return a rule as it is called with Tensors that derivatives are taken of."""
+        rule = self.pull if which == PULLBACK else self.push
+        count = len(self.inputs)
+
+        def call(*values: Any) -> Sequence[Any]:
+            return rule(*self.anew(*values[:count]), *values[count:])
+
+        return self._nan_on_failure(call)
+
+    def _duals(self, which: int) -> list[np.ndarray]:
+        """Return arrays like the cotangents of the results, or the tangents of the operands."""
+        views = self.results if which == PULLBACK else [self.inputs[k] for k in self.floats]
+        return [np.zeros(view.shape, view.dtype) for view in views]
+
+    # --- for rules -----------------------------------------------------------------------------------------------
+
+    def call(self, function: Callable[..., Any], own: Sequence[Any], outer: Sequence[Any]) -> Any:
+        """Call a function with operands, and Tensors that stand for those from outside."""
+        recorder = thread.mode.recorder
+        assert isinstance(recorder, RecordedTape)
+        inner = [value if is_on(value, recorder) else recorder.lift(value) for value in outer]
+        with recorder.standing_in(self.lifted, inner):
+            return function(*own)
+
+    def by_floats(self, first: int, values: Sequence[Any]) -> tuple[list[Any], Callable[..., list[Any]]]:
+        """Return those operands from number `first` on that are floats, and what puts others in their place."""
+        numbers = [k for k in self.floats if k >= first]
+
+        def substitute(given: Sequence[Any]) -> list[Any]:
+            full = dict(zip(numbers, given, strict=True))
+            return [full.get(k, value) for k, value in enumerate(values)]
+
+        return [values[k] for k in numbers], substitute
+
+
+def ruled(name: str, body: RuledBody, operands: Sequence[Any]) -> Any:
+    """Return the value that a body hands on, its first operand, as an instruction with derivatives by the rules."""
+    views = [*body.inputs, *body.results]
+    shape = LoopShape(0, len(operands), 1, False, -1, 0, packed_dtype(views, False))
+    op = LoopOp(name, body, None, shape, _Derivatives(body), 1, None)
+    found = op(*(value[None] for value in operands), *map(on_recording, op.lifted))
+    return found[0][0].astype(body.results[0].dtype)
+
+
+class _Derivatives:
+    """Pullback and tangent of a value, on Tensors: the rules as loops of one iteration."""
+
+    def __init__(self, body: RuledBody) -> None:
+        self._body = body
+
+    def vjp(self, op: LoopOp, y_bars: Any, ys: Any, xs: Any) -> tuple[Any, ...]:
+        """Return the cotangents of all operands."""
+        found = self._run(op, PULLBACK, [*self._operands(op, ys, xs), y_bars[0]])
+        given = dict(zip(self._body.floats, found, strict=True))
+        bars = [given.get(k, np.zeros((1, *view.shape))) for k, view in enumerate(self._body.inputs)]
+        return tuple(bar if k < op.sequences else bar[0] for k, bar in enumerate(bars))
+
+    def jvp(self, op: LoopOp, x_dots: Any, ys: Any, xs: Any) -> tuple[Any, ...]:
+        """Return the tangents of all results."""
+        dots = [dot if k < op.sequences else dot[None] for k, dot in enumerate(x_dots)]
+        dots = [dots[k] for k in self._body.floats]
+        _, dot = self._run(op, TANGENTS, [*self._operands(op, ys, xs), *dots])
+        return (dot, *(np.zeros(y.shape, op.packed_dtype) for y in ys[1:]))
+
+    def _operands(self, op: LoopOp, ys: Any, xs: Any) -> list[Any]:
+        """Return the operands with an axis of length 1, the value as the result that derivatives depend on."""
+        return [ys[0], *xs[1 : op.sequences], *(x[None] for x in xs[op.sequences :])]
+
+    def _run(self, op: LoopOp, which: int, operands: Sequence[Any]) -> list[Any]:
+        views = self._body.inputs
+        typed = [
+            value.astype(views[k].dtype) if k < len(views) and value.dtype != views[k].dtype else value
+            for k, value in enumerate(operands)
+        ]
+        return FlatLoop(op.name, self._body.on_tensors(which), self._body._seen, 0, 1)((), typed)[1]
+
+
+def _array_of(value: Any) -> np.ndarray:
+    return np.array(value.data_or_traced() if is_tensor(value) else value, order="C")
