@@ -29,6 +29,7 @@ from tapegrad.errors import FreedGraphError as FreedGraphError
 from tapegrad.errors import IllegalTapeError as IllegalTapeError
 from tapegrad.errors import InconclusiveError as InconclusiveError
 from tapegrad.errors import LostGradientWarning as LostGradientWarning
+from tapegrad.errors import NoModeError as NoModeError
 from tapegrad.errors import RecordingWarning as RecordingWarning
 from tapegrad.errors import TracedValueError as TracedValueError
 from tapegrad.errors import UnreachedOutputError as UnreachedOutputError
@@ -72,6 +73,7 @@ for _function in (*_FUNCTIONS.values(), *_CREATION.values()):
 _ROOMS = ("integrate", "interop", "linalg", "optimize", "stats")
 _LATE = {
     "tapegrad.autodiff.custom.custom_op": ("custom_op",),
+    "tapegrad.latent.laplace": ("laplace",),
     "tapegrad.loops.cond": ("cond", "switch"),
     "tapegrad.loops.scan": ("scan",),
     "tapegrad.loops.while_loop": ("fori_loop", "while_loop"),

@@ -65,6 +65,10 @@ class UnreachedOutputError(RuntimeError):
     """Raised by derivatives of outputs that an integration has not reached, because it could not go on or was ended."""
 
 
+class NoModeError(RuntimeError):
+    """Raised where random effects are asked for whose joint density has no mode, or none that was found."""
+
+
 class UnsupportedError(TypeError):
     """Raised for a NumPy function, an argument or a dtype that tapegrad does not support."""
 

@@ -259,10 +259,16 @@ class SparseCholesky:
 
 
 class SparseFactor:
-    """Factor of a sparse symmetric positive definite matrix, made by `SparseCholesky.factor`."""
+    """Factor of a sparse symmetric positive definite matrix, made by `SparseCholesky.factor`.
+
+    Attributes
+    ----------
+    matrix : Tensor
+        The factored matrix: its entries and the elements of the factor, as one vector.
+    """
 
     def __init__(self, cholesky: SparseCholesky, matrix: Tensor) -> None:
-        self._cholesky, self._matrix = cholesky, matrix
+        self._cholesky, self.matrix = cholesky, matrix
         header = cholesky._header
         self._params = SparseLogdetParams(header.entries, header.elements, len(cholesky._plan))
 
@@ -296,7 +302,7 @@ class SparseFactor:
         Tensor([0.09090909, 0.63636364])
         """
         name, own = "SparseFactor.solve", self._cholesky
-        matrix, side = in_common_dtype(self._matrix, _floats(b, name))
+        matrix, side = in_common_dtype(self.matrix, _floats(b, name))
         params = SparseSolveParams(*self._params, own.n, own._columns_of(side, name))
         return instructions.solution(matrix, side, own._constant(), params, name)
 
@@ -317,7 +323,7 @@ class SparseFactor:
         Tensor(2.39789527)
         """
         plan = self._cholesky._constant()
-        return instructions.logdet(self._matrix, plan, self._params, "SparseFactor.logdet")
+        return instructions.logdet(self.matrix, plan, self._params, "SparseFactor.logdet")
 
     def inverse_on_pattern(self) -> Tensor:
         """Compute those elements of the inverse that have a place in the pattern.
@@ -338,8 +344,8 @@ class SparseFactor:
         """
         own, name = self._cholesky, "SparseFactor.inverse_on_pattern"
         plan, pattern = own._constant(), own._pattern
-        found = instructions.gradient(self._matrix, plan, self._params, name) * own._halves.astype(
-            self._matrix.dtype
+        found = instructions.gradient(self.matrix, plan, self._params, name) * own._halves.astype(
+            self.matrix.dtype
         )
         if pattern.lower is None or pattern.mirror is None:
             return found

@@ -1,0 +1,41 @@
+"""Joint density of data and random effects, as a function of one vector of effects."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.autodiff.sparsity.pattern import Pattern
+from tapegrad.frontend.functions.sparse_systems.cholesky import SparseCholesky, SparseFactor
+from tapegrad.program.recording.calling import check_scalar
+from tapegrad.transforms.grad import grad, value_and_grad
+from tapegrad.transforms.jacobians.sparse import hessian
+
+
+class Joint:
+    """Negative logarithm of a joint density, with its derivatives by the effects.
+
+    Parameters
+    ----------
+    function
+        Takes the vector of effects, and returns a scalar. Parameters are Tensors that it closes over.
+    """
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.value = function
+        self.gradient = grad(function)
+        self.value_and_gradient = value_and_grad(function)
+        self._hessian = hessian(function, 0, False, True, None)
+        self._factorizations: dict[Pattern, SparseCholesky] = {}
+
+    def entries(self, effects: Any) -> tuple[Any, SparseCholesky, Pattern]:
+        """Return the entries of the Hessian, what factorises it, and its pattern."""
+        entries, layout, _ = self._hessian.values.with_layout((effects,), {})
+        pattern = layout.patterns
+        known = self._factorizations.get(pattern)
+        if known is None:
+            known = self._factorizations[pattern] = SparseCholesky(pattern)
+        return entries, known, pattern
+
+    def factor(self, effects: Any) -> SparseFactor:
+        """Return the factor of the Hessian."""
+        entries, cholesky, _ = self.entries(effects)
+        return cholesky.factor(entries)

@@ -1,0 +1,115 @@
+"""Marginal density as an instruction, with its derivatives by the parameters.
+
+With the joint density's negative logarithm f, its Hessian H by the n effects and the mode u, Laplace's approximation is
+``f + log(det(H)) / 2 - n * log(2 * pi) / 2``. Its gradient is exact: by the parameters directly, and through the mode by
+the implicit function theorem. The gradient of the log-determinant is one reverse sweep over the entries of H, weighted
+by the inverse of H on its pattern (Kristensen et al., *J. Stat. Softw.* 70(5), 2016; Skaug and Fournier, *Comput. Stat.
+Data Anal.* 51, 2006).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.frontend.functions.sparse_systems.cholesky import SparseFactor
+from tapegrad.frontend.tensor.modes import restoring, thread
+from tapegrad.implicit.implied import Solve, implied
+from tapegrad.implicit.ruled import RuledBody, ruled
+from tapegrad.latent.joint import Joint
+from tapegrad.latent.mode import FOUND, Search, find_mode
+from tapegrad.transforms.stop_gradient import stop_gradient
+from tapegrad.transforms.vjp import vjp
+
+_LOG_2_PI = float(np.log(2 * np.pi))
+
+
+@restoring
+def marginal(function: Callable[[Any], Any], start: Any) -> tuple[Any, Search]:
+    """Record minus the logarithm of a marginal density, given that of a joint density as a function of the effects."""
+    thread.mode = thread.mode.but(nan_on_failure=True)
+    joint = Joint(function)
+    search = find_mode(joint, start)
+    effects = search.best
+    factor = joint.factor(effects)
+    value = joint.value(effects) + 0.5 * factor.logdet() - 0.5 * effects.size * _LOG_2_PI
+    value = np.where((search.status == FOUND) & np.isfinite(value), value, np.inf)
+    constants = stop_gradient((value, effects, factor.matrix))
+    return ruled("laplace", _MarginalBody(joint, constants), constants), search
+
+
+@restoring
+def implied_mode(function: Callable[[Any], Any], start: Any) -> tuple[Any, Search]:
+    """Record the mode, with derivatives, and the search for it."""
+    thread.mode = thread.mode.but(nan_on_failure=True)
+    joint = Joint(function)
+    search = find_mode(joint, start)
+    return _root(joint, search.best), search
+
+
+def _root(joint: Joint, effects: Any) -> Any:
+    """Return the mode as a function of the parameters."""
+
+    def inverse(effects: Any) -> Solve:
+        factor = joint.factor(effects)
+        return lambda side, _: factor.solve(side)
+
+    return implied("laplace", joint.gradient, inverse, effects, ())
+
+
+class _MarginalBody(RuledBody):
+    """Body that hands on a marginal density; its operands are that, the mode, and the factored Hessian."""
+
+    def __init__(self, joint: Joint, operands: Sequence[Any]) -> None:
+        self._joint = joint
+        super().__init__(self._used, joint.value, operands)
+
+    def _used(self, value: Any, effects: Any, factored: Any) -> Any:
+        return self._joint.value(effects)
+
+    def anew(self, *values: Any) -> Sequence[Any]:
+        """Return the mode and the factored Hessian as functions of the parameters."""
+        value, effects, _, *outer = values
+        joint = self._joint
+
+        def found(effects: Any) -> tuple[Any, Any]:
+            root = _root(joint, effects)
+            return root, joint.factor(root).matrix
+
+        return [value, *self.call(found, [effects], outer), *outer]
+
+    def gradient(self, effects: Any, factored: Any, values: Sequence[Any]) -> list[Any]:
+        """Return the gradient by the operands from outside that are floats."""
+        joint, outer = self._joint, values[self.given :]
+        floats, substitute = self.by_floats(self.given, values)
+        _, cholesky, _ = self.call(joint.entries, [effects], outer)
+        factor = SparseFactor(cholesky, factored)
+        weights = 0.5 * factor.inverse_on_pattern()
+
+        def weighted(effects: Any, *given: Any) -> Any:
+            """Return the joint density and the Hessian's log-determinant, both linear in what they vary with."""
+            full = substitute(given)[self.given :]
+            own = self.call(joint.value, [effects], full)
+            return own + np.sum(weights * self.call(joint.entries, [effects], full)[0])
+
+        def slope(*given: Any) -> Any:
+            return self.call(joint.gradient, [effects], substitute(given)[self.given :])
+
+        _, pull = vjp(weighted, effects, *floats)
+        by_effects, *direct = pull(1.0)
+        _, pull = vjp(slope, *floats)
+        through_mode = pull(-factor.solve(by_effects))
+        return [a + b for a, b in zip(direct, through_mode, strict=True)]
+
+    def pull(self, *values: Any) -> Sequence[Any]:
+        """Return the cotangents of all operands."""
+        *values, y_bar = values
+        zeros = [np.zeros(view.shape, view.dtype) for view in self.inputs[: self.given]]
+        return [*zeros, *(y_bar * each for each in self.gradient(*values[1:3], values))]
+
+    def push(self, *values: Any) -> Sequence[Any]:
+        """Return the value and its tangent."""
+        count = len(self.inputs)
+        values, dots = values[:count], values[count + self.given :]
+        terms = [np.sum(a * b) for a, b in zip(self.gradient(*values[1:3], values), dots, strict=True)]
+        return [values[0], sum(terms, 0.0 * values[0])]

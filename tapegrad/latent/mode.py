@@ -1,0 +1,110 @@
+"""Mode of the effects: Newton's method on the sparse Hessian, as one loop in compiled code.
+
+Steps that raise the density's negative logarithm are halved; where the Hessian is not positive definite, a multiple of
+the identity is added (the smallest of a geometric series with which it is). The loop ends with the step after the
+Newton decrement, which is the square of the next step's length in standard deviations, has fallen to rounding.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.frontend.tensor.modes import restoring, thread
+from tapegrad.latent.joint import Joint
+from tapegrad.loops.while_loop import while_loop
+from tapegrad.transforms.stop_gradient import stop_gradient
+
+MAX_STEPS = 200
+RUNNING, FOUND, NO_VALUE, UNBOUNDED = 0.0, 1.0, 2.0, 3.0  # floats, which a recording takes from elements
+_REASONS = {
+    RUNNING: f"the joint density has no mode that {MAX_STEPS} steps of Newton's method find",
+    NO_VALUE: "the joint density is nan or infinite, or its logarithm has no derivative, where the search began",
+    UNBOUNDED: "the Hessian is not positive definite where the steps end: there is no mode, or a direction is flat",
+}
+_DECREMENT = 1e-12  # in units of the logarithm of the density
+_ROUNDING = 1e-10  # of values, relative: differences below it say nothing
+_FIRST_SHIFT, _SHIFT_FACTOR = 1e-3, 10.0  # relative to the largest entry
+_LARGEST_SHIFT = 1e8
+
+
+class Search(NamedTuple):
+    """State of the search.
+
+    Attributes
+    ----------
+    best, value
+        The best effects so far, and minus the logarithm of the joint density there.
+    step
+        From there to what is tried next.
+    shift
+        What is added to the diagonal, relative to the largest entry of the Hessian.
+    status
+        `RUNNING`, `FOUND`, `NO_VALUE` or `UNBOUNDED`.
+    steps
+        Number of evaluations, a whole number.
+    """
+
+    best: Any
+    value: Any
+    step: Any
+    shift: Any
+    status: Any
+    steps: Any
+
+
+@restoring
+def find_mode(joint: Joint, start: Any) -> Search:
+    """Search for the mode from a start; record the loop. Nothing in it has a gradient."""
+    thread.mode = thread.mode.but(nan_on_failure=True)
+    start = stop_gradient(start)
+
+    def body(state: Search) -> Search:
+        return _next(joint, state)
+
+    first = Search(start, np.inf, start * 0.0, 0.0, RUNNING, 0.0)
+    found = while_loop(lambda state: (state.status == RUNNING) & (state.steps < MAX_STEPS), body, first)
+    return Search(*stop_gradient(tuple(found)))
+
+
+def reason(status: Any) -> str:
+    """Return in words why there is no mode."""
+    return _REASONS.get(float(status), "the marginal density is not finite")
+
+
+def _next(joint: Joint, state: Search) -> Search:
+    """Try a step, and find the next one."""
+    effects = state.best + state.step
+    value, slope = joint.value_and_gradient(effects)
+    entries, cholesky, _ = joint.entries(effects)
+    better = np.isfinite(value) & (value <= state.value + _ROUNDING * (1.0 + abs(state.value)))
+    better = better | (np.isfinite(value) & (state.steps == 0))
+    largest = np.max(abs(entries), initial=0.0)
+    diagonal = np.where(cholesky.rows == cholesky.columns, state.shift * largest, 0.0)
+    newton = cholesky.factor(entries + diagonal).solve(slope)
+    decrement = np.dot(slope, newton)
+    definite = decrement >= 0.0  # false for nan
+    fits = better & definite
+    converged = fits & (decrement <= _DECREMENT) & (state.shift == 0.0)
+    failed = better & ~definite
+    status = np.where(converged, FOUND, RUNNING)
+    status = np.where(~better & (state.steps == 0), NO_VALUE, status)
+    status = np.where(failed & (state.shift > _LARGEST_SHIFT), UNBOUNDED, status)
+    ahead = np.where(definite, -newton, 0.0)
+    step = np.where(better, ahead, 0.5 * state.step)
+    best = np.where(better, effects, state.best)
+    return Search(
+        np.where(converged, best + step, best),
+        np.where(better, value, state.value),
+        step,
+        np.where(better, np.where(definite, _lower(state.shift), _higher(state.shift)), state.shift),
+        status,
+        state.steps + 1.0,
+    )
+
+
+def _higher(shift: Any) -> Any:
+    return np.maximum(_SHIFT_FACTOR * shift, _FIRST_SHIFT)
+
+
+def _lower(shift: Any) -> Any:
+    return np.where(shift > _FIRST_SHIFT, shift / _SHIFT_FACTOR, 0.0)
