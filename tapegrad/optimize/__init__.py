@@ -15,6 +15,7 @@ In reading order; each imports only those above it:
     curves                         fits of one model to many rows of data
     least_squares                  `least_squares`
     minimize                       `minimize`
+    random_effects                 fits of models with random effects
 
 It imports the rooms up to `transforms`.
 """
@@ -26,5 +27,6 @@ from tapegrad.optimize.least_squares import least_squares as least_squares
 from tapegrad.optimize.minimize import minimize as minimize
 from tapegrad.optimize.objective import Objective as Objective
 from tapegrad.optimize.objective import objective as objective
+from tapegrad.optimize.random_effects.laplace import laplace as laplace
 from tapegrad.optimize.residuals import Residuals as Residuals
 from tapegrad.optimize.residuals import residuals as residuals

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from tapegrad.engine.elimination.analysis import make_plan
+from tapegrad.engine.elimination.elements import positions_of_elements
 from tapegrad.engine.kernels.fronts.plan import HEADER_FIELDS, Header
 from tapegrad.foreign import is_sparse
 from tapegrad.frontend.functions.sparse_systems import instructions
@@ -263,17 +264,19 @@ class SparseFactor:
 
     Attributes
     ----------
+    cholesky : SparseCholesky
+        What made it.
     matrix : Tensor
         The factored matrix: its entries and the elements of the factor, as one vector.
     """
 
     def __init__(self, cholesky: SparseCholesky, matrix: Tensor) -> None:
-        self._cholesky, self.matrix = cholesky, matrix
+        self.cholesky, self.matrix = cholesky, matrix
         header = cholesky._header
         self._params = SparseLogdetParams(header.entries, header.elements, len(cholesky._plan))
 
     def __repr__(self) -> str:
-        return f"SparseFactor(n={self._cholesky.n}, nnz={self._cholesky.nnz})"
+        return f"SparseFactor(n={self.cholesky.n}, nnz={self.cholesky.nnz})"
 
     def solve(self, b: Any) -> Tensor:
         """Solve ``A @ x = b``.
@@ -301,7 +304,7 @@ class SparseFactor:
         >>> tg.linalg.SparseCholesky(a).factor(a).solve([1.0, 2.0])
         Tensor([0.09090909, 0.63636364])
         """
-        name, own = "SparseFactor.solve", self._cholesky
+        name, own = "SparseFactor.solve", self.cholesky
         matrix, side = in_common_dtype(self.matrix, _floats(b, name))
         params = SparseSolveParams(*self._params, own.n, own._columns_of(side, name))
         return instructions.solution(matrix, side, own._constant(), params, name)
@@ -322,7 +325,7 @@ class SparseFactor:
         >>> tg.linalg.SparseCholesky(a).factor(a).logdet()
         Tensor(2.39789527)
         """
-        plan = self._cholesky._constant()
+        plan = self.cholesky._constant()
         return instructions.logdet(self.matrix, plan, self._params, "SparseFactor.logdet")
 
     def inverse_on_pattern(self) -> Tensor:
@@ -342,7 +345,7 @@ class SparseFactor:
         >>> tg.linalg.SparseCholesky(a).factor(a).inverse_on_pattern()
         Tensor([0.75, 0.5 , 0.5 , 1.  , 0.5 , 0.5 , 0.75])
         """
-        own, name = self._cholesky, "SparseFactor.inverse_on_pattern"
+        own, name = self.cholesky, "SparseFactor.inverse_on_pattern"
         plan, pattern = own._constant(), own._pattern
         found = instructions.gradient(self.matrix, plan, self._params, name) * own._halves.astype(
             self.matrix.dtype
@@ -357,6 +360,39 @@ class SparseFactor:
         return record_new(
             CODES["gather"], [found, listed], numbers.shape, GatherParams(len(pattern.lower), 1), name
         )
+
+
+    def lower_triangle(self) -> Any:
+        """Return the factor itself, as numbers.
+
+        Returns
+        -------
+        scipy.sparse.csc_array, shape (n, n)
+            ``L`` of ``A[order][:, order] = L @ L.T``, with the attribute `order` of the `SparseCholesky`. A vector
+            ``x`` with ``L.T @ x[order] = z``, where ``z`` is standard normal, is a draw of the Gaussian field whose
+            precision is ``A``.
+
+        Raises
+        ------
+        TypeError
+            While a function is recorded, which holds no numbers.
+
+        Examples
+        --------
+        >>> import scipy.sparse
+        >>> import tapegrad as tg
+        >>> a = scipy.sparse.csr_array([[4.0, 2.0], [2.0, 5.0]])
+        >>> tg.linalg.SparseCholesky(a).factor(a).lower_triangle().toarray()
+        array([[2., 0.],
+               [1., 2.]])
+        """
+        from scipy.sparse import csc_array
+
+        own = self.cholesky
+        elements = self.matrix.detach().numpy()[own._header.entries :]
+        rows, columns = positions_of_elements(own._plan)
+        stored = rows >= columns
+        return csc_array((elements[stored], (rows[stored], columns[stored])), (own.n, own.n))
 
 
 def _floats(b: Any, name: str) -> Tensor:

@@ -1,0 +1,15 @@
+"""Fits of models with random effects: parameters by the marginal likelihood, and what follows from a fit.
+
+In reading order; each imports only those above it:
+
+    tied                           parameters that are fixed, or share a value
+    model                          a joint density as a function of two vectors, and its marginal
+    search                         the search for the parameters, from mode to mode
+    uncertainty                    covariances of parameters and effects, and of functions of both
+    profile                        likelihood profiles
+    check                          checks of a fit
+    plots                          pictures of fits
+    fit                            a fit
+    fitting                        the search of a fit
+    laplace                        `laplace`
+"""

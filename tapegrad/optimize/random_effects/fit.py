@@ -1,0 +1,249 @@
+"""Fit of a model with random effects: SciPy's result, and what follows from the model at it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.engine.runtime.lazy import lazy
+from tapegrad.frontend.tensor.array_checks import real
+from tapegrad.optimize.random_effects.check import Check, check, simulated
+from tapegrad.optimize.random_effects.model import Model
+from tapegrad.optimize.random_effects.plots import draw
+from tapegrad.optimize.random_effects.profile import Profile, profile
+from tapegrad.optimize.random_effects.uncertainty import Uncertainty
+from tapegrad.optimize.search_result import SearchResult
+from tapegrad.pytree import flatten, paths
+
+
+class LaplaceFit(SearchResult):
+    """Result of `laplace`: SciPy's, with its attributes and keys, and more of the model.
+
+    Attributes
+    ----------
+    x
+        The parameters, in the structure that the function takes: one argument by itself, several in a tuple.
+    random
+        The effects at their mode, likewise.
+    fun : float
+        Minus the logarithm of the marginal likelihood.
+    jac
+        Its gradient.
+    nfev, inner : int
+        Evaluations of the marginal likelihood, and steps of Newton's method in them.
+    """
+
+    def __init__(self, result: Any, model: Model, free: np.ndarray, effects: np.ndarray, inner: int) -> None:
+        super().__init__(result, x=model.parameters(free), random=model.effects(effects), inner=inner)
+        self["jac"] = np.array(result.jac)
+        object.__setattr__(self, "_model", model)
+        object.__setattr__(self, "_at", (free, effects))
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a fit with random effects holds its model, and is not pickled; keep x, random and cov")
+
+    @lazy
+    def _uncertainty(self) -> Uncertainty:
+        return Uncertainty(self._model, *self._at)
+
+    @property
+    def cov(self) -> np.ndarray:
+        """Covariance of the free parameters, of shape (k, k): nan if the fit is no minimum."""
+        return self._uncertainty.cov
+
+    @property
+    def std_errors(self) -> Any:
+        """Standard errors of the parameters, in their structure: nan for what is fixed."""
+        model = self._model
+        return model.layout.split(model.tied.errors(np.diag(self.cov)))
+
+    @property
+    def random_std_errors(self) -> Any:
+        """Standard errors of the effects, those of the parameters taken into account."""
+        return self._model.effects(np.sqrt(self._uncertainty.variances_of_effects()))
+
+    def predict(self, function: Callable[..., Any]) -> tuple[Any, Any]:
+        """Compute a function of parameters and effects, with standard errors by the delta method.
+
+        Parameters
+        ----------
+        function : callable
+            Takes the arguments of the joint density but for data; returns an array, or a structure of arrays.
+
+        Returns
+        -------
+        values, std_errors
+            Of the structure of what `function` returns.
+        """
+        return self._uncertainty.predict(function)
+
+    def sample(self, rng: np.random.Generator, size: int) -> tuple[Any, Any]:
+        """Draw parameters and effects from their joint Gaussian approximation.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of random numbers.
+        size : int
+            Number of draws.
+
+        Returns
+        -------
+        parameters, effects
+            In their structures, with an axis of length `size` before those of each array.
+        """
+        model, (free, effects) = self._model, self._at
+        root = _root(self.cov)
+        moved = rng.standard_normal((size, len(free))) @ root.T
+        drawn = effects + moved @ self._uncertainty.slopes.T + self._given_parameters(rng, size)
+        whole = np.array([model.tied.spread(each) for each in free + moved])
+        return model.layout.split_rows(whole), model.effects_layout.split_rows(drawn)
+
+    def _given_parameters(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Draw deviations of the effects from their mode, given the parameters."""
+        from scipy.sparse.linalg import spsolve_triangular
+
+        factor = self._uncertainty.factor
+        normal = rng.standard_normal((factor.cholesky.n, size))
+        solved = spsolve_triangular(factor.lower_triangle().T.tocsr(), normal, lower=False)
+        drawn = np.empty_like(solved)
+        drawn[factor.cholesky.order] = solved
+        return drawn.T
+
+    def simulate(self, rng: np.random.Generator, sampler: Callable[..., Any]) -> Any:
+        """Draw data from the model at the fit.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of random numbers.
+        sampler : callable
+            Takes `rng`, and the arguments of the joint density but for data: the parameters of the fit, and effects
+            that are drawn given the data. Returns data.
+
+        Returns
+        -------
+        data
+            What `sampler` returned.
+        """
+        model, (_, effects) = self._model, self._at
+        drawn = effects + self._given_parameters(rng, 1)[0]
+        return sampler(rng, *model.arguments(self.x, model.effects(drawn)))
+
+    def profile(self, parameter: Any, points: int = 8) -> Profile:
+        """Compute the likelihood profile of a parameter.
+
+        Parameters
+        ----------
+        parameter : int or str
+            The number of an element of the free parameters; for a dict, the key of a single number.
+        points : int, default 8
+            Values on each side of the estimate, up to three standard errors away.
+
+        Returns
+        -------
+        Profile
+            With `values`, `fun` and the method `interval`, the 95 % confidence interval.
+        """
+        group = self._group(parameter)
+        spread = float(np.sqrt(self.cov[group, group]))
+        if not np.isfinite(spread):
+            raise ValueError("profile: the fit is no minimum, so there is no standard error to measure steps by")
+        return profile(self._model, *self._at, float(self.fun), group, spread, points)
+
+    def _group(self, parameter: Any) -> int:
+        """Return the number of a free parameter.
+
+        Raises
+        ------
+        ValueError
+            For a key that there is not, is of several numbers, or is fixed; for a number out of range.
+        """
+        model = self._model
+        names = [path.strip("[]'\"") for path in paths(self.x)]
+        if isinstance(parameter, str):
+            if parameter not in names:
+                raise ValueError(f"profile: no parameter {parameter!r}; there are {', '.join(names)}")
+            sizes = [int(np.prod(shape, dtype=int)) for shape in model.layout.shapes]
+            number = names.index(parameter)
+            if sizes[number] != 1:
+                raise ValueError(f"profile: {parameter!r} has {sizes[number]} elements; pass the number of one")
+            group = int(model.tied.groups[sum(sizes[:number])])
+        else:
+            group = int(parameter)
+        if not 0 <= group < model.tied.size:
+            raise ValueError(f"profile: {parameter!r} is fixed, or there are {model.tied.size} free parameters")
+        return group
+
+    def check(
+        self, rng: np.random.Generator | None = None, simulate: Callable[..., Any] | None = None, size: int = 100
+    ) -> Check:
+        """Check the fit.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator, optional
+            Source of random numbers, by default a seeded one.
+        simulate : callable, optional
+            Takes `rng` and the parameters, and returns data as the function takes them in `args`, drawn from the model
+            with new effects. Then the mean of the gradient over such data is tested: it is zero where Laplace's
+            approximation is exact.
+        size : int, default 100
+            Number of data drawn.
+
+        Returns
+        -------
+        Check
+            Print it.
+        """
+        rng = np.random.default_rng(0) if rng is None else rng
+        model, (free, effects) = self._model, self._at
+        deviations = np.sqrt(self._uncertainty.variances_of_effects())
+        found = check(model, free, effects, self.cov, np.nan_to_num(deviations, nan=1.0), rng, 5)
+        if simulate is None:
+            return found
+        given = self.x if model.has_several else (self.x,)
+        p_value, bias = simulated(model, free, effects, self.cov, lambda: simulate(rng, *given), size)
+        return found._replace(p_value=p_value, bias=bias)
+
+    def summary(self) -> str:
+        """Return a table of the parameters with their standard errors, and what is known of the effects."""
+        title = f"{'converged' if self.success else 'not converged'}: {self.message}"
+        lines = [
+            title,
+            f"minus log-likelihood {self.fun:.6f}, {self.nfev} evaluations, {self.inner} Newton steps",
+            f"{'':24s}{'estimate':>14s}{'std. error':>14s}",
+        ]
+        errors = flatten(self.std_errors)[0]
+        for path, leaf, error in zip(paths(self.x), flatten(self.x)[0], errors, strict=True):
+            for index, value in np.ndenumerate(leaf):
+                name = f"x{path}" + (str(list(index)) if index else "")
+                lines.append(f"{name:24s}{value:14.6g}{np.asarray(error)[index]:14.3g}")
+        spread = flatten(self.random_std_errors)[0]
+        for path, leaf, error in zip(paths(self.random), flatten(self.random)[0], spread, strict=True):
+            text = f"{np.size(leaf)} of sd {np.std(leaf):.3g}, standard errors {np.min(error):.3g} to {np.max(error):.3g}"
+            lines.append(f"{'random' + path:24s}{text}")
+        return "\n".join(lines)
+
+    def plot(self, figure: Any = None) -> Any:
+        """Draw the parameters and the effects with their standard errors.
+
+        Parameters
+        ----------
+        figure : matplotlib.figure.Figure, optional
+            What to draw in; by default a new one.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
+        return draw(self, figure)
+
+
+def _root(covariance: np.ndarray) -> np.ndarray:
+    """Return a square root of a covariance matrix."""
+    if not np.isfinite(covariance).all():
+        raise ValueError("sample: the fit is no minimum, so the parameters have no covariance")
+    root: np.ndarray = np.linalg.cholesky(real(covariance, "sample"))
+    return root
