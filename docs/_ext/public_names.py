@@ -99,7 +99,9 @@ def _subjects() -> dict[str, Subject]:
     """Return the empty pages in their order; the first one that has a module's name takes its functions."""
     made = "frontend.functions."
     return {
-        "transforms": Subject("Transforms", "Functions that take a function and return one.", ("transforms.",)),
+        "transforms": Subject(
+            "Transforms", "Functions that take a function and return one.", ("transforms.", "latent.")
+        ),
         "loops": Subject("Loops and branches", "Loops and branches that are one instruction each.", ("loops.",)),
         "tensors": Subject(
             "Tensors and modes", "The Tensor with its methods, modes, and the tape.", ("frontend.tensor.",)

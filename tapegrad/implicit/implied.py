@@ -19,7 +19,9 @@ Residual = Callable[..., Any]
 Solve = Callable[[Any, bool], Any]  # of a right side, and whether the matrix is transposed
 
 
-def implied(name: str, residual: Residual, inverse: Callable[..., Solve], root: Any, operands: Sequence[Any]) -> Any:
+def implied(
+    name: str, residual: Residual, inverse: Callable[..., Solve], root: Any, operands: Sequence[Any]
+) -> Any:
     """Return a root whose derivatives are those of the implicit function.
 
     Parameters
@@ -66,9 +68,9 @@ class _RootBody(RuledBody):
 
     def pull(self, *values: Any) -> Sequence[Any]:
         """Return the cotangents of root and operands: ``-residual_bar(solve(matrix.T, root_bar))``."""
-        *values, root_bar = values
-        inverse = self.call(self._inverse, values[: self.given], values[self.given :])
-        residual, floats = self._of_floats(values)
+        *operands, root_bar = values
+        inverse = self.call(self._inverse, operands[: self.given], operands[self.given :])
+        residual, floats = self._of_floats(operands)
         _, pull = vjp(residual, *floats)
         root = self.inputs[0]
         return [np.zeros(root.shape, root.dtype), *pull(inverse(-root_bar, True))]

@@ -37,7 +37,7 @@ class RuledBody(LoopBody):
     """
 
     def __init__(self, function: Callable[..., Any], seen: Any, operands: Sequence[Any]) -> None:
-        self._function = function
+        self._function, self.seen = function, seen
         self._rules: dict[int, LoopBody] = {}
         super().__init__(self._handed_on, seen, list(map(_array_of, operands)), None)
         self.given = len(operands)
@@ -160,7 +160,7 @@ class _Derivatives:
             value.astype(views[k].dtype) if k < len(views) and value.dtype != views[k].dtype else value
             for k, value in enumerate(operands)
         ]
-        return FlatLoop(op.name, self._body.on_tensors(which), self._body._seen, 0, 1)((), typed)[1]
+        return FlatLoop(op.name, self._body.on_tensors(which), self._body.seen, 0, 1)((), typed)[1]
 
 
 def _array_of(value: Any) -> np.ndarray:

@@ -11,8 +11,8 @@ import numpy as np
 
 from tapegrad.errors import UnsupportedError, check_function, name_of
 from tapegrad.frontend.tensor.modes import no_grad
-from tapegrad.integrate.arguments import is_recording, numbers, plain, with_arguments
 from tapegrad.implicit.implied import by_matrix, implied
+from tapegrad.integrate.arguments import is_recording, numbers, plain, with_arguments
 from tapegrad.integrate.method import AcceptedStep, RightSide, StepMethod
 from tapegrad.loops.carry import leaf_of
 from tapegrad.loops.while_loop import repeated

@@ -55,7 +55,9 @@ class Effects:
         self._sizes = [int(np.prod(shape, dtype=int)) for shape in self.shapes]
         self.size = sum(self._sizes)
         if not self.size:
-            raise ValueError(f"laplace: random={random!r} has no elements, so there is nothing to integrate out")
+            raise ValueError(
+                f"laplace: random={random!r} has no elements, so there is nothing to integrate out"
+            )
 
     @property
     def vector(self) -> Any:
@@ -102,7 +104,9 @@ def _at(args: tuple[Any, ...], key: str) -> Any:
         If that is no dict, or has no such key.
     """
     if not args or not isinstance(args[0], dict):
-        raise TypeError(f"laplace: random={key!r} is a key, so the first argument must be a dict of parameters")
+        raise TypeError(
+            f"laplace: random={key!r} is a key, so the first argument must be a dict of parameters"
+        )
     if key not in args[0]:
         raise KeyError(f"laplace: random={key!r}, but the parameters are {', '.join(map(repr, args[0]))}")
     return args[0][key]

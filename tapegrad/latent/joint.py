@@ -5,7 +5,6 @@ from typing import Any
 
 from tapegrad.autodiff.sparsity.pattern import Pattern
 from tapegrad.frontend.functions.sparse_systems.cholesky import SparseCholesky, SparseFactor
-from tapegrad.program.recording.calling import check_scalar
 from tapegrad.transforms.grad import grad, value_and_grad
 from tapegrad.transforms.jacobians.sparse import hessian
 

@@ -85,7 +85,9 @@ class Marginal(_OfEffects):
         if isinstance(found, np.generic | np.ndarray) and not np.isfinite(found):
             status = WithMode(self.function, self.random)(*args, **kwargs)[1][1]
             if status != FOUND:
-                warnings.warn(f"laplace: inf, for {reason(status)}", RuntimeWarning, stacklevel=program_level())
+                warnings.warn(
+                    f"laplace: inf, for {reason(status)}", RuntimeWarning, stacklevel=program_level()
+                )
         return found
 
     @hides_frames

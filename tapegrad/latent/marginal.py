@@ -1,10 +1,10 @@
 """Marginal density as an instruction, with its derivatives by the parameters.
 
-With the joint density's negative logarithm f, its Hessian H by the n effects and the mode u, Laplace's approximation is
-``f + log(det(H)) / 2 - n * log(2 * pi) / 2``. Its gradient is exact: by the parameters directly, and through the mode by
-the implicit function theorem. The gradient of the log-determinant is one reverse sweep over the entries of H, weighted
-by the inverse of H on its pattern (Kristensen et al., *J. Stat. Softw.* 70(5), 2016; Skaug and Fournier, *Comput. Stat.
-Data Anal.* 51, 2006).
+With the joint density's negative logarithm f, its Hessian H by the n effects and the mode u, Laplace's approximation
+is ``f + log(det(H)) / 2 - n * log(2 * pi) / 2``. Its gradient is exact: by the parameters directly, and through the
+mode by the implicit function theorem. The gradient of the log-determinant is one reverse sweep over the entries of H,
+weighted by the inverse of H on its pattern (Kristensen et al., *J. Stat. Softw.* 70(5), 2016; Skaug and Fournier,
+*Comput. Stat. Data Anal.* 51, 2006).
 """
 
 from collections.abc import Callable, Sequence
@@ -78,9 +78,9 @@ class _MarginalBody(RuledBody):
 
         return [value, *self.call(found, [effects], outer), *outer]
 
-    def gradient(self, effects: Any, factored: Any, values: Sequence[Any]) -> list[Any]:
+    def gradient(self, values: Sequence[Any]) -> list[Any]:
         """Return the gradient by the operands from outside that are floats."""
-        joint, outer = self._joint, values[self.given :]
+        joint, (_, effects, factored, *outer) = self._joint, values
         floats, substitute = self.by_floats(self.given, values)
         _, cholesky, _ = self.call(joint.entries, [effects], outer)
         factor = SparseFactor(cholesky, factored)
@@ -103,13 +103,13 @@ class _MarginalBody(RuledBody):
 
     def pull(self, *values: Any) -> Sequence[Any]:
         """Return the cotangents of all operands."""
-        *values, y_bar = values
+        *operands, y_bar = values
         zeros = [np.zeros(view.shape, view.dtype) for view in self.inputs[: self.given]]
-        return [*zeros, *(y_bar * each for each in self.gradient(*values[1:3], values))]
+        return [*zeros, *(y_bar * each for each in self.gradient(operands))]
 
     def push(self, *values: Any) -> Sequence[Any]:
         """Return the value and its tangent."""
         count = len(self.inputs)
-        values, dots = values[:count], values[count + self.given :]
-        terms = [np.sum(a * b) for a, b in zip(self.gradient(*values[1:3], values), dots, strict=True)]
+        operands, dots = values[:count], values[count + self.given :]
+        terms = [np.sum(a * b) for a, b in zip(self.gradient(operands), dots, strict=True)]
         return [values[0], sum(terms, 0.0 * values[0])]

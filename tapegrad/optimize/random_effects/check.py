@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.optimize.random_effects.model import Model
+from tapegrad.optimize.random_effects.model import LatentModel
 from tapegrad.optimize.random_effects.search import ModeToMode
 
 _APART = 1e-6  # of values: another mode
@@ -45,7 +45,7 @@ class Check(NamedTuple):
         lines = [
             f"gradient: {self.gradient:.2g} standard errors from the minimum",
             f"Hessian of the marginal density: {'' if self.is_minimum else 'not '}positive definite",
-            f"modes: {len(self.modes)} searches, {'one value' if self.has_one_mode else 'several values: ' + str(self.modes)}",
+            f"modes: {len(self.modes)} searches, {'one value' if self.has_one_mode else f'values {self.modes}'}",
         ]
         if self.bias is not None:
             lines.append(f"simulated gradient: p = {self.p_value:.3g}, estimated bias {self.bias.round(6)}")
@@ -53,7 +53,7 @@ class Check(NamedTuple):
 
 
 def check(
-    model: Model,
+    model: LatentModel,
     free: np.ndarray,
     effects: np.ndarray,
     cov: np.ndarray,
@@ -82,7 +82,12 @@ def check(
 
 
 def simulated(
-    model: Model, free: np.ndarray, effects: np.ndarray, cov: np.ndarray, simulate: Callable[[], Any], size: int
+    model: LatentModel,
+    free: np.ndarray,
+    effects: np.ndarray,
+    cov: np.ndarray,
+    simulate: Callable[[], Any],
+    size: int,
 ) -> tuple[float, np.ndarray]:
     """Return the probability of the mean gradient over simulated data, and the bias that it means.
 

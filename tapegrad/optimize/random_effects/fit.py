@@ -8,9 +8,9 @@ import numpy as np
 from tapegrad.engine.runtime.lazy import lazy
 from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.optimize.random_effects.check import Check, check, simulated
-from tapegrad.optimize.random_effects.model import Model
+from tapegrad.optimize.random_effects.model import LatentModel
 from tapegrad.optimize.random_effects.plots import draw
-from tapegrad.optimize.random_effects.profile import Profile, profile
+from tapegrad.optimize.random_effects.profile import LikelihoodProfile, profile_of
 from tapegrad.optimize.random_effects.uncertainty import Uncertainty
 from tapegrad.optimize.search_result import SearchResult
 from tapegrad.pytree import flatten, paths
@@ -33,14 +33,18 @@ class LaplaceFit(SearchResult):
         Evaluations of the marginal likelihood, and steps of Newton's method in them.
     """
 
-    def __init__(self, result: Any, model: Model, free: np.ndarray, effects: np.ndarray, inner: int) -> None:
+    def __init__(
+        self, result: Any, model: LatentModel, free: np.ndarray, effects: np.ndarray, inner: int
+    ) -> None:
         super().__init__(result, x=model.parameters(free), random=model.effects(effects), inner=inner)
         self["jac"] = np.array(result.jac)
         object.__setattr__(self, "_model", model)
         object.__setattr__(self, "_at", (free, effects))
 
     def __reduce__(self) -> Any:
-        raise TypeError("a fit with random effects holds its model, and is not pickled; keep x, random and cov")
+        raise TypeError(
+            "a fit with random effects holds its model, and is not pickled; keep x, random and cov"
+        )
 
     @lazy
     def _uncertainty(self) -> Uncertainty:
@@ -95,20 +99,9 @@ class LaplaceFit(SearchResult):
         model, (free, effects) = self._model, self._at
         root = _root(self.cov)
         moved = rng.standard_normal((size, len(free))) @ root.T
-        drawn = effects + moved @ self._uncertainty.slopes.T + self._given_parameters(rng, size)
+        drawn = effects + moved @ self._uncertainty.slopes.T + self._uncertainty.deviations(rng, size)
         whole = np.array([model.tied.spread(each) for each in free + moved])
         return model.layout.split_rows(whole), model.effects_layout.split_rows(drawn)
-
-    def _given_parameters(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        """Draw deviations of the effects from their mode, given the parameters."""
-        from scipy.sparse.linalg import spsolve_triangular
-
-        factor = self._uncertainty.factor
-        normal = rng.standard_normal((factor.cholesky.n, size))
-        solved = spsolve_triangular(factor.lower_triangle().T.tocsr(), normal, lower=False)
-        drawn = np.empty_like(solved)
-        drawn[factor.cholesky.order] = solved
-        return drawn.T
 
     def simulate(self, rng: np.random.Generator, sampler: Callable[..., Any]) -> Any:
         """Draw data from the model at the fit.
@@ -127,10 +120,10 @@ class LaplaceFit(SearchResult):
             What `sampler` returned.
         """
         model, (_, effects) = self._model, self._at
-        drawn = effects + self._given_parameters(rng, 1)[0]
+        drawn = effects + self._uncertainty.deviations(rng, 1)[0]
         return sampler(rng, *model.arguments(self.x, model.effects(drawn)))
 
-    def profile(self, parameter: Any, points: int = 8) -> Profile:
+    def profile(self, parameter: Any, points: int = 8) -> LikelihoodProfile:
         """Compute the likelihood profile of a parameter.
 
         Parameters
@@ -142,14 +135,17 @@ class LaplaceFit(SearchResult):
 
         Returns
         -------
-        Profile
+        LikelihoodProfile
             With `values`, `fun` and the method `interval`, the 95 % confidence interval.
         """
         group = self._group(parameter)
         spread = float(np.sqrt(self.cov[group, group]))
         if not np.isfinite(spread):
-            raise ValueError("profile: the fit is no minimum, so there is no standard error to measure steps by")
-        return profile(self._model, *self._at, float(self.fun), group, spread, points)
+            raise ValueError(
+                "profile: the fit is no minimum, so there is no standard error to measure steps by"
+            )
+        free, effects = self._at
+        return profile_of(self._model, free, effects, float(self.fun), group, spread, points)
 
     def _group(self, parameter: Any) -> int:
         """Return the number of a free parameter.
@@ -167,16 +163,23 @@ class LaplaceFit(SearchResult):
             sizes = [int(np.prod(shape, dtype=int)) for shape in model.layout.shapes]
             number = names.index(parameter)
             if sizes[number] != 1:
-                raise ValueError(f"profile: {parameter!r} has {sizes[number]} elements; pass the number of one")
+                raise ValueError(
+                    f"profile: {parameter!r} has {sizes[number]} elements; pass the number of one"
+                )
             group = int(model.tied.groups[sum(sizes[:number])])
         else:
             group = int(parameter)
         if not 0 <= group < model.tied.size:
-            raise ValueError(f"profile: {parameter!r} is fixed, or there are {model.tied.size} free parameters")
+            raise ValueError(
+                f"profile: {parameter!r} is fixed, or there are {model.tied.size} free parameters"
+            )
         return group
 
     def check(
-        self, rng: np.random.Generator | None = None, simulate: Callable[..., Any] | None = None, size: int = 100
+        self,
+        rng: np.random.Generator | None = None,
+        simulate: Callable[..., Any] | None = None,
+        size: int = 100,
     ) -> Check:
         """Check the fit.
 
@@ -221,7 +224,9 @@ class LaplaceFit(SearchResult):
                 lines.append(f"{name:24s}{value:14.6g}{np.asarray(error)[index]:14.3g}")
         spread = flatten(self.random_std_errors)[0]
         for path, leaf, error in zip(paths(self.random), flatten(self.random)[0], spread, strict=True):
-            text = f"{np.size(leaf)} of sd {np.std(leaf):.3g}, standard errors {np.min(error):.3g} to {np.max(error):.3g}"
+            text = (
+                f"{np.size(leaf)} of sd {np.std(leaf):.3g}, errors {np.min(error):.3g} to {np.max(error):.3g}"
+            )
             lines.append(f"{'random' + path:24s}{text}")
         return "\n".join(lines)
 

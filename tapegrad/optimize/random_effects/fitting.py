@@ -9,7 +9,7 @@ from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.errors import NoModeError
 from tapegrad.optimize.interruption import MESSAGE, MINIMIZE_STATUS, BestPoint, interrupts
 from tapegrad.optimize.random_effects.fit import LaplaceFit
-from tapegrad.optimize.random_effects.model import Model
+from tapegrad.optimize.random_effects.model import LatentModel
 from tapegrad.optimize.random_effects.search import ModeToMode
 
 
@@ -24,7 +24,7 @@ def fit(
     options: dict[str, Any],
 ) -> LaplaceFit:
     """Fit a model."""
-    model = Model(function, x0, random, args, map_)
+    model = LatentModel(function, x0, random, args, map_)
     free = model.tied.collected(model.start)
     with Progress(progress is not False) as line:
         search = ModeToMode(model, model.effects_start, line)

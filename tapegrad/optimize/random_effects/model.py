@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import check_function
-from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
 from tapegrad.frontend.functions.sparse_systems.cholesky import SparseCholesky, SparseFactor
-from tapegrad.latent.effects import Random, checked_random
+from tapegrad.latent.effects import checked_random
 from tapegrad.latent.laplace import WithMode
 from tapegrad.optimize.flat import layout_of, raveled_numbers
 from tapegrad.optimize.random_effects.tied import Tied, tied
@@ -20,7 +19,7 @@ from tapegrad.transforms.jacobians.jacobian import jacobian
 from tapegrad.transforms.jit import Jit, jit
 
 
-class Model:
+class LatentModel:
     """Joint density of data and random effects.
 
     Parameters
@@ -48,7 +47,9 @@ class Model:
         Takes the free parameters, the effects and the data; returns ``((value, (mode, status, steps)), gradient)``.
     """
 
-    def __init__(self, function: Callable[..., Any], x0: Any, random: Any, args: tuple[Any, ...], map_: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], x0: Any, random: Any, args: tuple[Any, ...], map_: Any
+    ) -> None:
         check_function("laplace", function)
         self.function, self.args = jit(function) if not isinstance(function, Jit) else function, args
         self.random = checked_random(random)
@@ -67,7 +68,7 @@ class Model:
         self._mixed = jacobian(slope, argnums=0, mode="forward")
         self._factorization: SparseCholesky | None = None
 
-    def with_data(self, args: tuple[Any, ...]) -> "Model":
+    def with_data(self, args: tuple[Any, ...]) -> "LatentModel":
         """Return the same with other data, of the same shapes for the same recordings."""
         made = copy.copy(self)
         made.args = args
@@ -94,10 +95,12 @@ class Model:
             if missing:
                 raise ValueError(f"laplace: random={self.random!r}, so x0 must be a dict with {missing[0]!r}")
             keys = list(self.random)  # type: ignore[arg-type]
-            effects = {key: x0[key] for key in keys}
-            return {key: x0[key] for key in x0 if key not in keys}, effects[keys[0]] if len(keys) == 1 else effects
+            parameters = {key: x0[key] for key in x0 if key not in keys}
+            return parameters, x0[keys[0]] if len(keys) == 1 else {key: x0[key] for key in keys}
         if not isinstance(x0, tuple | list):
-            raise TypeError("laplace: x0 must be the tuple of all arguments, parameters and effects; or a dict, with random= its keys")
+            raise TypeError(
+                "laplace: x0 must be the tuple of all arguments; or a dict, if random= has its keys"
+            )
         numbers = self._numbers(len(x0))
         others = [k for k in range(len(x0)) if k not in numbers]
         self.has_several = len(others) != 1

@@ -1,18 +1,18 @@
 """Likelihood profiles: one parameter at some values, the others where the likelihood is largest given it."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from tapegrad.optimize.random_effects.model import Model
+from tapegrad.optimize.random_effects.model import LatentModel
 from tapegrad.optimize.random_effects.search import ModeToMode
 
 _REACH = 3.0  # of a profile, in standard errors on each side
 _QUANTILE_95 = 1.920729410347062  # half the 95 % quantile of chi-squared with one degree of freedom
 
 
-class Profile(NamedTuple):
-    """Profile of one parameter.
+class LikelihoodProfile(NamedTuple):
+    """LikelihoodProfile of one parameter.
 
     Attributes
     ----------
@@ -43,9 +43,15 @@ class Profile(NamedTuple):
         return float(low), float(high)
 
 
-def profile(
-    model: Model, free: np.ndarray, effects: np.ndarray, least: float, group: int, spread: float, points: int
-) -> Profile:
+def profile_of(
+    model: LatentModel,
+    free: np.ndarray,
+    effects: np.ndarray,
+    least: float,
+    group: int,
+    spread: float,
+    points: int,
+) -> LikelihoodProfile:
     """Compute a profile.
 
     Parameters
@@ -69,7 +75,7 @@ def profile(
             others, fun = _fitted(search, others, group, value)
             found.append((value, fun))
     values, fun = np.array(sorted(found)).T
-    return Profile(values, fun, float(free[group]), least)
+    return LikelihoodProfile(values, fun, float(free[group]), least)
 
 
 def _fitted(search: ModeToMode, start: np.ndarray, group: int, value: float) -> tuple[np.ndarray, float]:

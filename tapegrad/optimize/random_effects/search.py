@@ -1,12 +1,10 @@
 """Search for the parameters: values and gradients of the marginal density, from mode to mode."""
 
-from typing import Any
-
 import numpy as np
 
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.latent.mode import FOUND, reason
-from tapegrad.optimize.random_effects.model import Model
+from tapegrad.optimize.random_effects.model import LatentModel
 
 
 class ModeToMode:
@@ -31,7 +29,7 @@ class ModeToMode:
         Why the last call has found no mode; empty if it has.
     """
 
-    def __init__(self, model: Model, effects: np.ndarray, line: Progress | None = None) -> None:
+    def __init__(self, model: LatentModel, effects: np.ndarray, line: Progress | None = None) -> None:
         self._model, self._line = model, line
         self._value = np.inf
         self.effects = effects
@@ -51,5 +49,7 @@ class ModeToMode:
         if status == FOUND and value < self._value:
             self.effects, self._value = mode, value
         if self._line is not None and self._line.due:
-            self._line.show(f"laplace: {self.evaluations} evaluations, {self.steps} Newton steps, value {float(value):.6g}")
+            self._line.show(
+                f"laplace: {self.evaluations} evaluations, {self.steps} Newton steps, value {float(value):.6g}"
+            )
         return value, gradient

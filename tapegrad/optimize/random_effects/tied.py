@@ -45,12 +45,14 @@ class Tied:
         """Return the mean of each group."""
         own = self.groups != _FIXED
         sums = np.bincount(self.groups[own], values[own], self.size)
-        return sums / np.bincount(self.groups[own], minlength=self.size)
+        means: np.ndarray = sums / np.bincount(self.groups[own], minlength=self.size)
+        return means
 
     def errors(self, variances: np.ndarray) -> np.ndarray:
         """Return the standard error of all elements, given the variances of the groups: nan where they are fixed."""
         own = np.append(np.sqrt(np.where(variances >= 0.0, variances, np.nan)), np.nan)
-        return own[self.groups]
+        errors: np.ndarray = own[self.groups]
+        return errors
 
 
 def tied(layout: LeafLayout, values: np.ndarray, map_: Any) -> Tied:
@@ -98,14 +100,18 @@ def _labels(layout: LeafLayout, map_: Any) -> list[Any]:
             raise ValueError(f"laplace: map= has {len(given)} arrays, but there are {len(own)} of parameters")
         return given
     if not isinstance(map_, dict) or not set(map_) <= set(structure):
-        raise ValueError(f"laplace: map= must be a dict with some of the keys {', '.join(map(repr, structure))}")
+        raise ValueError(
+            f"laplace: map= must be a dict with some of the keys {', '.join(map(repr, structure))}"
+        )
     return flatten({**structure, **map_})[0]
 
 
 def _checked(numbers: Any, shape: tuple[int, ...]) -> np.ndarray:
     array = np.asarray(numbers)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"laplace: map= takes integers, equal for what shares a value and -1 for what is fixed, not {array.dtype}")
+        raise TypeError(
+            f"laplace: map= takes integers, equal for what shares a value and -1 for what is fixed, not {array.dtype}"
+        )
     if array.shape != shape:
         raise ValueError(f"laplace: map= has shape {array.shape} for parameters of shape {shape}")
     if array.size and array.min() < _FIXED:

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
+from scipy.sparse.linalg import spsolve_triangular
 
 from tapegrad.errors import check_function
 from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout, joined, taken_apart
 from tapegrad.frontend.functions.sparse_systems.cholesky import SparseFactor
-from tapegrad.optimize.random_effects.model import Model
+from tapegrad.optimize.random_effects.model import LatentModel
 from tapegrad.optimize.random_effects.search import ModeToMode
 from tapegrad.transforms.jacobians.jacobian import jacobian
 from tapegrad.transforms.jit import jit
@@ -24,7 +25,7 @@ _WEIGHTS = (8 / 12, -1 / 12)  # of the differences one and two steps away
 _MOST_ELEMENTS = 1 << 22  # of right sides at a time
 
 
-def marginal_hessian(model: Model, free: np.ndarray, effects: np.ndarray) -> np.ndarray:
+def marginal_hessian(model: LatentModel, free: np.ndarray, effects: np.ndarray) -> np.ndarray:
     """Return the Hessian of the marginal density's negative logarithm, by differences of its exact gradient.
 
     They are of fourth order, with steps by the curvature.
@@ -36,10 +37,13 @@ def marginal_hessian(model: Model, free: np.ndarray, effects: np.ndarray) -> np.
         curved = np.where(rough > 0.0, _STEP / np.sqrt(rough), sizes)
     curved = np.clip(curved, 1e-2 * sizes, 1e3 * sizes)
     found = _differences(function, free, curved, _WEIGHTS)
-    return (found + found.T) / 2
+    hessian: np.ndarray = (found + found.T) / 2
+    return hessian
 
 
-def _differences(function: ModeToMode, free: np.ndarray, sizes: np.ndarray, weights: tuple[float, ...]) -> np.ndarray:
+def _differences(
+    function: ModeToMode, free: np.ndarray, sizes: np.ndarray, weights: tuple[float, ...]
+) -> np.ndarray:
     columns = []
     for k, size in enumerate(sizes):
         column = np.zeros_like(free)
@@ -71,7 +75,7 @@ class Uncertainty:
         Derivatives of the mode by the free parameters.
     """
 
-    def __init__(self, model: Model, free: np.ndarray, effects: np.ndarray) -> None:
+    def __init__(self, model: LatentModel, free: np.ndarray, effects: np.ndarray) -> None:
         self._model, self._free, self._effects = model, free, effects
         self.hessian = marginal_hessian(model, free, effects)
         self.cov = _inverse(self.hessian)
@@ -82,7 +86,19 @@ class Uncertainty:
         """Return the variance of each effect, with that of the parameters."""
         cholesky = self.factor.cholesky
         own = self.factor.inverse_on_pattern().data[cholesky.rows == cholesky.columns]
-        return own + np.einsum("ij,jk,ik->i", self.slopes, self.cov, self.slopes)
+        found: np.ndarray = own + np.einsum("ij,jk,ik->i", self.slopes, self.cov, self.slopes)
+        return found
+
+    def deviations(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Draw deviations of the effects from their mode, given the parameters: one row a draw."""
+        cholesky = self.factor.cholesky
+        normal = rng.standard_normal((cholesky.n, size))
+        drawn = np.empty_like(normal)
+        drawn[cholesky.order] = spsolve_triangular(
+            self.factor.lower_triangle().T.tocsr(), normal, lower=False
+        )
+        rows: np.ndarray = drawn.T
+        return rows
 
     def predict(self, function: Callable[..., Any]) -> tuple[Any, Any]:
         """Return what a function of parameters and effects returns, and standard errors by the delta method."""
@@ -110,7 +126,7 @@ class _Outputs:
 
     layout: LeafLayout
 
-    def __init__(self, model: Model, function: Callable[..., Any]) -> None:
+    def __init__(self, model: LatentModel, function: Callable[..., Any]) -> None:
         check_function("predict", function)
         self._model, self._function = model, function
 

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from tapegrad.engine.elimination.analysis import make_plan
-from tapegrad.engine.elimination.elements import positions_of_elements
+from tapegrad.engine.elimination.analysis import make_plan, positions_of_elements
 from tapegrad.engine.kernels.fronts.plan import HEADER_FIELDS, Header
 from tapegrad.foreign import is_sparse
 from tapegrad.frontend.functions.sparse_systems import instructions
@@ -361,7 +360,6 @@ class SparseFactor:
             CODES["gather"], [found, listed], numbers.shape, GatherParams(len(pattern.lower), 1), name
         )
 
-
     def lower_triangle(self) -> Any:
         """Return the factor itself, as numbers.
 
@@ -381,8 +379,11 @@ class SparseFactor:
         --------
         >>> import scipy.sparse
         >>> import tapegrad as tg
-        >>> a = scipy.sparse.csr_array([[4.0, 2.0], [2.0, 5.0]])
-        >>> tg.linalg.SparseCholesky(a).factor(a).lower_triangle().toarray()
+        >>> a = scipy.sparse.csr_array([[5.0, 2.0], [2.0, 4.0]])
+        >>> cholesky = tg.linalg.SparseCholesky(a)
+        >>> cholesky.order
+        array([1, 0])
+        >>> cholesky.factor(a).lower_triangle().toarray()
         array([[2., 0.],
                [1., 2.]])
         """
