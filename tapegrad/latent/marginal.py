@@ -30,10 +30,10 @@ def marginal(function: Callable[[Any], Any], start: Any) -> tuple[Any, Search]:
     thread.mode = thread.mode.but(nan_on_failure=True)
     joint = Joint(function)
     search = find_mode(joint, start)
-    effects = search.best
+    effects = np.where(search.status == FOUND, search.best, np.nan)  # nan goes into all derivatives
     factor = joint.factor(effects)
     value = joint.value(effects) + 0.5 * factor.logdet() - 0.5 * effects.size * _LOG_2_PI
-    value = np.where((search.status == FOUND) & np.isfinite(value), value, np.inf)
+    value = np.where(np.isfinite(value), value, np.inf)
     constants = stop_gradient((value, effects, factor.matrix))
     return ruled("laplace", _MarginalBody(joint, constants), constants), search
 

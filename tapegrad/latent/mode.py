@@ -22,6 +22,7 @@ _REASONS = {
     UNBOUNDED: "the Hessian is not positive definite where the steps end: there is no mode, or a direction is flat",
 }
 _DECREMENT = 1e-12  # in units of the logarithm of the density
+_NEAR = 1e-3  # of a last step, relative
 _ROUNDING = 1e-10  # of values, relative: differences below it say nothing
 _FIRST_SHIFT, _SHIFT_FACTOR = 1e-3, 10.0  # relative to the largest entry
 _LARGEST_SHIFT = 1e8
@@ -84,7 +85,10 @@ def _next(joint: Joint, state: Search) -> Search:
     decrement = np.dot(slope, newton)
     definite = decrement >= 0.0  # false for nan
     fits = better & definite
-    converged = fits & (decrement <= _DECREMENT) & (state.shift == 0.0)
+    is_near = np.max(abs(newton)) <= _NEAR * (
+        1.0 + np.max(abs(effects))
+    )  # a flat tail has small decrements, too
+    converged = fits & is_near & (decrement <= _DECREMENT) & (state.shift == 0.0)
     failed = better & ~definite
     status = np.where(converged, FOUND, RUNNING)
     status = np.where(~better & (state.steps == 0), NO_VALUE, status)
