@@ -5,7 +5,9 @@ buffer is written after it has been read, for an in-place write goes to a new on
 on the same operands compute the same.
 """
 
+from ctypes import string_at
 from dataclasses import replace
+from hashlib import blake2b
 
 import numpy as np
 
@@ -16,7 +18,9 @@ from tapegrad.engine.inspection.view_columns import numbered
 from tapegrad.engine.sweep.replays import passes
 from tapegrad.engine.tape.fields.layout import DEAD_OP, DIFFERENTIABLE, EXTERNAL, NONE, TRACED
 from tapegrad.ops import COPY
-from tapegrad.program.passes.op_facts import ALWAYS_RUN, COMMUTATIVE
+from tapegrad.program.passes.op_facts import ALWAYS_RUN, COMMUTATIVE, LISTS
+
+_DIGESTED = 64  # bytes of a list that is known by a digest, if it is longer
 
 
 def eliminate_common_subexpressions(tape: TapeView) -> TapeView:
@@ -25,6 +29,7 @@ def eliminate_common_subexpressions(tape: TapeView) -> TapeView:
     replacement = np.arange(len(columns.bytes))
     _share_scalars(tape, replacement)
     _share_arrays(tape, replacement)
+    _share_lists(tape, replacement)
     views = int(columns.views.number.max(initial=0)) + 1
     rows = _rows(tape, views)
     known = np.full(1 << (2 * len(rows) + 1).bit_length(), NONE)
@@ -78,6 +83,34 @@ def _share_arrays(tape: TapeView, replacement: np.ndarray) -> None:
     alike = numbered([addresses[buffers], columns.bytes[buffers], columns.views.number[slots]])
     _, first, which = np.unique(alike, return_index=True, return_inverse=True)
     replacement[buffers] = buffers[first][which]
+
+
+def _share_lists(tape: TapeView, replacement: np.ndarray) -> None:
+    """Replace lists of integers with the same contents by the first of them.
+
+    Each use of one index makes a list of rows. They are fixed: where one is of the user's, a guard compares it.
+    """
+    columns, lines = tape.columns, Buffers.of(tape.buffers).lines
+    number, primal, bytes_, flags = lines[:, [0, 1, 3, 8]].T
+    address = np.zeros(len(columns.bytes), np.int64)
+    fixed = (flags & (EXTERNAL | DIFFERENTIABLE | TRACED) == EXTERNAL) & (columns.writers[number] == 0)
+    address[number[fixed & (bytes_ > 0)]] = primal[fixed & (bytes_ > 0)]
+    live, read = columns.live, columns.read[columns.live]
+    listed = (LISTS[columns.op[live], None] >> np.arange(read.shape[1])) & 1 == 1
+    plain = read[~listed & (read >= 0)]
+    address[plain] = 0  # the contents may be data, which each replay reads anew
+    slots = columns.operands[live][listed]
+    slots = slots[columns.all_of(slots)]
+    buffers = np.unique(replacement[columns.buffer[slots]])
+    buffers = buffers[address[buffers] != 0]
+    sizes, counts = np.unique(columns.bytes[buffers], return_counts=True)
+    known: dict[bytes, int] = {}
+    first = np.arange(len(replacement))
+    for buffer in buffers[np.isin(columns.bytes[buffers], sizes[counts > 1])].tolist():
+        contents = string_at(int(address[buffer]), int(columns.bytes[buffer]))
+        key = contents if len(contents) <= _DIGESTED else blake2b(contents).digest()
+        first[buffer] = known.setdefault(key, buffer)
+    replacement[:] = first[replacement]
 
 
 def _rows(tape: TapeView, views: int) -> np.ndarray:

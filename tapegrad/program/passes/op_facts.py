@@ -16,10 +16,17 @@ def _bits(row: Row, holds: Callable[[int], bool]) -> int:
     return sum(1 << j for j in range(row.arity) if holds(j))
 
 
+def _is_list(row: Row, j: int) -> bool:
+    return not isinstance(row, Op) and row.fixed_dtypes.get(j) == "i64"
+
+
 # The operands that an op has a derivative by, those by which none is known, and those whose cotangent is the result's
 TAKES = _of(lambda row: _bits(row, lambda j: row.reads[j] is not None))
 UNKNOWN = _of(lambda row: _bits(row, lambda j: isinstance(row, Op) and j in row.unknown))
 PASSES_ON = _of(lambda row: _bits(row, lambda j: isinstance(row, Op) and row.partials[j : j + 1] == ("1",)))
+
+# The operands that are lists of integers which the recording has made, or watches: of rows, plans, pivots
+LISTS = _of(lambda row: 0 if row.kind in ("guard", "callback") else _bits(row, lambda j: _is_list(row, j)))
 
 IN_PLACE = _of(lambda row: row.in_place)
 COMMUTATIVE = _of(lambda row: row.commutative)
