@@ -77,33 +77,34 @@ def _next(joint: Joint, state: Search) -> Search:
     effects = state.best + state.step
     value, slope = joint.value_and_gradient(effects)
     entries, cholesky, _ = joint.entries(effects)
-    better = np.isfinite(value) & (value <= state.value + _ROUNDING * (1.0 + abs(state.value)))
-    better = better | (np.isfinite(value) & (state.steps == 0))
     largest = np.max(abs(entries), initial=0.0)
-    diagonal = np.where(cholesky.rows == cholesky.columns, state.shift * largest, 0.0)
-    newton = cholesky.factor(entries + diagonal).solve(slope)
+    added = np.where(cholesky.rows == cholesky.columns, state.shift * largest, 0.0)
+    newton = cholesky.factor(entries + added).solve(slope)
     decrement = np.dot(slope, newton)
-    definite = decrement >= 0.0  # false for nan
-    fits = better & definite
-    is_near = np.max(abs(newton)) <= _NEAR * (
-        1.0 + np.max(abs(effects))
-    )  # a flat tail has small decrements, too
-    converged = fits & is_near & (decrement <= _DECREMENT) & (state.shift == 0.0)
-    failed = better & ~definite
-    status = np.where(converged, FOUND, RUNNING)
-    status = np.where(~better & (state.steps == 0), NO_VALUE, status)
-    status = np.where(failed & (state.shift > _LARGEST_SHIFT), UNBOUNDED, status)
-    ahead = np.where(definite, -newton, 0.0)
-    step = np.where(better, ahead, 0.5 * state.step)
-    best = np.where(better, effects, state.best)
+    # Flags are floats: a product of them stays in the loop that computes them
+    bound = state.value + _ROUNDING * (1.0 + abs(state.value))
+    better = _flag(value <= bound) * _flag(abs(value) < np.inf)
+    definite = _flag(decrement >= 0.0)  # 0 for nan
+    # A flat tail has small decrements, too, but not small steps
+    near = _flag(np.max(abs(newton)) <= _NEAR * (1.0 + np.max(abs(effects)))) * _flag(decrement <= _DECREMENT)
+    found = better * definite * near * _flag(state.shift == 0.0)
+    no_value = (1.0 - better) * _flag(state.steps == 0.0)
+    unbounded = better * (1.0 - definite) * _flag(state.shift > _LARGEST_SHIFT)
+    step = np.where(better > 0.0, np.where(definite > 0.0, -newton, 0.0), 0.5 * state.step)
+    best = np.where(better > 0.0, effects, state.best)
+    shift = np.where(definite > 0.0, _lower(state.shift), _higher(state.shift))
     return Search(
-        np.where(converged, best + step, best),
-        np.where(better, value, state.value),
+        best + found * step,
+        np.where(better > 0.0, value, state.value),
         step,
-        np.where(better, np.where(definite, _lower(state.shift), _higher(state.shift)), state.shift),
-        status,
+        np.where(better > 0.0, shift, state.shift),
+        FOUND * found + NO_VALUE * no_value + UNBOUNDED * unbounded,
         state.steps + 1.0,
     )
+
+
+def _flag(truth: Any) -> Any:
+    return np.where(truth, 1.0, 0.0)
 
 
 def _higher(shift: Any) -> Any:
