@@ -166,6 +166,43 @@ def test_constants_of_one_array_are_one(function, products):
         HELD[:, 1] += 2.0
 
 
+GROUPS = np.array([0, 2, 2, 1, 0])
+
+
+def test_rows_listed_alike_are_gathered_once():
+    """Also by lists of two arrays, as long as these hold the same: a guard compares each."""
+    other = GROUPS.copy()
+
+    def function(w):
+        again = tg.sum(tg.cos(w[GROUPS]) * w[other]) + tg.sum(w[[1, 0]])
+        return tg.sum(tg.exp(w[GROUPS])) + again
+
+    w = np.array([0.3, -0.2, 0.5])
+    found = recorded(function, w)
+    columns = found.tape.columns
+    assert np.count_nonzero(columns.op[columns.live] == CODES["gather"]) == 2
+    replayed = tg.value_and_grad(tg.jit(function))
+    try:
+        for changed in (None, other, GROUPS):
+            if changed is not None:
+                changed[1] = 0
+            value, gradient = tg.value_and_grad(function)(w)
+            assert replayed(w)[0] == pytest.approx(value, rel=1e-14)
+            np.testing.assert_allclose(replayed(w)[1], gradient, rtol=1e-13)
+    finally:
+        GROUPS[1] = 2
+
+
+def test_integers_that_are_data_stay_apart():
+    first, second = np.arange(3), np.arange(3)
+    f = tg.jit(lambda w: (tg.sum(w * first), tg.sum(w * second), tg.sum(w[first] * w[second])))
+    w = np.array([0.3, -0.2, 0.5])
+    f(w)
+    second[:] = 0
+    assert f(w)[:2] == (pytest.approx(w @ first), 0.0)
+    assert f(w)[2] == pytest.approx(w @ w[second])
+
+
 def test_writes_between_two_uses_of_an_array_are_seen():
     held = np.ones(3)
 
