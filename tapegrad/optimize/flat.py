@@ -22,7 +22,7 @@ _FLOAT = np.dtype(np.float64)
 
 def layout_of(structure: Any) -> LeafLayout:
     """Return the layout of a structure of arrays and numbers."""
-    return taken_apart(_as_vector(structure), "x0")[1]
+    return taken_apart(as_vector(structure), "x0")[1]
 
 
 def raveled(structure: Any, layout: LeafLayout) -> Any:
@@ -33,7 +33,7 @@ def raveled(structure: Any, layout: LeafLayout) -> Any:
     ValueError
         For a structure of another layout.
     """
-    leaves, own = taken_apart(_as_vector(structure), "x0")
+    leaves, own = taken_apart(as_vector(structure), "x0")
     if own.definition != layout.definition or own.shapes != layout.shapes:
         raise ValueError(f"the structure has {own}, but x0 has {layout}")
     return joined(leaves, _FLOAT)
@@ -54,7 +54,7 @@ def unraveled(vector: Any, layout: LeafLayout) -> Any:
     return layout.split(vector)
 
 
-def _as_vector(structure: Any) -> Any:
+def as_vector(structure: Any) -> Any:
     """Return a list or tuple of plain numbers as a vector, as everywhere in SciPy; other structures as they are."""
     is_plain = isinstance(structure, list | tuple) and structure and _holds_numbers(structure)
     return real(structure, "x0") if is_plain else structure
