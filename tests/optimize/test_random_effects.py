@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 import tapegrad as tg
 from tapegrad import special, stats
 from tapegrad.errors import NoModeError
+from tapegrad.optimize.random_effects import search
 
 DATA = Path(__file__).parents[2] / "docs" / "gallery" / "data"
 
@@ -243,8 +244,6 @@ def test_wrong_arguments_say_what_to_write() -> None:
 
 def test_interrupts_lose_nothing(monkeypatch) -> None:
     calls = []
-    from tapegrad.optimize.random_effects import search
-
     own = search.ModeToMode.__call__
 
     def interrupted(self, free):

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import check_function
+from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout, joined, taken_apart
 from tapegrad.frontend.functions.sparse_systems.cholesky import SparseCholesky, SparseFactor
+from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.latent.effects import checked_random
 from tapegrad.latent.laplace import WithMode
-from tapegrad.optimize.flat import layout_of, raveled_numbers
+from tapegrad.optimize.flat import as_vector
 from tapegrad.optimize.random_effects.tied import Tied, tied
 from tapegrad.transforms.base import without_jit
 from tapegrad.transforms.grad import grad, value_and_grad
@@ -55,9 +57,8 @@ class LatentModel:
         self.random = checked_random(random)
         self.has_several = False
         parameters, effects = self._split(x0)
-        self.layout, self.effects_layout = layout_of(parameters), layout_of(effects)
-        self.start = raveled_numbers(parameters, self.layout)
-        self.effects_start = raveled_numbers(effects, self.effects_layout)
+        self.start, self.layout = _vector_of(parameters)
+        self.effects_start, self.effects_layout = _vector_of(effects)
         if not len(self.start):
             raise ValueError("laplace: there are no parameters; all arguments are random")
         self.tied: Tied = tied(self.layout, self.start, map_)
@@ -96,7 +97,7 @@ class LatentModel:
                 raise ValueError(f"laplace: random={self.random!r}, so x0 must be a dict with {missing[0]!r}")
             keys = list(self.random)  # type: ignore[arg-type]
             parameters = {key: x0[key] for key in x0 if key not in keys}
-            return parameters, x0[keys[0]] if len(keys) == 1 else {key: x0[key] for key in keys}
+            return parameters, as_vector(x0[keys[0]]) if len(keys) == 1 else {key: x0[key] for key in keys}
         if not isinstance(x0, tuple | list):
             raise TypeError(
                 "laplace: x0 must be the tuple of all arguments; or a dict, if random= has its keys"
@@ -104,7 +105,8 @@ class LatentModel:
         numbers = self._numbers(len(x0))
         others = [k for k in range(len(x0)) if k not in numbers]
         self.has_several = len(others) != 1
-        return _alone([x0[k] for k in others]), _alone([x0[k] for k in numbers])
+        given = list(map(as_vector, x0))
+        return _alone([given[k] for k in others]), _alone([given[k] for k in numbers])
 
     def arguments(self, parameters: Any, effects: Any) -> tuple[Any, ...]:
         """Return the arguments of the function, without data."""
@@ -141,6 +143,13 @@ class LatentModel:
     def mode_slopes(self, free: np.ndarray, vector: np.ndarray, factor: SparseFactor) -> np.ndarray:
         """Return the derivatives of the mode by the free parameters, of shape (effects, parameters)."""
         return -factor.solve(self._mixed(free, vector, *self.args)).data
+
+
+def _vector_of(structure: Any) -> tuple[np.ndarray, LeafLayout]:
+    """Return the elements of a structure as an array, and its layout."""
+    leaves, layout = taken_apart(structure, "x0")
+    vector = joined(leaves, np.dtype(np.float64))
+    return vector.data if is_tensor(vector) else vector, layout
 
 
 def _alone(values: list[Any]) -> Any:

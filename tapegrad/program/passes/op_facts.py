@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.ops import GUARDS, ROWS, Op, Row
+from tapegrad.ops.row import Structural
 
 
 def _of(fact: Callable[[Row], Any]) -> np.ndarray:
@@ -17,7 +18,7 @@ def _bits(row: Row, holds: Callable[[int], bool]) -> int:
 
 
 def _is_list(row: Row, j: int) -> bool:
-    return not isinstance(row, Op) and row.fixed_dtypes.get(j) == "i64"
+    return isinstance(row, Structural) and row.fixed_dtypes.get(j) == "i64"
 
 
 # The operands that an op has a derivative by, those by which none is known, and those whose cotangent is the result's
