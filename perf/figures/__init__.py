@@ -22,6 +22,7 @@ from perf.figures.operations import OPERATION
 from perf.figures.profiles import PROFILES
 from perf.figures.pymc_models import PYMC_MODELS
 from perf.figures.races import RACES
+from perf.figures.random_effects import RANDOM_EFFECTS
 from perf.figures.replay import REPLAY
 from perf.figures.sampling import SAMPLING
 from perf.figures.small import SMALL
@@ -56,6 +57,7 @@ FIGURES: dict[str, Figure] = {
         *NATIVE,
         *LINEAR_ALGEBRA,
         *SPARSE_SYSTEMS,
+        *RANDOM_EFFECTS,
         *DISTRIBUTIONS,
         *ADBENCH,
         *START,

@@ -119,9 +119,9 @@ class LaplaceFit(SearchResult):
         data
             What `sampler` returned.
         """
-        model, (_, effects) = self._model, self._at
+        model, (free, effects) = self._model, self._at
         drawn = effects + self._uncertainty.deviations(rng, 1)[0]
-        return sampler(rng, *model.arguments(self.x, model.effects(drawn)))
+        return sampler(rng, *model.arguments(free, drawn))
 
     def profile(self, parameter: Any, points: int = 8) -> LikelihoodProfile:
         """Compute the likelihood profile of a parameter.
@@ -205,7 +205,7 @@ class LaplaceFit(SearchResult):
         found = check(model, free, effects, self.cov, np.nan_to_num(deviations, nan=1.0), rng, 5)
         if simulate is None:
             return found
-        given = self.x if model.has_several else (self.x,)
+        given = self.x if model.roles.has_several else (self.x,)
         p_value, bias = simulated(model, free, effects, self.cov, lambda: simulate(rng, *given), size)
         return found._replace(p_value=p_value, bias=bias)
 

@@ -34,6 +34,11 @@ class Tied:
         self._fixed = values[groups == _FIXED]
         self._places = np.where(groups == _FIXED, self.size + np.cumsum(groups == _FIXED) - 1, groups)
 
+    @property
+    def key(self) -> tuple[bytes, bytes]:
+        """Equal for groups that spread numbers alike."""
+        return self.groups.tobytes(), self._fixed.tobytes()
+
     def spread(self, free: Any) -> Any:
         """Return all elements, given one for each group; an array or a Tensor."""
         if self._is_plain:

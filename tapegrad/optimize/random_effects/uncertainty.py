@@ -131,8 +131,7 @@ class _Outputs:
         self._model, self._function = model, function
 
     def __call__(self, free: Any, vector: Any) -> Any:
-        model = self._model
-        found = self._function(*model.arguments(model.parameters(free), model.effects(vector)))
+        found = self._function(*self._model.arguments(free, vector))
         leaves, self.layout = taken_apart(found, "predict: result")
         return joined(leaves, np.dtype(np.float64))
 
