@@ -18,7 +18,6 @@ from tapegrad.implicit.implied import Solve, implied
 from tapegrad.implicit.ruled import RuledBody, ruled
 from tapegrad.latent.joint import Joint
 from tapegrad.latent.mode import FOUND, Search, find_mode
-from tapegrad.transforms.stop_gradient import stop_gradient
 from tapegrad.transforms.vjp import vjp
 
 _LOG_2_PI = float(np.log(2 * np.pi))
@@ -29,12 +28,11 @@ def marginal(function: Callable[[Any], Any], start: Any) -> tuple[Any, Search]:
     """Record minus the logarithm of a marginal density, given that of a joint density as a function of the effects."""
     thread.mode = thread.mode.but(nan_on_failure=True)
     joint = Joint(function)
-    search = find_mode(joint, start)
+    search, cholesky = find_mode(joint, start)
     effects = np.where(search.status == FOUND, search.best, np.nan)  # nan goes into all derivatives
-    factor = joint.factor(effects)
-    value = joint.value(effects) + 0.5 * factor.logdet() - 0.5 * effects.size * _LOG_2_PI
-    value = np.where(np.isfinite(value), value, np.inf)
-    constants = stop_gradient((value, effects, factor.matrix))
+    factor = SparseFactor(cholesky, search.matrix)
+    value = search.value + 0.5 * factor.logdet() - 0.5 * effects.size * _LOG_2_PI
+    constants = np.where(search.status == FOUND, value, np.inf), effects, factor.matrix
     return ruled("laplace", _MarginalBody(joint, constants), constants), search
 
 
@@ -43,7 +41,7 @@ def implied_mode(function: Callable[[Any], Any], start: Any) -> tuple[Any, Searc
     """Record the mode, with derivatives, and the search for it."""
     thread.mode = thread.mode.but(nan_on_failure=True)
     joint = Joint(function)
-    search = find_mode(joint, start)
+    search, _ = find_mode(joint, start)
     return _root(joint, search.best), search
 
 

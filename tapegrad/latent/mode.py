@@ -1,14 +1,15 @@
 """Mode of the effects: Newton's method on the sparse Hessian, as one loop in compiled code.
 
 Steps that raise the density's negative logarithm are halved; where the Hessian is not positive definite, a multiple of
-the identity is added (the smallest of a geometric series with which it is). The loop ends with the step after the
-Newton decrement, which is the square of the next step's length in standard deviations, has fallen to rounding.
+the identity is added (the smallest of a geometric series with which it is). The Newton decrement is the square of the
+next step's length in standard deviations: the loop ends one step after it has become small, or where it is rounding.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.frontend.functions.sparse_systems.cholesky import SparseCholesky
 from tapegrad.frontend.tensor.modes import restoring, thread
 from tapegrad.latent.joint import Joint
 from tapegrad.loops.while_loop import while_loop
@@ -21,7 +22,7 @@ _REASONS = {
     NO_VALUE: "the joint density is nan or infinite, or its logarithm has no derivative, where the search began",
     UNBOUNDED: "the Hessian is not positive definite where the steps end: there is no mode, or a direction is flat",
 }
-_DECREMENT = 1e-12  # in units of the logarithm of the density
+_SMALL, _ROUNDED = 1e-12, 1e-20  # decrements, in units of the logarithm of the density
 _NEAR = 1e-3  # of a last step, relative
 _ROUNDING = 1e-10  # of values, relative: differences below it say nothing
 _FIRST_SHIFT, _SHIFT_FACTOR = 1e-3, 10.0  # relative to the largest entry
@@ -35,8 +36,10 @@ class Search(NamedTuple):
     ----------
     best, value
         The best effects so far, and minus the logarithm of the joint density there.
-    step
-        From there to what is tried next.
+    matrix
+        The factored Hessian there, once they are the mode.
+    step, last
+        From there to what is tried next; 1 if that is the mode but for rounding.
     shift
         What is added to the diagonal, relative to the largest entry of the Hessian.
     status
@@ -47,24 +50,31 @@ class Search(NamedTuple):
 
     best: Any
     value: Any
+    matrix: Any
     step: Any
+    last: Any
     shift: Any
     status: Any
     steps: Any
 
 
 @restoring
-def find_mode(joint: Joint, start: Any) -> Search:
-    """Search for the mode from a start; record the loop. Nothing in it has a gradient."""
+def find_mode(joint: Joint, start: Any) -> tuple[Search, SparseCholesky]:
+    """Search for the mode from a start; record the loop. Nothing in it has a gradient.
+
+    Return the last state, and what factorises the Hessian.
+    """
     thread.mode = thread.mode.but(nan_on_failure=True)
     start = stop_gradient(start)
 
     def body(state: Search) -> Search:
         return _next(joint, state)
 
-    first = Search(start, np.inf, start * 0.0, 0.0, RUNNING, 0.0)
+    cholesky = joint.entries(start)[1]
+    matrix = np.zeros(cholesky.factored_size)
+    first = Search(start, np.inf, matrix, start * 0.0, 0.0, 0.0, RUNNING, 0.0)
     found = while_loop(lambda state: (state.status == RUNNING) & (state.steps < MAX_STEPS), body, first)
-    return Search(*stop_gradient(tuple(found)))
+    return Search(*stop_gradient(tuple(found))), cholesky
 
 
 def reason(status: Any) -> str:
@@ -79,24 +89,26 @@ def _next(joint: Joint, state: Search) -> Search:
     entries, cholesky, _ = joint.entries(effects)
     largest = np.max(abs(entries), initial=0.0)
     added = np.where(cholesky.rows == cholesky.columns, state.shift * largest, 0.0)
-    newton = cholesky.factor(entries + added).solve(slope)
+    factor = cholesky.factor(entries + added)
+    newton = factor.solve(slope)
     decrement = np.dot(slope, newton)
     # Flags are floats: a product of them stays in the loop that computes them
     bound = state.value + _ROUNDING * (1.0 + abs(state.value))
     better = _flag(value <= bound) * _flag(abs(value) < np.inf)
     definite = _flag(decrement >= 0.0)  # 0 for nan
     # A flat tail has small decrements, too, but not small steps
-    near = _flag(np.max(abs(newton)) <= _NEAR * (1.0 + np.max(abs(effects)))) * _flag(decrement <= _DECREMENT)
-    found = better * definite * near * _flag(state.shift == 0.0)
+    plain = better * definite * _flag(state.shift == 0.0)
+    near = plain * _flag(np.max(abs(newton)) <= _NEAR * (1.0 + np.max(abs(effects))))
+    found = np.maximum(plain * state.last, near * _flag(decrement <= _ROUNDED))
     no_value = (1.0 - better) * _flag(state.steps == 0.0)
     unbounded = better * (1.0 - definite) * _flag(state.shift > _LARGEST_SHIFT)
-    step = np.where(better > 0.0, np.where(definite > 0.0, -newton, 0.0), 0.5 * state.step)
-    best = np.where(better > 0.0, effects, state.best)
     shift = np.where(definite > 0.0, _lower(state.shift), _higher(state.shift))
     return Search(
-        best + found * step,
+        np.where(better > 0.0, effects, state.best),
         np.where(better > 0.0, value, state.value),
-        step,
+        factor.matrix,
+        np.where(better > 0.0, np.where(definite > 0.0, -newton, 0.0), 0.5 * state.step),
+        near * _flag(decrement <= _SMALL),
         np.where(better > 0.0, shift, state.shift),
         FOUND * found + NO_VALUE * no_value + UNBOUNDED * unbounded,
         state.steps + 1.0,
