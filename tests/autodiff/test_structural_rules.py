@@ -11,9 +11,11 @@ import scipy.sparse
 
 import tapegrad as tg
 from helpers.daily import daily
+from tapegrad.frontend.functions.products.sparse import csr_outer
 from tapegrad.frontend.functions.reductions.scans import linear_recurrence
 from tapegrad.frontend.functions.sparse_systems import instructions
 from tapegrad.ops import STRUCTURAL
+from tapegrad.ops.structural.indexing import CsrOuterParams
 from tapegrad.ops.structural.sparse_systems import SparseOuterParams
 
 DERIVED = [row.name for row in STRUCTURAL if row.differentiable]
@@ -131,6 +133,15 @@ def on_pattern(x, y):
     return instructions.outer(x, y, cholesky._constant(), params, "outer")
 
 
+LISTS = np.concatenate([SPARSE.tocsr().indptr, SPARSE.tocsr().indices], dtype=np.int64)
+
+
+def outer_on_pattern(x, y):
+    """The products of rows at the entries of a matrix in CSR format: the cotangent of a product by its entries."""
+    params = CsrOuterParams(4, 3, x.size // 4)
+    return csr_outer(x, y, tg.tensor(LISTS), params, "outer")
+
+
 # For each op: how it is recorded, and the shapes of the operands.
 CASES = {
     "sum": [
@@ -219,6 +230,11 @@ CASES = {
         ]
         for name, a in (("csr_matmul", SPARSE.tocsr()), ("csr_transposed_matmul", SPARSE.tocsc()))
     },
+    "csr_outer": [
+        (outer_on_pattern, [(4,), (3,)]),
+        (outer_on_pattern, [(4, 2), (3, 2)]),
+        (outer_on_pattern, [(4, 0), (3, 0)]),
+    ],
     "gather": [
         (lambda x: x[PICK], [(3,)]),
         (lambda x: x[PICK], [(3, 2)]),

@@ -231,19 +231,47 @@ def _written_rows(of: Dependence) -> np.ndarray:
 
 
 def _sparse(of: Dependence) -> np.ndarray:
-    """Rows depend on those that the sparse matrix has entries for."""
-    params, lists = of.params, of.listed(2)
-    transposed = of.row.name != "csr_matmul"
+    """Rows depend on those that the sparse matrix has entries for, and on the entries of their row."""
+    params, transposed = of.params, of.row.name != "csr_matmul"
     count = params.columns if transposed else params.rows
-    rows = of.rows(0, params.width)
+    places = _places_of_entries(of)
+    if places is None:
+        rows = of.rows(0, params.width)
+        every = of.pool.unite_lines(rows.T) if rows.size else np.full(params.width, EMPTY)
+        if of.numbers[1] is not None:
+            every = of.pool.unite(every, of.pool.unite_lines(of.flat(1)))
+        return np.broadcast_to(every, (count, params.width)).reshape(of.shape)
+    taken, into = places if transposed else places[::-1]
+    members = of.rows(0, params.width)[taken] if params.width else np.zeros((len(taken), 0), np.int64)
+    if of.numbers[1] is not None:
+        members = of.pool.unite(members, of.flat(1)[:, None])
+    groups = into[:, None] * params.width + np.arange(params.width)
+    return of.pool.unite_listed(members.reshape(-1), groups.reshape(-1), count * params.width).reshape(
+        of.shape
+    )
+
+
+def _sparse_outer(of: Dependence) -> np.ndarray:
+    """Entries depend on the row of each factor that they are a product of."""
+    params, places = of.params, _places_of_entries(of)
+    if places is None:
+        return _whole(of)
+    found = [
+        of.pool.unite_lines(of.flat(operand).reshape(extent, params.width))[taken]
+        for operand, (extent, taken) in enumerate(
+            zip((params.rows, params.columns), places, strict=True)
+        )
+        if of.numbers[operand] is not None
+    ]
+    return np.broadcast_to(functools.reduce(of.pool.unite, found), of.shape)
+
+
+def _places_of_entries(of: Dependence) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return row and column of each entry of a sparse matrix; `None` if a replay may change them."""
+    lists, count = of.listed(2), of.params.rows
     if lists is None:
-        return np.broadcast_to(of.pool.unite_lines(rows.T), (count, params.width)).reshape(of.shape)
-    starts, columns = lists[: params.rows + 1], lists[params.rows + 1 :]
-    own = np.repeat(np.arange(params.rows), np.diff(starts))
-    into, taken = (columns, own) if transposed else (own, columns)
-    places = into[:, None] * params.width + np.arange(params.width)
-    members = rows[taken].reshape(-1)
-    return of.pool.unite_listed(members, places.reshape(-1), count * params.width).reshape(of.shape)
+        return None
+    return np.repeat(np.arange(count), np.diff(lists[: count + 1])), lists[count + 1 :]
 
 
 # --- regions ---------------------------------------------------------------------------------------------------
@@ -282,5 +310,6 @@ RULES: dict[str, Rule] = {
     "written_region": _written_region,
     "embedded": _embedded,
     "sparse": _sparse,
+    "sparse_outer": _sparse_outer,
     "whole": _whole,
 }

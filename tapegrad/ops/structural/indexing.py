@@ -112,6 +112,22 @@ def _broken_sparse(
     )
 
 
+class CsrOuterParams(NamedTuple):
+    """``y[p] = sum(x0[i] * x1[j])`` for each entry p of a sparse matrix, in row i and column j.
+
+    The matrix has the shape (rows, columns); a row of x0 and of x1 has `width` elements. Operand 2 holds the pattern,
+    as that of `CsrMatmulParams` does.
+    """
+
+    rows: int
+    columns: int
+    width: int
+
+    def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
+        left, right, lists = operands
+        return _broken_sparse(self, (right, result, lists), right, left)
+
+
 class ScatterWriteParams(NamedTuple):
     """Parameters of `scatter_write`: a buffer of `rows` rows of `length` elements; operand 2 lists the rows to write.
 
@@ -196,19 +212,18 @@ class LocateParams(NamedTuple):
 # --- rows ------------------------------------------------------------------------------------------------------
 
 
-def _csr(name: str, record: type, transpose: str) -> Structural:
-    """Make the row of a product with a sparse matrix. x1: entries, x2: starts of rows, then columns."""
+def _csr(name: str, record: type, pattern: str, batching: str | None = None) -> Structural:
+    """Make the row of a product of which one factor, or the result, is a sparse matrix. x2: its pattern."""
     return Structural(
         name,
         "opaque",
         f"indexing.sparse.{name}_{{direction}}_{{dtype}}",
-        (("x1", "x2"), None, None),
+        (("x1", "x2"), ("x0", "x2"), None),
         record,
         fixed_dtypes={2: "i64"},
-        writes=(0,),
-        transpose=transpose,
-        batching="sparse",
-        pattern="sparse",
+        writes=(0, 1),
+        batching=batching,
+        pattern=pattern,
     )
 
 
@@ -239,8 +254,11 @@ INDEXING: tuple[Structural, ...] = (
         batching="scatter_add",
         pattern="added_rows",
     ),
-    _csr("csr_matmul", CsrMatmulParams, "csr_transposed_matmul"),
-    _csr("csr_transposed_matmul", CsrTransposedMatmulParams, "csr_matmul"),
+    # x0: rows of the other factor, x1: entries, x2: starts of rows, then columns
+    _csr("csr_matmul", CsrMatmulParams, "sparse", "sparse"),
+    _csr("csr_transposed_matmul", CsrTransposedMatmulParams, "sparse", "sparse"),
+    # x0, x1: rows of both factors, x2: starts of rows, then columns
+    _csr("csr_outer", CsrOuterParams, "sparse_outer"),
     # x0: old contents of a buffer, x1: values of a region
     Structural(
         "write",

@@ -5,7 +5,7 @@ its entries. Its pattern is guarded. Other formats are converted at each recordi
 """
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,13 +13,15 @@ from tapegrad.errors import UnsupportedError
 from tapegrad.foreign import is_sparse
 from tapegrad.frontend.recording.record import as_float
 from tapegrad.frontend.recording.record_structural import as_tensor, record_new
-from tapegrad.frontend.recording.shape import in_c_order, transpose
+from tapegrad.frontend.recording.rules import Step, rules_of_product, state_rules
+from tapegrad.frontend.recording.shape import in_c_order, reshape, transpose
 from tapegrad.frontend.tensor.array_checks import check_dtype
 from tapegrad.frontend.tensor.modes import thread, watch_now
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.ops import CODES
-from tapegrad.ops.structural.indexing import CsrMatmulParams, CsrTransposedMatmulParams
+from tapegrad.ops.structural.indexing import CsrMatmulParams, CsrOuterParams, CsrTransposedMatmulParams
 
+Params: TypeAlias = CsrMatmulParams | CsrTransposedMatmulParams
 _CSR_MATMUL, _CSR_TRANSPOSED_MATMUL = CODES["csr_matmul"], CODES["csr_transposed_matmul"]
 
 
@@ -68,18 +70,18 @@ def _record(matrix: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
         raise ValueError(
             "matmul: the arrays of a sparse matrix have not as many entries as its indptr says; call its check_format()"
         )
-    x = in_c_order(as_float(x, dtype, tape, False))
-    read = [x, as_float(entries, dtype, tape, True), from_array(lists, constant=True)]
-    code, params = _op(compressed, math.prod(x.shape[1:]))
-    return record_new(code, read, shape, params, "matmul")
+    x = as_float(x, dtype, tape, False)
+    read = as_float(entries, dtype, tape, True), from_array(lists, constant=True)
+    made = csr_product(x, *read, _params(compressed, math.prod(x.shape[1:])), "matmul")
+    return made if made.shape == shape else reshape(made, shape)
 
 
-def _op(compressed: Any, width: int) -> tuple[int, Any]:
-    """Return op code and parameters: a matrix in CSC format is the transpose of one in CSR format."""
+def _params(compressed: Any, width: int) -> Params:
+    """Return the parameters of a product: a matrix in CSC format is the transpose of one in CSR format."""
     count = len(compressed.indptr) - 1
     if compressed.format == "csc":
-        return _CSR_TRANSPOSED_MATMUL, CsrTransposedMatmulParams(count, compressed.shape[0], width)
-    return _CSR_MATMUL, CsrMatmulParams(count, compressed.shape[-1], width)
+        return CsrTransposedMatmulParams(count, compressed.shape[0], width)
+    return CsrMatmulParams(count, compressed.shape[-1], width)
 
 
 # --- SciPy's arrays of a matrix ----------------------------------------------------------------------------------
@@ -124,3 +126,84 @@ def _watch(matrix: Any) -> None:
         for array in held if isinstance(held, tuple) else (held,):
             if isinstance(array, np.ndarray):
                 watch_now(array)
+
+
+# --- instructions ------------------------------------------------------------------------------------------------
+
+
+def csr_product(x: Tensor, entries: Tensor, lists: Tensor, params: Params, name: str = "matmul") -> Tensor:
+    """Record the product of a sparse matrix, or of its transpose, and a vector or the rows of a matrix.
+
+    Parameters
+    ----------
+    x : Tensor, shape (k,) or (k, width)
+        The vector, or the matrix.
+    entries : Tensor, shape (m,)
+        The entries of the sparse matrix.
+    lists : Tensor of int64
+        Its pattern: the starts of its rows, then the column of each entry.
+    params : CsrMatmulParams or CsrTransposedMatmulParams
+        Extents, and whether the matrix is transposed.
+    name : str
+        The function that is called, for messages.
+    """
+    transposed = isinstance(params, CsrTransposedMatmulParams)
+    shape = (params.columns if transposed else params.rows, *x.shape[1:])
+    operands = [in_c_order(x), in_c_order(entries), lists]
+    return record_new(_CSR_TRANSPOSED_MATMUL if transposed else _CSR_MATMUL, operands, shape, params, name)
+
+
+def csr_outer(left: Tensor, right: Tensor, lists: Tensor, params: CsrOuterParams, name: str) -> Tensor:
+    """Record the product of a row of `left` and a row of `right` for each entry of a pattern."""
+    operands = [in_c_order(left), in_c_order(right), lists]
+    return record_new(CODES["csr_outer"], operands, (lists.size - params.rows - 1,), params, name)
+
+
+# --- derivatives -------------------------------------------------------------------------------------------------
+
+
+def _rows(x: Tensor, params: Any, count: int) -> Tensor:
+    """Return a factor as rows of `width` elements; that of a sparse vector has no axis for them."""
+    return reshape(x, (count, params.width))
+
+
+def _in_shape(step: Step, found: Tensor, operand: int) -> Tensor:
+    return reshape(found, step.view(operand).shape)
+
+
+def _by_matrix(step: Step, x: Tensor, entries: Tensor) -> Tensor:
+    p = CsrMatmulParams(*step.params)
+    return csr_product(_rows(x, p, p.columns), entries, step.x(2), p, "csr_matmul")
+
+
+def _by_transposed(step: Step, x: Tensor, entries: Tensor) -> Tensor:
+    p = CsrTransposedMatmulParams(*step.params)
+    return csr_product(_rows(x, p, p.rows), entries, step.x(2), p, "csr_matmul")
+
+
+def _by_rows(step: Step, left: Tensor, right: Tensor) -> Tensor:
+    p = CsrOuterParams(*step.params)
+    return csr_outer(_rows(left, p, p.rows), _rows(right, p, p.columns), step.x(2), p, "csr_outer")
+
+
+_of_matmul = rules_of_product(
+    lambda step, x, entries: _in_shape(step, _by_matrix(step, x, entries), -1),
+    lambda step, y_bar, entries: _in_shape(step, _by_transposed(step, y_bar, entries), 0),
+    lambda step, x, y_bar: _by_rows(step, y_bar, x),
+)
+_of_transposed_matmul = rules_of_product(
+    lambda step, x, entries: _in_shape(step, _by_transposed(step, x, entries), -1),
+    lambda step, y_bar, entries: _in_shape(step, _by_matrix(step, y_bar, entries), 0),
+    _by_rows,
+)
+_of_outer = rules_of_product(
+    _by_rows,
+    lambda step, y_bar, right: _in_shape(step, _by_matrix(step, right, y_bar), 0),
+    lambda step, left, y_bar: _in_shape(step, _by_transposed(step, left, y_bar), 1),
+)
+for _name, _rules in (
+    ("csr_matmul", _of_matmul),
+    ("csr_transposed_matmul", _of_transposed_matmul),
+    ("csr_outer", _of_outer),
+):
+    state_rules(_name, _rules.reverse, lambda step, a, b, *_, forward=_rules.forward: forward(step, a, b))
