@@ -17,6 +17,16 @@ def is_sparse(value: Any) -> bool:
     return _is_of(value, "scipy.sparse", "sparray", "spmatrix")
 
 
+def is_sparse_matrix(value: Any) -> bool:
+    """Return whether a value is a sparse matrix of SciPy in the narrow sense, whose ``*`` multiplies matrices."""
+    return _is_of(value, "scipy.sparse", "spmatrix")
+
+
+def is_sparse_tensor(value: Any) -> bool:
+    """Return whether a value is a sparse matrix with computed entries: our own, but few programs import it."""
+    return _is_of(value, "tapegrad.sparse.arrays", "SparseArray")
+
+
 def is_masked(value: Any) -> bool:
     """Return whether a value is a masked array of NumPy."""
     return _is_of(value, "numpy.ma", "MaskedArray")

@@ -69,3 +69,4 @@ from tapegrad.frontend.functions.reductions.predicates import matrix_rank as mat
 from tapegrad.frontend.functions.sparse_systems.cholesky import SparseCholesky as SparseCholesky
 from tapegrad.frontend.functions.sparse_systems.cholesky import SparseFactor as SparseFactor
 from tapegrad.frontend.tensor.modes import errstate as errstate
+from tapegrad.sparse.systems import spsolve as spsolve

@@ -1,7 +1,8 @@
 """Structures of arrays: lists, tuples, dicts and deques, nested, their subclasses included (named tuples, OrderedDict).
 
 A Series of pandas, or a DataArray of xarray, is a structure around one array: a function gets a Tensor in its place,
-and a gradient in its shape gets its labels.
+and a gradient in its shape gets its labels. A sparse matrix with computed entries is a structure around these; its
+pattern is part of the definition.
 
 Leaves of a dict are taken in the order of its sorted keys, so that the order in which keys were added is no part of
 the structure. What is built comes back in the type and the order of keys that were given.
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.foreign import is_labelled_array
+from tapegrad.foreign import is_labelled_array, is_sparse_tensor
 
 LEAF = None  # the definition of a leaf
 SEQUENCES = (list, tuple, deque)
@@ -70,6 +71,22 @@ class Labels(Aside):
         return type(like)(part, index=like.index, name=like.name)
 
 
+class SparseStructure(Aside):
+    """The pattern of a sparse matrix, which is part of the structure."""
+
+    __slots__ = ("_pattern", "attached")
+
+    def __init__(self, matrix: Any) -> None:
+        self.order, self.attributes, self.extra = (), None, None
+        self._pattern, self.attached = matrix.pattern, matrix.__with_leaf__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SparseStructure) and self._pattern == other._pattern
+
+    def __hash__(self) -> int:
+        return hash(self._pattern)
+
+
 def flatten(value: Any) -> tuple[list[Any], Any]:
     """Return the leaves of a structure from left to right, and its definition, which is hashable."""
     leaves: list[Any] = []
@@ -88,6 +105,9 @@ def _take_apart(value: Any, leaves: list[Any]) -> Any:
     if kind not in LEAVES and is_labelled_array(value):
         leaves.append(value.data if hasattr(value, "coords") else np.asarray(value))
         return kind, (LEAF,), (), Labels(value)
+    if kind not in LEAVES and is_sparse_tensor(value):
+        leaves.append(value.__leaf__)
+        return kind, (LEAF,), (), SparseStructure(value)
     leaves.append(value)
     return LEAF
 
@@ -116,7 +136,7 @@ def _build(definition: Any, leaves: Any) -> Any:
 
 def _made(kind: type, parts: list[Any], keys: tuple[Any, ...], aside: Aside) -> Any:
     """Make a container of a type without its constructor, whose arguments only its author knows."""
-    if isinstance(aside, Labels):
+    if isinstance(aside, Labels | SparseStructure):
         return aside.attached(parts[0])
     if issubclass(kind, tuple):
         made: Any = tuple.__new__(kind, parts)

@@ -60,7 +60,7 @@ def _named() -> Iterator[tuple[str, Any]]:
         value = getattr(tg, name)
         if callable(value) and value is not getattr(np, name, None):
             yield name, value
-    for module in (tg.optimize, tg.errors):
+    for module in (tg.optimize, tg.sparse, tg.errors):
         for name, value in vars(module).items():
             own = getattr(value, "__module__", "").startswith(module.__name__)
             if own and not name.startswith("_") and (module is not tg.errors or is_error(value)):
@@ -132,7 +132,7 @@ def _signature(name: str) -> list[str] | None:
     except ValueError:
         return None
     is_method = (
-        "." in name and not name.startswith(("optimize.", "errors.", "linalg.", "special."))
+        "." in name and not name.startswith(("optimize.", "errors.", "linalg.", "sparse.", "special."))
     ) or name.count(".") == 2
     return known[1:] if is_method else known
 

@@ -24,8 +24,9 @@ NUMERICAL = {"numba", "llvmlite", "numpy", "math"}
 # room the order is the one in which the docstring of each folder lists what it holds.
 ORDER = (
     "errors", "foreign", "pytree",
-    "ops", "engine", "frontend", "linalg", "special", "stats", "autodiff", "program", "transforms", "loops", "implicit",
-    "integrate", "latent", "optimize", "interop", "testing", "", "examples", "cli", "__main__",
+    "ops", "engine", "frontend", "special", "stats", "autodiff", "sparse", "linalg", "program", "transforms", "loops",
+    "implicit", "integrate", "interpolate", "latent", "optimize", "interop", "testing", "", "examples", "cli",
+    "__main__",
 )  # fmt: skip
 ROOMS = set(ORDER) - {"errors", "foreign", "pytree", "linalg", "special", "", "__main__"}
 # Compiled code may import even less than what stands below it.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import tapegrad as tg
-from tapegrad import errors, integrate, interop, linalg, optimize, special, stats, testing
+from tapegrad import errors, integrate, interop, linalg, optimize, sparse, special, stats, testing
 from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.autodiff.hooks import RemovableHook
 from tapegrad.frontend.functions.shapes.flat import FlatElements
@@ -34,6 +34,7 @@ RETURNED = {"transforms": (Jit,), "tensors": (FlatElements, RemovableHook), "che
 _MODULES = {
     "checks": testing,
     "linalg": linalg,
+    "sparse": sparse,
     "special": special,
     "stats": stats,
     "integrate": integrate,
@@ -136,6 +137,7 @@ def _subjects() -> dict[str, Subject]:
             (f"{made}numerics.", f"{made}matrices."),
         ),
         "linalg": Subject("tapegrad.linalg", "Linear algebra, by the names of `numpy.linalg` and `scipy.linalg`."),
+        "sparse": Subject("tapegrad.sparse", "Sparse matrices with computed entries, by the names of `scipy.sparse`."),
         "special": Subject("tapegrad.special", "Special functions, by the names of `scipy.special`."),
         "stats": Subject("tapegrad.stats", "Distributions, by the names of `scipy.stats`."),
         "integrate": Subject(

@@ -258,9 +258,7 @@ def _sparse_outer(of: Dependence) -> np.ndarray:
         return _whole(of)
     found = [
         of.pool.unite_lines(of.flat(operand).reshape(extent, params.width))[taken]
-        for operand, (extent, taken) in enumerate(
-            zip((params.rows, params.columns), places, strict=True)
-        )
+        for operand, (extent, taken) in enumerate(zip((params.rows, params.columns), places, strict=True))
         if of.numbers[operand] is not None
     ]
     return np.broadcast_to(functools.reduce(of.pool.unite, found), of.shape)

@@ -14,7 +14,7 @@ from tapegrad.engine.sweep.eager import eager
 from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.fields.layout import F32, F64, NONE
 from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
-from tapegrad.foreign import is_data_array, is_xarray
+from tapegrad.foreign import is_data_array, is_sparse_tensor, is_xarray
 from tapegrad.frontend.recording.computed_integers import (
     as_computed_float,
     is_computed_integer,
@@ -111,15 +111,25 @@ def unary_operator(code: int) -> Callable[[Tensor], Tensor]:
 def finished(mode: Mode, code: int, slot: int, as_operator: bool, operands: tuple[Any, ...]) -> Tensor:
     """Finish a call whose operands the engine has refused, or whose result is watched.
 
-    Operators leave arrays of xarray to xarray, which knows their dimensions. In a recording, Python numbers alone
-    give a weak number again.
+    Operators leave arrays of xarray to xarray, which knows their dimensions, and sparse matrices to those. In a
+    recording, Python numbers alone give a weak number again.
     """
-    if as_operator and slot < 0 and not OWN.issuperset(map(type, operands)) and any(map(is_xarray, operands)):
+    if (
+        as_operator
+        and slot < 0
+        and not OWN.issuperset(map(type, operands))
+        and any(map(_knows_more, operands))
+    ):
         return cast_type(Tensor, NotImplemented)
     if _slots_are_due and mode.anomaly is None:
         _write_slots_once(mode)
     result = apply_to_any(code, *operands) if slot < 0 else _watched(mode, from_slot(mode.tape, slot), code)
     return as_plain_number(result, operands) if as_operator else result
+
+
+def _knows_more(operand: Any) -> bool:
+    """Return whether an operand has operators of its own that take Tensors."""
+    return is_xarray(operand) or is_sparse_tensor(operand)
 
 
 def _write_slots_once(mode: Mode) -> None:

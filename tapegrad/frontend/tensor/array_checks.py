@@ -6,7 +6,7 @@ import numpy as np
 
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.errors import UnsupportedError
-from tapegrad.foreign import is_linear_operator, is_masked, is_pandas, is_sparse
+from tapegrad.foreign import is_linear_operator, is_masked, is_pandas, is_sparse, is_sparse_tensor
 from tapegrad.frontend.tensor.modes import watch_now
 
 _REFUSED = {
@@ -135,6 +135,11 @@ def real(value: Any, what: str, dtype: np.dtype[Any] | None = _FLOAT64) -> np.nd
 
 def _refuse_objects(value: Any, array: np.ndarray, what: str) -> None:
     """Raise for objects that NumPy does not convert to numbers, with a hint."""
+    if is_sparse_tensor(value):
+        raise UnsupportedError(
+            f"{what}: a sparse array with computed entries is no array of numbers: write a method or an operator of it,"
+            " its entries S.data, or S.toarray()"
+        )
     if is_sparse(value):
         raise UnsupportedError(
             f"{what}: a sparse matrix and a Tensor can be multiplied as matrices, S @ t and t @ S, and nothing else:"

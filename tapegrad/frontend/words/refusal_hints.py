@@ -18,9 +18,13 @@ _PRODUCTS = frozenset(("_matmul_dispatch", "_mul_dispatch"))
 # By the prefix of a module's name; the first match counts.
 _INSTEAD = {
     "scipy.sparse.linalg": (
-        "; a function of scipy.sparse.linalg, or a LinearOperator, can be made a custom op: its vjp uses the transpose"
+        "; tapegrad.linalg.spsolve(A, b) takes Tensors. Another function of scipy.sparse.linalg, or a LinearOperator,"
+        " can be made a custom op: its vjp uses the transpose"
     ),
-    "scipy.sparse": "; a sparse matrix and a Tensor have the products S @ t and t @ S",
+    "scipy.sparse": (
+        "; a sparse matrix and a Tensor have the products S @ t and t @ S, and a matrix whose entries are a Tensor is"
+        " tapegrad.sparse.csr_array((t, indices, indptr), shape=shape), or coo_array((t, (rows, columns)))"
+    ),
     "scipy.special": "; tapegrad.special has logsumexp, softmax, log_softmax, polygamma and zeta for Tensors",
     "scipy.stats": "; tapegrad.stats has norm, t, gamma and others for Tensors",
     "numpy.ma": "; of a masked array m, np.asarray(m) where nothing is masked, otherwise m.filled(0.0) and ~m.mask",

@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, Protocol
 
-from tapegrad.foreign import is_masked, is_namespace, is_sparse
+from tapegrad.foreign import is_masked, is_namespace, is_sparse, is_sparse_tensor
 from tapegrad.program.captured import references
 from tapegrad.program.captured.origin import is_compiled, is_library_class
 from tapegrad.program.captured.paths import Owner, Path
@@ -187,7 +187,8 @@ class Answers(Owner):
 
 def is_holder(value: Any) -> bool:
     """Return whether an object of a library's serves to hold others."""
-    return isinstance(value, _HOLDERS) or is_sparse(value) or is_masked(value) or is_namespace(value)
+    by_library = is_sparse(value) or is_sparse_tensor(value) or is_masked(value) or is_namespace(value)
+    return by_library or isinstance(value, _HOLDERS)
 
 
 def _watch_absence(namespace: Any, missing: set[str], reach: Watcher) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
 from tapegrad.errors import name_of
+from tapegrad.foreign import is_sparse_tensor
 from tapegrad.frontend.tensor.array_checks import check_dtype, refuse_subclass
 from tapegrad.frontend.tensor.memory_order import is_reordered
 from tapegrad.frontend.tensor.modes import thread
@@ -258,7 +259,11 @@ def _holds_tensor(value: Any) -> bool:
         return False
     if isinstance(value, dict):
         return any(map(_holds_tensor, value.values()))
-    return any(map(_holds_tensor, value)) if isinstance(value, SEQUENCES) else is_tensor(value)
+    return (
+        any(map(_holds_tensor, value))
+        if isinstance(value, SEQUENCES)
+        else is_tensor(value.__leaf__ if is_sparse_tensor(value) else value)
+    )
 
 
 def _as_array(leaf: Any) -> np.ndarray | None:

@@ -135,9 +135,7 @@ def _forward(frame: int, params: Any, transposed: bool, zero: Any) -> int:
     a = _pattern(frame, params)
     if not _is_whole(a, load_i64(frame, COUNT)):
         return OUT_OF_RANGE
-    _product(
-        a, load_i64(frame, X + 1), load_i64(frame, X), load_i64(frame, Y), np.int64(1), transposed, zero
-    )
+    _product(a, load_i64(frame, X + 1), load_i64(frame, X), load_i64(frame, Y), np.int64(1), transposed, zero)
     return 0
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.sweep.eager import eager_products
-from tapegrad.foreign import is_sparse
+from tapegrad.foreign import is_sparse, is_sparse_tensor
 from tapegrad.frontend.functions.products import sparse
 from tapegrad.frontend.recording.record_structural import (
     as_tensor,
@@ -63,8 +63,12 @@ def matmul(x1: Any, x2: Any, /) -> Tensor:
     product = None if both else record_product_of(_MATMUL, x1, x2)
     if product is not None:
         return product
-    if not (isinstance(x1, _DENSE) and isinstance(x2, _DENSE)) and (is_sparse(x1) or is_sparse(x2)):
-        return sparse.product(x1, x2)
+    if not (isinstance(x1, _DENSE) and isinstance(x2, _DENSE)):
+        if is_sparse_tensor(x1) or is_sparse_tensor(x2):
+            made: Tensor = x1 @ x2 if is_sparse_tensor(x1) else x2.__rmatmul__(x1)
+            return made
+        if is_sparse(x1) or is_sparse(x2):
+            return sparse.product(x1, x2)
     a = x1 if type(x1) is Tensor else as_tensor(x1, "matmul")
     b = x2 if type(x2) is Tensor else as_tensor(x2, "matmul")
     tape = thread.mode.tape

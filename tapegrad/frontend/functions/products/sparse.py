@@ -64,15 +64,15 @@ def _record(matrix: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
     dtype = np.result_type(matrix.dtype, x.dtype)
     check_dtype(dtype, "matmul with a sparse matrix")
     tape = thread.mode.tape
-    compressed = _compressed(matrix)
-    entries, lists = _entries(compressed), _lists(compressed)
-    if len(entries) != len(lists) - len(compressed.indptr):
+    own = compressed(matrix)
+    entries, lists = _entries(own), _lists(own)
+    if len(entries) != len(lists) - len(own.indptr):
         raise ValueError(
             "matmul: the arrays of a sparse matrix have not as many entries as its indptr says; call its check_format()"
         )
     x = as_float(x, dtype, tape, False)
     read = as_float(entries, dtype, tape, True), from_array(lists, constant=True)
-    made = csr_product(x, *read, _params(compressed, math.prod(x.shape[1:])), "matmul")
+    made = csr_product(x, *read, _params(own, math.prod(x.shape[1:])), "matmul")
     return made if made.shape == shape else reshape(made, shape)
 
 
@@ -87,7 +87,7 @@ def _params(compressed: Any, width: int) -> Params:
 # --- SciPy's arrays of a matrix ----------------------------------------------------------------------------------
 
 
-def _compressed(matrix: Any) -> Any:
+def compressed(matrix: Any) -> Any:
     """Return a matrix in CSR or CSC format, converted if it is in another format."""
     if matrix.format in ("csr", "csc"):
         return matrix
@@ -119,7 +119,7 @@ def _watch(matrix: Any) -> None:
         return
     if matrix.format in ("dok", "lil"):
         raise UnsupportedError(
-            f"matmul: changes of a sparse matrix in {matrix.format!r} format cannot be detected while a function is"
+            f"changes of a sparse matrix in {matrix.format!r} format cannot be detected while a function is"
             " being recorded: convert it once, outside of the function, with .tocsr()"
         )
     for held in vars(matrix).values():

@@ -7,9 +7,10 @@ from numpy.linalg import LinAlgError
 
 from tapegrad.engine.elimination.analysis import make_plan, positions_of_elements
 from tapegrad.engine.kernels.fronts.plan import HEADER_FIELDS, Header
-from tapegrad.foreign import is_sparse
+from tapegrad.foreign import is_sparse, is_sparse_tensor
 from tapegrad.frontend.functions.sparse_systems import instructions
 from tapegrad.frontend.functions.sparse_systems.patterns import SymmetricPattern, read_pattern
+from tapegrad.frontend.indexing.indexing import scatter_add
 from tapegrad.frontend.recording.record import as_float
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype, record_new
 from tapegrad.frontend.recording.shape import in_c_order
@@ -45,9 +46,10 @@ class SparseCholesky:
     Parameters
     ----------
     a : sparse matrix or pattern, shape (n, n)
-        A sparse matrix of SciPy, of which the pattern alone is used, or an object with the attributes `shape`, `indptr`
-        and `indices` of one in CSR format. The pattern has both triangles, and is symmetric then, or the lower one
-        alone. Entries that are stored and zero are part of it. No entry may be stored twice.
+        A sparse matrix, of SciPy or of `tapegrad.sparse`, of which the pattern alone is used, or an object with the
+        attributes `shape`, `indptr` and `indices` of one in CSR format. The pattern has both triangles, and is
+        symmetric then, or the lower one alone. Entries that are stored and zero are part of it. No entry may be stored
+        twice.
 
     Raises
     ------
@@ -135,8 +137,9 @@ class SparseCholesky:
         Parameters
         ----------
         values : array_like, shape (m,), or sparse matrix
-            The entries at `rows` and `columns`, or a sparse matrix whose entries are all in the pattern. Of entries of
-            both triangles those of the lower one are read; plain arrays are checked to be symmetric.
+            The entries at `rows` and `columns`, or a sparse matrix, of SciPy or of `tapegrad.sparse`, whose entries are
+            all in the pattern. Of entries of both triangles those of the lower one are read; plain arrays are checked
+            to be symmetric.
 
         Returns
         -------
@@ -213,7 +216,7 @@ class SparseCholesky:
 
     def _entries(self, values: Any, name: str) -> Tensor:
         """Return the entries of the lower triangle, checked if they are plain numbers."""
-        if is_sparse(values):
+        if is_sparse(values) or is_sparse_tensor(values):
             values = self._values_of(values, name)
         x = as_tensor(values, name)
         if x.dtype.kind != "f":
@@ -231,8 +234,8 @@ class SparseCholesky:
         operands = [in_c_order(x), from_array(pattern.lower, constant=True)]
         return record_new(CODES["gather"], operands, pattern.lower.shape, params, name)
 
-    def _values_of(self, matrix: Any, name: str) -> np.ndarray:
-        """Return the entries of a sparse matrix, zero where it has none."""
+    def _values_of(self, matrix: Any, name: str) -> Any:
+        """Return the entries of a sparse matrix, a Tensor if its entries are one; zero where it has none."""
         own = matrix.tocoo()
         if own.shape != (self.n, self.n):
             raise ValueError(f"{name}: a matrix of shape {(self.n, self.n)} is needed, not {own.shape}")
@@ -249,10 +252,11 @@ class SparseCholesky:
         if len(outside):
             i, j = int(own.row[outside[0]]), int(own.col[outside[0]])
             raise ValueError(f"{name}: entry ({i}, {j}) is not in the pattern")
+        inside = np.flatnonzero(keys[found] == given) if len(keys) else found[:0]
+        if is_tensor(own.data):
+            return scatter_add(own.data[inside], found[inside], (len(keys),))
         values = np.zeros(len(keys), np.result_type(own.data.dtype, np.float32))
-        if len(keys):
-            inside = keys[found] == given
-            np.add.at(values, found[inside], own.data[inside])
+        np.add.at(values, found[inside], own.data[inside])
         return values
 
     def _explained(self, message: str, entries: Tensor) -> str:

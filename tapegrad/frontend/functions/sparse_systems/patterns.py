@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.foreign import is_sparse
+from tapegrad.foreign import is_sparse, is_sparse_tensor
 from tapegrad.frontend.tensor.modes import watch_now
 
 _NAME = "SparseCholesky"
@@ -85,6 +85,8 @@ def _refuse_duplicates(keys: np.ndarray, n: int) -> None:
 
 def _positions(matrix: Any) -> tuple[int, np.ndarray, np.ndarray]:
     """Return the number of rows, and row and column of each entry as it is stored."""
+    if is_sparse_tensor(matrix):
+        matrix = matrix.tocsr().canonical()
     has_lists = all(hasattr(matrix, name) for name in ("shape", "indptr", "indices"))
     if not (is_sparse(matrix) or has_lists):
         raise TypeError(
