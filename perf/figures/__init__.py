@@ -27,6 +27,7 @@ from perf.figures.replay import REPLAY
 from perf.figures.sampling import SAMPLING
 from perf.figures.small import SMALL
 from perf.figures.sparse_derivatives import SPARSE_DERIVATIVES
+from perf.figures.sparse_matrices import SPARSE_MATRICES
 from perf.figures.sparse_systems import SPARSE_SYSTEMS
 from perf.figures.start import START
 from perf.figures.structures import STRUCTURES
@@ -58,6 +59,7 @@ FIGURES: dict[str, Figure] = {
         *LINEAR_ALGEBRA,
         *SPARSE_SYSTEMS,
         *RANDOM_EFFECTS,
+        *SPARSE_MATRICES,
         *DISTRIBUTIONS,
         *ADBENCH,
         *START,
