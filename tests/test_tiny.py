@@ -231,6 +231,20 @@ def test_autodiff_custom_ops(prepare):
     close(tg.grad(prepare(lambda x: tg.sum(tg.sin(cube(x)))))(X), np.cos(X**3) * 3 * X**2)
 
 
+# --- sparse ------------------------------------------------------------------------------------------------------
+
+
+def test_sparse_matrices_have_computed_entries():
+    def f(x):
+        return tg.sum(
+            tg.linalg.spsolve(tg.sparse.diags_array([x, -1.0], offsets=[0, 1], shape=(2, 2)), np.ones(2))
+        )
+
+    value, slope = tg.value_and_grad(f)(np.array([2.0, 4.0]))
+    assert value == 0.875
+    np.testing.assert_allclose(slope, [-0.3125, -0.09375])
+
+
 # --- program -----------------------------------------------------------------------------------------------------
 
 

@@ -688,7 +688,8 @@ class csr_array(SparseArray):
         ``(data, indices, indptr)``: row i has the entries ``data[indptr[i]:indptr[i + 1]]``, in the columns
         ``indices[indptr[i]:indptr[i + 1]]``. ``(data, (rows, columns))``: the entries and their positions; those of
         one position are added up. ``(rows, columns)``: a matrix without entries of this shape. Or a sparse matrix, of
-        SciPy or not. `data` is a Tensor or an array, the rest are integers, which are copied.
+        SciPy or not. `data` is a Tensor or an array, the rest are integers. Arrays are copied; in a recorded function,
+        entries that are an array from outside are read at each replay.
     shape : tuple of int, optional
         Numbers of rows and columns; the least that hold all entries, if it is left out.
     dtype : dtype, optional

@@ -16,6 +16,7 @@ from scipy.sparse.linalg import splu  # noqa: TID253
 from tapegrad.autodiff.custom.custom_op import custom_op
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.frontend.functions.products.sparse import csr_outer, csr_product
+from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.ops.structural.indexing import CsrMatmulParams, CsrOuterParams, CsrTransposedMatmulParams
 from tapegrad.sparse.patterns import MatrixPattern
@@ -32,8 +33,8 @@ class PatternSolver:
         The custom ops: the solutions for entries and right sides, by the matrix and by its transpose.
     """
 
-    def __init__(self, pattern: MatrixPattern, permc_spec: str | None) -> None:
-        self._pattern, self._permc_spec = pattern, permc_spec
+    def __init__(self, pattern: MatrixPattern, permc_spec: str | None, nan_on_failure: bool) -> None:
+        self._pattern, self._permc_spec, self._nan_on_failure = pattern, permc_spec, nan_on_failure
         self._starts, self._columns = (each.astype(np.int32) for each in (pattern.starts, pattern.minor))
         self._factors: OrderedDict[Any, Any] = OrderedDict()  # by dtype and bytes of the entries
         self._lock = lock()
@@ -65,7 +66,12 @@ class PatternSolver:
     def _solved(self, data: np.ndarray, b: np.ndarray, transposed: bool) -> np.ndarray:
         if b.size == 0:
             return np.zeros_like(b)
-        factor = self._factor(data)
+        try:
+            factor = self._factor(data)
+        except LinAlgError:
+            if self._nan_on_failure:
+                return np.full_like(b, np.nan)
+            raise
         x: np.ndarray = factor.solve(np.ascontiguousarray(b, data.dtype), "N" if transposed else "T")
         return np.ascontiguousarray(x, b.dtype)
 
@@ -133,5 +139,6 @@ def _width(x: Any) -> int:
 
 def solver_of(pattern: MatrixPattern, permc_spec: str | None) -> PatternSolver:
     """Return the systems of a canonical pattern in CSR format, made once."""
-    systems: PatternSolver = pattern.once(("systems", permc_spec), lambda: PatternSolver(pattern, permc_spec))
-    return systems
+    given = permc_spec, thread.mode.nan_on_failure
+    solver: PatternSolver = pattern.once(("solver", *given), lambda: PatternSolver(pattern, *given))
+    return solver

@@ -40,7 +40,7 @@ def spsolve(A: Any, b: Any, data: Any = None, *, permc_spec: str | None = None) 
     Raises
     ------
     LinAlgError
-        If the matrix is singular.
+        If the matrix is singular; in ``tapegrad.linalg.errstate("nan")`` the solution is nan then.
     ValueError
         If the matrix is not square, or shapes do not fit.
 
@@ -99,6 +99,6 @@ def spsolve(A: Any, b: Any, data: Any = None, *, permc_spec: str | None = None) 
     transposed = matrix.format == "csc"
     own = (matrix.T if transposed else matrix.tocsr()).canonical()
     entries, side = in_common_dtype(own.data, side)
-    systems = superlu.solver_of(own.pattern, permc_spec)
-    found: Tensor = (systems.solve_transposed if transposed else systems.solve)(entries, side)
+    solver = superlu.solver_of(own.pattern, permc_spec)
+    found: Tensor = (solver.solve_transposed if transposed else solver.solve)(entries, side)
     return found

@@ -154,6 +154,12 @@ def test_a_singular_matrix_in_a_replay_is_an_error():
     with pytest.raises(np.linalg.LinAlgError, match="singular"):
         f(0.0 * ENTRIES)
     np.testing.assert_allclose(f(ENTRIES), dense(ENTRIES, SIDE).data, rtol=1e-12)
+    lanes = np.array([ENTRIES, 0.0 * ENTRIES])
+    with tg.linalg.errstate("nan"):
+        found, slopes = tg.vmap(tg.value_and_grad(lambda d: tg.sum(solution(d, SIDE))))(lanes)
+    assert np.isnan(found[1])
+    assert np.isnan(slopes[1]).all()
+    np.testing.assert_allclose(found[0], np.sum(dense(ENTRIES, SIDE).data), rtol=1e-12)
 
 
 def test_cholesky_of_computed_matrices():
