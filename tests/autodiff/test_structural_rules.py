@@ -227,6 +227,8 @@ CASES = {
             (lambda x, a=a: tg.matmul(x, a.T), [(2, 3)]),
             (lambda x, a=a: tg.matmul(a, x), [(3, 0)]),
             (lambda x, a=a: tg.matmul(a, tg.broadcast_to(x, (3, 2))), [(2,)]),
+            (lambda d, x, a=a: tg.sparse.csr_array(a).asformat(a.format).with_data(d) @ x, [(5,), (3,)]),
+            (lambda d, x, a=a: tg.sparse.csr_array(a).asformat(a.format).with_data(d) @ x, [(5,), (3, 2)]),
         ]
         for name, a in (("csr_matmul", SPARSE.tocsr()), ("csr_transposed_matmul", SPARSE.tocsc()))
     },
