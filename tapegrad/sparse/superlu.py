@@ -5,6 +5,7 @@ they are, and systems are solved with the transposed factors. The reverse sweep 
 the entries that they are of, bit for bit; so does whatever else is computed with the same matrix.
 """
 
+import weakref
 from collections import OrderedDict
 from typing import Any
 
@@ -22,48 +23,43 @@ from tapegrad.ops.structural.indexing import CsrMatmulParams, CsrOuterParams, Cs
 from tapegrad.sparse.patterns import MatrixPattern
 
 _MAX_KEPT_ELEMENTS = 1 << 23  # of all factors that a pattern keeps, 100 MB; one is kept however large it is
+_MAX_KEPT_FACTORS = 256  # two blocks of lanes
 
 
-class PatternSolver:
-    """Solver of systems whose matrices have one pattern, in CSR format and canonical.
+class PatternFactors:
+    """Factors of matrices of one pattern, and what the derivatives of solutions are computed by.
 
-    Attributes
-    ----------
-    solve, solve_transposed
-        The custom ops: the solutions for entries and right sides, by the matrix and by its transpose.
+    The functions of the custom ops close over this, which must not lead to the ops: an op's handle is on the tape,
+    where the collector of cycles does not see what it keeps alive.
     """
 
     def __init__(self, pattern: MatrixPattern, permc_spec: str | None, nan_on_failure: bool) -> None:
-        self._pattern, self._permc_spec, self._nan_on_failure = pattern, permc_spec, nan_on_failure
-        self._starts, self._columns = (each.astype(np.int32) for each in (pattern.starts, pattern.minor))
+        self._permc_spec, self._nan_on_failure = permc_spec, nan_on_failure
+        self._shape, self._listed = pattern.shape, pattern.lists
+        self._rows, self._columns = pattern.rows, pattern.columns
+        self._starts, self._minor = (each.astype(np.int32) for each in (pattern.starts, pattern.minor))
         self._factors: OrderedDict[Any, Any] = OrderedDict()  # by dtype and bytes of the entries
         self._lock = lock()
-        self.solve = self._op("spsolve", False)
-        self.solve_transposed = self._op("spsolve_transposed", True)
+        self._ops: Any = None
 
-    def _op(self, name: str, transposed: bool) -> Any:
-        def forward(data: np.ndarray, b: np.ndarray) -> np.ndarray:
-            return self._solved(data, b, transposed)
+    def ops(self) -> "PatternSolver":
+        """Return the custom ops, made anew if the pattern that has kept them is gone."""
+        known: PatternSolver | None = None if self._ops is None else self._ops()
+        if known is None:
+            known = PatternSolver(self)
+            self._ops = weakref.ref(known)
+        return known
 
-        def vjp(x_bar: Any, x: Any, data: Any, b: Any) -> tuple[Any, Any]:
-            b_bar = self._by_either(data, x_bar, not transposed)
-            return self._outer(b_bar, x, transposed), b_bar
-
-        def jvp(dots: Any, x: Any, data: Any, b: Any) -> Any:
-            data_dot, b_dot = dots
-            return self._by_either(data, b_dot - self._product(data_dot, x, transposed), transposed)
-
-        return custom_op(name, forward, vjp, jvp, shape=lambda _, b: b, differentiable=True)
-
-    def _by_either(self, data: Any, b: Any, transposed: bool) -> Any:
+    def by_either(self, data: Any, b: Any, transposed: bool) -> Any:
         """Solve on arrays, or record the op on Tensors."""
         if not is_tensor(data) and not is_tensor(b):
-            return self._solved(data, b, transposed)
-        return (self.solve_transposed if transposed else self.solve)(data, b)
+            return self.solved(data, b, transposed)
+        ops = self.ops()
+        return (ops.solve_transposed if transposed else ops.solve)(data, b)
 
     # --- on arrays ---------------------------------------------------------------------------------------------------
 
-    def _solved(self, data: np.ndarray, b: np.ndarray, transposed: bool) -> np.ndarray:
+    def solved(self, data: np.ndarray, b: np.ndarray, transposed: bool) -> np.ndarray:
         if b.size == 0:
             return np.zeros_like(b)
         try:
@@ -86,15 +82,16 @@ class PatternSolver:
         made = self._factored(data)
         with self._lock:
             self._factors[key] = made
-            while len(self._factors) > 1 and self._kept_elements() > _MAX_KEPT_ELEMENTS:
+            while len(self._factors) > 1 and self._keeps_too_much():
                 self._factors.popitem(last=False)
         return made
 
-    def _kept_elements(self) -> int:
-        return sum(factor.nnz for factor in self._factors.values())
+    def _keeps_too_much(self) -> bool:
+        elements = sum(factor.nnz for factor in self._factors.values())
+        return elements > _MAX_KEPT_ELEMENTS or len(self._factors) > _MAX_KEPT_FACTORS
 
     def _factored(self, data: np.ndarray) -> Any:
-        transpose = csc_array((data, self._columns, self._starts), self._pattern.shape)
+        transpose = csc_array((data, self._minor, self._starts), self._shape)
         try:
             return splu(transpose, permc_spec=self._permc_spec)
         except RuntimeError as error:
@@ -102,22 +99,22 @@ class PatternSolver:
 
     # --- on arrays and on Tensors ------------------------------------------------------------------------------------
 
-    def _product(self, data: Any, x: Any, transposed: bool) -> Any:
+    def product(self, data: Any, x: Any, transposed: bool) -> Any:
         """Multiply the matrix with these entries, or its transpose, by columns."""
-        rows, columns = self._pattern.shape
+        rows, columns = self._shape
         if not is_tensor(data) and not is_tensor(x):
-            transpose = csc_array((data, self._columns, self._starts), self._pattern.shape)
+            transpose = csc_array((data, self._minor, self._starts), self._shape)
             return (transpose if transposed else transpose.T) @ x
         params: Any = (CsrTransposedMatmulParams if transposed else CsrMatmulParams)(rows, columns, _width(x))
         return csr_product(_tensor(x), _tensor(data), self._lists(), params, "spsolve")
 
-    def _outer(self, b_bar: Any, x: Any, transposed: bool) -> Any:
+    def outer(self, b_bar: Any, x: Any, transposed: bool) -> Any:
         """Return the cotangent of the entries: that of a matrix is ``-outer(b_bar, x)``."""
         left, right = (x, b_bar) if transposed else (b_bar, x)
         if is_tensor(left) or is_tensor(right):
-            params = CsrOuterParams(*self._pattern.shape, _width(x))
+            params = CsrOuterParams(*self._shape, _width(x))
             return -csr_outer(_tensor(left), _tensor(right), self._lists(), params, "spsolve")
-        rows, columns = self._pattern.rows, self._pattern.columns
+        rows, columns = self._rows, self._columns
         if left.ndim == 1:
             return -(left[rows] * right[columns])
         total = np.zeros(len(rows), left.dtype)
@@ -126,7 +123,7 @@ class PatternSolver:
         return -total
 
     def _lists(self) -> Tensor:
-        return from_array(self._pattern.lists, constant=True)
+        return from_array(self._listed, constant=True)
 
 
 def _tensor(x: Any) -> Tensor:
@@ -137,8 +134,40 @@ def _width(x: Any) -> int:
     return int(x.shape[1]) if x.ndim == 2 else 1
 
 
+class PatternSolver:
+    """Custom ops of systems whose matrices have one pattern, in CSR format and canonical.
+
+    Attributes
+    ----------
+    factors
+        The factors.
+    solve, solve_transposed
+        The ops: the solutions for entries and right sides, by the matrix and by its transpose.
+    """
+
+    def __init__(self, factors: PatternFactors) -> None:
+        self.factors = factors
+        self.solve = _op("spsolve", factors, False)
+        self.solve_transposed = _op("spsolve_transposed", factors, True)
+
+
+def _op(name: str, factors: PatternFactors, transposed: bool) -> Any:
+    def forward(data: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return factors.solved(data, b, transposed)
+
+    def vjp(x_bar: Any, x: Any, data: Any, b: Any) -> tuple[Any, Any]:
+        b_bar = factors.by_either(data, x_bar, not transposed)
+        return factors.outer(b_bar, x, transposed), b_bar
+
+    def jvp(dots: Any, x: Any, data: Any, b: Any) -> Any:
+        data_dot, b_dot = dots
+        return factors.by_either(data, b_dot - factors.product(data_dot, x, transposed), transposed)
+
+    return custom_op(name, forward, vjp, jvp, shape=lambda _, b: b, differentiable=True)
+
+
 def solver_of(pattern: MatrixPattern, permc_spec: str | None) -> PatternSolver:
     """Return the systems of a canonical pattern in CSR format, made once."""
     given = permc_spec, thread.mode.nan_on_failure
-    solver: PatternSolver = pattern.once(("solver", *given), lambda: PatternSolver(pattern, *given))
+    solver: PatternSolver = pattern.once(("solver", *given), lambda: PatternFactors(pattern, *given).ops())
     return solver

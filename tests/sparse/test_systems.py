@@ -1,5 +1,7 @@
 """Sparse systems with computed entries: `spsolve` by SuperLU, and `SparseCholesky` of such matrices."""
 
+import gc
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -7,6 +9,7 @@ import scipy.sparse.linalg
 
 import tapegrad as tg
 from tapegrad import sparse
+from tapegrad.engine.inspection.printing import custom_ops
 from tapegrad.sparse import superlu
 
 rng = np.random.default_rng(6)
@@ -95,7 +98,27 @@ def test_one_factorisation_serves_both_sweeps(monkeypatch):
     assert len(counts) <= 5
     monkeypatch.setattr(superlu, "_MAX_KEPT_ELEMENTS", 1)
     tg.grad(f)(ENTRIES + 5)
-    assert len(superlu.solver_of(pattern.pattern, None)._factors) == 1
+    assert len(superlu.solver_of(pattern.pattern, None).factors._factors) == 1
+
+
+def test_patterns_and_their_factors_go_with_the_last_tensor():
+    def slope(d):
+        leaf = tg.tensor(d)
+        x = solution(leaf, SIDE)
+        gc.collect()  # nothing but the instruction leads to the pattern
+        tg.sum(x**2).backward(create_graph=True)
+        first = leaf.grad
+        tg.sum(first**2).backward()
+        return first.data
+
+    gc.collect()
+    before = len(custom_ops)
+    np.testing.assert_allclose(
+        slope(ENTRIES), tg.grad(lambda d: tg.sum(dense(d, SIDE) ** 2))(ENTRIES), rtol=1e-10
+    )
+    slope(2 * ENTRIES)
+    gc.collect()
+    assert len(custom_ops) == before
 
 
 def test_lanes_compile_and_files():
