@@ -179,6 +179,7 @@ from numpy import void as void
 from tapegrad import errors as errors
 from tapegrad import integrate as integrate
 from tapegrad import interop as interop
+from tapegrad import interpolate as interpolate
 from tapegrad import linalg as linalg
 from tapegrad import optimize as optimize
 from tapegrad import sparse as sparse
@@ -278,14 +279,14 @@ __all__ = [
     "gradient", "greater", "greater_equal", "half", "hamming", "hanning", "heaviside", "hessian", "histogram",
     "histogram2d", "histogram_bin_edges", "histogramdd", "hsplit", "hstack", "hvp", "hypot", "i0", "identity",
     "iinfo", "imag", "index_exp", "indices", "inexact", "inf", "inner", "insert", "int16", "int32", "int64",
-    "int8", "int_", "intc", "integer", "integrate", "interop", "interp", "intersect1d", "intp", "invert",
-    "is_busday", "isclose", "iscomplex", "iscomplexobj", "isdtype", "isfinite", "isfortran", "isin", "isinf",
-    "isnan", "isnat", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar", "issubdtype", "iterable",
-    "ix_", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "kaiser", "kron", "lcm", "ldexp", "left_shift",
-    "less", "less_equal", "lexsort", "lgamma", "lib", "linalg", "linspace", "little_endian", "load",
-    "loadtxt", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp", "logaddexp2", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "logspace", "logsumexp", "long", "longdouble", "longlong",
-    "ma", "mask_indices", "matmul", "matrix", "matrix_transpose", "matvec", "max", "maximum",
+    "int8", "int_", "intc", "integer", "integrate", "interop", "interp", "interpolate", "intersect1d", "intp",
+    "invert", "is_busday", "isclose", "iscomplex", "iscomplexobj", "isdtype", "isfinite", "isfortran", "isin",
+    "isinf", "isnan", "isnat", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar", "issubdtype",
+    "iterable", "ix_", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "kaiser", "kron", "lcm", "ldexp",
+    "left_shift", "less", "less_equal", "lexsort", "lgamma", "lib", "linalg", "linspace", "little_endian",
+    "load", "loadtxt", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp", "logaddexp2",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "logspace", "logsumexp", "long", "longdouble",
+    "longlong", "ma", "mask_indices", "matmul", "matrix", "matrix_transpose", "matvec", "max", "maximum",
     "may_share_memory", "mean", "median", "memmap", "meshgrid", "mgrid", "min", "min_scalar_type", "minimum",
     "mintypecode", "mod", "modf", "moveaxis", "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin",
     "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod",
