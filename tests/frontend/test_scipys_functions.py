@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.interpolate
 import scipy.linalg
 import scipy.spatial.distance
 import scipy.special
@@ -260,3 +261,18 @@ def test_permutations_of_lu_factors() -> None:
     p, lower, upper = tg.jit(tg.linalg.lu)(stack)
     np.testing.assert_allclose(p @ lower @ upper, stack, rtol=1e-13, atol=1e-15)
     np.testing.assert_array_equal(np.argmax(p[0], -1), scipy.linalg.lu(SQUARE, p_indices=True)[0])
+
+
+@pytest.mark.parametrize("name", ["CubicSpline", "PchipInterpolator", "make_interp_spline"])
+def test_interpolators_name_ours(name: str) -> None:
+    x, make = np.arange(4.0), getattr(scipy.interpolate, name)
+    with pytest.raises(tg.UnsupportedError, match=rf"; write tapegrad\.interpolate\.{name}$"):
+        make(x, tg.tensor(x))
+    with pytest.raises(tg.TracedValueError, match=rf"; write tapegrad\.interpolate\.{name}$"):
+        tg.jit(lambda y: make(x, y))(x)
+    spline = make(x, x)
+    with pytest.raises(
+        tg.UnsupportedError,
+        match=rf"{type(spline).__name__} .* write tapegrad\.interpolate\.{type(spline).__name__}$",
+    ):
+        spline(tg.tensor(x))

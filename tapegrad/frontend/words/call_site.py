@@ -171,6 +171,8 @@ def _name_of_frame(frame: types.FrameType) -> str:
         receiver = receiver_name(frame.f_locals.get("self"))
         if receiver:
             return f"{receiver}.{method}"
+    if method == "__call__" and own.startswith("_"):
+        own = type(frame.f_locals.get("self")).__name__  # a public class that inherits it
     parts = frame.f_globals.get("__name__", "").split(".")
     for count in range(1, len(parts) + 1):
         home = ".".join(parts[:count])

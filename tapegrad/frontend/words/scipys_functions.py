@@ -3,6 +3,7 @@
 import sys
 
 _FACES = {
+    "scipy.interpolate": "tapegrad.interpolate",
     "scipy.linalg": "tapegrad.linalg",
     "scipy.special": "tapegrad.special",
     "scipy.stats": "tapegrad.stats",
