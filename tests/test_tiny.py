@@ -416,3 +416,18 @@ def test_cli_info(capsys):
 def test_cli_fit(capsys):
     assert main(["fit", "DanWood", "--start", "2"]) == 0
     assert "1 fit, 1 agree" in capsys.readouterr().out
+
+
+# --- interpolate -------------------------------------------------------------------------------------------------
+
+
+def test_interpolate_a_cubic():
+    x = np.arange(5.0)
+
+    def at(y, t):
+        return tg.interpolate.CubicSpline(x, y)(t)
+
+    value, (by_values, by_place) = tg.value_and_grad(tg.jit(at), argnums=(0, 1))(x**3, 1.5)
+    assert value == pytest.approx(1.5**3)
+    assert by_values @ x**3 == pytest.approx(1.5**3)
+    assert by_place == pytest.approx(3 * 1.5**2)

@@ -16,6 +16,7 @@ import numpy as np
 
 import tapegrad as tg
 from tapegrad import errors, integrate, interop, linalg, optimize, sparse, special, stats, testing
+from tapegrad import errors, integrate, interop, interpolate, linalg, optimize, special, stats, testing
 from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.autodiff.hooks import RemovableHook
 from tapegrad.frontend.functions.shapes.flat import FlatElements
@@ -38,6 +39,7 @@ _MODULES = {
     "special": special,
     "stats": stats,
     "integrate": integrate,
+    "interpolate": interpolate,
     "optimize": optimize,
     "interop": interop,
     "errors": errors,
@@ -143,6 +145,7 @@ def _subjects() -> dict[str, Subject]:
         "integrate": Subject(
             "tapegrad.integrate", "Ordinary differential equations, by the names of `scipy.integrate`."
         ),
+        "interpolate": Subject("tapegrad.interpolate", "Splines and grids, by the names of `scipy.interpolate`."),
         "optimize": Subject("tapegrad.optimize", "Optimisers with exact derivatives, SciPy's and compiled ones."),
         "interop": Subject("tapegrad.interop", "Functions for other packages, without Python in their calls."),
         "errors": Subject("Errors and warnings", "What is raised and warned of.", ("errors",)),
