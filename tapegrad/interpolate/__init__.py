@@ -3,6 +3,7 @@
 In reading order; each imports only those above it:
 
     arguments                      constant knots, values, results
+    intervals                      the interval of each place
     linear_maps                    constant sparse matrices, by SciPy
     piecewise                      `PPoly`
     cubic                          `CubicHermiteSpline`, `CubicSpline`, `PchipInterpolator`, `Akima1DInterpolator`

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.frontend.functions.ordering.search import searchsorted
 from tapegrad.interpolate.arguments import constants, increasing, like_scipys, reals, trailing
 from tapegrad.interpolate.bspline import polynomials_of
+from tapegrad.interpolate.intervals import intervals_of
 from tapegrad.interpolate.linear_maps import SplineProblem, solved, times
 
 _DEGREES = {"linear": 1, "slinear": 1, "cubic": 3, "quintic": 5}
@@ -218,7 +218,7 @@ def _fit(line: np.ndarray, degree: int) -> SplineProblem:
 
 def _cell(line: np.ndarray, x: Any) -> tuple[Any, Any]:
     """Return the cell of each coordinate, and the share of its width that is to the left."""
-    index = searchsorted(line[1:-1], x, "right")
+    index = intervals_of(line, x)
     starts, widths = (reals("", each)[index] for each in (line, np.diff(line)))
     return index, (x - starts) / widths
 
@@ -237,7 +237,7 @@ def _weights(line: np.ndarray, x: Any, method: str, order: int) -> AxisWeights:
         return AxisWeights(index, np.stack([1.0 - share, share], axis=-1))
     breaks, tables = _basis(line.tobytes(), _DEGREES[method])
     degree = len(tables) - 1
-    index = searchsorted(breaks[1:-1], x, "right")
+    index = intervals_of(breaks, x)
     distance = (x - reals("", breaks)[index])[:, None]
     value: Any = 0.0 * distance
     for power in range(degree, order - 1, -1):

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.functions.ordering.search import searchsorted
 from tapegrad.interpolate.arguments import column, extrapolation, increasing, like_scipys, reals, trailing
+from tapegrad.interpolate.intervals import intervals_of
 
 
 class PPoly:
@@ -228,7 +228,7 @@ class PPoly:
 
 def _evaluated(lines: list[Any], x: np.ndarray, places: Any) -> Any:
     """Return the values at places, by Horner's scheme."""
-    index = searchsorted(x[1:-1], places, "right")
+    index = intervals_of(x, places)
     shape = lines[0].shape[1:]
     distance = trailing(places - reals("", x)[index], shape)
     value = lines[0][index]

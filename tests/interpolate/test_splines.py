@@ -12,6 +12,7 @@ import scipy.interpolate
 import tapegrad as tg
 from tapegrad import interpolate
 from tapegrad.errors import UnsupportedError
+from tapegrad.interpolate.intervals import intervals_of
 
 RNG = np.random.default_rng(5)
 KNOTS = np.cumsum(RNG.uniform(0.3, 1.0, 7))
@@ -170,6 +171,29 @@ def test_many_knots():
             at = RNG.uniform(places[0], places[-1], 100)
             scale = np.abs(expected(at)).max()
             np.testing.assert_allclose(found(at), expected(at), rtol=0, atol=1e-11 * scale)
+
+
+MESHES = {
+    "even": np.linspace(-1.0, 2.0, 31),
+    "uneven": np.cumsum(RNG.uniform(0.1, 1.0, 40)),
+    "far": 1e9 + np.cumsum(RNG.uniform(0.1, 1.0, 40)),
+    "close": 1.0 + np.arange(20.0) * np.spacing(1.0),
+    "clustered": np.append(np.linspace(0.0, 1e-6, 20), 1.0),
+    "tiny": np.arange(5.0) * 5e-324,
+    "two": np.array([0.0, 1.0]),
+}
+
+
+@pytest.mark.parametrize("name", MESHES)
+def test_replays_find_the_intervals_of_bisection(name):
+    """At knots and beside them, outside, at infinity and at nan."""
+    knots = MESHES[name]
+    beside = [np.nextafter(knots, -np.inf), knots, np.nextafter(knots, np.inf)]
+    places = np.concatenate(
+        [*beside, [-1e300, 1e300, np.inf, -np.inf, np.nan], RNG.uniform(knots[0], knots[-1], 50)]
+    )
+    found = tg.jit(lambda x: intervals_of(knots, x))(places)
+    np.testing.assert_array_equal(found, np.searchsorted(knots[1:-1], places, "right"))
 
 
 # --- Derivatives -------------------------------------------------------------------------------------------------
