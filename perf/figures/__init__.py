@@ -11,6 +11,7 @@ from perf.figures.distributions import DISTRIBUTIONS
 from perf.figures.fits import FITS
 from perf.figures.functions import FUNCTIONS
 from perf.figures.fusion import FUSION
+from perf.figures.interpolation import INTERPOLATION
 from perf.figures.lanes import LANES
 from perf.figures.latency import LATENCY
 from perf.figures.linear_algebra import LINEAR_ALGEBRA
@@ -45,6 +46,7 @@ FIGURES: dict[str, Figure] = {
         *RACES,
         *SMALL,
         *ODES,
+        *INTERPOLATION,
         *FUSION,
         *LATENCY,
         *COMPILED,
