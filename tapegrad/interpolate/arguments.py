@@ -71,6 +71,11 @@ def reals(name: str, value: Any) -> Any:
     return as_tensor(on_recording(value), name).astype(np.float64, copy=False)
 
 
+def constant(numbers: Any) -> Any:
+    """Return plain numbers of float64 as a Tensor."""
+    return as_tensor(numbers, "tapegrad.interpolate")
+
+
 def check_values(name: str, value: Any, argument: str) -> None:
     """Raise if values are not finite; while a function is being recorded nothing is known of them."""
     if not is_recording() and not np.isfinite(numbers(value)).all():

@@ -58,7 +58,7 @@ class BSpline:
     UnsupportedError
         If the knots are a Tensor that something is differentiated by.
     ValueError
-        If the shapes do not fit, or the knots are not in order.
+        If the shapes do not problem, or the knots are not in order.
 
     Notes
     -----
@@ -261,7 +261,7 @@ def make_interp_spline(
     UnsupportedError
         If the places or the knots are a Tensor that something is differentiated by.
     ValueError
-        If the shapes do not fit, numbers are not finite, or `x` is not in order.
+        If the shapes do not problem, numbers are not finite, or `x` is not in order.
 
     Notes
     -----
@@ -289,9 +289,9 @@ def make_interp_spline(
     if ends == "periodic":
         check_period(name, values)
     knots = None if t is None else constants(name, t, "t").tobytes()
-    fit = SplineProblem(places.tobytes(), ends, degree, knots)
-    c = solution(fit, values, at_ends)
-    found = solved(fit, len(at_ends)).knots
+    problem = SplineProblem(places.tobytes(), ends, degree, knots)
+    c = solution(problem, values, at_ends)
+    found = solved(problem, len(at_ends)).knots
     extrapolate = "periodic" if ends == "periodic" and degree > 1 else True  # as in SciPy
     return BSpline(found, np.moveaxis(c, 0, axis), degree, extrapolate, axis)
 

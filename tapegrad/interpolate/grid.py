@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.interpolate.arguments import constants, increasing, like_scipys, reals, trailing
+from tapegrad.interpolate.arguments import constant, constants, increasing, like_scipys, reals, trailing
 from tapegrad.interpolate.bspline import polynomials_of
 from tapegrad.interpolate.intervals import intervals_of
 from tapegrad.interpolate.linear_maps import SplineProblem, solved, times
@@ -51,7 +51,7 @@ class RegularGridInterpolator:
     UnsupportedError
         If the grid points are Tensors that something is differentiated by.
     ValueError
-        If the shapes do not fit, the points are not in order, or there is no such method.
+        If the shapes do not problem, the points are not in order, or there is no such method.
 
     Notes
     -----
@@ -196,13 +196,13 @@ class RegularGridInterpolator:
 
     def _coefficients(self, method: str) -> Any:
         """Return the coefficients of tensor products of B-splines."""
-        result, count = self._values, len(self.grid)
+        result = self._values
         if _DEGREES[method] == 1:
             return result
         for i, line in enumerate(self.grid):
-            matrix = solved(_fit(line, _DEGREES[method]), 0).by_values
+            matrix = solved(_problem(line, _DEGREES[method]), 0).by_values
             result = np.moveaxis(times(matrix, np.moveaxis(result, i, 0)), 0, i)
-        return result.reshape(*map(len, self.grid), *self._values.shape[count:])
+        return result
 
 
 def _check_method(method: str) -> None:
@@ -212,14 +212,14 @@ def _check_method(method: str) -> None:
         )
 
 
-def _fit(line: np.ndarray, degree: int) -> SplineProblem:
+def _problem(line: np.ndarray, degree: int) -> SplineProblem:
     return SplineProblem(line.tobytes(), None, degree)
 
 
 def _cell(line: np.ndarray, x: Any) -> tuple[Any, Any]:
     """Return the cell of each coordinate, and the share of its width that is to the left."""
     index = intervals_of(line, x)
-    starts, widths = (reals("", each)[index] for each in (line, np.diff(line)))
+    starts, widths = (constant(each)[index] for each in (line, np.diff(line)))
     return index, (x - starts) / widths
 
 
@@ -238,18 +238,18 @@ def _weights(line: np.ndarray, x: Any, method: str, order: int) -> AxisWeights:
     breaks, tables = _basis(line.tobytes(), _DEGREES[method])
     degree = len(tables) - 1
     index = intervals_of(breaks, x)
-    distance = (x - reals("", breaks)[index])[:, None]
+    distance = (x - constant(breaks)[index])[:, None]
     value: Any = 0.0 * distance
     for power in range(degree, order - 1, -1):
         row = math.perm(power, order) * tables[degree - power]
-        value = value * distance + reals("", row)[index]
+        value = value * distance + constant(row)[index]
     return AxisWeights(index, value * np.ones(degree + 1))
 
 
 @lru_cache(_MAX_KEPT)
 def _basis(line: bytes, degree: int) -> tuple[np.ndarray, np.ndarray]:
     """Return breakpoints, and polynomials of the basis functions: by power, interval and basis function."""
-    knots = _fit(np.frombuffer(line), degree).knots()
+    knots = _problem(np.frombuffer(line), degree).knots()
     breaks = knots[degree:-degree]
     count = len(breaks) - 1
     # no knot is there twice but at the ends, so that the functions of interval i are i, ..., i + degree

@@ -174,24 +174,24 @@ class SplineSolution(NamedTuple):
 
 
 @lru_cache(_MAX_KEPT)
-def solved(fit: SplineProblem, ends: int) -> SplineSolution:
+def solved(problem: SplineProblem, ends: int) -> SplineSolution:
     """Return the solution of a problem with so many values at the ends."""
-    size = len(np.frombuffer(fit.x))
-    knots = fit.knots()
-    if fit.ends == "periodic":  # which has the first value twice
-        matrix = matrix_of(lambda y: fit.solve(np.concatenate([y, y[:1]])), size - 1)
+    size = len(np.frombuffer(problem.x))
+    knots = problem.knots()
+    if problem.ends == "periodic":  # which has the first value twice
+        matrix = matrix_of(lambda y: problem.solve(np.concatenate([y, y[:1]])), size - 1)
     else:
-        matrix = matrix_of(fit.solve, size)
-    by_ends = [fit.solve(np.zeros((size, 1)), unit) for unit in range(ends)]
+        matrix = matrix_of(problem.solve, size)
+    by_ends = [problem.solve(np.zeros((size, 1)), unit) for unit in range(ends)]
     return SplineSolution(
         matrix, np.concatenate(by_ends, axis=1) if by_ends else np.zeros((len(knots), 0)), knots
     )
 
 
-def solution(fit: SplineProblem, y: Any, values: list[Any]) -> Any:
+def solution(problem: SplineProblem, y: Any, values: list[Any]) -> Any:
     """Return the solution of a problem for Tensors."""
-    found = solved(fit, len(values))
-    result = times(found.by_values, y[:-1] if fit.ends == "periodic" else y)
+    found = solved(problem, len(values))
+    result = times(found.by_values, y[:-1] if problem.ends == "periodic" else y)
     for column, value in zip(found.by_ends.T, values, strict=True):
         result = result + column.reshape(-1, *[1] * value.ndim) * value
     return result

@@ -5,7 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.interpolate.arguments import column, extrapolation, increasing, like_scipys, reals, trailing
+from tapegrad.interpolate.arguments import (
+    column,
+    constant,
+    extrapolation,
+    increasing,
+    like_scipys,
+    reals,
+    trailing,
+)
 from tapegrad.interpolate.intervals import intervals_of
 
 
@@ -184,11 +192,8 @@ class PPoly:
             return self.derivative(-nu)
         lines, extrapolate = self._lines, self.extrapolate
         for _ in range(nu):
-            lines, extrapolate = (
-                _integrated(lines, self.x),
-                extrapolate if extrapolate != "periodic" else False,
-            )
-        return self._other(lines, extrapolate)
+            lines = _integrated(lines, self.x)
+        return self._other(lines, False if nu and extrapolate == "periodic" else extrapolate)
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """Compute the integral from `a` to `b`.
@@ -222,18 +227,16 @@ class PPoly:
         """Return the integral from the first breakpoint of a periodic function."""
         begin, end = float(self.x[0]), float(self.x[-1])
         periods = np.floor((x - begin) / (end - begin))
-        inside = _integral(self._lines, self.x, reals("", begin), x - periods * (end - begin))
-        return inside + periods * _integral(self._lines, self.x, reals("", begin), reals("", end))
+        inside = _integral(self._lines, self.x, constant(begin), x - periods * (end - begin))
+        return inside + periods * _integral(self._lines, self.x, constant(begin), constant(end))
 
 
 def _evaluated(lines: list[Any], x: np.ndarray, places: Any) -> Any:
     """Return the values at places, by Horner's scheme."""
     index = intervals_of(x, places)
     shape = lines[0].shape[1:]
-    distance = trailing(places - reals("", x)[index], shape)
-    value = lines[0][index]
-    for line in lines[1:]:
-        value = value * distance + line[index]
+    distance = trailing(places - constant(x)[index], shape)
+    value = _horner([line[index] for line in lines], distance)
     if len(lines) == 1:
         value = np.where(np.isnan(distance), np.nan, value)
     return value
@@ -274,7 +277,7 @@ def _integral(lines: list[Any], x: np.ndarray, begin: Any, end: Any) -> Any:
     """Return the integral between two Tensors, as a sum over intervals."""
     backwards = end < begin
     low, high = np.where(backwards, end, begin), np.where(backwards, begin, end)
-    inner = np.clip(reals("", x[1:-1]), low, high)
+    inner = np.clip(constant(x[1:-1]), low, high)
     first, last = (value.reshape(1) for value in (low, high))
     # of the part of each interval; the first and the last interval reach out
     starts, stops = np.concatenate([first, inner]), np.concatenate([inner, last])
