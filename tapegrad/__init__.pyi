@@ -192,6 +192,7 @@ from tapegrad.errors import FreedGraphError as FreedGraphError
 from tapegrad.errors import IllegalTapeError as IllegalTapeError
 from tapegrad.errors import InconclusiveError as InconclusiveError
 from tapegrad.errors import LostGradientWarning as LostGradientWarning
+from tapegrad.errors import NoModeError as NoModeError
 from tapegrad.errors import RecordingWarning as RecordingWarning
 from tapegrad.errors import TracedValueError as TracedValueError
 from tapegrad.errors import UnreachedOutputError as UnreachedOutputError
@@ -224,6 +225,7 @@ from tapegrad.frontend.words.array_like import (
     Shape,
     TensorLike,
 )
+from tapegrad.latent.laplace import laplace as laplace
 from tapegrad.loops.cond import cond as cond
 from tapegrad.loops.cond import switch as switch
 from tapegrad.loops.scan import scan as scan
@@ -249,7 +251,7 @@ from tapegrad.transforms.vmap.vmap import vmap as vmap
 
 __all__ = [
     "AnomalyError", "ChangedValueError", "Compiled", "False_", "FreedGraphError", "IllegalTapeError",
-    "InconclusiveError", "LostGradientWarning", "RecordingWarning", "ScalarType", "Tensor",
+    "InconclusiveError", "LostGradientWarning", "NoModeError", "RecordingWarning", "ScalarType", "Tensor",
     "TracedValueError", "True_", "UnreachedOutputError", "UnrecordedWayError", "UnsupportedError", "abs",
     "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any", "append",
     "apply_along_axis", "apply_over_axes", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
@@ -282,22 +284,22 @@ __all__ = [
     "int8", "int_", "intc", "integer", "integrate", "interop", "interp", "interpolate", "intersect1d", "intp",
     "invert", "is_busday", "isclose", "iscomplex", "iscomplexobj", "isdtype", "isfinite", "isfortran", "isin",
     "isinf", "isnan", "isnat", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar", "issubdtype",
-    "iterable", "ix_", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "kaiser", "kron", "lcm", "ldexp",
-    "left_shift", "less", "less_equal", "lexsort", "lgamma", "lib", "linalg", "linspace", "little_endian",
-    "load", "loadtxt", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp", "logaddexp2",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "logspace", "logsumexp", "long", "longdouble",
-    "longlong", "ma", "mask_indices", "matmul", "matrix", "matrix_transpose", "matvec", "max", "maximum",
-    "may_share_memory", "mean", "median", "memmap", "meshgrid", "mgrid", "min", "min_scalar_type", "minimum",
-    "mintypecode", "mod", "modf", "moveaxis", "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin",
-    "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod",
-    "nanquantile", "nanstd", "nansum", "nanvar", "ndarray", "ndenumerate", "ndim", "ndindex", "nditer",
-    "negative", "nested_iters", "newaxis", "nextafter", "no_autodiff", "no_grad", "nonzero", "not_equal",
-    "number", "object_", "ogrid", "ones", "ones_like", "optimize", "outer", "packbits", "pad", "partition",
-    "percentile", "permute_dims", "pi", "piecewise", "place", "poly", "poly1d", "polyadd", "polyder",
-    "polydiv", "polyfit", "polyint", "polymul", "polynomial", "polysub", "polyval", "positive", "pow",
-    "power", "printoptions", "prod", "promote_types", "ptp", "put", "put_along_axis", "putmask", "quantile",
-    "r_", "rad2deg", "radians", "random", "ravel", "ravel_multi_index", "real", "real_if_close", "rec",
-    "recarray", "reciprocal", "record", "relu", "remainder", "repeat", "require", "reshape", "resize",
+    "iterable", "ix_", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "kaiser", "kron", "laplace", "lcm",
+    "ldexp", "left_shift", "less", "less_equal", "lexsort", "lgamma", "lib", "linalg", "linspace",
+    "little_endian", "load", "loadtxt", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp",
+    "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logspace", "logsumexp", "long",
+    "longdouble", "longlong", "ma", "mask_indices", "matmul", "matrix", "matrix_transpose", "matvec", "max",
+    "maximum", "may_share_memory", "mean", "median", "memmap", "meshgrid", "mgrid", "min", "min_scalar_type",
+    "minimum", "mintypecode", "mod", "modf", "moveaxis", "multiply", "nan", "nan_to_num", "nanargmax",
+    "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile",
+    "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "ndarray", "ndenumerate", "ndim", "ndindex",
+    "nditer", "negative", "nested_iters", "newaxis", "nextafter", "no_autodiff", "no_grad", "nonzero",
+    "not_equal", "number", "object_", "ogrid", "ones", "ones_like", "optimize", "outer", "packbits", "pad",
+    "partition", "percentile", "permute_dims", "pi", "piecewise", "place", "poly", "poly1d", "polyadd",
+    "polyder", "polydiv", "polyfit", "polyint", "polymul", "polynomial", "polysub", "polyval", "positive",
+    "pow", "power", "printoptions", "prod", "promote_types", "ptp", "put", "put_along_axis", "putmask",
+    "quantile", "r_", "rad2deg", "radians", "random", "ravel", "ravel_multi_index", "real", "real_if_close",
+    "rec", "recarray", "reciprocal", "record", "relu", "remainder", "repeat", "require", "reshape", "resize",
     "result_type", "right_shift", "rint", "roll", "rollaxis", "roots", "rot90", "round", "row_stack", "s_",
     "save", "savetxt", "savez", "savez_compressed", "scan", "sctypeDict", "searchsorted", "select",
     "set_printoptions", "setbufsize", "setdiff1d", "seterr", "seterrcall", "setxor1d", "shape",

@@ -118,7 +118,9 @@ def test_a_name_that_is_not_there() -> None:
     assert not hasattr(tg, "__wrapped__")
 
 
-@pytest.mark.parametrize("name", ["integrate", "interop", "interpolate", "linalg", "optimize", "sparse", "stats"])
+@pytest.mark.parametrize(
+    "name", ["integrate", "interop", "interpolate", "linalg", "optimize", "sparse", "stats"]
+)
 def test_a_room_shows_its_names(name: str) -> None:
     program = (
         f"import tapegrad as tg; print(*dir(tg.{name})); assert tg.{name}.__doc__; print(*vars(tg.{name}))"

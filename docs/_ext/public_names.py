@@ -15,8 +15,18 @@ from typing import Any
 import numpy as np
 
 import tapegrad as tg
-from tapegrad import errors, integrate, interop, linalg, optimize, sparse, special, stats, testing
-from tapegrad import errors, integrate, interop, interpolate, linalg, optimize, special, stats, testing
+from tapegrad import (
+    errors,
+    integrate,
+    interop,
+    interpolate,
+    linalg,
+    optimize,
+    sparse,
+    special,
+    stats,
+    testing,
+)
 from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.autodiff.hooks import RemovableHook
 from tapegrad.frontend.functions.shapes.flat import FlatElements
