@@ -36,6 +36,8 @@ RETURNED = {"FlatElements": FlatElements, "RemovableHook": RemovableHook, "Custo
     "Continuous": Continuous, "Discrete": Discrete, "Dirichlet": type(stats.dirichlet),
     "Multinomial": type(stats.multinomial), "MultivariateNormal": type(stats.multivariate_normal),
     "Wishart": type(stats.wishart),
+    "Gmrf": type(stats.gmrf), "Ar1": type(stats.ar1), "RandomWalk": type(stats.rw1), "besag": stats.besag,
+    "bym2": stats.bym2, "matern_grid": stats.matern_grid, "matern_mesh": stats.matern_mesh,
 }  # fmt: skip
 SITE = public_names()
 # The first words of the summaries of functions and methods: what they do, in the imperative.

@@ -7,7 +7,8 @@
     (array(0.5), array(0.25))
 
 Logarithms of densities are computed as such. Outside of the support a density is 0, its logarithm -inf, and every
-derivative 0; where a parameter is outside of its domain, results are nan, as in SciPy.
+derivative 0; where a parameter is outside of its domain, results are nan, as in SciPy. Gaussian fields, which SciPy
+does not have, carry their names of R-INLA and TMB.
 
 In reading order; each imports only those above it:
 
@@ -23,6 +24,7 @@ In reading order; each imports only those above it:
     entropies                      entropies of given probabilities
     matrices                       distributions with a matrix as a parameter
     vectors                        distributions of vectors
+    fields                         Gaussian Markov random fields
     scipys_place                   code written with `scipy.stats`
 
 It imports `frontend`.
@@ -59,6 +61,14 @@ from tapegrad.stats.densities import truncnorm as truncnorm
 from tapegrad.stats.densities import uniform as uniform
 from tapegrad.stats.densities import weibull_min as weibull_min
 from tapegrad.stats.entropies import entropy as entropy
+from tapegrad.stats.fields.chains import ar1 as ar1
+from tapegrad.stats.fields.gmrf import gmrf as gmrf
+from tapegrad.stats.fields.grids import matern_grid as matern_grid
+from tapegrad.stats.fields.meshes import matern_mesh as matern_mesh
+from tapegrad.stats.fields.neighbours import besag as besag
+from tapegrad.stats.fields.neighbours import bym2 as bym2
+from tapegrad.stats.fields.walks import rw1 as rw1
+from tapegrad.stats.fields.walks import rw2 as rw2
 from tapegrad.stats.matrices import multivariate_normal as multivariate_normal
 from tapegrad.stats.matrices import wishart as wishart
 from tapegrad.stats.scipys_place import in_place_of_scipy as in_place_of_scipy
@@ -72,9 +82,13 @@ if not TYPE_CHECKING:  # which knows the names
         """Name what there is, for a name that is not there."""
         if name.startswith("_"):
             raise AttributeError(f"module 'tapegrad.stats' has no attribute {name!r}")
-        known = ", ".join(sorted(known for known, value in globals().items() if hasattr(value, "logpdf")))
-        counts = ", ".join(sorted(known for known, value in globals().items() if hasattr(value, "logpmf")))
+        densities = {known: value for known, value in globals().items() if hasattr(value, "logpdf")}
+        fields = {known for known, value in densities.items() if ".fields." in value.__module__}
+        counts = {known for known, value in globals().items() if hasattr(value, "logpmf")}
+        known, of_fields, of_counts = (
+            ", ".join(sorted(names)) for names in (densities.keys() - fields, fields, counts)
+        )
         raise AttributeError(
             f"tapegrad.stats has no {name}: write its log density with tapegrad's functions, as those of"
-            f" tapegrad.special. There are {known}; and of counts {counts}"
+            f" tapegrad.special. There are {known}; of fields {of_fields}; and of counts {of_counts}"
         )
