@@ -56,7 +56,7 @@ _MODULES = {
 }
 _DISTRIBUTION_METHODS = (
     *("logpdf", "pdf", "logpmf", "pmf", "cdf", "sf", "logcdf", "logsf", "ppf"),
-    *("mean", "cov", "entropy"),
+    *("mean", "cov", "entropy", "rvs", "structure"),
 )
 _FAMILIES = {
     "arithmetic": "Arithmetic",
