@@ -16,6 +16,7 @@ In reading order; each imports only those above it:
     least_squares                  `least_squares`
     minimize                       `minimize`
     random_effects                 fits of models with random effects
+    problems                       constrained problems for interior-point solvers
 
 It imports the rooms up to `transforms`.
 """
@@ -27,6 +28,8 @@ from tapegrad.optimize.least_squares import least_squares as least_squares
 from tapegrad.optimize.minimize import minimize as minimize
 from tapegrad.optimize.objective import Objective as Objective
 from tapegrad.optimize.objective import objective as objective
+from tapegrad.optimize.problems.problem import ConstrainedProblem as ConstrainedProblem
+from tapegrad.optimize.problems.problem import problem as problem
 from tapegrad.optimize.random_effects.laplace import laplace as laplace
 from tapegrad.optimize.residuals import Residuals as Residuals
 from tapegrad.optimize.residuals import residuals as residuals

@@ -111,14 +111,22 @@ class FlatScalar(_Flat):
 class FlatVector(_Flat):
     """Residuals: all results of the function in one vector of float64."""
 
+    _noun = "residuals"
+
     def __call__(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         leaves, _ = flatten(self._value(x, args, kwargs))
-        subject = f"the residuals {name_of(self.function)}"
+        subject = f"the {self._noun} {name_of(self.function)}"
         pieces = [r if is_tensor(r) else _constant(r, x, subject, "Tensors or numbers") for r in leaves]
         if not pieces:
             raise NotScalarError(f"{subject} returned nothing; return an array, or several")
         vectors = [_double(r if r.ndim == 1 else shape.ravel(r)) for r in pieces]
         return vectors[0] if len(vectors) == 1 else joining.concatenate(vectors)
+
+
+class FlatConstraints(FlatVector):
+    """Constraints of a problem: all results of the function in one vector of float64."""
+
+    _noun = "constraints"
 
 
 def _double(value: Any) -> Any:

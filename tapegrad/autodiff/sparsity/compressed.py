@@ -6,7 +6,7 @@ the two have plans of their own: of a discretised Laplacian plus a reaction, rep
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -27,6 +27,7 @@ from tapegrad.frontend.recording.shape import in_c_order, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 
 Pull = Callable[[list[tuple[Tensor, np.ndarray]]], list[Tensor]]
+Symmetric = bool | Literal["lower"]
 _MOST_CONSTANT = 64  # sweeps for entries that are the same at all inputs
 
 
@@ -40,7 +41,7 @@ class CompressedDerivative:
     leaves, results
         What is differentiated by, and what is differentiated. Results that depend on no leaf may be arrays.
     symmetric
-        Whether the results are the gradient by the leaves.
+        Whether the results are the gradient by the leaves; "lower" for the entries of the lower triangle alone.
     mode
         As of `plan_of`.
     known
@@ -59,7 +60,7 @@ class CompressedDerivative:
         tape: Tape,
         leaves: Sequence[Tensor],
         results: Sequence[Any],
-        symmetric: bool,
+        symmetric: Symmetric,
         mode: str,
         known: csr_array | None,
     ) -> None:
@@ -77,7 +78,9 @@ class CompressedDerivative:
             self.pattern = self._pattern(detection, detection.all_of) if known is None else known
             if symmetric:
                 self.pattern = _symmetric(self.pattern)
-            self.plan: SweepPlan = plan_of(self.pattern, symmetric, mode)
+            self.plan: SweepPlan = plan_of(self.pattern, bool(symmetric), mode)
+            if symmetric == "lower":
+                self.pattern, self.plan = _lower(self.pattern, self.plan)
             # The entries that are the same at all inputs, and for each entry its place among the results of sweeps
             self._fixed, self._sources = np.zeros(self.pattern.nnz), self.plan.sources
             if roots:
@@ -306,3 +309,12 @@ def _symmetric(pattern: csr_array) -> csr_array:
     found = csr_array(pattern + pattern.T)
     found.sort_indices()
     return ones_at(found.indices, found.indptr, found.shape)
+
+
+def _lower(pattern: csr_array, plan: SweepPlan) -> tuple[csr_array, SweepPlan]:
+    """Return the lower triangle of a pattern, and the plan of its entries."""
+    rows = rows_of(pattern.indptr)
+    kept = pattern.indices <= rows
+    counts = np.bincount(rows[kept], minlength=pattern.shape[0])
+    lower = ones_at(pattern.indices[kept], starts_of(counts), pattern.shape)
+    return lower, plan._replace(sources=plan.sources[kept])

@@ -77,6 +77,12 @@ class Pattern:
         """Return the matrix with these entries, in the order of the pattern."""
         return csr_array((entries, self.indices, self.indptr), self.shape)
 
+    def union(self, other: "Pattern") -> "Pattern":
+        """Return the pattern of all entries that this one or another one has."""
+        both = csr_array(self.matrix(np.ones(self.nnz)) + other.matrix(np.ones(other.nnz)))
+        both.sort_indices()
+        return Pattern(both, np.full(self.shape[1], -1))
+
     def __repr__(self) -> str:
         return f"<pattern of {self._summary()}>"
 

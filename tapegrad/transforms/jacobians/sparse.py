@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tapegrad.autodiff.custom.tensor_rules import all_have_forward_rules
-from tapegrad.autodiff.sparsity.compressed import CompressedDerivative
+from tapegrad.autodiff.sparsity.compressed import CompressedDerivative, Symmetric
 from tapegrad.autodiff.sparsity.pattern import Pattern, given_pattern, matrix_of
 from tapegrad.errors import RecordingWarning
 from tapegrad.frontend.indexing.indexing import gather
@@ -49,6 +49,12 @@ def hessian(
     made = _checked("hessian", sparse, pattern)
     gradient = Grad(function, argnums, has_aux).named("hessian")
     return SparseDerivative(gradient, argnums, "auto", has_aux, True, *made)
+
+
+def lower_hessian(function: Callable[..., Any], argnums: Any) -> "SparseDerivative":
+    """Make the function that returns the lower triangle of a Hessian: what interior-point solvers take."""
+    gradient = Grad(function, argnums, False).named("hessian")
+    return SparseDerivative(gradient, argnums, "auto", False, "lower", "csr", None)
 
 
 def _checked(name: str, sparse: Any, pattern: Any) -> tuple[Format, Pattern | None]:
@@ -137,7 +143,7 @@ class Entries(Transform):
         argnums: Argnums | list[int],
         mode: str,
         has_aux: bool,
-        symmetric: bool,
+        symmetric: Symmetric,
         format_: Format,
         pattern: Pattern | None,
     ) -> None:
@@ -164,7 +170,7 @@ class Entries(Transform):
         if self._pattern is None:
             _warn_if_dense(self.name, derivative.pattern)
         entries, blocks = derivative.entries(run.pull), derivative.blocks()
-        structure = _structure(selection, self.symmetric)
+        structure = _structure(selection, bool(self.symmetric))
         colors = [
             derivative.plan.columns[slice(*bounds)] for _ in blocks for bounds in derivative.column_bounds
         ]

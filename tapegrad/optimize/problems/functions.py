@@ -1,0 +1,129 @@
+"""Objective, constraints and Lagrangian of a problem as functions of vectors, with their derivatives, by replay."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.frontend.functions.reductions import reductions
+from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
+from tapegrad.optimize.flat import FlatConstraints, FlatScalar, flat_jit, layout_of
+from tapegrad.optimize.objective import Objective
+from tapegrad.optimize.problems.fixed_structure import FixedStructure
+from tapegrad.transforms.base import Transform, replayable
+from tapegrad.transforms.grad import grad
+from tapegrad.transforms.jacobians import sparse
+from tapegrad.transforms.jacobians.jacobian import jacobian
+from tapegrad.transforms.jit import Jit
+
+Structure = tuple[np.ndarray, np.ndarray]
+_NO_ENTRIES = np.zeros(0, np.int32)
+
+
+class Lagrangian(Transform):
+    """Lagrangian of a problem, a scalar of multipliers, of a factor, of a vector, and of further arguments.
+
+    Parameters
+    ----------
+    objective
+        The objective.
+    constraints
+        The constraints, or `None`.
+    """
+
+    name = "problem"
+    leading = 2
+
+    def __init__(self, objective: FlatScalar, constraints: FlatConstraints | None) -> None:
+        super().__init__(objective)
+        self._constraints = constraints
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        return (None if self._constraints is None else (self._constraints.function, self._constraints.key),)
+
+    def __call__(self, multipliers: Any, factor: Any, x: Any, *args: Any) -> Any:
+        value = factor * self.function(x, *args)
+        if self._constraints is not None:
+            value = value + reductions.sum(multipliers * self._constraints(x, *args))
+        return value
+
+
+class ProblemFunctions:
+    """Functions of a problem on vectors. All take further arguments behind those that are listed.
+
+    Parameters
+    ----------
+    objective
+        The objective, for `x0`.
+    constraints
+        The constraints as the user gave them, recorded by `jit`, or `None`.
+    x0
+        The starting point as a vector.
+    args
+        Further arguments.
+
+    Attributes
+    ----------
+    n, m
+        Number of variables, and of constraints.
+    layout, constraint_layout
+        Layouts of `x0`, and of what the constraints return.
+    value, gradient
+        The objective at ``x``, a number, and its gradient.
+    constraints
+        The constraints at ``x``, a vector.
+    jacobian
+        Entries of their Jacobian at ``x``.
+    hessian
+        Entries of the lower triangle of the Lagrangian's Hessian, given multipliers, a factor of the objective, and
+        ``x``.
+    """
+
+    def __init__(
+        self, objective: Objective, constraints: Jit[..., Any] | None, x0: np.ndarray, args: tuple[Any, ...]
+    ) -> None:
+        self.layout, self.constraint_layout = objective.layout, LeafLayout(((), ()), (), ())
+        self.n = self.layout.size
+        self.value: Callable[..., Any] = objective.replayed
+        self.gradient: Callable[..., Any] = grad(objective.replayed)
+        found = None if constraints is None else constraints(self.layout.split(x0), *args)
+        if found is not None:
+            self.constraint_layout = layout_of(found)
+        self.m = self.constraint_layout.size
+        flat = None
+        if self.m:
+            assert constraints is not None
+            flat = FlatConstraints(constraints, self.layout)
+            self.constraints: Callable[..., Any] = flat_jit(FlatConstraints, constraints, self.layout)
+            made = jacobian(self.constraints, sparse=True)
+            self.jacobian: Callable[..., Any] = FixedStructure("jacobian", made)
+        else:
+            self.constraints = self.jacobian = lambda x, *args: np.zeros(0)
+        lagrangian = replayable(Lagrangian(FlatScalar(objective.function, self.layout), flat))
+        assert lagrangian is not None
+        self.hessian = FixedStructure("hessian", sparse.lower_hessian(lagrangian, 2))
+
+    def structures(
+        self, x: np.ndarray, args: tuple[Any, ...], exact: bool, anew: bool
+    ) -> tuple[Structure, Structure | None]:
+        """Return rows and columns of the entries of the Jacobian, and of the Hessian.
+
+        Parameters
+        ----------
+        x, args
+            Arguments of the functions, whose branches have all of their entries in the structures.
+        exact
+            Whether the Hessian is wanted; else its structure is `None`.
+        anew
+            Whether arguments may be of other shapes than before. If not, structures that are known are returned.
+        """
+        known = None if anew else self.hessian.known
+        of_hessian = known or self.hessian.structure(np.ones(self.m), 1.0, x, *args) if exact else None
+        return self.jacobian_structure(x, args, anew), of_hessian
+
+    def jacobian_structure(self, x: np.ndarray, args: tuple[Any, ...], anew: bool = True) -> Structure:
+        """Return rows and columns of the entries of the Jacobian."""
+        if not isinstance(self.jacobian, FixedStructure):
+            return _NO_ENTRIES, _NO_ENTRIES
+        return (None if anew else self.jacobian.known) or self.jacobian.structure(x, *args)
