@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.functions.reductions import reductions
-from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
 from tapegrad.optimize.flat import FlatConstraints, FlatScalar, flat_jit, layout_of
 from tapegrad.optimize.objective import Objective
 from tapegrad.optimize.problems.fixed_structure import FixedStructure
@@ -83,7 +82,7 @@ class ProblemFunctions:
     def __init__(
         self, objective: Objective, constraints: Jit[..., Any] | None, x0: np.ndarray, args: tuple[Any, ...]
     ) -> None:
-        self.layout, self.constraint_layout = objective.layout, LeafLayout(((), ()), (), ())
+        self.layout, self.constraint_layout = objective.layout, layout_of(np.zeros(0))
         self.n = self.layout.size
         self.value: Callable[..., Any] = objective.replayed
         self.gradient: Callable[..., Any] = grad(objective.replayed)
@@ -118,9 +117,13 @@ class ProblemFunctions:
         anew
             Whether arguments may be of other shapes than before. If not, structures that are known are returned.
         """
+        of_jacobian = self.jacobian_structure(
+            x, args, anew
+        )  # first, for it finds a wrong number of constraints
+        if not exact:
+            return of_jacobian, None
         known = None if anew else self.hessian.known
-        of_hessian = known or self.hessian.structure(np.ones(self.m), 1.0, x, *args) if exact else None
-        return self.jacobian_structure(x, args, anew), of_hessian
+        return of_jacobian, known or self.hessian.structure(np.ones(self.m), 1.0, x, *args)
 
     def jacobian_structure(self, x: np.ndarray, args: tuple[Any, ...], anew: bool = True) -> Structure:
         """Return rows and columns of the entries of the Jacobian."""

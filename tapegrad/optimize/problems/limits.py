@@ -6,7 +6,7 @@ import numpy as np
 
 from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
 from tapegrad.frontend.tensor.array_checks import real
-from tapegrad.pytree import LEAF, flatten, paths
+from tapegrad.pytree import LEAF, flatten
 
 Limits = tuple[np.ndarray, np.ndarray]
 
@@ -62,10 +62,10 @@ def limits_of_constraints(bounds: Any, layout: LeafLayout) -> Limits:
 
 
 def _is_pair_of_structures(bounds: Any, layout: LeafLayout) -> bool:
-    """Return whether bounds are a pair in which a structure is like `x0`. A list of numbers counts as none."""
+    """Return whether bounds are a pair of structures like `x0`; two pairs of numbers are those of two variables."""
     if not isinstance(bounds, tuple | list) or len(bounds) != 2 or layout.definition is LEAF:
         return False
-    return any(flatten(each)[1] == layout.definition for each in bounds)
+    return layout.size != 2 or any(isinstance(each, dict) for each in bounds)
 
 
 def _transposed(bounds: Any, size: int) -> tuple[list[Any], list[Any]]:
@@ -83,6 +83,7 @@ def _transposed(bounds: Any, size: int) -> tuple[list[Any], list[Any]]:
 
 
 def _both(bounds: Any, layout: LeafLayout, who: str, of: str) -> Limits:
+    """Return a pair of limits as vectors."""
     lower, upper = bounds
     return (
         _vector(-np.inf if lower is None else lower, layout, f"{who}: the lower ones", of),
@@ -92,25 +93,35 @@ def _both(bounds: Any, layout: LeafLayout, who: str, of: str) -> Limits:
 
 def _vector(limits: Any, layout: LeafLayout, who: str, of: str) -> np.ndarray:
     """Return limits as a new vector."""
-    given, definition = flatten(limits)
-    if definition == layout.definition and definition is not LEAF:
-        leaves = [real(leaf, f"{who}{path}") for leaf, path in zip(given, paths(limits), strict=True)]
-        parts = [_broadcast(leaf, shape, who, of) for leaf, shape in zip(leaves, layout.shapes, strict=True)]
-        found = np.concatenate([np.zeros(0), *(part.reshape(-1) for part in parts)])
-    else:
-        array = real(limits, who)
-        whole = (
-            layout.shapes[0] if definition is LEAF is layout.definition and array.ndim > 1 else (layout.size,)
-        )
-        found = _broadcast(array, whole, who, of).reshape(-1)
+    found = np.zeros(layout.size)
+    _place(found, limits, layout.split(np.arange(layout.size)), (who, of))
     if np.isnan(found).any():
         raise ValueError(f"{who} have a nan; write -np.inf or np.inf for no limit")
-    return np.array(found, np.float64)
+    return found
 
 
-def _broadcast(array: np.ndarray, shape: tuple[int, ...], who: str, of: str) -> np.ndarray:
+def _place(found: np.ndarray, limits: Any, places: Any, words: tuple[str, str]) -> None:
+    """Write limits to their places in a vector, a structure of which is given. A number is that of all in a part."""
+    if isinstance(places, dict) and isinstance(limits, dict) and limits.keys() == places.keys():
+        for key, part in places.items():
+            _place(found, limits[key], part, words)
+    elif isinstance(places, list | tuple) and isinstance(limits, list | tuple) and len(limits) == len(places):
+        for each, part in zip(limits, places, strict=True):
+            _place(found, each, part, words)
+    else:
+        leaves, definition = flatten(places)
+        where = places
+        if definition is not LEAF:
+            where = np.concatenate([np.zeros(0), *(np.ravel(leaf) for leaf in leaves)])
+        found[np.asarray(where, np.int64)] = _broadcast(real(limits, words[0]), np.shape(where), words)
+
+
+def _broadcast(array: np.ndarray, shape: tuple[int, ...], words: tuple[str, str]) -> np.ndarray:
+    """Return limits in a shape. Of an array of several dimensions they may be one vector."""
+    who, of = words
+    is_vector = array.ndim == 1 and array.size == np.prod(shape)
     try:
-        return np.broadcast_to(array, shape)
+        return array.reshape(shape) if is_vector else np.broadcast_to(array, shape)
     except ValueError:
         raise ValueError(
             f"{who} have shape {array.shape} for {of} of shape {shape}; pass one number, or as many as there are {of}"

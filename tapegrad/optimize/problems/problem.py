@@ -435,8 +435,9 @@ class ConstrainedProblem:
         x, functions = run.x.copy(), self._functions
         gradient, values = functions.gradient(x, *args), functions.constraints(x, *args)
         rows, columns = functions.jacobian_structure(x, args, anew=status < 0)
-        products = functions.jacobian(x, *args) * run.multipliers[rows]
-        slope = gradient + np.bincount(columns, products, self.n) - run.lower + run.upper
+        with np.errstate(all="ignore"):  # where Ipopt has begun may be outside of the domain
+            products = functions.jacobian(x, *args) * run.multipliers[rows]
+            slope = gradient + np.bincount(columns, products, self.n) - run.lower + run.upper
         # Ipopt leaves out variables that are fixed: their multipliers are what the others leave of the gradient
         fixed = (self.lb == self.ub) & (run.lower == 0) & (run.upper == 0)
         lower = np.where(fixed, np.maximum(slope, 0.0), run.lower)
