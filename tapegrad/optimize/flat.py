@@ -114,7 +114,11 @@ class FlatVector(_Flat):
     _noun = "residuals"
 
     def __call__(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        leaves, _ = flatten(self._value(x, args, kwargs))
+        return self._joined(self._value(x, args, kwargs), x)
+
+    def _joined(self, results: Any, x: Any) -> Any:
+        """Return results of the function as one vector."""
+        leaves, _ = flatten(results)
         subject = f"the {self._noun} {name_of(self.function)}"
         pieces = [r if is_tensor(r) else _constant(r, x, subject, "Tensors or numbers") for r in leaves]
         if not pieces:

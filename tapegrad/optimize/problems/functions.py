@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.functions.reductions import reductions
+from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
+from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.optimize.flat import FlatConstraints, FlatScalar, flat_jit, layout_of
 from tapegrad.optimize.objective import Objective
 from tapegrad.optimize.problems.fixed_structure import FixedStructure
+from tapegrad.pytree import LEAF, flatten
 from tapegrad.transforms.base import Transform, replayable
 from tapegrad.transforms.grad import grad
 from tapegrad.transforms.jacobians import sparse
@@ -16,7 +19,26 @@ from tapegrad.transforms.jacobians.jacobian import jacobian
 from tapegrad.transforms.jit import Jit
 
 Structure = tuple[np.ndarray, np.ndarray]
+_FLOAT = np.dtype(np.float64)
 _NO_ENTRIES = np.zeros(0, np.int32)
+
+
+def _nothing(x: np.ndarray, *args: Any) -> np.ndarray:
+    """Return no values, for no constraints."""
+    return np.zeros(0)
+
+
+class ConstraintValues(FlatConstraints):
+    """Constraints of a problem in one vector, and the layout of what the function returns."""
+
+    def __call__(self, x: Any, *args: Any) -> Any:
+        results = self._value(x, args)
+        leaves, definition = flatten(results)
+        shapes = tuple(leaf.shape if is_tensor(leaf) else np.shape(leaf) for leaf in leaves)
+        if definition is not LEAF and type(results) in (list, tuple) and not any(shapes):
+            definition, shapes = LEAF, ((len(leaves),),)  # of numbers alone: a vector
+        vector = self._joined(results, x) if leaves else x[:0]
+        return vector, LeafLayout(definition, shapes, (_FLOAT,) * len(shapes))
 
 
 class Lagrangian(Transform):
@@ -86,19 +108,19 @@ class ProblemFunctions:
         self.n = self.layout.size
         self.value: Callable[..., Any] = objective.replayed
         self.gradient: Callable[..., Any] = grad(objective.replayed)
-        found = None if constraints is None else constraints(self.layout.split(x0), *args)
-        if found is not None:
-            self.constraint_layout = layout_of(found)
-        self.m = self.constraint_layout.size
+        self.constraints: Callable[..., Any] = _nothing
+        self.jacobian: Callable[..., Any] = _nothing
         flat = None
+        if constraints is not None:
+            values = flat_jit(ConstraintValues, constraints, self.layout)
+            self.constraint_layout = values(x0, *args)[1]
+        self.m = self.constraint_layout.size
         if self.m:
             assert constraints is not None
             flat = FlatConstraints(constraints, self.layout)
-            self.constraints: Callable[..., Any] = flat_jit(FlatConstraints, constraints, self.layout)
-            made = jacobian(self.constraints, sparse=True)
-            self.jacobian: Callable[..., Any] = FixedStructure("jacobian", made)
-        else:
-            self.constraints = self.jacobian = lambda x, *args: np.zeros(0)
+            self.constraints = lambda x, *args: values(x, *args)[0]
+            made = jacobian(flat_jit(FlatConstraints, constraints, self.layout), sparse=True)
+            self.jacobian = FixedStructure("jacobian", made)
         lagrangian = replayable(Lagrangian(FlatScalar(objective.function, self.layout), flat))
         assert lagrangian is not None
         self.hessian = FixedStructure("hessian", sparse.lower_hessian(lagrangian, 2))
