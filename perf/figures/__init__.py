@@ -12,6 +12,7 @@ from perf.figures.fits import FITS
 from perf.figures.functions import FUNCTIONS
 from perf.figures.fusion import FUSION
 from perf.figures.interpolation import INTERPOLATION
+from perf.figures.interior_points import INTERIOR_POINTS
 from perf.figures.lanes import LANES
 from perf.figures.latency import LATENCY
 from perf.figures.linear_algebra import LINEAR_ALGEBRA
@@ -55,6 +56,7 @@ FIGURES: dict[str, Figure] = {
         *MATHEMATICS_FIGURES,
         *DERIVATIVES,
         *SPARSE_DERIVATIVES,
+        *INTERIOR_POINTS,
         *LANES,
         *FITS,
         *NATIVE,
