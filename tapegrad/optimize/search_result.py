@@ -9,7 +9,7 @@ from scipy.optimize import OptimizeResult  # noqa: TID253  a subclass cannot be 
 from tapegrad.program.traces.listing import html_table
 from tapegrad.pytree import flatten, paths
 
-_NUMBERS = ("fun", "cost", "optimality", "status", "nit", "nfev", "njev", "nhev")
+_NUMBERS = ("fun", "cost", "optimality", "constr_violation", "status", "nit", "nfev", "njev", "nhev")
 _MAX_ELEMENTS = 20  # of an array that is shown in full
 
 

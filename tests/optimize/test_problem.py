@@ -13,7 +13,8 @@ import scipy.sparse
 from scipy.optimize import Bounds
 
 import tapegrad as tg
-from tapegrad.optimize import problem
+from helpers.daily import daily
+from tapegrad.optimize import objective, problem, residuals
 from tapegrad.optimize.problems.fixed_structure import GrownStructureError
 from tapegrad.pytree import flatten
 
@@ -61,6 +62,7 @@ def matrix(structure, entries, shape):
 # --- structures and entries -----------------------------------------------------------------------------------------
 
 
+@daily(every=2)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_entries_are_those_of_dense_derivatives(name):
     f, g = PROBLEMS[name]
@@ -94,6 +96,15 @@ def test_structures_have_no_more_than_there_is():
 
 
 CHAIN = (rosenbrock, X, lambda x: x[2:] * tg.sin(x[1:-1] - x[:-2]))
+
+
+def test_an_op_without_tangents_has_a_lower_triangle():
+    """Its Hessian is computed by rows, in reverse."""
+    cube = tg.custom_op("cube", lambda x: x**3, lambda y_bar, y, x: y_bar * 3 * x**2, differentiable=True)
+    task = problem(lambda x: tg.sum(cube(x) * x), X, lambda x: cube(x[1:]) * x[:-1])
+    found = matrix(task.hessianstructure(), task.hessian(X, np.ones(5), 2.0), (6, 6))
+    expected = tg.hessian(lambda x: 2 * tg.sum(x**4) + tg.sum(x[1:] ** 3 * x[:-1]))(X)
+    np.testing.assert_allclose(found, np.tril(expected), rtol=1e-13)
 
 
 def test_a_dense_problem_does_not_warn():
@@ -143,6 +154,14 @@ def test_recordings_of_jitted_functions_are_shared():
     assert first._functions.hessian._recorded is second._functions.hessian._recorded
     assert f.log.count <= 1
     assert second._functions.hessian._recorded.log.count == 1
+
+
+def test_objectives_and_residuals_are_functions():
+    f, g = objective(rosenbrock, np.zeros(6)), residuals(lambda x: {"a": x[:2], "b": x[5]})
+    task = problem(f, X, g)
+    assert task.objective(X) == f.value(X)
+    np.testing.assert_array_equal(task.x0, X)
+    np.testing.assert_array_equal(task.constraints(X), X[[0, 1, 5]])
 
 
 def test_a_problem_is_pickled():
