@@ -81,6 +81,10 @@ class DensePatternError(ValueError):
     """Raised where a sparse derivative is asked for, and nearly every element depends on nearly every input."""
 
 
+class GrownStructureError(RuntimeError):
+    """Raised where a branch that a function has not taken before has derivatives outside of the structure so far."""
+
+
 class UnrecordedWayError(RuntimeError):
     """Raised by a compiled function that would take a branch that none of its examples took."""
 

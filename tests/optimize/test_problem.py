@@ -14,8 +14,8 @@ from scipy.optimize import Bounds
 
 import tapegrad as tg
 from helpers.daily import daily
+from tapegrad.errors import GrownStructureError
 from tapegrad.optimize import objective, problem, residuals
-from tapegrad.optimize.problems.fixed_structure import GrownStructureError
 from tapegrad.pytree import flatten
 
 X = np.linspace(0.5, 1.5, 6)
@@ -165,11 +165,12 @@ def test_objectives_and_residuals_are_functions():
 
 
 def test_a_problem_is_pickled():
-    task = pickle.loads(
-        pickle.dumps(problem(tg.sum, X, np.cumsum, bounds=[(0, None)] * 6, constraint_bounds=(1, 2)))
-    )
+    task = problem(tg.sum, X, np.cumsum, bounds=[(0, None)] * 6, constraint_bounds=(1, 2))
+    task.ub[2] = 5.0
+    task = pickle.loads(pickle.dumps(task))
     np.testing.assert_array_equal(task.constraints(X), np.cumsum(X))
     np.testing.assert_array_equal(task.lb, np.zeros(6))
+    assert task.ub[2] == 5.0
     assert repr(task) == "<problem of 6 variables and 6 constraints>"
 
 
@@ -505,6 +506,21 @@ def test_repeated_solves():
     np.testing.assert_array_equal(task.solve().x, cold.x)  # the arguments were for one solve
     with pytest.raises(ValueError, match=r"but x0 has"):
         task.solve(np.zeros(5))
+
+
+@with_ipopt
+def test_limits_are_written_to():
+    task = problem(
+        lambda x: tg.sum((x - 3) ** 2), np.zeros(2), lambda x: x[0] + x[1], constraint_bounds=(None, 4)
+    )
+    np.testing.assert_allclose(task.solve().x, 2.0, rtol=1e-6)
+    task.ub[0], task.cu = 0.5, np.array([3.0])
+    for _ in range(2):
+        found = task.solve()
+        np.testing.assert_allclose(found.x, [0.5, 2.5], rtol=1e-6)
+        check_multipliers(task, found)
+    task.ub[0] = np.inf
+    np.testing.assert_allclose(task.solve().x, 1.5, rtol=1e-6)
 
 
 @with_ipopt

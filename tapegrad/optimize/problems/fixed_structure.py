@@ -10,12 +10,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tapegrad.errors import RecordingWarning
+from tapegrad.errors import GrownStructureError, RecordingWarning
 from tapegrad.transforms.jacobians import sparse
-
-
-class GrownStructureError(RuntimeError):
-    """Raised where a branch that a function has not taken before has entries outside of the structure so far."""
 
 
 class FixedStructure:

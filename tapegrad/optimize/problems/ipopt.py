@@ -10,16 +10,15 @@ large-scale nonlinear programming", Mathematical Programming 106, 2006.
 import importlib
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad.engine.runtime.messages.progress import Progress
+from tapegrad.errors import GrownStructureError
 from tapegrad.optimize.interruption import interrupts
-from tapegrad.optimize.problems.fixed_structure import GrownStructureError
 from tapegrad.optimize.problems.functions import ProblemFunctions
-from tapegrad.optimize.problems.limits import Limits
 
 STOPPED = 5
 GOOD = (0, 1, 6)
@@ -85,7 +84,7 @@ class IpoptRun:
     functions
         The functions of the problem.
     limits
-        Lower and upper limits of the variables, and of the constraints.
+        Lower and upper limits of the variables, then those of the constraints.
     structures
         Rows and columns of the entries of the Jacobian, and of the Hessian; `None` for Ipopt's approximation of it.
     options
@@ -105,7 +104,7 @@ class IpoptRun:
     def __init__(
         self,
         functions: ProblemFunctions,
-        limits: tuple[Limits, Limits],
+        limits: Sequence[np.ndarray],
         structures: tuple[Any, Any],
         options: dict[str, Any],
     ) -> None:
@@ -123,8 +122,10 @@ class IpoptRun:
         self.counts = dict.fromkeys(("nfev", "njev", "nhev"), 0)
         self._ipopt = self._made(limits, structures, options)
 
-    def _made(self, limits: Any, structures: tuple[Any, Any], options: dict[str, Any]) -> Any:
-        (lower, upper), (least, most) = limits
+    def _made(
+        self, limits: Sequence[np.ndarray], structures: tuple[Any, Any], options: dict[str, Any]
+    ) -> Any:
+        lower, upper, least, most = limits
         of_jacobian, of_hessian = (
             ([], []) if each is None else tuple(part.tolist() for part in each) for each in structures
         )

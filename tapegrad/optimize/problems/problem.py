@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.runtime.messages.progress import Progress
-from tapegrad.errors import check_function
+from tapegrad.errors import GrownStructureError, check_function
 from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
 from tapegrad.frontend.tensor.array_checks import real
 from tapegrad.frontend.words.frames import hides_frames
@@ -15,7 +15,6 @@ from tapegrad.optimize.flat import raveled, raveled_numbers, unraveled
 from tapegrad.optimize.interruption import MESSAGE, MINIMIZE_STATUS
 from tapegrad.optimize.objective import Objective, objective
 from tapegrad.optimize.problems import ipopt
-from tapegrad.optimize.problems.fixed_structure import GrownStructureError
 from tapegrad.optimize.problems.functions import ProblemFunctions
 from tapegrad.optimize.problems.limits import limits_of_constraints, limits_of_variables
 from tapegrad.optimize.vector_function import VectorFunction
@@ -33,7 +32,7 @@ class ConstrainedProblem:
     n, m : int
         Number of variables, and of constraints.
     lb, ub : numpy.ndarray, shape (n,)
-        Limits of the variables.
+        Limits of the variables. All limits may be written to, for the next solve.
     cl, cu : numpy.ndarray, shape (m,)
         Limits of the constraints.
     args : tuple
@@ -67,15 +66,13 @@ class ConstrainedProblem:
         self._functions = ProblemFunctions(target, _recorded(g), self._x0, self.args)
         self.n, self.m = self._functions.n, self._functions.m
         self._shape = (self.n,)
-        self._limits = (
-            limits_of_variables(bounds, self._layout),
-            limits_of_constraints(constraint_bounds, self._functions.constraint_layout),
-        )
-        (self.lb, self.ub), (self.cl, self.cu) = self._limits
-        self._runs: dict[Any, ipopt.IpoptRun] = {}  # by their options and structures
+        self.lb, self.ub = limits_of_variables(bounds, self._layout)
+        self.cl, self.cu = limits_of_constraints(constraint_bounds, self._functions.constraint_layout)
+        self._runs: dict[Any, ipopt.IpoptRun] = {}  # by their options, limits and structures
 
     def __reduce__(self) -> Any:
-        return type(self), (*self._given, self.args)
+        limits = {name: getattr(self, name) for name in ("lb", "ub", "cl", "cu")}
+        return type(self), (*self._given, self.args), limits
 
     def __repr__(self) -> str:
         return f"<problem of {self.n} variables and {self.m} constraints>"
@@ -212,7 +209,7 @@ class ConstrainedProblem:
 
         Raises
         ------
-        RuntimeError
+        GrownStructureError
             If the constraints take a branch that they have not taken before, which has entries in other places.
 
         Examples
@@ -259,7 +256,7 @@ class ConstrainedProblem:
 
         Raises
         ------
-        RuntimeError
+        GrownStructureError
             If the functions take a branch that they have not taken before, which has entries in other places.
 
         Examples
@@ -417,13 +414,13 @@ class ConstrainedProblem:
         """Return Ipopt with these options, and with structures that hold at the start; and a key of it."""
         exact = options.get("hessian_approximation") != "limited-memory"
         structures = self._functions.structures(start, args, exact, anew)
-        sizes = tuple(
-            None if each is None else len(each[0]) for each in structures
-        )  # they grow, or are the same
-        key = (tuple(sorted(options.items())), sizes)
+        # Structures grow, or are the same
+        sizes = [None if each is None else len(each[0]) for each in structures]
+        limits = [np.asarray(each, np.float64) for each in (self.lb, self.ub, self.cl, self.cu)]
+        key = (tuple(sorted(options.items())), *sizes, *(each.tobytes() for each in limits))
         # Taken out: a solve within a callback, or in another thread, has one of its own
         run = self._runs.pop(key, None)
-        return key, run or ipopt.IpoptRun(self._functions, self._limits, structures, options)
+        return key, run or ipopt.IpoptRun(self._functions, limits, structures, options)
 
     def _keep(self, key: Any, run: ipopt.IpoptRun) -> None:
         self._runs[key] = run
