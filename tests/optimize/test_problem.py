@@ -482,6 +482,23 @@ def test_options_pass_through(capfd):
 
 
 @with_ipopt
+def test_progress_is_shown_where_it_is_due():
+    class Line:
+        due, texts = True, []
+
+        def show(self, text):
+            self.texts.append(text)
+
+    task = problem(rosenbrock, np.zeros(6))
+    found = task.solve()
+    (run,) = task._runs.values()
+    run.x[...] = 0.0
+    assert run.solve((), None, Line()) == 0
+    assert len(Line.texts) == found.nit + 1
+    assert Line.texts[0] == "Ipopt: iteration 0, value 5, violation 0"
+
+
+@with_ipopt
 def test_repeated_solves():
     """Cold ones are alike, warm ones take fewer iterations, and nothing is recorded again."""
     task = problem(

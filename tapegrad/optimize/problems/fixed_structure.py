@@ -30,10 +30,9 @@ class FixedStructure:
         self._recorded = derivative.values.recorded
         self._pattern: Any = None  # the union of all patterns
         self._indices: tuple[np.ndarray, np.ndarray] | None = None
-        self._layout: Any = None  # of the recording whose entries are the structure's own
-        self._places: WeakKeyDictionary[Any, np.ndarray] = (
-            WeakKeyDictionary()
-        )  # in the structure, of the others
+        # Of the recording whose entries are the structure's own; and the places that those of others have in it
+        self._layout: Any = None
+        self._places: WeakKeyDictionary[Any, np.ndarray] = WeakKeyDictionary()
 
     def __call__(self, *args: Any) -> np.ndarray:
         """Return the entries as a new vector.
