@@ -219,7 +219,8 @@ class _Parts:
         assert isinstance(recorder, RecordedTape)
         inner = [value if is_on(value, recorder) else recorder.lift(value) for value in constants]
         with recorder.standing_in(self._lifted, inner):
-            return (flat or self._flat)(*leaves)
+            # a result may be a Tensor from outside itself
+            return [on_recording(value) for value in (flat or self._flat)(*leaves)]
 
     def states(self, loop: FlatLoop) -> list[Any]:
         """Return the carry before each iteration, stacked."""

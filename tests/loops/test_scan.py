@@ -282,6 +282,25 @@ def test_arguments_are_not_written_to():
     assert p.grad == 3 * 4 * 3.0
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, tg.jit])
+@pytest.mark.parametrize(
+    "loop",
+    [
+        lambda x: tg.fori_loop(0, 2, lambda k, c: x, 0.0),
+        lambda x: tg.scan(lambda c, k: (x, 0.0), 0.0, np.arange(3.0))[0],
+        lambda x: tg.mean(tg.scan(lambda c, k: (c, x), 0.0, np.arange(3.0))[1]),
+        lambda x: tg.while_loop(lambda c: c[0] < 1, lambda c: (c[0] + 1, x), (0.0, 0.0))[1],
+        lambda x: tg.cond(x > 0, lambda: x, lambda: -x),
+    ],
+)
+def test_a_tensor_from_outside_as_it_is_returned(loop, wrap):
+    f = wrap(lambda p: loop(p * p) ** 2)
+    assert tg.grad(f)(2.0) == 32
+    assert tg.jvp(f, (2.0,), (1.0,)) == (16, 32)
+    assert tg.hessian(f)(2.0) == 48
+    assert tg.jvp(tg.grad(f), (2.0,), (1.0,)) == (32, 48)
+
+
 def test_parts_of_a_tensor_from_outside():
     """An index makes a new Tensor each time that the body is called."""
 
