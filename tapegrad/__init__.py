@@ -74,6 +74,7 @@ _ROOMS = ("integrate", "interop", "interpolate", "linalg", "optimize", "sparse",
 _LATE = {
     "tapegrad.autodiff.custom.custom_op": ("custom_op",),
     "tapegrad.latent.laplace": ("laplace",),
+    "tapegrad.implicit.custom_root": ("custom_argmin", "custom_root"),
     "tapegrad.loops.cond": ("cond", "switch"),
     "tapegrad.loops.scan": ("scan",),
     "tapegrad.loops.while_loop": ("fori_loop", "while_loop"),

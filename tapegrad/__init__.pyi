@@ -179,10 +179,8 @@ from numpy import void as void
 from tapegrad import errors as errors
 from tapegrad import integrate as integrate
 from tapegrad import interop as interop
-from tapegrad import interpolate as interpolate
 from tapegrad import linalg as linalg
 from tapegrad import optimize as optimize
-from tapegrad import sparse as sparse
 from tapegrad import special as special
 from tapegrad import stats as stats
 from tapegrad.autodiff.custom.custom_op import custom_op as custom_op
@@ -192,7 +190,6 @@ from tapegrad.errors import FreedGraphError as FreedGraphError
 from tapegrad.errors import IllegalTapeError as IllegalTapeError
 from tapegrad.errors import InconclusiveError as InconclusiveError
 from tapegrad.errors import LostGradientWarning as LostGradientWarning
-from tapegrad.errors import NoModeError as NoModeError
 from tapegrad.errors import RecordingWarning as RecordingWarning
 from tapegrad.errors import TracedValueError as TracedValueError
 from tapegrad.errors import UnreachedOutputError as UnreachedOutputError
@@ -225,7 +222,8 @@ from tapegrad.frontend.words.array_like import (
     Shape,
     TensorLike,
 )
-from tapegrad.latent.laplace import laplace as laplace
+from tapegrad.implicit.custom_root import custom_argmin as custom_argmin
+from tapegrad.implicit.custom_root import custom_root as custom_root
 from tapegrad.loops.cond import cond as cond
 from tapegrad.loops.cond import switch as switch
 from tapegrad.loops.scan import scan as scan
@@ -251,7 +249,7 @@ from tapegrad.transforms.vmap.vmap import vmap as vmap
 
 __all__ = [
     "AnomalyError", "ChangedValueError", "Compiled", "False_", "FreedGraphError", "IllegalTapeError",
-    "InconclusiveError", "LostGradientWarning", "NoModeError", "RecordingWarning", "ScalarType", "Tensor",
+    "InconclusiveError", "LostGradientWarning", "RecordingWarning", "ScalarType", "Tensor",
     "TracedValueError", "True_", "UnreachedOutputError", "UnrecordedWayError", "UnsupportedError", "abs",
     "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any", "append",
     "apply_along_axis", "apply_over_axes", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
@@ -267,53 +265,54 @@ __all__ = [
     "column_stack", "common_type", "compile", "complex128", "complex64", "complexfloating", "compress",
     "concat", "concatenate", "cond", "conj", "conjugate", "convolve", "copy", "copysign", "copyto",
     "corrcoef", "correlate", "cos", "cosh", "count_nonzero", "cov", "cross", "csingle", "cumprod", "cumsum",
-    "cumulative_prod", "cumulative_sum", "cumulative_trapezoid", "custom_op", "datetime64",
-    "datetime_as_string", "datetime_data", "deg2rad", "degrees", "delete", "detect_anomaly", "diag",
-    "diag_indices", "diag_indices_from", "diagflat", "diagonal", "diff", "digamma", "digitize", "divide",
-    "divmod", "dot", "double", "dsplit", "dstack", "dtype", "dtypes", "e", "ediff1d", "einsum", "einsum_path",
-    "emath", "empty", "empty_like", "equal", "erf", "erfc", "errors", "errstate", "euler_gamma", "exceptions",
-    "exp", "exp2", "expand_dims", "expm1", "extract", "eye", "fabs", "fft", "fill_diagonal", "finfo", "fix",
-    "flatiter", "flatnonzero", "flatten", "flexible", "flip", "fliplr", "flipud", "float16", "float32",
-    "float64", "float_power", "floating", "floor", "floor_divide", "fmax", "fmin", "fmod", "fori_loop",
-    "format_float_positional", "format_float_scientific", "frexp", "from_dlpack", "frombuffer", "fromfile",
-    "fromfunction", "fromiter", "frompyfunc", "fromregex", "fromstring", "full", "full_like", "gcd",
-    "generic", "genfromtxt", "geomspace", "get_printoptions", "getbufsize", "geterr", "geterrcall", "grad",
-    "gradient", "greater", "greater_equal", "half", "hamming", "hanning", "heaviside", "hessian", "histogram",
-    "histogram2d", "histogram_bin_edges", "histogramdd", "hsplit", "hstack", "hvp", "hypot", "i0", "identity",
-    "iinfo", "imag", "index_exp", "indices", "inexact", "inf", "inner", "insert", "int16", "int32", "int64",
-    "int8", "int_", "intc", "integer", "integrate", "interop", "interp", "interpolate", "intersect1d", "intp",
-    "invert", "is_busday", "isclose", "iscomplex", "iscomplexobj", "isdtype", "isfinite", "isfortran", "isin",
-    "isinf", "isnan", "isnat", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar", "issubdtype",
-    "iterable", "ix_", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "kaiser", "kron", "laplace", "lcm",
-    "ldexp", "left_shift", "less", "less_equal", "lexsort", "lgamma", "lib", "linalg", "linspace",
-    "little_endian", "load", "loadtxt", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp",
-    "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logspace", "logsumexp", "long",
-    "longdouble", "longlong", "ma", "mask_indices", "matmul", "matrix", "matrix_transpose", "matvec", "max",
-    "maximum", "may_share_memory", "mean", "median", "memmap", "meshgrid", "mgrid", "min", "min_scalar_type",
-    "minimum", "mintypecode", "mod", "modf", "moveaxis", "multiply", "nan", "nan_to_num", "nanargmax",
-    "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile",
-    "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "ndarray", "ndenumerate", "ndim", "ndindex",
-    "nditer", "negative", "nested_iters", "newaxis", "nextafter", "no_autodiff", "no_grad", "nonzero",
-    "not_equal", "number", "object_", "ogrid", "ones", "ones_like", "optimize", "outer", "packbits", "pad",
-    "partition", "percentile", "permute_dims", "pi", "piecewise", "place", "poly", "poly1d", "polyadd",
-    "polyder", "polydiv", "polyfit", "polyint", "polymul", "polynomial", "polysub", "polyval", "positive",
-    "pow", "power", "printoptions", "prod", "promote_types", "ptp", "put", "put_along_axis", "putmask",
-    "quantile", "r_", "rad2deg", "radians", "random", "ravel", "ravel_multi_index", "real", "real_if_close",
-    "rec", "recarray", "reciprocal", "record", "relu", "remainder", "repeat", "require", "reshape", "resize",
-    "result_type", "right_shift", "rint", "roll", "rollaxis", "roots", "rot90", "round", "row_stack", "s_",
-    "save", "savetxt", "savez", "savez_compressed", "scan", "sctypeDict", "searchsorted", "select",
-    "set_printoptions", "setbufsize", "setdiff1d", "seterr", "seterrcall", "setxor1d", "shape",
-    "shares_memory", "short", "sigmoid", "sign", "signbit", "signedinteger", "sin", "sinc", "single", "sinh",
-    "size", "sliding_window_view", "softmax", "softplus", "sort", "sort_complex", "spacing", "sparse",
-    "special", "split", "sqrt", "square", "squeeze", "stack", "stats", "std", "stop_gradient", "str_",
-    "strings", "subtract", "sum", "swapaxes", "switch", "take", "take_along_axis", "tan", "tanh", "tape",
-    "tensor", "tensordot", "tile", "timedelta64", "trace", "transpose", "trapezoid", "tri", "tril",
-    "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices", "triu_indices_from",
-    "true_divide", "trunc", "typecodes", "typename", "ubyte", "ufunc", "uint", "uint16", "uint32", "uint64",
-    "uint8", "uintc", "uintp", "ulong", "ulonglong", "union1d", "unique", "unique_all", "unique_counts",
-    "unique_inverse", "unique_values", "unpackbits", "unravel_index", "unsignedinteger", "unstack", "unwrap",
-    "ushort", "value_and_grad", "vander", "var", "vdot", "vecdot", "vecmat", "vectorize", "vjp", "vmap",
-    "void", "vsplit", "vstack", "where", "while_loop", "zeros", "zeros_like"
+    "cumulative_prod", "cumulative_sum", "cumulative_trapezoid", "custom_argmin", "custom_op", "custom_root",
+    "datetime64", "datetime_as_string", "datetime_data", "deg2rad", "degrees", "delete", "detect_anomaly",
+    "diag", "diag_indices", "diag_indices_from", "diagflat", "diagonal", "diff", "digamma", "digitize",
+    "divide", "divmod", "dot", "double", "dsplit", "dstack", "dtype", "dtypes", "e", "ediff1d", "einsum",
+    "einsum_path", "emath", "empty", "empty_like", "equal", "erf", "erfc", "errors", "errstate",
+    "euler_gamma", "exceptions", "exp", "exp2", "expand_dims", "expm1", "extract", "eye", "fabs", "fft",
+    "fill_diagonal", "finfo", "fix", "flatiter", "flatnonzero", "flatten", "flexible", "flip", "fliplr",
+    "flipud", "float16", "float32", "float64", "float_power", "floating", "floor", "floor_divide", "fmax",
+    "fmin", "fmod", "fori_loop", "format_float_positional", "format_float_scientific", "frexp", "from_dlpack",
+    "frombuffer", "fromfile", "fromfunction", "fromiter", "frompyfunc", "fromregex", "fromstring", "full",
+    "full_like", "gcd", "generic", "genfromtxt", "geomspace", "get_printoptions", "getbufsize", "geterr",
+    "geterrcall", "grad", "gradient", "greater", "greater_equal", "half", "hamming", "hanning", "heaviside",
+    "hessian", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "hsplit", "hstack", "hvp",
+    "hypot", "i0", "identity", "iinfo", "imag", "index_exp", "indices", "inexact", "inf", "inner", "insert",
+    "int16", "int32", "int64", "int8", "int_", "intc", "integer", "integrate", "interop", "interp",
+    "intersect1d", "intp", "invert", "is_busday", "isclose", "iscomplex", "iscomplexobj", "isdtype",
+    "isfinite", "isfortran", "isin", "isinf", "isnan", "isnat", "isneginf", "isposinf", "isreal", "isrealobj",
+    "isscalar", "issubdtype", "iterable", "ix_", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "kaiser",
+    "kron", "lcm", "ldexp", "left_shift", "less", "less_equal", "lexsort", "lgamma", "lib", "linalg",
+    "linspace", "little_endian", "load", "loadtxt", "log", "log10", "log1p", "log2", "log_softmax",
+    "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logspace",
+    "logsumexp", "long", "longdouble", "longlong", "ma", "mask_indices", "matmul", "matrix",
+    "matrix_transpose", "matvec", "max", "maximum", "may_share_memory", "mean", "median", "memmap",
+    "meshgrid", "mgrid", "min", "min_scalar_type", "minimum", "mintypecode", "mod", "modf", "moveaxis",
+    "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean",
+    "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "ndarray",
+    "ndenumerate", "ndim", "ndindex", "nditer", "negative", "nested_iters", "newaxis", "nextafter",
+    "no_autodiff", "no_grad", "nonzero", "not_equal", "number", "object_", "ogrid", "ones", "ones_like",
+    "optimize", "outer", "packbits", "pad", "partition", "percentile", "permute_dims", "pi", "piecewise",
+    "place", "poly", "poly1d", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polynomial",
+    "polysub", "polyval", "positive", "pow", "power", "printoptions", "prod", "promote_types", "ptp", "put",
+    "put_along_axis", "putmask", "quantile", "r_", "rad2deg", "radians", "random", "ravel",
+    "ravel_multi_index", "real", "real_if_close", "rec", "recarray", "reciprocal", "record", "relu",
+    "remainder", "repeat", "require", "reshape", "resize", "result_type", "right_shift", "rint", "roll",
+    "rollaxis", "roots", "rot90", "round", "row_stack", "s_", "save", "savetxt", "savez", "savez_compressed",
+    "scan", "sctypeDict", "searchsorted", "select", "set_printoptions", "setbufsize", "setdiff1d", "seterr",
+    "seterrcall", "setxor1d", "shape", "shares_memory", "short", "sigmoid", "sign", "signbit",
+    "signedinteger", "sin", "sinc", "single", "sinh", "size", "sliding_window_view", "softmax", "softplus",
+    "sort", "sort_complex", "spacing", "special", "split", "sqrt", "square", "squeeze", "stack", "stats",
+    "std", "stop_gradient", "str_", "strings", "subtract", "sum", "swapaxes", "switch", "take",
+    "take_along_axis", "tan", "tanh", "tape", "tensor", "tensordot", "tile", "timedelta64", "trace",
+    "transpose", "trapezoid", "tri", "tril", "tril_indices", "tril_indices_from", "trim_zeros", "triu",
+    "triu_indices", "triu_indices_from", "true_divide", "trunc", "typecodes", "typename", "ubyte", "ufunc",
+    "uint", "uint16", "uint32", "uint64", "uint8", "uintc", "uintp", "ulong", "ulonglong", "union1d",
+    "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unpackbits", "unravel_index",
+    "unsignedinteger", "unstack", "unwrap", "ushort", "value_and_grad", "vander", "var", "vdot", "vecdot",
+    "vecmat", "vectorize", "vjp", "vmap", "void", "vsplit", "vstack", "where", "while_loop", "zeros",
+    "zeros_like"
 ]
 
 __array_api_version__: str

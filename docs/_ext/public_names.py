@@ -114,6 +114,7 @@ def _subjects() -> dict[str, Subject]:
     return {
         "transforms": Subject(
             "Transforms", "Functions that take a function and return one.", ("transforms.", "latent.")
+            "Transforms", "Functions that take a function and return one.", ("transforms.", "implicit.")
         ),
         "loops": Subject("Loops and branches", "Loops and branches that are one instruction each.", ("loops.",)),
         "tensors": Subject(

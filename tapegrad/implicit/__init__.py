@@ -1,9 +1,15 @@
-"""IMPLICIT: values with derivatives by rules of their own, such as roots. Read `ruled` first.
+"""IMPLICIT: solutions of equations that a solver has found, and their derivatives by the implicit function theorem.
 
 In reading order; each imports only those above it:
 
-    ruled                          values whose derivatives are given rules, in compiled code
-    implied                        derivatives of a root by the implicit function theorem
+    equation                       rules of the derivatives of a root, on Tensors
+    superlu                        systems with sparse matrices without symmetry
+    direct                         systems by factors: the Jacobian, dense or sparse
+    recorded_root                  a root as an instruction with rules in compiled code
+    iterative                      systems by products with the Jacobian alone
+    eager_root                     a root on the eager tape
+    solver_calls                   calls of solvers, that see no Tensors or are recorded
+    custom_root                    `custom_root` and `custom_argmin`
 
 It imports the rooms up to `loops`.
 """

@@ -6,6 +6,7 @@ In reading order; each imports only those above it:
     method                         explicit methods: one step, its error, its interpolant
     rosenbrock                     Rodas5P, for stiff equations
     arguments                      SciPy's arguments, checked
+    implied                        numbers that equations determine, with their derivatives
     events                         times at which something happens
     steps                          step sizes, and the loop over steps
     outputs                        the solution at given times, and derivatives by what was not reached
@@ -16,7 +17,7 @@ In reading order; each imports only those above it:
     odeint                         `odeint`
     quad                           `quad`
 
-It imports the rooms up to `loops`.
+It imports the rooms up to `implicit`.
 """
 
 from typing import TYPE_CHECKING

@@ -11,8 +11,8 @@ import numpy as np
 
 from tapegrad.errors import UnsupportedError, check_function, name_of
 from tapegrad.frontend.tensor.modes import no_grad
-from tapegrad.implicit.implied import by_matrix, implied
 from tapegrad.integrate.arguments import is_recording, numbers, plain, with_arguments
+from tapegrad.integrate.implied import of_equation
 from tapegrad.integrate.method import AcceptedStep, RightSide, StepMethod
 from tapegrad.loops.carry import leaf_of
 from tapegrad.loops.while_loop import repeated
@@ -187,7 +187,7 @@ def _occurrence(
         return jacfwd(lambda root: residual(root, *operands))(root)
 
     operands = [leaf_of(part) for part in (step.t, step.h, step.y, step.end, *step.memory)]
-    t = plain(implied("solve_ivp", residual, by_matrix(matrix), leaf_of(root).reshape(1), operands)[0])
+    t = plain(of_equation(residual, matrix, leaf_of(root).reshape(1), operands)[0])
     return t, method.interpolated(fun, step, t)
 
 

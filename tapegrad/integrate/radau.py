@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.frontend.tensor.modes import restoring, thread
-from tapegrad.implicit.implied import by_matrix, implied
+from tapegrad.integrate.implied import of_equation
 from tapegrad.integrate.method import AcceptedStep, RightSide, like, rms_norm, weighted
 from tapegrad.integrate.rosenbrock import LinearSystem, jacobian, shifted
 from tapegrad.integrate.steps import (
@@ -269,7 +269,7 @@ def differentiable(fun: RightSide, t: Any, y: Any, h: Any, stages: Three) -> Thr
         ]
         return np.eye(3 * count, dtype=y.dtype) - np.concatenate(rows)
 
-    return apart(implied("solve_ivp", residual, by_matrix(matrix), np.concatenate(stages), [t, y, h]))
+    return apart(of_equation(residual, matrix, np.concatenate(stages), [t, y, h]))
 
 
 class RadauIntegration(Integration):

@@ -4,6 +4,7 @@ The pullback of a loop is one that stores its carry, then one in reverse over th
 loop with tangents in the carry. So derivatives have derivatives of every order.
 """
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,6 +30,15 @@ _MIN_FUSED, _MIN_FUSED_RECORDED = 64, 16
 # Iterations of a loop that takes several at a time, elements of its arrays, and how many it takes: instructions in all
 _MIN_CHUNKED, _MAX_CHUNKED_ELEMENTS, _MAX_TOGETHER, _CHUNK_INSTRUCTIONS = 256, 16, 16, 512
 _FLOAT64 = np.dtype(np.float64)
+
+
+class _LoopsRun(threading.local):
+    """Number of loops that a thread has run."""
+
+    count = 0
+
+
+loops_run = _LoopsRun()
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,7 @@ class FlatLoop:
         self, carry: Sequence[Any], sequences: Sequence[Any], check: Callable[[LoopBody], None] | None = None
     ) -> tuple[list[Any], list[Any]]:
         """Run the loop. Return the leaves of the last carry, and stacked results."""
+        loops_run.count += 1
         whole = self._recorded(carry, sequences)
         if check is not None:
             check(whole[0])

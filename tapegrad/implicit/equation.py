@@ -1,0 +1,102 @@
+"""Equation of a root, and the derivatives of the root by the implicit function theorem, as rules on Tensors.
+
+Of ``residual(root, *operands) == 0`` the tangent is ``-A**-1 residual_dot`` and the cotangent
+``-residual_bar(A**-T root_bar)``, where A is the Jacobian by the root. Both are functions of root and operands, so that
+they have derivatives of all orders.
+
+References: Christianson, "Reverse accumulation and attractive fixed points", Optim. Methods Softw. 3(4), 1994; Blondel
+et al., "Efficient and modular implicit differentiation", NeurIPS 2022.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.linalg import LinAlgError
+
+from tapegrad.frontend.functions.matrices.systems import solve
+from tapegrad.frontend.recording.shape import transpose
+from tapegrad.transforms.jvp import jvp
+from tapegrad.transforms.vjp import vjp
+
+Residual = Callable[..., Any]
+
+
+# Solver of linear systems with the Jacobian of a residual by the root: of the residual, root, operands, a right side of
+# shape (m,), and whether the matrix is transposed.
+System = Callable[[Residual, Any, Sequence[Any], Any, bool], Any]
+
+
+@dataclass(frozen=True)
+class MatrixSystem:
+    """Systems with a matrix that a function computes.
+
+    Attributes
+    ----------
+    matrix
+        Takes root and operands, and returns the Jacobian of the residual by the root, of shape (m, m).
+    """
+
+    matrix: Residual
+
+    def __call__(
+        self, residual: Residual, root: Any, operands: Sequence[Any], right: Any, transposed: bool
+    ) -> Any:
+        matrix = self.matrix(root, *operands)
+        return solve(transpose(matrix) if transposed else matrix, right)
+
+
+def undetermined(name: str, error: LinAlgError) -> LinAlgError:
+    """Return the exception for a root without derivatives."""
+    return LinAlgError(
+        f"{name}: the solution has no derivative, for the Jacobian of the equations by the unknowns is singular there"
+        f" ({error})"
+    )
+
+
+@dataclass(frozen=True)
+class Equation:
+    """Equation of a root.
+
+    Attributes
+    ----------
+    name
+        What messages call it.
+    residual
+        Takes the root, of shape (m,), and the operands; returns shape (m,).
+    system
+        Solves with its Jacobian by the root.
+    """
+
+    name: str
+    residual: Residual
+    system: System
+
+    def pull(self, root: Any, operands: Sequence[Any], floats: Sequence[int], root_bar: Any) -> list[Any]:
+        """Return the cotangents of those operands that are floats."""
+        if not floats:
+            return []
+        along = self._solved(root, operands, -root_bar, True)
+        _, pull = vjp(self._of_floats(root, operands, floats), *(operands[k] for k in floats))
+        return list(pull(along))
+
+    def push(self, root: Any, operands: Sequence[Any], floats: Sequence[int], dots: Sequence[Any]) -> Any:
+        """Return the tangent of the root, given those of the operands that are floats."""
+        primals = tuple(operands[k] for k in floats)
+        _, dot = jvp(self._of_floats(root, operands, floats), primals, tuple(dots))
+        return -self._solved(root, operands, dot, False)
+
+    def _solved(self, root: Any, operands: Sequence[Any], right: Any, transposed: bool) -> Any:
+        try:
+            return self.system(self.residual, root, operands, right, transposed)
+        except LinAlgError as error:
+            raise undetermined(self.name, error) from error
+
+    def _of_floats(self, root: Any, operands: Sequence[Any], floats: Sequence[int]) -> Residual:
+        """Return the residual as a function of the operands that are floats."""
+
+        def residual(*given: Any) -> Any:
+            full = dict(zip(floats, given, strict=True))
+            return self.residual(root, *(full.get(k, value) for k, value in enumerate(operands)))
+
+        return residual
