@@ -8,6 +8,7 @@ In reading order; each imports only those above it:
     recorded_root                  a root as an instruction with rules in compiled code
     iterative                      systems by products with the Jacobian alone
     eager_root                     a root on the eager tape
+    solutions                      solutions with derivatives
     solver_calls                   calls of solvers, that see no Tensors or are recorded
     custom_root                    `custom_root` and `custom_argmin`
 

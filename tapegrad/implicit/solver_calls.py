@@ -10,7 +10,7 @@ from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.errors import TracedValueError, UnsupportedError, name_of
 from tapegrad.frontend.tensor.array_checks import check_dtype
-from tapegrad.frontend.tensor.modes import no_grad, restoring
+from tapegrad.frontend.tensor.modes import no_grad, restoring, thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.loops.body import LoopBody
 from tapegrad.loops.run import loops_run
@@ -21,7 +21,22 @@ from tapegrad.transforms.stop_gradient import stop_gradient
 Solver = Callable[..., Any]
 
 
-def call_on_arrays(name: str, solver: Solver, args: Any, kwargs: Any) -> Any:
+def called(name: str, solver: Solver, args: Any, kwargs: Any, inline: bool | None = None) -> Any:
+    """Call a solver, whose arguments may be Tensors. What it returns has no derivatives.
+
+    Parameters
+    ----------
+    name
+        What messages call it.
+    inline
+        Whether a recording has its instructions; `None` to find out whether it can.
+    """
+    if thread.mode.recorder is None:
+        return _call_on_arrays(name, solver, args, kwargs)
+    return _call_recorded(name, solver, *stop_gradient((args, kwargs)), inline)
+
+
+def _call_on_arrays(name: str, solver: Solver, args: Any, kwargs: Any) -> Any:
     """Call a solver with arrays in place of Tensors. What it computes has no derivatives."""
     leaves, definition = flatten((args, kwargs))
     arrays = [numpy_scalar(np.array(leaf.data_or_traced())) if is_tensor(leaf) else leaf for leaf in leaves]
@@ -42,15 +57,8 @@ def _called(solver: Solver, *args: Any, **kwargs: Any) -> Any:
         raise
 
 
-def call_recorded(name: str, solver: Solver, args: Any, kwargs: Any, inline: bool | None) -> Any:
-    """Call a solver in a function that is recorded.
-
-    Parameters
-    ----------
-    inline
-        Whether its instructions are recorded; `None` to find out whether they can be.
-    """
-    args, kwargs = stop_gradient((args, kwargs))
+def _call_recorded(name: str, solver: Solver, args: Any, kwargs: Any, inline: bool | None) -> Any:
+    """Call a solver in a function that is recorded."""
     if inline is None:
         inline = _runs_loops(name, solver, args, kwargs) and _is_recordable(solver, args, kwargs)
     if inline:
@@ -64,7 +72,7 @@ def _runs_loops(name: str, solver: Solver, args: Any, kwargs: Any) -> bool:
     Others are not tried with Tensors: SciPy's print the exceptions of functions that they call from compiled code.
     """
     before = loops_run.count
-    call_on_arrays(name, solver, args, kwargs)
+    _call_on_arrays(name, solver, args, kwargs)
     return loops_run.count != before
 
 
