@@ -30,6 +30,7 @@ from tapegrad.errors import IllegalTapeError as IllegalTapeError
 from tapegrad.errors import InconclusiveError as InconclusiveError
 from tapegrad.errors import LostGradientWarning as LostGradientWarning
 from tapegrad.errors import NoModeError as NoModeError
+from tapegrad.errors import NotConvergedError as NotConvergedError
 from tapegrad.errors import RecordingWarning as RecordingWarning
 from tapegrad.errors import TracedValueError as TracedValueError
 from tapegrad.errors import UnreachedOutputError as UnreachedOutputError

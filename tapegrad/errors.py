@@ -62,7 +62,11 @@ class OuterTensorError(TracedValueError):
 
 
 class UnreachedOutputError(RuntimeError):
-    """Raised by derivatives of outputs that an integration has not reached, because it could not go on or was ended."""
+    """Raised by derivatives of what a solver has not reached, because it could not go on, or was ended."""
+
+
+class NotConvergedError(UnreachedOutputError):
+    """Raised by derivatives of a solution or a minimum that was not found."""
 
 
 class NoModeError(RuntimeError):

@@ -10,23 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.autodiff.custom import callbacks
 from tapegrad.autodiff.custom.call import Call
-from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.packing import ArraySpec
-from tapegrad.engine import kernel_table
-from tapegrad.engine.kernels.control.callback import CELL_FIELDS, FORWARD, REVERSE
-from tapegrad.engine.sweep.replays import reached_calls
-from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.errors import UnreachedOutputError
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.implicit.reached_values import ReachedValues
 from tapegrad.integrate.arguments import known, numbers
 from tapegrad.integrate.events import TERMINATED
 from tapegrad.integrate.method import AcceptedStep, ExplicitMethod
 from tapegrad.integrate.steps import FAILED, Integration, State, added
 from tapegrad.loops.body import on_recording
-from tapegrad.loops.loop_op import UnsharedOp
 from tapegrad.loops.scan import lingering, scanned
 from tapegrad.program.archive.contents import Contents, OpKind, ReadContents, add_kind
 from tapegrad.program.archive.fields import extents_of, field, integers, refuse_unless
@@ -126,83 +120,19 @@ def reached(t_eval: Any, ys: Any, last: State) -> Any:
     return op(ys, *map(on_recording, stop))
 
 
-class ReachedOp(UnsharedOp):
-    """Instruction that hands outputs on, and derivatives by those that were reached.
+class ReachedOp(ReachedValues):
+    """Outputs; the other operands are their times, and time, status and number of steps at the end."""
 
-    Its operands are the outputs, their times, and time, status and number of steps at the end. Over lanes it is one
-    that is not strict: what an instance has not reached must not stop the others.
+    solver = "solve_ivp"
 
-    Parameters
-    ----------
-    shape
-        Shape of the outputs.
-    of_cotangents
-        Whether it hands on their cotangents, which are operands before the outputs then.
-    is_strict
-        Whether a derivative that does not exist raises; otherwise it is nan.
-    """
-
-    def __init__(self, shape: tuple[int, ...], of_cotangents: bool = False, is_strict: bool = True) -> None:
-        self.outputs_shape, self.of_cotangents, self.is_strict = tuple(shape), of_cotangents, is_strict
-        self._kept: list[np.ndarray] = []
-        pull, push = (self._passed, self._pushed) if of_cotangents else (self._pull, self._push)
-        name = "derivative of solve_ivp" if of_cotangents else "outputs of solve_ivp"
-        super().__init__(Functions(name, self._forward, pull, push, True, op=self))
-
-    def prepare(self, call: Call) -> None:
-        size = int(np.prod(self.outputs_shape, dtype=int))
-        fields = np.array([size, call.x_size, DTYPE_CODES[call.dtype], self.is_strict], np.int64)
-        self._kept.append(fields)
-        forward = reached_calls.hand_on_cotangents if self.of_cotangents else reached_calls.hand_on_outputs
-        call.descriptor[CELL_FIELDS] = fields.ctypes.data
-        call.descriptor[FORWARD] = kernel_table.address_of(forward)
-        if not self.of_cotangents:
-            call.descriptor[REVERSE] = kernel_table.address_of(reached_calls.pull_outputs)
-        if self.is_strict:
-            call.over_lanes = self._call_over_lanes(call)
-
-    def _call_over_lanes(self, call: Call) -> Call:
-        """Return a call that is not strict."""
-        other = ReachedOp(self.outputs_shape, self.of_cotangents, False)
-        made = Call(
-            other.functions, call.number, call.statics, call.inputs, call.outputs, call.single, call.dtype
-        )
-        callbacks.install(made)
-        other.prepare(made)
-        return made
-
-    def _forward(self, values: np.ndarray, *rest: np.ndarray) -> np.ndarray:
-        if self.of_cotangents:
-            self._check(values, *rest)
-        return values.copy()
-
-    def _pull(self, y_bar: Any, _: Any, ys: Any, *rest: Any) -> tuple[Any, ...]:
-        return self._checked(y_bar, ys, rest), *(None for _ in rest)
-
-    def _push(self, x_dots: Any, _: Any, ys: Any, *rest: Any) -> Any:
-        return self._checked(x_dots[0], ys, rest)
-
-    def _passed(self, y_bar: Any, _: Any, bars: Any, *rest: Any) -> tuple[Any, ...]:
-        return y_bar, *(None for _ in rest)
-
-    def _pushed(self, x_dots: Any, *_: Any) -> Any:
-        return x_dots[0]
-
-    def _checked(self, duals: Any, ys: Any, rest: Any) -> Any:
-        """Return cotangents or tangents of the outputs; raise if there are some of outputs that were not reached."""
-        if any(map(is_tensor, (duals, ys, *rest))):
-            return ReachedOp(self.outputs_shape, True, self.is_strict)(duals, ys, *rest)
-        self._check(duals, ys, *rest)
-        return duals
-
-    def _check(self, duals: Any, ys: Any, times: Any, t: Any, status: Any, steps: Any) -> None:
-        """Raise if there is a cotangent or a tangent of an output that was not reached."""
+    def error(self, duals: Any, ys: Any, *rest: Any) -> BaseException | None:
+        """Return the exception for a cotangent or a tangent of an output that was not reached."""
+        times, t, status, steps = rest
         wrong = ((duals != 0) & np.isnan(ys)).any(axis=1)
-        # What `vmap` records, or calls for one instance after another, stands for others, too
-        if not self.is_strict or thread.over_lanes or not wrong.any():
-            return
+        if not wrong.any():
+            return None
         number = int(np.argmax(wrong))
-        raise UnreachedOutputError(
+        return UnreachedOutputError(
             f"solve_ivp: there is no derivative by the output at t_eval[{number}]={float(times[number]):.9g}:"
             f" {_reason(int(status), float(t), int(steps), number)}"
         )
@@ -222,7 +152,7 @@ def _reason(status: int, t: float, steps: int, number: int) -> str:
 
 
 def _packed(op: ReachedOp, contents: Contents) -> dict[str, Any]:
-    return {"shape": list(op.outputs_shape), "cotangents": op.of_cotangents, "strict": op.is_strict}
+    return {"shape": list(op.shape_of_values), "cotangents": op.of_cotangents, "strict": op.is_strict}
 
 
 def _unpacked(record: dict[str, Any], contents: ReadContents) -> Call:
@@ -235,10 +165,7 @@ def _unpacked(record: dict[str, Any], contents: ReadContents) -> Call:
     floats = np.dtype(float)
     shapes = [shape] * (2 if of_cotangents else 1) + [shape[:1], (), (), ()]
     inputs = tuple(ArraySpec(each, floats, int(np.prod(each, dtype=int))) for each in shapes)
-    call = Call(op.functions, 0, {}, inputs, inputs[:1], True, floats)
-    callbacks.install(call)
-    op.prepare(call)
-    return call
+    return op.call_for(inputs, inputs[:1])
 
 
 add_kind(OpKind("outputs", ReachedOp, _packed, _unpacked))
