@@ -190,6 +190,7 @@ from tapegrad.errors import FreedGraphError as FreedGraphError
 from tapegrad.errors import IllegalTapeError as IllegalTapeError
 from tapegrad.errors import InconclusiveError as InconclusiveError
 from tapegrad.errors import LostGradientWarning as LostGradientWarning
+from tapegrad.errors import NotConvergedError as NotConvergedError
 from tapegrad.errors import RecordingWarning as RecordingWarning
 from tapegrad.errors import TracedValueError as TracedValueError
 from tapegrad.errors import UnreachedOutputError as UnreachedOutputError
@@ -249,9 +250,9 @@ from tapegrad.transforms.vmap.vmap import vmap as vmap
 
 __all__ = [
     "AnomalyError", "ChangedValueError", "Compiled", "False_", "FreedGraphError", "IllegalTapeError",
-    "InconclusiveError", "LostGradientWarning", "RecordingWarning", "ScalarType", "Tensor",
-    "TracedValueError", "True_", "UnreachedOutputError", "UnrecordedWayError", "UnsupportedError", "abs",
-    "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any", "append",
+    "InconclusiveError", "LostGradientWarning", "NotConvergedError", "RecordingWarning", "ScalarType",
+    "Tensor", "TracedValueError", "True_", "UnreachedOutputError", "UnrecordedWayError", "UnsupportedError",
+    "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any", "append",
     "apply_along_axis", "apply_over_axes", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
     "arctan2", "arctanh", "argmax", "argmin", "argpartition", "argsort", "argwhere", "around", "array",
     "array2string", "array_equal", "array_equiv", "array_repr", "array_split", "array_str", "asanyarray",

@@ -1,4 +1,4 @@
-"""Systems with the Jacobian of a residual by products alone: conjugate gradients, or GMRES with restarts.
+"""Systems with the Jacobian of a residual by products alone: conjugate gradients, GMRES, or simple iteration.
 
 The iterations are loops in compiled code. The derivatives of a solution are those of its linear equation, by further
 systems of the same kind.
@@ -30,6 +30,7 @@ _TOLERANCES = {
 }  # of the residual, relative to the right side
 _MAX_BASIS = 30  # vectors of GMRES between restarts
 _MAX_RESTARTS, _MAX_PRODUCTS_PER_UNKNOWN = 20, 10
+_MAX_ITERATIONS = 10_000  # of a contraction
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class IterativeSystem:
     name
         What messages call it.
     kind
-        "gmres", or "cg" for Jacobians that are symmetric and positive definite.
+        "gmres"; "cg" for Jacobians that are symmetric and positive definite; or "iterate" for those of ``f(x) - x``
+        where f is a contraction.
     """
 
     name: str
@@ -57,8 +59,7 @@ class IterativeSystem:
             return vjp(of_root, root)[1](v)[0] if transposed else jvp(of_root, (root,), (v,))[1]
 
         fixed_root, fixed, fixed_right = stop_gradient((root, list(operands), right))
-        solve = conjugate_gradients if self.kind == "cg" else gmres
-        found = stop_gradient(solve(lambda v: product(fixed_root, fixed, v), fixed_right))
+        found = stop_gradient(_KINDS[self.kind](lambda v: product(fixed_root, fixed, v), fixed_right))
         if thread.mode.recorder is None and not any(map(_is_differentiated, (root, right, *operands))):
             return found
 
@@ -127,3 +128,20 @@ def gmres(product: Product, right: Any) -> Any:
     begin = np.zeros((), np.int64), right * 0, right, np.sqrt(np.sum(right * right))
     most = _MAX_RESTARTS + _MAX_PRODUCTS_PER_UNKNOWN * n // m
     return repeated(lambda state: state[3] > wanted, restarted, begin, most)[1]
+
+
+def iterate(product: Product, right: Any) -> Any:
+    """Solve a system with a matrix ``G - I``, where powers of G vanish."""
+    wanted = _TOLERANCES[right.dtype] * np.sqrt(np.sum(right * right))
+
+    def improved(state: Any) -> Any:
+        x, r, _ = state
+        x = x + r
+        r = product(x) - right
+        return x, r, np.sqrt(np.sum(r * r))
+
+    begin = right * 0, -right, np.sqrt(np.sum(right * right))
+    return repeated(lambda state: state[2] > wanted, improved, begin, _MAX_ITERATIONS)[0]
+
+
+_KINDS = {"cg": conjugate_gradients, "gmres": gmres, "iterate": iterate}

@@ -9,9 +9,11 @@ from tapegrad.errors import name_of
 from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout, joined, taken_apart
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
+from tapegrad.implicit.converged import converged
 from tapegrad.implicit.eager_root import RuleCalls, eager_root
 from tapegrad.implicit.equation import Equation, System
 from tapegrad.implicit.recorded_root import implied
+from tapegrad.program.recording.signature import numpy_scalar
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.stop_gradient import stop_gradient
 
@@ -89,13 +91,25 @@ class Solution:
 
     def as_returned(self) -> Any:
         """Return the solution as the solver has returned it, as Tensors if there were some among the arguments."""
-        return self.layout.split(from_array(self.root, constant=True)) if self._has_tensors else self._x
+        if self._has_tensors:
+            return self.layout.split(from_array(self.root, constant=True))
+        leaves, definition = flatten(self._x)
+        return unflatten(
+            definition, [numpy_scalar(leaf.data) if is_tensor(leaf) else leaf for leaf in leaves]
+        )
 
 
-def with_derivatives(solution: Solution, calls: dict[Any, RuleCalls]) -> Any:
+def with_derivatives(solution: Solution, calls: dict[Any, RuleCalls], failed: Any = None) -> Any:
     """Return a solution as Tensors, or as it was returned if nothing is differentiated.
 
-    `calls` has the rules of this formulation that are known, by the layouts of solutions.
+    Parameters
+    ----------
+    solution
+        The solution.
+    calls
+        Rules of this formulation that are known, by the layouts of solutions.
+    failed
+        Number that is not zero if the solution was not found: then derivatives raise. `None` to take it for one.
     """
     equation, operands, layout = solution.equation, solution.operands, solution.layout
     stated = solution.formulation.stated
@@ -107,7 +121,7 @@ def with_derivatives(solution: Solution, calls: dict[Any, RuleCalls]) -> Any:
         root = eager_root(equation, calls[layout], solution.others, solution.root, operands)
     else:
         return solution.as_returned()
-    return layout.split(root)
+    return layout.split(root if failed is None else converged(root, failed))
 
 
 def _equations(name: str, formulation: Formulation, layout: LeafLayout) -> Callable[[Any], Equation]:

@@ -105,17 +105,18 @@ def repeated(
     max_steps: int | None = None,
     checkpoint: int | str = "auto",
     pulled_at_once: bool = False,
+    name: str = "while_loop",
 ) -> Any:
-    """Run a `while_loop`, whose pullback inside of recordings may be one instruction."""
-    check_function("while_loop", cond_fun)
-    check_function("while_loop", body_fun)
+    """Run a `while_loop`, whose pullback inside of recordings may be one instruction, and which has a name."""
+    check_function(name, cond_fun)
+    check_function(name, body_fun)
     most = -1 if max_steps is None else int(max_steps)
     if most < -1 or (max_steps is not None and most < 0):
-        raise ValueError(f"while_loop: max_steps={max_steps} is negative")
-    carry = Carry("while_loop", init_val)
+        raise ValueError(f"{name}: max_steps={max_steps} is negative")
+    carry = Carry(name, init_val)
     run = FlatLoop(
-        "while_loop", _Body("while_loop", body_fun, carry), body_fun, carry.count, most=most,
-        snapshots=snapshots_of("while_loop", checkpoint, -1), pulled_at_once=pulled_at_once,
+        name, _Body(name, body_fun, carry), body_fun, carry.count, most=most,
+        snapshots=snapshots_of(name, checkpoint, -1), pulled_at_once=pulled_at_once,
         condition=_Condition(cond_fun, carry), condition_seen=cond_fun,
     )  # fmt: skip
     return carry.built(carry.run(run, ())[0])

@@ -13,12 +13,13 @@ In reading order; each imports only those above it:
     residuals                      vector-valued functions for `scipy.optimize.least_squares`
     native                         optimisers in compiled code
     curves                         fits of one model to many rows of data
+    solutions                      solutions that are differentiated by further arguments
     least_squares                  `least_squares`
     minimize                       `minimize`
     random_effects                 fits of models with random effects
     problems                       constrained problems for interior-point solvers
 
-It imports the rooms up to `transforms`.
+It imports the rooms up to `implicit`.
 """
 
 from tapegrad.optimize.curves.curve_fit import curve_fit as curve_fit
@@ -33,3 +34,5 @@ from tapegrad.optimize.problems.problem import problem as problem
 from tapegrad.optimize.random_effects.laplace import laplace as laplace
 from tapegrad.optimize.residuals import Residuals as Residuals
 from tapegrad.optimize.residuals import residuals as residuals
+from tapegrad.optimize.solutions.fixed_point import fixed_point as fixed_point
+from tapegrad.optimize.solutions.root import root as root

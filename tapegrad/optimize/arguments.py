@@ -22,7 +22,8 @@ def further(args: Any, name: str = "args") -> Any:
         if is_tensor(leaf):
             raise TypeError(
                 f"{name}{path} is a Tensor, but an optimiser calls with arrays and differentiates by x0 only;"
-                " pass its .data"
+                " pass its .data, or to differentiate the solution of minimize or least_squares by it write"
+                " differentiable=True"
             )
     return args
 

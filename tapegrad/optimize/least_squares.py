@@ -1,15 +1,20 @@
 """`least_squares`: SciPy's, with exact Jacobians of functions of structures, or our own in compiled code."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.errors import check_function
+from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import callback_on, further, with_parameters, without_defaults
-from tapegrad.optimize.flat import raveled_numbers
+from tapegrad.optimize.flat import FlatVector, raveled, raveled_numbers
 from tapegrad.optimize.interruption import LEAST_SQUARES_STATUS, MESSAGE, Iterates, interrupts
 from tapegrad.optimize.residuals import Residuals, residuals
+from tapegrad.optimize.solutions.minima import cost_of, minimum
+from tapegrad.pytree import flatten
+from tapegrad.transforms.base import without_jit
 
 
 @hides_frames
@@ -30,7 +35,7 @@ def least_squares(
     x0 : array_like or structure of arrays
         Where to start: a vector, a list of numbers, an array of any shape, or a structure of arrays.
     args : tuple, optional
-        Further arguments of `fun`: numbers, arrays, or anything but a Tensor.
+        Further arguments of `fun`: numbers, arrays, or anything else; Tensors with ``differentiable=True``.
     **options
         All other arguments as SciPy takes them: ``kwargs`` (arguments of `fun` by name), ``bounds``, ``method``,
         ``loss``, ``x_scale``, tolerances. They refer to the parameters as one vector: the leaves of
@@ -39,6 +44,8 @@ def least_squares(
         code, see Notes; ``progress=True`` leaves its line, with evaluations and cost. ``sparse=True`` gives SciPy the
         Jacobian as a sparse matrix, whose pattern is detected, and ``jac`` of the result is one: for thousands of
         parameters, each of which a few residuals depend on, with the methods "trf" and "dogbox".
+        ``differentiable=True`` gives the solution derivatives by Tensors in `args`, and by those that `fun` closes
+        over, see Notes; with ``check=False`` it has them if the search has ended with ``success=False``, too.
 
     Returns
     -------
@@ -51,7 +58,8 @@ def least_squares(
     Raises
     ------
     TypeError
-        For an argument ``jac`` other than `None`: the Jacobian is known. For a Tensor in `args` or ``kwargs``, and
+        For an argument ``jac`` other than `None`: the Jacobian is known. For a Tensor in `args` without
+        ``differentiable=True``, or in ``kwargs``, and
         when `fun` returns `None` or something else that holds no numbers (a `NotScalarError`).
 
     Notes
@@ -63,6 +71,10 @@ def least_squares(
     decomposition, where their condition allows it, which is faster and loses digits; ``steps="geodesic"`` bends steps
     along the curvature of the residuals [1]_, and shortens those that bend too much, which helps along narrow valleys,
     and evaluates twice for each.
+
+    With ``differentiable=True``, ``x`` has Tensors as leaves, and ``cost`` and ``fun`` are some. Derivatives are those
+    of a minimum of the cost, with its whole Hessian, not ``jac.T @ jac`` alone; components at a bound are constants.
+    They are as exact as the solution. In a function that is recorded, the search is one instruction that calls Python.
 
     Ctrl-C ends a search, which returns the best point so far: ``success`` is `False`, ``status`` -2, and ``message``
     begins with "interrupted". A second Ctrl-C within 2 s raises `KeyboardInterrupt`, and so does one before the first
@@ -89,6 +101,8 @@ def least_squares(
     """
     if not isinstance(fun, Residuals):
         check_function("least_squares", fun)
+    if options.pop("differentiable", False):
+        return _differentiable(fun, x0, args, options.pop("check", True), options)
     options = without_defaults(options, "Jacobian", "least_squares")
     args = further(args)
     if options.get("kwargs") is not None:
@@ -109,6 +123,23 @@ def least_squares(
         iterates = Iterates(target.fun, jacobian, line)
         result = _by_scipy(target, iterates, raveled_numbers(x0, target.layout), args, options)
     return with_parameters(result, target.unravel(result.x))
+
+
+def _differentiable(fun: Any, x0: Any, args: Any, check: bool, options: dict[str, Any]) -> Any:
+    """Solve the problem, and differentiate the solution by further arguments."""
+    target, args = residuals(fun, x0), args if isinstance(args, tuple) else (args,)
+    stated, layout = partial(without_jit(target.function), **(options.get("kwargs") or {})), target.layout
+    further(options.get("kwargs") or {}, "kwargs")
+    cost = cost_of(stated, options.get("loss", "linear"), float(options.get("f_scale", 1.0)), layout)
+
+    def search(x0: Any, *args: Any) -> Any:
+        return least_squares(target, x0, args, **options)
+
+    result = minimum("least_squares", search, cost, x0, args, check, options.get("bounds"))
+    if any(map(is_tensor, flatten(result.x)[0])):
+        result["cost"] = cost(result.x, *args)
+        result["fun"] = FlatVector(stated, layout)(raveled(result.x, layout), *args)
+    return result
 
 
 def _by_scipy(target: Residuals, iterates: Iterates, x0: Any, args: Any, options: dict[str, Any]) -> Any:

@@ -4,12 +4,16 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.engine.runtime.messages.progress import Progress
-from tapegrad.errors import check_function
+from tapegrad.errors import UnsupportedError, check_function
+from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import callback_on, further, structured, takes_result, without_defaults
 from tapegrad.optimize.flat import raveled_numbers
 from tapegrad.optimize.interruption import MESSAGE, MINIMIZE_STATUS, BestPoint, interrupts
 from tapegrad.optimize.objective import Objective, objective
+from tapegrad.optimize.solutions.minima import minimum
+from tapegrad.pytree import flatten
+from tapegrad.transforms.base import without_jit
 
 # SciPy's methods by the derivatives that they use. All others use the gradient.
 _VALUES = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
@@ -38,7 +42,7 @@ def minimize(
     x0 : array_like or structure of arrays
         Where to start: a vector, a list of numbers, an array of any shape, or a structure of arrays.
     args : tuple, optional
-        Further arguments of `fun`: numbers, arrays, or anything but a Tensor.
+        Further arguments of `fun`: numbers, arrays, or anything else; Tensors with ``differentiable=True``.
     method : str or callable, optional
         As in SciPy, or ``"native"`` or ``"native-newton"``, see Notes. The gradient is given to the methods that use
         one, the Hessian to ``trust-exact`` and ``dogleg``, products with it to ``Newton-CG``, ``trust-ncg``,
@@ -50,7 +54,9 @@ def minimize(
         ``hessp`` to replace the exact ones where they are not `None`. They refer to the parameters as one vector:
         the leaves of `x0` one after the other, each in C order. ``progress=False`` shows no progress: by default a
         line appears after a second on a terminal or in a notebook. ``sparse=True`` gives ``trust-constr`` the Hessian
-        as a sparse matrix, whose pattern is detected, in place of products with it.
+        as a sparse matrix, whose pattern is detected, in place of products with it. ``differentiable=True`` gives the
+        solution derivatives by Tensors in `args`, and by those that `fun` closes over, see Notes; with ``check=False``
+        it has them if the search has ended with ``success=False``, too.
 
     Returns
     -------
@@ -62,7 +68,10 @@ def minimize(
     NotScalarError
         When `fun` does not return a scalar. It is a `TypeError` and, as in SciPy, a `ValueError`.
     TypeError
-        For an argument ``jac`` other than `None` and `False`: the gradient is known. For a Tensor in `args`.
+        For an argument ``jac`` other than `None` and `False`: the gradient is known. For a Tensor in `args` without
+        ``differentiable=True``.
+    NotConvergedError
+        By derivatives of a solution that was not found.
 
     Notes
     -----
@@ -81,6 +90,12 @@ def minimize(
     `False`, ``status`` 99, and ``message`` begins with "interrupted". Starts of many that were not begun are nan. A
     second Ctrl-C within 2 s raises `KeyboardInterrupt`, and so does one before the first evaluation.
 
+    With ``differentiable=True``, ``x`` has Tensors as leaves, and ``fun`` is one. Derivatives are those of a point where
+    the gradient is zero, by the Hessian, as of `tapegrad.custom_argmin`: they are as exact as the solution, so ask for
+    small tolerances. Components of ``x`` at a bound are constants. In a function that is recorded, the search is one
+    instruction that calls Python, and the result has numbers alone. With constraints, write the conditions for a
+    minimum and `tapegrad.custom_root`.
+
     A function may return ``np.inf`` where its arguments are not allowed, as in SciPy: its gradient is zero there.
 
     Examples
@@ -92,6 +107,12 @@ def minimize(
     >>> result = tg.optimize.minimize(lambda p: (p["a"] - 1) ** 2 + tg.sum(p["b"] ** 2), {"a": 0.0, "b": np.ones(2)})
     >>> sorted(result.x)
     ['a', 'b']
+    >>> def ridge(p):
+    ...     return tg.optimize.minimize(
+    ...         lambda x, p: tg.sum((x - 3) ** 2) + p * tg.sum(x**2), np.zeros(2), (p,), differentiable=True
+    ...     ).x
+    >>> tg.jacobian(ridge)(0.5).round(6)
+    array([-1.333333, -1.333333])
     >>> starts = np.random.default_rng(0).uniform(-2, 2, (100, 5))
     >>> many = tg.optimize.minimize(rosenbrock, None, method="native", starts=starts)
     >>> many.x.round(4), many.all_x.shape
@@ -99,6 +120,9 @@ def minimize(
     """
     if not isinstance(fun, Objective):
         check_function("minimize", fun)
+    if options.pop("differentiable", False):
+        check = options.pop("check", True)
+        return _differentiable(fun, x0, args, check, {"method": method, "callback": callback, **options})
     options = without_defaults(options, "gradient", "minimize")
     args = further(args)
     starts = options.pop("starts", None)
@@ -133,6 +157,25 @@ def minimize(
                 raise
             result = _interrupted(target, best, args, values_only)
     return structured(result, target.layout)
+
+
+def _differentiable(fun: Any, x0: Any, args: Any, check: bool, options: dict[str, Any]) -> Any:
+    """Minimise, and differentiate the solution by further arguments."""
+    if len(options.get("constraints") or ()):
+        raise UnsupportedError(
+            "minimize: differentiable=True is not for constraints; write the conditions for a minimum as a function and"
+            " tapegrad.custom_root"
+        )
+    target, args = objective(fun, x0), args if isinstance(args, tuple) else (args,)
+    stated = without_jit(target.function)
+
+    def search(x0: Any, *args: Any) -> Any:
+        return minimize(target, x0, args, **options)
+
+    result = minimum("minimize", search, stated, x0, args, check, options.get("bounds"))
+    if any(map(is_tensor, flatten(result.x)[0])):
+        result["fun"] = stated(result.x, *args)
+    return result
 
 
 def _interrupted(target: Objective, best: BestPoint, args: Any, values_only: bool) -> Any:

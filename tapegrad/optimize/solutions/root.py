@@ -1,0 +1,148 @@
+"""`root`: SciPy's, with exact Jacobians and derivatives of the root; and Newton's method in compiled code."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.errors import UnsupportedError, check_function
+from tapegrad.frontend.tensor.tensor import is_tensor
+from tapegrad.frontend.words.frames import hides_frames
+from tapegrad.implicit.custom_root import system_of
+from tapegrad.implicit.solutions import Formulation
+from tapegrad.optimize.arguments import callback_on, without_defaults
+from tapegrad.optimize.flat import layout_of, raveled, raveled_numbers
+from tapegrad.optimize.residuals import Residuals, residuals
+from tapegrad.optimize.solutions.newton import newton
+from tapegrad.optimize.solutions.results import Search, differentiated
+from tapegrad.transforms.base import without_jit
+
+_WITH_JACOBIAN = frozenset({"hybr", "lm"})
+_XTOL, _MAXITER = 1.49012e-8, 100
+
+
+@hides_frames
+def root(
+    fun: Callable[..., Any] | Residuals,
+    x0: Any,
+    args: Any = (),
+    method: str = "hybr",
+    *,
+    check: bool = True,
+    solve: Any = "auto",
+    **options: Any,
+) -> Any:
+    """Find a root of a function by `scipy.optimize.root`, with the exact Jacobian and derivatives by `args`.
+
+    Parameters
+    ----------
+    fun : callable or Residuals
+        Takes an array, or a list, tuple or dict of arrays like `x0`, then `args`; returns as many numbers.
+    x0 : array_like or structure of arrays
+        Where to start. There is no derivative by it.
+    args : tuple, optional
+        Further arguments of `fun`. By Tensors among them, and those that `fun` closes over, the root is differentiated.
+    method : str, default "hybr"
+        As in SciPy; "hybr" and "lm" are given the exact Jacobian. ``"newton"`` is Newton's method, compiled where it is
+        recorded, with shorter steps where the largest residual would grow.
+    check : bool, default True
+        Whether a derivative of a root that was not found, with ``success=False``, raises; otherwise it is that of the
+        equations at the last iterate.
+    solve : {"auto", "gmres", "cg"}
+        How systems with the Jacobian are solved for derivatives, as of `tapegrad.custom_root`.
+    **options
+        ``tol``, ``callback`` and ``options`` as SciPy takes them. Options of "newton" are ``xtol``, the relative size
+        of the last step, by default ``tol`` or 1.49e-8, and ``maxiter``, by default 100.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        SciPy's result. ``x`` has the structure of `x0`; its leaves are Tensors if there are some among `args`. Where a
+        function is recorded, it has numbers alone, and no ``message``.
+
+    Raises
+    ------
+    NotConvergedError
+        By derivatives of a root that was not found.
+    LinAlgError
+        By derivatives, if the Jacobian is singular at the root.
+    TypeError
+        For an argument ``jac`` other than `None` and `False`: the Jacobian is known.
+
+    See Also
+    --------
+    tapegrad.custom_root : For solvers of any other kind.
+
+    Examples
+    --------
+    >>> import tapegrad as tg
+    >>> def equations(x, p):
+    ...     return [x[0] + x[1] - p[0], x[0] * x[1] - p[1]]
+    >>> def larger(p):
+    ...     return tg.optimize.root(lambda x, p: tg.stack(equations(x, p)), [4.0, 1.0], args=(p,)).x[0]
+    >>> p = tg.tensor([5.0, 6.0])
+    >>> x = larger(p)
+    >>> x.backward()
+    >>> x, p.grad
+    (Tensor(3.), array([ 3., -1.]))
+    >>> def by_newton(p):
+    ...     return tg.optimize.root(lambda x, p: tg.stack(equations(x, p)), [4.0, 1.0], (p,), method="newton").x[0]
+    >>> tg.grad(tg.jit(by_newton))(p.data).round(12)
+    array([ 3., -1.])
+    """
+    if not isinstance(fun, Residuals):
+        check_function("root", fun)
+    options = without_defaults(options, "Jacobian", "root")
+    args = args if isinstance(args, tuple) else (args,)
+    stated = without_jit(fun.function if isinstance(fun, Residuals) else fun)
+    formulation = Formulation("root", stated, stated, system_of("root", solve, False))
+    if method == "newton":
+        return differentiated(formulation, _newton(stated, options), _floats(x0), args, check, record=True)
+    return differentiated(formulation, Search(_by_scipy(fun, x0, method, options)), x0, args, check)
+
+
+def _by_scipy(fun: Any, x0: Any, method: str, options: dict[str, Any]) -> Callable[..., Any]:
+    """Return a search by SciPy."""
+    from scipy.optimize import root as scipy_root
+
+    target = residuals(fun, x0)
+    options["callback"] = callback_on(options.get("callback"), target.layout)
+    jacobian = target.jac if method in _WITH_JACOBIAN else None
+
+    def find(x0: Any, *args: Any) -> tuple[Any, Any, tuple[Any, ...]]:
+        start = raveled_numbers(x0, target.layout)
+        found = scipy_root(target.fun, start, args, method, jacobian, **options)
+        return target.unravel(found.x), found, ()
+
+    return find
+
+
+def _floats(x0: Any) -> Any:
+    """Return a start as a structure of float arrays, and a list of numbers as one."""
+    layout = layout_of(x0)
+    vector = raveled(x0, layout)
+    return layout.split(vector) if not is_tensor(vector) else x0
+
+
+def _newton(fun: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+    """Return a search by Newton's method, of arrays or of Tensors."""
+    own = dict(options.pop("options", None) or {})
+    xtol, maxiter = (
+        float(own.pop("xtol", options.pop("tol", None) or _XTOL)),
+        int(own.pop("maxiter", _MAXITER)),
+    )
+    if own or options:
+        raise UnsupportedError(
+            f"root: method 'newton' takes tol, and the options xtol and maxiter, not {', '.join([*own, *options])}"
+        )
+
+    def find(x0: Any, *args: Any) -> tuple[Any, Any, tuple[Any, ...]]:
+        layout = layout_of(x0)
+
+        def of_vector(x: Any) -> Any:
+            return raveled(fun(layout.split(x), *args), layout)
+
+        x, report = newton(of_vector, raveled(x0, layout).astype(np.float64), xtol, maxiter)
+        return layout.split(x), report, ()
+
+    return find

@@ -1,0 +1,251 @@
+"""Derivatives of roots, fixed points and minima by further arguments, found by SciPy or in compiled code."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import tapegrad as tg
+from tapegrad.errors import NotConvergedError, UnsupportedError
+
+WRAPS = [lambda f: f, tg.jit]
+P, DIRECTION = np.array([1.0, 2.0, -1.0]), np.array([0.3, -0.5, 1.0])
+WEIGHTS = np.array([1.0, 2.0, 3.0])
+
+
+def slope(f, p, direction, step=1e-5):
+    return (f(p + step * direction) - f(p - step * direction)) / (2 * step)
+
+
+# --- root ----------------------------------------------------------------------------------------------------------
+
+
+def cubic(x, p):
+    return x**3 + x - p
+
+
+@pytest.mark.parametrize("method", ["hybr", "lm", "broyden1", "newton"])
+def test_roots_by_every_method(method):
+    def f(p):
+        found = tg.optimize.root(cubic, np.ones(3), args=(p,), method=method, tol=1e-11)
+        return tg.sum(found.x * WEIGHTS)
+
+    x = tg.optimize.root(cubic, np.ones(3), (P,), method=method, tol=1e-11).x
+    assert type(x) is np.ndarray
+    np.testing.assert_allclose(x**3 + x, P, rtol=1e-9)
+    for wrap in WRAPS:
+        np.testing.assert_allclose(tg.grad(wrap(f))(P), WEIGHTS / (3 * x**2 + 1), rtol=1e-8)
+    np.testing.assert_allclose(
+        tg.hessian(tg.jit(f))(P), np.diag(-6 * x * WEIGHTS / (3 * x**2 + 1) ** 3), atol=1e-8
+    )
+
+
+def test_a_recorded_newton_runs_no_python():
+    calls = itertools.count()
+
+    def equations(x, p):
+        next(calls)
+        return cubic(x, p)
+
+    gradient = tg.grad(
+        tg.jit(lambda p: tg.sum(tg.optimize.root(equations, np.ones(3), (p,), method="newton").x))
+    )
+    gradient(P)
+    count = next(calls)
+    np.testing.assert_allclose(gradient(2 * P), tg.grad(lambda p: tg.sum(real_roots(p)))(2 * P), rtol=1e-12)
+    assert next(calls) == count + 1
+
+
+def real_roots(p):
+    """Cardano's formula."""
+    half = tg.sqrt(p**2 / 4 + 1 / 27)
+    return tg.cbrt(p / 2 + half) + tg.cbrt(p / 2 - half)
+
+
+def test_newton_shortens_its_steps():
+    for x0 in (1.0, 5.0, -30.0):  # where full steps diverge
+        found = tg.optimize.root(lambda x, p: np.arctan(x) - p, [x0], (0.3,), method="newton")
+        assert found.success
+        np.testing.assert_allclose(found.x, np.tan(0.3), rtol=1e-14)
+
+
+def test_structures():
+    def equations(x, p):
+        return {"b": x["a"] ** 2 - x["b"], "a": x["b"] - p["q"] * np.ones(2)}
+
+    def f(p, method):
+        found = tg.optimize.root(equations, {"a": np.ones(2), "b": np.ones(2)}, (p,), method=method)
+        return tg.sum(found.x["a"])
+
+    for method in ("hybr", "newton"):
+        np.testing.assert_allclose(tg.grad(f)({"q": 4.0}, method)["q"], 0.5, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["hybr", "newton"])
+def test_a_root_that_was_not_found(method):
+    def f(p, **options):
+        return tg.optimize.root(lambda x, p: x * x + p, [0.7], (p,), method=method, **options).x[0]
+
+    assert not tg.optimize.root(lambda x, p: x * x + p, [0.7], (1.0,), method=method).success
+    for wrap in WRAPS:
+        for transform in (tg.grad, tg.hessian, lambda f: lambda p: tg.jvp(f, (p,), (p,))[1]):
+            with pytest.raises(NotConvergedError, match="success=False"):
+                transform(wrap(f))(1.0)
+        assert np.isfinite(tg.grad(wrap(lambda p: f(p, check=False)))(1.0))
+    found = tg.vmap(tg.grad(tg.jit(f)))(np.array([-1.0, 1.0, -4.0]))
+    np.testing.assert_allclose(found, [-0.5, np.nan, -0.25], rtol=1e-8)
+
+
+# --- fixed_point ---------------------------------------------------------------------------------------------------
+
+
+def kepler(x, mean, e):
+    return mean + e * np.sin(x)
+
+
+@pytest.mark.parametrize("method", ["del2", "iteration"])
+@pytest.mark.parametrize("solver", ["auto", "iterate"])
+def test_fixed_points(method, solver):
+    def f(e):
+        return tg.optimize.fixed_point(kepler, 0.5, (0.5, e), xtol=1e-12, method=method, solver=solver)
+
+    x = scipy.optimize.fixed_point(kepler, 0.5, (0.5, 0.1), xtol=1e-12, method=method)
+    expected = np.sin(x) / (1 - 0.1 * np.cos(x))
+    for wrap in WRAPS:
+        value, gradient = tg.value_and_grad(wrap(f))(0.1)
+        assert value == x
+        np.testing.assert_allclose(gradient, expected, rtol=1e-10)
+    np.testing.assert_allclose(tg.hessian(f)(0.1), slope(tg.grad(tg.jit(f)), 0.1, 1.0), rtol=1e-8)
+    assert type(tg.optimize.fixed_point(kepler, 0.5, (0.5, 0.1))) is np.float64
+
+
+def test_an_iteration_that_diverges():
+    for wrap in WRAPS:
+        f = wrap(lambda p: tg.optimize.fixed_point(lambda x, p: 2 * x + p, 0.5, (p,), 1e-8, 20, "iteration"))
+        with pytest.raises(RuntimeError, match=r"fixed_point: .*=20 iterations"):
+            tg.grad(f)(1.0)
+
+
+# --- minima --------------------------------------------------------------------------------------------------------
+
+
+def quartic(x, p):
+    return tg.sum((x - p) ** 4) / 4 + tg.sum(x * x) / 2
+
+
+TIGHT = {"gtol": 1e-10, "ftol": 1e-30}
+BOUNDS = [(None, 0.4), (0.0, 0.5), (-0.1, None)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "BFGS", "options": {"gtol": 1e-9}},
+        {"method": "native", "options": TIGHT},
+        {"method": "native", "options": TIGHT, "bounds": BOUNDS},
+        {"method": "L-BFGS-B", "options": TIGHT, "bounds": scipy.optimize.Bounds(-0.1, 0.9)},
+    ],
+)
+def test_minima(options):
+    def x_of(p):
+        return tg.optimize.minimize(quartic, np.zeros(3), (p,), differentiable=True, **options)
+
+    x = tg.optimize.minimize(quartic, np.zeros(3), (P,), **options).x
+    curvature = 3 * (x - P) ** 2
+    own = curvature / (curvature + 1)
+    if "bounds" in options:
+        own[1:] = 0.0
+    for wrap in WRAPS:
+        np.testing.assert_allclose(
+            tg.grad(wrap(lambda p: tg.sum(x_of(p).x * WEIGHTS)))(P), own * WEIGHTS, rtol=1e-6
+        )
+        by_value = tg.grad(wrap(lambda p: x_of(p).fun))(P)
+        np.testing.assert_allclose(by_value, -((x - P) ** 3), rtol=1e-6)
+
+
+def test_minima_of_structures_and_second_derivatives():
+    def f(q):
+        found = tg.optimize.minimize(
+            lambda x, q: (x["a"] - q**2) ** 2 + tg.sum((x["b"] - 3 * x["a"]) ** 2),
+            {"a": 0.0, "b": np.zeros(2)}, (q,), "BFGS", differentiable=True, options={"gtol": 1e-9},
+        )  # fmt: skip
+        return tg.sum(found.x["b"])
+
+    np.testing.assert_allclose([f(2.0), tg.grad(f)(2.0), tg.hessian(f)(2.0)], [24, 24, 12], rtol=1e-7)
+
+
+def test_a_minimum_that_was_not_found():
+    def f(p, **options):
+        own = {"options": {"maxiter": 1}, "differentiable": True, **options}
+        return tg.sum(tg.optimize.minimize(quartic, np.zeros(3), (p,), "BFGS", **own).x)
+
+    for wrap in WRAPS:
+        with pytest.raises(NotConvergedError):
+            tg.grad(wrap(f))(P)
+    assert np.isfinite(tg.grad(lambda p: f(p, check=False))(P)).all()
+
+
+T = np.linspace(0, 1, 20)
+DATA = 2 * np.exp(-1.3 * T) + 0.1 * np.sin(20 * T)
+
+
+def decay(x, y, scale):
+    return x[0] * tg.exp(-x[1] * T) * scale - y
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"method": "native"},
+        {"loss": "soft_l1", "f_scale": 0.1},
+        {"loss": "cauchy", "f_scale": 0.1},
+        {"bounds": ([0, 0], [1.5, 5])},
+    ],
+)
+def test_least_squares(options):
+    def fit(y, scale):
+        tight = dict.fromkeys(("xtol", "ftol", "gtol"), 1e-15)
+        return tg.optimize.least_squares(
+            decay, [1.0, 1.0], (y, scale), differentiable=True, **tight, **options
+        )
+
+    def f(scale):
+        return tg.sum(fit(DATA * scale**2, scale).x * WEIGHTS[:2])
+
+    expected = slope(f, 1.1, 1.0, 1e-4)
+    for wrap in WRAPS:
+        np.testing.assert_allclose(tg.grad(wrap(f))(1.1), expected, rtol=2e-5)
+    by_data = tg.grad(lambda y: fit(y, 1.1).cost)(DATA)
+    along = slope(lambda y: fit(y, 1.1).cost, DATA, np.cos(T))
+    np.testing.assert_allclose(by_data @ np.cos(T), along, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda p: tg.optimize.minimize(quartic, P, (p,)), TypeError, "differentiable=True"),
+        (
+            lambda p: tg.optimize.minimize(
+                quartic, P, (p,), differentiable=True, constraints=[{"type": "eq", "fun": lambda x: x[0]}]
+            ),
+            UnsupportedError, "custom_root",
+        ),
+        (
+            lambda p: tg.optimize.minimize(quartic, P, (P,), differentiable=True, bounds=[(p[0], None)] * 3),
+            UnsupportedError, "no derivative by bounds",
+        ),
+        (
+            lambda p: tg.optimize.least_squares(decay, [1.0, 1.0], (p, 1.0), differentiable=True, loss=abs),
+            UnsupportedError, "losses 'linear'",
+        ),
+        (lambda p: tg.optimize.root(cubic, P, (p,), jac=abs), TypeError, "Jacobian is computed"),
+        (lambda p: tg.optimize.root(cubic, P, (p,), method="newton", options={"eps": 1}), UnsupportedError, "not eps"),
+        (lambda p: tg.optimize.root(3, P), TypeError, "takes a function"),
+        (lambda p: tg.optimize.fixed_point(cubic, P, (p,), method="secant"), ValueError, "method='secant'"),
+    ],
+)  # fmt: skip
+def test_messages(call, error, message):
+    with pytest.raises(error, match=message):
+        call(tg.tensor(P))
