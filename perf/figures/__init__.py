@@ -26,6 +26,7 @@ from perf.figures.pymc_models import PYMC_MODELS
 from perf.figures.races import RACES
 from perf.figures.random_effects import RANDOM_EFFECTS
 from perf.figures.replay import REPLAY
+from perf.figures.roots import ROOTS
 from perf.figures.sampling import SAMPLING
 from perf.figures.small import SMALL
 from perf.figures.sparse_derivatives import SPARSE_DERIVATIVES
@@ -48,6 +49,7 @@ FIGURES: dict[str, Figure] = {
         *SMALL,
         *ODES,
         *INTERPOLATION,
+        *ROOTS,
         *FUSION,
         *LATENCY,
         *COMPILED,

@@ -90,11 +90,11 @@ def minimize(
     `False`, ``status`` 99, and ``message`` begins with "interrupted". Starts of many that were not begun are nan. A
     second Ctrl-C within 2 s raises `KeyboardInterrupt`, and so does one before the first evaluation.
 
-    With ``differentiable=True``, ``x`` has Tensors as leaves, and ``fun`` is one. Derivatives are those of a point where
-    the gradient is zero, by the Hessian, as of `tapegrad.custom_argmin`: they are as exact as the solution, so ask for
-    small tolerances. Components of ``x`` at a bound are constants. In a function that is recorded, the search is one
-    instruction that calls Python, and the result has numbers alone. With constraints, write the conditions for a
-    minimum and `tapegrad.custom_root`.
+    With ``differentiable=True``, ``x`` has Tensors as leaves, and ``fun`` is one. Derivatives are those of a point
+    where the gradient is zero, by the Hessian, as of `tapegrad.custom_argmin`: they are as exact as the solution, so
+    ask for small tolerances. Components of ``x`` at a bound are constants. In a function that is recorded, the search
+    is one instruction that calls Python, and the result has numbers alone. With constraints, write the conditions for
+    a minimum and `tapegrad.custom_root`.
 
     A function may return ``np.inf`` where its arguments are not allowed, as in SciPy: its gradient is zero there.
 
