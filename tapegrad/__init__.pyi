@@ -179,8 +179,10 @@ from numpy import void as void
 from tapegrad import errors as errors
 from tapegrad import integrate as integrate
 from tapegrad import interop as interop
+from tapegrad import interpolate as interpolate
 from tapegrad import linalg as linalg
 from tapegrad import optimize as optimize
+from tapegrad import sparse as sparse
 from tapegrad import special as special
 from tapegrad import stats as stats
 from tapegrad.autodiff.custom.custom_op import custom_op as custom_op
@@ -190,6 +192,7 @@ from tapegrad.errors import FreedGraphError as FreedGraphError
 from tapegrad.errors import IllegalTapeError as IllegalTapeError
 from tapegrad.errors import InconclusiveError as InconclusiveError
 from tapegrad.errors import LostGradientWarning as LostGradientWarning
+from tapegrad.errors import NoModeError as NoModeError
 from tapegrad.errors import NotConvergedError as NotConvergedError
 from tapegrad.errors import RecordingWarning as RecordingWarning
 from tapegrad.errors import TracedValueError as TracedValueError
@@ -225,6 +228,7 @@ from tapegrad.frontend.words.array_like import (
 )
 from tapegrad.implicit.custom_root import custom_argmin as custom_argmin
 from tapegrad.implicit.custom_root import custom_root as custom_root
+from tapegrad.latent.laplace import laplace as laplace
 from tapegrad.loops.cond import cond as cond
 from tapegrad.loops.cond import switch as switch
 from tapegrad.loops.scan import scan as scan
@@ -250,15 +254,15 @@ from tapegrad.transforms.vmap.vmap import vmap as vmap
 
 __all__ = [
     "AnomalyError", "ChangedValueError", "Compiled", "False_", "FreedGraphError", "IllegalTapeError",
-    "InconclusiveError", "LostGradientWarning", "NotConvergedError", "RecordingWarning", "ScalarType",
-    "Tensor", "TracedValueError", "True_", "UnreachedOutputError", "UnrecordedWayError", "UnsupportedError",
-    "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any", "append",
-    "apply_along_axis", "apply_over_axes", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
-    "arctan2", "arctanh", "argmax", "argmin", "argpartition", "argsort", "argwhere", "around", "array",
-    "array2string", "array_equal", "array_equiv", "array_repr", "array_split", "array_str", "asanyarray",
-    "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "asin", "asinh", "asmatrix",
-    "astype", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "average", "bartlett",
-    "base_repr", "binary_repr", "bincount", "bitwise_and", "bitwise_count", "bitwise_invert",
+    "InconclusiveError", "LostGradientWarning", "NoModeError", "NotConvergedError", "RecordingWarning",
+    "ScalarType", "Tensor", "TracedValueError", "True_", "UnreachedOutputError", "UnrecordedWayError",
+    "UnsupportedError", "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle",
+    "any", "append", "apply_along_axis", "apply_over_axes", "arange", "arccos", "arccosh", "arcsin",
+    "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argpartition", "argsort", "argwhere",
+    "around", "array", "array2string", "array_equal", "array_equiv", "array_repr", "array_split", "array_str",
+    "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "asin", "asinh",
+    "asmatrix", "astype", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "average",
+    "bartlett", "base_repr", "binary_repr", "bincount", "bitwise_and", "bitwise_count", "bitwise_invert",
     "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman",
     "block", "bmat", "bool", "bool_", "broadcast", "broadcast_arrays", "broadcast_shapes", "broadcast_to",
     "busday_count", "busday_offset", "busdaycalendar", "byte", "bytes_", "c_", "can_cast", "cbrt", "cdouble",
@@ -281,13 +285,13 @@ __all__ = [
     "hessian", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "hsplit", "hstack", "hvp",
     "hypot", "i0", "identity", "iinfo", "imag", "index_exp", "indices", "inexact", "inf", "inner", "insert",
     "int16", "int32", "int64", "int8", "int_", "intc", "integer", "integrate", "interop", "interp",
-    "intersect1d", "intp", "invert", "is_busday", "isclose", "iscomplex", "iscomplexobj", "isdtype",
-    "isfinite", "isfortran", "isin", "isinf", "isnan", "isnat", "isneginf", "isposinf", "isreal", "isrealobj",
-    "isscalar", "issubdtype", "iterable", "ix_", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "kaiser",
-    "kron", "lcm", "ldexp", "left_shift", "less", "less_equal", "lexsort", "lgamma", "lib", "linalg",
-    "linspace", "little_endian", "load", "loadtxt", "log", "log10", "log1p", "log2", "log_softmax",
-    "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logspace",
-    "logsumexp", "long", "longdouble", "longlong", "ma", "mask_indices", "matmul", "matrix",
+    "interpolate", "intersect1d", "intp", "invert", "is_busday", "isclose", "iscomplex", "iscomplexobj",
+    "isdtype", "isfinite", "isfortran", "isin", "isinf", "isnan", "isnat", "isneginf", "isposinf", "isreal",
+    "isrealobj", "isscalar", "issubdtype", "iterable", "ix_", "jacfwd", "jacobian", "jacrev", "jit", "jvp",
+    "kaiser", "kron", "laplace", "lcm", "ldexp", "left_shift", "less", "less_equal", "lexsort", "lgamma",
+    "lib", "linalg", "linspace", "little_endian", "load", "loadtxt", "log", "log10", "log1p", "log2",
+    "log_softmax", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "logspace", "logsumexp", "long", "longdouble", "longlong", "ma", "mask_indices", "matmul", "matrix",
     "matrix_transpose", "matvec", "max", "maximum", "may_share_memory", "mean", "median", "memmap",
     "meshgrid", "mgrid", "min", "min_scalar_type", "minimum", "mintypecode", "mod", "modf", "moveaxis",
     "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean",
@@ -304,8 +308,8 @@ __all__ = [
     "scan", "sctypeDict", "searchsorted", "select", "set_printoptions", "setbufsize", "setdiff1d", "seterr",
     "seterrcall", "setxor1d", "shape", "shares_memory", "short", "sigmoid", "sign", "signbit",
     "signedinteger", "sin", "sinc", "single", "sinh", "size", "sliding_window_view", "softmax", "softplus",
-    "sort", "sort_complex", "spacing", "special", "split", "sqrt", "square", "squeeze", "stack", "stats",
-    "std", "stop_gradient", "str_", "strings", "subtract", "sum", "swapaxes", "switch", "take",
+    "sort", "sort_complex", "spacing", "sparse", "special", "split", "sqrt", "square", "squeeze", "stack",
+    "stats", "std", "stop_gradient", "str_", "strings", "subtract", "sum", "swapaxes", "switch", "take",
     "take_along_axis", "tan", "tanh", "tape", "tensor", "tensordot", "tile", "timedelta64", "trace",
     "transpose", "trapezoid", "tri", "tril", "tril_indices", "tril_indices_from", "trim_zeros", "triu",
     "triu_indices", "triu_indices_from", "true_divide", "trunc", "typecodes", "typename", "ubyte", "ufunc",

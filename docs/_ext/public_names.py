@@ -113,8 +113,7 @@ def _subjects() -> dict[str, Subject]:
     made = "frontend.functions."
     return {
         "transforms": Subject(
-            "Transforms", "Functions that take a function and return one.", ("transforms.", "latent.")
-            "Transforms", "Functions that take a function and return one.", ("transforms.", "implicit.")
+            "Transforms", "Functions that take a function and return one.", ("transforms.", "implicit.", "latent.")
         ),
         "loops": Subject("Loops and branches", "Loops and branches that are one instruction each.", ("loops.",)),
         "tensors": Subject(

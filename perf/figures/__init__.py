@@ -11,8 +11,8 @@ from perf.figures.distributions import DISTRIBUTIONS
 from perf.figures.fits import FITS
 from perf.figures.functions import FUNCTIONS
 from perf.figures.fusion import FUSION
-from perf.figures.interpolation import INTERPOLATION
 from perf.figures.interior_points import INTERIOR_POINTS
+from perf.figures.interpolation import INTERPOLATION
 from perf.figures.lanes import LANES
 from perf.figures.latency import LATENCY
 from perf.figures.linear_algebra import LINEAR_ALGEBRA

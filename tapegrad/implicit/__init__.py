@@ -7,6 +7,7 @@ In reading order; each imports only those above it:
     equation                       rules of the derivatives of a root, on Tensors
     superlu                        systems with sparse matrices without symmetry
     direct                         systems by factors: the Jacobian, dense or sparse
+    ruled                          values whose derivatives are given rules, in compiled code
     recorded_root                  a root as an instruction with rules in compiled code
     iterative                      systems by products with the Jacobian alone
     eager_root                     a root on the eager tape

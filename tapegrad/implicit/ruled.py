@@ -6,6 +6,7 @@ derivatives have derivatives of every order.
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -33,14 +34,20 @@ class RuledBody(LoopBody):
     seen
         The function of the user's in it.
     operands
-        Arrays like the operands, the value first.
+        The operands, the value first.
+    nan_on_failure
+        Whether derivatives are nan where a matrix is singular; otherwise they raise.
     """
 
-    def __init__(self, function: Callable[..., Any], seen: Any, operands: Sequence[Any]) -> None:
-        self._function, self.seen = function, seen
+    def __init__(
+        self, function: Callable[..., Any], seen: Any, operands: Sequence[Any], nan_on_failure: bool = True
+    ) -> None:
+        self._function, self.seen, self._nan_on_failure = function, seen, nan_on_failure
         self._rules: dict[int, LoopBody] = {}
-        super().__init__(self._handed_on, seen, list(map(_array_of, operands)), None)
+        self._examples = list(map(_array_of, operands))
+        super().__init__(self._handed_on, seen, self._examples, None)
         self.given = len(operands)
+        self._examples += map(_array_of, self.lifted)
 
     @abstractmethod
     def pull(self, *values: Any) -> Sequence[Any]:
@@ -70,17 +77,17 @@ class RuledBody(LoopBody):
         if which not in (PULLBACK, TANGENTS):
             return super().handle(which)
         if which not in self._rules:
-            arrays = [np.zeros(view.shape, view.dtype) for view in self.inputs]
             fuse = None if fusion_of(None) == NEVER else True
-            rule = self._nan_on_failure(self.pull if which == PULLBACK else self.push)
-            self._rules[which] = LoopBody(rule, self._seen, [*arrays, *self._duals(which)], fuse)
+            rule = self._entered(self.pull if which == PULLBACK else self.push)
+            # With the values of the first call: of others, such as zeros, a matrix may be singular
+            self._rules[which] = LoopBody(rule, self.seen, [*self._examples, *self._duals(which)], fuse)
         return self._rules[which].handle(0)
 
-    def _nan_on_failure(self, rule: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+    def _entered(self, rule: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
         @restoring
         def call(*values: Any) -> Sequence[Any]:
-            # A rule may be recorded with arrays that stand for others, and matrices of these be singular
-            thread.mode = thread.mode.but(nan_on_failure=True)
+            if self._nan_on_failure:
+                thread.mode = thread.mode.but(nan_on_failure=True)
             return rule(*values)
 
         return call
@@ -93,7 +100,7 @@ class RuledBody(LoopBody):
         def call(*values: Any) -> Sequence[Any]:
             return rule(*self.anew(*values[:count]), *values[count:])
 
-        return self._nan_on_failure(call)
+        return self._entered(call)
 
     def _duals(self, which: int) -> list[np.ndarray]:
         """Return arrays like the cotangents of the results, or the tangents of the operands."""
@@ -102,13 +109,12 @@ class RuledBody(LoopBody):
 
     # --- for rules -----------------------------------------------------------------------------------------------
 
-    def call(self, function: Callable[..., Any], own: Sequence[Any], outer: Sequence[Any]) -> Any:
-        """Call a function with operands, and Tensors that stand for those from outside."""
+    def standing_in(self, outer: Sequence[Any]) -> AbstractContextManager[None]:
+        """Let values stand for the Tensors from outside."""
         recorder = thread.mode.recorder
         assert isinstance(recorder, RecordedTape)
         inner = [value if is_on(value, recorder) else recorder.lift(value) for value in outer]
-        with recorder.standing_in(self.lifted, inner):
-            return function(*own)
+        return recorder.standing_in(self.lifted, inner)
 
     def by_floats(self, first: int, values: Sequence[Any]) -> tuple[list[Any], Callable[..., list[Any]]]:
         """Return those operands from number `first` on that are floats, and what puts others in their place."""
@@ -121,11 +127,11 @@ class RuledBody(LoopBody):
         return [values[k] for k in numbers], substitute
 
 
-def ruled(name: str, body: RuledBody, operands: Sequence[Any]) -> Any:
+def ruled(name: str, body: RuledBody, operands: Sequence[Any], instruction: type[LoopOp] = LoopOp) -> Any:
     """Return the value that a body hands on, its first operand, as an instruction with derivatives by the rules."""
     views = [*body.inputs, *body.results]
     shape = LoopShape(0, len(operands), 1, False, -1, 0, packed_dtype(views, False))
-    op = LoopOp(name, body, None, shape, _Derivatives(body), 1, None)
+    op = instruction(name, body, None, shape, _Derivatives(body), 1, None)
     found = op(*(value[None] for value in operands), *map(on_recording, op.lifted))
     return found[0][0].astype(body.results[0].dtype)
 

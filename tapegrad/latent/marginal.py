@@ -14,7 +14,8 @@ import numpy as np
 
 from tapegrad.frontend.functions.sparse_systems.cholesky import SparseFactor
 from tapegrad.frontend.tensor.modes import restoring, thread
-from tapegrad.implicit.implied import Solve, implied
+from tapegrad.implicit.equation import Equation
+from tapegrad.implicit.recorded_root import implied
 from tapegrad.implicit.ruled import RuledBody, ruled
 from tapegrad.latent.joint import Joint
 from tapegrad.latent.mode import FOUND, Search, find_mode
@@ -48,11 +49,10 @@ def implied_mode(function: Callable[[Any], Any], start: Any) -> tuple[Any, Searc
 def _root(joint: Joint, effects: Any) -> Any:
     """Return the mode as a function of the parameters."""
 
-    def inverse(effects: Any) -> Solve:
-        factor = joint.factor(effects)
-        return lambda side, _: factor.solve(side)
+    def solved(_: Any, effects: Any, operands: Sequence[Any], right: Any, transposed: bool) -> Any:
+        return joint.factor(effects).solve(right)
 
-    return implied("laplace", joint.gradient, inverse, effects, ())
+    return implied(Equation("laplace", joint.gradient, solved), effects, (), joint.value)
 
 
 class _MarginalBody(RuledBody):
@@ -68,35 +68,32 @@ class _MarginalBody(RuledBody):
     def anew(self, *values: Any) -> Sequence[Any]:
         """Return the mode and the factored Hessian as functions of the parameters."""
         value, effects, _, *outer = values
-        joint = self._joint
-
-        def found(effects: Any) -> tuple[Any, Any]:
-            root = _root(joint, effects)
-            return root, joint.factor(root).matrix
-
-        return [value, *self.call(found, [effects], outer), *outer]
+        with self.standing_in(outer):
+            root = _root(self._joint, effects)
+            return [value, root, self._joint.factor(root).matrix, *outer]
 
     def gradient(self, values: Sequence[Any]) -> list[Any]:
         """Return the gradient by the operands from outside that are floats."""
-        joint, (_, effects, factored, *outer) = self._joint, values
+        joint, (_, effects, factored, *_) = self._joint, values
         floats, substitute = self.by_floats(self.given, values)
-        _, cholesky, _ = self.call(joint.entries, [effects], outer)
-        factor = SparseFactor(cholesky, factored)
-        weights = 0.5 * factor.inverse_on_pattern()
+        factors: list[SparseFactor] = []
 
         def weighted(effects: Any, *given: Any) -> Any:
             """Return the joint density and the Hessian's log-determinant, both linear in what they vary with."""
-            full = substitute(given)[self.given :]
-            own = self.call(joint.value, [effects], full)
-            return own + np.sum(weights * self.call(joint.entries, [effects], full)[0])
+            with self.standing_in(substitute(given)[self.given :]):
+                entries, cholesky, _ = joint.entries(effects)
+                factors.append(SparseFactor(cholesky, factored))
+                weights = 0.5 * factors[0].inverse_on_pattern()
+                return joint.value(effects) + np.sum(weights * entries)
 
         def slope(*given: Any) -> Any:
-            return self.call(joint.gradient, [effects], substitute(given)[self.given :])
+            with self.standing_in(substitute(given)[self.given :]):
+                return joint.gradient(effects)
 
         _, pull = vjp(weighted, effects, *floats)
         by_effects, *direct = pull(1.0)
         _, pull = vjp(slope, *floats)
-        through_mode = pull(-factor.solve(by_effects))
+        through_mode = pull(-factors[0].solve(by_effects))
         return [a + b for a, b in zip(direct, through_mode, strict=True)]
 
     def pull(self, *values: Any) -> Sequence[Any]:
