@@ -14,7 +14,7 @@ from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.loops import driver, levenberg
 from tapegrad.optimize.native.loops import fit_fields as fields
 from tapegrad.optimize.native.recorded import ReplayedFunction, Session
-from tapegrad.optimize.native.settings import SingleFitSettings
+from tapegrad.optimize.native.settings import FitSettings, SingleFitSettings
 from tapegrad.optimize.native.sharing import reporting_one
 from tapegrad.optimize.native.slices import Slices
 
@@ -71,37 +71,52 @@ def _run(recorded: ReplayedFunction, block: Block, line: Progress, text: Callabl
         results += block.addresses("rows")
     with Session(recorded, block.addresses("trial"), results) as session:
         block.set_field("session", session.address)
-        try:
-            _go_on(session, block, line, text)
-        except KeyboardInterrupt:
-            if block["counts"][driver.PHASE] == driver.STARTING or interrupts.is_second():
-                raise
-            _end(block)
+        run_to_end(
+            lambda: levenberg.run_fit(block.address),
+            block["counts"],
+            Slices(block["counts"], line, text),
+            lambda status: session.go_on(status, block["trial"]),
+        )
 
 
-def _text(block: Block) -> str:
+def text_of(block: Block) -> str:
     """Return how far a fit is."""
     cost = block["settings"][fields.COST]
     return f"least_squares: {block['counts'][driver.NFEV]} evaluations, cost {cost:.6g}"
 
 
-def _go_on(session: Session, block: Block, line: Progress, text: Callable[[], str]) -> None:
-    """Go on with a fit until it is finished."""
-    slices = Slices(block["counts"], line, text)
-    while status := levenberg.run_fit(block.address):
-        if status == driver.PAUSED:
-            slices.go_on()
-        else:
-            session.go_on(status, block["trial"])
+def run_to_end(
+    run: Callable[[], int], counts: np.ndarray, slices: Slices, act: Callable[[int], None]
+) -> None:
+    """Go on with a fit until it is finished, or interrupted after its start.
+
+    `run` goes on until Python has to act on the status that it returns; `act` does so, unless a slice is over.
+    """
+    try:
+        while status := run():
+            if status == driver.PAUSED:
+                slices.go_on()
+            else:
+                act(status)
+    except KeyboardInterrupt:
+        if counts[driver.PHASE] == driver.STARTING or interrupts.is_second():
+            raise
+        _end(run, counts)
 
 
-def _end(block: Block) -> None:
+def _end(run: Callable[[], int], counts: np.ndarray) -> None:
     """End a fit at its point, unless it is finished."""
-    counts = block["counts"]
     if counts[driver.PHASE] != driver.FINISHED:
         counts[driver.MAX_NFEV] = 0
-        levenberg.run_fit(block.address)
+        run()
         counts[fields.STATUS] = fields.INTERRUPTED
+
+
+def check_start(block: Block, function: Any, who: str = _WHO) -> None:
+    """Raise a `ValueError` for a fit that did not begin."""
+    if block["counts"][fields.STATUS] in (fields.NOT_FINITE, fields.NOT_COMPUTED):
+        message = MESSAGES[int(block["counts"][fields.STATUS])]
+        raise ValueError(f"{who}: {message} ({name_of(function)})")
 
 
 def fit(target: Any, x0: np.ndarray, args: Any, kwargs: Any, options: dict[str, Any]) -> Any:
@@ -112,24 +127,25 @@ def fit(target: Any, x0: np.ndarray, args: Any, kwargs: Any, options: dict[str, 
     settings = SingleFitSettings(_WHO, x0, options)
     recorded = ReplayedFunction(target.replayed, x0, args, kwargs)
     block = _block(recorded.size, x0, settings)
-    text = functools.partial(_text, block)
+    text = functools.partial(text_of, block)
     with reporting_one(progress, text) as line:
         _run(recorded, block, line, text)
-    if block["counts"][fields.STATUS] in (fields.NOT_FINITE, fields.NOT_COMPUTED):
-        message = MESSAGES[int(block["counts"][fields.STATUS])]
-        raise ValueError(f"{_WHO}: {message} ({name_of(target.function)})")
+    check_start(block, target.function)
     residuals = block["r"].copy() if not settings.loss else target.fun(block["x"], *args, **(kwargs or {}))
-    return _result(block, residuals, settings)
+    found = result_of(block, residuals, block["columns"].T.copy(), settings)
+    found.covariance = block["covariance"].copy()
+    return found
 
 
-def _result(block: Block, residuals: np.ndarray, settings: SingleFitSettings) -> Any:
+def result_of(block: Block, residuals: np.ndarray, jacobian: Any, settings: FitSettings) -> Any:
+    """Return the result of a fit."""
     counts, numbers, x = block["counts"], block["settings"], block["x"]
     status = int(counts[fields.STATUS])
     return OptimizeResult(
         x=x.copy(),
         cost=float(numbers[fields.COST]),
         fun=residuals,
-        jac=block["columns"].T.copy(),
+        jac=jacobian,
         grad=block["gradient"].copy(),
         optimality=float(numbers[fields.OPTIMALITY]),
         active_mask=active_mask(x, settings.lower, settings.upper),
@@ -138,7 +154,6 @@ def _result(block: Block, residuals: np.ndarray, settings: SingleFitSettings) ->
         status=status,
         message=MESSAGES[status],
         success=status > 0,
-        covariance=block["covariance"].copy(),
     )
 
 

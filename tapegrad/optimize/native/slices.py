@@ -21,6 +21,8 @@ class Slices:
         The loop's counts, whose budget is set.
     line, text
         Progress line of a single search, and a function that returns its text.
+    first
+        Evaluations of the first slice.
 
     Attributes
     ----------
@@ -28,10 +30,12 @@ class Slices:
         Whether the loop is to be left at the end of its slice.
     """
 
-    def __init__(self, counts: np.ndarray, line: Progress, text: Callable[[], str]) -> None:
+    def __init__(
+        self, counts: np.ndarray, line: Progress, text: Callable[[], str], first: int = _FIRST_EVALUATIONS
+    ) -> None:
         self.stopped = False
         self._line, self._text = line, text
-        self._counts, self._evaluations = counts, _FIRST_EVALUATIONS
+        self._counts, self._evaluations = counts, first
         self._begin()
 
     def _begin(self) -> None:

@@ -12,9 +12,7 @@ In reading order; each imports only those above it:
     damped                         one fit: least squares with damping, and the step in a trust region
     fit_steps                      one fit: its steps
     levenberg                      one fit, by Levenberg and Marquardt's method in a trust region
-    lanes                          many fits: sums, and small systems of equations
-    batch_problems                 many fits: problems that enter lanes and leave them
-    batch_sums                     many fits: sums over points
+    batches                        many fits: parts of their loop
     batch                          many fits of one model, side by side in lanes
     descents                       minimisations: where they begin and end
     newton                         Newton's method in a trust region

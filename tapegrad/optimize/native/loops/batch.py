@@ -23,11 +23,7 @@ from tapegrad.engine.sweep.replays.handle_calls import evaluate
 from tapegrad.engine.sweep.replays.handle_fields import SPECIALIZATION
 from tapegrad.engine.sweep.replays.lanes import MASK, run_block
 from tapegrad.optimize.native.loops import fit_fields as fields
-from tapegrad.optimize.native.loops.batch_problems import finish, leave_out, lend, load_start, refill
-from tapegrad.optimize.native.loops.batch_sums import is_finite, sum_up
-from tapegrad.optimize.native.loops.cost import LINEAR, reason_to_stop
-from tapegrad.optimize.native.loops.driver import MAX_NFEV, PAUSED, count, is_for_python, spend
-from tapegrad.optimize.native.loops.lanes import (
+from tapegrad.optimize.native.loops.batches.lanes import (
     FIRST_DAMPING,
     add_share,
     damp,
@@ -37,6 +33,10 @@ from tapegrad.optimize.native.loops.lanes import (
     solve,
     take_where,
 )
+from tapegrad.optimize.native.loops.batches.problems import finish, leave_out, lend, load_start, refill
+from tapegrad.optimize.native.loops.batches.sums import is_finite, sum_up
+from tapegrad.optimize.native.loops.cost import LINEAR, reason_to_stop
+from tapegrad.optimize.native.loops.driver import MAX_NFEV, PAUSED, count, is_for_python, spend
 from tapegrad.optimize.native.loops.vectors import add_scaled, is_held, steepness
 
 FITS = "fits"  # group of entry points

@@ -204,10 +204,10 @@ def _damped_triangle(triangle, right, damping, upper, upper_right, row, k):
 
 
 @inline_njit
-def _inverse_square(fit, triangle, length, q):
-    """Return the squared length of the normalised step, divided by the triangle's transpose."""
+def _inverse_square(fit, q, damping, length):
+    """Return the squared length of the normalised step, divided by the transpose of the triangle for a damping."""
     copy_scaled(fit.scratch, 1.0 / length, fit.step, q)
-    solve_transposed(triangle, fit.scratch, q)
+    solve_transposed(fit.triangle if damping == 0.0 else fit.damped, fit.scratch, q)
     return dot(fit.scratch, fit.scratch, q)
 
 
@@ -217,6 +217,16 @@ def damped_step(fit, q, damping, factor):
     _damped_triangle(fit.triangle, fit.right, damping, fit.damped, fit.damped_right, fit.row, q)
     copy_scaled(fit.step, factor, fit.damped_right, q)
     solve_upper(fit.damped, fit.step, fit.step, q)
+    return norm(fit.step, q)
+
+
+@inline_njit
+def _solve(fit, q, damping):
+    """Write the step for a damping; return its length."""
+    if damping != 0.0:
+        return damped_step(fit, q, damping, -1.0)
+    copy_scaled(fit.step, -1.0, fit.right, q)
+    solve_upper(fit.triangle, fit.step, fit.step, q)
     return norm(fit.step, q)
 
 
@@ -233,38 +243,37 @@ def _steepest(fit, q):
 
 
 @inline_njit
-def step_within_radius(fit, q, rank):
+def limit_step(fit, q, has_full_rank, solve, inverse_square, steepest):
     """Write the step of `q` free parameters that is not longer than the radius, or by a tenth.
 
     Without damping it is Gauss and Newton's step, which needs full rank. The damping is kept for the next time, where
-    it is a good first guess.
+    it is a good first guess. ``solve(fit, q, damping)`` writes a step and returns its length; by ``inverse_square(fit,
+    q, damping, length)`` the length changes with the damping; ``steepest(fit, q)`` is the length of the gradient.
     """
     radius = load_f64(fit.settings, fields.RADIUS)
     least, excess = 0.0, 0.0
-    if rank == q:
-        copy_scaled(fit.step, -1.0, fit.right, q)
-        solve_upper(fit.triangle, fit.step, fit.step, q)
-        length = norm(fit.step, q)
+    if has_full_rank:
+        length = solve(fit, q, 0.0)
         excess = length - radius
         if excess <= _NEAR * radius:
             store_f64(fit.settings, fields.DAMPING, 0.0)
             return
-        least = excess / (radius * _inverse_square(fit, fit.triangle, length, q))
-    steepest = _steepest(fit, q)
-    if steepest == 0.0:
-        damped_step(fit, q, 1.0, -1.0)
+        least = excess / (radius * inverse_square(fit, q, 0.0, length))
+    slope = steepest(fit, q)
+    if slope == 0.0:
+        solve(fit, q, 1.0)
         return
-    most = max(steepest / radius, _TINY)
+    most = max(slope / radius, _TINY)
     damping = min(max(load_f64(fit.settings, fields.DAMPING), least), most)
     if damping == 0.0:
         damping = max(0.001 * most, math.sqrt(least * most))
     for _ in range(_MAX_TRIALS):
         before = excess
-        length = damped_step(fit, q, damping, -1.0)
+        length = solve(fit, q, damping)
         excess = length - radius
         if abs(excess) <= _NEAR * radius or (least == 0.0 and excess <= before and before < 0.0):
             break
-        change = excess / radius / _inverse_square(fit, fit.damped, length, q)
+        change = excess / radius / inverse_square(fit, q, damping, length)
         if excess > 0.0:
             least = max(least, damping)
         else:
@@ -273,3 +282,9 @@ def step_within_radius(fit, q, rank):
         if damping == 0.0:
             damping = 0.001 * most
     store_f64(fit.settings, fields.DAMPING, damping)
+
+
+@inline_njit
+def step_within_radius(fit, q, rank):
+    """Write the step of `q` free parameters, whose factored problem has this rank, within the radius."""
+    limit_step(fit, q, rank == q, _solve, _inverse_square, _steepest)

@@ -99,7 +99,7 @@ def factor_all(fit, residuals):
 
 
 @inline_njit
-def _move(fit, q, start):
+def move(fit, q, start):
     """Move from a start along the step of the free parameters; `trial` holds the rest."""
     for c in range(q):
         j = load_i64(fit.free, c)
@@ -131,7 +131,7 @@ def _look_along(fit):
 
 
 @inline_njit
-def _predicted(fit):
+def predicted(fit):
     """Return the decrease of the cost along the step, if the residuals are linear."""
     slope = 0.0
     for j in range(fit.k):
@@ -140,7 +140,7 @@ def _predicted(fit):
 
 
 @inline_njit
-def _list_free(fit):
+def list_free(fit):
     """List the parameters that are not held; return their number."""
     count = 0
     for j in range(fit.k):
@@ -151,15 +151,19 @@ def _list_free(fit):
 
 
 @inline_njit
-def _step_in_box(fit):
-    """Write the trial of a problem with bounds: those that a step would cross are kept to, and others step anew."""
+def step_in_box(fit, look_along, step_freely):
+    """Write the trial of a problem with bounds: those that a step would cross are kept to, and others step anew.
+
+    ``look_along(fit)`` writes the change of the residuals up to the trial to `along`; ``step_freely(fit, q)`` writes
+    the step of the free parameters from there.
+    """
     memcpy(fit.trial, fit.x, 8 * fit.k)
-    q = _list_free(fit)
+    q = list_free(fit)
     while q > 0:
-        _look_along(fit)
+        look_along(fit)
         add_scaled(fit.along, 1.0, fit.r, fit.n)
-        damped.step_within_radius(fit, q, _factor_free(fit, q, fit.along))
-        _move(fit, q, fit.x)
+        step_freely(fit, q)
+        move(fit, q, fit.x)
         left = _hold_projected(fit, q)
         if left == q:
             break
@@ -170,23 +174,29 @@ def _step_in_box(fit):
 
 
 @inline_njit
+def _step_freely(fit, q):
+    """Write the step of the free parameters from a point where the residuals are `along`."""
+    damped.step_within_radius(fit, q, _factor_free(fit, q, fit.along))
+
+
+@inline_njit
 def _step_anywhere(fit):
     """Write the trial of a problem without bounds. The factored problem is kept while steps are rejected."""
     if load_i64(fit.counts, fields.FACTORED) == 0:
         store_i64(fit.counts, fields.FACTORED, 1 + factor_all(fit, fit.r))
     damped.step_within_radius(fit, fit.k, load_i64(fit.counts, fields.FACTORED) - 1)
-    _move(fit, fit.k, fit.x)
+    move(fit, fit.k, fit.x)
 
 
 @inline_njit
 def propose(fit):
     """Write the trial, and what it should gain."""
     if fit.bounded != 0:
-        _step_in_box(fit)
+        step_in_box(fit, _look_along, _step_freely)
     else:
         _step_anywhere(fit)
     _look_along(fit)
-    store_f64(fit.settings, fields.PREDICTED, _predicted(fit))
+    store_f64(fit.settings, fields.PREDICTED, predicted(fit))
 
 
 # --- the second order of a step ----------------------------------------------------------------------------------
@@ -231,5 +241,5 @@ def bend(fit, computed):
         return True
     length = _half_acceleration(fit)
     if length > 0.0:
-        _move(fit, fit.k, fit.trial)
+        move(fit, fit.k, fit.trial)
     return 2.0 * length <= _MAX_BENT * scaled_length(fit, fit.scratch)

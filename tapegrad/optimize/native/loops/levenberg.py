@@ -53,14 +53,28 @@ def _cost_of_trial(fit):
 
 
 @inline_njit
+def rescale_residuals(fit):
+    """Rescale the residuals that were evaluated last for a robust loss, and write the factors for their derivatives."""
+    if fit.loss != LINEAR:
+        rescale(fit, fit.values, fit.factors)
+        store_f64(fit.settings, fields.SHARE, 1.0)
+
+
+@inline_njit
+def accept_trial(fit):
+    """Take over the trial and its residuals."""
+    memcpy(fit.r, fit.values, 8 * fit.n)
+    memcpy(fit.x, fit.trial, 8 * fit.k)
+    store_i64(fit.counts, fields.FACTORED, 0)
+
+
+@inline_njit
 def _take_derivatives(fit):
     """Take over the derivatives that were evaluated last; return whether they are finite. Update the scale by them."""
     if not are_finite(fit):
         return False
     copy_columns(fit, fit.columns)
-    if fit.loss != LINEAR:
-        rescale(fit, fit.values, fit.factors)
-        store_f64(fit.settings, fields.SHARE, 1.0)
+    rescale_residuals(fit)
     for j in range(fit.k):
         column = fit.columns + 8 * j * fit.n
         if fit.loss != LINEAR:
@@ -68,14 +82,19 @@ def _take_derivatives(fit):
         store_f64(fit.gradient, j, dot(column, fit.values, fit.n))
         if fit.scaled != 0:
             store_f64(fit.scale, j, max(load_f64(fit.scale, j), norm(column, fit.n)))
-    memcpy(fit.r, fit.values, 8 * fit.n)
-    memcpy(fit.x, fit.trial, 8 * fit.k)
-    store_i64(fit.counts, fields.FACTORED, 0)
+    accept_trial(fit)
     return True
 
 
 @inline_njit
-def _take_share(fit, share):
+def _rescale_rows(fit):
+    """Multiply the rows of the Jacobian by their factors."""
+    for j in range(fit.k):
+        multiply(fit.columns + 8 * j * fit.n, fit.factors, fit.n)
+
+
+@inline_njit
+def _take_share(fit, share, rescale_rows):
     """Rescale residuals and rows of the Jacobian for a share of the excess of slopes over curvatures."""
     before = load_f64(fit.settings, fields.SHARE)
     if fit.loss == LINEAR or share == before:
@@ -85,8 +104,7 @@ def _take_share(fit, share):
         factor = math.sqrt((part + share * (1.0 - part)) / (part + before * (1.0 - part)))
         store_f64(fit.factors, i, factor)
         store_f64(fit.r, i, load_f64(fit.r, i) / factor)
-    for j in range(fit.k):
-        multiply(fit.columns + 8 * j * fit.n, fit.factors, fit.n)
+    rescale_rows(fit)
     store_f64(fit.settings, fields.SHARE, share)
     store_i64(fit.counts, fields.FACTORED, 0)
 
@@ -97,35 +115,40 @@ def _next_share(share, good):
 
 
 @inline_njit
-def _has_next(fit):
+def has_next(fit):
     """Return that there is no other start."""
     return False
 
 
 @inline_njit
-def _finish(fit, status):
-    _take_share(fit, 0.0)
+def finish(fit, status, rescale_rows):
+    """End a fit at its point."""
+    _take_share(fit, 0.0, rescale_rows)
     store_i64(fit.counts, fields.STATUS, status)
     store_i64(fit.counts, PHASE, FINISHED)
     store_f64(fit.settings, fields.OPTIMALITY, steepness(fit.x, fit.gradient, fit.lower, fit.upper, fit.k, 1))
 
 
 @inline_njit
-def _finish_if_flat(fit):
+def _finish_if_flat(fit, rescale_rows):
     if steepness(fit.x, fit.gradient, fit.lower, fit.upper, fit.k, 1) < load_f64(fit.settings, fields.GTOL):
-        _finish(fit, fields.BY_GTOL)
+        finish(fit, fields.BY_GTOL, rescale_rows)
 
 
 @inline_njit
-def _begin(fit, computed):
-    """Take the starting point."""
+def begin(fit, computed, take_derivatives, rescale_rows):
+    """Take the starting point.
+
+    ``take_derivatives(fit)`` takes over those that were evaluated last, and returns whether they are finite;
+    ``rescale_rows(fit)`` multiplies the rows of the Jacobian by `factors`.
+    """
     if not computed:
-        _finish(fit, fields.NOT_COMPUTED)
+        finish(fit, fields.NOT_COMPUTED, rescale_rows)
         return
     cost = _cost_of_trial(fit)
     store_f64(fit.settings, fields.COST, cost)
-    if not (math.isfinite(cost) and _take_derivatives(fit)):
-        _finish(fit, fields.NOT_FINITE)
+    if not (math.isfinite(cost) and take_derivatives(fit)):
+        finish(fit, fields.NOT_FINITE, rescale_rows)
         return
     for j in range(fit.k):
         if load_f64(fit.scale, j) == 0.0:
@@ -133,7 +156,7 @@ def _begin(fit, computed):
     radius = _FIRST_RADIUS * scaled_length(fit, fit.x)
     store_f64(fit.settings, fields.RADIUS, radius if radius > 0.0 else 1.0)
     store_i64(fit.counts, PHASE, CHOOSING)
-    _finish_if_flat(fit)
+    _finish_if_flat(fit, rescale_rows)
 
 
 # --- what came of it ---------------------------------------------------------------------------------------------
@@ -155,7 +178,7 @@ def _move_radius(fit, ratio, length):
 
 
 @inline_njit
-def _assess(fit, computed):
+def assess(fit, computed, take_derivatives, rescale_rows):
     """Accept the trial or not, and see whether the fit ends."""
     store_i64(fit.counts, PHASE, CHOOSING)
     cost = _cost_of_trial(fit) if computed else math.inf
@@ -166,10 +189,10 @@ def _assess(fit, computed):
     gained = before - cost
     ratio = gained / predicted if predicted > 0.0 else 0.0
     share = load_f64(fit.settings, fields.SHARE)
-    accepted = math.isfinite(cost) and gained > 0.0 and _take_derivatives(fit)
+    accepted = math.isfinite(cost) and gained > 0.0 and take_derivatives(fit)
     if not (math.isfinite(cost) and math.isfinite(ratio)):
         ratio = 0.0
-    _take_share(fit, _next_share(share, accepted and ratio > 0.25))
+    _take_share(fit, _next_share(share, accepted and ratio > 0.25), rescale_rows)
     stop = fields.GOES_ON
     if math.isfinite(cost) or length == 0.0:
         step, size = norm(fit.scratch, fit.k), norm(fit.x, fit.k)
@@ -178,9 +201,9 @@ def _assess(fit, computed):
         store_f64(fit.settings, fields.COST, cost)
     _move_radius(fit, ratio, length)
     if accepted:
-        _finish_if_flat(fit)
+        _finish_if_flat(fit, rescale_rows)
     if stop != fields.GOES_ON and load_i64(fit.counts, PHASE) != FINISHED:
-        _finish(fit, stop)
+        finish(fit, stop, rescale_rows)
 
 
 @inline_njit
@@ -231,11 +254,26 @@ def _write_covariance(fit):
             store_f64(fit.covariance, i * fit.k + j, variance * total / scale)
 
 
+@inline_njit
+def _begin(fit, computed):
+    begin(fit, computed, _take_derivatives, _rescale_rows)
+
+
+@inline_njit
+def _assess(fit, computed):
+    assess(fit, computed, _take_derivatives, _rescale_rows)
+
+
+@inline_njit
+def _finish(fit, status):
+    finish(fit, status, _rescale_rows)
+
+
 @entry_point(nogil=True)
 def run_fit(record):
     """Go on with a fit until it is finished, or Python has to act; the status of the last evaluation."""
     fit = load_record(record, fields.FitFields)
-    status = drive(fit, _has_next, _choose_step, _begin, _assess, _finish, fields.TOO_MANY_EVALUATIONS)
+    status = drive(fit, has_next, _choose_step, _begin, _assess, _finish, fields.TOO_MANY_EVALUATIONS)
     if status == 0 and load_i64(fit.counts, fields.STATUS) >= 0:
         _write_covariance(fit)
     return status

@@ -6,14 +6,14 @@ from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.inlining import noinline_loop
 from tapegrad.engine.kernels.language.raw_memory import load_f64, load_i64, memset, store_f64, store_i64
 from tapegrad.engine.sweep.replays.handle_calls import column
-from tapegrad.optimize.native.loops.cost import LINEAR, curvature, rho
-from tapegrad.optimize.native.loops.fit_fields import F_SCALE
-from tapegrad.optimize.native.loops.lanes import (
+from tapegrad.optimize.native.loops.batches.lanes import (
     add_masked_products,
     add_products,
     add_products_of_four,
     add_weighted_products,
 )
+from tapegrad.optimize.native.loops.cost import LINEAR, curvature, rho
+from tapegrad.optimize.native.loops.fit_fields import F_SCALE
 from tapegrad.optimize.native.loops.vectors import add_scaled, dot, take_column
 
 
