@@ -13,7 +13,8 @@ def run(options: argparse.Namespace) -> int:
     """Compile the engine and every kernel that is not cached yet. Return 1 if there is no folder to keep them in."""
     import tapegrad.optimize.curves.many_curves
     import tapegrad.optimize.native.descent
-    import tapegrad.optimize.native.single_fit  # noqa: F401  these, and what they import, define all entry points
+    import tapegrad.optimize.native.single_fit
+    import tapegrad.optimize.native.sparse.sparse_single_fit  # noqa: F401  these, and what they import, define all entry points
     from tapegrad.engine import kernel_table
     from tapegrad.engine.codegen.store import cache
     from tapegrad.engine.codegen.store.announcer import announcer

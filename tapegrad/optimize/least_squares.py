@@ -41,9 +41,9 @@ def least_squares(
         ``loss``, ``x_scale``, tolerances. They refer to the parameters as one vector: the leaves of
         `x0` one after the other, each in C order. ``progress=False`` shows no progress: by default a line appears after
         a second on a terminal or in a notebook. ``method="native"`` is Levenberg and Marquardt's method in compiled
-        code, see Notes; ``progress=True`` leaves its line, with evaluations and cost. ``sparse=True`` gives SciPy the
-        Jacobian as a sparse matrix, whose pattern is detected, and ``jac`` of the result is one: for thousands of
-        parameters, each of which a few residuals depend on, with the methods "trf" and "dogbox".
+        code, see Notes; ``progress=True`` leaves its line, with evaluations and cost. ``sparse=True`` is for thousands
+        of parameters, each of which a few residuals depend on: the pattern of the Jacobian is detected, the method,
+        "native", "trf" or "dogbox", takes a sparse matrix, and ``jac`` of the result is one.
         ``differentiable=True`` gives the solution derivatives by Tensors in `args`, and by those that `fun` closes
         over, see Notes; with ``check=False`` it has them if the search has ended with ``success=False``, too.
 
@@ -53,7 +53,8 @@ def least_squares(
         SciPy's result. ``x`` has the structure of `x0`, and leaves of its types; ``fun``, ``jac``, ``grad`` and
         ``active_mask`` are those of the vectors. ``jac`` is weighted by a robust ``loss``, so that ``jac.T @ jac`` is
         Gauss and Newton's matrix of the cost. Of ``method="native"`` it has ``covariance`` as well, as
-        `scipy.optimize.curve_fit` computes it: the inverse of that matrix by ``2 * cost / (n - k)``.
+        `scipy.optimize.curve_fit` computes it: the inverse of that matrix by ``2 * cost / (n - k)``; but not with
+        ``sparse=True``, for it would be dense.
 
     Raises
     ------
@@ -72,6 +73,10 @@ def least_squares(
     along the curvature of the residuals [1]_, and shortens those that bend too much, which helps along narrow valleys,
     and evaluates twice for each.
 
+    With ``sparse=True`` it takes sparse normal equations. Where columns of the Jacobian fall in two groups, and one of
+    them is block-diagonal in ``jac.T @ jac``, such as the points of a bundle adjustment [2]_, that one is eliminated
+    first if it has most of the columns; ``solver="schur"`` asks for it, and ``solver="normal"`` for the opposite.
+
     With ``differentiable=True``, ``x`` has Tensors as leaves, and ``cost`` and ``fun`` are some. Derivatives are those
     of a minimum of the cost, with its whole Hessian, not ``jac.T @ jac`` alone; components at a bound are constants.
     They are as exact as the solution. In a function that is recorded, the search is one instruction that calls Python.
@@ -84,6 +89,8 @@ def least_squares(
     ----------
     .. [1] M. K. Transtrum, J. P. Sethna, "Improvements to the Levenberg-Marquardt algorithm for nonlinear least-squares
        minimization", arXiv:1201.5885, 2012.
+    .. [2] B. Triggs, P. McLauchlan, R. Hartley, A. Fitzgibbon, "Bundle adjustment: a modern synthesis", Lecture Notes
+       in Computer Science 1883, 2000.
 
     Examples
     --------
@@ -110,13 +117,10 @@ def least_squares(
     else:
         options.pop("kwargs", None)
     target = residuals(fun, x0)
-    jacobian = target.sparse_jac if options.pop("sparse", False) else target.jac
+    sparse = options.pop("sparse", False)
     if options.get("method") == "native":
-        if jacobian != target.jac:
-            raise ValueError(
-                "least_squares: sparse=True is for SciPy's methods 'trf' and 'dogbox', not for 'native'"
-            )
-        return _native(target, x0, args, options)
+        return _native(target, x0, args, options, sparse)
+    jacobian = target.sparse_jac if sparse else target.jac
     if options.get("callback") is not None:  # SciPy has it from version 1.16 on
         options["callback"] = callback_on(options["callback"], target.layout)
     with Progress(options.pop("progress", None) is not False) as line:
@@ -160,9 +164,12 @@ def _by_scipy(target: Residuals, iterates: Iterates, x0: Any, args: Any, options
     return result
 
 
-def _native(target: Residuals, x0: Any, args: Any, options: dict[str, Any]) -> Any:
+def _native(target: Residuals, x0: Any, args: Any, options: dict[str, Any], sparse: bool) -> Any:
     """Solve the problem in compiled code."""
-    from tapegrad.optimize.native.single_fit import fit
+    if sparse:
+        from tapegrad.optimize.native.sparse.sparse_single_fit import fit
+    else:
+        from tapegrad.optimize.native.single_fit import fit
 
     kwargs = options.pop("kwargs", None)
     del options["method"]

@@ -25,6 +25,7 @@ from tapegrad.engine.runtime import sources, switches
 from tapegrad.ops import ELEMENTWISE
 from tapegrad.optimize.curves import many_curves  # noqa: F401  they define entry points
 from tapegrad.optimize.native import descent, single_fit  # noqa: F401  they define entry points
+from tapegrad.optimize.native.sparse import sparse_single_fit  # noqa: F401  it defines entry points
 from tapegrad.program.fusion import recipes
 
 PACKAGE = Path(tapegrad.__file__).parent
@@ -184,9 +185,13 @@ def test_a_changed_loop_of_the_optimisers_changes_the_names_of_their_files(
     above = {module.rpartition(".")[0] for module, _ in ENTRY_POINTS if ".optimize." in module}
     before = {name: digest(name) for name in above}
     assert all(len(name) > 8 for name in before.values())
-    with (package / "optimize" / "native" / "loops" / "new.py").open("a") as file:
-        file.write("# new\n")
-    assert all(digest(name) != before[name] for name in above)
+    assert {"tapegrad.optimize.native.loops", "tapegrad.optimize.native.loops.sparse"} <= above
+    for name in ("new.py", "sparse/new.py"):
+        with (package / "optimize" / "native" / "loops" / name).open("a") as file:
+            file.write("# new\n")
+        after = {name: digest(name) for name in above}
+        assert all(after[name] != before[name] for name in above)
+        before = after
     assert digest("tapegrad.engine.sweep") == ""
 
 

@@ -374,7 +374,7 @@ def itself(a):
 def test_the_engines_own_functions_are_translated() -> None:
     """What a first gradient, or a first fit, waits for, above all."""
     kernel_table.engine()
-    for loop in ("batch", "levenberg", "newton", "quasi_newton"):
+    for loop in ("batch", "levenberg", "newton", "quasi_newton", "sparse.sparse_fit"):
         importlib.import_module(f"tapegrad.optimize.native.loops.{loop}")
     left = []
     for (module, name), entry in ENTRY_POINTS.items():

@@ -36,6 +36,9 @@ fewer = middle[:60]
 starts = draws.uniform(-2, 2, (5000, 300))
 t = np.linspace(-3, 3, 25)
 rows = np.exp(-((t - draws.uniform(-1, 1, (200_000, 1))) ** 2)) + 0.05 * draws.normal(size=(200_000, 25))
+@tg.jit
+def ring(x):  # a flat minimum, which Newton's steps halve the distance to, again and again
+    return (x - np.roll(x, 1)) ** 2 + x**4
 f, r = tg.jit(rosenbrock), tg.jit(residuals)
 NATIVE = {"ftol": 0, "gtol": 0}
 LEAST = {"ftol": None, "xtol": None, "gtol": 3e-16}
@@ -59,6 +62,8 @@ SEARCHES = {
     "starts on threads": lambda limit: minimize(None, limit, "native-newton", starts=starts, threads=2),
     "least_squares native": lambda limit: tg.optimize.least_squares(
         r, wide, method="native", ftol=1e-300, xtol=None, gtol=None, max_nfev=limit, steps="geodesic"),
+    "least_squares sparse": lambda limit: tg.optimize.least_squares(
+        ring, long, method="native", sparse=True, ftol=1e-300, xtol=None, gtol=None, max_nfev=limit),
     "least_squares trf": lambda limit: tg.optimize.least_squares(
         r, fewer, max_nfev=limit, loss="soft_l1", bounds=(-5.0, 5.0), **LEAST),
     "least_squares lm": lambda limit: tg.optimize.least_squares(
@@ -105,7 +110,10 @@ def outcome(name):
     found = {"seconds": seconds, "status": int(result.status), "message": result.message,
              "success": bool(result.success), "nfev": int(result.nfev)}
     x = result.x
-    if "least" in name:
+    if "sparse" in name:
+        found["value"], found["right"] = float(result.cost), 0.5 * float(np.sum(ring(x) ** 2))
+        found["start"], found["kept"] = 0.5 * float(np.sum(ring(long) ** 2)), bool(np.allclose(result.fun, ring(x)))
+    elif "least" in name:
         found["value"], found["right"] = float(result.cost), float(search_cost(name, x))
         found["start"] = float(search_cost(name, fewer if "trf" in name else wide))
         found["kept"] = bool(np.allclose(result.fun, tg.optimize.residuals(r, x).fun(x)))
@@ -139,6 +147,7 @@ NAMES = (
     "starts",
     "starts on threads",
     "least_squares native",
+    "least_squares sparse",
     "least_squares trf",
     "least_squares lm",
 )

@@ -436,8 +436,6 @@ def test_least_squares_by_a_sparse_jacobian():
     np.testing.assert_allclose(found.x, 1, rtol=1e-6)
     assert scipy.sparse.issparse(found.jac)
     np.testing.assert_allclose(found.jac.toarray(), tg.jacobian(misfits)(found.x), rtol=1e-12)
-    with pytest.raises(ValueError, match="not for 'native'"):
-        tg.optimize.least_squares(misfits, start, method="native", sparse=True)
 
 
 def test_minimize_by_a_sparse_hessian():

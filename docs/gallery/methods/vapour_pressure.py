@@ -4,8 +4,8 @@ Vapour pressure of a fluid
 
 Liquid and vapour of a fluid are in equilibrium where pressures and chemical potentials are equal: three equations,
 whose solution depends on temperature. The implicit function theorem gives the slope of the vapour pressure without a
-derivative of the solver. For van der Waals's equation, *p = 8T/(3v - 1) - 3/v²* in units of the critical point, Clapeyron's law
-has the same slope from the entropies, and it is 4 at the critical point.
+derivative of the solver. For van der Waals's equation, *p = 8T/(3v - 1) - 3/v²* in units of the critical point,
+Clapeyron's law has the same slope from the entropies, and it is 4 at the critical point.
 """
 
 import numpy as np

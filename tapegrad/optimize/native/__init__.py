@@ -16,4 +16,5 @@ In reading order; each imports only those above it:
     descent                        minimisations, one or many: settings in, SciPy's result out
     many_fits                      many fits of one model, in lanes
     single_fit                     one least-squares problem: settings in, SciPy's result out
+    sparse                         the same with a sparse Jacobian
 """

@@ -48,6 +48,7 @@ PRODUCT = Kind(ProgramSpec(JVP, (0,)), (0,))
 _COLUMNS = Kind(ProgramSpec(COLUMNS, (0,), values=True), (0,))
 _FORWARD_ROWS = Kind(ProgramSpec(JACFWD, (0,), values=True), (0, 1))
 _REVERSE_ROWS = Kind(ProgramSpec(JACREV, (0,)), (-1, 0))
+SECOND_AND_FIRST = Kind(ProgramSpec(), (1, 0))  # of a function with two results, both computed
 
 
 def jacobian_kind(trace: Trace) -> Kind:
@@ -205,6 +206,11 @@ class ReplayedFunction(Uncopied):
     def trace(self) -> Trace:
         """The recording of that specialization."""
         return self._specializations.trace(self.specialization)
+
+    @property
+    def first_trace(self) -> Trace:
+        """The first recording that is known."""
+        return self._specializations.trace(0)
 
     @property
     def program(self) -> Program:

@@ -175,6 +175,32 @@ class SingleFitSettings(FitSettings):
         refuse({name: value for name, value in options.items() if value is not None}, who)
 
 
+class SparseFitSettings(FitSettings):
+    """Checked settings of a single fit with a sparse Jacobian.
+
+    Attributes
+    ----------
+    scale
+        One over the scales of the parameters; `None` where the Jacobian gives them.
+    eliminate
+        Whether a block-diagonal part of the normal equations is eliminated first; `None` where it pays.
+    """
+
+    def __init__(self, who: str, x0: np.ndarray, options: dict[str, Any]) -> None:
+        if options.get("bounds") is None:
+            options["bounds"] = UNBOUNDED
+        super().__init__(who, x0, options)
+        take = options.pop
+        solver = take("solver", None)
+        if solver is not None:
+            checked_choice(solver, ("normal", "schur"), "solver", who)
+        self.eliminate = None if solver is None else solver == "schur"
+        if take("steps", "plain") != "plain":
+            raise ValueError(f"{who}: steps must be 'plain'; geodesic steps are for sparse=False")
+        self.scale = _checked_scale(take("x_scale", None), len(x0), who)
+        refuse({name: value for name, value in options.items() if value is not None}, who)
+
+
 def _checked_scale(x_scale: Any, size: int, who: str) -> np.ndarray | None:
     if x_scale is None or (isinstance(x_scale, str) and x_scale == "jac"):
         return None

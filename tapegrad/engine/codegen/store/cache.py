@@ -33,6 +33,7 @@ from tapegrad.engine.runtime.short_times import quantity
 from tapegrad.engine.runtime.switches import TRANSLATES
 from tapegrad.engine.runtime.whole_files import distrust
 
+_PACKAGE_DEPTH = 3  # folders, of the packages with compiled code that stand on the engine
 _COMPILED = (
     "engine/runtime",
     "engine/codegen/machine",
@@ -158,8 +159,11 @@ def _processor() -> str:
 
 @functools.cache
 def _digest_above(package: str) -> str:
-    """Digest of the sources of a package that stands on the engine; nothing for the engine's own."""
-    name = package.partition(".")[2].replace(".", "/")
+    """Digest of the sources of a package that stands on the engine; nothing for the engine's own.
+
+    Of a folder inside of such a package it is that of the whole one: the folder's functions call those around it.
+    """
+    name = "/".join(package.split(".")[1 : 1 + _PACKAGE_DEPTH])
     if not name or name.startswith(_COMPILED):
         return ""
     state = hashlib.sha256()

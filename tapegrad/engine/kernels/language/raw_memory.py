@@ -79,6 +79,31 @@ def load_record(typingctx, address, record):
 
 
 @intrinsic
+def add_multiples(typingctx, width, target, index, factors, sources):
+    """Add to `width` (a literal) adjacent float64 of a target, from `index` on, multiples of those of sources."""
+    if not isinstance(width, types.IntegerLiteral):
+        return None
+    vector = ir.VectorType(f64, width.literal_value)
+
+    def codegen(context, builder, signature, args):
+        def place(address):
+            return builder.bitcast(element_pointer(builder, address, f64, args[2]), vector.as_pointer())
+
+        total = None
+        for factor, source in zip(unpacked(builder, args[3]), unpacked(builder, args[4]), strict=True):
+            one = builder.insert_element(ir.Constant(vector, ir.Undefined), factor, ir.Constant(i32, 0))
+            lanes = ir.Constant(ir.VectorType(i32, vector.count), [0] * vector.count)
+            each = builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), lanes)
+            product = builder.fmul(each, builder.load(place(source), align=8))
+            total = product if total is None else builder.fadd(total, product)
+        into = place(args[1])
+        builder.store(builder.fadd(builder.load(into, align=8), total), into, align=8)
+        return context.get_dummy_value()
+
+    return types.void(width, types.int64, types.int64, factors, sources), codegen
+
+
+@intrinsic
 def call_kernel(typingctx, kernel, frame, loops):
     """Call the kernel at address `kernel`: ``int64 kernel(int64 frame, int64 loops)``."""
 

@@ -12,6 +12,7 @@ In reading order; each imports only those above it:
     damped                         one fit: least squares with damping, and the step in a trust region
     fit_steps                      one fit: its steps
     levenberg                      one fit, by Levenberg and Marquardt's method in a trust region
+    sparse                         one fit with a sparse Jacobian
     batches                        many fits: parts of their loop
     batch                          many fits of one model, side by side in lanes
     descents                       minimisations: where they begin and end

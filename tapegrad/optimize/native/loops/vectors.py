@@ -53,6 +53,13 @@ def multiply(y, x, n):
 
 
 @noinline_loop
+def multiply_by(y, factor, n):
+    """Multiply all elements of `y` by a number."""
+    for i in range(n):
+        store_f64(y, i, load_f64(y, i) * factor)
+
+
+@noinline_loop
 def fill(y, value, n):
     """Write one value to all elements."""
     for i in range(n):
