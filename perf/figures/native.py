@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import tapegrad as tg
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import Stopping, Unavailable, in_blocks
 from perf.workloads import Array
-from tapegrad.examples import nist
+from tapegrad.examples import bundle_adjustment, nist
 from tapegrad.examples.nist.fit import NATIVE_SETTINGS, SETTINGS
 
 
@@ -199,6 +200,32 @@ def _starts(settings: Settings) -> Outcome:
     return Outcome(targets, notes=notes)
 
 
+# --- a sparse Jacobian ---------------------------------------------------------------------------------------------
+
+
+def _bundle(settings: Settings) -> Outcome:
+    """Adjust cameras and points of a drawn scene, with SciPy's solver for sparse Jacobians beside it."""
+    _, scene = bundle_adjustment.draw_scene(*((6, 212, 800) if settings.quick else (21, 7860, 31_104)))
+    start = {"cameras": scene.cameras, "points": scene.points}
+    residuals = tg.optimize.residuals(tg.jit(scene.residuals, fuse=True), start)
+    scipys = {"method": "trf", "tr_solver": "lsmr", "x_scale": "jac", "sparse": True}
+    fits = [
+        partial(tg.optimize.least_squares, residuals, start, **options)
+        for options in (scipys, {"method": "native", "sparse": True})
+    ]
+    first = [_cpu(fit, 1)[0] for fit in fits]  # records
+    (theirs, other), (seconds, found) = (_cpu(fit, settings.fewer(5, 2)) for fit in fits)
+    if not (found.success and found.cost < other.cost * (1 + 1e-6)):
+        raise WrongFit(f"the cost is {found.cost}, but SciPy's {other.cost}")
+    shape = f"{found.jac.shape[0]:,} x {found.jac.shape[1]:,}"
+    notes = [
+        f"{shape}: {1e3 * seconds:.0f} ms, {found.nfev} evaluations, cost {found.cost:.7g}",
+        f"SciPy's trf, lsmr: {1e3 * theirs:.0f} ms, {other.nfev} evaluations, cost {other.cost:.7g}",
+        f"the first time {first[1]:.2f} s, after SciPy's {first[0]:.2f} s with the first recording",
+    ]
+    return Outcome([Target("of SciPy's time", seconds / theirs, 0.25, "x")], notes=notes)
+
+
 NATIVE = (
     Figure("native-nist", "54 fits of NIST's regressions in compiled code", _regressions),
     Figure("native-spots", "Fits of spots, 5 x 5 pixels, 5 parameters", _many(_spots, 1e-4, 600)),
@@ -209,4 +236,5 @@ NATIVE = (
         _many(lambda count: _peaks(count, 0.6), 1e-8, 200),
     ),
     Figure("native-starts", "Rosenbrock's function of 10 numbers from many starts", _starts),
+    Figure("native-bundle", "A bundle adjustment by sparse normal equations", _bundle),
 )

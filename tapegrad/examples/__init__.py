@@ -3,6 +3,7 @@
 In reading order; each imports only those above it:
 
     likelihood                     maximum likelihood, with standard errors
+    bundle_adjustment              cameras and points of a scene: its model, files and drawn scenes
     cluster                        a fit from many starts, on Dask or on processes
     gaussian_process               hyperparameters of a Gaussian process
     logistic                       a Bayesian regression, sampled by nutpie
@@ -12,6 +13,6 @@ In reading order; each imports only those above it:
     spots                          a stack of small images, all fitted at once
     survival                       a Weibull regression with censored times
 
-``tapegrad example NAME`` runs one of the last seven. Each has ``TRUTH``, the parameters that its data are drawn with;
-``observe``, which draws them; ``fit``; and ``draw``. Nothing but `cli` imports them.
+``tapegrad example NAME`` runs one from `cluster` on, but for `nist`. Each of these has ``TRUTH``, the parameters that
+its data are drawn with; ``observe``, which draws them; ``fit``; and ``draw``. Nothing but `cli` imports them.
 """
