@@ -60,8 +60,7 @@ def least_squares(
     ------
     TypeError
         For an argument ``jac`` other than `None`: the Jacobian is known. For a Tensor in `args` without
-        ``differentiable=True``, or in ``kwargs``, and
-        when `fun` returns `None` or something else that holds no numbers (a `NotScalarError`).
+        ``differentiable=True``, or in ``kwargs``, and when `fun` returns `None` or something else that holds no numbers (a `NotScalarError`).
 
     Notes
     -----

@@ -31,6 +31,10 @@ def waves(x: Any) -> Any:
     return tg.sum(second @ first)
 
 
+def squares(x: Any) -> Any:
+    return waves(x) ** 2
+
+
 def factor(a: Any) -> Any:
     return tg.sum(tg.linalg.cholesky(a) ** 2)
 
@@ -61,7 +65,8 @@ CASES: dict[str, tuple[Any, Any, tuple[Any, ...]]] = {
     "jacfwd": (tg.jacfwd, curve, (X,)),
     "jacfwd in chunks": (tg.jacfwd, curve, (np.linspace(0.0, 1.0, 300),)),
     "hessian": (tg.hessian, waves, (X,)),
-    "hessian in chunks": (tg.hessian, waves, (np.linspace(0.0, 1.0, 200),)),
+    "hessian in chunks": (tg.hessian, squares, (np.linspace(0.0, 1.0, 200),)),
+    "hessian by shared columns": (tg.hessian, waves, (np.linspace(0.0, 1.0, 200),)),
     "hessian of two": (lambda f: tg.hessian(f, (0, 1)), pair, (X, X + 1)),
     "hvp": (tg.hvp, waves, (X, X)),
     "grad of vmap": (tg.grad, custom, (X,)),

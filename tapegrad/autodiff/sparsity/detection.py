@@ -16,6 +16,8 @@ from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.ops import Op
 
+_FEW_INPUTS = 256
+
 
 class Dependences:
     """Numbers of sets of inputs, for the elements of buffers.
@@ -89,6 +91,10 @@ class Detection:
         Slots of the inputs, whose elements are numbered from the first one's on.
     with_sets
         Whether the sets are found; without them, an operand that anything flows through depends on everything.
+    splits
+        Whether paths of constant derivatives are told from others; if not, all count as varying.
+    most_listed
+        Entries of all sets together, by the number of inputs; `None` for as many as memory is spent on.
 
     Attributes
     ----------
@@ -105,20 +111,27 @@ class Detection:
     """
 
     def __init__(
-        self, tape: Tape, instructions: list[GraphInstruction], inputs: Sequence[int], with_sets: bool = True
+        self,
+        tape: Tape,
+        instructions: list[GraphInstruction],
+        inputs: Sequence[int],
+        with_sets: bool = True,
+        splits: bool = True,
+        most_listed: int | None = None,
     ) -> None:
         self.tape = tape
         geometries = Accumulator(tape)
         geometry = geometries.geometry
         sizes = [geometry(slot).view.size for slot in inputs]
-        self.pool = SetPool(sum(sizes))
+        most = None if most_listed is None else most_listed * max(sum(sizes), _FEW_INPUTS)
+        self.pool = SetPool(sum(sizes), most)
         self.constant, self.varying = (Dependences(self.pool, geometry) for _ in range(2))
         first = EMPTY + 1
         for slot, size in zip(inputs, sizes, strict=True):
             self.constant.put(slot, np.arange(first, first + size).reshape(geometry(slot).shape))
             first += size
         self.steps = [SweepStep(tape, each, geometries, None) for each in instructions]
-        self.is_constant = [has_constant_partials(step) for step in self.steps]
+        self.is_constant = [splits and has_constant_partials(step) for step in self.steps]
         # For each instruction what each operand depends on, by constant paths and by others
         self._read: list[Any] | None = None
         if with_sets:

@@ -22,10 +22,13 @@ class SetPool:
     ----------
     inputs
         Number of inputs.
+    most_entries
+        Entries of all sets together; `None` for as many as memory is spent on.
     """
 
-    def __init__(self, inputs: int) -> None:
+    def __init__(self, inputs: int, most_entries: int | None = None) -> None:
         self.inputs = inputs
+        self._most_entries = MOST_ENTRIES if most_entries is None else most_entries
         # Unions by where their operands lie, which are kept alive
         self._known: dict[Any, tuple[tuple[np.ndarray, np.ndarray], np.ndarray]] = {}
         self._fields = np.zeros(sets.POOL_FIELDS, np.int64)
@@ -72,9 +75,9 @@ class SetPool:
             If the sets have more entries than memory is spent on.
         """
         most_sets, most_entries = self._fields[[sets.MOST_SETS, sets.MOST_ENTRIES]].tolist()
-        if most_entries > MOST_ENTRIES:
+        if most_entries > self._most_entries:
             raise DensePatternError(
-                f"sparse=True: the derivative is not sparse, its elements depend on more than {MOST_ENTRIES:,}"
+                f"sparse=True: the derivative is not sparse, its elements depend on more than {self._most_entries:,}"
                 " inputs together; use sparse=False, or pass pattern= if less of it is wanted"
             )
         self._make_room(2 * most_sets, 2 * most_entries + self.inputs)

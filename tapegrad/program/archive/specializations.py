@@ -1,14 +1,16 @@
 """A specialization of a compiled function in a file: a recording, what is computed of it, and where the results lie."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from tapegrad.autodiff.sparsity.shared_columns import SharedColumns
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.errors import UnsupportedError
-from tapegrad.program.archive.contents import Contents, ReadContents
-from tapegrad.program.archive.fields import DamagedFileError, field, integers, refuse_unless
+from tapegrad.program.archive.contents import Contents, ReadContents, array_of
+from tapegrad.program.archive.fields import DamagedFileError, field, in_range, integers, refuse_unless
 from tapegrad.program.archive.pack import packed
 from tapegrad.program.archive.unpack import Unpacked
 from tapegrad.program.programs.handle import Source, Specialization
@@ -39,6 +41,12 @@ def packed_specialization(
     header, arrays = packed(program.recording, contents)
     spec = program.spec
     header |= {"kind": spec.kind, "wrt": list(spec.wrt), "values": spec.values, "fused": bool(program.fused)}
+    if spec.shared is not None:
+        header["shared"] = True
+        arrays |= {
+            "colours": spec.shared.colours,
+            "entries": np.stack([spec.shared.rows, spec.shared.columns], 1),
+        }
     header |= {
         "order": specialization.order,
         "sources": [_fields(source, contents) for source in specialization.sources],
@@ -60,6 +68,8 @@ def unpacked_specialization(
     """Rebuild a specialization from a file, for arguments and results of the given specs."""
     unpacked = Unpacked(header, arrays, contents)
     spec = _spec(header, unpacked)
+    if "shared" in header:
+        spec = replace(spec, shared=_shared_columns(spec, unpacked, arrays))
     fusion = NOW if field(header, "fused", bool) else NEVER
     try:
         program = make_program(unpacked.recording, optimized(unpacked.tape), spec, fusion)
@@ -99,6 +109,18 @@ def _spec(header: dict[str, Any], unpacked: Unpacked) -> ProgramSpec:
             kind != VALUE_AND_GRAD or output.size == 1, f"gradient of an array of shape {output.shape}"
         )
     return ProgramSpec(kind, tuple(wrt), values)
+
+
+def _shared_columns(spec: ProgramSpec, unpacked: Unpacked, arrays: dict[str, np.ndarray]) -> SharedColumns:
+    """Return the columns that share tangents, and the entries, if the Jacobian has them."""
+    tape, colours, entries = unpacked.tape, array_of(arrays, "colours", 1), array_of(arrays, "entries", 2)
+    refuse_unless(spec.kind == JACFWD, f"columns of {spec.kind} that share tangents")
+    count = sum(tape.slots[tape.inputs[k]].view.size for k in spec.wrt)
+    refuse_unless(len(colours) == count and entries.shape[1] == 2, "shared columns")
+    in_range(colours, -1, count, "colours")
+    in_range(entries[:, 0], 0, tape.slots[tape.outputs[0]].view.size, "rows of entries")
+    in_range(entries[:, 1], 0, count, "columns of entries")
+    return SharedColumns(colours, entries[:, 0], entries[:, 1])
 
 
 def _source(

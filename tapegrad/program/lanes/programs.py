@@ -19,6 +19,7 @@ from tapegrad.ops import GUARDS
 from tapegrad.program.lanes.layout import LAST
 from tapegrad.program.lanes.widened_tape import WidenedTape
 from tapegrad.program.lanes.widening import Widened
+from tapegrad.program.programs.compressed_columns import CompressedJacobianProgram
 from tapegrad.program.programs.gradient import GradientProgram, ReverseJacobianProgram
 from tapegrad.program.programs.jacobian_columns import ColumnsProgram
 from tapegrad.program.programs.program import Program
@@ -51,6 +52,8 @@ class Port(NamedTuple):
         Offset of the first element in the caller's array.
     is_stack
         Whether an instance is contiguous in the workspace, and moved like one large element.
+    listed
+        Address of a list of elements, as in `engine.sweep.replays.lanes`; 0 for all of the shape.
     """
 
     direction: int
@@ -62,6 +65,7 @@ class Port(NamedTuple):
     steps: tuple[int, int] = (0, 0)
     start: int = 0
     is_stack: bool = False
+    listed: int = 0
 
 
 def _plain(direction: int, array: int, view: View, binding: int = -1, inside: int = 0) -> Port:
@@ -171,6 +175,7 @@ class LaneProgram(Program):
             row[lanes.ITEM] = port.view.nbytes if port.is_stack else port.view.itemsize
             row[lanes.OUTER], row[lanes.INNER] = port.shape
             row[lanes.OUTER_STEP], row[lanes.INNER_STEP] = port.steps
+            row[lanes.LISTED] = port.listed
         return fields
 
     def _result_ports(self) -> list[Port]:
@@ -229,6 +234,27 @@ class ForwardJacobianLanes(LaneProgram, ColumnsProgram):
         return found
 
 
+class CompressedLanes(ForwardJacobianLanes, CompressedJacobianProgram):
+    """Jacobian of the first output by columns that share tangents, whose entries are copied from their memory."""
+
+    def _columns_ports(self, array: int, wrt: int) -> list[Port]:
+        jacobian = View.in_c_order(
+            (*self._of_instance(self.outputs[0]).shape, *self._by[wrt].shape), self.outputs[0].dtype
+        )
+        listed = np.ascontiguousarray(self._entries_of(wrt).T * [1, jacobian.itemsize])
+        self._kept.append(listed)
+        entries = Port(
+            lanes.GIVE,
+            array,
+            jacobian,
+            -1,
+            self._offset(self._kept_addresses()[0]),
+            (len(listed), 1),
+            listed=int(listed.ctypes.data),
+        )
+        return [Port(lanes.GIVE, array, jacobian), entries]  # zeros, then what is other than zero
+
+
 _PROGRAMS: dict[str, type[LaneProgram]] = {
     FORWARD: LaneProgram,
     VALUE_AND_GRAD: GradientLanes,
@@ -240,7 +266,8 @@ _PROGRAMS: dict[str, type[LaneProgram]] = {
 
 def lane_program(widened: Widened, spec: ProgramSpec, fusion: str = NEVER) -> LaneProgram:
     """Return the program of a recording over lanes for a spec."""
-    return _PROGRAMS[spec.kind](widened, spec, fusion)
+    made = _PROGRAMS[spec.kind] if spec.shared is None else CompressedLanes
+    return made(widened, spec, fusion)
 
 
 class LaneWorkspace(Uncopied):

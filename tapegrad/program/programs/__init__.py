@@ -8,6 +8,7 @@ In reading order; each imports only those above it:
     pullback                       the program of a pullback
     tangents                       programs with tangents, and how these lie in memory
     jacobian_columns               the program of a Jacobian column by column
+    compressed_columns             the program of a Jacobian whose columns share tangents
     kinds                          the class of each kind
     workspace                      the memory of one execution, its image, and the idle workspaces of a program
     handle                         the native handle of a compiled function

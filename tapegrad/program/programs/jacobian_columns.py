@@ -57,11 +57,19 @@ class ForwardJacobianProgram(TangentProgram):
         firsts = np.cumsum([0, *(view.size for view in views)]).tolist()
         self._first_seed = dict(zip(buffers, firsts, strict=False))
         self._by = dict(zip(buffers, views, strict=True))  # the inputs by buffer
-        self.seed_count: int = firsts[-1]
+        self.seed_count = self._count_seeds(firsts[-1], spec)
         self.chunk = 0
         super().__init__(recording, tape, spec, fusion)
 
     # --- selecting -----------------------------------------------------------------------------------------------
+
+    def _count_seeds(self, elements: int, spec: ProgramSpec) -> int:
+        """Return the number of seeds, given that of the elements of all inputs."""
+        return elements
+
+    def _seeds_of(self, buffer: int, first: int, count: int) -> SeedRanges:
+        """Return the seeds of `count` elements of an input."""
+        return seed_sparsity.ranges_of(self._first_seed[buffer] + first, count)
 
     def _differentiated(self) -> list[int]:
         return self._outputs[:1]
@@ -79,10 +87,7 @@ class ForwardJacobianProgram(TangentProgram):
         self.chunk = self._choose_chunk()
         if self.chunk:
             return dict.fromkeys(self._active_buffers(), seed_sparsity.ranges_of(0, self.chunk))
-        seeds = {
-            buffer: seed_sparsity.ranges_of(first, self._by[buffer].size)
-            for buffer, first in self._first_seed.items()
-        }
+        seeds = {buffer: self._seeds_of(buffer, 0, view.size) for buffer, view in self._by.items()}
         for i, operands in self._tangents.items():
             result = int(self.tape.columns.written[i])
             through = [self._operand_seeds(i, j, seeds) for j in operands]
@@ -96,8 +101,7 @@ class ForwardJacobianProgram(TangentProgram):
             return seeds[slot.buffer]
         first, end = slot.view.bounds
         bytes_ = slot.itemsize * self._lanes
-        begin = self._first_seed[slot.buffer] + first // bytes_
-        return seed_sparsity.ranges_of(begin, (end - first) // bytes_)
+        return self._seeds_of(slot.buffer, first // bytes_, (end - first) // bytes_)
 
     # --- planning ------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """The class of each kind of program: a new kind is a class of its own, and an entry here."""
 
 from tapegrad.engine.inspection.tape_view import TapeView
+from tapegrad.program.programs.compressed_columns import CompressedJacobianProgram
 from tapegrad.program.programs.gradient import GradientProgram, ReverseJacobianProgram
 from tapegrad.program.programs.jacobian_columns import ColumnsProgram, ForwardJacobianProgram
 from tapegrad.program.programs.program import Program, Recording
@@ -33,4 +34,5 @@ PROGRAMS: dict[str, type[Program]] = {
 
 def make_program(recording: Recording, tape: TapeView, spec: ProgramSpec, fusion: str = NEVER) -> Program:
     """Make the program of a recording for a spec."""
-    return PROGRAMS[spec.kind](recording, tape, spec, fusion)
+    made = PROGRAMS[spec.kind] if spec.shared is None else CompressedJacobianProgram
+    return made(recording, tape, spec, fusion)

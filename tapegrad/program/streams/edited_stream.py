@@ -1,6 +1,6 @@
 """Builder of streams from bound instructions: repeats them with other fields, inserts kernels without an op."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class EditedStream:
         """Add a row of no op, whose frame has these fields alone."""
         self.add(-1, fields, kernel)
 
-    def parameters(self, values: list[int]) -> int:
+    def parameters(self, values: Sequence[int] | np.ndarray) -> int:
         """Return the address of parameters."""
         self._kept.append(np.array(values, np.int64))
         return int(self._kept[-1].ctypes.data)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from tapegrad.autodiff.sparsity.shared_columns import SharedColumns
+
 # The kinds of programs; each has a class in `program.programs.kinds`.
 FORWARD = "forward"
 VALUE_AND_GRAD = "value_and_grad"
@@ -35,8 +37,11 @@ class ProgramSpec:
     values
         Of JVP, JACFWD and COLUMNS: whether the outputs are wanted, too. Of VALUE_AND_GRAD and JACREV: whether those
         after the first are.
+    shared
+        Of JACFWD: the columns that share a tangent; `None` for a tangent of each column by itself.
     """
 
     kind: str = FORWARD
     wrt: tuple[int, ...] = ()
     values: bool = False
+    shared: SharedColumns | None = None

@@ -9,6 +9,7 @@ from weakref import ref
 
 import numpy as np
 
+from tapegrad.autodiff.sparsity.shared_columns import SharedColumns, shared_columns
 from tapegrad.engine.codegen.translator.compiler import EVERY_COMPUTATION, EVERY_RECORDING, expect_group
 from tapegrad.engine.inspection import verify
 from tapegrad.engine.inspection.narrow_columns import MIN_ENTRIES
@@ -45,6 +46,8 @@ from tapegrad.pytree import flatten, unflatten
 _CONTENTS = "the contents of {}, an array that plain NumPy has computed from"
 # What a recording occupies beside its arrays: Python's objects, and for each instruction what a program binds.
 _RECORDING_BYTES, _INSTRUCTION_BYTES = 40_000, 2_000
+_FEWEST_SWEEPS = 16  # of a Jacobian for which it is worth while to look for columns that share them
+_MOST_COLOURS = 64
 _UNFUSED = {
     NEVER: "fusion is off",
     IF_KNOWN: "fused when replays have cost enough",
@@ -99,6 +102,7 @@ class Trace(Uncopied):
         self.recording = RecordedTape(arguments.reordered)
         self._programs: dict[ProgramSpec, PooledProgram[Program]] = {}
         self._tape: TapeView | None = None
+        self._shared_columns: dict[tuple[int, ...], SharedColumns | None] = {}
         self._fusion = fusion_of(fuse)
         self._arg_specs = list(arguments.arg_specs)
         self.over_lanes: dict[Any, Any] = {}
@@ -248,6 +252,25 @@ class Trace(Uncopied):
     def input_shape(self, k: int) -> tuple[int, ...]:
         """Shape of input number `k`."""
         return SlotDescription(self.recording.header, self.recording.inputs[k]).shape
+
+    def shared_columns(self, wrt: tuple[int, ...], sweeps: int) -> SharedColumns | None:
+        """Return the columns of the first output's Jacobian that share tangents, if that saves most of the sweeps.
+
+        Parameters
+        ----------
+        wrt
+            The inputs that it differentiates by.
+        sweeps
+            How many it takes otherwise.
+        """
+        if sweeps < _FEWEST_SWEEPS or self.writes_arguments:
+            return None
+        if wrt not in self._shared_columns:
+            inputs = [self.recording.inputs[k] for k in wrt]
+            most = min(sweeps // 2, _MOST_COLOURS)
+            found = shared_columns(self.recording, inputs, self.output_slots[0], most)
+            self._shared_columns[wrt] = found
+        return self._shared_columns[wrt]
 
     def result(self, inputs: list[np.ndarray], outputs: list[np.ndarray]) -> Any:
         """Return the function's result for these inputs, with these arrays for its outputs."""

@@ -271,7 +271,13 @@ class AlongDirection(_OfGradient):
 
 
 class Hessian(UnlessNested, AlternatingCalls, Transform):
-    """Function made by `hessian`."""
+    """Function made by `hessian`.
+
+    Attributes
+    ----------
+    of_one
+        The Jacobian of the gradient, for a single argument that is one leaf.
+    """
 
     name = "hessian"
 
@@ -283,7 +289,7 @@ class Hessian(UnlessNested, AlternatingCalls, Transform):
         self._argnums = checked_argnums(argnums)
         self._has_aux = has_aux
         # Of a square Jacobian "auto" takes the columns, unless an op has no forward mode.
-        self._of_one = Jacobian(Grad(function, argnums, has_aux).named(self.name), argnums, "auto", has_aux)
+        self.of_one = Jacobian(Grad(function, argnums, has_aux).named(self.name), argnums, "auto", has_aux)
         self._of_all = Jacobian(FlatGradient(function, argnums, has_aux), argnums, "auto", has_aux)
 
     @property
@@ -294,8 +300,8 @@ class Hessian(UnlessNested, AlternatingCalls, Transform):
         """Compute the Hessian for any arguments."""
         selection = select(args, self._argnums)
         if selection.definitions == [LEAF] and not isinstance(self._argnums, tuple):
-            found = self._of_one._by_python(args, kwargs)
-            self._keep(self._of_one.latest)
+            found = self.of_one._by_python(args, kwargs)
+            self._keep(self.of_one.latest)
             return found
         found = self._of_all._by_python(args, kwargs)
         if (path := self._of_all.latest) is not None:

@@ -252,11 +252,12 @@ class Jacobian(DerivativeTransform):
         """Choose columns (forward) or rows (reverse), whichever are fewer. Forward sweeps are cheaper for as many."""
         if self.output(trace) < 0:
             return ProgramSpec(FORWARD)
-        if self._mode != "auto":
+        if self._mode == "reverse" or not all_have_forward_rules(trace.recording):
             return ProgramSpec(JACFWD if self._mode == "forward" else JACREV, wrt, self._has_aux)
         inputs = sum(math.prod(trace.input_shape(k)) for k in wrt)
-        forward = inputs <= math.prod(trace.output_shape) and all_have_forward_rules(trace.recording)
-        return ProgramSpec(JACFWD if forward else JACREV, wrt, self._has_aux)
+        forward = self._mode == "forward" or inputs <= math.prod(trace.output_shape)
+        shared = trace.shared_columns(wrt, inputs if forward else math.prod(trace.output_shape))
+        return ProgramSpec(JACFWD if forward or shared else JACREV, wrt, self._has_aux, shared)
 
     def output(self, trace: Trace) -> int:
         """Return the number of the output that is differentiated, -1 if the value depends on no float argument."""

@@ -15,10 +15,11 @@ from tapegrad.program.programs.jacobian_columns import ForwardJacobianProgram
 from tapegrad.program.recording.signature import Arguments
 from tapegrad.program.streams.spec import FORWARD, JVP, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.traces.trace import Trace
+from tapegrad.pytree import LEAF
 from tapegrad.transforms.base import Transform, replayable
 from tapegrad.transforms.calling.argnums import select
 from tapegrad.transforms.grad import Grad, ValueAndGrad, choose_spec, value_and_gradient
-from tapegrad.transforms.jacobians.hessian import HessianProduct
+from tapegrad.transforms.jacobians.hessian import Hessian, HessianProduct
 from tapegrad.transforms.jacobians.jacobian import Jacobian
 from tapegrad.transforms.jit import Jit, keep_gradients
 from tapegrad.transforms.jvp import directions
@@ -111,6 +112,11 @@ def _of_transform(function: Any, replayed: Jit[..., Any]) -> list[Goal]:
         return [Goal(replayed, functools.partial(_gradients, function, replayed))]
     if isinstance(function, Jacobian):
         return [Goal(replayed, functools.partial(_jacobians, function, replayed))]
+    if isinstance(function, Hessian):
+        columns = function.of_one
+        gradient = replayable(columns.function)
+        assert gradient is not None
+        return [Goal(gradient, functools.partial(_hessians, columns, gradient))]
     if isinstance(function, HessianProduct):
         gradient = replayable(Grad(function.function, *function.settings))
         assert gradient is not None
@@ -157,6 +163,16 @@ def _jacobians(
         raise Unsuited
     found = transform.to_output(selection, trace, *_slots(arguments, results))
     return Instance(arguments, (), trace, spec, results, found)
+
+
+def _hessians(
+    columns: Jacobian, gradient: Jit[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Instance | None:
+    """Compute Hessians by a single argument, which is one leaf."""
+    argnums = columns.settings[0]
+    if isinstance(argnums, tuple) or select(args, argnums).definitions != [LEAF]:
+        return None
+    return _jacobians(columns, gradient, args, kwargs)
 
 
 def _hessian_products(

@@ -124,3 +124,37 @@ def columns_f32_f64(frame: int, loops: int) -> int:
 def columns_f32_f32(frame: int, loops: int) -> int:
     """Write float32 tangents to columns of a float32 Jacobian."""
     return _columns(frame, np.float32(0), np.float32(0))
+
+
+# entries: tangents at X, the Jacobian at Y. PARAMS ``[entries, then for each its element of the tangents, then for each
+# its element of the Jacobian]``
+
+
+@always_inline
+def _entries(frame: int, x_zero: Any, y_zero: Any) -> int:
+    x, y, params = load_i64(frame, X), load_i64(frame, Y), load_i64(frame, PARAMS)
+    count = load_i64(params, 0)
+    for k in range(1, count + 1):
+        value = load_at(x, load_i64(params, k) * size_of(x_zero), x_zero)
+        store_at(y, load_i64(params, count + k) * size_of(y_zero), value, y_zero)
+    return 0
+
+
+def entries_f64_f64(frame: int, loops: int) -> int:
+    """Write elements of float64 tangents to elements of a float64 Jacobian."""
+    return _entries(frame, np.float64(0), np.float64(0))
+
+
+def entries_f64_f32(frame: int, loops: int) -> int:
+    """Write elements of float64 tangents to elements of a float32 Jacobian."""
+    return _entries(frame, np.float64(0), np.float32(0))
+
+
+def entries_f32_f64(frame: int, loops: int) -> int:
+    """Write elements of float32 tangents to elements of a float64 Jacobian."""
+    return _entries(frame, np.float32(0), np.float64(0))
+
+
+def entries_f32_f32(frame: int, loops: int) -> int:
+    """Write elements of float32 tangents to elements of a float32 Jacobian."""
+    return _entries(frame, np.float32(0), np.float32(0))

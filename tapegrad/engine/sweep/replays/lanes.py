@@ -43,6 +43,7 @@ from tapegrad.engine.sweep.threading.pool import share
 from tapegrad.engine.sweep.threading.synchronization import atomic_store, compare_and_swap
 
 MAX_LANES = 128  # of a program that a job runs
+_INSTANCES_AT_ONCE = 8  # whose listed elements are written: a cache line of lanes
 
 # Fields of a job.
 (
@@ -77,7 +78,8 @@ WORKSPACE_FIELDS = 16
     INNER,
     OUTER_STEP,  # bytes between them outside
     INNER_STEP,
-) = range(7)
+    LISTED,  # address of pairs: number of an element inside, and its offset outside; OUTER of them. 0: none
+) = range(8)
 PORT_FIELDS = 8
 SHARED, TAKE, GIVE = range(3)  # used where it is by all lanes; brought in; brought out
 
@@ -137,6 +139,18 @@ def _give(outside: int, step: int, inside: int, port: int, count: int, lanes: in
                 transpose(source + j * stride * line, line, target + j * in_run, step, 1, count, zero)
 
 
+@always_inline
+def _give_listed(outside: int, step: int, inside: int, port: int, count: int, lanes: int, zero: Any) -> None:
+    """Bring the lanes of a block to the listed elements of the instances, in few instances at a time."""
+    listed, line = load_i64(port, LISTED), lanes * size_of(zero)
+    for first in range(0, count, _INSTANCES_AT_ONCE):
+        last = min(first + _INSTANCES_AT_ONCE, count)
+        for k in range(load_i64(port, OUTER)):
+            source, target = inside + load_i64(listed, 2 * k) * line, outside + load_i64(listed, 2 * k + 1)
+            for lane in range(first, last):
+                store_at(target, lane * step, load_at(source, lane * size_of(zero), zero), zero)
+
+
 @inline_njit
 def _move_stack(port, outside, step, inside, count, lanes):
     """Bring whole instances to lanes, or from there; lanes that are too many get the last one."""
@@ -160,6 +174,8 @@ def _move_elements(
 ) -> None:
     if load_i64(port, DIRECTION) == TAKE:
         _take(outside, step, inside, port, count, lanes, zero)
+    elif load_i64(port, LISTED) != 0:
+        _give_listed(outside, step, inside, port, count, lanes, zero)
     else:
         _give(outside, step, inside, port, count, lanes, zero)
 
