@@ -1,4 +1,4 @@
-"""Sparse derivatives: entries of a Hessian beside products with a vector and CasADi, of Jacobians beside residuals."""
+"""Sparse derivatives: a Hessian beside products with a vector and CasADi, entries of Jacobians beside residuals."""
 
 from functools import partial
 from typing import Any
@@ -7,8 +7,11 @@ import numpy as np
 
 from perf.figures.base import Figure, Outcome, Settings, Target
 from perf.peers import Unavailable, load, tapegrad
+from perf.second_order import rosenbrock_hessian
 from perf.timer import Contender, Timing, race
 from perf.workloads import Answer, Array
+
+_MOST_DENSE = 100  # a larger matrix takes the time of its memory
 
 
 def _rosenbrock(x: Any) -> Any:
@@ -58,11 +61,13 @@ def _entries(library: Any, x: Array, v: Array) -> tuple[list[Contender], list[An
     """Return the contenders on a Hessian, and what each must give."""
     function = library.jit(_rosenbrock, fuse=True)
     values, product = library.hessian(function, sparse=True).values, library.hvp(function)
+    dense = library.hessian(function)
     contenders = [
         Contender("entries", partial(values, x), lambda found: (found,)),
         Contender("hvp", partial(product, x, v), lambda found: (found,)),
+        Contender("dense matrix", partial(dense, x), lambda found: (found,)),
     ]
-    return contenders, [(_bands(x),), (_product(x, v),)]
+    return contenders, [(_bands(x),), (_product(x, v),), rosenbrock_hessian(x)]
 
 
 def _hessians(settings: Settings) -> Outcome:
@@ -81,6 +86,10 @@ def _hessians(settings: Settings) -> Outcome:
         targets.append(Target(f"products, n = {n:,}", medians["entries"] / medians["hvp"], products, "x"))
         if (peer := medians.get("CasADi, given buffers")) is not None:
             targets.append(Target(f"of CasADi, n = {n:,}", medians["entries"] / peer, shares, "x"))
+            if n <= _MOST_DENSE:
+                targets.append(
+                    Target(f"dense, of CasADi's entries, n = {n:,}", medians["dense matrix"] / peer, 1.0, "x")
+                )
         timings += [Timing(f"n = {n:,}: {t.name}", t.median, t.low, t.high, t.rounds, t.calls) for t in own]
     return Outcome(targets, timings)
 
@@ -126,6 +135,10 @@ def _jacobians(settings: Settings) -> Outcome:
 
 
 SPARSE_DERIVATIVES = (
-    Figure("sparse-hessian", "Entries of the sparse Hessian of the chained Rosenbrock function", _hessians),
+    Figure(
+        "sparse-hessian",
+        "Entries of the Hessian of the chained Rosenbrock function, and the dense matrix",
+        _hessians,
+    ),
     Figure("sparse-bratu", "Entries of the sparse Jacobian of Bratu's problem on a square", _jacobians),
 )
