@@ -163,16 +163,20 @@ class CompressedDerivative:
         self, tangents: Accumulator, sweep_: int, plan: SweepPlan, numbers: np.ndarray
     ) -> None:
         """Add what a sweep has found of the constant entries, those with some numbers."""
-        values = np.zeros(self._shape[0])
+        count = self._shape[0]
+        values = np.zeros(count)
         for y, first in self._reached():
             slot = y._slot_on(self._tape)
             places = self._places_in(tangents.geometry(slot), y, 0, first)
             for view, value in tangents.regions(slot):
-                shown = seen(places, view)
-                found = materialize(value, view.shape, view.dtype).data_or_traced().reshape(view.shape)
-                np.add.at(values, shown[shown >= 0], found[shown >= 0])
-        of_sweep = plan.sources // max(self._shape[0], 1) == sweep_
-        self._fixed[numbers[of_sweep]] += values[plan.sources[of_sweep] - sweep_ * self._shape[0]]
+                if is_tensor(value) or value != 0.0:
+                    shown = seen(places, view).reshape(-1)
+                    found = materialize(value, view.shape, view.dtype).data_or_traced().reshape(-1)
+                    added = np.bincount(shown + 1, found, count + 1)
+                    values += added[1:]  # what has the place -1 is left out
+        begin = sweep_ * count
+        of_sweep = np.flatnonzero((plan.sources >= begin) & (plan.sources < begin + count))
+        self._fixed[numbers[of_sweep]] += values[plan.sources[of_sweep] - begin]
 
     def _add_varying(self, along: Along, sweep_: int, detection: Detection, of_sets: np.ndarray) -> None:
         """Add the varying tangents of the results along a sweep to the pieces, in the parts that they have."""
@@ -228,23 +232,23 @@ class CompressedDerivative:
 
     def _chosen(self) -> Tensor | None:
         """Return for each entry the sum of those elements of the pieces that have its place; `None` for zeros."""
-        count = len(self._sources)
+        count, sources = len(self._sources), self._sources
         places = np.concatenate([np.zeros(0, np.int64), *self._places])
-        numbers = np.flatnonzero(places >= 0)
-        order = numbers[np.argsort(places[numbers], kind="stable")]
-        found = places[order]
-        starts, ends = (np.searchsorted(found, self._sources, side) for side in ("left", "right"))
-        most = int((ends - starts).max(initial=0))
+        order, begins, counts = _by_place(places, int(sources.max(initial=-1)) + 1)
+        # A source of -1 is a constant entry, which no sweep of replays has
+        numbers = np.where(sources < 0, 0, counts[sources])
+        most = int(numbers.max(initial=0))
         if most == 0:
             return None
+        starts = begins[sources]
         flat = [reshape(in_c_order(each), -1) for each in self._pieces]
-        if (ends - starts).min() < most:
+        if numbers.min() < most:
             flat.append(from_array(np.zeros(1, flat[0].dtype), constant=True))
         whole = in_c_order(flat[0] if len(flat) == 1 else concatenate(flat))
         order = np.append(order, len(places))  # the zero behind all pieces
         total: Any = None
         for k in range(most):
-            chosen = order[np.where(starts + k < ends, starts + k, len(order) - 1)]
+            chosen = order[np.where(k < numbers, starts + k, len(order) - 1)]
             term = gather(whole, chosen, (count,), 1)
             total = term if total is None else total + term
         return total  # type: ignore[no-any-return]
@@ -286,9 +290,25 @@ def _depends(
     numbers = dependences.of_part(buffer, view)
     if numbers is None:
         return np.ones(view.shape, np.bool_)
-    bits = of_sets[:, colour // 64] >> np.uint64(colour % 64)
-    found: np.ndarray = (bits & np.uint64(1) != 0)[numbers]
+    found: np.ndarray = of_sets[:, colour // 64][numbers] & np.uint64(1 << colour % 64) != 0
     return found
+
+
+def _by_place(places: np.ndarray, least: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the numbers of elements that have a place, and for each place where its first is among them, and how many.
+
+    There are at least so many places, and one more.
+    """
+    order = np.flatnonzero(places >= 0)
+    found = places[order]
+    counts = np.bincount(found, minlength=least + 1)
+    begins = np.zeros(len(counts), np.int64)
+    if counts.max() <= 1:
+        begins[found] = np.arange(len(found))
+    else:
+        order = order[np.argsort(found, kind="stable")]
+        np.subtract(np.cumsum(counts), counts, out=begins)
+    return order, begins, counts
 
 
 def _pairs(bounds: np.ndarray) -> list[tuple[int, int]]:

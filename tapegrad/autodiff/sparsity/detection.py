@@ -211,13 +211,11 @@ def masks(pool: SetPool, colours: np.ndarray) -> np.ndarray:
     `colours` has a colour for each input; -1 for inputs that are left out.
     """
     words = max(1, -(-int(colours.max(initial=-1) + 1) // 64))
-    of_input = np.zeros((len(colours) + 1, words), np.uint64)
+    of_input = np.zeros((len(colours), words), np.uint64)
     coloured = np.flatnonzero(colours >= 0)
     bits = np.left_shift(np.uint64(1), (colours[coloured] % 64).astype(np.uint64))
     of_input[coloured, colours[coloured] // 64] = bits
-    found = np.bitwise_or.reduceat(of_input[np.append(pool.entries, len(colours))], pool.starts[:-1])
-    found[np.diff(pool.starts) == 0] = 0
-    return found
+    return pool.united_bits(of_input)
 
 
 def _colours_of(numbers: np.ndarray | None, of_sets: np.ndarray, known: dict[tuple[Any, ...], int]) -> int:
@@ -226,8 +224,6 @@ def _colours_of(numbers: np.ndarray | None, of_sets: np.ndarray, known: dict[tup
         return 0
     key = place_of(numbers)
     if key not in known:
-        present = np.zeros(len(of_sets), np.bool_)
-        present[numbers] = True
-        words = np.bitwise_or.reduce(of_sets[present], axis=0).tolist() if present.any() else []
-        known[key] = sum(word << 64 * k for k, word in enumerate(words))
+        words = [np.bitwise_or.reduce(word[numbers], axis=None) for word in of_sets.T]
+        known[key] = sum(int(word) << 64 * k for k, word in enumerate(words))
     return known[key]

@@ -189,7 +189,7 @@ def _colour_stars(pattern: csr_array, hubs: np.ndarray) -> np.ndarray:
     degrees = np.bincount(i, minlength=n)
     starts = starts_of(degrees)
     # The pattern is symmetric: entry k by rows is the mirror image of entry k by columns
-    mirrored = np.argsort(j, kind="stable")
+    mirrored = csr_array((np.arange(len(j)), j, starts), pattern.shape).tocsc().data
     order = np.flatnonzero(~hubs)
     order = order[np.argsort(-degrees[order], kind="stable")]
     none = [np.full(size, -1, np.int64) for size in (n, n + 1, n + 1, n + 1, n, len(i), len(i))]

@@ -37,7 +37,7 @@ class SetPool:
         self._put(sets.MEMO, np.full(3 * _MEMO_ENTRIES, -1, np.int64))
         self._fields[sets.MEMO_MASK] = _MEMO_ENTRIES - 1
         self._fields[[sets.INPUTS, sets.STAMPED]] = inputs, -1
-        self._make_room(max(2 * inputs, _FEWEST_SETS), max(4 * inputs, _FEWEST_ENTRIES))
+        self._make_room(max(4 * inputs, _FEWEST_SETS), max(8 * inputs, _FEWEST_ENTRIES))
         sets.begin(self._fields.ctypes.data)
 
     def _put(self, field: int, array: np.ndarray) -> None:
@@ -49,6 +49,7 @@ class SetPool:
         for field, size in (
             (sets.STARTS, most_sets + 1),
             (sets.HASHES, most_sets),
+            (sets.SUMS, most_sets),
             (sets.SEEN, most_sets),
             (sets.ENTRIES, most_entries),
         ):
@@ -141,6 +142,13 @@ class SetPool:
     def entries(self) -> np.ndarray:
         """The entries of all sets, one after another."""
         return self._arrays[sets.ENTRIES][: int(self._fields[sets.USED])]
+
+    def united_bits(self, of_input: np.ndarray) -> np.ndarray:
+        """Return the bits of all inputs of each set, (sets, words) uint64, given those of each input."""
+        words = of_input.shape[1]
+        given, found = np.ascontiguousarray(of_input), np.empty((self.count, words), np.uint64)
+        sets.unite_bits(self._fields.ctypes.data, given.ctypes.data, found.ctypes.data, words)
+        return found
 
 
 def place_of(numbers: np.ndarray) -> tuple[Any, ...]:
