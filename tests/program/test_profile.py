@@ -13,8 +13,8 @@ import pytest
 
 import tapegrad as tg
 from tapegrad.cli import main
+from tapegrad.engine.inspection.svg import Picture
 from tapegrad.engine.sweep.replays.clock_rows import ClockedStream, rows_at
-from tapegrad.program.recording.svg import Picture
 from tapegrad.program.streams.stream import CONTINUED
 from tapegrad.program.traces import timed_replay
 from tapegrad.program.traces.profiled import CallTimes, _accuracy, _around, _delays, observing

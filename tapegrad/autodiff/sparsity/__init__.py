@@ -6,6 +6,7 @@ In reading order; each imports only those above it:
     rules                          what each element of an instruction's result depends on
     detection                      the walk along a recorded graph
     shared_columns                 columns of a dense Jacobian that share a forward sweep
+    pattern_picture                a pattern as a picture
     pattern                        the pattern, for users
     plan                           which columns share a forward sweep, and which rows have a reverse sweep
     sweeps                         forward sweeps that leave out what is zero, and keep constants apart

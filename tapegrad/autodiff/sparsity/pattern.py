@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from tapegrad.autodiff.sparsity.pattern_picture import blocks_of, draw_pattern
+from tapegrad.engine.inspection.svg import Picture
 from tapegrad.engine.runtime.lazy import lazy
 
 _MOST_ROWS, _MOST_COLUMNS = 24, 72  # of characters in a print
@@ -84,12 +86,37 @@ class Pattern:
         return Pattern(both, np.full(self.shape[1], -1))
 
     def __repr__(self) -> str:
-        return f"<pattern of {self._summary()}>"
+        return f"<pattern of {self.summary}>"
 
     def __str__(self) -> str:
-        return "\n".join([self._summary(), *self._lines()])
+        return "\n".join([self.summary, *self._lines()])
 
-    def _summary(self) -> str:
+    def _repr_svg_(self) -> str:
+        return str(self.plot())
+
+    def plot(self) -> Picture:
+        """Draw the entries, each in the colour of the sweep that its column shares with others.
+
+        Of a large pattern, squares are blocks of entries, and darker where more of them may be other than zero. Where
+        the mouse points at a square, it says which rows and columns it has. A notebook shows the picture.
+
+        Returns
+        -------
+        Picture
+            ``save(path)`` writes it as SVG.
+
+        Examples
+        --------
+        >>> import numpy as np, tapegrad as tg
+        >>> pattern = tg.jacobian(lambda x: x[1:] * x[:-1], sparse=True).pattern(np.ones(5))
+        >>> pattern.plot()
+        <picture of 262 x 98 px; save(path) writes it as SVG>
+        """
+        return draw_pattern(self)
+
+    @property
+    def summary(self) -> str:
+        """Shape, entries and colours in words."""
         m, n = self.shape
         share = 100 * self.nnz / (m * n) if m * n else 0.0
         colours = len(np.unique(self.colors[self.colors >= 0]))
@@ -107,9 +134,8 @@ class Pattern:
 
     def counts(self, most_rows: int, most_columns: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the entries in each of at most so many blocks of rows and columns, and the places in each block."""
-        (m, n), blocks = self.shape, []
-        for extent, most in ((m, most_rows), (n, most_columns)):
-            blocks.append(np.arange(extent) * min(extent, most) // max(extent, 1))
+        m, n = self.shape
+        blocks = [blocks_of(m, most_rows), blocks_of(n, most_columns)]
         shape = min(m, most_rows), min(n, most_columns)
         places = blocks[0][self.rows] * max(shape[1], 1) + blocks[1][self.indices]
         counts = np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)

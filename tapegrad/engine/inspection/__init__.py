@@ -10,6 +10,7 @@ In reading order; each imports only those above it:
     tape_view                      a tape at one moment, as Python reads it
     verify                         the checker of legal tapes: an executable specification of what a sweep may rely on
     view_names                     views as text
+    svg                            pictures in SVG
     printing                       A tape as text, one readable instruction a line
 """
 

@@ -3,7 +3,6 @@
 In reading order; each imports only those above it:
 
     calling                        how transforms call functions, and what those may return
-    svg                            pictures in SVG
     tape_picture                   picture of a tape, with segments and workspace
     recording                      the tape of a recording
     signature                      arguments of a recorded function

@@ -18,6 +18,7 @@ from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen.translator.compiler import make_ready
 from tapegrad.engine.inspection.printing import names_of_leaves
+from tapegrad.engine.inspection.svg import Picture
 from tapegrad.engine.runtime.object_layouts import ARRAY_DATA
 from tapegrad.engine.sweep.derivatives import bind_recording
 from tapegrad.engine.sweep.eager import eager
@@ -39,7 +40,6 @@ from tapegrad.ops import CODES
 from tapegrad.ops.structural.control import GuardParams, TruthGuardParams
 from tapegrad.program.fusion.shown import InProgram, ShownSegment
 from tapegrad.program.programs.program import Program
-from tapegrad.program.recording.svg import Picture
 from tapegrad.program.recording.tape_picture import draw_tape
 
 

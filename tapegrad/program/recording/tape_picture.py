@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from tapegrad.engine.inspection.svg import FAINT_COLOUR, TEXT_COLOUR, Picture
 from tapegrad.program.fusion.shown import ShownSegment
 from tapegrad.program.programs.program import Program
-from tapegrad.program.recording.svg import FAINT_COLOUR, TEXT_COLOUR, Picture
 
 _COLOURS = ("#4477aa", "#ee8866", "#44aa88", "#aa4499", "#ccaa33", "#66aadd", "#bb5566", "#88aa44")
 _MARGIN, _ROW, _CHARACTER, _LANE = 14.0, 16.0, 7.3, 18.0  # pixels

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from tapegrad.engine.inspection.svg import FAINT_COLOUR, TEXT_COLOUR, Picture
 from tapegrad.engine.runtime.short_times import quantity
-from tapegrad.program.recording.svg import FAINT_COLOUR, TEXT_COLOUR, Picture
 
 T = TypeVar("T")
 _COLOURS = {

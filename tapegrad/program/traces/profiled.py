@@ -14,13 +14,13 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen import kernels as emitter
 from tapegrad.engine.codegen.store import openblas
+from tapegrad.engine.inspection.svg import Picture
 from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.runtime.short_times import quantity
 from tapegrad.ops import GUARDS
 from tapegrad.program.fusion.shown import PlacedSegment
 from tapegrad.program.recording.recording import SourceLine
 from tapegrad.program.recording.signature import Arguments
-from tapegrad.program.recording.svg import Picture
 from tapegrad.program.streams.spec import ProgramSpec
 from tapegrad.program.streams.stream import CONTINUED, RUN_REVERSE, InstructionStream
 from tapegrad.program.traces.bars import bars, dearest
