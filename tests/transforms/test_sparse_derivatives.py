@@ -7,6 +7,8 @@ import pytest
 import scipy.sparse
 
 import tapegrad as tg
+from helpers.daily import random_seeds
+from helpers.random_programs import Generator, Tape, interpret
 from tapegrad.autodiff.sparsity import sets as pools
 from tapegrad.autodiff.sparsity.plan import plan_of
 from tapegrad.autodiff.sparsity.rules import RULES
@@ -41,6 +43,24 @@ def reaction(u):
     return STENCIL @ u + 0.1 * tg.exp(u)
 
 
+def bratu(u):
+    """The residuals of Bratu's problem on a square."""
+    inside = tg.pad(tg.reshape(u, (4, 4)), 1)
+    beside = inside[2:, 1:-1] + inside[:-2, 1:-1] + inside[1:-1, 2:] + inside[1:-1, :-2]
+    return tg.ravel(4 * inside[1:-1, 1:-1] - beside - 0.08 * tg.exp(inside[1:-1, 1:-1]))
+
+
+def brusselator(w):
+    """The rates of two substances that react and diffuse on a torus."""
+    u, v = tg.reshape(w, (2, 4, 4))
+
+    def diffused(x):
+        return np.roll(x, 1, 0) + np.roll(x, -1, 0) + np.roll(x, 1, 1) + np.roll(x, -1, 1) - 4 * x
+
+    rates = 1.0 + u * u * v - 4.4 * u + 10 * diffused(u), 3.4 * u - u * u * v + 10 * diffused(v)
+    return tg.concatenate([tg.ravel(each) for each in rates])
+
+
 VECTORS = {
     "neighbours": lambda x: x[1:] * x[:-1],
     "itself": lambda x: x,
@@ -63,6 +83,9 @@ VECTORS = {
     "filled": filled,
     "rows written": rows_written,
     "matrix": lambda x: tg.outer(x, x[:2]),
+    "repeated": lambda x: tg.broadcast_to((x**2)[:, None], (8, 3)),
+    "repeated and moved": lambda x: tg.broadcast_to(2 * x[::2], (3, 4))[:, ::-1],
+    "of no elements": lambda x: (STENCIL @ tg.outer(x, x[:0])).T,
 }
 SCALARS = {
     "rosenbrock": rosenbrock,
@@ -112,6 +135,38 @@ def test_formats_have_their_entries_in_order(format_):
     np.testing.assert_array_equal(found.data, jacobian.values(X))
     again = getattr(scipy.sparse, f"{format_}_array")(found.toarray())
     np.testing.assert_array_equal(found.data, again.data)  # in SciPy's own order, as nothing is zero
+
+
+@pytest.mark.parametrize(
+    ("function", "size", "entries", "colours"), [(bratu, 16, 64, 1), (brusselator, 32, 192, 2)]
+)
+def test_discretised_equations(function, size, entries, colours):
+    """Entries of neighbours are constant: replays have sweeps of the reaction alone."""
+    x = np.linspace(-1.0, 1.0, size)
+    jacobian = tg.jacobian(function, sparse=True)
+    np.testing.assert_allclose(jacobian(x).toarray(), tg.jacobian(function)(x), rtol=1e-13, atol=1e-13)
+    pattern = jacobian.pattern(x)
+    assert pattern.nnz == entries
+    assert pattern.colors.max() + 1 == colours
+
+
+@random_seeds(0, 40)
+def test_random_programs(seeds):
+    """Sparse Jacobians of random programs beside dense ones."""
+    for seed in seeds:
+        generator = Generator(seed)
+        program, inputs = generator.draw(15), generator.inputs
+        every = tuple(range(len(inputs)))
+
+        def f(*xs, program=program):
+            return tg.concatenate([tg.ravel(y) for y in interpret(program, xs, Tape)])
+
+        found = tg.jacobian(f, every, sparse=True)(*inputs)
+        for sparse, whole in zip(found, tg.jacobian(f, every)(*inputs), strict=True):
+            expected = np.reshape(whole, sparse.shape)
+            np.testing.assert_allclose(
+                sparse.toarray(), expected, rtol=1e-11, atol=1e-12, err_msg=str(program)
+            )
 
 
 def test_what_is_constant_takes_no_sweep():
@@ -219,6 +274,10 @@ def test_entries_are_differentiated_mapped_and_compiled():
     compiled = tg.compile(hessian, X)
     np.testing.assert_array_equal(compiled(X), values)
     assert compiled.pattern.nnz == len(values)
+
+
+def test_derivatives_of_entries_are_those_of_differences():
+    tg.check_grads(tg.jacobian(VECTORS["neighbours"], sparse=True).values, (X[:3],), order=1, modes="rev")
 
 
 def test_files(tmp_path):

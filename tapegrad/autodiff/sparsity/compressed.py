@@ -78,7 +78,7 @@ class CompressedDerivative:
             self.pattern = self._pattern(detection, detection.all_of) if known is None else known
             if symmetric:
                 self.pattern = _symmetric(self.pattern)
-            self.plan: SweepPlan = plan_of(self.pattern, bool(symmetric), mode)
+            self.plan: SweepPlan = self._planned(self.pattern, bool(symmetric), mode)
             if symmetric == "lower":
                 self.pattern, self.plan = _lower(self.pattern, self.plan)
             # The entries that are the same at all inputs, and for each entry its place among the results of sweeps
@@ -105,6 +105,21 @@ class CompressedDerivative:
     @property
     def _shape(self) -> tuple[int, int]:
         return int(self._rows[-1]), int(self._columns[-1])
+
+    def _planned(self, pattern: csr_array, symmetric: bool, mode: str) -> SweepPlan:
+        """Return a plan whose sources are elements of memory: results may be views that repeat elements."""
+        plan, count = plan_of(pattern, symmetric, mode), self._shape[0]
+        read, geometries = np.arange(count), Accumulator(self._tape)
+        for y, first in self._reached():
+            geometry = geometries.geometry(y._slot_on(self._tape))
+            if not geometry.covers_buffer:
+                places = self._places_in(geometry, y, 0, first)
+                read[first : first + y.size] = seen(places, geometry.view).reshape(-1)
+        sources = plan.sources.copy()
+        pushed = sources < plan.forward * count
+        row = sources[pushed] % max(count, 1)
+        sources[pushed] += read[row] - row
+        return plan._replace(sources=sources)
 
     # --- sweeps --------------------------------------------------------------------------------------------------
 
@@ -134,7 +149,7 @@ class CompressedDerivative:
         fixed, varying = (
             self._pattern(detection, each.of) for each in (detection.constant, detection.varying)
         )
-        of_fixed, of_varying = (plan_of(each, False, "forward") for each in (fixed, varying))
+        of_fixed, of_varying = (self._planned(each, False, "forward") for each in (fixed, varying))
         if of_varying.forward >= self.plan.forward or of_fixed.forward > _MOST_CONSTANT:
             return False
         self._push(detection, of_fixed, _numbers_in(self.pattern, fixed), varying=False)

@@ -72,7 +72,12 @@ class Dependences:
             if own is not None:
                 key = region.buffer, region.view
                 self._parts[key] = self._pool.unite(self._parts[key], own) if key in self._parts else own
-        self.put(step.result, rule_of(step.row)(Dependence(step, self._pool, numbers, memory)))
+        view = step.view(-1)
+        if view.size:
+            found = rule_of(step.row)(Dependence(step, self._pool, numbers, memory))
+        else:
+            found = np.zeros(view.shape, np.int64)
+        self.put(step.result, found)
 
 
 class Detection:
