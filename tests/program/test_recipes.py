@@ -114,7 +114,7 @@ def test_the_blocks_of_the_workspace_are_in_the_key(monkeypatch: pytest.MonkeyPa
     for sizes in ([64, 192], [192, 64], [64, 192]):
         blocks = WorkspaceBlocks()
         blocks.new(sizes)
-        streams.fused([streams.UnfusedStream(empty_stream())], blocks, [], IF_KNOWN)
+        streams.fused([streams.UnfusedStream(empty_stream())], blocks, [], IF_KNOWN, {})
     assert keys[0] == keys[2] != keys[1]
 
 

@@ -264,7 +264,8 @@ class CompressedDerivative:
         total: Any = None
         for k in range(most):
             chosen = order[np.where(k < numbers, starts + k, len(order) - 1)]
-            term = gather(whole, chosen, (count,), 1)
+            chosen.flags.writeable = False  # so that it is checked once, and not at each replay
+            term = gather(whole, from_array(chosen, constant=True), (count,), 1)
             total = term if total is None else total + term
         return total  # type: ignore[no-any-return]
 

@@ -90,7 +90,8 @@ def _colours_of(pattern: _Drawable, blocks: int) -> list[int]:
     lowest, highest = np.full(blocks, np.iinfo(np.int64).max), np.full(blocks, -1)
     np.minimum.at(lowest, block, pattern.colors)
     np.maximum.at(highest, block, pattern.colors)
-    return np.where(lowest == highest, highest, _SEVERAL).tolist()
+    found: list[int] = np.where(lowest == highest, highest, _SEVERAL).tolist()
+    return found
 
 
 def _named(colour: int) -> str:

@@ -7,6 +7,7 @@ In reading order; each imports only those above it:
     repetitions                    long streams by their distinct windows
     reasons                        why rows run by themselves
     outside                        made-up addresses for the arrays outside of a program
+    checked_lists                  unchanging lists of row numbers, which are checked once
     policy                         fusion policy
     recipes                        recipes: fused streams on disk
     shown                          segments as text

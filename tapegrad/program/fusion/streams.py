@@ -1,6 +1,7 @@
 """Fused streams: segments replace instructions."""
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from tapegrad.engine.inspection.verify.switch import switch
 from tapegrad.program.fusion import recipes
 from tapegrad.program.fusion.assembly import assembled
+from tapegrad.program.fusion.checked_lists import without_checks
 from tapegrad.program.fusion.grouping.accesses import rows_of
 from tapegrad.program.fusion.grouping.groups_to_segments import fuse
 from tapegrad.program.fusion.grouping.rows import StreamRow
@@ -73,7 +75,11 @@ class UnfusedStream(NamedTuple):
 
 
 def fused(
-    streams: list[UnfusedStream], blocks: WorkspaceBlocks, kept: list[int], fusion: str
+    streams: list[UnfusedStream],
+    blocks: WorkspaceBlocks,
+    kept: list[int],
+    fusion: str,
+    unchanging: Mapping[int, np.ndarray],
 ) -> list[InstructionStream] | None:
     """Fuse streams: rows that one loop can run become segments.
 
@@ -88,6 +94,8 @@ def fused(
     fusion
         NOW; WHOLE, to write out all rows of few elements where that makes numbers of all rows; or IF_KNOWN, to do
         nothing, and return `None`, where that has not been done before.
+    unchanging
+        Lists outside of the program that do not change, by address: they are checked here, and never again.
     """
     outside = ExternalAddresses([each.stream for each in streams])
     apart = [UnfusedStream(own, each.runs_again) for own, each in zip(outside.streams, streams, strict=True)]
@@ -105,7 +113,10 @@ def fused(
         recipes.check(key, recipe, _recipe(apart, blocks, kept, whole))
     else:
         blocks.new(recipe.added)
-    return [assembled(each.stream, units, outside) for each, units in zip(streams, recipe.units, strict=True)]
+    return [
+        assembled(each.stream, without_checks(units, outside, unchanging), outside)
+        for each, units in zip(streams, recipe.units, strict=True)
+    ]
 
 
 def _recipe(

@@ -103,7 +103,7 @@ class GradientProgram(ReverseProgram):
         if self._runs_again:
             return super()._fuse(fusion)
         both = UnfusedStream(joined([self.forward, self.reverse]))
-        found = fused([both], self._blocks, self._kept_addresses(), fusion)
+        found = fused([both], self._blocks, self._kept_addresses(), fusion, self._unchanging_lists())
         if found is not None:
             self.forward, self.reverse = found[0], empty_stream()
         return found is not None

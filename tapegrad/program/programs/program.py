@@ -23,6 +23,7 @@ from tapegrad.engine.tape.fields.layout import DIFFERENTIABLE, EXTERNAL
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.ops import GUARDS
 from tapegrad.program.fusion import recipes
+from tapegrad.program.fusion.checked_lists import unchanging_lists
 from tapegrad.program.fusion.shown import InProgram
 from tapegrad.program.fusion.streams import UnfusedStream, fused
 from tapegrad.program.passes import in_place
@@ -236,10 +237,14 @@ class Program(RarelyRead, Uncopied):
         what they read and write allows, but for guards, whose order stays. When each block is in use is found later.
         """
         streams = [UnfusedStream(self.forward), UnfusedStream(self.reverse, self._runs_again)]
-        found = fused(streams, self._blocks, self._kept_addresses(), fusion)
+        found = fused(streams, self._blocks, self._kept_addresses(), fusion, self._unchanging_lists())
         if found is not None:
             self.forward, self.reverse = found
         return found is not None
+
+    def _unchanging_lists(self) -> dict[int, np.ndarray]:
+        """Return the unchanging lists of row numbers among the constants, by address."""
+        return unchanging_lists(self.recording.owners.values())
 
     def _rewrite(self) -> None:
         """Make other rows of the bound ones."""

@@ -114,7 +114,13 @@ class WholePullbackProgram(PullbackProgram):
 
     def _fuse(self, fusion: str) -> bool:
         """Fuse both streams to one."""
-        found = fused([UnfusedStream(joined([self.forward, self.reverse]))], self._blocks, [], fusion)
+        found = fused(
+            [UnfusedStream(joined([self.forward, self.reverse]))],
+            self._blocks,
+            [],
+            fusion,
+            self._unchanging_lists(),
+        )
         if found is not None:
             self.forward, self.reverse = found[0], empty_stream()
         return found is not None

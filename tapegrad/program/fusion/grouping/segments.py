@@ -39,6 +39,9 @@ from tapegrad.program.fusion.grouping.rows import (
     is_element,
 )
 
+# Numbers of the fields of a segment that checks a list: entries, the list, first and last row of the table
+CHECKED = (COUNTS, COUNTS + 1, COUNTS + 2, COUNTS + 3)
+
 
 class BoundSegment(NamedTuple):
     """A segment, the fields of its frame, and its sums.
@@ -357,7 +360,7 @@ def _check(key: Span, number: int) -> BoundSegment:
     row = SegmentRow("positive", key.dtype, CHECK, 0, (1, 0, -1, -1), (-1,) * 4, 0)
     segment = Segment((row,), lines, (), (0,), is_short=False, kept=(), cleared=())
     addresses = (key.listed.start, key.start, key.start + key.listed.reach)
-    fields = _frame(segment, [key.length, 0, key.length, 0, key.length, *addresses])
+    fields = _frame(segment, [key.length, 0, key.length, 0, key.length, *addresses])  # as CHECKED says
     return BoundSegment(segment, fields, [], divisible=False, rows=(number,))
 
 
