@@ -57,6 +57,9 @@ SHAPES = {
     "band": dominant(scipy.sparse.diags_array([1.0, 0.5, 0.2], offsets=[1, 3, 11], shape=(60, 60))),
     "arrow": dominant(arrow(30)),
     "grid": grid(12),
+    "full band": dominant(scipy.sparse.diags_array([1.0] * 6, offsets=range(1, 7), shape=(40, 40))),
+    "blocks": dominant(scipy.sparse.block_diag([np.ones((k, k)) for k in (2, 5, 1, 3, 9, 4)])),
+    "hub": dominant(scipy.sparse.diags_array([1.0], offsets=[1], shape=(30, 30)) + arrow(30)),
     "full": dominant(np.ones((25, 25))),
     "diagonal": scipy.sparse.diags_array(rng.uniform(1, 2, 9)).tocsr(),
     "one": scipy.sparse.csr_array([[3.0]]),
@@ -93,9 +96,32 @@ def test_both_forms_of_fronts_are_tried():
     assert listed["grid"] == listed["full"] == 0
 
 
-def test_a_chain_does_not_fill_in():
-    assert SparseCholesky(SHAPES["chain"]).nnz == 79
-    assert SparseCholesky(SHAPES["arrow"]).nnz == 59
+def test_some_patterns_do_not_fill_in():
+    for name in ("chain", "full band", "blocks", "arrow", "hub", "forest"):
+        assert SparseCholesky(SHAPES[name]).nnz == scipy.sparse.tril(SHAPES[name]).nnz, name
+
+
+def test_chains_are_eliminated_from_both_ends():
+    numbers = rng.permutation(40)
+    for matrix in (SHAPES["chain"], SHAPES["chain"][numbers][:, numbers]):
+        cholesky = SparseCholesky(matrix)
+        header, plan = cholesky._header, cholesky._plan
+        starts = HEADER_FIELDS + header.n + 2 * (header.fronts + 1)
+        parents = plan[starts : starts + header.fronts]
+        np.testing.assert_array_equal(
+            parents, np.minimum(np.arange(40) + 2, np.where(np.arange(40) < 39, 39, 40))
+        )
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_narrow_matrices_of_any_magnitude(scale):
+    """The square of an entry is out of the range of float64."""
+    matrix, b = SHAPES["chain"], np.ones(40)
+    factor, scaled = (SparseCholesky(matrix).factor(each) for each in (matrix, scale * matrix))
+    np.testing.assert_allclose(scaled.logdet().data, factor.logdet().data + 40 * np.log(scale), rtol=1e-13)
+    np.testing.assert_allclose(scaled.solve(b).data * scale, factor.solve(b).data, rtol=1e-12)
+    found, expected = scaled.inverse_on_pattern().data, factor.inverse_on_pattern().data
+    np.testing.assert_allclose(found * scale, expected, rtol=1e-12)
 
 
 def test_order_fills_in_little():

@@ -11,9 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tapegrad.engine.elimination import minimum_degree, positions, supernodes, tree
-from tapegrad.engine.kernels.fronts.plan import HEADER_FIELDS, Header
-
-_MAX_LISTED_ROWS = 8  # below the pivot of a front whose updates are listed
+from tapegrad.engine.kernels.fronts.plan import HEADER_FIELDS, MAX_LISTED_ROWS, Header
 
 
 class Lists(NamedTuple):
@@ -32,37 +30,55 @@ class Fronts(NamedTuple):
     rows: np.ndarray
 
 
+class Elimination(NamedTuple):
+    """An order of elimination, and what it leads to.
+
+    Attributes
+    ----------
+    order
+        The vertex that is eliminated first, second, ...; all else is by these numbers.
+    parent
+        Parent of each pivot in the elimination tree, -1 for a root.
+    below
+        The numbers of the entries by their columns.
+    rows
+        The row of each entry in `below`.
+    counts
+        Entries of each column of L.
+    """
+
+    order: np.ndarray
+    parent: np.ndarray
+    below: Lists
+    rows: np.ndarray
+    counts: np.ndarray
+
+
 def make_plan(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Return the plan of a symmetric matrix, given the positions of the entries of its lower triangle, int64.
 
     No two entries have the same position.
     """
-    order, parent, low, high = _in_postorder(n, *_fill_reducing(n, rows, columns))
-    by_column = _bucket(low, n)
-    scratch, counts = _integers(4 * n), _integers(n)
-    listed = np.ascontiguousarray(high[by_column.listed])
-    _call(tree.column_counts, n, parent, by_column.starts, listed, counts, scratch)
-    fronts, pairs = _fronts(n, parent, counts, Lists(by_column.starts, listed))
-    targets, elements = _targets(fronts, by_column, listed)
-    stack = _call(
-        positions.update_memory,
-        len(fronts.above),
-        fronts.above,
-        fronts.starts,
-        _integers(len(fronts.above)),
-        _integers(len(fronts.above)),
-    )
+    found = _fill_reducing(n, rows, columns)
+    listed = int(np.max(found.counts, initial=1)) - 1 <= MAX_LISTED_ROWS
+    if listed:
+        found = _by_depth(n, _folded(n, found, rows, columns), rows, columns)
+    fronts, pairs = _fronts(n, found, listed)
+    targets, elements = _targets(fronts, found)
+    above, count = fronts.above, len(fronts.above)
+    scratch = [_integers(count) for _ in range(2)]
+    stack = 0 if listed else _call(positions.update_memory, count, above, fronts.starts, *scratch)
     widths, heights = np.diff(fronts.first), np.diff(fronts.starts)
     header = Header(
-        n, len(rows), len(fronts.above), len(fronts.rows), elements, stack, len(pairs),
+        n, len(rows), count, len(fronts.rows), elements, stack, len(pairs),
         int(np.max(widths, initial=0)), int(np.max(heights, initial=0)),
     )  # fmt: skip
     parts = (
         header,
-        order,
+        found.order,
         fronts.first,
         fronts.starts,
-        fronts.above,
+        above,
         fronts.rows,
         targets,
         pairs,
@@ -112,14 +128,70 @@ def _bucket(keys: np.ndarray, n: int) -> Lists:
 # --- order -------------------------------------------------------------------------------------------------------
 
 
-def _fill_reducing(
-    n: int, rows: np.ndarray, columns: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the vertices in an order with little fill, and the ends of each entry in it."""
-    order = _minimum_degree(n, rows, columns)
+def _fill_reducing(n: int, rows: np.ndarray, columns: np.ndarray) -> Elimination:
+    """Return an elimination with little fill: in the order of the matrix, if there is none."""
+    natural = _eliminate(n, np.arange(n), rows, columns)
+    if int(np.sum(natural.counts)) == n + np.count_nonzero(rows != columns):
+        return natural
+    return _eliminate(n, _minimum_degree(n, rows, columns), rows, columns)
+
+
+def _eliminate(n: int, order: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> Elimination:
+    """Return the elimination in an order, its pivots renumbered so that subtrees are contiguous."""
+    low, high = _ends(n, order, rows, columns)
+    by_row = _bucket(high, n)
+    parent, scratch = _integers(n)[:n], [_integers(n) for _ in range(3)]
+    _call(tree.elimination_tree, n, by_row.starts, low[by_row.listed], parent, scratch[0])
+    found = _integers(n)[:n]
+    _call(tree.postorder, n, parent, found, *scratch)
+    counts, place = _integers(n)[:n], np.empty(n + 1, np.int64)
+    place[found], place[n] = np.arange(n), -1  # of the vertex -1
+    order, parent, low, high = order[found], place[parent[found]], place[low], place[high]
+    below = _bucket(low, n)
+    listed = high[below.listed]
+    _call(tree.column_counts, n, parent, below.starts, listed, counts, _integers(4 * n))
+    return Elimination(order, parent, below, listed, counts)
+
+
+def _ends(n: int, order: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lower and the higher end of each entry in an order."""
     place = np.empty(n, np.int64)
     place[order] = np.arange(n)
-    return order, place[rows], place[columns]
+    left, right = place[rows], place[columns]
+    return np.minimum(left, right), np.maximum(left, right)
+
+
+def _depths(n: int, parent: np.ndarray) -> np.ndarray:
+    depths = _integers(n)[:n]
+    _call(tree.depths, n, parent, depths)
+    return depths
+
+
+def _folded(n: int, found: Elimination, rows: np.ndarray, columns: np.ndarray) -> Elimination:
+    """Return an elimination from both ends, if that shortens the tree of a single chain, and adds no fill."""
+    depth = int(np.max(_depths(n, found.parent), initial=0))
+    if 2 * depth <= n:
+        return found
+    numbers = np.arange(n)
+    ends = np.where(numbers % 2 == 0, numbers // 2, n - 1 - numbers // 2)
+    other = _eliminate(n, found.order[ends], rows, columns)
+    worse = (
+        int(np.sum(other.counts)) > int(np.sum(found.counts))
+        or int(np.max(_depths(n, other.parent))) >= depth
+    )
+    return found if worse else other
+
+
+def _by_depth(n: int, found: Elimination, rows: np.ndarray, columns: np.ndarray) -> Elimination:
+    """Return an elimination of the same fill, in which the pivots that are deepest in the tree come first."""
+    depths = _depths(n, found.parent)
+    moved = _bucket(np.max(depths, initial=0) - depths, n).listed
+    place = np.empty(n + 1, np.int64)
+    place[moved], place[n] = np.arange(n), -1
+    order = found.order[moved]
+    low, high = _ends(n, order, rows, columns)
+    below = _bucket(low, n)
+    return Elimination(order, place[found.parent[moved]], below, high[below.listed], found.counts[moved])
 
 
 def _minimum_degree(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -138,38 +210,20 @@ def _minimum_degree(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray
     return np.concatenate([order[~is_dense[order]], np.flatnonzero(is_dense)])
 
 
-def _in_postorder(
-    n: int, order: np.ndarray, left: np.ndarray, right: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return order and parents with subtrees contiguous, and the lower and the higher end of each entry."""
-    low, high = np.minimum(left, right), np.maximum(left, right)
-    by_row = _bucket(high, n)
-    columns = low[by_row.listed]
-    parent, scratch = _integers(n), [_integers(n) for _ in range(3)]
-    _call(tree.elimination_tree, n, by_row.starts, columns, parent, scratch[0])
-    found = _integers(n)
-    _call(tree.postorder, n, parent, found, *scratch)
-    found = found[:n]
-    place = np.empty(n + 1, np.int64)
-    place[found], place[n] = np.arange(n), -1  # of the vertex -1
-    return order[found], place[parent[:n][found]], place[low], place[high]
-
-
 # --- fronts ------------------------------------------------------------------------------------------------------
 
 
-def _fronts(n: int, parent: np.ndarray, counts: np.ndarray, below: Lists) -> tuple[Fronts, np.ndarray]:
-    """Return the fronts and, if they are of one column each and have few rows, the targets of all updates."""
-    few = int(np.max(counts[:n], initial=1)) - 1 <= _MAX_LISTED_ROWS
-    first, heights = np.arange(n + 1), counts[:n]
-    if not few:
+def _fronts(n: int, found: Elimination, listed: bool) -> tuple[Fronts, np.ndarray]:
+    """Return the fronts, and the targets of all updates, if these are listed: fronts have one column each then."""
+    first, heights = np.arange(n + 1), found.counts
+    if not listed:
         first, heights, zeros = _integers(n + 1), _integers(n), _integers(n)
-        count = _call(supernodes.join_columns, n, parent, counts, first, heights, zeros)
+        count = _call(supernodes.join_columns, n, found.parent, found.counts, first, heights, zeros)
         first, heights = first[: count + 1].copy(), heights[:count]
     above = _integers(len(heights))[: len(heights)]
-    _call(supernodes.front_parents, len(heights), first, parent, _integers(n), above)
-    fronts = _with_rows(n, first, above, heights - np.diff(first), below)
-    if not few:
+    _call(supernodes.front_parents, len(heights), first, found.parent, _integers(n), above)
+    fronts = _with_rows(n, first, above, heights - np.diff(first), found)
+    if not listed:
         return fronts, np.empty(0, np.int64)
     many = np.diff(fronts.starts)
     pairs = np.empty(int(np.sum(many * (many + 1) // 2)), np.int64)
@@ -177,33 +231,26 @@ def _fronts(n: int, parent: np.ndarray, counts: np.ndarray, below: Lists) -> tup
     return fronts, pairs
 
 
-def _with_rows(n: int, first: np.ndarray, above: np.ndarray, heights: np.ndarray, below: Lists) -> Fronts:
+def _with_rows(
+    n: int, first: np.ndarray, above: np.ndarray, heights: np.ndarray, found: Elimination
+) -> Fronts:
     count = len(above)
     starts = np.concatenate([[0], np.cumsum(heights)]).astype(np.int64)
     rows = _integers(starts[-1])[: starts[-1]]
-    fronts = Fronts(first, above, starts, rows)
     scratch = _integers(n + 2 * count)
-    wrong = _call(supernodes.front_rows, count, first, above, starts, *below, rows, scratch)
+    begins = found.below.starts
+    wrong = _call(supernodes.front_rows, count, first, above, starts, begins, found.rows, rows, scratch)
     assert wrong == 0, "the rows of a front are not as many as its columns have entries"
     _call(supernodes.sort_rows, count, starts, rows, n, _integers(n + 1), _integers(len(rows)))
-    return fronts
+    return Fronts(first, above, starts, rows)
 
 
-def _targets(fronts: Fronts, by_column: Lists, high: np.ndarray) -> tuple[np.ndarray, int]:
+def _targets(fronts: Fronts, found: Elimination) -> tuple[np.ndarray, int]:
     """Return the element of L of each entry, and the number of elements of L."""
-    targets = np.empty(len(high), np.int64)
-    listed = np.ascontiguousarray(np.column_stack([by_column.listed, high]), np.int64)
-    first, _, starts, rows = fronts
-    local = _integers(len(by_column.starts))
-    elements = _call(
-        positions.entry_targets,
-        len(fronts.above),
-        first,
-        starts,
-        rows,
-        by_column.starts,
-        listed,
-        targets,
-        local,
-    )
+    targets = np.empty(len(found.rows), np.int64)
+    listed = np.ascontiguousarray(np.column_stack([found.below.listed, found.rows]), np.int64)
+    first, above, starts, rows = fronts
+    begins = found.below.starts
+    local = _integers(len(begins))
+    elements = _call(positions.entry_targets, len(above), first, starts, rows, begins, listed, targets, local)
     return targets, elements

@@ -82,6 +82,15 @@ def _visit(root: int, order: int, count: int, child: int, sibling: int, stack: i
 
 
 @entry_point()
+def depths(n: int, parent: int, depth: int) -> None:
+    """Write the number of edges between each vertex and the root of its tree; parents come after their children."""
+    for step in range(n):
+        i = n - 1 - step
+        above = load_i64(parent, i)
+        store_i64(depth, i, 0 if above == -1 else load_i64(depth, above) + 1)
+
+
+@entry_point()
 def column_counts(n: int, parent: int, starts: int, rows: int, counts: int, scratch: int) -> None:
     """Write the entries of each column of L, given the rows of each column; vertices are in postorder.
 

@@ -3,6 +3,8 @@
 In reading order; each imports only those above it:
 
     plan                           the plan: the symbolic factorisation in memory, and its check
+    columns                        factors, solutions and inverses where fronts have one pivot and few rows
+    column_coefficients            derivatives of the inverse there
     stacking                       the stack of updates, from children to parents and back
     blocks                         dense blocks of a front: factors, products, inverses
     factors                        Cholesky factors

@@ -10,7 +10,14 @@ import numpy as np
 
 from tapegrad.engine.kernels.fronts.inverses import write_inverse
 from tapegrad.engine.kernels.fronts.multilinear import write_multilinear
-from tapegrad.engine.kernels.fronts.plan import FrontPlan, is_whole, load_plan, panel_columns
+from tapegrad.engine.kernels.fronts.plan import (
+    FRONTS,
+    TARGETS,
+    FrontPlan,
+    has_lists,
+    load_plan,
+    panel_columns,
+)
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import Lapack, libraries
@@ -42,8 +49,8 @@ _UP, _DOWN = 2.0**400, 2.0**-400
 
 
 @always_inline
-def _fits(address: int, p: Any) -> bool:
-    return is_whole(address, p.fields, p.entries, p.elements)
+def _fits(address: int, p: Any, lists: int) -> bool:
+    return has_lists(address, p.fields, p.entries, p.elements, lists)
 
 
 @noinline
@@ -128,7 +135,7 @@ def _add(source: int, into: int, count: int, factor: Any, store: int, zero: Any)
 def sparse_logdet_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write the log-determinant of the factored matrix X[0], with the plan X[1], to Y."""
     p, address = load_record(load_i64(frame, PARAMS), SparseLogdetParams), load_i64(frame, X + 1)
-    if not _fits(address, p):
+    if not _fits(address, p, FRONTS):
         return OUT_OF_RANGE
     factor, zero = load_i64(frame, X) + p.entries * size_of(routines.zero), routines.zero
     store_at(load_i64(frame, Y), 0, _logdet(loops, load_plan(address), factor, zero), zero)
@@ -140,7 +147,7 @@ def sparse_logdet_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the gradient times the cotangent to X_BAR[0]."""
     p, address = load_record(load_i64(frame, PARAMS), SparseLogdetParams), load_i64(frame, X + 1)
     x_bar, store, zero = load_i64(frame, X_BAR), load_i64(frame, STORE) & 1, routines.zero
-    if not _fits(address, p):
+    if not _fits(address, p, FRONTS | TARGETS):
         return OUT_OF_RANGE
     size, y_bar = size_of(zero), load_at(load_i64(frame, Y_BAR), 0, zero)
     if store:
@@ -162,7 +169,7 @@ def sparse_logdet_reverse(frame: int, loops: int, routines: Lapack) -> int:
 def sparse_logdet_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the gradient times the tangent of the entries to Y_BAR."""
     p, address = load_record(load_i64(frame, PARAMS), SparseLogdetParams), load_i64(frame, X + 1)
-    if not _fits(address, p):
+    if not _fits(address, p, FRONTS | TARGETS):
         return OUT_OF_RANGE
     zero, x_dot = routines.zero, load_i64(frame, X_BAR)
     size = size_of(zero)
@@ -187,7 +194,7 @@ def sparse_logdet_tangent(frame: int, loops: int, routines: Lapack) -> int:
 def sparse_gradient_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write the gradient of the log-determinant of the factored matrix X[0], with the plan X[1], to Y."""
     p, address = load_record(load_i64(frame, PARAMS), SparseLogdetParams), load_i64(frame, X + 1)
-    if not _fits(address, p):
+    if not _fits(address, p, FRONTS | TARGETS):
         return OUT_OF_RANGE
     factor = load_i64(frame, X) + p.entries * size_of(routines.zero)
     return _gradient(loops, routines, load_plan(address), factor, load_i64(frame, Y))
@@ -198,7 +205,7 @@ def sparse_gradient_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the derivative of the gradient along the cotangent to X_BAR[0]."""
     p, address = load_record(load_i64(frame, PARAMS), SparseLogdetParams), load_i64(frame, X + 1)
     x_bar, store, zero = load_i64(frame, X_BAR), load_i64(frame, STORE) & 1, routines.zero
-    if not _fits(address, p):
+    if not _fits(address, p, FRONTS | TARGETS):
         return OUT_OF_RANGE
     size, y_bar = size_of(zero), load_i64(frame, Y_BAR)
     if store:
@@ -220,7 +227,7 @@ def sparse_gradient_reverse(frame: int, loops: int, routines: Lapack) -> int:
 def sparse_gradient_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the derivative of the gradient along the tangent of the entries to Y_BAR."""
     p, address = load_record(load_i64(frame, PARAMS), SparseLogdetParams), load_i64(frame, X + 1)
-    if not _fits(address, p):
+    if not _fits(address, p, FRONTS | TARGETS):
         return OUT_OF_RANGE
     factor, count = load_i64(frame, X) + p.entries * size_of(routines.zero), np.int64(1)
     x_dot, y_dot = load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
@@ -234,7 +241,7 @@ def sparse_gradient_tangent(frame: int, loops: int, routines: Lapack) -> int:
 def sparse_derivative_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write the derivative of the gradient in the directions X[1] of the factored matrix X[0], with the plan X[2]."""
     p, address = load_record(load_i64(frame, PARAMS), SparseDerivativeParams), load_i64(frame, X + 2)
-    if not _fits(address, p):
+    if not _fits(address, p, FRONTS | TARGETS):
         return OUT_OF_RANGE
     factor, y = load_i64(frame, X) + p.entries * size_of(routines.zero), load_i64(frame, Y)
     return _derivative(loops, routines, load_plan(address), factor, load_i64(frame, X + 1), p.directions, y)
@@ -265,7 +272,7 @@ def _cotangents(
 def sparse_derivative_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the cotangents of the factored matrix and of the directions."""
     p, address = load_record(load_i64(frame, PARAMS), SparseDerivativeParams), load_i64(frame, X + 2)
-    if not _fits(address, p):
+    if not _fits(address, p, FRONTS | TARGETS):
         return OUT_OF_RANGE
     zero, a_bar, y_bar = routines.zero, load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
     size = size_of(zero)
@@ -287,7 +294,7 @@ def sparse_derivative_reverse(frame: int, loops: int, routines: Lapack) -> int:
 def sparse_derivative_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the tangent of a derivative to Y_BAR; either tangent may be absent."""
     p, address = load_record(load_i64(frame, PARAMS), SparseDerivativeParams), load_i64(frame, X + 2)
-    if not _fits(address, p):
+    if not _fits(address, p, FRONTS | TARGETS):
         return OUT_OF_RANGE
     zero, y_dot, plan = routines.zero, load_i64(frame, Y_BAR), load_plan(address)
     row = p.entries * size_of(zero)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.fronts.plan import FrontPlan, is_whole, load_plan
+from tapegrad.engine.kernels.fronts.plan import ENTRIES, FrontPlan, has_lists, load_plan
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.raw_memory import (
@@ -65,8 +65,8 @@ def _clear(address: int, bytes_: int, store: int) -> None:
 
 @always_inline
 def _fits(address: int, p: Any) -> bool:
-    """Return whether a plan is whole, and for a matrix so large. Nothing of it is loaded before that."""
-    return is_whole(address, p.fields, p.entries, np.int64(-1)) and load_i64(address, 0) == p.n
+    """Return whether a plan is for a matrix so large. Nothing of it is loaded before that."""
+    return has_lists(address, p.fields, p.entries, np.int64(-1), ENTRIES) and load_i64(address, 0) == p.n
 
 
 # --- matrix times columns --------------------------------------------------------------------------------------

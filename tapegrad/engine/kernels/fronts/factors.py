@@ -4,12 +4,20 @@ A factored matrix is one vector: the entries, then L. Only its entries have a co
 sparse_systems`).
 """
 
-from typing import Any
-
 import numpy as np
 
 from tapegrad.engine.kernels.fronts.blocks import factor_panel, subtract_square
-from tapegrad.engine.kernels.fronts.plan import FrontPlan, is_whole, load_plan, panel_columns
+from tapegrad.engine.kernels.fronts.columns import factor_columns
+from tapegrad.engine.kernels.fronts.plan import (
+    FRONTS,
+    TARGETS,
+    FrontPlan,
+    are_columns,
+    has_lists,
+    is_whole,
+    load_plan,
+    panel_columns,
+)
 from tapegrad.engine.kernels.fronts.stacking import add_update, note_rows, places_in_parent
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
@@ -35,31 +43,6 @@ from tapegrad.ops.structural.sparse_systems import SparseCholeskyParams
 LIBRARY = libraries(("sparse_cholesky",), "potrf", "syrk")
 ROUTINES = ("dpotrf", "dtrsm", "dsyrk")  # that `failed_pivot` calls
 _DAMAGED, _NO_MEMORY = -1, -2
-
-
-@noinline
-def _factor_listed(plan: FrontPlan, factor: int, zero: Any) -> int:
-    """Factorise column by column; return the number of the first pivot that is not positive plus 1, or 0."""
-    size, updates = size_of(zero), plan.updates
-    for j in range(plan.n):
-        begin = load_i64(plan.starts, j)
-        column, height = factor + (j + begin) * size, load_i64(plan.starts, j + 1) - begin
-        pivot = load_at(column, 0, zero)
-        if not pivot > zero:
-            return j + 1
-        root = np.sqrt(pivot)
-        store_at(column, 0, root, zero)
-        scaled = (zero + 1) / root
-        for i in range(1, height + 1):
-            store_at(column, i * size, load_at(column, i * size, zero) * scaled, zero)
-        for b in range(1, height + 1):
-            value = load_at(column, b * size, zero)
-            for a in range(b, height + 1):
-                target = load_i64(updates, a - b) * size
-                product = value * load_at(column, a * size, zero)
-                store_at(factor, target, load_at(factor, target, zero) - product, zero)
-            updates += 8 * (height + 1 - b)
-    return 0
 
 
 @noinline
@@ -116,12 +99,13 @@ def factorise(loops: int, routines: Lapack, plan: FrontPlan, entries: int, facto
     """
     zero = routines.zero
     size = size_of(zero)
-    memset(factor, np.int32(0), plan.elements * size)
+    if plan.entries < plan.elements:
+        memset(factor, np.int32(0), plan.elements * size)
     for k in range(plan.entries):
         target = load_i64(plan.targets, k) * size
         store_at(factor, target, load_at(entries, k * size, zero), zero)
-    if plan.pairs > 0:
-        return _factor_listed(plan, factor, zero)
+    if are_columns(plan):
+        return factor_columns(plan, factor, zero)
     scratch = malloc(8 * (plan.n + plan.tallest + plan.fronts + 1) + plan.stack * size)
     if scratch == 0:
         return _NO_MEMORY
@@ -138,7 +122,7 @@ def sparse_cholesky_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write the entries X[0] and the factor of their matrix, by the plan X[1], to Y."""
     p, zero, y = load_record(load_i64(frame, PARAMS), SparseCholeskyParams), routines.zero, load_i64(frame, Y)
     entries, plan, own = load_i64(frame, X), load_i64(frame, X + 1), p.entries * size_of(zero)
-    if not is_whole(plan, p.fields, p.entries, p.elements):
+    if not has_lists(plan, p.fields, p.entries, p.elements, FRONTS | TARGETS):
         return OUT_OF_RANGE
     memcpy(y, entries, own)
     failed = factorise(loops, routines, load_plan(plan), entries, y + own)

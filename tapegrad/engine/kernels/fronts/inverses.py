@@ -4,55 +4,21 @@ The inverse at the rows of a front is a part of that at the pivots and rows of i
 2012). Columns of few rows use the list of updates: an update of an element of L is a read of that of the inverse.
 """
 
-from typing import Any
-
 from tapegrad.engine.kernels.fronts.blocks import invert_panel
-from tapegrad.engine.kernels.fronts.plan import FrontPlan, panel_columns
+from tapegrad.engine.kernels.fronts.columns import invert_columns
+from tapegrad.engine.kernels.fronts.plan import FrontPlan, are_columns, panel_columns
 from tapegrad.engine.kernels.fronts.stacking import note_rows, places_in_parent, take_square
 from tapegrad.engine.kernels.language.inlining import noinline
 from tapegrad.engine.kernels.language.lapack import Lapack
 from tapegrad.engine.kernels.language.raw_memory import (
     free,
-    load_at,
     load_i64,
     malloc,
     memcpy,
     size_of,
-    store_at,
     store_i64,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, OUT_OF_RANGE
-
-
-@noinline
-def _invert_listed(plan: FrontPlan, factor: int, inverse: int, zero: Any) -> None:
-    """Write the inverse column by column; a column of few rows is scaled on the stack of the caller."""
-    size = size_of(zero)
-    updates = plan.updates + 8 * plan.pairs
-    for step in range(plan.n):
-        j = plan.n - 1 - step
-        begin = load_i64(plan.starts, j)
-        height, offset = load_i64(plan.starts, j + 1) - begin, (j + begin) * size
-        column, own = factor + offset, inverse + offset
-        scaled = (zero + 1) / load_at(column, 0, zero)
-        updates -= 4 * height * (height + 1)
-        for i in range(1, height + 1):
-            store_at(own, i * size, zero, zero)
-        listed = updates
-        for b in range(1, height + 1):
-            factor_b = scaled * load_at(column, b * size, zero)
-            total = load_at(inverse, load_i64(listed, 0) * size, zero) * factor_b
-            for a in range(b + 1, height + 1):
-                element = load_at(inverse, load_i64(listed, a - b) * size, zero)
-                total += element * (scaled * load_at(column, a * size, zero))
-                before = load_at(own, a * size, zero)
-                store_at(own, a * size, before - element * factor_b, zero)
-            store_at(own, b * size, load_at(own, b * size, zero) - total, zero)
-            listed += 8 * (height + 1 - b)
-        total = scaled * scaled
-        for i in range(1, height + 1):
-            total -= scaled * load_at(column, i * size, zero) * load_at(own, i * size, zero)
-        store_at(own, 0, total, zero)
 
 
 @noinline
@@ -114,8 +80,8 @@ def _invert_fronts(
 def write_inverse(loops: int, routines: Lapack, plan: FrontPlan, factor: int, inverse: int) -> int:
     """Write the inverse on the pattern of the factor, in the factor's layout; return a status."""
     size = size_of(routines.zero)
-    if plan.pairs > 0:
-        _invert_listed(plan, factor, inverse, routines.zero)
+    if are_columns(plan):
+        invert_columns(plan, factor, inverse, routines.zero)
         return 0
     integers = 8 * (plan.n + plan.tallest + 2 * plan.fronts + 2)
     floats = plan.widest * plan.tallest + plan.tallest * plan.tallest + plan.stack

@@ -11,8 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.engine.kernels.fronts.column_coefficients import (
+    SCRATCH_NUMBERS,
+    factor_coefficients,
+    invert_coefficients,
+)
 from tapegrad.engine.kernels.fronts.inverses import list_children
-from tapegrad.engine.kernels.fronts.plan import FrontPlan, panel_columns
+from tapegrad.engine.kernels.fronts.plan import FrontPlan, are_columns, panel_columns
 from tapegrad.engine.kernels.fronts.stacking import add_update, note_rows, places_in_parent, take_square
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
@@ -348,6 +353,33 @@ def _write_directions(plan: FrontPlan, directions: int, count: int, others: int,
 
 
 @noinline
+def _column_coefficients(
+    plan: FrontPlan, factor: int, directions: int, count: int, inverse: int, zero: Any
+) -> int:
+    """Write the coefficient of all directions of the inverse, column by column; return a status."""
+    size, bit = size_of(zero), np.int64(1)
+    width = count * size
+    numbers = malloc((plan.elements + SCRATCH_NUMBERS) * width)
+    if numbers == 0:
+        return OUT_OF_MEMORY
+    memset(numbers, np.int32(0), plan.elements * width)
+    for e in range(plan.elements):
+        store_at(numbers, e * width, load_at(factor, e * size, zero), zero)
+    while bit < count:
+        for e in range(plan.entries):
+            value = load_at(directions, e * size, zero)
+            store_at(numbers, load_i64(plan.targets, e) * width + bit * size, value, zero)
+        directions += plan.entries * size
+        bit *= 2
+    factor_coefficients(plan, numbers, count, zero)
+    invert_coefficients(plan, numbers, count, numbers + plan.elements * width, zero)
+    for e in range(plan.elements):
+        store_at(inverse, e * size, load_at(numbers, e * width + width - size, zero), zero)
+    free(numbers)
+    return 0
+
+
+@noinline
 def write_multilinear(
     loops: int,
     routines: Lapack,
@@ -359,6 +391,8 @@ def write_multilinear(
 ) -> int:
     """Write the derivative of the inverse in some directions, in the layout of the factor; return a status."""
     zero, count = routines.zero, np.int64(1) << directions_count
+    if are_columns(plan):
+        return _column_coefficients(plan, factor, directions, count, inverse, zero)
     size = size_of(zero)
     integers = 8 * (plan.n + plan.tallest + 2 * plan.fronts + 2)
     floats = _block_elements(plan, count) + count * plan.stack + (count - 1) * plan.elements

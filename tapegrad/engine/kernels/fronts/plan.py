@@ -16,10 +16,10 @@ entry columns       entries          its column
 ==================  ===============  ==========================================================================
 
 A front of w pivots and r rows has a panel of ``w + r`` rows and w columns of L, in Fortran order; the part above the
-diagonal is zero. L consists of the panels in the order of the fronts. Children stand before their parents, and the
-subtree of a front is contiguous.
+diagonal is zero. L consists of the panels in the order of the fronts. Children stand before their parents. The subtree
+of a front is contiguous or, where updates are listed, fronts are in the order of their depth in the tree.
 
-Kernels check the plan before they read or write by it: one from a damaged file stops the sweep.
+Kernels check what they read of the plan before they read or write by it: one from a damaged file stops the sweep.
 """
 
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ from tapegrad.engine.kernels.language.inlining import always_inline, noinline, n
 from tapegrad.engine.kernels.language.raw_memory import load_i64, load_record
 
 HEADER_FIELDS = 9
+MAX_LISTED_ROWS = 8  # below the pivot of a front whose updates are listed
 
 
 class Header(NamedTuple):
@@ -90,6 +91,26 @@ def load_plan(address: int) -> FrontPlan:
     )  # fmt: skip
 
 
+@always_inline
+def panel_columns(plan: FrontPlan, s: int) -> Any:
+    """Return the first pivot of a front, and its numbers of pivots and of rows below them."""
+    pivot = load_i64(plan.first, s)
+    width = load_i64(plan.first, s + 1) - pivot
+    return pivot, width, load_i64(plan.starts, s + 1) - load_i64(plan.starts, s)
+
+
+@always_inline
+def are_columns(plan: FrontPlan) -> Any:
+    """Return whether all fronts have one pivot and few rows, and their updates are listed."""
+    return plan.pairs > 0 or plan.elements == plan.n
+
+
+# --- check -----------------------------------------------------------------------------------------------------
+# A pass over all lists takes as long as the factor of a chain: kernels check those that they read.
+
+FRONTS, TARGETS, ROWS, ENTRIES = 1, 2, 4, 8
+
+
 @noinline_loop
 def _are_below(address: int, count: int, bound: int) -> bool:
     """Return whether all integers of a list are at least 0, and less than a bound."""
@@ -114,6 +135,17 @@ def _sizes_fit(address: int, fields: int) -> bool:
     return fields == total
 
 
+@noinline_loop
+def _are_heights(plan: FrontPlan) -> bool:
+    """Return whether the columns of a plan without wider fronts have as many rows and updates as its lists."""
+    bad, pairs = np.int64(0), np.int64(0)
+    for j in range(plan.n):
+        height = load_i64(plan.starts, j + 1) - load_i64(plan.starts, j)
+        bad |= height | (plan.tallest - height)
+        pairs += height * (height + 1)
+    return bool(bad >= 0 and pairs == 2 * plan.pairs)
+
+
 @noinline
 def _are_fronts(plan: FrontPlan) -> bool:
     """Return whether the fronts have all pivots, parents after them, and panels of as many elements as L."""
@@ -131,45 +163,47 @@ def _are_fronts(plan: FrontPlan) -> bool:
 
 
 @noinline
-def is_whole(address: int, fields: int, entries: int, elements: int) -> bool:
-    """Return whether a plan is complete, all its numbers are in range, and it is for a matrix and a factor so large."""
-    if not _sizes_fit(address, fields):
+def _fit_together(plan: FrontPlan, rows: int) -> bool:
+    """Return whether the fronts, or the columns, are those of the lists."""
+    if load_i64(plan.starts, plan.fronts) != rows:
         return False
-    plan = load_plan(address)
-    if plan.entries != entries or (plan.elements != elements and elements >= 0):
-        return False
-    rows = (plan.targets - plan.rows) // 8
-    if load_i64(plan.first, plan.fronts) != plan.n or load_i64(plan.starts, plan.fronts) != rows:
-        return False
-    if not (_are_below(plan.order, plan.n, plan.n) and _are_below(plan.rows, rows, plan.n)):
-        return False
-    if not (
-        _are_below(plan.first, plan.fronts + 1, plan.n + 1)
-        and _are_below(plan.starts, plan.fronts + 1, rows + 1)
-        and _are_fronts(plan)
-        and _are_below(plan.entry_rows, 2 * plan.entries, plan.n)
-    ):
-        return False
-    return _are_below(plan.targets, plan.entries, plan.elements) and _have_pairs(plan)
-
-
-@noinline
-def _have_pairs(plan: FrontPlan) -> bool:
-    """Return whether listed updates are as many as the columns have, if any are listed."""
-    if plan.pairs == 0:
-        return True
-    count = np.int64(0)
-    for s in range(plan.fronts):
-        height = load_i64(plan.starts, s + 1) - load_i64(plan.starts, s)
-        count += height * (height + 1) // 2
+    if are_columns(plan):
+        sizes = plan.fronts == plan.n and plan.elements == plan.n + rows and plan.tallest <= MAX_LISTED_ROWS
+        return sizes and load_i64(plan.starts, 0) == 0 and _are_heights(plan)
     return (
-        plan.widest == 1 and bool(count == plan.pairs) and _are_below(plan.updates, plan.pairs, plan.elements)
+        load_i64(plan.first, plan.fronts) == plan.n
+        and _are_below(plan.first, plan.fronts + 1, plan.n + 1)
+        and _are_below(plan.starts, plan.fronts + 1, rows + 1)
+        and _are_below(plan.rows, rows, plan.n)
+        and _are_fronts(plan)
     )
 
 
-@always_inline
-def panel_columns(plan: FrontPlan, s: int) -> Any:
-    """Return the first pivot of a front, and its numbers of pivots and of rows below them."""
-    pivot = load_i64(plan.first, s)
-    width = load_i64(plan.first, s + 1) - pivot
-    return pivot, width, load_i64(plan.starts, s + 1) - load_i64(plan.starts, s)
+@noinline
+def has_lists(address: int, fields: int, entries: int, elements: int, lists: int) -> bool:
+    """Return whether a plan is for a matrix and a factor so large, and all numbers in some of its lists are in range.
+
+    `elements` is negative for a factor of any size.
+    """
+    if not _sizes_fit(address, fields):
+        return False
+    plan = load_plan(address)
+    rows = (plan.targets - plan.rows) // 8
+    if plan.entries != entries or (plan.elements != elements and elements >= 0):
+        return False
+    if lists & FRONTS and not _fit_together(plan, rows):
+        return False
+    if lists & TARGETS and not (
+        _are_below(plan.targets, plan.entries, plan.elements)
+        and _are_below(plan.updates, plan.pairs, plan.elements)
+    ):
+        return False
+    if lists & ROWS and not (_are_below(plan.order, plan.n, plan.n) and _are_below(plan.rows, rows, plan.n)):
+        return False
+    return lists & ENTRIES == 0 or _are_below(plan.entry_rows, 2 * plan.entries, plan.n)
+
+
+@noinline
+def is_whole(address: int, fields: int, entries: int, elements: int) -> bool:
+    """Return whether a plan is complete, all its numbers are in range, and it is for a matrix and a factor so large."""
+    return has_lists(address, fields, entries, elements, FRONTS | TARGETS | ROWS | ENTRIES)

@@ -8,8 +8,18 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.kernels.fronts.blocks import add_multiple
+from tapegrad.engine.kernels.fronts.columns import backward_columns, forward_columns
 from tapegrad.engine.kernels.fronts.entries import add_outer, add_product
-from tapegrad.engine.kernels.fronts.plan import FrontPlan, is_whole, load_plan, panel_columns
+from tapegrad.engine.kernels.fronts.plan import (
+    ENTRIES,
+    FRONTS,
+    ROWS,
+    FrontPlan,
+    are_columns,
+    has_lists,
+    load_plan,
+    panel_columns,
+)
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import LOWER, PLAIN, RIGHT, TRANSPOSED, Lapack, libraries
@@ -132,15 +142,42 @@ def _backward_many(
         )  # fmt: skip
 
 
+@always_inline
+def _copy_row(into: int, source: int, k: int, zero: Any) -> None:
+    for c in range(k):
+        store_at(into, c * size_of(zero), load_at(source, c * size_of(zero), zero), zero)
+
+
 @noinline
-def _move_rows(plan: FrontPlan, source: int, into: int, bytes_: int, back: int) -> None:
-    """Copy rows in the order of the matrix to that of the pivots, or back."""
+def _to_pivots(plan: FrontPlan, source: int, into: int, k: int, zero: Any) -> None:
+    """Copy rows in the order of the matrix to that of the pivots."""
+    row = k * size_of(zero)
     for p in range(plan.n):
-        row = load_i64(plan.order, p)
-        if back:
-            memcpy(into + row * bytes_, source + p * bytes_, bytes_)
-        else:
-            memcpy(into + p * bytes_, source + row * bytes_, bytes_)
+        _copy_row(into + p * row, source + load_i64(plan.order, p) * row, k, zero)
+
+
+@noinline
+def _from_pivots(plan: FrontPlan, source: int, into: int, k: int, zero: Any) -> None:
+    """Copy rows in the order of the pivots to that of the matrix."""
+    row = k * size_of(zero)
+    for p in range(plan.n):
+        _copy_row(into + load_i64(plan.order, p) * row, source + p * row, k, zero)
+
+
+@noinline
+def _substitute(
+    loops: int, routines: Lapack, plan: FrontPlan, factor: int, x: int, k: int, scratch: int
+) -> None:
+    """Solve in place, in the order of the pivots; the scratch has room for the rows of a front."""
+    if are_columns(plan):
+        forward_columns(plan, factor, x, k, routines.zero)
+        backward_columns(plan, factor, x, k, routines.zero)
+    elif k == 1:
+        _forward_one(plan, factor, x, routines.zero)
+        _backward_one(plan, factor, x, routines.zero)
+    else:
+        _forward_many(loops, routines, plan, factor, x, k, scratch)
+        _backward_many(loops, routines, plan, factor, x, k, scratch)
 
 
 @noinline
@@ -150,15 +187,10 @@ def solve(loops: int, routines: Lapack, plan: FrontPlan, factor: int, b: int, x:
     own = malloc((plan.n + plan.tallest) * row + 8)
     if own == 0:
         return False
-    _move_rows(plan, b, own, row, np.int64(0))
-    if k == 1:
-        _forward_one(plan, factor, own, routines.zero)
-        _backward_one(plan, factor, own, routines.zero)
-    elif k > 1:
-        scratch = own + plan.n * row
-        _forward_many(loops, routines, plan, factor, own, k, scratch)
-        _backward_many(loops, routines, plan, factor, own, k, scratch)
-    _move_rows(plan, own, x, row, np.int64(1))
+    _to_pivots(plan, b, own, k, routines.zero)
+    if k > 0:
+        _substitute(loops, routines, plan, factor, own, k, own + plan.n * row)
+    _from_pivots(plan, own, x, k, routines.zero)
     free(own)
     return True
 
@@ -167,15 +199,15 @@ def solve(loops: int, routines: Lapack, plan: FrontPlan, factor: int, b: int, x:
 
 
 @always_inline
-def _fits(address: int, p: Any) -> bool:
-    return is_whole(address, p.fields, p.entries, p.elements) and load_i64(address, 0) == p.n
+def _fits(address: int, p: Any, lists: int) -> bool:
+    return has_lists(address, p.fields, p.entries, p.elements, lists) and load_i64(address, 0) == p.n
 
 
 @always_inline
 def sparse_solve_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write the solutions with the factored matrix X[0], the right sides X[1] and the plan X[2] to Y."""
     p, address = load_record(load_i64(frame, PARAMS), SparseSolveParams), load_i64(frame, X + 2)
-    if not _fits(address, p):
+    if not _fits(address, p, FRONTS | ROWS):
         return OUT_OF_RANGE
     factor = load_i64(frame, X) + p.entries * size_of(routines.zero)
     b, x = load_i64(frame, X + 1), load_i64(frame, Y)
@@ -186,7 +218,7 @@ def sparse_solve_forward(frame: int, loops: int, routines: Lapack) -> int:
 def sparse_solve_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the cotangents of the factored matrix and of the right sides."""
     p, address = load_record(load_i64(frame, PARAMS), SparseSolveParams), load_i64(frame, X + 2)
-    if not _fits(address, p):
+    if not _fits(address, p, FRONTS | ROWS | ENTRIES):
         return OUT_OF_RANGE
     zero, store, plan = routines.zero, load_i64(frame, STORE), load_plan(address)
     size, count, y_bar = size_of(zero), p.n * p.k, load_i64(frame, Y_BAR)
@@ -216,7 +248,7 @@ def sparse_solve_reverse(frame: int, loops: int, routines: Lapack) -> int:
 def sparse_solve_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the solutions for ``b_dot - a_dot @ y`` to Y_BAR; either tangent may be absent."""
     p, address = load_record(load_i64(frame, PARAMS), SparseSolveParams), load_i64(frame, X + 2)
-    if not _fits(address, p):
+    if not _fits(address, p, FRONTS | ROWS | ENTRIES):
         return OUT_OF_RANGE
     zero, plan, y_dot = routines.zero, load_plan(address), load_i64(frame, Y_BAR)
     bytes_ = p.n * p.k * size_of(zero)

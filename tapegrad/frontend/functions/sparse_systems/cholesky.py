@@ -63,9 +63,10 @@ class SparseCholesky:
     Notes
     -----
     The factorisation is multifrontal: columns of nearly equal structure are dense blocks, which BLAS and LAPACK
-    process. The gradient of the log-determinant is the inverse on the pattern, computed by the same blocks in the time
-    of about two factorisations; no dense inverse is made. Where both triangles are given, the lower one is read, and
-    has the derivative.
+    process. Where no column of the factor has more than eight elements below the diagonal, as with chains, narrow
+    bands, trees and small blocks, it is column by column. The gradient of the log-determinant is the inverse on the
+    pattern, computed in the same way in the time of about two factorisations; no dense inverse is made. Where both
+    triangles are given, the lower one is read, and has the derivative.
 
     Examples
     --------
