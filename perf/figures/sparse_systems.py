@@ -57,15 +57,18 @@ def _entries(matrix: Any) -> tuple[list[Contender], list[Answer]]:
     cholesky, entries = library.linalg.SparseCholesky(lower), library.tensor(lower.data, constant=True)
     factor = cholesky.factor(entries)
     logdet, inverse = factor.logdet().data, factor.inverse_on_pattern().data
+    right = library.tensor(np.ones(cholesky.n), constant=True)
+    solution = factor.solve(right).data
     options = {"SymmetricMode": True}
     by_columns = scipy.sparse.csc_matrix(matrix)
     superlu = partial(splu, by_columns, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
     contenders = [
         Contender("factor", lambda: cholesky.factor(entries), lambda found: (found.logdet().data,)),
         Contender("inverse on the pattern", factor.inverse_on_pattern, lambda found: (found.data,)),
+        Contender("solve", lambda: factor.solve(right), lambda found: (found.data,)),
         Contender("SciPy's splu", superlu, lambda found: (np.log(np.abs(found.U.diagonal())).sum(),)),
     ]
-    answers: list[Answer] = [(logdet,), (inverse,), (logdet,)]
+    answers: list[Answer] = [(logdet,), (inverse,), (solution,), (logdet,)]
     if (other := _cholmod(lower)) is not None:
         contenders.append(other)
         answers.append((logdet,))
