@@ -130,10 +130,10 @@ def _bucket(keys: np.ndarray, n: int) -> Lists:
 
 def _fill_reducing(n: int, rows: np.ndarray, columns: np.ndarray) -> Elimination:
     """Return an elimination with little fill: in the order of the matrix, if there is none."""
-    natural = _eliminate(n, np.arange(n), rows, columns)
-    if int(np.sum(natural.counts)) == n + np.count_nonzero(rows != columns):
-        return natural
-    return _eliminate(n, _minimum_degree(n, rows, columns), rows, columns)
+    by_column, scratch = _bucket(columns, n), [_integers(n) for _ in range(3)]
+    fills_in = _call(tree.fills_in, n, by_column.starts, rows[by_column.listed], *scratch)
+    order = _minimum_degree(n, rows, columns) if fills_in else np.arange(n)
+    return _eliminate(n, order, rows, columns)
 
 
 def _eliminate(n: int, order: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> Elimination:

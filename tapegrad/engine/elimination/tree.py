@@ -45,6 +45,38 @@ def elimination_tree(n: int, starts: int, columns: int, parent: int, ancestor: i
 
 
 @entry_point()
+def fills_in(n: int, starts: int, rows: int, child: int, sibling: int, mark: int) -> int:
+    """Return 1 if elimination in the given order adds entries to the rows of each column, else 0; the rest is scratch.
+
+    It adds none if each column without its parent, its first row below the diagonal, is a part of its parent's.
+    """
+    for j in range(n):
+        store_i64(child, j, -1)
+        store_i64(mark, j, -1)
+    for j in range(n):
+        parent = n
+        for p in range(load_i64(starts, j), load_i64(starts, j + 1)):
+            i = load_i64(rows, p)
+            if i > j:
+                parent = min(parent, i)
+        if parent < n:
+            store_i64(sibling, j, load_i64(child, parent))
+            store_i64(child, parent, j)
+    for j in range(n):
+        store_i64(mark, j, j)
+        for p in range(load_i64(starts, j), load_i64(starts, j + 1)):
+            store_i64(mark, load_i64(rows, p), j)
+        below = load_i64(child, j)
+        while below != -1:
+            for p in range(load_i64(starts, below), load_i64(starts, below + 1)):
+                i = load_i64(rows, p)
+                if i > below and load_i64(mark, i) != j:
+                    return 1
+            below = load_i64(sibling, below)
+    return 0
+
+
+@entry_point()
 def postorder(n: int, parent: int, order: int, child: int, sibling: int, stack: int) -> int:
     """Write the vertices in an order in which subtrees are contiguous, children before parents; the rest is scratch."""
     for i in range(n):
