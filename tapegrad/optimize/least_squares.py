@@ -59,8 +59,9 @@ def least_squares(
     Raises
     ------
     TypeError
-        For an argument ``jac`` other than `None`: the Jacobian is known. For a Tensor in `args` without
-        ``differentiable=True``, or in ``kwargs``, and when `fun` returns `None` or something else that holds no numbers (a `NotScalarError`).
+        For an argument ``jac`` other than `None`: the Jacobian is known. For a Tensor in ``kwargs`` or, without
+        ``differentiable=True``, in `args`, and when `fun` returns `None` or something else that holds no numbers (a
+        `NotScalarError`).
 
     Notes
     -----
