@@ -32,7 +32,7 @@ def root(
     solve: Any = "auto",
     **options: Any,
 ) -> Any:
-    """Find a root of a function by `scipy.optimize.root`, with the exact Jacobian and derivatives by `args`.
+    """Solve equations by `scipy.optimize.root`, with the exact Jacobian and derivatives by `args`.
 
     Parameters
     ----------
