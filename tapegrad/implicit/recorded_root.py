@@ -13,7 +13,6 @@ from numpy.linalg import LinAlgError
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.implicit.equation import Equation, undetermined
 from tapegrad.implicit.ruled import RuledBody, ruled
-from tapegrad.loops.loop_op import LoopOp
 
 
 def implied(
@@ -38,15 +37,7 @@ def implied(
     """
     values = [root, *operands]
     body = _RootBody(equation, seen, values, nan_on_failure or thread.mode.nan_on_failure)
-    return ruled(equation.name, body, values, _RootOp)
-
-
-class _RootOp(LoopOp):
-    """Instruction of a root."""
-
-    def _error(self, status: int) -> BaseException:
-        error = super()._error(status)
-        return undetermined(self.name, error) if isinstance(error, LinAlgError) else error
+    return ruled(equation.name, body, values)
 
 
 class _RootBody(RuledBody):
@@ -55,6 +46,10 @@ class _RootBody(RuledBody):
     def __init__(self, equation: Equation, seen: Any, values: Sequence[Any], nan_on_failure: bool) -> None:
         self._equation = equation
         super().__init__(equation.residual, seen or equation.residual, values, nan_on_failure)
+
+    def explained(self, error: BaseException) -> BaseException:
+        """Return the exception for a run of this body that has failed."""
+        return undetermined(self._equation.name, error) if isinstance(error, LinAlgError) else error
 
     def _of_all(self) -> Equation:
         """Return the equation with Tensors from outside as further operands."""

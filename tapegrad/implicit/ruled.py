@@ -74,14 +74,20 @@ class RuledBody(LoopBody):
 
     def handle(self, which: int) -> Handle:
         """Return the handle of a program."""
-        if which not in (PULLBACK, TANGENTS):
-            return super().handle(which)
+        return self._rule(which).handle(0) if which in (PULLBACK, TANGENTS) else super().handle(which)
+
+    def rules(self) -> list[LoopBody]:
+        """Return pullback and tangents as functions: those of what hands the value on would be zero."""
+        return [self._rule(PULLBACK), self._rule(TANGENTS)]
+
+    def _rule(self, which: int) -> LoopBody:
+        """Return a rule, recorded."""
         if which not in self._rules:
             fuse = None if fusion_of(None) == NEVER else True
             rule = self._entered(self.pull if which == PULLBACK else self.push)
             # With the values of the first call: of others, such as zeros, a matrix may be singular
             self._rules[which] = LoopBody(rule, self.seen, [*self._examples, *self._duals(which)], fuse)
-        return self._rules[which].handle(0)
+        return self._rules[which]
 
     def _entered(self, rule: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
         @restoring
@@ -127,11 +133,11 @@ class RuledBody(LoopBody):
         return [values[k] for k in numbers], substitute
 
 
-def ruled(name: str, body: RuledBody, operands: Sequence[Any], instruction: type[LoopOp] = LoopOp) -> Any:
+def ruled(name: str, body: RuledBody, operands: Sequence[Any]) -> Any:
     """Return the value that a body hands on, its first operand, as an instruction with derivatives by the rules."""
     views = [*body.inputs, *body.results]
     shape = LoopShape(0, len(operands), 1, False, -1, 0, packed_dtype(views, False))
-    op = instruction(name, body, None, shape, _Derivatives(body), 1, None)
+    op = LoopOp(name, body, None, shape, _Derivatives(body), 1, None)
     found = op(*(value[None] for value in operands), *map(on_recording, op.lifted))
     return found[0][0].astype(body.results[0].dtype)
 

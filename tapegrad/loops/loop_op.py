@@ -157,7 +157,7 @@ class LoopOp(UnsharedOp):
             if status == 0:
                 break
             if status != GUARD_FAILED or not self._record_branch(frame):
-                raise self._error(status)
+                raise self.body.explained(self._error(status))
         for call in self._calls:
             self._install(call, direction)
 

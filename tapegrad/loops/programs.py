@@ -85,6 +85,14 @@ class BodyPrograms(Uncopied):
         results = (self.results, of_floats, [*self.results, *bars])[which]
         return Handle([make(trace) for trace in self.traces], inputs, results, entries=False)
 
+    def rules(self) -> "Sequence[BodyPrograms]":
+        """Return pullback and tangents as functions, if these are not those of the recordings."""
+        return ()
+
+    def explained(self, error: BaseException) -> BaseException:
+        """Return the exception for a run of this body that has failed."""
+        return error
+
     def _values(self, trace: RecordedFunction) -> Specialization:
         program = trace.program(ProgramSpec(FORWARD))
         sources = [self._source(result, program.given) for result in trace.results]

@@ -17,7 +17,7 @@ from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPES
 from tapegrad.errors import UnsupportedError
 from tapegrad.loops.loop_op import LoopOp, packed_dtype
-from tapegrad.loops.programs import MAX_SPECIALIZATIONS, BodyPrograms, constant_of
+from tapegrad.loops.programs import MAX_SPECIALIZATIONS, PULLBACK, VALUES, BodyPrograms, constant_of
 from tapegrad.loops.pulled import PulledOp, prepare_pullback
 from tapegrad.loops.table import LoopShape
 from tapegrad.program.archive.contents import Contents, OpKind, ReadContents, add_kind, prefix_of
@@ -31,6 +31,7 @@ from tapegrad.program.archive.fields import (
 )
 from tapegrad.program.archive.pack import packed
 from tapegrad.program.archive.unpack import Unpacked
+from tapegrad.program.programs.handle import Handle
 from tapegrad.program.programs.kinds import make_program
 from tapegrad.program.programs.program import Program
 from tapegrad.program.streams.spec import NEVER, WHOLE, ProgramSpec
@@ -64,7 +65,8 @@ def _packed_body(body: BodyPrograms, constants: Sequence[int], contents: Content
     """Pack the recordings of a function, and for each of its Tensors from outside the number among the loop's."""
     ways = [_packed_trace(trace, contents) for trace in body.traces]
     views = [[view.dtype.name, list(view.shape)] for view in body.results]
-    return {"results": views, "constants": list(constants), "ways": ways}
+    rules = [_packed_body(rule, (), contents) for rule in body.rules()]
+    return {"results": views, "constants": list(constants), "ways": ways, "rules": rules}
 
 
 def _packed_trace(trace: Any, contents: Contents) -> dict[str, Any]:
@@ -156,6 +158,24 @@ class _StoredBody(BodyPrograms):
         self.inputs = [View.in_c_order(view.shape, view.dtype) for view in traces[0].inputs]
         refuse_unless(all(trace.inputs == self.inputs for trace in traces), "operands of a body differ")
         refuse_unless(len(self.constants) <= len(self.inputs), "more constants than operands of a body")
+        self._rules = [_StoredBody(rule, contents) for rule in field(record, "rules", list)]
+        if self._rules:
+            self._check_rules()
+
+    def _check_rules(self) -> None:
+        """Refuse rules whose arguments and results are not those of a pullback and of tangents."""
+        floats, duals = [self.inputs[k] for k in self.floats], [self.results[k] for k in self.float_results]
+        refuse_unless(len(self._rules) == 2, "a body has two rules")
+        pullback, tangents = self._rules
+        fits = pullback.inputs == [*self.inputs, *duals] and pullback.results == floats
+        fits &= tangents.inputs == [*self.inputs, *floats] and tangents.results == [*self.results, *duals]
+        refuse_unless(fits and not pullback.constants and not tangents.constants, "rules of a body")
+
+    def handle(self, which: int) -> Handle:
+        """Return the handle of a program."""
+        if which == VALUES or not self._rules:
+            return super().handle(which)
+        return self._rules[0 if which == PULLBACK else 1].handle(VALUES)
 
 
 def _view(record: Any) -> View:

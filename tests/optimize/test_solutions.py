@@ -97,6 +97,19 @@ def test_a_root_that_was_not_found(method):
     np.testing.assert_allclose(found, [-0.5, np.nan, -0.25], rtol=1e-8)
 
 
+def test_files_hold_the_rules(tmp_path):
+    def f(p):
+        return tg.sum(tg.optimize.root(cubic, np.ones(3), (p,), method="newton").x * WEIGHTS)
+
+    for transform in (tg.value_and_grad, lambda f: lambda p: tg.jvp(f, (p,), (DIRECTION,))):
+        compiled = tg.compile(transform(f), P)
+        compiled.save(tmp_path / "root.tape")
+        loaded = tg.load(tmp_path / "root.tape")
+        for own, expected in zip(loaded(2 * P), compiled(2 * P), strict=True):
+            np.testing.assert_array_equal(own, expected)
+    np.testing.assert_allclose(expected, tg.grad(f)(2 * P) @ DIRECTION, rtol=1e-12)
+
+
 # --- fixed_point ---------------------------------------------------------------------------------------------------
 
 
