@@ -18,14 +18,14 @@ from tapegrad.implicit.equation import Equation
 from tapegrad.implicit.recorded_root import implied
 from tapegrad.implicit.ruled import RuledBody, ruled
 from tapegrad.latent.joint import Joint
-from tapegrad.latent.mode import FOUND, Search, find_mode
+from tapegrad.latent.mode import FOUND, ModeSearch, find_mode
 from tapegrad.transforms.vjp import vjp
 
 _LOG_2_PI = float(np.log(2 * np.pi))
 
 
 @restoring
-def marginal(function: Callable[[Any], Any], start: Any) -> tuple[Any, Search]:
+def marginal(function: Callable[[Any], Any], start: Any) -> tuple[Any, ModeSearch]:
     """Record minus the logarithm of a marginal density, given that of a joint density as a function of the effects."""
     thread.mode = thread.mode.but(nan_on_failure=True)
     joint = Joint(function)
@@ -38,7 +38,7 @@ def marginal(function: Callable[[Any], Any], start: Any) -> tuple[Any, Search]:
 
 
 @restoring
-def implied_mode(function: Callable[[Any], Any], start: Any) -> tuple[Any, Search]:
+def implied_mode(function: Callable[[Any], Any], start: Any) -> tuple[Any, ModeSearch]:
     """Record the mode, with derivatives, and the search for it."""
     thread.mode = thread.mode.but(nan_on_failure=True)
     joint = Joint(function)

@@ -29,7 +29,7 @@ _FIRST_SHIFT, _SHIFT_FACTOR = 1e-3, 10.0  # relative to the largest entry
 _LARGEST_SHIFT = 1e8
 
 
-class Search(NamedTuple):
+class ModeSearch(NamedTuple):
     """State of the search.
 
     Attributes
@@ -59,22 +59,22 @@ class Search(NamedTuple):
 
 
 @restoring
-def find_mode(joint: Joint, start: Any) -> tuple[Search, SparseCholesky]:
-    """Search for the mode from a start; record the loop. Nothing in it has a gradient.
+def find_mode(joint: Joint, start: Any) -> tuple[ModeSearch, SparseCholesky]:
+    """ModeSearch for the mode from a start; record the loop. Nothing in it has a gradient.
 
     Return the last state, and what factorises the Hessian.
     """
     thread.mode = thread.mode.but(nan_on_failure=True)
     start = stop_gradient(start)
 
-    def body(state: Search) -> Search:
+    def body(state: ModeSearch) -> ModeSearch:
         return _next(joint, state)
 
     cholesky = joint.entries(start)[1]
     matrix = np.zeros(cholesky.factored_size)
-    first = Search(start, np.inf, matrix, start * 0.0, 0.0, 0.0, RUNNING, 0.0)
+    first = ModeSearch(start, np.inf, matrix, start * 0.0, 0.0, 0.0, RUNNING, 0.0)
     found = while_loop(lambda state: (state.status == RUNNING) & (state.steps < MAX_STEPS), body, first)
-    return Search(*stop_gradient(tuple(found))), cholesky
+    return ModeSearch(*stop_gradient(tuple(found))), cholesky
 
 
 def reason(status: Any) -> str:
@@ -82,7 +82,7 @@ def reason(status: Any) -> str:
     return _REASONS.get(float(status), "the marginal density is not finite")
 
 
-def _next(joint: Joint, state: Search) -> Search:
+def _next(joint: Joint, state: ModeSearch) -> ModeSearch:
     """Try a step, and find the next one."""
     effects = state.best + state.step
     value, slope = joint.value_and_gradient(effects)
@@ -103,7 +103,7 @@ def _next(joint: Joint, state: Search) -> Search:
     no_value = (1.0 - better) * _flag(state.steps == 0.0)
     unbounded = better * (1.0 - definite) * _flag(state.shift > _LARGEST_SHIFT)
     shift = np.where(definite > 0.0, _lower(state.shift), _higher(state.shift))
-    return Search(
+    return ModeSearch(
         np.where(better > 0.0, effects, state.best),
         np.where(better > 0.0, value, state.value),
         factor.matrix,

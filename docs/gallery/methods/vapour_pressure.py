@@ -5,7 +5,7 @@ Vapour pressure of a fluid
 Liquid and vapour of a fluid are in equilibrium where pressures and chemical potentials are equal: three equations,
 whose solution depends on temperature. The implicit function theorem gives the slope of the vapour pressure without a
 derivative of the solver. For van der Waals's equation, *p = 8T/(3v - 1) - 3/v²* in units of the critical point,
-Clapeyron's law has the same slope from the entropies, and it is 4 at the critical point.
+Clapeyron's law has the same slope from the entropies.
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ def phases(temperature):
 
 
 # %%
-# Newton's method is a loop of the recording, and its result has derivatives. The second one is one more transform.
+# Newton's method is a loop of the recording. Its result has derivatives, of which the second is one more transform.
 
 liquid, vapour, p = phases(0.9)
 slope = tg.jvp(phases, (0.9,), (1.0,))[1][2]

@@ -12,7 +12,7 @@ from tapegrad.frontend.functions.sparse_systems.cholesky import SparseCholesky, 
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.latent.effects import checked_random
 from tapegrad.latent.laplace import WithMode
-from tapegrad.optimize.random_effects.roles import Roles, roles_of
+from tapegrad.optimize.random_effects.roles import ArgumentRoles, roles_of
 from tapegrad.optimize.random_effects.tied import Tied, tied
 from tapegrad.transforms.base import Transform, replayable, without_jit
 from tapegrad.transforms.grad import grad, value_and_grad
@@ -27,7 +27,11 @@ class _OfVectors(Transform):
     name = "laplace"
 
     def __init__(
-        self, function: Callable[..., Any], roles: Roles, layouts: tuple[LeafLayout, LeafLayout], groups: Tied
+        self,
+        function: Callable[..., Any],
+        roles: ArgumentRoles,
+        layouts: tuple[LeafLayout, LeafLayout],
+        groups: Tied,
     ) -> None:
         super().__init__(function)
         self._roles, self._layouts, self._groups = roles, layouts, groups

@@ -1,4 +1,4 @@
-"""Roles of the arguments of a joint density: which are parameters, and which are effects."""
+"""ArgumentRoles of the arguments of a joint density: which are parameters, and which are effects."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,8 +8,8 @@ from tapegrad.optimize.flat import as_vector
 
 
 @dataclass(frozen=True)
-class Roles:
-    """Roles of arguments; parameters, and effects, are one argument by itself, or several in a tuple or a dict.
+class ArgumentRoles:
+    """ArgumentRoles of arguments; parameters, and effects, are one argument by itself, or several in a tuple or a dict.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Roles:
         return tuple(placed[k] if k in placed else next(own) for k in range(self.count))
 
 
-def roles_of(x0: Any, random: Random) -> tuple[Roles, tuple[Any, ...]]:
+def roles_of(x0: Any, random: Random) -> tuple[ArgumentRoles, tuple[Any, ...]]:
     """Return the roles of the arguments that the argument `x0` of a fit has, and these.
 
     Raises
@@ -75,10 +75,10 @@ def roles_of(x0: Any, random: Random) -> tuple[Roles, tuple[Any, ...]]:
         missing = [key for key in random if not isinstance(x0, dict) or key not in x0]
         if missing:
             raise ValueError(f"laplace: random={random!r}, so x0 must be a dict with {missing[0]!r}")
-        return Roles(random, 1), (x0,)
+        return ArgumentRoles(random, 1), (x0,)
     if not isinstance(x0, tuple | list):
         raise TypeError("laplace: x0 must be the tuple of all arguments; or a dict, if random= has its keys")
-    return Roles(random, len(x0)), tuple(x0)
+    return ArgumentRoles(random, len(x0)), tuple(x0)
 
 
 def _alone(values: list[Any]) -> Any:

@@ -389,10 +389,10 @@ class SparseFactor:
         --------
         >>> import scipy.sparse
         >>> import tapegrad as tg
-        >>> a = scipy.sparse.csr_array([[5.0, 2.0], [2.0, 4.0]])
+        >>> a = scipy.sparse.csr_array([[4.0, 2.0], [2.0, 5.0]])
         >>> cholesky = tg.linalg.SparseCholesky(a)
         >>> cholesky.order
-        array([1, 0])
+        array([0, 1])
         >>> cholesky.factor(a).lower_triangle().toarray()
         array([[2., 0.],
                [1., 2.]])
