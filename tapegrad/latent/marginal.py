@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.functions.sparse_systems.cholesky import SparseFactor
 from tapegrad.frontend.tensor.modes import restoring, thread
 from tapegrad.implicit.equation import Equation
 from tapegrad.implicit.recorded_root import implied
@@ -29,11 +28,10 @@ def marginal(function: Callable[[Any], Any], start: Any) -> tuple[Any, ModeSearc
     """Record minus the logarithm of a marginal density, given that of a joint density as a function of the effects."""
     thread.mode = thread.mode.but(nan_on_failure=True)
     joint = Joint(function)
-    search, cholesky = find_mode(joint, start)
+    search = find_mode(joint, start)
     effects = np.where(search.status == FOUND, search.best, np.nan)  # nan goes into all derivatives
-    factor = SparseFactor(cholesky, search.matrix)
-    value = search.value + 0.5 * factor.logdet() - 0.5 * effects.size * _LOG_2_PI
-    constants = np.where(search.status == FOUND, value, np.inf), effects, factor.matrix
+    value = search.value + 0.5 * search.log_det - 0.5 * effects.size * _LOG_2_PI
+    constants = np.where(search.status == FOUND, value, np.inf), effects
     return ruled("laplace", _MarginalBody(joint, constants), constants), search
 
 
@@ -42,7 +40,7 @@ def implied_mode(function: Callable[[Any], Any], start: Any) -> tuple[Any, ModeS
     """Record the mode, with derivatives, and the search for it."""
     thread.mode = thread.mode.but(nan_on_failure=True)
     joint = Joint(function)
-    search, _ = find_mode(joint, start)
+    search = find_mode(joint, start)
     return _root(joint, search.best), search
 
 
@@ -56,35 +54,33 @@ def _root(joint: Joint, effects: Any) -> Any:
 
 
 class _MarginalBody(RuledBody):
-    """Body that hands on a marginal density; its operands are that, the mode, and the factored Hessian."""
+    """Body that hands on a marginal density; its operands are that, and the mode."""
 
     def __init__(self, joint: Joint, operands: Sequence[Any]) -> None:
         self._joint = joint
         super().__init__(self._used, joint.value, operands)
 
-    def _used(self, value: Any, effects: Any, factored: Any) -> Any:
+    def _used(self, value: Any, effects: Any) -> Any:
         return self._joint.value(effects)
 
     def anew(self, *values: Any) -> Sequence[Any]:
-        """Return the mode and the factored Hessian as functions of the parameters."""
-        value, effects, _, *outer = values
+        """Return the operands with the mode as a function of the parameters."""
+        value, effects, *outer = values
         with self.standing_in(outer):
-            root = _root(self._joint, effects)
-            return [value, root, self._joint.factor(root).matrix, *outer]
+            return [value, _root(self._joint, effects), *outer]
 
     def gradient(self, values: Sequence[Any]) -> list[Any]:
         """Return the gradient by the operands from outside that are floats."""
-        joint, (_, effects, factored, *_) = self._joint, values
+        joint, (_, effects, *outer) = self._joint, values
         floats, substitute = self.by_floats(self.given, values)
-        factors: list[SparseFactor] = []
+        with self.standing_in(outer):
+            factor = joint.factor(effects)
+        weights = 0.5 * factor.inverse_on_pattern()
 
         def weighted(effects: Any, *given: Any) -> Any:
             """Return the joint density and the Hessian's log-determinant, both linear in what they vary with."""
             with self.standing_in(substitute(given)[self.given :]):
-                entries, cholesky, _ = joint.entries(effects)
-                factors.append(SparseFactor(cholesky, factored))
-                weights = 0.5 * factors[0].inverse_on_pattern()
-                return joint.value(effects) + np.sum(weights * entries)
+                return joint.value(effects) + np.sum(weights * joint.entries(effects)[0])
 
         def slope(*given: Any) -> Any:
             with self.standing_in(substitute(given)[self.given :]):
@@ -93,7 +89,7 @@ class _MarginalBody(RuledBody):
         _, pull = vjp(weighted, effects, *floats)
         by_effects, *direct = pull(1.0)
         _, pull = vjp(slope, *floats)
-        through_mode = pull(-factors[0].solve(by_effects))
+        through_mode = pull(-factor.solve(by_effects))
         return [a + b for a, b in zip(direct, through_mode, strict=True)]
 
     def pull(self, *values: Any) -> Sequence[Any]:

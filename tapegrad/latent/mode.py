@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.frontend.functions.sparse_systems.cholesky import SparseCholesky
 from tapegrad.frontend.tensor.modes import restoring, thread
 from tapegrad.latent.joint import Joint
 from tapegrad.loops.while_loop import while_loop
@@ -36,8 +35,8 @@ class ModeSearch(NamedTuple):
     ----------
     best, value
         The best effects so far, and minus the logarithm of the joint density there.
-    matrix
-        The factored Hessian there, once they are the mode.
+    log_det
+        Logarithm of the determinant of the Hessian there, once they are the mode.
     step, last
         From there to what is tried next; 1 if that is the mode but for rounding.
     shift
@@ -50,7 +49,7 @@ class ModeSearch(NamedTuple):
 
     best: Any
     value: Any
-    matrix: Any
+    log_det: Any
     step: Any
     last: Any
     shift: Any
@@ -59,22 +58,20 @@ class ModeSearch(NamedTuple):
 
 
 @restoring
-def find_mode(joint: Joint, start: Any) -> tuple[ModeSearch, SparseCholesky]:
-    """ModeSearch for the mode from a start; record the loop. Nothing in it has a gradient.
-
-    Return the last state, and what factorises the Hessian.
-    """
+def find_mode(joint: Joint, start: Any) -> ModeSearch:
+    """ModeSearch for the mode from a start; record the loop. Nothing in it has a gradient."""
     thread.mode = thread.mode.but(nan_on_failure=True)
     start = stop_gradient(start)
 
     def body(state: ModeSearch) -> ModeSearch:
         return _next(joint, state)
 
-    cholesky = joint.entries(start)[1]
-    matrix = np.zeros(cholesky.factored_size)
-    first = ModeSearch(start, np.inf, matrix, start * 0.0, 0.0, 0.0, RUNNING, 0.0)
-    found = while_loop(lambda state: (state.status == RUNNING) & (state.steps < MAX_STEPS), body, first)
-    return ModeSearch(*stop_gradient(tuple(found))), cholesky
+    first = ModeSearch(start, np.inf, 0.0, start * 0.0, 0.0, 0.0, RUNNING, 0.0)
+    # No carry is stored for a reverse sweep
+    found = while_loop(
+        lambda state: (state.status == RUNNING) & (state.steps < MAX_STEPS), body, first, checkpoint=1
+    )
+    return ModeSearch(*stop_gradient(tuple(found)))
 
 
 def reason(status: Any) -> str:
@@ -106,7 +103,7 @@ def _next(joint: Joint, state: ModeSearch) -> ModeSearch:
     return ModeSearch(
         np.where(better > 0.0, effects, state.best),
         np.where(better > 0.0, value, state.value),
-        factor.matrix,
+        factor.logdet(),
         np.where(better > 0.0, np.where(definite > 0.0, -newton, 0.0), 0.5 * state.step),
         near * _flag(decrement <= _SMALL),
         np.where(better > 0.0, shift, state.shift),

@@ -124,11 +124,6 @@ class SparseCholesky:
         """Stored elements of the factor."""
         return self._header.elements
 
-    @property
-    def factored_size(self) -> int:
-        """Elements of a factored matrix, as `SparseFactor` has it: entries of one triangle, and those of the factor."""
-        return self._header.entries + self._header.elements
-
     def __repr__(self) -> str:
         return f"SparseCholesky(n={self.n}, entries={len(self.rows)}, nnz={self.nnz})"
 
