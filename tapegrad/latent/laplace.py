@@ -10,11 +10,11 @@ from tapegrad.errors import NoModeError, check_function
 from tapegrad.frontend.tensor.modes import restoring, thread
 from tapegrad.frontend.words.frames import hides_frames, program_level
 from tapegrad.latent.effects import Effects, Random, checked_random, joint_of
-from tapegrad.latent.joint import Joint
 from tapegrad.latent.marginal import implied_mode, marginal
 from tapegrad.latent.mode import FOUND, reason
 from tapegrad.program.recording.signature import has_tensor
 from tapegrad.transforms.base import Transform, replayable
+from tapegrad.transforms.jacobians.sparse import hessian
 from tapegrad.transforms.jit import Jit
 
 
@@ -70,7 +70,7 @@ class _Pattern(_OfEffects):
 
     @restoring
     def _recorded(self, joint: Callable[[Any], Any], effects: Effects) -> Any:
-        return Joint(joint).entries(effects.vector)[2]
+        return hessian(joint, 0, False, True, None).values.with_layout((effects.vector,), {})[1].patterns
 
 
 class Marginal(_OfEffects):

@@ -75,7 +75,8 @@ class _MarginalBody(RuledBody):
         floats, substitute = self.by_floats(self.given, values)
         with self.standing_in(outer):
             factor = joint.factor(effects)
-        weights = 0.5 * factor.inverse_on_pattern()
+        cholesky = factor.cholesky
+        weights = np.where(cholesky.rows == cholesky.columns, 0.5, 1.0) * factor.inverse_on_pattern()
 
         def weighted(effects: Any, *given: Any) -> Any:
             """Return the joint density and the Hessian's log-determinant, both linear in what they vary with."""

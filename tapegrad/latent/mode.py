@@ -83,7 +83,7 @@ def _next(joint: Joint, state: ModeSearch) -> ModeSearch:
     """Try a step, and find the next one."""
     effects = state.best + state.step
     value, slope = joint.value_and_gradient(effects)
-    entries, cholesky, _ = joint.entries(effects)
+    entries, cholesky = joint.entries(effects)
     largest = np.max(abs(entries), initial=0.0)
     added = np.where(cholesky.rows == cholesky.columns, state.shift * largest, 0.0)
     factor = cholesky.factor(entries + added)

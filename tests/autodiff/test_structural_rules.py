@@ -122,8 +122,8 @@ def times(x, y):
 def along(x, directions):
     """The derivative of the inverse on the pattern."""
     factor = factored(x)
-    plan, rows = factor._cholesky._constant(), list(directions)
-    return instructions.derivative(factor._matrix, rows, plan, factor._params, "derivative")
+    plan, rows = factor.cholesky._constant(), list(directions)
+    return instructions.derivative(factor.matrix, rows, plan, factor._params, "derivative")
 
 
 def on_pattern(x, y):
