@@ -12,7 +12,7 @@ import pytest
 import scipy.linalg
 import scipy.special
 import scipy.stats
-from scipy.interpolate import CubicSpline
+from scipy.interpolate import CubicSpline, barycentric_interpolate
 
 import tapegrad as tg
 
@@ -124,7 +124,10 @@ INSTEAD: dict[str, list[Callable[[Any], Any]]] = {
     r"tapegrad\.linalg\.norm takes Tensors": [lambda t: np.linalg.norm([t[0], 1.0])],
     r"tapegrad\.polyval\(c\[::-1\], x\)": [lambda t: np.polynomial.polynomial.polyval(2.0, t)],
     "constant is meant$": [lambda t: float(t[0]), lambda t: np.tri(t[0])],
-    r"return scipy\.interpolate\.CubicSpline\(x\)": [lambda t: CubicSpline(np.arange(2.0), t)],
+    r"write tapegrad\.interpolate\.CubicSpline": [lambda t: CubicSpline(np.arange(2.0), t)],
+    r"return scipy\.interpolate\.barycentric_interpolate\(x\)": [
+        lambda t: barycentric_interpolate(np.arange(2.0), t, 0.5)
+    ],
     r"custom_op\(\"wofz\", vjp=": [lambda t: scipy.special.wofz(t)],
     r"results are complex.*return numpy\.fft\.rfft\(x\)": [lambda t: np.fft.rfft(t)],
     "No derivative is known by this argument": [
