@@ -16,7 +16,7 @@ from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.loops.body import LoopBody, on_recording
 from tapegrad.loops.loop_op import LoopOp, packed_dtype
 from tapegrad.loops.programs import PULLBACK, TANGENTS
-from tapegrad.loops.run import FlatLoop
+from tapegrad.loops.run import FlatLoop, float_operand
 from tapegrad.loops.table import LoopShape
 from tapegrad.program.fusion.policy import fusion_of
 from tapegrad.program.programs.handle import Handle
@@ -84,7 +84,7 @@ class RuledBody(LoopBody):
         """Return a rule, recorded."""
         if which not in self._rules:
             fuse = None if fusion_of(None) == NEVER else True
-            rule = self._entered(self.pull if which == PULLBACK else self.push)
+            rule = self._in_dtypes(which, self._entered(self.pull if which == PULLBACK else self.push))
             # With the values of the first call: of others, such as zeros, a matrix may be singular
             self._rules[which] = LoopBody(rule, self.seen, [*self._examples, *self._duals(which)], fuse)
         return self._rules[which]
@@ -95,6 +95,17 @@ class RuledBody(LoopBody):
             if self._nan_on_failure:
                 thread.mode = thread.mode.but(nan_on_failure=True)
             return rule(*values)
+
+        return call
+
+    def _in_dtypes(self, which: int, rule: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+        """Return a rule whose results have the dtypes that their places in memory are for."""
+        bars = [self.inputs[k].dtype for k in self.floats]
+        dtypes = bars if which == PULLBACK else [view.dtype for view in (*self.results, *self.results)]
+
+        def call(*values: Any) -> Sequence[Any]:
+            found = zip(rule(*values), dtypes, strict=True)
+            return [each if each.dtype == dtype else each.astype(dtype) for each, dtype in found]
 
         return call
 
@@ -138,7 +149,8 @@ def ruled(name: str, body: RuledBody, operands: Sequence[Any]) -> Any:
     views = [*body.inputs, *body.results]
     shape = LoopShape(0, len(operands), 1, False, -1, 0, packed_dtype(views, False))
     op = LoopOp(name, body, None, shape, _Derivatives(body), 1, None)
-    found = op(*(value[None] for value in operands), *map(on_recording, op.lifted))
+    outer = [float_operand(on_recording(tensor), name) for tensor in op.lifted]
+    found = op(*(float_operand(value, name)[None] for value in operands), *outer)
     return found[0][0].astype(body.results[0].dtype)
 
 

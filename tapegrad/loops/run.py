@@ -115,7 +115,7 @@ class FlatLoop:
         )  # fmt: skip
         op = LoopOp(self.name, body, condition, shape, Derivatives(self), self.each, self.shown)
         operands = [
-            _operand(value, self.name) for value in (*carry, *sequences, *map(on_recording, op.lifted))
+            float_operand(value, self.name) for value in (*carry, *sequences, *map(on_recording, op.lifted))
         ]
         *results, _, _ = _as_tuple(op(*(operands or [0.0])))
         made = [_restored(y, view.dtype) for y, view in zip(results, body.results, strict=True)]
@@ -362,7 +362,7 @@ def _first_element(value: Any) -> np.ndarray:
     return _array_of(array[0] if len(array) else np.zeros(array.shape[1:], array.dtype))
 
 
-def _operand(value: Any, name: str) -> Any:
+def float_operand(value: Any, name: str) -> Any:
     """Return a leaf as an operand of an op, which are floats: integers and booleans as float64."""
     if value.dtype.kind == "f":
         return value

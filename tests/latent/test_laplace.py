@@ -227,6 +227,20 @@ def test_data_that_change_are_read_anew() -> None:
     assert after == pytest.approx(fresh(0.3, np.zeros(12)), rel=1e-13)
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.bool_, np.float32])
+def test_data_of_other_dtypes_are_read_in_replays(dtype) -> None:
+    def joint(theta, u, weights):
+        return tg.sum(weights * (u - theta[0]) ** 2) + 0.5 * tg.exp(theta[1]) * tg.sum(u**2)
+
+    function = tg.value_and_grad(tg.laplace(joint, random=1))
+    theta, u, weights = np.array([0.3, -0.2]), np.zeros(3), np.array([1, 0, 1], dtype)
+    value, gradient = function(theta, u, weights.astype(float))
+    for _ in range(3):  # the first call records, and the others replay
+        found, by_theta = function(theta, u, weights)
+        assert found == pytest.approx(value, rel=1e-12)
+        np.testing.assert_allclose(by_theta, gradient, rtol=1e-12)
+
+
 def test_branches_have_their_own_patterns() -> None:
     def joint(a, u):
         chain = tg.sum((u[1:] - u[:-1]) ** 2) if a > 0 else 0.0
