@@ -1,26 +1,16 @@
 """Fits with random effects: published results, uncertainty, profiles, checks, and wrong arguments."""
 
-import csv
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 import tapegrad as tg
+from helpers.tables import columns
 from tapegrad import special, stats
 from tapegrad.errors import NoModeError
 from tapegrad.optimize.random_effects import search
-
-DATA = Path(__file__).parents[2] / "docs" / "gallery" / "data"
-
-
-def columns(name: str) -> dict[str, np.ndarray]:
-    with (DATA / name).open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    return {key: np.array([float(row[key]) for row in rows]) for key in rows[0]}
-
 
 CBPP = columns("cbpp.csv")
 HERD = CBPP["herd"].astype(int) - 1
@@ -186,6 +176,31 @@ def test_fixed_and_tied_parameters(fit) -> None:
     assert mapped.std_errors["beta"][1] == mapped.std_errors["beta"][2]
 
 
+@pytest.mark.filterwarnings("ignore:delta_grad")
+@pytest.mark.parametrize("method", ["L-BFGS-B", "trust-constr", "COBYLA"])
+def test_methods_of_scipy_agree(fit, method: str) -> None:
+    """With bounds that do nothing, and without a gradient: the result has its own."""
+    bounds = {"beta": (-3.0, 3.0), "log_sd": (-3.0, 3.0)}
+    found = tg.optimize.laplace(herds, HERDS_START, random=1, method=method, bounds=bounds)
+    assert found.fun == pytest.approx(fit.fun, abs=1e-5)
+    assert found.jac.shape == (5,)
+    np.testing.assert_allclose(found.jac, np.zeros(5), atol=0.05)
+
+
+def test_bounds_by_key_hold() -> None:
+    bounds = {"beta": (-1.0, 3.0), "log_sd": (None, -1.0)}
+    found = tg.optimize.laplace(herds, HERDS_START, random=1, method="L-BFGS-B", bounds=bounds)
+    np.testing.assert_allclose(found.x["beta"][[0, 2, 3]], -1.0)
+    assert found.x["log_sd"] == pytest.approx(-1.0)
+
+
+def test_float32_starts_are_fitted_in_float64(fit) -> None:
+    start = {"beta": np.zeros(4, np.float32), "log_sd": np.float32(0)}, np.zeros(15, np.float32)
+    found = tg.optimize.laplace(herds, start, random=1)
+    assert found.fun == fit.fun
+    assert found.x["beta"].dtype == found.random.dtype == np.float64
+
+
 def test_profiles_by_name(fit) -> None:
     found = fit.profile("log_sd", points=4)
     low, high = found.interval()
@@ -238,7 +253,11 @@ def test_wrong_arguments_say_what_to_write() -> None:
         tg.optimize.laplace(groups, (np.zeros(1), np.zeros(8)), random=1, map=np.array([0, 1]))
     with pytest.raises(TypeError, match="integers"):
         tg.optimize.laplace(groups, (np.zeros(1), np.zeros(8)), random=1, map=np.array([0.5]))
-    with pytest.raises(NoModeError, match="where the search begins"):
+    with pytest.raises(ValueError, match="bounds="):
+        tg.optimize.laplace(groups, (np.zeros(1), np.zeros(8)), random=1, bounds={"mean": (0, 1)})
+    with pytest.raises(TypeError, match="leave out jac="):
+        tg.optimize.laplace(groups, (np.zeros(1), np.zeros(8)), random=1, jac=True)
+    with pytest.raises(NoModeError, match="no mode at x0"):
         tg.optimize.laplace(lambda a, u: a[0] * tg.sum(u), (np.ones(1), np.zeros(2)), random=1)
 
 

@@ -11,6 +11,9 @@ from tapegrad.optimize.interruption import MESSAGE, MINIMIZE_STATUS, BestPoint, 
 from tapegrad.optimize.random_effects.fit import LaplaceFit
 from tapegrad.optimize.random_effects.model import LatentModel
 from tapegrad.optimize.random_effects.search import ModeToMode
+from tapegrad.pytree import flatten
+
+_WITHOUT_GRADIENT = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
 
 
 def fit(
@@ -24,13 +27,17 @@ def fit(
     options: dict[str, Any],
 ) -> LaplaceFit:
     """Fit a model."""
+    if "jac" in options:
+        raise TypeError("laplace: the gradient is exact, so leave out jac=")
     model = LatentModel(function, x0, random, args, map_)
     free = model.tied.collected(model.start)
+    if isinstance(options.get("bounds"), dict):
+        options = {**options, "bounds": _bounds_of(model, options["bounds"])}
     with Progress(progress is not False) as line:
         search = ModeToMode(model, model.effects_start, line)
         value, _ = search(free)
         if search.failure:
-            raise NoModeError(f"laplace: where the search begins {search.failure}")
+            raise NoModeError(f"laplace: no mode at x0: {search.failure}")
         if not np.isfinite(value):
             raise ValueError(f"laplace: minus the logarithm of the marginal density is {value} at x0")
         best = BestPoint(search, False, line)
@@ -43,13 +50,37 @@ def fit(
     if not np.isfinite(result.fun):
         result.success = False
     mode = ModeToMode(model, search.effects)
-    mode(result.x)
+    _, result.jac = mode(result.x)  # SciPy's may be of constraints, or missing
     return LaplaceFit(result, model, np.array(result.x), mode.effects, search.steps)
+
+
+def _bounds_of(model: LatentModel, by_key: dict[str, Any]) -> list[Any]:
+    """Return the bounds of the free parameters, given a pair for some keys of a dict of parameters.
+
+    Raises
+    ------
+    ValueError
+        For keys that there are not.
+    """
+    numbers = model.layout.split(np.arange(len(model.start)))
+    if not isinstance(numbers, dict) or not set(by_key) <= set(numbers):
+        raise ValueError(
+            f"laplace: bounds= is a dict, so parameters must be one with the keys {list(by_key)}"
+        )
+    bounds: list[Any] = [(None, None)] * model.tied.size
+    for key, pair in by_key.items():
+        for leaf in flatten(numbers[key])[0]:
+            for group in model.tied.groups[np.ravel(leaf).astype(int)]:
+                if group >= 0:  # not fixed
+                    bounds[group] = pair
+    return bounds
 
 
 def _searched(best: BestPoint, free: np.ndarray, method: str, options: dict[str, Any]) -> Any:
     from scipy.optimize import minimize
 
+    if isinstance(method, str) and method.lower() in _WITHOUT_GRADIENT:
+        return minimize(lambda x: best(x)[0], free, method=method, **options)
     return minimize(best, free, method=method, jac=True, **options)
 
 

@@ -36,14 +36,15 @@ def laplace(
     args : tuple, optional
         Further arguments: data.
     method : str, default "BFGS"
-        A method of `scipy.optimize.minimize` that takes gradients.
+        A method of `scipy.optimize.minimize` that takes no Hessian.
     map : array_like of int, or dict of them, optional
         What is fixed, or shares a value: for an array of parameters integers of its shape, equal where elements have
         one value and -1 where they stay as they are in `x0`; for a dict of parameters some of its keys.
     progress : bool, default True
         Whether a search that takes longer than a second shows how far it is.
     **options
-        Further arguments of `scipy.optimize.minimize`, such as ``bounds`` and ``options``.
+        Further arguments of `scipy.optimize.minimize`, such as ``bounds`` and ``options``. For a dict of parameters
+        `bounds` may be a dict, with a pair for some of its keys.
 
     Returns
     -------

@@ -20,6 +20,8 @@ from tapegrad.transforms.jacobians.hessian import hessian
 from tapegrad.transforms.jacobians.jacobian import jacobian
 from tapegrad.transforms.jit import jit
 
+_FLOAT64 = np.dtype(np.float64)
+
 
 class _OfVectors(Transform):
     """Joint density as a function of free parameters and effects, whose recordings a second fit finds."""
@@ -127,7 +129,8 @@ class LatentModel:
 
 
 def _vector_of(structure: Any) -> tuple[np.ndarray, LeafLayout]:
-    """Return the elements of a structure as an array, and its layout."""
-    leaves, layout = taken_apart(structure, "x0")
-    vector = joined(leaves, np.dtype(np.float64))
+    """Return the elements of a structure as an array, and its layout: in float64, for a mode is found to 1e-10."""
+    leaves, given = taken_apart(structure, "x0")
+    vector = joined(leaves, _FLOAT64)
+    layout = LeafLayout(given.definition, given.shapes, (_FLOAT64,) * len(leaves))
     return vector.data if is_tensor(vector) else vector, layout
