@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.implicit.implied import by_matrix, implied
+from tapegrad.implicit.equation import Equation, MatrixSystem
+from tapegrad.implicit.recorded_root import implied
 
 
 def quotients(p, divisors, found):
     """Return the roots of ``divisors * z + p[0] * z == p[0] * p[1]`` that were found, with their derivatives."""
-    matrix = by_matrix(lambda z: np.diag(divisors + p[0] + 0.0 * z))
-    return implied("quotients", lambda z: divisors * z + p[0] * z - p[0] * p[1], matrix, found, ())
+    matrix = MatrixSystem(lambda z: np.diag(divisors + p[0] + 0.0 * z))
+    return implied(Equation("quotients", lambda z: divisors * z + p[0] * z - p[0] * p[1], matrix), found, ())
 
 
 P, DIVISORS = np.array([0.25, -2.0]), np.array([1, 0, 1])

@@ -1,4 +1,4 @@
-"""ArgumentRoles of the arguments of a joint density: which are parameters, and which are effects."""
+"""Roles of the arguments of a joint density: which are parameters, and which are effects."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from tapegrad.optimize.flat import as_vector
 
 @dataclass(frozen=True)
 class ArgumentRoles:
-    """ArgumentRoles of arguments; parameters, and effects, are one argument by itself, or several in a tuple or a dict.
+    """Roles of arguments: parameters, and effects, are one argument by itself, or several in a tuple or a dict.
 
     Attributes
     ----------
@@ -46,9 +46,8 @@ class ArgumentRoles:
         if keys := self._keys:
             (given,) = args
             own = {key: as_vector(given[key]) for key in keys}
-            return {key: given[key] for key in given if key not in own}, own[keys[0]] if len(
-                keys
-            ) == 1 else own
+            parameters = {key: given[key] for key in given if key not in own}
+            return parameters, own[keys[0]] if len(own) == 1 else own
         numbers, given = self._numbers, list(map(as_vector, args))
         others = [given[k] for k in range(self.count) if k not in numbers]
         return _alone(others), _alone([given[k] for k in numbers])
