@@ -43,6 +43,8 @@ class BestPoint:
         Whether the value alone says nothing of how good a point is.
     line
         Progress line.
+    name
+        What it calls the search.
 
     Attributes
     ----------
@@ -52,8 +54,10 @@ class BestPoint:
         Number of calls.
     """
 
-    def __init__(self, function: Callable[..., Any], constrained: bool, line: Progress) -> None:
-        self._function, self._constrained, self._line = function, constrained, line
+    def __init__(
+        self, function: Callable[..., Any], constrained: bool, line: Progress, name: str = "minimize"
+    ) -> None:
+        self._function, self._constrained, self._line, self._name = function, constrained, line, name
         self._value = math.inf
         self.x: np.ndarray | None = None
         self.evaluations = 0
@@ -65,7 +69,7 @@ class BestPoint:
         if self.x is None or (value < self._value and not self._constrained):
             self.x, self._value = np.array(x, dtype=float), value
         if self._line.due:
-            self._line.show(f"minimize: {self.evaluations} evaluations, value {float(value):.6g}")
+            self._line.show(f"{self._name}: {self.evaluations} evaluations, value {float(value):.6g}")
         return found
 
     def callback(self, given: Any, takes_result: bool) -> Any:

@@ -150,6 +150,11 @@ def test_checks_find_one_mode_and_no_bias(gaussian) -> None:
     assert gaussian.check().bias is None
 
 
+def test_simulated_data_need_arguments(gaussian) -> None:
+    with pytest.raises(ValueError, match="args="):
+        gaussian.check(simulate=lambda rng, theta: Y)
+
+
 def test_a_wrong_model_is_seen_by_simulation() -> None:
     """Data of another mean than that of the fit have a gradient in the mean."""
     model = tg.optimize.laplace(groups, (np.zeros(1), np.zeros(8)), random=1, args=(Y,))
@@ -245,6 +250,8 @@ def test_wrong_arguments_say_what_to_write() -> None:
         tg.optimize.laplace(groups, (np.zeros(1), np.zeros(8)), random=2)
     with pytest.raises(ValueError, match="must be a dict with 'b'"):
         tg.optimize.laplace(drivers, {"beta": np.zeros(2)}, random="b")
+    with pytest.raises(ValueError, match="random='u' has no elements"):
+        tg.optimize.laplace(lambda p: tg.sum(p["u"]), {"a": 1.0, "u": np.zeros(0)}, random="u")
     with pytest.raises(ValueError, match="no parameters"):
         tg.optimize.laplace(groups, (np.zeros(1), np.zeros(8)), random=(0, 1))
     with pytest.raises(ValueError, match="fixes all parameters"):

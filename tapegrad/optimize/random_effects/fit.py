@@ -205,6 +205,10 @@ class LaplaceFit(SearchResult):
         found = check(model, free, effects, self.cov, np.nan_to_num(deviations, nan=1.0), rng, 5)
         if simulate is None:
             return found
+        if not model.args:
+            raise ValueError(
+                "check: simulate draws data, so the function must take them as arguments, and the fit have args="
+            )
         given = self.x if model.roles.has_several else (self.x,)
         p_value, bias = simulated(model, free, effects, self.cov, lambda: simulate(rng, *given), size)
         return found._replace(p_value=p_value, bias=bias)

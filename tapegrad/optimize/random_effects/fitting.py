@@ -40,7 +40,7 @@ def fit(
             raise NoModeError(f"laplace: no mode at x0: {search.failure}")
         if not np.isfinite(value):
             raise ValueError(f"laplace: minus the logarithm of the marginal density is {value} at x0")
-        best = BestPoint(search, False, line)
+        best = BestPoint(search, False, line, "laplace")
         try:
             result = _searched(best, free, method, options)
         except KeyboardInterrupt:

@@ -89,6 +89,10 @@ class LatentModel:
         self.effects_start, self.effects_layout = _vector_of(effects)
         if not len(self.start):
             raise ValueError("laplace: there are no parameters; all arguments are random")
+        if not len(self.effects_start):
+            raise ValueError(
+                f"laplace: random={random!r} has no elements, so there is nothing to integrate out"
+            )
         self.tied: Tied = tied(self.layout, self.start, map_)
         recorded = function if replayable(function) is not None else jit(function)
         joint = _OfVectors(recorded, self.roles, (self.layout, self.effects_layout), self.tied)
