@@ -337,6 +337,19 @@ def test_loops_while_ends_by_its_condition():
     close(tg.value_and_grad(root)(9.0), (3.0, 1 / 6))
 
 
+# --- implicit ----------------------------------------------------------------------------------------------------
+
+
+def test_implicit_roots_have_derivatives():
+    @tg.custom_root(lambda x, p: x**2 - p)
+    def root(x0, p):
+        return np.sqrt(p)
+
+    close(
+        tg.value_and_grad(lambda p: tg.sum(root(np.ones(2), p)))(np.array([4.0, 9.0])), (5.0, [1 / 4, 1 / 6])
+    )
+
+
 # --- integrate ---------------------------------------------------------------------------------------------------
 
 
@@ -349,6 +362,19 @@ def test_integrate_exponential_decay():
     value, slope = tg.value_and_grad(tg.jit(last))(0.5)
     assert value == pytest.approx(3 * math.exp(-1), rel=1e-7)
     assert slope == pytest.approx(-6 * math.exp(-1), rel=1e-6)
+
+
+# --- latent ------------------------------------------------------------------------------------------------------
+
+
+def test_latent_effects_are_integrated_out():
+    """Of ``y = a + u`` with a standard normal `u` and noise of unit variance, the marginal density has variance 2."""
+
+    def nll(a, u):
+        return 0.5 * tg.sum((X - a - u) ** 2) + 0.5 * tg.sum(u**2) + 3 * math.log(2 * math.pi)
+
+    expected = 0.25 * np.sum((X - 0.5) ** 2) + 1.5 * math.log(4 * math.pi), -0.5 * np.sum(X - 0.5)
+    close(tg.value_and_grad(tg.laplace(nll, random=1))(0.5, np.zeros(3)), expected)
 
 
 # --- stats -------------------------------------------------------------------------------------------------------
