@@ -140,6 +140,20 @@ def test_order_and_positions():
     np.testing.assert_array_equal(cholesky.columns, stored.col)
 
 
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_factor_itself(name):
+    a = SHAPES[name]
+    factor = tg.linalg.SparseCholesky(a).factor(a)
+    lower, order = factor.lower_triangle(), factor.cholesky.order
+    assert (lower.toarray() == np.tril(lower.toarray())).all()
+    np.testing.assert_allclose(
+        (lower @ lower.T).toarray(), a.toarray()[np.ix_(order, order)], rtol=1e-12, atol=1e-12
+    )
+    z = np.random.default_rng(0).standard_normal((2, 3, a.shape[0]))
+    x = factor.half_solve(z)
+    np.testing.assert_allclose(x[..., order] @ lower.toarray(), z, rtol=1e-9, atol=1e-9)
+
+
 def test_empty_matrix():
     cholesky = SparseCholesky(scipy.sparse.csr_array((0, 0)))
     factor = cholesky.factor([])

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
-from scipy.sparse.linalg import spsolve_triangular
 
 from tapegrad.errors import check_function
 from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout, joined, taken_apart
@@ -91,14 +90,7 @@ class Uncertainty:
 
     def deviations(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Draw deviations of the effects from their mode, given the parameters: one row a draw."""
-        cholesky = self.factor.cholesky
-        normal = rng.standard_normal((cholesky.n, size))
-        drawn = np.empty_like(normal)
-        drawn[cholesky.order] = spsolve_triangular(
-            self.factor.lower_triangle().T.tocsr(), normal, lower=False
-        )
-        rows: np.ndarray = drawn.T
-        return rows
+        return self.factor.half_solve(rng.standard_normal((size, self.factor.cholesky.n)))
 
     def predict(self, function: Callable[..., Any]) -> tuple[Any, Any]:
         """Return what a function of parameters and effects returns, and standard errors by the delta method."""

@@ -128,16 +128,9 @@ def draw(precision: Precision, normals: np.ndarray) -> np.ndarray:
     LinAlgError
         If the precision is not positive definite.
     """
-    from scipy.sparse.linalg import splu, spsolve_triangular
-
-    n = precision.cholesky.n
-    # without pivots away from the diagonal L U is L D L^T of the matrix in another order
-    options = {"SymmetricMode": True}
-    matrix = precision.matrix().tocsc()
-    found = splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
-    pivots = found.U.diagonal()
-    if not (pivots > 0).all() or not np.array_equal(found.perm_r, found.perm_c):
-        raise LinAlgError("gmrf.rvs: the precision is not positive definite")
-    sides = normals.reshape(-1, n).T / np.sqrt(pivots)[:, None]
-    solved = spsolve_triangular(found.L.T.tocsr(), sides, lower=False, unit_diagonal=True)
-    return np.ascontiguousarray(solved[found.perm_c].T).reshape(normals.shape)
+    with eager_mode(), no_grad():
+        try:
+            factor = precision.cholesky.factor(precision.entries)
+        except LinAlgError as error:
+            raise LinAlgError("gmrf.rvs: the precision is not positive definite") from error
+        return factor.half_solve(normals)

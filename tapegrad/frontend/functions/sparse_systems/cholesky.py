@@ -371,9 +371,7 @@ class SparseFactor:
         Returns
         -------
         scipy.sparse.csc_array, shape (n, n)
-            ``L`` of ``A[order][:, order] = L @ L.T``, with the attribute `order` of the `SparseCholesky`. A vector
-            ``x`` with ``L.T @ x[order] = z``, where ``z`` is standard normal, is a draw of the Gaussian field whose
-            precision is ``A``.
+            ``L`` of ``A[order][:, order] = L @ L.T``, with the attribute `order` of the `SparseCholesky`.
 
         Raises
         ------
@@ -399,6 +397,41 @@ class SparseFactor:
         rows, columns = positions_of_elements(own._plan)
         stored = rows >= columns
         return csc_array((elements[stored], (rows[stored], columns[stored])), (own.n, own.n))
+
+    def half_solve(self, z: Any) -> np.ndarray:
+        """Solve ``L.T @ x[order] = z``, as numbers.
+
+        Parameters
+        ----------
+        z : array_like, shape (..., n)
+            Vectors along the last axis.
+
+        Returns
+        -------
+        ndarray, shape (..., n)
+            Vectors with ``x @ A @ x = z @ z``: of standard normal numbers, draws of the Gaussian field whose precision
+            is ``A``.
+
+        Raises
+        ------
+        TypeError
+            While a function is recorded, which holds no numbers.
+
+        Examples
+        --------
+        >>> import scipy.sparse
+        >>> import tapegrad as tg
+        >>> a = scipy.sparse.csr_array([[4.0, 2.0], [2.0, 5.0]])
+        >>> tg.linalg.SparseCholesky(a).factor(a).half_solve([3.0, 4.0])
+        array([0.5, 2. ])
+        """
+        from scipy.sparse.linalg import spsolve_triangular
+
+        own, normal = self.cholesky, np.asarray(z, np.float64)
+        sides = normal.reshape(-1, own.n).T
+        x = np.empty_like(sides)
+        x[own.order] = spsolve_triangular(self.lower_triangle().T.tocsr(), sides, lower=False)
+        return np.ascontiguousarray(x.T).reshape(normal.shape)
 
 
 def _floats(b: Any, name: str) -> Tensor:
