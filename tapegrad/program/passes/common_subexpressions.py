@@ -63,6 +63,16 @@ def _share_scalars(tape: TapeView, replacement: np.ndarray) -> None:
     replacement[buffers] = buffers[first][which]
 
 
+def _addresses_of_constants(tape: TapeView) -> np.ndarray:
+    """Return by buffer where arrays from outside lie that are no arguments, and that nothing writes; 0 for others."""
+    columns, lines = tape.columns, Buffers.of(tape.buffers).lines
+    number, primal, bytes_, flags = lines[:, [0, 1, 3, 8]].T
+    fixed = (flags & (EXTERNAL | DIFFERENTIABLE | TRACED) == EXTERNAL) & (columns.writers[number] == 0)
+    addresses = np.zeros(len(columns.bytes), np.int64)
+    addresses[number[fixed & (bytes_ > 0)]] = primal[fixed & (bytes_ > 0)]
+    return addresses
+
+
 def _share_arrays(tape: TapeView, replacement: np.ndarray) -> None:
     """Replace constants that were made of one array, or of views alike, by the first of them.
 
@@ -70,11 +80,7 @@ def _share_arrays(tape: TapeView, replacement: np.ndarray) -> None:
     recording has ended: one whose array was written to since then lies elsewhere, with the contents that it was used
     with. The memory of arguments is another one in each replay.
     """
-    columns, lines = tape.columns, Buffers.of(tape.buffers).lines
-    number, primal, bytes_, flags = lines[:, [0, 1, 3, 8]].T
-    fixed = (flags & (EXTERNAL | DIFFERENTIABLE | TRACED) == EXTERNAL) & (columns.writers[number] == 0)
-    addresses = np.zeros(len(columns.bytes), np.int64)
-    addresses[number[fixed & (bytes_ > 0)]] = primal[fixed & (bytes_ > 0)]
+    columns, addresses = tape.columns, _addresses_of_constants(tape)
     buffers, slots = np.unique(
         columns.slots.lines[:, 1], return_index=True
     )  # the slots that they entered with
@@ -90,24 +96,20 @@ def _share_lists(tape: TapeView, replacement: np.ndarray) -> None:
 
     Each use of one index makes a list of rows. They are fixed: where one is of the user's, a guard compares it.
     """
-    columns, lines = tape.columns, Buffers.of(tape.buffers).lines
-    number, primal, bytes_, flags = lines[:, [0, 1, 3, 8]].T
-    address = np.zeros(len(columns.bytes), np.int64)
-    fixed = (flags & (EXTERNAL | DIFFERENTIABLE | TRACED) == EXTERNAL) & (columns.writers[number] == 0)
-    address[number[fixed & (bytes_ > 0)]] = primal[fixed & (bytes_ > 0)]
+    columns, addresses = tape.columns, _addresses_of_constants(tape)
     live, read = columns.live, columns.read[columns.live]
     listed = (LISTS[columns.op[live], None] >> np.arange(read.shape[1])) & 1 == 1
     plain = read[~listed & (read >= 0)]
-    address[plain] = 0  # the contents may be data, which each replay reads anew
+    addresses[replacement[plain]] = 0  # the contents may be data, which each replay reads anew
     slots = columns.operands[live][listed]
     slots = slots[columns.all_of(slots)]
     buffers = np.unique(replacement[columns.buffer[slots]])
-    buffers = buffers[address[buffers] != 0]
+    buffers = buffers[addresses[buffers] != 0]
     sizes, counts = np.unique(columns.bytes[buffers], return_counts=True)
     known: dict[bytes, int] = {}
     first = np.arange(len(replacement))
     for buffer in buffers[np.isin(columns.bytes[buffers], sizes[counts > 1])].tolist():
-        contents = string_at(int(address[buffer]), int(columns.bytes[buffer]))
+        contents = string_at(int(addresses[buffer]), int(columns.bytes[buffer]))
         key = contents if len(contents) <= _DIGESTED else blake2b(contents).digest()
         first[buffer] = known.setdefault(key, buffer)
     replacement[:] = first[replacement]
