@@ -149,56 +149,70 @@ class FitSettings(_Settings):
 
 
 class SingleFitSettings(FitSettings):
-    """Checked settings of a single fit.
+    """Checked settings of a single fit, dense or sparse.
 
     Attributes
     ----------
     scale
         One over the scales of the parameters; `None` where the Jacobian gives them.
-    geodesic, normal
-        Whether steps are bent, and whether normal equations replace the QR decomposition.
     """
 
     def __init__(self, who: str, x0: np.ndarray, options: dict[str, Any]) -> None:
         if options.get("bounds") is None:
             options["bounds"] = UNBOUNDED
         super().__init__(who, x0, options)
-        take = options.pop
-        steps = checked_choice(take("steps", "plain"), ("plain", "geodesic"), "steps", who)
-        solver = checked_choice(take("solver", "qr"), ("qr", "normal"), "solver", who)
-        self.geodesic, self.normal = steps == "geodesic", solver == "normal"
-        self.scale = _checked_scale(take("x_scale", None), len(x0), who)
+        self._take_steps(who, options)
+        self.scale = _checked_scale(options.pop("x_scale", None), len(x0), who)
+
+    def _take_steps(self, who: str, options: dict[str, Any]) -> None:
+        """Take out what says how steps are computed."""
+        raise NotImplementedError
+
+
+class DenseFitSettings(SingleFitSettings):
+    """Checked settings of a single fit with a dense Jacobian.
+
+    Attributes
+    ----------
+    geodesic, normal
+        Whether steps are bent, and whether normal equations replace the QR decomposition.
+    """
+
+    def __init__(self, who: str, x0: np.ndarray, options: dict[str, Any]) -> None:
+        super().__init__(who, x0, options)
         if self.geodesic and (self.bounded or self.loss):
             raise ValueError(
                 f"{who}: geodesic steps take neither bounds nor a robust loss; take steps='plain'"
             )
         refuse({name: value for name, value in options.items() if value is not None}, who)
 
+    def _take_steps(self, who: str, options: dict[str, Any]) -> None:
+        take = options.pop
+        steps = checked_choice(take("steps", "plain"), ("plain", "geodesic"), "steps", who)
+        solver = checked_choice(take("solver", "qr"), ("qr", "normal"), "solver", who)
+        self.geodesic, self.normal = steps == "geodesic", solver == "normal"
 
-class SparseFitSettings(FitSettings):
+
+class SparseFitSettings(SingleFitSettings):
     """Checked settings of a single fit with a sparse Jacobian.
 
     Attributes
     ----------
-    scale
-        One over the scales of the parameters; `None` where the Jacobian gives them.
     eliminate
         Whether a block-diagonal part of the normal equations is eliminated first; `None` where it pays.
     """
 
     def __init__(self, who: str, x0: np.ndarray, options: dict[str, Any]) -> None:
-        if options.get("bounds") is None:
-            options["bounds"] = UNBOUNDED
         super().__init__(who, x0, options)
-        take = options.pop
-        solver = take("solver", None)
+        refuse({name: value for name, value in options.items() if value is not None}, who)
+
+    def _take_steps(self, who: str, options: dict[str, Any]) -> None:
+        solver = options.pop("solver", None)
         if solver is not None:
             checked_choice(solver, ("normal", "schur"), "solver", who)
         self.eliminate = None if solver is None else solver == "schur"
-        if take("steps", "plain") != "plain":
+        if options.pop("steps", "plain") != "plain":
             raise ValueError(f"{who}: steps must be 'plain'; geodesic steps are for sparse=False")
-        self.scale = _checked_scale(take("x_scale", None), len(x0), who)
-        refuse({name: value for name, value in options.items() if value is not None}, who)
 
 
 def _checked_scale(x_scale: Any, size: int, who: str) -> np.ndarray | None:

@@ -14,7 +14,7 @@ from tapegrad.optimize.native.blocks import Block, Shape
 from tapegrad.optimize.native.loops import driver, levenberg
 from tapegrad.optimize.native.loops import fit_fields as fields
 from tapegrad.optimize.native.recorded import ReplayedFunction, Session
-from tapegrad.optimize.native.settings import FitSettings, SingleFitSettings
+from tapegrad.optimize.native.settings import DenseFitSettings, FitSettings, SingleFitSettings
 from tapegrad.optimize.native.sharing import reporting_one
 from tapegrad.optimize.native.slices import Slices
 
@@ -31,7 +31,7 @@ MESSAGES = {
 }
 
 
-def _block(n: int, x0: np.ndarray, settings: SingleFitSettings) -> Block:
+def _block(n: int, x0: np.ndarray, settings: DenseFitSettings) -> Block:
     k = len(x0)
     by_parameter = ("x", "gradient", "step", "norms", "right", "damped_right", "row", "scratch")
     shapes: dict[str, Shape] = {
@@ -40,28 +40,35 @@ def _block(n: int, x0: np.ndarray, settings: SingleFitSettings) -> Block:
         **dict.fromkeys(("columns", "work"), (k, n)),
         **dict.fromkeys(("triangle", "damped", "covariance"), (k, k)),
     }
+    numbers, arrays = begun(n, x0, settings, fields.FACTORED + 1)
+    numbers |= {"normal": int(settings.normal), "geodesic": int(settings.geodesic)}
+    arrays |= {"addresses": np.zeros(k, np.int64), "settings": settings.numbers}
+    return Block(fields.FitFields, shapes, numbers, arrays)
+
+
+def begun(
+    n: int, x0: np.ndarray, settings: SingleFitSettings, counters: int
+) -> tuple[dict[str, int], dict[str, np.ndarray]]:
+    """Return numbers and arrays that the record of any fit begins with; it has so many counters."""
+    k = len(x0)
     numbers = {
         "n": n,
         "k": k,
         "loss": settings.loss,
         "scaled": int(settings.scale is None),
-        "normal": int(settings.normal),
-        "geodesic": int(settings.geodesic),
         "bounded": int(settings.bounded),
     }
-    counts = np.zeros(fields.FACTORED + 1, np.int64)
+    counts = np.zeros(counters, np.int64)
     counts[driver.MAX_NFEV], counts[driver.PHASE] = settings.max_evaluations, driver.STARTING
     arrays = {
         "trial": x0.copy(),
         "scale": np.zeros(k) if settings.scale is None else settings.scale,
         "lower": settings.lower,
         "upper": settings.upper,
-        "addresses": np.zeros(k, np.int64),
         "free": np.zeros(k, np.int64),
         "counts": counts,
-        "settings": settings.numbers,
     }
-    return Block(fields.FitFields, shapes, numbers, arrays)
+    return numbers, arrays
 
 
 def _run(recorded: ReplayedFunction, block: Block, line: Progress, text: Callable[[], str]) -> None:
@@ -124,7 +131,7 @@ def fit(target: Any, x0: np.ndarray, args: Any, kwargs: Any, options: dict[str, 
     if not x0.size:
         raise ValueError(f"{_WHO}: x0 has no elements")
     progress = options.pop("progress", None)
-    settings = SingleFitSettings(_WHO, x0, options)
+    settings = DenseFitSettings(_WHO, x0, options)
     recorded = ReplayedFunction(target.replayed, x0, args, kwargs)
     block = _block(recorded.size, x0, settings)
     text = functools.partial(text_of, block)

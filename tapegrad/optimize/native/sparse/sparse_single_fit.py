@@ -11,13 +11,12 @@ from tapegrad.engine.kernels.language.status import CALL_FAILED, OUT_OF_MEMORY
 from tapegrad.engine.runtime.messages.progress import Progress
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.optimize.native.blocks import Block
-from tapegrad.optimize.native.loops import driver
 from tapegrad.optimize.native.loops import fit_fields as fields
 from tapegrad.optimize.native.loops.sparse import sparse_fields, sparse_fit
 from tapegrad.optimize.native.recorded import Session
 from tapegrad.optimize.native.settings import SparseFitSettings
 from tapegrad.optimize.native.sharing import reporting_one
-from tapegrad.optimize.native.single_fit import check_start, result_of, run_to_end, text_of
+from tapegrad.optimize.native.single_fit import begun, check_start, result_of, run_to_end, text_of
 from tapegrad.optimize.native.slices import Slices
 from tapegrad.optimize.native.sparse.entries import SparseResiduals
 from tapegrad.optimize.native.sparse.system_plan import SystemPlan
@@ -32,25 +31,8 @@ def _block(n: int, x0: np.ndarray, settings: SparseFitSettings) -> Block:
         **dict.fromkeys(("values", "r", "factors", "curvatures", "along"), n),
         **dict.fromkeys(by_parameter, k),
     }
-    numbers = {
-        "n": n,
-        "k": k,
-        "loss": settings.loss,
-        "scaled": int(settings.scale is None),
-        "bounded": int(settings.bounded),
-    }
-    counts = np.zeros(sparse_fields.PAUSE + 1, np.int64)
-    counts[driver.MAX_NFEV], counts[driver.PHASE] = settings.max_evaluations, driver.STARTING
-    arrays = {
-        "trial": x0.copy(),
-        "scale": np.zeros(k) if settings.scale is None else settings.scale,
-        "lower": settings.lower,
-        "upper": settings.upper,
-        "free": np.zeros(k, np.int64),
-        "held": np.zeros(k, np.int64),
-        "counts": counts,
-        "settings": np.append(settings.numbers, 0.0),  # with BASE
-    }
+    numbers, arrays = begun(n, x0, settings, sparse_fields.PAUSE + 1)
+    arrays |= {"held": np.zeros(k, np.int64), "settings": np.append(settings.numbers, 0.0)}  # with BASE
     return Block(sparse_fields.SparseFitFields, shapes, numbers, arrays)
 
 
