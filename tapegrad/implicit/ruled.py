@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.tensor.modes import restoring, thread
-from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.loops.body import LoopBody, on_recording
 from tapegrad.loops.loop_op import LoopOp, packed_dtype
 from tapegrad.loops.programs import PULLBACK, TANGENTS
-from tapegrad.loops.run import FlatLoop, float_operand
+from tapegrad.loops.run import FlatLoop, array_of, float_operand
 from tapegrad.loops.table import LoopShape
 from tapegrad.program.fusion.policy import fusion_of
 from tapegrad.program.programs.handle import Handle
@@ -44,10 +43,10 @@ class RuledBody(LoopBody):
     ) -> None:
         self._function, self.seen, self._nan_on_failure = function, seen, nan_on_failure
         self._rules: dict[int, LoopBody] = {}
-        self._examples = list(map(_array_of, operands))
+        self._examples = list(map(array_of, operands))
         super().__init__(self._handed_on, seen, self._examples, None)
         self.given = len(operands)
-        self._examples += map(_array_of, self.lifted)
+        self._examples += map(array_of, self.lifted)
 
     @abstractmethod
     def pull(self, *values: Any) -> Sequence[Any]:
@@ -185,7 +184,3 @@ class _Derivatives:
             for k, value in enumerate(operands)
         ]
         return FlatLoop(op.name, self._body.on_tensors(which), self._body.seen, 0, 1)((), typed)[1]
-
-
-def _array_of(value: Any) -> np.ndarray:
-    return np.array(value.data_or_traced() if is_tensor(value) else value, order="C")

@@ -95,7 +95,7 @@ class FlatLoop:
 
     def _recorded(self, carry: Sequence[Any], sequences: Sequence[Any]) -> tuple[LoopBody, LoopBody | None]:
         """Record body and condition."""
-        first = [_array_of(value) for value in carry]
+        first = [array_of(value) for value in carry]
         elements = [_first_element(value) for value in sequences]
         fuse = self._fuse()
         body = LoopBody(self.flat, self.seen, [*first, *elements], fuse)
@@ -349,7 +349,7 @@ def _as_result(value: Any, dtype: np.dtype[Any]) -> Any:
     return value if is_tensor(value) else from_array(np.asarray(value, dtype), constant=True)
 
 
-def _array_of(value: Any) -> np.ndarray:
+def array_of(value: Any) -> np.ndarray:
     """Return the contents of a leaf as an array of the engine's dtypes."""
     array = value.data_or_traced() if is_tensor(value) else np.asarray(value)
     dtype = np.dtype(np.int64) if array.dtype.kind in "iu" else array.dtype
@@ -359,7 +359,7 @@ def _array_of(value: Any) -> np.ndarray:
 def _first_element(value: Any) -> np.ndarray:
     """Return an array like an element of a sequence: the first one, or zeros of an empty sequence."""
     array = value.data_or_traced() if is_tensor(value) else np.asarray(value)
-    return _array_of(array[0] if len(array) else np.zeros(array.shape[1:], array.dtype))
+    return array_of(array[0] if len(array) else np.zeros(array.shape[1:], array.dtype))
 
 
 def float_operand(value: Any, name: str) -> Any:

@@ -16,8 +16,8 @@ from tapegrad.optimize.random_effects.roles import ArgumentRoles, roles_of
 from tapegrad.optimize.random_effects.tied import Tied, tied
 from tapegrad.transforms.base import Transform, replayable, without_jit
 from tapegrad.transforms.grad import grad, value_and_grad
-from tapegrad.transforms.jacobians.hessian import hessian
 from tapegrad.transforms.jacobians.jacobian import jacobian
+from tapegrad.transforms.jacobians.sparse import lower_hessian
 from tapegrad.transforms.jit import jit
 
 _FLOAT64 = np.dtype(np.float64)
@@ -97,7 +97,7 @@ class LatentModel:
         recorded = function if replayable(function) is not None else jit(function)
         joint = _OfVectors(recorded, self.roles, (self.layout, self.effects_layout), self.tied)
         self.marginal = value_and_grad(WithMode(joint, 1), has_aux=True)
-        self._hessian = hessian(joint, argnums=1, sparse=True)
+        self._hessian = lower_hessian(joint, 1)
         self._mixed = jacobian(grad(joint, argnums=1), argnums=0, mode="forward")
         self._factorization: SparseCholesky | None = None
 
