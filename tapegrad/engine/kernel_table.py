@@ -37,7 +37,7 @@ from tapegrad.ops import CODES, COPY, KINDS, ROWS, Op, Row, Structural
 from tapegrad.ops.params import fields_of
 from tapegrad.ops.row import EMITTED
 
-DTYPE_NAMES = ("f64", "f32", "i64", "b8")
+DTYPE_NAMES = ("f64", "f32", "i64", "b8", "c128", "c64")
 DIRECTIONS = ("forward", "reverse", "tangent")
 _KINDS = {kind: code for code, kind in enumerate(KINDS)}
 _BITS = {"x0": 1, "x1": 2, "x2": 4, "y": layout.READS_Y}
@@ -149,7 +149,7 @@ def _has(row: Row, dtype: str, direction: str) -> bool:
         return True
     if direction == "tangent" and row.linear:
         return False  # the forward kernel does it
-    return row.differentiable and dtype in ("f64", "f32")
+    return row.differentiable and dtype in ("f64", "f32", "c128", "c64")
 
 
 def _location(name: KernelName) -> tuple[str, str] | None:

@@ -19,7 +19,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_f64,
     store_i64,
 )
-from tapegrad.engine.tape.fields.layout import F32
+from tapegrad.engine.tape.fields.geometry import is_single
 
 _MIN_ALIGNED_BYTES = 1024
 _LINE = 64
@@ -97,7 +97,7 @@ def release_block(data):
 @noinline_loop
 def add_block(source, target, bytes_, dtype):
     """Add a block of cotangents to another of the same dtype."""
-    if dtype == F32:
+    if is_single(dtype):
         for k in range(bytes_ // 4):
             store_f32(target, k, load_f32(target, k) + load_f32(source, k))
     else:

@@ -35,6 +35,7 @@ from tapegrad.engine.tape.fields.geometry import (
     extent,
     fill_contiguous_strides,
     is_read_only,
+    is_single,
     item_size,
     size,
 )
@@ -47,7 +48,6 @@ from tapegrad.engine.tape.fields.layout import (
     E_SHAPES,
     E_SUPERSEDED,
     EXTERNAL,
-    F32,
     MAX_NDIM,
     NONE,
     ORPHAN,
@@ -169,7 +169,7 @@ def _is_empty(ndim, extents):
 
 
 @inline_njit
-def _offset_in(header, slot, array):
+def _offset_in(header, slot, array, dtype):
     """Return `offset_in`; 0 for an array without elements."""
     ndim, extents, strides = array_ndim(array), load_i64(array, ARRAY_EXTENTS), load_i64(array, ARRAY_STRIDES)
     if is_freed(header, slot):
@@ -178,21 +178,25 @@ def _offset_in(header, slot, array):
         return 0
     buffer = col.buffer(header, slot)
     offset = array_data(array) - col.primal(header, buffer)
-    item = item_size(col.dtype(header, slot))
+    item = item_size(dtype)
     inside = _lies_inside(col.bytes(header, buffer), offset, item, ndim, extents, strides)
     return offset if inside else E_OUTSIDE
 
 
 @entry_point()
-def view_array(header, slot, array):
-    """Return a slot on the same buffer with the geometry of a NumPy view of its primal, read-only if that is."""
+def view_array(header, slot, array, dtype):
+    """Return a slot on the same buffer with the geometry of a NumPy view of its primal, read-only if that is.
+
+    Its dtype is that of the view: of complex numbers their parts can be seen as floats.
+    """
     ndim = array_ndim(array)
     if ndim > MAX_NDIM:
         return E_NDIM
-    offset = _offset_in(header, slot, array)
+    offset = _offset_in(header, slot, array, dtype)
     if offset < 0:
         return offset
     view = new_view(header, slot, ndim, offset)
+    col.set_dtype(header, view, dtype)
     col.set_read_only(header, view, is_read_only(array))
     copy_array_geometry(array, ndim, col.geometry(header, view))
     add_tensor_ref(header, view)
@@ -200,9 +204,9 @@ def view_array(header, slot, array):
 
 
 @entry_point()
-def offset_in(header, slot, array):
+def offset_in(header, slot, array, dtype):
     """Bytes from the beginning of the slot's buffer to a NumPy array on its memory; E_OUTSIDE if it is not inside."""
-    return _offset_in(header, slot, array)
+    return _offset_in(header, slot, array, dtype)
 
 
 @inline_njit
@@ -243,8 +247,8 @@ def view_again(header, slot, base):
 def _new_scalar_constant(header, value, dtype):
     """Return a constant scalar, with one handle."""
     slot = new_slot(header, NONE, dtype, 0, 0)
-    block = new_block(8)
-    if dtype == F32:
+    block = new_zero_block(16)
+    if is_single(dtype):
         store_f32(block, 0, numba.float32(value))
     else:
         store_f64(block, 0, value)

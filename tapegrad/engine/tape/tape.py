@@ -26,8 +26,12 @@ from tapegrad.engine.tape.fields.layout import (
 
 _COUNTS = {INSTRUCTION: INSTRUCTIONS, SLOT: SLOTS, BUFFER: BUFFERS}
 _TYPES = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
-DTYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.bool_))
+DTYPES = (
+    *(np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.bool_)),
+    *(np.dtype(np.complex128), np.dtype(np.complex64)),
+)
 DTYPE_CODES = {dtype: code for code, dtype in enumerate(DTYPES)}
+DIFFERENTIABLE_KINDS = "fc"  # kinds of NumPy's dtypes that have derivatives
 
 
 class Tape(Uncopied):

@@ -44,12 +44,12 @@ def shows_all_once(header, slot):
 
 
 @inline_njit
-def whole(header, slot):
-    """Return a slot for all of a buffer, with a handle: the slot itself if it is that."""
-    if covers_buffer(header, slot):
+def whole(header, slot, dtype):
+    """Return a slot for all of a buffer as elements of a dtype, with a handle: the slot itself if it is that."""
+    if col.dtype(header, slot) == dtype and covers_buffer(header, slot):
         add_tensor_ref(header, slot)
         return slot
-    buffer, dtype = col.buffer(header, slot), col.dtype(header, slot)
+    buffer = col.buffer(header, slot)
     fresh = new_slot(header, buffer, dtype, 1, 0)
     store_i64(col.geometry(header, fresh), 0, col.bytes(header, buffer) // item_size(dtype))
     store_i64(col.geometry(header, fresh), 1, item_size(dtype))
@@ -131,7 +131,7 @@ def keep_earlier_contents(header, buffer, target, numbers, count):
     """Keep what earlier versions read of the memory of a buffer that is about to be written to; whether there was room.
 
     The write will overwrite the elements of the slot `target`, which may lie on another version; or,
-    where `numbers` is not 0, the `count` elements with the numbers at that address.
+    where `numbers` is not 0, the `count` elements of its dtype with the numbers at that address.
     """
     history = col.history(header, buffer)
     if history == 0:

@@ -1,7 +1,8 @@
 """Views of a slot, made from integers alone, without a NumPy array.
 
-A slot that is returned carries one handle, the new Tensor's, and holds floats; others are NumPy's to make views of. A
-negative number says no more than that there is no such view: NumPy is asked again, and raises its own error.
+A slot that is returned carries one handle, the new Tensor's, and holds floats or complex numbers; others are NumPy's to
+make views of. A negative number says no more than that there is no such view: NumPy is asked again, and raises its own
+error.
 
 A view is first described: extents, and strides MAX_NDIM fields behind them.
 """
@@ -13,13 +14,26 @@ from tapegrad.engine.tape.fields import columns as col
 from tapegrad.engine.tape.fields.geometry import (
     extent,
     fill_contiguous_strides,
+    is_complex,
     is_contiguous,
+    is_differentiable,
     item_size,
     size,
     stride,
 )
 from tapegrad.engine.tape.fields.growth import new_view
-from tapegrad.engine.tape.fields.layout import E_DTYPES, E_NDIM, E_OUTSIDE, E_SHAPES, F32, MAX_NDIM, NONE
+from tapegrad.engine.tape.fields.layout import (
+    C64,
+    C128,
+    E_DTYPES,
+    E_NDIM,
+    E_OUTSIDE,
+    E_SHAPES,
+    F32,
+    F64,
+    MAX_NDIM,
+    NONE,
+)
 
 # A basic key as `view_key` takes it, four fields a part: its kind, then a row, or first, end and step of a slice.
 ROW, SLICE, NEW_AXIS, ELLIPSIS = range(4)
@@ -62,7 +76,7 @@ def view_as(header, slot, ndim, offset, seen):
 def view_slice(header, slot, start, stop):
     """Return ``x[start:stop]`` along the first dimension, the limits clamped as Python's slices are."""
     ndim = col.ndim(header, slot)
-    if col.dtype(header, slot) > F32:
+    if not is_differentiable(col.dtype(header, slot)):
         return E_DTYPES
     if ndim == 0:
         return E_SHAPES
@@ -79,7 +93,7 @@ def view_slice(header, slot, start, stop):
 def view_index(header, slot, index):
     """``x[index]`` along the first dimension."""
     ndim = col.ndim(header, slot)
-    if col.dtype(header, slot) > F32:
+    if not is_differentiable(col.dtype(header, slot)):
         return E_DTYPES
     if ndim == 0:
         return E_SHAPES
@@ -159,7 +173,7 @@ def _describe_key(seen, header, slot, key, parts, through):
 def view_key(header, slot, key):
     """Return ``x[key]`` for a basic key, a tuple of four integers a part."""
     parts, ndim = load_i64(key, -1) // _PART_FIELDS, col.ndim(header, slot)
-    if col.dtype(header, slot) > F32:
+    if not is_differentiable(col.dtype(header, slot)):
         return E_DTYPES
     rows, new = _count_parts(key, parts, ROW), _count_parts(key, parts, NEW_AXIS)
     through = ndim - rows - _count_parts(key, parts, SLICE)
@@ -181,7 +195,7 @@ def view_key(header, slot, key):
 def view_part(header, slot, first, rows, columns):
     """Matrices that lie column by column in each line, from number `first` on; vectors where `columns` is -1."""
     last = col.ndim(header, slot) - 1
-    if col.dtype(header, slot) > F32:
+    if not is_differentiable(col.dtype(header, slot)):
         return E_DTYPES
     if last < 0 or first < 0 or rows < 0 or first + rows * abs(columns) > extent(header, slot, last):
         return E_SHAPES
@@ -195,6 +209,50 @@ def view_part(header, slot, first, rows, columns):
         describe(seen, last + 1, columns, rows * step)
     ndim = last + 1 if columns < 0 else last + 2
     return view_as(header, slot, ndim, col.offset(header, slot) + first * step, seen)
+
+
+# --- complex numbers and their parts -------------------------------------------------------------------------------
+
+REAL, IMAG, BOTH = range(3)
+
+
+@inline_njit
+def _describe_all(seen, header, slot, ndim):
+    """Let the first dimensions of a view be those of a slot."""
+    for d in range(ndim):
+        describe_like(seen, d, header, slot, d)
+
+
+@entry_point()
+def view_components(header, slot, which):
+    """Return the real or the imaginary parts of complex numbers, or BOTH, along a new last dimension."""
+    dtype, ndim = col.dtype(header, slot), col.ndim(header, slot)
+    if not is_complex(dtype):
+        return E_DTYPES
+    if ndim >= MAX_NDIM:
+        return E_NDIM
+    seen, item = stack_i64(VIEW_FIELDS), item_size(dtype) // 2
+    _describe_all(seen, header, slot, ndim)
+    describe(seen, ndim, 2, item)
+    offset = col.offset(header, slot) + (item if which == IMAG else 0)
+    view = view_as(header, slot, ndim + 1 if which == BOTH else ndim, offset, seen)
+    col.set_dtype(header, view, F32 if dtype == C64 else F64)
+    return view
+
+
+@entry_point()
+def view_complex(header, slot):
+    """Return complex numbers whose parts are floats along the last dimension: two, next to each other."""
+    dtype, last = col.dtype(header, slot), col.ndim(header, slot) - 1
+    if dtype != F64 and dtype != F32:
+        return E_DTYPES
+    if last < 0 or extent(header, slot, last) != 2 or stride(header, slot, last) != item_size(dtype):
+        return E_SHAPES
+    seen = stack_i64(VIEW_FIELDS)
+    _describe_all(seen, header, slot, last)
+    view = view_as(header, slot, last, col.offset(header, slot), seen)
+    col.set_dtype(header, view, C64 if dtype == F32 else C128)
+    return view
 
 
 # --- other shapes ------------------------------------------------------------------------------------------------
@@ -226,7 +284,7 @@ def _complete(shape, ndim, count, extents):
 def view_shape(header, slot, shape):
     """Reshape a view; its elements must be contiguous in C order, and there must be any."""
     ndim = load_i64(shape, -1)
-    if col.dtype(header, slot) > F32:
+    if not is_differentiable(col.dtype(header, slot)):
         return E_DTYPES
     extents = stack_i64(MAX_NDIM)
     if ndim > MAX_NDIM or not is_contiguous(header, slot):
@@ -246,7 +304,7 @@ def view_shape(header, slot, shape):
 def view_broadcast(header, slot, shape):
     """Broadcast a view to a shape, read-only as NumPy's are."""
     ndim, own = load_i64(shape, -1), col.ndim(header, slot)
-    if col.dtype(header, slot) > F32:
+    if not is_differentiable(col.dtype(header, slot)):
         return E_DTYPES
     if ndim > MAX_NDIM or ndim < own:
         return E_SHAPES
@@ -289,7 +347,7 @@ def _named(axes, ndim):
 def view_reversed(header, slot):
     """Reverse the order of the dimensions."""
     ndim, seen = col.ndim(header, slot), stack_i64(VIEW_FIELDS)
-    if col.dtype(header, slot) > F32:
+    if not is_differentiable(col.dtype(header, slot)):
         return E_DTYPES
     for d in range(ndim):
         describe_like(seen, d, header, slot, ndim - 1 - d)
@@ -300,7 +358,7 @@ def view_reversed(header, slot):
 def view_permuted(header, slot, axes):
     """Permute the dimensions: dimension `k` is dimension ``axes[k]`` of the slot."""
     ndim, seen = col.ndim(header, slot), stack_i64(VIEW_FIELDS)
-    if col.dtype(header, slot) > F32:
+    if not is_differentiable(col.dtype(header, slot)):
         return E_DTYPES
     if load_i64(axes, -1) != ndim or _named(axes, ndim) == NONE:
         return E_SHAPES
@@ -314,7 +372,7 @@ def view_swapped(header, slot, axis1, axis2):
     """Swap two dimensions."""
     ndim, seen = col.ndim(header, slot), stack_i64(VIEW_FIELDS)
     one, other = _axis(axis1, ndim), _axis(axis2, ndim)
-    if col.dtype(header, slot) > F32:
+    if not is_differentiable(col.dtype(header, slot)):
         return E_DTYPES
     if one == NONE or other == NONE:
         return E_SHAPES
@@ -328,7 +386,7 @@ def view_moved(header, slot, source, destination):
     """Move one dimension to another position; the others keep their order."""
     ndim, seen = col.ndim(header, slot), stack_i64(VIEW_FIELDS)
     from_, to = _axis(source, ndim), _axis(destination, ndim)
-    if col.dtype(header, slot) > F32:
+    if not is_differentiable(col.dtype(header, slot)):
         return E_DTYPES
     if from_ == NONE or to == NONE:
         return E_SHAPES
@@ -342,7 +400,7 @@ def view_moved(header, slot, source, destination):
 def view_expanded(header, slot, axes):
     """Insert dimensions of extent 1 at positions of the view."""
     ndim, seen = col.ndim(header, slot) + load_i64(axes, -1), stack_i64(VIEW_FIELDS)
-    if col.dtype(header, slot) > F32:
+    if not is_differentiable(col.dtype(header, slot)):
         return E_DTYPES
     new = NONE if ndim > MAX_NDIM else _named(axes, ndim)
     if new == NONE:
@@ -361,7 +419,7 @@ def view_expanded(header, slot, axes):
 def view_squeezed(header, slot, axes, every):
     """Remove dimensions of extent 1: `every` one, or the named ones."""
     ndim, seen = col.ndim(header, slot), stack_i64(VIEW_FIELDS)
-    if col.dtype(header, slot) > F32:
+    if not is_differentiable(col.dtype(header, slot)):
         return E_DTYPES
     gone, kept = _named(axes, ndim), 0
     if gone == NONE:

@@ -96,7 +96,7 @@ def _write_elements_at_once(x: Tensor, key: Any, value: Any) -> bool:
     if not (flags.writeable and flags.c_contiguous):
         return False
     numbers = listed_numbers(array.shape, key)
-    if numbers is None or numbers.size == 0 or slots.offset_in(header, x._slot, id(array)) != 0:
+    if numbers is None or numbers.size == 0 or _offset(x, array) != 0:
         return False
     slot = _slot_of_elements(header, tape, value, numbers.shape, x.dtype)
     line = numbers.reshape(-1)
@@ -237,12 +237,12 @@ def _become(base: Tensor, written: int, stays_leaf: bool = False) -> None:
         slots.drop(header, before)
 
 
-def _recorded(base: Tensor, code: int, write: Callable[[int], int]) -> int:
-    """Write to the base's slot by an op's kernel. Return 0, or E_SHAPES or E_KEPT if nothing is written."""
+def _recorded(base: Tensor, code: int, dtype: np.dtype[Any], write: Callable[[int], int]) -> int:
+    """Write elements of a dtype to the base's slot by an op's kernel. Return 0; E_SHAPES, E_KEPT: none is written."""
     before = base._slot
     written = write(before)
     if written == E_KERNEL:
-        kernel_table.load_code(code, DTYPE_CODES[base.dtype], 0)
+        kernel_table.load_code(code, DTYPE_CODES[dtype], 0)
         before = base._slot
         written = write(before)
     if written in (E_SHAPES, E_KEPT):
@@ -264,7 +264,7 @@ def _write_region(base: Tensor, region: np.ndarray, value: Tensor, differentiate
     header, slot = tape.header, value._slot_on(tape)
     target = _slot_of_region(base, region)
     status = _recorded(
-        base, _WRITE, lambda own: writes.write(header, _WRITE, own, target, slot, differentiate)
+        base, _WRITE, region.dtype, lambda own: writes.write(header, _WRITE, own, target, slot, differentiate)
     )
     if status != 0:
         slots.drop(header, target)
@@ -273,7 +273,8 @@ def _write_region(base: Tensor, region: np.ndarray, value: Tensor, differentiate
 
 def _slot_of_region(base: Tensor, region: np.ndarray) -> int:
     assert base._tape is not None
-    return checked(slots.view_array(base._tape.header, base._slot, id(region)), "setitem", region.shape)
+    code = DTYPE_CODES[region.dtype]
+    return checked(slots.view_array(base._tape.header, base._slot, id(region), code), "setitem", region.shape)
 
 
 def _write_elements(
@@ -289,14 +290,22 @@ def _write_elements(
         value = contiguous(view_of(value, np.broadcast_to(value.data_or_traced(), numbers.shape)))
     header, rows, slot = tape.header, index._slot_on(tape), value._slot_on(tape)
     return _recorded(
-        base, _SCATTER, lambda own: writes.write_rows(header, _SCATTER, own, rows, slot, differentiate)
+        base,
+        _SCATTER,
+        array.dtype,
+        lambda own: writes.write_rows(header, _SCATTER, own, rows, slot, differentiate),
     )
+
+
+def _offset(base: Tensor, array: np.ndarray) -> int:
+    """Return the bytes from the start of a Tensor's buffer to an array on it; negative if it is not inside."""
+    assert base._tape is not None
+    return int(slots.offset_in(base._tape.header, base._slot, id(array), DTYPE_CODES[array.dtype]))
 
 
 def _in_buffer(base: Tensor, array: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """Return numbers of elements in the buffer of `base`, from those in memory relative to the start of `array`."""
-    assert base._tape is not None
-    offset = checked(slots.offset_in(base._tape.header, base._slot, id(array)), "setitem", array.shape)
+    offset = checked(_offset(base, array), "setitem", array.shape)
     return np.ascontiguousarray(numbers.reshape(-1) + offset // array.itemsize)
 
 
@@ -336,15 +345,15 @@ def _write_in_new_version(
     """
     tape = base._tape
     assert tape is not None
-    header, numbers, target_slot = tape.header, None, base._slot
+    header, numbers, listed, region = tape.header, None, 0, array
     if all(map(is_basic, key)):
-        target_slot = _slot_of_region(base, array[view_key(key)])
+        region = array[view_key(key)]
     else:
         numbers = _in_buffer(base, array, numbers_in_memory(array, key))
-    listed = 0 if numbers is None else id(numbers)
-    written = writes.begin_write(header, base._slot, target_slot, listed)
-    if numbers is None:
-        slots.drop(header, target_slot)
+        listed = id(numbers)
+    target = _slot_of_region(base, region)
+    written = writes.begin_write(header, base._slot, target, listed)
+    slots.drop(header, target)
     if written < 0:
         raise_for(written, "setitem", [base.shape])
     try:

@@ -225,5 +225,6 @@ def in_shape(result: Tensor, shape: tuple[int, ...]) -> Tensor:
     slot = views.view_shape(tape.header, result._slot, shape)
     if slot < 0:  # empty, or not of floats
         array = result.data_or_traced().reshape(shape)
-        slot = checked(slots.view_array(tape.header, result._slot, id(array)), "reshape", shape)
+        code = DTYPE_CODES[array.dtype]
+        slot = checked(slots.view_array(tape.header, result._slot, id(array), code), "reshape", shape)
     return from_slot(tape, slot)

@@ -18,7 +18,7 @@ from tapegrad.engine.tape import memory, slots
 from tapegrad.engine.tape.fields.layout import ALL_LIVE, DIFFERENTIABLE, NONE, TRACED
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.memory import D_GEOMETRY, D_NDIM
-from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES, Tape
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES, DTYPES, Tape
 from tapegrad.errors import OuterTensorError, TracedValueError, UnsupportedError
 from tapegrad.frontend.tensor.array_checks import is_plain, is_same_memory, real
 from tapegrad.frontend.tensor.arrays import show
@@ -129,7 +129,10 @@ class Tensor(TensorMethods):
             self._base._slot_on(tape)
             array = self._array
             assert array is not None
-            slot = checked(slots.view_array(tape.header, self._base._slot, id(array)), "view", array.shape)
+            code = DTYPE_CODES[array.dtype]
+            slot = checked(
+                slots.view_array(tape.header, self._base._slot, id(array), code), "view", array.shape
+            )
             self._tape, self._slot, self._version = tape, slot, self._base._version
             return self._slot
         array = self._array
@@ -425,7 +428,7 @@ def from_array(array: np.ndarray | np.generic, constant: bool) -> Tensor:
     tensor._slot = -1
     tensor._array = array
     tensor._base = None
-    tensor._constant = constant or array.dtype.kind != "f"
+    tensor._constant = constant or array.dtype.kind not in DIFFERENTIABLE_KINDS
     tensor._version = 0
     recorder = thread.mode.recorder
     if recorder is not None:
@@ -462,14 +465,14 @@ def view_of(tensor: Tensor, array: np.ndarray) -> Tensor:
     view._constant = False
     view._tape, view._slot = None, -1
     tape = tensor._tape
-    if tape is None and tensor.dtype.kind == "f":
+    if tape is None and tensor.dtype.kind in DIFFERENTIABLE_KINDS:
         tensor._slot_on(EAGER)
         tape = EAGER
     if isinstance(tape, Recorder) and tape.is_over and _is_taken(tensor):
         view._tape = tape  # without a slot: it names a part of a Tensor that a loop's body has as an input
     elif tape is not None:
         seen = tape.widened(array) if isinstance(tape, Recorder) and array.dtype not in DTYPE_CODES else array
-        slot = slots.view_array(tape.header, tensor._slot_on(tape), id(seen))
+        slot = slots.view_array(tape.header, tensor._slot_on(tape), id(seen), DTYPE_CODES[seen.dtype])
         view._tape, view._slot = tape, checked(slot, "view", array.shape)
     view._version = base._version
     return view

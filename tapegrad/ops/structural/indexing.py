@@ -10,7 +10,8 @@ from typing import NamedTuple
 from tapegrad.ops.params import OperandView, Region
 from tapegrad.ops.row import Structural
 
-_ALL = ("f64", "f32", "i64", "b8")
+_NUMBERS = ("f64", "f32", "c128", "c64")
+_ALL = (*_NUMBERS, "i64", "b8")
 
 
 class GatherParams(NamedTuple):
@@ -249,6 +250,7 @@ INDEXING: tuple[Structural, ...] = (
         "indexing.index.scatter_add_{direction}_{dtype}",
         (("x1",), None),
         ScatterAddParams,
+        dtypes=_NUMBERS,
         fixed_dtypes={1: "i64"},
         transpose="gather",
         batching="scatter_add",
@@ -295,6 +297,7 @@ INDEXING: tuple[Structural, ...] = (
         "indexing.embed.embed_{direction}_{dtype}",
         ((), (), ()),
         EmbedParams,
+        dtypes=_NUMBERS,
         writes=(0, 1, 2),
         optional=2,
         transpose="views_of_the_regions",

@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_view import TapeView
-from tapegrad.engine.tape.fields.layout import DEAD_OP, DTYPE_COUNT, F32, F64, MAX_NDIM, NONE
+from tapegrad.engine.tape.fields.layout import C64, C128, DEAD_OP, DTYPE_COUNT, F32, F64, MAX_NDIM, NONE
 from tapegrad.ops import CODES, COPY, ROWS, Row
 from tapegrad.ops.params import read
 
@@ -250,7 +250,7 @@ def derivatives_come_from_an_operand(t: TapeView, b: int) -> str:
 def only_floats_have_derivatives(t: TapeView, b: int) -> str:
     """No cotangent flows into integers or booleans, whatever wrote them: no kernel could take it further."""
     dtypes = {t.slots[s].dtype for s in t.slots_on[b]}
-    flows = t.buffers[b].differentiable and not dtypes <= {F64, F32}
+    flows = t.buffers[b].differentiable and not dtypes <= {F64, F32, C128, C64}
     return f"it is differentiable, but seen as {', '.join(map(_dtype_name, sorted(dtypes)))}" if flows else ""
 
 

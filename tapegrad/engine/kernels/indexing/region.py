@@ -110,9 +110,9 @@ def add_region(
     row = first_row(region)
     for _ in range(rows if length > 0 else 0):  # an empty row has no target to load
         if target_step == 0:
-            total = np.float64(load_at(target, 0, zero))
+            total = load_at(target, 0, zero) - 0.0  # in double precision
             for j in range(length):
-                total += np.float64(load_at(source, j * source_step, zero))
+                total += load_at(source, j * source_step, zero)
             store_at(target, 0, total, zero)
         elif target_step == size_of(zero) and source_step == size_of(zero):
             add_line(target, source, length, zero)

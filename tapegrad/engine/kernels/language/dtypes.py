@@ -28,7 +28,14 @@ class Keys(NamedTuple):
     zero: Any
 
 
-_ZEROS = {"f64": np.float64(0), "f32": np.float32(0), "i64": np.int64(0), "b8": np.uint8(0)}
+_ZEROS = {
+    "f64": np.float64(0),
+    "f32": np.float32(0),
+    "i64": np.int64(0),
+    "b8": np.uint8(0),
+    "c128": np.complex128(0),
+    "c64": np.complex64(0),
+}
 CONSTANTS: dict[str, dict[str, Any]] = {
     "zero": _ZEROS,
     # of an integer of the dtype's size: a copy depends on the bits alone

@@ -15,7 +15,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.tape.blocks import new_block, new_zero_block
 from tapegrad.engine.tape.fields import columns as col
-from tapegrad.engine.tape.fields.geometry import size
+from tapegrad.engine.tape.fields.geometry import is_complex, is_single, item_size, size
 from tapegrad.engine.tape.fields.layout import F32, MAX_NDIM
 from tapegrad.engine.tape.versions import covers_buffer, shows_all_once
 
@@ -27,39 +27,45 @@ def _fill_with_ones(target, count, zero):
 
 
 @always_inline
-def _add_elements(target, step, seed, count, zero):
+def _add_elements(target, step, seed, seed_step, count, zero):
     for i in range(count):
-        part = load_at(seed, i * size_of(zero), zero) if seed != 0 else zero + 1
+        part = load_at(seed, i * seed_step, zero) if seed != 0 else zero + 1
         store_at(target, i * step, load_at(target, i * step, zero) + part, zero)
 
 
 @noinline_loop
-def _add_row(target, step, seed, count, zero):
-    """Add adjacent elements of the seed, or ones, to elements `step` bytes apart."""
-    if step == size_of(zero):  # a constant step lets LLVM vectorise the loop
-        _add_elements(target, size_of(zero), seed, count, zero)
+def _add_row(target, step, seed, seed_step, count, zero):
+    """Add elements of the seed, `seed_step` bytes apart, or ones, to elements `step` bytes apart."""
+    if step == size_of(zero) and seed_step == size_of(zero):  # constant steps let LLVM vectorise the loop
+        _add_elements(target, size_of(zero), seed, size_of(zero), count, zero)
     else:
-        _add_elements(target, step, seed, count, zero)
+        _add_elements(target, step, seed, seed_step, count, zero)
 
 
 @inline_njit
-def _add_rows(header, root, seed, zero):
-    """Add the seed row by row along the root's last dimension."""
+def _add_rows(header, root, seed, part, zero):
+    """Add the seed row by row along the root's last dimension: of complex numbers the part at so many bytes."""
     ndim, geometry = col.ndim(header, root), col.geometry(header, root)
     strides, index = geometry + 8 * ndim, stack_i64(MAX_NDIM)
     length = load_i64(geometry, ndim - 1) if ndim > 0 else 1
-    step = load_i64(strides, ndim - 1) if ndim > 0 else size_of(zero)
-    target = col.cotangent(header, col.buffer(header, root)) + col.offset(header, root)
+    item = item_size(col.dtype(header, root))
+    step = load_i64(strides, ndim - 1) if ndim > 0 else item
+    target = col.cotangent(header, col.buffer(header, root)) + col.offset(header, root) + part
     begin_index(index, ndim - 1)
     for row in range(size(header, root) // max(length, 1)):
-        _add_row(target, step, seed + row * length * size_of(zero) if seed != 0 else 0, length, zero)
+        _add_row(target, step, seed + part + row * length * item if seed != 0 else 0, item, length, zero)
         target += step_to_next(geometry, strides, next_index(index, geometry, ndim - 1), ndim - 1)
 
 
 @inline_njit
 def _begins_whole(header, root, seed):
-    """Return whether the cotangent is new, and the seed has its elements in their order; ones are in any."""
-    if col.cotangent(header, col.buffer(header, root)) != 0:
+    """Return whether the cotangent is new, and the seed has its elements in their order; ones are in any.
+
+    Ones for complex numbers are real ones: they are added to zeros.
+    """
+    if col.cotangent(header, col.buffer(header, root)) != 0 or (
+        seed == 0 and is_complex(col.dtype(header, root))
+    ):
         return False
     return covers_buffer(header, root) or (seed == 0 and shows_all_once(header, root))
 
@@ -88,7 +94,9 @@ def add_seed(header, root, seed):
     buffer = col.buffer(header, root)
     if col.cotangent(header, buffer) == 0:
         col.set_cotangent(header, buffer, new_zero_block(col.bytes(header, buffer)))
-    if col.dtype(header, root) == F32:
-        _add_rows(header, root, seed, numba.float32(0.0))
-    else:
-        _add_rows(header, root, seed, 0.0)
+    dtype = col.dtype(header, root)
+    for part in range(2 if is_complex(dtype) and seed != 0 else 1):
+        if is_single(dtype):
+            _add_rows(header, root, seed, 4 * part, numba.float32(0.0))
+        else:
+            _add_rows(header, root, seed, 8 * part, 0.0)

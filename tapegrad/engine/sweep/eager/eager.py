@@ -18,7 +18,12 @@ from tapegrad.engine.sweep.binding.control_fields import DRIVER
 from tapegrad.engine.sweep.binding.execute import execute
 from tapegrad.engine.tape.append import add_tensor_ref, append, is_freed
 from tapegrad.engine.tape.fields import columns as col
-from tapegrad.engine.tape.fields.geometry import array_size, broadcast_extent, is_contiguous
+from tapegrad.engine.tape.fields.geometry import (
+    array_size,
+    broadcast_extent,
+    is_contiguous,
+    is_differentiable,
+)
 from tapegrad.engine.tape.fields.instruction import Instruction
 from tapegrad.engine.tape.fields.layout import (
     ALL_LIVE,
@@ -34,7 +39,6 @@ from tapegrad.engine.tape.fields.layout import (
     E_SHAPES,
     E_STATUS,
     E_SUPERSEDED,
-    F32,
     KERNELS,
     LIBRARY,
     MAX_NDIM,
@@ -99,7 +103,9 @@ def run(header, instruction, dtype):
 def commit(header, instruction, recording):
     """Give the result its flags, and append the instruction if it will be asked for."""
     flags = _flags(header, instruction, recording)
-    if col.dtype(header, instruction.result) > F32:  # integers and booleans have no derivative
+    if not is_differentiable(
+        col.dtype(header, instruction.result)
+    ):  # integers and booleans have no derivative
         flags &= ~DIFFERENTIABLE
     buffer = col.buffer(header, instruction.result)
     col.set_flags(header, buffer, col.flags(header, buffer) | flags)
@@ -227,7 +233,7 @@ def contiguous(header, x, recording):
 def obstacle_to_floats(header, op, x):
     """Return the error that prevents an op of the floats of `x`, as of a slot that was let go of; 0 if none does."""
     dtype = col.dtype(header, x)
-    if dtype > F32:
+    if not is_differentiable(dtype):
         return E_DTYPES
     return E_KERNEL if kernel_of(header, op, dtype, 0) == 0 else 0
 
@@ -242,7 +248,7 @@ def record_elementwise(header, op, a, b, c, recording):
 def record_with_number(header, op, a, value, number_first, recording):
     """Record and run a binary op of a slot and a Python number, which takes the slot's dtype."""
     dtype = col.dtype(header, a)
-    if dtype > F32:
+    if not is_differentiable(dtype):
         return E_DTYPES
     number = scalar_constant(header, value, dtype)
     if number_first:

@@ -9,7 +9,7 @@ from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_i64, sto
 from tapegrad.engine.sweep.eager.eager import commit, is_superseded, kernel_of, lacks_driver, run
 from tapegrad.engine.tape.append import add_tensor_ref
 from tapegrad.engine.tape.fields import columns as col
-from tapegrad.engine.tape.fields.geometry import extent, item_size, size, stride
+from tapegrad.engine.tape.fields.geometry import extent, is_differentiable, item_size, size, stride
 from tapegrad.engine.tape.fields.instruction import Instruction
 from tapegrad.engine.tape.fields.layout import (
     COPY_OP,
@@ -20,7 +20,6 @@ from tapegrad.engine.tape.fields.layout import (
     E_PARALLEL,
     E_SHAPES,
     E_SUPERSEDED,
-    F32,
     MAX_NDIM,
     NONE,
 )
@@ -92,7 +91,7 @@ def record_joined(header, pieces, axis, is_new, recording):
         return E_SHAPES
     first = load_i64(pieces, 0)
     dtype, ndim = col.dtype(header, first), col.ndim(header, first) + is_new
-    if dtype > F32:
+    if not is_differentiable(dtype):
         return E_DTYPES
     if _has_superseded(header, pieces):
         return E_SUPERSEDED

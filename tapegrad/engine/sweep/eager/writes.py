@@ -18,6 +18,7 @@ from tapegrad.engine.tape.fields.geometry import (
     array_length,
     broadcast_stride,
     extent,
+    is_differentiable,
     item_size,
     shows_each_once,
     size,
@@ -36,7 +37,6 @@ from tapegrad.engine.tape.fields.layout import (
     E_STATUS,
     E_SUPERSEDED,
     EXTERNAL,
-    F32,
     LIBRARY,
     NONE,
 )
@@ -66,8 +66,9 @@ def _new_fields(count):
 
 
 @inline_njit
-def _elements_of_buffer(header, slot):
-    return col.bytes(header, col.buffer(header, slot)) // item_size(col.dtype(header, slot))
+def _count_elements(header, slot, dtype):
+    """Return the elements of a dtype in a slot's buffer: parts of complex numbers are written as floats."""
+    return col.bytes(header, col.buffer(header, slot)) // item_size(dtype)
 
 
 @inline_njit
@@ -77,7 +78,7 @@ def _region_params(header, target, value):
     params = _new_fields(_REGION + EXTENTS + 3 * ndim)
     if params == 0:
         return 0
-    store_i64(params, _TOTAL, _elements_of_buffer(header, target))
+    store_i64(params, _TOTAL, _count_elements(header, target, col.dtype(header, target)))
     store_i64(params, _REGION + OFFSET, col.offset(header, target))
     store_i64(params, _REGION + NDIM, ndim)
     for d in range(ndim):
@@ -93,7 +94,7 @@ def _rows_params(header, base, value):
     params = _new_fields(_SCATTER_FIELDS)
     if params == 0:
         return 0
-    store_i64(params, _ROWS, _elements_of_buffer(header, base))
+    store_i64(params, _ROWS, _count_elements(header, base, col.dtype(header, value)))
     store_i64(params, _LENGTH, 1)
     single = size(header, value) == 1
     store_i64(params, _VALUE_STRIDE, 0 if single else item_size(col.dtype(header, value)))
@@ -106,7 +107,7 @@ def _nothing_params(header, slot):
     params = _new_fields(_REGION + EXTENTS + 3)
     if params == 0:
         return 0
-    store_i64(params, _TOTAL, _elements_of_buffer(header, slot))
+    store_i64(params, _TOTAL, _count_elements(header, slot, col.dtype(header, slot)))
     store_i64(params, _REGION + OFFSET, 0)
     store_i64(params, _REGION + NDIM, 1)
     for d in range(3):
@@ -138,9 +139,8 @@ def _is_recorded(header, base, value, differentiate):
 
 
 @inline_njit
-def _obstacle(header, op, base, value, differentiate):
-    """Return the error that prevents a plain write; 0 if none does."""
-    dtype = col.dtype(header, base)
+def _obstacle(header, op, base, dtype, value, differentiate):
+    """Return the error that prevents a plain write of elements of a dtype; 0 if none does."""
     if is_superseded(header, base, value, NONE):
         return E_SUPERSEDED
     if col.dtype(header, value) != dtype:
@@ -184,9 +184,10 @@ def _with_owner(slot, flags, old):
 
 @inline_njit
 def _append(header, instruction, base, fresh, differentiate):
-    """Append a write, whose first operand and result are the wholes of the buffers of two slots."""
+    """Append a write: its first operand and result are the wholes of two slots' buffers, in the value's dtype."""
     op, _, _, value, rows, params = instruction
-    before, after = whole(header, base), whole(header, fresh)
+    dtype = col.dtype(header, value)
+    before, after = whole(header, base, dtype), whole(header, fresh, dtype)
     commit(header, Instruction(op, after, before, value, rows, params), differentiate)
     drop_tensor_ref(header, before)
     drop_tensor_ref(header, after)
@@ -200,7 +201,7 @@ def _write_and_record(header, instruction, base, target, numbers, differentiate)
     """
     _, _, _, value, rows, params = instruction
     old = col.buffer(header, base)
-    memory, flags, dtype = col.primal(header, old), col.flags(header, old), col.dtype(header, base)
+    memory, flags, dtype = col.primal(header, old), col.flags(header, old), col.dtype(header, value)
     count = _count_rows(header, rows)
     source = primal_address(header, value)
     fresh = begin_version(header, base, target, numbers, count)
@@ -216,7 +217,7 @@ def _write_and_record(header, instruction, base, target, numbers, differentiate)
 def _write_only(header, instruction, base, target, numbers):
     """Write in the memory of `base`, without an instruction; `base`, or an error."""
     _, _, _, value, rows, params = instruction
-    buffer, dtype = col.buffer(header, base), col.dtype(header, base)
+    buffer, dtype = col.buffer(header, base), col.dtype(header, value)
     count = _count_rows(header, rows)
     if not keep_earlier_contents(header, buffer, target, numbers, count):
         free_params(params)
@@ -229,7 +230,7 @@ def _write_only(header, instruction, base, target, numbers):
 
 @inline_njit
 def _write(header, op, base, target, value, differentiate):
-    obstacle = _obstacle(header, op, base, value, differentiate)
+    obstacle = _obstacle(header, op, base, col.dtype(header, target), value, differentiate)
     if obstacle != 0:
         return obstacle
     if col.read_only(header, target):
@@ -265,9 +266,9 @@ def write(header, op, base, target, value, differentiate):
 
 @entry_point(floats=("number",))
 def write_number(header, op, base, target, number, differentiate):
-    """`write` of a number, which takes the target's dtype: a float one."""
-    dtype = col.dtype(header, base)
-    if dtype > F32:
+    """`write` of a number, which takes the target's dtype: of floats or of complex numbers."""
+    dtype = col.dtype(header, target)
+    if not is_differentiable(dtype):
         return E_DTYPES
     return _write(header, op, base, target, scalar_constant(header, number, dtype), differentiate)
 
@@ -284,19 +285,20 @@ def _lie_in(numbers, count, elements):
 @entry_point()
 def write_rows(header, op, base, rows, value, differentiate):
     """Write `value`, one element or a contiguous one for each row, to the elements that the slot `rows` numbers."""
-    obstacle = _obstacle(header, op, base, value, differentiate)
+    dtype = col.dtype(header, value)
+    obstacle = _obstacle(header, op, base, dtype, value, differentiate)
     if obstacle != 0:
         return obstacle
     numbers, count = primal_address(header, rows), size(header, rows)
-    if not _lie_in(numbers, count, _elements_of_buffer(header, base)):
+    if not _lie_in(numbers, count, _count_elements(header, base, dtype)):
         return E_OUTSIDE
     params = _rows_params(header, base, value)
     if params == 0:
         return E_MEMORY
     instruction = Instruction(op, NONE, NONE, value, rows, params)
     if _is_recorded(header, base, value, differentiate):
-        return _write_and_record(header, instruction, base, base, numbers, differentiate)
-    return _write_only(header, instruction, base, base, numbers)
+        return _write_and_record(header, instruction, base, value, numbers, differentiate)
+    return _write_only(header, instruction, base, value, numbers)
 
 
 # --- writes that Python does itself ------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from tapegrad.engine.kernels.language.raw_memory import load_i32, load_i64, stor
 from tapegrad.engine.kernels.language.strided import in_c_order
 from tapegrad.engine.runtime import object_layouts
 from tapegrad.engine.tape.fields import columns as col
-from tapegrad.engine.tape.fields.layout import F32, F64, I64
+from tapegrad.engine.tape.fields.layout import C64, C128, F32, F64, I64
 
 # Indices of fields in NumPy's array object, and in a dtype object
 ARRAY_DATA = object_layouts.ARRAY_DATA // 8
@@ -72,7 +72,27 @@ def copy_array_geometry(array, ndim, geometry):
 @inline_njit
 def item_size(dtype):
     """Return the bytes of an element of the dtype with this code."""
-    return 8 if dtype == F64 or dtype == I64 else (4 if dtype == F32 else 1)
+    if dtype == F64 or dtype == I64 or dtype == C64:
+        return 8
+    return 16 if dtype == C128 else (4 if dtype == F32 else 1)
+
+
+@inline_njit
+def is_differentiable(dtype):
+    """Return whether numbers of the dtype with this code have derivatives: floats and complex numbers do."""
+    return dtype <= F32 or dtype >= C128
+
+
+@inline_njit
+def is_single(dtype):
+    """Return whether numbers of the dtype with this code, or their parts, are float32."""
+    return dtype == F32 or dtype == C64
+
+
+@inline_njit
+def is_complex(dtype):
+    """Return whether the dtype with this code is a complex one."""
+    return dtype >= C128
 
 
 @inline_njit

@@ -61,9 +61,9 @@ HAS_ATTACHMENT = 16  # Python keeps something about it: a gradient that is a Ten
 SUPERSEDED = 32  # an in-place write has made a new version, and no new instruction reads this one
 READ_LATER = 64  # except copies of the old contents, which a derivative of a derivative reads
 
-# Dtype codes: indexes into DTYPES.
-F64, F32, I64, B8 = range(4)
-DTYPE_COUNT = 4
+# Dtype codes: indexes into DTYPES. Files hold their names.
+F64, F32, I64, B8, C128, C64 = range(6)
+DTYPE_COUNT = 6
 
 # Fields of an op in the op table.
 (
