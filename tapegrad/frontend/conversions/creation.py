@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.recording.layouts import in_order
 from tapegrad.frontend.recording.lists import holds_tensors, in_numbers, stacked
 from tapegrad.frontend.recording.record import as_float, list_as_tensor, read_now, unary
@@ -27,14 +28,14 @@ def _check_constant(constant: Any, dtype: np.dtype[Any]) -> None:
         return
     if not isinstance(constant, bool | np.bool_):
         raise TypeError(f"constant must be True, False or None, not {constant!r}")
-    if not constant and dtype.kind != "f":
+    if not constant and dtype.kind not in DIFFERENTIABLE_KINDS:
         raise ValueError(f"a Tensor of dtype {dtype} is always constant; write tensor(..., dtype=float)")
 
 
 def _checked(array: np.ndarray, constant: bool | None) -> Tensor:
     """Make a Tensor of an array, if dtype and `constant` are compatible."""
     refuse_subclass(array, "tensor")
-    check_dtype(array.dtype, "tensor")
+    check_dtype(array.dtype, "tensor", takes_complex=True)
     _check_constant(constant, array.dtype)
     return from_array(array, constant=bool(constant))
 
@@ -53,7 +54,8 @@ def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: 
         Array, number or nested sequence. From a Tensor the contents are taken, not the graph; a list of Tensors
         stays in the graph, as for `array`.
     dtype : data-type, optional
-        float64 or float32 to be differentiable; integers and booleans are constants. NumPy's choice by default.
+        float64, float32, complex128 or complex64 to be differentiable; integers and booleans are constants. NumPy's
+        choice by default.
     constant : bool, optional
         If True, no gradient flows into the Tensor.
     copy : bool, default True
@@ -68,7 +70,7 @@ def tensor(data: Any, dtype: Any = None, *, constant: bool | None = None, copy: 
     Raises
     ------
     UnsupportedError
-        For float16, complex numbers and other dtypes that are not supported.
+        For float16, longdouble and other dtypes that are not supported.
     ValueError
         For ``constant=False`` with integers or booleans.
 
@@ -120,9 +122,9 @@ def _recorded_copy(source: Any, dtype: np.dtype[Any], constant: bool | None) -> 
     """Copy an array or a constant by an instruction, so that each replay copies it again."""
     dtype = dtype.newbyteorder("=")
     _check_constant(constant, dtype)
-    if dtype.kind != "f":
+    if dtype.kind not in DIFFERENTIABLE_KINDS:
         return _checked(np.array(read_now(source), dtype), constant)
-    check_dtype(dtype, "tensor")
+    check_dtype(dtype, "tensor", takes_complex=True)
     copy = unary(COPY, as_float(source, dtype, thread.mode.tape, False))
     return copy.detach() if constant else copy
 
@@ -144,7 +146,7 @@ def asarray(
     a : array_like or Tensor
         Array, number, nested sequence or Tensor.
     dtype : data-type, optional
-        As for ``numpy.asarray``; float64 and float32 are differentiable.
+        As for ``numpy.asarray``; floats and complex numbers are differentiable.
     order : {'C', 'F', 'K', 'A'}, optional
         As for ``numpy.asarray``.
     constant : bool, optional

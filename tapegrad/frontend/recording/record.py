@@ -12,8 +12,8 @@ from tapegrad.engine.reference import compute, evaluate_numpy
 from tapegrad.engine.status import raise_for
 from tapegrad.engine.sweep.eager import eager
 from tapegrad.engine.tape import slots
-from tapegrad.engine.tape.fields.layout import F32, F64, NONE
-from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
+from tapegrad.engine.tape.fields.layout import C128, F32, F64, NONE
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES, Tape
 from tapegrad.foreign import is_data_array, is_sparse_tensor, is_xarray
 from tapegrad.frontend.recording.computed_integers import (
     as_computed_float,
@@ -31,18 +31,19 @@ from tapegrad.frontend.recording.lists import (
 from tapegrad.frontend.recording.running import run
 from tapegrad.frontend.tensor import native_slots
 from tapegrad.frontend.tensor.anomaly import watch
-from tapegrad.frontend.tensor.array_checks import check_dtype, plain
+from tapegrad.frontend.tensor.array_checks import check_dtype, plain, refuse_complex, refuse_lost_parts
 from tapegrad.frontend.tensor.modes import EAGER, Mode, current, thread, watch_now
 from tapegrad.frontend.tensor.recorder import Recorder
 from tapegrad.frontend.tensor.tensor import Tensor, copy_of, from_array, from_slot, is_tensor
 from tapegrad.ops import CODES, Op
 
 _NUMBERS = (float, int)
-_CASTS = (CODES["cast_f64"], CODES["cast_f32"], CODES["cast_i64"], CODES["cast_b8"])  # by dtype code
+_CASTS = tuple([CODES[f"cast_{name}"] for name in kernel_table.DTYPE_NAMES])  # by dtype code
 _BOOLEAN = np.dtype(np.bool_)
 _slots_are_due = [True]  # the thread that pops it writes the slots
 _left_to_python = [None] * 1024  # operators of recordings before that: 3 us each, the slots take 5 ms
 FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
+_NUMBERS_OF_ROWS = (*_NUMBERS, complex)  # types of Python's numbers that take the dtype of what they meet
 OWN = frozenset((Tensor, np.ndarray, float, int, np.float64))  # classes that xarray does not handle
 _MAX_COPIED_ELEMENTS = 4096  # elements that are copied in less time than an array takes to enter the tape
 
@@ -184,18 +185,19 @@ def apply(code: int, *operands: Any) -> Tensor:
     row = kernel_table.row(code)
     assert isinstance(row, Op)
     values = [
-        value if is_tensor(value) or type(value) in _NUMBERS else _operand(value, row) for value in operands
+        value if is_tensor(value) or type(value) in _NUMBERS_OF_ROWS else _operand(value, row)
+        for value in operands
     ]
     tape = mode.tape
     floats = [value for j, value in enumerate(values) if j not in row.boolean_operands]
-    kinds: list[Any] = [type(value) if type(value) in _NUMBERS else value.dtype for value in floats]
-    if all(kind is int or (kind is not float and kind.kind != "f") for kind in kinds):
+    kinds: list[Any] = [type(value) if type(value) in _NUMBERS_OF_ROWS else value.dtype for value in floats]
+    if all(map(_is_integral, kinds)):
         return _without_tape(row, values)
     if mode.recorder is not None:
         weak = mode.recorder.is_weak
         kinds = [float if weak(value) else kind for value, kind in zip(floats, kinds, strict=True)]
     dtype = promoted(*kinds)
-    check_dtype(dtype, row.name)
+    check_dtype(dtype, row.name, takes_complex="c128" in row.dtypes)
     tensors = [
         as_boolean(value, tape)
         if j in row.boolean_operands
@@ -206,6 +208,13 @@ def apply(code: int, *operands: Any) -> Tensor:
     if slot < 0:
         raise_for(slot, row.name, [t.shape for t in tensors])
     return _watched(mode, from_slot(tape, slot), code)
+
+
+def _is_integral(kind: Any) -> bool:
+    """Return whether a dtype, or a type of Python's numbers, has no derivatives."""
+    if isinstance(kind, type):
+        return kind is int
+    return kind.kind not in DIFFERENTIABLE_KINDS
 
 
 def apply_to_any(code: int, *operands: Any) -> Any:
@@ -233,8 +242,8 @@ def _tensor_in(array: Any, ufunc: np.ufunc) -> Tensor:
     if held is not None:
         return held
     numbers = plain(array, ufunc.__name__)
-    check_dtype(numbers.dtype, ufunc.__name__)
-    if numbers.dtype.kind == "f":
+    check_dtype(numbers.dtype, ufunc.__name__, takes_complex=True)
+    if numbers.dtype.kind in DIFFERENTIABLE_KINDS:
         return as_float(numbers, numbers.dtype.newbyteorder("="), thread.mode.tape, True)
     return from_array(read_now(numbers), constant=True)
 
@@ -285,7 +294,7 @@ def _of_three(mode: Mode, code: int, *operands: Any) -> int:
             if x._tape is not tape:
                 return NONE
             own = slots.dtype_of(header, x._slot)
-            dtype = own if own <= F32 else dtype
+            dtype = own if own <= F32 or own >= C128 else dtype
     if dtype == NONE:
         return NONE
     given: list[int] = []
@@ -334,7 +343,7 @@ def _operand(value: Any, row: Op) -> Any:
     if (held := held_tensor(value)) is not None:
         return held
     array = plain(value, row.name)
-    check_dtype(array.dtype, row.name)
+    check_dtype(array.dtype, row.name, takes_complex="c128" in row.dtypes)
     return array
 
 
@@ -394,7 +403,7 @@ def read_within(value: Any) -> None:
 
 
 def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> Tensor:
-    """Return an operand as a Tensor of a float dtype.
+    """Return an operand as a Tensor of a dtype of floats or of complex numbers.
 
     An array that a reverse rule will read is copied, so that the caller may change it afterwards. A recording does
     not copy it, because each replay reads it anew.
@@ -403,6 +412,8 @@ def as_float(value: Any, dtype: np.dtype[Any], tape: Tape, read_later: bool) -> 
         return value if value.dtype == dtype else cast(value, dtype, tape)
     if type(value) in _NUMBERS:
         return from_slot(tape, slots.number(tape.header, float(value), DTYPE_CODES[dtype]))
+    if dtype.kind == "f":
+        refuse_lost_parts(value, dtype, "a conversion")
     array = np.asarray(value, dtype)
     if tape.recording and isinstance(value, np.ndarray) and value.dtype != dtype:
         return _converted(value, dtype, tape)
@@ -428,8 +439,8 @@ def list_as_tensor(value: Any, name: str) -> Tensor:
     if made is not None:
         return made
     numbers = in_numbers(value, name)
-    check_dtype(numbers.dtype, name)
-    if numbers.dtype.kind != "f":
+    check_dtype(numbers.dtype, name, takes_complex=True)
+    if numbers.dtype.kind not in DIFFERENTIABLE_KINDS:
         read_within(value)
         return from_array(numbers, constant=True)
     tape = current()[0]
@@ -454,7 +465,7 @@ def as_boolean(value: Any, tape: Tape) -> Tensor:
     """Return an operand as a Tensor of booleans."""
     if not is_tensor(value):
         return _truth(value, tape)
-    if value.dtype.kind == "f":
+    if value.dtype.kind in DIFFERENTIABLE_KINDS:
         return apply(CODES["not_equal"], value, 0)
     return value if value.dtype == bool else cast(value, _BOOLEAN, tape)
 
@@ -476,8 +487,10 @@ def cast(tensor: Tensor, dtype: np.dtype[Any], tape: Tape) -> Tensor:
     NumPy converts integers and booleans; a recording does it by an instruction, or guards them if there is no kernel.
     """
     by_kernel = dtype in DTYPE_CODES and isinstance(tape, Recorder) and _has_kernel(tensor, tape)
-    if tensor.dtype.kind != "f" and not by_kernel:
+    if tensor.dtype.kind not in DIFFERENTIABLE_KINDS and not by_kernel:
         return from_array(read_now(tensor).astype(dtype, order="C"), constant=True)
+    if tensor.dtype.kind == "c" and dtype.kind not in "cb":
+        refuse_complex(tensor.dtype, f"a conversion to {dtype}")
     code = _CASTS[DTYPE_CODES[dtype]]
     slot = run(tape, code, [tensor._slot_on(tape)], current()[1])
     if slot < 0:

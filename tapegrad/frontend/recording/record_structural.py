@@ -10,7 +10,7 @@ from tapegrad.engine.status import checked, raise_for
 from tapegrad.engine.sweep.eager import eager, eager_joining, eager_lines, eager_matrices, eager_products
 from tapegrad.engine.tape import slots, views
 from tapegrad.engine.tape.fields.layout import E_DTYPES, E_KERNEL, E_PARALLEL, E_SHAPES, NONE
-from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES, Tape
 from tapegrad.frontend.recording.lists import held_tensor, holds_tensors
 from tapegrad.frontend.recording.record import (
     FLOATS,
@@ -22,14 +22,25 @@ from tapegrad.frontend.recording.record import (
 )
 from tapegrad.frontend.recording.running import load_kernel
 from tapegrad.frontend.tensor.anomaly import watch
-from tapegrad.frontend.tensor.array_checks import check_dtype, plain
+from tapegrad.frontend.tensor.array_checks import check_dtype, plain, refuse_complex
 from tapegrad.frontend.tensor.modes import EAGER, thread
 from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_array, from_slot, is_tensor
 from tapegrad.ops import CODES, COPY
 
 
 def as_tensor(value: Any, name: str) -> Tensor:
-    """Return an operand of a structural op: a Tensor itself, a list of Tensors joined, other values as a constant."""
+    """Return an operand of a structural op: a Tensor itself, a list of Tensors joined, other values as a constant.
+
+    Complex numbers are refused: functions that take them call `as_numbers`.
+    """
+    x = as_numbers(value, name)
+    if x.dtype.kind == "c":
+        refuse_complex(x.dtype, name)
+    return x
+
+
+def as_numbers(value: Any, name: str) -> Tensor:
+    """Return an operand as `as_tensor` does, complex numbers, too."""
     if is_tensor(value):
         return value
     if type(value) is np.ndarray and value.dtype in FLOATS:
@@ -44,8 +55,8 @@ def as_tensor(value: Any, name: str) -> Tensor:
     if (held := held_tensor(value)) is not None:
         return held
     array = plain(value, name)
-    check_dtype(array.dtype, name)
-    if array.dtype.kind != "f":
+    check_dtype(array.dtype, name, takes_complex=True)
+    if array.dtype.kind not in DIFFERENTIABLE_KINDS:
         return from_array(read_now(value), constant=True)
     return as_float(array, array.dtype.newbyteorder("="), thread.mode.tape, True)
 

@@ -1,6 +1,6 @@
 """Conversion of users' data to arrays of numbers, and the test for arrays whose memory the engine can use."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -9,20 +9,20 @@ from tapegrad.errors import UnsupportedError
 from tapegrad.foreign import is_linear_operator, is_masked, is_pandas, is_sparse, is_sparse_tensor
 from tapegrad.frontend.tensor.modes import watch_now
 
-_REFUSED = {
-    "e": "float16",
-    "F": "complex64",
-    "c": "complex",
-    "D": "complex128",
-    "G": "clongdouble",
-    "g": "longdouble",
-}
+_REFUSED = {"e": "float16", "G": "clongdouble", "g": "longdouble"}
 _FLOAT64 = np.dtype(np.float64)
 
 
-def check_dtype(dtype: np.dtype[Any], what: str) -> None:
-    """Raise for a dtype that is neither a supported float, nor an integer, nor a boolean."""
-    if dtype.kind in "biu" or dtype.newbyteorder("=") in DTYPE_CODES:
+def check_dtype(dtype: np.dtype[Any], what: str, takes_complex: bool = False) -> None:
+    """Raise for a dtype that is neither a supported float, nor an integer, nor a boolean.
+
+    With `takes_complex`, complex numbers in double or single precision are supported, too.
+    """
+    if dtype.kind in "biu":
+        return
+    if dtype.newbyteorder("=") in DTYPE_CODES:
+        if dtype.kind == "c" and not takes_complex:
+            refuse_complex(dtype, what)
         return
     name = _REFUSED.get(dtype.char, str(dtype))
     if dtype.kind == "O":
@@ -30,10 +30,17 @@ def check_dtype(dtype: np.dtype[Any], what: str) -> None:
             f"{what}: dtype object is not supported; give numbers, arrays and Tensors, or lists and tuples of them:"
             " list(x) if x is an iterator"
         )
-    instead = "z.real, z.imag, or both, would be two arrays of real numbers" if dtype.kind == "c" else ""
+    own = "complex128 or complex64" if dtype.kind == "c" else "float64 or float32"
     raise UnsupportedError(
-        f"{what}: dtype {name} is not supported; use float64 or float32 (integers and booleans are constants)"
-        + (f"; {instead}" if instead else "")
+        f"{what}: dtype {name} is not supported; use {own} (integers and booleans are constants)"
+    )
+
+
+def refuse_complex(dtype: np.dtype[Any], what: str) -> NoReturn:
+    """Raise for complex numbers where real ones are needed."""
+    raise UnsupportedError(
+        f"{what}: dtype {dtype} is not supported, real numbers are needed: write abs(z), z.real or z.imag, or"
+        " z.view(float) for both parts"
     )
 
 
@@ -62,7 +69,7 @@ def refuse_lost_parts(value: Any, dtype: Any, what: str) -> None:
     if dtype is not None and type(value) not in (float, int) and np.dtype(dtype).kind in "biuf":
         own = np.asarray(value).dtype
         if own.kind == "c":
-            check_dtype(own, what)
+            refuse_complex(own, what)
 
 
 def _refuse_parts(values: Any, what: str) -> None:

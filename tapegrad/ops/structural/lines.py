@@ -212,6 +212,8 @@ LINES: tuple[Structural, ...] = (
     _of_integers("where", 3),
     _cast("f64", ("f32", "i64", "b8"), "cast_back"),
     _cast("f32", ("f64", "i64", "b8"), "cast_back"),
+    _cast("c128", ("c64", *_ALL), "cast_back"),
+    _cast("c64", ("c128", *_ALL), "cast_back"),
     # Integers and booleans, without a derivative; from the same dtype a copy
     _cast("i64", _ALL, None),
     _cast("b8", ("i64", "b8"), None),

@@ -168,10 +168,16 @@ def load_at(typingctx, address, offset, zero):
 
 @intrinsic
 def store_at(typingctx, address, offset, value, zero):
-    """Store `value`, converted to the type of `zero`, at `offset` bytes after `address`."""
+    """Store `value`, converted to the type of `zero`, at `offset` bytes after `address`.
+
+    Of a complex number a float is the real part.
+    """
 
     def codegen(context, builder, signature, args):
-        element = context.cast(builder, args[2], value, zero)
+        given, kind = args[2], value
+        if isinstance(value, types.Complex) and isinstance(zero, types.Float):
+            given, kind = builder.extract_value(given, 0), value.underlying_float
+        element = context.cast(builder, given, kind, zero)
         builder.store(element, pointer_to(builder, args[0], args[1], element.type))
         return context.get_dummy_value()
 

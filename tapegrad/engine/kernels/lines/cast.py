@@ -40,7 +40,7 @@ def _add_converted(
 def _sum(address: int, stride: int, count: int, zero: Any) -> Any:
     total = 0.0
     for i in range(count):
-        total += np.float64(load_at(address, i * stride, zero))
+        total += load_at(address, i * stride, zero) - 0.0  # in double precision
     return total
 
 
@@ -83,6 +83,30 @@ def cast_to_f32_forward(frame: int, loops: int, zero: Any) -> int:
 def cast_to_f32_reverse(frame: int, loops: int, zero: Any) -> int:
     """Add (STORE: write) the float32 line Y_BAR to the line X_BAR[0]."""
     return _cast_reverse(frame, zero, np.float32(0))
+
+
+@always_inline
+def cast_to_c128_forward(frame: int, loops: int, zero: Any) -> int:
+    """Write the line X[0] to the complex128 line Y."""
+    return _cast(frame, zero, np.complex128(0))
+
+
+@always_inline
+def cast_to_c128_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Add (STORE: write) the complex128 line Y_BAR, of floats its real parts, to the line X_BAR[0]."""
+    return _cast_reverse(frame, zero, np.complex128(0))
+
+
+@always_inline
+def cast_to_c64_forward(frame: int, loops: int, zero: Any) -> int:
+    """Write the line X[0] to the complex64 line Y."""
+    return _cast(frame, zero, np.complex64(0))
+
+
+@always_inline
+def cast_to_c64_reverse(frame: int, loops: int, zero: Any) -> int:
+    """Add (STORE: write) the complex64 line Y_BAR, of floats its real parts, to the line X_BAR[0]."""
+    return _cast_reverse(frame, zero, np.complex64(0))
 
 
 @always_inline

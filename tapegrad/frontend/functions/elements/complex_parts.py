@@ -1,4 +1,4 @@
-"""Parts of complex numbers: a Tensor is real, so that these are the Tensor itself, or zeros."""
+"""Parts of complex numbers: views of their memory. Of real numbers they are the Tensor itself, and zeros."""
 
 from typing import Any
 
