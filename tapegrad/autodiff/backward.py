@@ -25,6 +25,7 @@ from tapegrad.engine.tape.fields.layout import (
     NONE,
     ORPHAN,
 )
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import FreedGraphError, TracedValueError
 from tapegrad.frontend.recording.shape import broadcast_to
 from tapegrad.frontend.tensor.anomaly import watching
@@ -54,7 +55,7 @@ def _seed(root: Tensor, gradient: Any) -> np.ndarray:
 
 def _root_slot(root: Tensor) -> int:
     """Return the slot of the root on the eager tape, or raise if it is a constant."""
-    if root._slot < 0 and root.dtype.kind != "f":
+    if root._slot < 0 and root.dtype.kind not in DIFFERENTIABLE_KINDS:
         raise _on_constant()
     return root._slot_on(EAGER)
 

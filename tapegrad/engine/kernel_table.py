@@ -33,6 +33,7 @@ from tapegrad.engine.sweep.replays import handle_calls, lanes
 from tapegrad.engine.sweep.threading.parallel import parallel_driver, share_parts
 from tapegrad.engine.sweep.threading.pool import help_out
 from tapegrad.engine.tape.fields import layout
+from tapegrad.errors import UnsupportedError
 from tapegrad.ops import CODES, COPY, KINDS, ROWS, Op, Row, Structural
 from tapegrad.ops.params import fields_of
 from tapegrad.ops.row import EMITTED
@@ -175,8 +176,17 @@ def is_cached(name: KernelName) -> bool:
 
 
 def load(name: KernelName) -> int:
-    """Compile a kernel, or take it from the cache, and enter it into the table of kernels; its address."""
+    """Compile a kernel, or take it from the cache, and enter it into the table of kernels; its address.
+
+    Raises
+    ------
+    UnsupportedError
+        If the op's row does not name the dtype.
+    """
     code = CODES[name.op]
+    if name.dtype not in _ROWS[name.op].dtypes:
+        known = ", ".join(_ROWS[name.op].dtypes)
+        raise UnsupportedError(f"{name.op}: there is no kernel for {name.dtype}, only for {known}")
     at = (code, DTYPE_NAMES.index(name.dtype), DIRECTIONS.index(name.direction))
     with compiler.compiling:
         if _kernels[at] == 0:

@@ -13,7 +13,7 @@ from tapegrad.engine.sweep.derivatives import subgraph
 from tapegrad.engine.sweep.eager import earlier_contents
 from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.fields.view import View
-from tapegrad.engine.tape.tape import Tape
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, Tape
 from tapegrad.errors import FreedGraphError
 from tapegrad.frontend.recording.rules import Step, Value
 from tapegrad.frontend.recording.running import copy_earlier
@@ -97,7 +97,11 @@ class SweepStep(Step):
             return tensor_on(self.tape, slot)
         tape, differentiate = current()
         dtype = self.geometry(slot).dtype
-        code = COPY if dtype.kind == "f" else CODES["cast_b8" if dtype.kind == "b" else "cast_i64"]
+        code = (
+            COPY
+            if dtype.kind in DIFFERENTIABLE_KINDS
+            else CODES["cast_b8" if dtype.kind == "b" else "cast_i64"]
+        )
         copy = copy_earlier(tape, code, slot, differentiate)
         return from_slot(tape, checked(copy, "copy", self.geometry(slot).shape))
 

@@ -13,13 +13,13 @@ import numpy as np
 
 from tapegrad.engine.tape import memory
 from tapegrad.engine.tape.fields.layout import NONE
-from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES
 from tapegrad.errors import LostGradientWarning, TracedValueError, UnsupportedError
 from tapegrad.frontend.recording.layouts import copied_in_order, in_order, made_in_order
 from tapegrad.frontend.recording.record import as_boolean, cast, unary
 from tapegrad.frontend.recording.rules import Step, Value, state_transpose
 from tapegrad.frontend.recording.shape import contiguous
-from tapegrad.frontend.tensor.array_checks import check_dtype
+from tapegrad.frontend.tensor.array_checks import check_dtype, refuse_complex
 from tapegrad.frontend.tensor.modes import EAGER, current, no_grad, restoring, thread, watch_now
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
 from tapegrad.frontend.words.call_site import CallSite, Wording, nothing_to_add, refusal
@@ -74,7 +74,7 @@ def concrete_array(tensor: Any, what: str, hint: Wording = nothing_to_add) -> np
 
     While a function is being recorded they are guarded; floats that depend on an argument raise.
     """
-    guarded = tensor._recorded() and tensor.dtype.kind != "f"
+    guarded = tensor._recorded() and tensor.dtype.kind not in DIFFERENTIABLE_KINDS
     if tensor._traced() and not guarded:
         tensor._refuse(what, hint)
     tensor.check_escape(what, hint)
@@ -136,13 +136,16 @@ def _float(x: Tensor) -> float:
 
 
 def _complex(x: Tensor) -> complex:
-    return complex(_number(x))
+    return complex(_number(x, "complex()"))
 
 
-def _number(x: Tensor) -> float:
+def _number(x: Tensor, what: str = "float()") -> Any:
     """Return the only element; warn at the call site if a gradient could flow back from it."""
-    _one_element(x, "float()")
-    number = float(concrete_array(x, "float()", hint_for_number).item())
+    _one_element(x, what)
+    if x.dtype.kind == "c" and what != "complex()":
+        refuse_complex(x.dtype, what)
+    number = concrete_array(x, what, hint_for_number).item()
+    number = number if type(number) is complex else float(number)
     mode = thread.mode
     if not mode.leaves and mode.differentiate and mode.tape is EAGER and not x.constant:
         warnings.warn(_LOST, LostGradientWarning, stacklevel=3)
@@ -151,7 +154,9 @@ def _number(x: Tensor) -> float:
 
 def _int(x: Tensor) -> int:
     _one_element(x, "int()")
-    if x._traced() and x.dtype.kind == "f":
+    if x.dtype.kind == "c":
+        refuse_complex(x.dtype, "int()")
+    if x._traced() and x.dtype.kind in DIFFERENTIABLE_KINDS:
         return _guarded_int(x)
     return int(concrete_array(x, "int()").item())
 
@@ -218,7 +223,7 @@ def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray
 
 def _leaving(x: Tensor, hint: Wording = nothing_to_add) -> np.ndarray:
     """Return the contents for use as a plain array; raise if that would lose a gradient."""
-    if x.dtype.kind == "f" and (x._traced() or (current()[1] and not x.constant)):
+    if x.dtype.kind in DIFFERENTIABLE_KINDS and (x._traced() or (current()[1] and not x.constant)):
         _refuse_array(x, hint)
     return _looked_at(x)
 
@@ -299,7 +304,7 @@ def detach(x: Tensor) -> Tensor:
     >>> x.grad
     array(3.)
     """
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in DIFFERENTIABLE_KINDS:
         return contiguous(x)
     with no_grad():
         return unary(COPY, x)
@@ -338,7 +343,8 @@ def astype(
     Parameters
     ----------
     dtype : data-type
-        float64 or float32, or integers or booleans; always taken in the machine's byte order.
+        Floats or complex numbers in double or single precision, integers or booleans; always taken in the machine's
+        byte order.
     order : {'C', 'F', 'K', 'A'}, default 'K'
         Memory order of the result.
     casting : str, default 'unsafe'
@@ -351,12 +357,13 @@ def astype(
     Returns
     -------
     Tensor
-        Gradients flow through conversions between float64 and float32. Integers and booleans are constants.
+        Gradients flow through conversions between floats and complex numbers. Integers and booleans are constants.
 
     Raises
     ------
     TypeError
-        If `casting` does not allow the conversion, and for dtypes that are not supported (`UnsupportedError`).
+        If `casting` does not allow the conversion, and for dtypes that are not supported (`UnsupportedError`), such as
+        floats for complex numbers, whose imaginary parts would be lost: write ``z.real``.
     UnsupportedError
         While a function is being recorded, for integers of another dtype than int64 made of floats that depend on
         its arguments.
@@ -379,7 +386,7 @@ def astype(
 def _supported(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return a target dtype in the machine's byte order; raise if it is not supported."""
     target = dtype.newbyteorder("=")
-    check_dtype(target, "astype")
+    check_dtype(target, "astype", takes_complex=True)
     return target
 
 
@@ -387,7 +394,9 @@ def _converted(x: Tensor, target: np.dtype[Any]) -> Tensor:
     """Convert the elements to a dtype that is not their own."""
     own: np.dtype[Any] = x.dtype
     tape = current()[0]
-    if target.kind == "f" or own.kind != "f":
+    if own.kind == "c" and target.kind not in "cb":
+        refuse_complex(own, f"astype({target})")
+    if target.kind in DIFFERENTIABLE_KINDS or own.kind not in DIFFERENTIABLE_KINDS:
         return cast(x, target, tape)
     if target.kind == "b":
         if tape.recording:
@@ -460,4 +469,8 @@ bind_methods(
 @state_transpose
 def cast_back(step: Step, y_bar: Value) -> dict[int, Value]:
     """Transpose a conversion of dtype: convert back."""
-    return {0: y_bar if isinstance(y_bar, float) else y_bar.astype(step.view(0).dtype)}
+    if isinstance(y_bar, float):
+        return {0: y_bar}
+    dtype = step.view(0).dtype
+    real = y_bar.real if dtype.kind == "f" else y_bar  # of a complex cotangent a float has the real part
+    return {0: real.astype(dtype, copy=False)}

@@ -11,6 +11,7 @@ import numpy as np
 
 from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.engine.tape.memory import D_PRODUCER
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.conversions.conversion import guarded_array
 from tapegrad.frontend.tensor.modes import thread, watch_now
 from tapegrad.frontend.tensor.tensor import is_tensor
@@ -50,7 +51,7 @@ def call_guarded(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     floats: list[Any] = []
 
     def register(value: Any) -> Any:
-        if not is_computed(value) or value.dtype.kind != "f":
+        if not is_computed(value) or value.dtype.kind not in DIFFERENTIABLE_KINDS:
             return _fixed_now(value)
         floats.append(value)
         return _FloatPlaceholder(len(floats) - 1)

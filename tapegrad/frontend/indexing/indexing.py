@@ -11,7 +11,7 @@ import numpy as np
 from tapegrad.engine.sweep.eager import eager_rows
 from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.engine.tape.memory import D_PRODUCER
-from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES
 from tapegrad.frontend.indexing.keys import element_numbers, names_elements, parts_of, slot_of_key, view_key
 from tapegrad.frontend.indexing.locating import has_computed_index, is_computed_index, numbers_of_key
 from tapegrad.frontend.indexing.writes import setitem
@@ -59,7 +59,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         if Ellipsis not in parts:
             view._element = True
         return view
-    if x.dtype.kind == "f" or (recorder is not None and x.dtype in DTYPE_CODES):
+    if x.dtype.kind in DIFFERENTIABLE_KINDS or (recorder is not None and x.dtype in DTYPE_CODES):
         if _lists_rows(x, parts):
             rows = element_numbers(x.shape[:1], parts)
             return pick(x, rows, (*rows.shape, *x.shape[1:]), math.prod(x.shape[1:]))
@@ -82,7 +82,7 @@ def rows_now(x: Tensor, key: Any) -> Tensor | None:
         key = np.asarray(key)
     elif is_tensor(key):
         key = key.data_or_traced()
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in DIFFERENTIABLE_KINDS:
         return None
     if names_elements(key):
         numbers = element_numbers(x.shape, key)
@@ -133,9 +133,9 @@ def pick(x: Tensor, rows: Any, shape: tuple[int, ...], length: int = 1) -> Tenso
     """Gather rows of `length` elements of any Tensor by their numbers: an array, or a Tensor that replays compute."""
     if 0 in shape:
         rows, length = np.zeros(0, np.int64), 1
-    if x.dtype.kind == "f" and length == 1 and not is_tensor(rows):
+    if x.dtype.kind in DIFFERENTIABLE_KINDS and length == 1 and not is_tensor(rows):
         return _gather_elements(x, rows.reshape(shape))
-    if x.dtype.kind == "f" or (thread.mode.recorder is not None and x.dtype in DTYPE_CODES):
+    if x.dtype.kind in DIFFERENTIABLE_KINDS or (thread.mode.recorder is not None and x.dtype in DTYPE_CODES):
         return gather(in_c_order(x), rows, shape, length)
     array = read_now(x).reshape(-1, length)
     return from_array(array[read_now(rows).reshape(-1)].reshape(shape), constant=True)
@@ -196,7 +196,7 @@ def _update(x: Tensor, result: Any) -> Tensor:
     """Write back the result of an in-place operator, a Tensor or an array."""
     if result.shape != x.shape:
         raise ValueError(f"in-place operator: a result of shape {result.shape} does not fit shape {x.shape}")
-    if x.dtype.kind != "f" and not np.can_cast(result.dtype, x.dtype, "same_kind"):
+    if x.dtype.kind not in DIFFERENTIABLE_KINDS and not np.can_cast(result.dtype, x.dtype, "same_kind"):
         raise TypeError(
             f"in-place operator: cannot write {result.dtype} into {x.dtype}; convert with astype(float)"
         )

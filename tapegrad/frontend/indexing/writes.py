@@ -12,7 +12,7 @@ from tapegrad.engine.sweep.eager import writes
 from tapegrad.engine.tape import memory, slots, views
 from tapegrad.engine.tape.fields.layout import E_KEPT, E_KERNEL, E_SHAPES, I64, NONE
 from tapegrad.engine.tape.fields.view import View
-from tapegrad.engine.tape.tape import DTYPE_CODES, Tape
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES, Tape
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.indexing.keys import (
     is_basic,
@@ -23,11 +23,12 @@ from tapegrad.frontend.indexing.keys import (
     view_key,
 )
 from tapegrad.frontend.recording.record import as_boolean, as_float, cast, read_now, read_within, unary
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.rules import Step, Value, masked_multiply, state_transpose
 from tapegrad.frontend.recording.shape import contiguous, reshape, view_region
 from tapegrad.frontend.tensor import modes
 from tapegrad.frontend.tensor.anomaly import watch
+from tapegrad.frontend.tensor.array_checks import refuse_complex
 from tapegrad.frontend.tensor.modes import EAGER, thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor, stale_leaf_slots, view_of
 from tapegrad.ops import CODES, COPY
@@ -116,7 +117,7 @@ def _slot_of_elements(
     header: int, tape: Tape, value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> int:
     """Return a slot with one element for all, or one for each, and a handle on it; negative for other values."""
-    if dtype.kind != "f":
+    if dtype.kind not in DIFFERENTIABLE_KINDS:
         return NONE
     if type(value) is not Tensor:
         kind = type(value)
@@ -139,11 +140,11 @@ def _write(x: Tensor, key: Any, value: Any) -> None:
     if tape.recording:
         _check_repeatable(base, tape, differentiate)
     parts, basic = parts_of(key)
-    if base.dtype.kind != "f" and not base._recorded():
+    if base.dtype.kind not in DIFFERENTIABLE_KINDS and not base._recorded():
         _write_constant(base, array, parts, value)
         return
     selected = array[view_key(parts)] if basic else numbers_in_memory(array, parts)
-    written = _value(value, selected.shape, base, tape)
+    written = _value(value, selected.shape, array.dtype, tape)
     if base._slot < 0 and written.constant and (base._constant or not differentiate):
         array[parts] = written.data_or_traced()
         return
@@ -173,10 +174,10 @@ def _check_repeatable(base: Tensor, tape: Any, differentiate: bool) -> None:
 # --- written values --------------------------------------------------------------------------------------------
 
 
-def _value(value: Any, shape: tuple[int, ...], base: Tensor, tape: Any) -> Tensor:
+def _value(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any], tape: Any) -> Tensor:
     """Return the value to write in the dtype of the target."""
-    convert = _float_value if base.dtype.kind == "f" else _constant_value
-    given = convert(value, base.dtype, tape)
+    convert = _float_value if dtype.kind in DIFFERENTIABLE_KINDS else _constant_value
+    given = convert(value, dtype, tape)
     extra = given.ndim - len(shape)
     if extra > 0 and given.shape[:extra] == (1,) * extra:
         given = given[(0,) * extra]
@@ -191,16 +192,18 @@ def _value(value: Any, shape: tuple[int, ...], base: Tensor, tape: Any) -> Tenso
 
 
 def _float_value(value: Any, dtype: np.dtype[Any], tape: Any) -> Tensor:
-    given = as_tensor(value, "setitem")
-    if given.dtype.kind != "f":
+    given = as_numbers(value, "setitem")
+    if given.dtype.kind not in DIFFERENTIABLE_KINDS:
         return as_float(given, dtype, tape, False)
+    if given.dtype.kind == "c" and dtype.kind != "c":
+        refuse_complex(given.dtype, f"setitem of {dtype}")
     return given if given.dtype == dtype else given.astype(dtype)
 
 
 def _constant_value(value: Any, dtype: np.dtype[Any], tape: Any) -> Tensor:
     """Return a value for a recorded Tensor of integers or booleans: computed or read by each replay, or guarded."""
     if is_tensor(value):
-        if value.dtype.kind != "f":
+        if value.dtype.kind not in DIFFERENTIABLE_KINDS:
             return value if value.dtype == dtype else cast(value, dtype, tape)
         if dtype.kind == "b":
             return as_boolean(value, tape)

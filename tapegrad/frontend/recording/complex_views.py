@@ -11,11 +11,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.tape import views
-from tapegrad.engine.tape.fields.layout import C128, F64
-from tapegrad.engine.tape.tape import DTYPES
-from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import contiguous
-from tapegrad.frontend.tensor.tensor import Tensor, is_tensor, slot_to_view, view_from_slot, view_of
+from tapegrad.frontend.tensor.tensor import Tensor, from_slot, slot_to_view, view_from_slot, view_of
 
 _PART_OF = {np.dtype(np.complex128): np.dtype(np.float64), np.dtype(np.complex64): np.dtype(np.float32)}
 _WHOLE_OF = {part: whole for whole, part in _PART_OF.items()}
@@ -87,8 +84,6 @@ def made_complex(pairs: Tensor) -> Tensor:
     if pairs._base is None and tape is not None and slot >= 0:
         made = views.view_complex(tape.header, slot)
         if made >= 0:
-            from tapegrad.frontend.tensor.tensor import from_slot
-
             return from_slot(tape, made)
     return complex_of(pairs)
 

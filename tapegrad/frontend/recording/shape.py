@@ -8,9 +8,10 @@ from numpy.lib.stride_tricks import as_strided
 
 from tapegrad.engine.tape import slots, views
 from tapegrad.engine.tape.fields.view import View
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.recording.lists import holds_tensors
 from tapegrad.frontend.recording.record import cast, unary
-from tapegrad.frontend.recording.record_structural import as_tensor, in_shape
+from tapegrad.frontend.recording.record_structural import as_numbers, in_shape
 from tapegrad.frontend.tensor.array_checks import plain
 from tapegrad.frontend.tensor.memory_order import axes_as_they_lie, check_order_is_known, is_by_columns
 from tapegrad.frontend.tensor.modes import current, thread
@@ -47,14 +48,18 @@ def packed_part(x: Tensor, first: int, rows: int, columns: int = -1) -> Tensor |
 def _tensor(a: Any, name: str) -> Tensor:
     """Return an operand of any dtype as a Tensor."""
     if is_tensor(a) or holds_tensors(a):
-        return as_tensor(a, name)
+        return as_numbers(a, name)
     array = plain(a, name)
-    return as_tensor(array, name) if array.dtype.kind == "f" else from_array(array, constant=True)
+    return (
+        as_numbers(array, name)
+        if array.dtype.kind in DIFFERENTIABLE_KINDS
+        else from_array(array, constant=True)
+    )
 
 
 def contiguous(x: Tensor) -> Tensor:
     """Return a recorded copy in C order."""
-    return unary(COPY, x) if x.dtype.kind == "f" else cast(x, x.dtype, current()[0])
+    return unary(COPY, x) if x.dtype.kind in DIFFERENTIABLE_KINDS else cast(x, x.dtype, current()[0])
 
 
 def in_c_order(x: Tensor) -> Tensor:
@@ -457,7 +462,7 @@ def _flatten(a: Tensor, order: str = "C") -> Tensor:
     >>> tg.tensor([[1.0, 2.0], [3.0, 4.0]]).flatten("F")
     Tensor([1., 3., 2., 4.])
     """
-    if order == "C" and a.dtype.kind == "f":
+    if order == "C" and a.dtype.kind in DIFFERENTIABLE_KINDS:
         return in_shape(contiguous(a), (a.size,))
     flat = ravel(a, order)
     return contiguous(flat) if np.may_share_memory(flat.data_or_traced(), a.data_or_traced()) else flat

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.recording.layouts import in_order
 from tapegrad.frontend.recording.lists import holds_tensors
@@ -180,10 +181,14 @@ def in_dtype(value: Any, dtype: np.dtype[Any], name: str) -> Any:
     check_dtype(dtype, name)
     if not is_tensor(value):
         value = plain(value, name)
-        if dtype.kind == "f":
+        if dtype.kind in DIFFERENTIABLE_KINDS:
             return as_float(value, dtype, thread.mode.tape, True)
         return from_array(read_now(value).astype(dtype), constant=True)
-    if dtype.kind != "f" and value.dtype.kind == "f" and not value.constant:
+    if (
+        dtype.kind not in DIFFERENTIABLE_KINDS
+        and value.dtype.kind in DIFFERENTIABLE_KINDS
+        and not value.constant
+    ):
         raise UnsupportedError(
             f"{name}: a result of {dtype} would have no gradient; convert the operand with astype, or use t.detach()"
         )

@@ -26,7 +26,7 @@ from tapegrad.engine.tape import release, slots
 from tapegrad.engine.tape.fields.columns import COLUMNS
 from tapegrad.engine.tape.fields.layout import B8, DIFFERENTIABLE, E_KERNEL, NONE, TRACED
 from tapegrad.engine.tape.memory import D_BUFFER, D_PRODUCER
-from tapegrad.engine.tape.tape import DTYPE_CODES, fields_at
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES, fields_at
 from tapegrad.errors import OuterTensorError, UnsupportedError
 from tapegrad.frontend.recording.shape import contiguous
 from tapegrad.frontend.tensor.arrays import borrowed
@@ -320,7 +320,7 @@ class RecordedTape(Recorder):
         weak, wraps
             It is a Python number; it holds integers that are beyond int64.
         """
-        flags = TRACED | (DIFFERENTIABLE if array.dtype.kind == "f" else 0)
+        flags = TRACED | (DIFFERENTIABLE if array.dtype.kind in DIFFERENTIABLE_KINDS else 0)
         slot = self._enter_array(array, flags)
         bind_recording.hold(self.header, slot)
         self.inputs.append(slot)
@@ -366,7 +366,7 @@ class RecordedTape(Recorder):
 
     def stand_in(self, array: np.ndarray) -> Tensor:
         """Return a Tensor with these contents that is traced like an argument, and is none."""
-        flags = TRACED | (DIFFERENTIABLE if array.dtype.kind == "f" else 0)
+        flags = TRACED | (DIFFERENTIABLE if array.dtype.kind in DIFFERENTIABLE_KINDS else 0)
         slot = self._enter_array(array, flags)
         bind_recording.hold(self.header, slot)
         return from_slot(self, slot)

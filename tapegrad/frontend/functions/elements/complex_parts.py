@@ -4,43 +4,43 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.recording.complex_views import imag_part, real_part
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers, as_tensor
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
 from tapegrad.frontend.words.derived_docs import like
 
 
 def real(val: Any) -> Any:
-    """Return the real part: the Tensor itself.
+    """Return the real part.
 
     Parameters
     ----------
     val : Tensor or array_like
-        Real numbers.
+        Complex or real numbers.
 
     Returns
     -------
     Tensor
-        `val` itself if it is a Tensor.
+        Of complex numbers a view; of real ones `val` itself if it is a Tensor.
 
     Examples
     --------
     >>> import tapegrad as tg
-    >>> tg.real(tg.tensor([1.0, 2.0]))
-    Tensor([1., 2.])
+    >>> tg.real(tg.tensor([1.0 + 2.0j, 3.0]))
+    Tensor([1., 3.])
     """
-    return as_tensor(val, "numpy.real")
+    return _real(as_numbers(val, "numpy.real"))
 
 
 @like(
     real,
-    ("`val` itself if it is a Tensor.", "Zeros of the shape and dtype of `val`."),
-    summary="Return the imaginary part: zeros, which are constant.",
-    examples=">>> tg.imag(tg.tensor([1.0, 2.0]))\nTensor([0., 0.])",
+    ("`val` itself if it is a Tensor.", "zeros of the same shape and dtype, which are constant."),
+    summary="Return the imaginary part.",
+    examples=">>> tg.imag(tg.tensor([1.0 + 2.0j, 3.0]))\nTensor([2., 0.])",
 )
 def imag(val: Any) -> Tensor:
-    x = as_tensor(val, "numpy.imag")
-    return from_array(np.zeros(x.shape, x.dtype), constant=True)
+    return _imag(as_numbers(val, "numpy.imag"))
 
 
 def angle(z: Any, deg: bool = False) -> Any:
@@ -89,13 +89,27 @@ def _itself(x: Tensor) -> Tensor:
 
 
 def _real(x: Tensor) -> Tensor:
-    """Return the real part: the Tensor itself."""
-    return x
+    """Return the real parts: of complex numbers a view, through which gradients flow; of real ones the Tensor itself."""
+    return real_part(x) if x.dtype.kind == "c" else x
 
 
 def _imag(x: Tensor) -> Tensor:
-    """Return the imaginary part: zeros, which are constant."""
-    return imag(x)
+    """Return the imaginary parts: of complex numbers a view, through which gradients flow; of real ones zeros."""
+    return imag_part(x) if x.dtype.kind == "c" else from_array(np.zeros(x.shape, x.dtype), constant=True)
 
 
-bind_methods(conj=_itself, conjugate=_itself, real=property(_real), imag=property(_imag))
+def _write_real(x: Tensor, values: Any) -> None:
+    _real(x)[...] = values
+
+
+def _write_imag(x: Tensor, values: Any) -> None:
+    if x.dtype.kind != "c":
+        raise TypeError(
+            f"a Tensor of {x.dtype} has no imaginary parts to set; convert it with astype(complex)"
+        )
+    imag_part(x)[...] = values
+
+
+bind_methods(
+    conj=_itself, conjugate=_itself, real=property(_real, _write_real), imag=property(_imag, _write_imag)
+)

@@ -9,9 +9,10 @@ from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.functions.shapes.tiling import resize
 from tapegrad.frontend.indexing.indexing import getitem
 from tapegrad.frontend.indexing.writes import setitem
+from tapegrad.frontend.recording.complex_views import complex_dtype, part_dtype
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.shape import contiguous, ravel, reshape
-from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
+from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, view_of
 
 
 class FlatElements:
@@ -95,19 +96,23 @@ def view(x: Tensor, dtype: Any = None, type: Any = None) -> Tensor:
     Parameters
     ----------
     dtype : data-type, optional
-        The Tensor's own: its bytes cannot be taken for numbers of another dtype, which `astype` converts to.
+        The Tensor's own, or of complex numbers the dtype of their parts, and of floats that of complex numbers: the
+        last dimension has twice or half as many elements then. Other bytes cannot be taken for numbers of another
+        dtype, which `astype` converts to.
     type : type, optional
         `Tensor` or nothing.
 
     Returns
     -------
     Tensor
-        Shares the memory.
+        Shares the memory; its gradient is the same view of the Tensor's gradient.
 
     Raises
     ------
     UnsupportedError
-        For another dtype or another class.
+        For any other dtype or another class.
+    ValueError
+        If the last dimension is not contiguous, or has an odd number of floats.
 
     Examples
     --------
@@ -129,6 +134,8 @@ def view(x: Tensor, dtype: Any = None, type: Any = None) -> Tensor:
             f"Tensor.view: a view of type {type.__name__} is not supported; write t.data.view(type)"
         )
     if dtype is not None and np.dtype(dtype) != x.dtype:
+        if np.dtype(dtype) in (part_dtype(x.dtype), complex_dtype(x.dtype)):
+            return view_of(x, x.data_or_traced().view(dtype))
         raise UnsupportedError(
             f"Tensor.view: the bytes of {x.dtype} cannot be taken for {np.dtype(dtype)}, through which no gradient"
             " would flow; astype() converts numbers, .data.view() takes the bytes of an array"

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES
 from tapegrad.frontend.indexing.writes import setitem
 from tapegrad.frontend.recording.outputs import deliver
-from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype, record_joined
+from tapegrad.frontend.recording.record_structural import as_numbers, in_common_dtype, record_joined
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.frontend.words.derived_docs import like
@@ -75,7 +75,7 @@ def pieces_of(arrays: Any, name: str) -> list[Tensor]:
         raise TypeError(
             f"{name}: the arrays must be given as a list or a tuple, not as a {type(arrays).__name__}"
         )
-    pieces = [x if type(x) is Tensor else as_tensor(x, name) for x in arrays]
+    pieces = [x if type(x) is Tensor else as_numbers(x, name) for x in arrays]
     if not pieces:
         raise ValueError(f"{name}: need at least one array to join")
     return pieces
@@ -96,7 +96,7 @@ def _join(pieces: list[Tensor], axis: int, is_new: bool, function: Any) -> Tenso
         joined = record_joined(pieces, axis, is_new, name)
         if joined is not None:
             return joined
-    if all(p.dtype.kind != "f" for p in pieces):
+    if all(p.dtype.kind not in DIFFERENTIABLE_KINDS for p in pieces):
         return _of_integers(pieces, axis, is_new, function)
     _check_shapes([p.shape for p in pieces], axis, is_new, f"numpy.{name}")
     joined = record_joined(in_common_dtype(*pieces), axis, is_new, name)
