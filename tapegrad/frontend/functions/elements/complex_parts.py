@@ -89,12 +89,12 @@ def _itself(x: Tensor) -> Tensor:
 
 
 def _real(x: Tensor) -> Tensor:
-    """Return the real parts: of complex numbers a view, through which gradients flow; of real ones the Tensor itself."""
+    """Return the real parts: of complex numbers a view, of real ones the Tensor itself."""
     return real_part(x) if x.dtype.kind == "c" else x
 
 
 def _imag(x: Tensor) -> Tensor:
-    """Return the imaginary parts: of complex numbers a view, through which gradients flow; of real ones zeros."""
+    """Return the imaginary parts: of complex numbers a view, of real ones zeros."""
     return imag_part(x) if x.dtype.kind == "c" else from_array(np.zeros(x.shape, x.dtype), constant=True)
 
 
