@@ -310,12 +310,6 @@ def test_there_is_one_device() -> None:
             wrong()
 
 
-@pytest.mark.parametrize("make", [lambda: tg.asarray(1j), lambda: tg.ones(2, dtype=tg.complex128)])
-def test_complex_numbers_are_refused(make: Callable[[], Any]) -> None:
-    with pytest.raises(UnsupportedError, match="complex128"):
-        make()
-
-
 # --- clients -----------------------------------------------------------------------------------------------------
 
 

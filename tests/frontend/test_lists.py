@@ -112,7 +112,7 @@ def test_what_goes_through_tensors_one_by_one_is_to_be_a_list(many):
         tg.sum(many(tg.tensor(1.0)))
 
 
-@pytest.mark.parametrize("other", [1j, "text", None, {}])
+@pytest.mark.parametrize("other", ["text", None, {}])
 def test_what_is_no_number_is_refused(other):
     with pytest.raises(TypeError, match=r"array: dtype .* is not supported"):
         tg.array([tg.tensor(1.0), other])

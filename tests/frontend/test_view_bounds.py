@@ -10,7 +10,7 @@ import tapegrad as tg
 from helpers.daily import examples
 from tapegrad.engine.status import raise_for
 from tapegrad.engine.tape import slots
-from tapegrad.engine.tape.fields.layout import E_OUTSIDE
+from tapegrad.engine.tape.fields.layout import E_OUTSIDE, F64
 from tapegrad.frontend.tensor.modes import EAGER
 from tapegrad.frontend.tensor.tensor import view_of
 
@@ -77,7 +77,7 @@ def test_tricks(name, make):
     with pytest.raises(ValueError, match=BEYOND):
         view_of(x, TRICKS[name](x.data))
     assert (len(EAGER), EAGER.column("refs").sum()) == before
-    assert slots.offset_in(EAGER.header, x._slot_on(EAGER), id(TRICKS[name](x.data))) == E_OUTSIDE
+    assert slots.offset_in(EAGER.header, x._slot_on(EAGER), id(TRICKS[name](x.data)), F64) == E_OUTSIDE
 
 
 @pytest.mark.parametrize("make", BASES)
