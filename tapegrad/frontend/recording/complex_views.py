@@ -12,6 +12,7 @@ import numpy as np
 
 from tapegrad.engine.tape import views
 from tapegrad.frontend.recording.shape import contiguous
+from tapegrad.frontend.tensor.array_checks import complex_seen
 from tapegrad.frontend.tensor.tensor import Tensor, from_slot, slot_to_view, view_from_slot, view_of
 
 _PART_OF = {np.dtype(np.complex128): np.dtype(np.float64), np.dtype(np.complex64): np.dtype(np.float32)}
@@ -65,6 +66,7 @@ def complex_of(pairs: Tensor) -> Tensor:
 
     Pairs whose floats are not next to each other are copied.
     """
+    complex_seen[0] = True
     own, tape = slot_to_view(pairs), pairs._tape
     if own >= 0 and tape is not None:
         slot = views.view_complex(tape.header, own)
@@ -80,6 +82,7 @@ def complex_of(pairs: Tensor) -> Tensor:
 
 def made_complex(pairs: Tensor) -> Tensor:
     """Return fresh pairs of floats as complex numbers that are not a view of them."""
+    complex_seen[0] = True
     tape, slot = pairs._tape, pairs._slot
     if pairs._base is None and tape is not None and slot >= 0:
         made = views.view_complex(tape.header, slot)

@@ -31,7 +31,13 @@ from tapegrad.frontend.recording.lists import (
 from tapegrad.frontend.recording.running import run
 from tapegrad.frontend.tensor import native_slots
 from tapegrad.frontend.tensor.anomaly import watch
-from tapegrad.frontend.tensor.array_checks import check_dtype, plain, refuse_complex, refuse_lost_parts
+from tapegrad.frontend.tensor.array_checks import (
+    check_dtype,
+    complex_seen,
+    plain,
+    refuse_complex,
+    refuse_lost_parts,
+)
 from tapegrad.frontend.tensor.modes import EAGER, Mode, current, thread, watch_now
 from tapegrad.frontend.tensor.recorder import Recorder
 from tapegrad.frontend.tensor.tensor import Tensor, copy_of, from_array, from_slot, is_tensor
@@ -491,6 +497,8 @@ def cast(tensor: Tensor, dtype: np.dtype[Any], tape: Tape) -> Tensor:
         return from_array(read_now(tensor).astype(dtype, order="C"), constant=True)
     if tensor.dtype.kind == "c" and dtype.kind not in "cb":
         refuse_complex(tensor.dtype, f"a conversion to {dtype}")
+    if dtype.kind == "c":
+        complex_seen[0] = True
     code = _CASTS[DTYPE_CODES[dtype]]
     slot = run(tape, code, [tensor._slot_on(tape)], current()[1])
     if slot < 0:

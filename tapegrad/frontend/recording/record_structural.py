@@ -22,7 +22,7 @@ from tapegrad.frontend.recording.record import (
 )
 from tapegrad.frontend.recording.running import load_kernel
 from tapegrad.frontend.tensor.anomaly import watch
-from tapegrad.frontend.tensor.array_checks import check_dtype, plain, refuse_complex
+from tapegrad.frontend.tensor.array_checks import check_dtype, complex_seen, plain, refuse_complex
 from tapegrad.frontend.tensor.modes import EAGER, thread
 from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_array, from_slot, is_tensor
 from tapegrad.ops import CODES, COPY
@@ -34,7 +34,7 @@ def as_tensor(value: Any, name: str) -> Tensor:
     Complex numbers are refused: functions that take them call `as_numbers`.
     """
     x = as_numbers(value, name)
-    if x.dtype.kind == "c":
+    if complex_seen[0] and x.dtype.kind == "c":
         refuse_complex(x.dtype, name)
     return x
 

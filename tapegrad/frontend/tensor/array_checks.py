@@ -11,6 +11,9 @@ from tapegrad.frontend.tensor.modes import watch_now
 
 _REFUSED = {"e": "float16", "G": "clongdouble", "g": "longdouble"}
 _FLOAT64 = np.dtype(np.float64)
+# True once a Tensor of complex numbers was made in this process: functions of real numbers, which refuse them, need not
+# ask for the dtype of each operand before that, which takes as long as a small sum.
+complex_seen = [False]
 
 
 def check_dtype(dtype: np.dtype[Any], what: str, takes_complex: bool = False) -> None:
@@ -21,8 +24,10 @@ def check_dtype(dtype: np.dtype[Any], what: str, takes_complex: bool = False) ->
     if dtype.kind in "biu":
         return
     if dtype.newbyteorder("=") in DTYPE_CODES:
-        if dtype.kind == "c" and not takes_complex:
-            refuse_complex(dtype, what)
+        if dtype.kind == "c":
+            complex_seen[0] = True
+            if not takes_complex:
+                refuse_complex(dtype, what)
         return
     name = _REFUSED.get(dtype.char, str(dtype))
     if dtype.kind == "O":

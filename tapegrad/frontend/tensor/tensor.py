@@ -20,7 +20,7 @@ from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.memory import D_GEOMETRY, D_NDIM
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES, DTYPES, Tape
 from tapegrad.errors import OuterTensorError, TracedValueError, UnsupportedError
-from tapegrad.frontend.tensor.array_checks import is_plain, is_same_memory, real
+from tapegrad.frontend.tensor.array_checks import complex_seen, is_plain, is_same_memory, real
 from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.attachments import attachments, last_tensor_dropped
 from tapegrad.frontend.tensor.description import SlotDescription
@@ -399,6 +399,8 @@ def allocate(
     slot = slots.allocate(tape.header, DTYPE_CODES[dtype], shape, zeroed)
     if slot < 0:
         raise_for(slot, name, [shape])
+    if dtype.kind == "c":
+        complex_seen[0] = True
     return from_slot(tape, slot)
 
 
@@ -412,6 +414,8 @@ def slot_seen_as(tape: Tape, slot: int, view: View, name: str) -> int:
 def copy_of(array: np.ndarray, constant: bool) -> Tensor | None:
     """Make an eager Tensor with a copy of an array in C order; `None` for other orders."""
     flags = 0 if constant else DIFFERENTIABLE
+    if array.dtype.kind == "c":
+        complex_seen[0] = True
     slot = slots.copy_array(EAGER.header, id(array), DTYPE_CODES[array.dtype], flags)
     return handles[0](EAGER, slot) if slot >= 0 else None
 
@@ -420,6 +424,8 @@ def from_array(array: np.ndarray | np.generic, constant: bool) -> Tensor:
     """Make a Tensor on an array's memory, on no tape yet."""
     if isinstance(array, np.generic):  # NumPy returns scalars in place of 0-d arrays
         array = np.asarray(array)
+    if array.dtype.kind == "c":
+        complex_seen[0] = True
     if not is_plain(array):
         watch_now(array)
         array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")

@@ -12,6 +12,7 @@ from tapegrad.frontend.indexing.writes import setitem
 from tapegrad.frontend.recording.complex_views import complex_dtype, part_dtype
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.shape import contiguous, ravel, reshape
+from tapegrad.frontend.tensor.array_checks import check_dtype
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, view_of
 
 
@@ -135,6 +136,7 @@ def view(x: Tensor, dtype: Any = None, type: Any = None) -> Tensor:
         )
     if dtype is not None and np.dtype(dtype) != x.dtype:
         if np.dtype(dtype) in (part_dtype(x.dtype), complex_dtype(x.dtype)):
+            check_dtype(np.dtype(dtype), "Tensor.view", takes_complex=True)
             return view_of(x, x.data_or_traced().view(dtype))
         raise UnsupportedError(
             f"Tensor.view: the bytes of {x.dtype} cannot be taken for {np.dtype(dtype)}, through which no gradient"
