@@ -78,21 +78,24 @@ def item_size(dtype):
 
 
 @inline_njit
+def is_complex(dtype):
+    """Return whether the dtype with this code is a complex one."""
+    return dtype == C128 or dtype == C64
+
+
+@inline_njit
 def is_differentiable(dtype):
-    """Return whether numbers of the dtype with this code have derivatives: floats and complex numbers do."""
-    return dtype <= F32 or dtype >= C128
+    """Return whether numbers of the dtype with this code have derivatives: floats and complex numbers do.
+
+    A slot that was let go of has the code DTYPE_COUNT, and no derivatives.
+    """
+    return dtype <= F32 or is_complex(dtype)
 
 
 @inline_njit
 def is_single(dtype):
     """Return whether numbers of the dtype with this code, or their parts, are float32."""
     return dtype == F32 or dtype == C64
-
-
-@inline_njit
-def is_complex(dtype):
-    """Return whether the dtype with this code is a complex one."""
-    return dtype >= C128
 
 
 @inline_njit
