@@ -177,6 +177,21 @@ def _matrices(of: Dependence) -> np.ndarray:
     return np.repeat(found, int(np.prod(of.shape)) // max(count, 1)).reshape(of.shape)
 
 
+def _transformed(of: Dependence) -> np.ndarray:
+    """Elements of a Fourier transform depend on their line, and both parts of complex numbers on both."""
+    params = of.params
+    inner, lines = params.inner, params.lines * params.inner
+
+    def in_lines(size: int) -> tuple[int, int, int, int]:
+        parts = 1 if size == lines * params.length else 2
+        return params.lines, size // max(lines * parts, 1), inner, parts
+
+    source = of.given[0].reshape(in_lines(of.given[0].size)).transpose(0, 2, 1, 3)
+    found = of.pool.unite_lines(source.reshape(params.lines, inner, -1))
+    whole = in_lines(int(np.prod(of.shape)))
+    return np.broadcast_to(found[:, None, :, None], whole).reshape(of.shape)
+
+
 def _windows(of: Dependence) -> np.ndarray:
     """Elements depend on a window of the line, and on all weights."""
     params, parts = of.params, []
@@ -301,6 +316,7 @@ RULES: dict[str, Rule] = {
     "scan": _lines,
     "matmul": _products,
     "matrices": _matrices,
+    "transformed": _transformed,
     "windows": _windows,
     "taken_rows": _taken_rows,
     "added_rows": _added_rows,

@@ -9,6 +9,7 @@ In reading order; each imports only those above it:
     indexing                       kernels of indices: rows by number, regions of buffers, sparse matrices
     lanes                          stacks of small matrices: one matrix in each lane of a vector register
     lines                          kernels along lines: reductions, scans, orders and conversions of elements
+    fourier                        kernels of Fourier transforms
     systems                        kernels of linear systems: factors of matrices and solutions
     fronts                         kernels of sparse symmetric matrices
     spectra                        kernels of eigenvalues and singular values

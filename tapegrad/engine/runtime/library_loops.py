@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba.extending import get_cython_function_address
 
-from tapegrad.engine.kernels.language.library import FORTRAN, SCIPY, SIGNATURES, SIZE, entry
+from tapegrad.engine.kernels.language.library import FORTRAN, SCIPY, SIGNATURES, SIZE, TRANSFORMS, entry
 from tapegrad.engine.runtime.object_layouts import UFUNC_DATA, UFUNC_FUNCTIONS, ensure_known
 
 _LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
@@ -35,7 +35,12 @@ def ensure(names: Iterable[str]) -> None:
     """Fill the entries of the library loops and the functions of BLAS and LAPACK `names`, for both element types."""
     for name in names:
         if name not in _present:
-            _fill_function(name) if name in FORTRAN else _fill_loops(name)
+            if name in FORTRAN:
+                _fill_function(name)
+            elif name in TRANSFORMS:
+                _fill_transforms(name)
+            else:
+                _fill_loops(name)
             _present.add(name)
 
 
@@ -67,6 +72,38 @@ def _fill_loops(name: str) -> None:
         _check(function, types, fields)
         at = 2 * entry(name, dtype)
         _table[at : at + 2] = fields
+
+
+def _fill_transforms(name: str) -> None:
+    # NumPy's own functions call these; only `numpy.fft` imports them
+    from numpy.fft import _pocketfft_umath
+
+    function: np.ufunc = getattr(_pocketfft_umath, name)
+    for dtype, suffix in (("d", ""), ("f", "f")):
+        types = TRANSFORMS[name].replace("d", dtype).replace("D", "F" if suffix else "D")
+        fields = _loop(function, types)
+        _check_transform(function, types, fields)
+        at = 2 * entry(name, dtype)
+        _table[at : at + 2] = fields
+
+
+def _check_transform(function: np.ufunc, types: str, fields: tuple[int, int]) -> None:
+    """Call the loop on two lines, with strides of their elements, and compare with the ufunc."""
+    length = 7 if function.__name__.endswith("odd") else 6
+    lines = (np.arange(2.0 * length).reshape(2, length) ** 2 % 11 + (1j if types[0] in "DF" else 0)).astype(types[0])
+    factor = np.array(0.5, types[1])
+    wide = length if types[0] in "DF" and types[-1] in "DF" else (10 if types[-1] in "df" else length // 2 + 1)
+    expected = function(lines, factor, out=np.zeros((2, wide), types[-1]))
+    result = np.zeros_like(expected)
+    arrays = (lines, factor, result)
+    pointers = (ctypes.c_void_p * 3)(*[array.ctypes.data for array in arrays])
+    counts = (ctypes.c_ssize_t * 3)(2, length, wide)
+    strides = (ctypes.c_ssize_t * 5)(lines.strides[0], 0, result.strides[0], lines.strides[1], result.strides[1])
+    _LOOP(fields[0])(*(ctypes.addressof(block) for block in (pointers, counts, strides)), fields[1])
+    if not np.array_equal(result, expected):
+        raise LibraryError(
+            f"numpy {np.__version__}: loop {types!r} of {function.__name__!r} is not as expected"
+        )
 
 
 def _loop(function: np.ufunc, types: str) -> tuple[int, int]:

@@ -15,6 +15,7 @@ the fields of its row.
 In reading order; each imports only those above it:
 
     lines                          ops along lines, and conversions of elements
+    fourier                        Fourier transforms
     indexing                       ops that take or write rows and regions
     matrices                       ops of stacks of matrices
     sparse_systems                 ops of sparse symmetric matrices with a constant pattern
@@ -23,9 +24,10 @@ In reading order; each imports only those above it:
 
 from tapegrad.ops.row import Structural
 from tapegrad.ops.structural.control import CONTROL
+from tapegrad.ops.structural.fourier import FOURIER
 from tapegrad.ops.structural.indexing import INDEXING
 from tapegrad.ops.structural.lines import LINES
 from tapegrad.ops.structural.matrices import MATRICES
 from tapegrad.ops.structural.sparse_systems import SPARSE_SYSTEMS
 
-STRUCTURAL: tuple[Structural, ...] = (*LINES, *INDEXING, *MATRICES, *SPARSE_SYSTEMS, *CONTROL)
+STRUCTURAL: tuple[Structural, ...] = (*LINES, *FOURIER, *INDEXING, *MATRICES, *SPARSE_SYSTEMS, *CONTROL)

@@ -48,6 +48,12 @@ SIGNATURES: dict[str, str] = {
     **dict.fromkeys((*_BINARY, *_SCIPY_BINARY, *_COMPILED_BINARY), "dd->d"),
     **dict.fromkeys((*_SCIPY_TERNARY, *_COMPILED_TERNARY), "ddd->d"),
 }
+# NumPy's loops of pocketfft: generalised, over lines of one length to lines of another; "D" is complex
+TRANSFORMS: dict[str, str] = {
+    **dict.fromkeys(("fft", "ifft"), "Dd->D"),
+    **dict.fromkeys(("rfft_n_even", "rfft_n_odd"), "dd->D"),
+    "irfft": "Dd->d",
+}
 # Loops of the emitter that kernels written by hand call (see `codegen.rows.adjacent_loops`)
 LOOPS: tuple[str, ...] = ("log", "log1p", "add_exponentials", "write_shares")
 # Functions that compute a part of a large call, whose second field is the number of parts: the module of each. Both
@@ -70,7 +76,7 @@ LAPACK: tuple[str, ...] = (
 # Functions of Fortran: the module of SciPy that has their addresses
 FORTRAN: dict[str, str] = {**dict.fromkeys(BLAS, "cython_blas"), **dict.fromkeys(LAPACK, "cython_lapack")}
 
-_NAMES = (*SIGNATURES, *LOOPS, *BLAS, *LAPACK, *PARTS, *_POOL)
+_NAMES = (*SIGNATURES, *TRANSFORMS, *LOOPS, *BLAS, *LAPACK, *PARTS, *_POOL)
 # Entries: loops over elements have one for each element type, other functions use the first
 SIZE: int = 2 * len(_NAMES)
 

@@ -226,6 +226,20 @@ def call_elementwise(typingctx, function, lines, counts, strides):
 
 
 @intrinsic
+def call_with_data(typingctx, loops, entry, lines, counts, strides):
+    """Call NumPy's inner loop at entry `entry` of the table `loops` with its data; the rest are addresses."""
+
+    def codegen(context, builder, signature, args):
+        table, number, *addresses = args
+        pointer = element_pointer(builder, table, i64, builder.shl(number, i64(1)))
+        data = builder.load(element_pointer(builder, pointer, i64, i64(1)))
+        called_at(builder, builder.load(pointer), [*addresses, data], ir.VoidType())
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic
 def call_by_reference(typingctx, loops, entry, arguments):
     """Call entry `entry` of the table `loops` as Fortran does: every argument is a pointer.
 
