@@ -7,6 +7,7 @@ out here and not in a result.
 """
 
 import ctypes
+import importlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -75,10 +76,7 @@ def _fill_loops(name: str) -> None:
 
 
 def _fill_transforms(name: str) -> None:
-    # NumPy's own functions call these; only `numpy.fft` imports them
-    from numpy.fft import _pocketfft_umath
-
-    function: np.ufunc = getattr(_pocketfft_umath, name)
+    function: np.ufunc = getattr(importlib.import_module("numpy.fft._pocketfft_umath"), name)
     for dtype, suffix in (("d", ""), ("f", "f")):
         types = TRANSFORMS[name].replace("d", dtype).replace("D", "F" if suffix else "D")
         fields = _loop(function, types)
@@ -90,15 +88,21 @@ def _fill_transforms(name: str) -> None:
 def _check_transform(function: np.ufunc, types: str, fields: tuple[int, int]) -> None:
     """Call the loop on two lines, with strides of their elements, and compare with the ufunc."""
     length = 7 if function.__name__.endswith("odd") else 6
-    lines = (np.arange(2.0 * length).reshape(2, length) ** 2 % 11 + (1j if types[0] in "DF" else 0)).astype(types[0])
+    lines = (np.arange(2.0 * length).reshape(2, length) ** 2 % 11 + (1j if types[0] in "DF" else 0)).astype(
+        types[0]
+    )
     factor = np.array(0.5, types[1])
-    wide = length if types[0] in "DF" and types[-1] in "DF" else (10 if types[-1] in "df" else length // 2 + 1)
+    wide = (
+        length if types[0] in "DF" and types[-1] in "DF" else (10 if types[-1] in "df" else length // 2 + 1)
+    )
     expected = function(lines, factor, out=np.zeros((2, wide), types[-1]))
     result = np.zeros_like(expected)
     arrays = (lines, factor, result)
     pointers = (ctypes.c_void_p * 3)(*[array.ctypes.data for array in arrays])
     counts = (ctypes.c_ssize_t * 3)(2, length, wide)
-    strides = (ctypes.c_ssize_t * 5)(lines.strides[0], 0, result.strides[0], lines.strides[1], result.strides[1])
+    strides = (ctypes.c_ssize_t * 5)(
+        lines.strides[0], 0, result.strides[0], lines.strides[1], result.strides[1]
+    )
     _LOOP(fields[0])(*(ctypes.addressof(block) for block in (pointers, counts, strides)), fields[1])
     if not np.array_equal(result, expected):
         raise LibraryError(

@@ -13,8 +13,8 @@ from tapegrad.ops.row import Structural
 class FourierParams(NamedTuple):
     """Parameters of a transform of `length` rows, each of `inner` elements, in each of `lines` blocks.
 
-    The bare sum is multiplied by ``length ** (-halves / 2)``; `halves` is 0, 1 or 2. Complex data of a real transform have
-    ``length // 2 + 1`` rows.
+    The bare sum is multiplied by ``length ** (-halves / 2)``; `halves` is 0, 1 or 2. Complex data of a real transform
+    have ``length // 2 + 1`` rows.
     """
 
     lines: int

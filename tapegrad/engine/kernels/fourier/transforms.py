@@ -1,14 +1,15 @@
 """Fourier transforms along an axis, by NumPy's loops of pocketfft, and the transposes of those of real data.
 
-Complex numbers are pairs of floats. An array is seen as `outer` blocks of `length` rows of `inner` elements; a loop takes
-the rows of a block, or all blocks if a row is one element, so that no axis is moved. A transform of length n is the bare
-sum times n to the power ``-halves / 2``: its norm.
+Complex numbers are pairs of floats. An array is seen as so many blocks (`lines`) of `length` rows of `inner` elements.
+A loop takes the columns of a block, or all blocks if a row is one element, so that no axis is moved. A transform of
+length n is the bare sum times n to the power ``-halves / 2``: its norm.
 
 The transpose of a complex transform is the one in the other direction. That of a real transform, ``rfft_back``, is the
 inverse one with half the weight on all frequencies that stand for two; that of the inverse, ``irfft_back``, is the real
 transform with twice the weight on these.
 """
 
+import math
 from typing import Any
 
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
@@ -30,7 +31,7 @@ from tapegrad.ops.params import field_index
 from tapegrad.ops.structural.fourier import FourierParams
 
 FFT, IFFT, RFFT, RFFT_BACK, IRFFT, IRFFT_BACK = range(6)
-_OUTER, _LENGTH, _INNER, _HALVES = (field_index(FourierParams, name) for name in FourierParams._fields)
+_LINES, _LENGTH, _INNER, _HALVES = (field_index(FourierParams, name) for name in FourierParams._fields)
 
 _COMPLEX = ("fft", "ifft")
 _TO_COMPLEX, _TO_REAL = ("rfft_n_even", "rfft_n_odd"), ("irfft",)
@@ -84,13 +85,13 @@ def _rows(which: int, length: int, is_source: bool) -> int:
 def _norm(length: int, halves: int) -> float:
     if halves == 0:
         return 1.0
-    return 1.0 / length if halves == 2 else 1.0 / length**0.5
+    return 1.0 / length if halves == 2 else 1.0 / math.sqrt(length)
 
 
 @noinline
 def _transform(which: int, loops: int, source: int, target: int, params: int, zero: Any) -> None:
     """Write the transform of the source to the target."""
-    outer, length, inner = load_i64(params, _OUTER), load_i64(params, _LENGTH), load_i64(params, _INNER)
+    blocks, length, inner = load_i64(params, _LINES), load_i64(params, _LENGTH), load_i64(params, _INNER)
     reads, writes = _rows(which, length, True), _rows(which, length, False)
     source_item = size_of(zero) if _is_real(which, True) else 2 * size_of(zero)
     target_item = size_of(zero) if _is_real(which, False) else 2 * size_of(zero)
@@ -103,7 +104,7 @@ def _transform(which: int, loops: int, source: int, target: int, params: int, ze
     store_at(room, 0, factor, zero)
     lines, counts, strides = room + 8, room + 32, room + 56
     store_i64(lines, 1, room)
-    count = outer if inner == 1 else inner
+    count = blocks if inner == 1 else inner
     store_i64(counts, 0, count)
     store_i64(counts, 1, reads)
     store_i64(counts, 2, writes)
@@ -113,7 +114,7 @@ def _transform(which: int, loops: int, source: int, target: int, params: int, ze
     store_i64(strides, 3, source_item * inner)
     store_i64(strides, 4, target_item * inner)
     loop = _loop_of(which, length, 0 if size_of(zero) == 8 else 1)
-    for block in range(1 if inner == 1 else outer):
+    for block in range(1 if inner == 1 else blocks):
         store_i64(lines, 0, source + block * reads * inner * source_item)
         store_i64(lines, 2, target + block * writes * inner * target_item)
         call_with_data(loops, loop, lines, counts, strides)
@@ -122,10 +123,10 @@ def _transform(which: int, loops: int, source: int, target: int, params: int, ze
 @noinline
 def _weigh_ends(which: int, source: int, target: int, params: int, zero: Any) -> None:
     """Correct the transpose of a real transform for the frequencies that stand for one: zero, and the half of n."""
-    outer, length, inner = load_i64(params, _OUTER), load_i64(params, _LENGTH), load_i64(params, _INNER)
+    blocks, length, inner = load_i64(params, _LINES), load_i64(params, _LENGTH), load_i64(params, _INNER)
     rows, size = length // 2 + 1, size_of(zero)
     share = 0.5 * _norm(length, load_i64(params, _HALVES))
-    for line in range(outer * inner):
+    for line in range(blocks * inner):
         block, column = line // inner, line % inner
         if which == IRFFT_BACK:
             first = target + 2 * size * (block * rows * inner + column)
@@ -164,7 +165,9 @@ def _reverse(which: int, frame: int, loops: int, zero: Any) -> int:
     if load_i64(frame, STORE) & 1:
         _apply(which, loops, y_bar, x_bar, params, zero)
         return 0
-    rows = _rows(which, load_i64(params, _LENGTH), False) * load_i64(params, _OUTER) * load_i64(params, _INNER)
+    rows = (
+        _rows(which, load_i64(params, _LENGTH), False) * load_i64(params, _LINES) * load_i64(params, _INNER)
+    )
     floats = rows if _is_real(which, False) else 2 * rows
     own = malloc(floats * size_of(zero) + 1)
     if own == 0:
