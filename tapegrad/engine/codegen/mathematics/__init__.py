@@ -13,6 +13,7 @@ In reading order; each imports only those above it:
     power                          power
     roots                          hypot, cbrt
     trigonometric                  sin, cos, both at once, tan
+    complex_numbers                functions of complex numbers
 
 Every function is right to 1 unit in the last place, power, erfc and W to 2, over the whole range: denormals, -0.0,
 infinities, NaN and arguments up to the largest. float32 is computed as float64 and rounded once.
@@ -33,6 +34,7 @@ from tapegrad.engine.codegen.mathematics import (
     roots,
     trigonometric,
 )
+from tapegrad.engine.codegen.mathematics.complex_numbers import COMPLEX_MATHEMATICS
 
 _PAGES: tuple[Callable[..., Any], ...] = (
     exponential.exp, exponential.exp2, exponential.expm1,
@@ -49,3 +51,5 @@ _PAGES: tuple[Callable[..., Any], ...] = (
 
 # The functions by the names that texts of the table use. `sincos` gives two values, and stands for both.
 MATHEMATICS: dict[str, Callable[..., Any]] = {page.__name__: page for page in _PAGES}
+
+__all__ = ["COMPLEX_MATHEMATICS", "MATHEMATICS"]

@@ -65,8 +65,13 @@ def exp_below_one(x: Value) -> Value:
 
 def exp_of_sum(x: Value, low: Value | None = None) -> Value:
     """``exp(x + low)`` for `x` from -1400 to 1400."""
+    return scaled(*exp_in_parts(x, low))
+
+
+def exp_in_parts(x: Value, low: Value | None = None) -> tuple[Value, Value]:
+    """``exp(x + low)`` for `x` from -1400 to 1400: m between 0.7 and 1.5 and a whole number k, of ``m * 2**k``."""
     k, r, rest = _reduced(x, low)
-    return scaled(1.0 + (r + fma(r * r, polynomial(r, EXPONENTIAL), rest)), k)
+    return 1.0 + (r + fma(r * r, polynomial(r, EXPONENTIAL), rest)), k
 
 
 def exp2(x: Value) -> Value:

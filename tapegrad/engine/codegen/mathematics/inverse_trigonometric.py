@@ -69,7 +69,18 @@ def arctan(x: Value) -> Value:
 
 
 def arctan2(y: Value, x: Value) -> Value:
-    """Compute the angle of the point (x, y), scaled to the middle of float64's range first."""
+    """Compute the angle of the point (x, y)."""
+    return copysign(_size_of_angle(y, x).value, y)
+
+
+def arctan2_pair(y: Value, x: Value) -> Pair:
+    """Compute the angle of the point (x, y) to about 2**-58."""
+    size, sign = _size_of_angle(y, x), copysign(x.like(1.0), y)
+    return Pair(sign * size.high, sign * size.low)
+
+
+def _size_of_angle(y: Value, x: Value) -> Pair:
+    """Compute the absolute value of an angle, scaled to the middle of float64's range first."""
     a, b = absolute(y), absolute(x)
     larger = select(a < b, b, a)
     scale = select(larger < 2.0**400, 2.0**600, x.like(0.25))
@@ -78,11 +89,11 @@ def arctan2(y: Value, x: Value) -> Value:
     b = select(larger.equal(0.0), 1.0, b)
     angle = _of_ratio(a, b)
     s = fast_two_sum(angle.base, angle.high)
-    first = s.high + (s.low + angle.low)
+    rest = s.low + angle.low
     t = two_sum(x.like(_PI), -s.high)
-    second = t.high + (t.low + (_PI_REST - (s.low + angle.low)))
-    value = copysign(select(copysign(x.like(1.0), x) < 0.0, second, first), y)
-    return select(is_nan(x) | is_nan(y), NAN, value)
+    left = copysign(x.like(1.0), x) < 0.0
+    high, low = select(left, t.high, s.high), select(left, t.low + (_PI_REST - rest), rest)
+    return Pair(select(is_nan(x) | is_nan(y), NAN, high), low)
 
 
 def _finite(size: Value, infinite: Value, other: Value) -> Value:

@@ -29,7 +29,7 @@ _TWO_THIRDS, _TWO_THIRDS_REST = 0.6666666666666666, 3.700743415417188e-17
 _BEYOND = 1100.0  # exp is 0 or infinite
 
 
-def _logarithm(x: Value) -> Pair:
+def precise_logarithm(x: Value) -> Pair:
     """Compute the logarithm of a positive finite number to about 2**-64."""
     k, f = reduced(x)
     below = fast_two_sum(2.0, f)
@@ -46,7 +46,7 @@ def _logarithm(x: Value) -> Pair:
 def power(x: Value, y: Value) -> Value:
     """Compute power to 1.3 units in the last place."""
     size = absolute(x)
-    logarithm = _logarithm(size)
+    logarithm = precise_logarithm(size)
     p = two_product(y, logarithm.high)
     beyond = absolute(p.high) > _BEYOND
     high = select(beyond, copysign(p.high.like(_BEYOND), p.high), p.high)

@@ -42,7 +42,7 @@ def _each(name: str, x: Value) -> Value:
 
 _TWO_OVER_PI = 0.6366197723675814
 _PI_HALVES = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
-_LARGEST = 2.0**45
+LARGEST = 2.0**45
 _LINEAR = 1e-8  # up to here tan(x) is x
 
 # sin(r)/r - 1 and cos(r) - 1 + r**2/2 by r**2 and r**4, as polynomials in r**2, for |r| <= pi/4: to 2**-58
@@ -90,8 +90,8 @@ def _cosine(angle: _ReducedAngle) -> Value:
     return start + fma(z * z, polynomial(z, COSINE), rest)
 
 
-def _both(x: Value) -> tuple[Value, Value]:
-    """Sine and cosine of what is not huge."""
+def moderate_sincos(x: Value) -> tuple[Value, Value]:
+    """Sine and cosine of what is not beyond `LARGEST`."""
     angle = _reduced(x)
     s, c = _sine(angle), _cosine(angle)
     half, turned = angle.quadrant << 62, angle.quadrant << 63  # bits 1 and 0 of the quadrant as signs
@@ -103,27 +103,37 @@ def _is_odd(angle: _ReducedAngle) -> Value:
     return (angle.quadrant << 63) < 0
 
 
+def moderate_sincos_pairs(x: Value) -> tuple[Pair, Pair]:
+    """Sine and cosine, each as a pair of about 57 bits, of what is not beyond `LARGEST`. The sine of -0.0 is 0."""
+    angle = _reduced(x)
+    s, c, odd = _sine_pair(angle), _cosine_pair(angle), _is_odd(angle)
+    half, turned = angle.quadrant << 62, angle.quadrant << 63
+    sine = [_signed(select(odd, *each), half) for each in zip(c, s, strict=True)]
+    cosine = [_signed(select(odd, *each), half ^ turned) for each in zip(s, c, strict=True)]
+    return Pair(*sine), Pair(*cosine)
+
+
 def _signed(x: Value, sign: Value) -> Value:
     """`x` with its sign changed where the highest bit of an integer is 1."""
     return from_bits(bits(x) ^ (sign & -(2**63)))
 
 
 def _is_huge(x: Value) -> Value:
-    return absolute(x) > _LARGEST
+    return absolute(x) > LARGEST
 
 
 def sincos(x: Value) -> tuple[Value, Value]:
     """Sine and cosine, to 0.9 units in the last place."""
-    sine, cosine = all_by_library(("sin", "cos"), _is_huge(x), x, _both(x))
+    sine, cosine = all_by_library(("sin", "cos"), _is_huge(x), x, moderate_sincos(x))
     return sine, cosine
 
 
 def sin(x: Value) -> Value:
-    return by_library("sin", _is_huge(x), x, _both(x)[0])
+    return by_library("sin", _is_huge(x), x, moderate_sincos(x)[0])
 
 
 def cos(x: Value) -> Value:
-    return by_library("cos", _is_huge(x), x, _both(x)[1])
+    return by_library("cos", _is_huge(x), x, moderate_sincos(x)[1])
 
 
 def tan(x: Value) -> Value:

@@ -1,0 +1,79 @@
+"""exp, exp2, expm1 and sigmoid of complex numbers: ``exp(re) * (cos(im) + i*sin(im))``.
+
+The exponential is kept as a number and a power of two, which come last: so the result is right where it is finite
+but ``exp(re)`` is not.
+"""
+
+from tapegrad.engine.codegen.ir.body import Value
+from tapegrad.engine.codegen.ir.operations import absolute, between, copysign, fma, power_of_two, rint, select
+from tapegrad.engine.codegen.ir.pairs import Pair, fast_two_sum, two_product, two_sum
+from tapegrad.engine.codegen.mathematics.complex_numbers.arithmetic import divide
+from tapegrad.engine.codegen.mathematics.complex_numbers.rare_lanes import Parts, by_library
+from tapegrad.engine.codegen.mathematics.exponential import exp_in_parts, expm1_pair
+from tapegrad.engine.codegen.mathematics.trigonometric import LARGEST, moderate_sincos
+
+_LN2, _LN2_REST = 0.6931471805599453, 2.3190468138462996e-17
+_BEYOND = 1400.0  # below, the exponential is 0, whatever it is multiplied with
+
+
+def exp_of_sums(re: Pair | Value, im: Pair | Value) -> Parts:
+    """Compute exp, arguments being pairs or values; real parts up to `_BEYOND`, imaginary ones up to `LARGEST`."""
+    a, a_low = re if isinstance(re, Pair) else (re, None)
+    b, b_low = im if isinstance(im, Pair) else (im, None)
+    below = a < -_BEYOND
+    if a_low is not None:
+        a_low = select(below, 0.0, a_low)
+    m, k = exp_in_parts(select(below, -_BEYOND, a), a_low)
+    s, c = moderate_sincos(b)
+    if b_low is not None:
+        s, c = fma(c, b_low, s), fma(-s, b_low, c)
+    return times_power(m, c, k), times_power(m, s, k)
+
+
+def times_power(m: Value, x: Value, k: Value) -> Value:
+    """``m * x * 2**k`` for a whole number k from -2020 to 2020: half of the power first, for `x` may be denormal."""
+    half = rint(k * 0.5)
+    return m * power_of_two(half) * x * power_of_two(k - half)
+
+
+def is_rare(re: Value, im: Value) -> Value:
+    """Return whether `exp_of_sums` does not take a number."""
+    return ~((re <= _BEYOND) & (absolute(im) <= LARGEST))
+
+
+def exp(re: Value, im: Value) -> Parts:
+    """Compute exp. Real numbers have real results: the sine of 0 is 0 with its sign."""
+    return by_library("cexp", is_rare(re, im), (re, im), exp_of_sums(re, im))
+
+
+def exp2(re: Value, im: Value) -> Parts:
+    """Compute ``2**z``: both parts times ln2 as pairs."""
+    real, imaginary = exp_of_sums(_times_ln2(select(re < -2100.0, -2100.0, re)), _times_ln2(im))
+    values = real, select(im.equal(0.0), im, imaginary)
+    return by_library("cexp", is_rare(re, im), (re * _LN2, im * _LN2), values)
+
+
+def _times_ln2(x: Value) -> Pair:
+    p = two_product(x, x.like(_LN2))
+    return fast_two_sum(p.high, fma(x, _LN2_REST, p.low))
+
+
+def expm1(re: Value, im: Value) -> Parts:
+    """Compute ``exp(z) - 1``: its real part is ``(exp(re) - 1)*cos(im)`` less twice the squared sine of ``im/2``."""
+    value = exp_of_sums(re, im)
+    half, _ = moderate_sincos(im * 0.5)
+    _, c = moderate_sincos(im)
+    e = expm1_pair(between(re, -50.0, 51.0))
+    p, q = two_product(e.high, c), two_product(half, half)
+    s = two_sum(p.high, q.high * -2.0)
+    small = s.high + (s.low + fma(e.low, c, fma(q.low, -2.0, p.low)))
+    real = select(re > 50.0, value[0], select(small.equal(0.0), copysign(small, re), small))
+    found = by_library("cexp", is_rare(re, im), (re, im), (real, value[1]))
+    return select(is_rare(re, im), found[0] - 1.0, found[0]), found[1]
+
+
+def sigmoid(re: Value, im: Value) -> Parts:
+    """Compute ``1/(1 + exp(-z))`` by the exponential that is not larger than 1."""
+    right = re >= 0.0
+    e = exp(-absolute(re), select(right, -im, im))
+    return divide(select(right, 1.0, e[0]), select(right, 0.0, e[1]), e[0] + 1.0, e[1])
