@@ -10,8 +10,9 @@ from tapegrad.engine.codegen.ir.pairs import Pair, fast_two_sum, two_product, tw
 from tapegrad.engine.codegen.mathematics.complex_numbers.arithmetic import divide
 from tapegrad.engine.codegen.mathematics.complex_numbers.rare_lanes import Parts, by_library
 from tapegrad.engine.codegen.mathematics.exponential import exp_in_parts, expm1_pair
-from tapegrad.engine.codegen.mathematics.trigonometric import LARGEST, moderate_sincos
+from tapegrad.engine.codegen.mathematics.trigonometric import LARGEST, moderate_sincos, sincos
 
+_INFINITY = float("inf")
 _LN2, _LN2_REST = 0.6931471805599453, 2.3190468138462996e-17
 _BEYOND = 1400.0  # below, the exponential is 0, whatever it is multiplied with
 
@@ -60,20 +61,22 @@ def _times_ln2(x: Value) -> Pair:
 
 def expm1(re: Value, im: Value) -> Parts:
     """Compute ``exp(z) - 1``: its real part is ``(exp(re) - 1)*cos(im)`` less twice the squared sine of ``im/2``."""
-    value = exp_of_sums(re, im)
-    half, _ = moderate_sincos(im * 0.5)
-    _, c = moderate_sincos(im)
+    (s, c), (half, _) = sincos(im), sincos(im * 0.5)
+    m, k = exp_in_parts(between(re, -_BEYOND, _BEYOND))
     e = expm1_pair(between(re, -50.0, 51.0))
     p, q = two_product(e.high, c), two_product(half, half)
-    s = two_sum(p.high, q.high * -2.0)
-    small = s.high + (s.low + fma(e.low, c, fma(q.low, -2.0, p.low)))
-    real = select(re > 50.0, value[0], select(small.equal(0.0), copysign(small, re), small))
-    found = by_library("cexp", is_rare(re, im), (re, im), (real, value[1]))
-    return select(is_rare(re, im), found[0] - 1.0, found[0]), found[1]
+    t = two_sum(p.high, q.high * -2.0)
+    small = t.high + (t.low + fma(e.low, c, fma(q.low, -2.0, p.low)))
+    small = select(small.equal(0.0), copysign(small, re), small)
+    real = select(re > 50.0, times_power(m, c, k), small)
+    rare = ~((re <= _BEYOND) & (absolute(im) < _INFINITY))
+    found = by_library("cexp", rare, (re, im), (real, times_power(m, s, k)))
+    return select(rare, found[0] - 1.0, found[0]), found[1]
 
 
 def sigmoid(re: Value, im: Value) -> Parts:
     """Compute ``1/(1 + exp(-z))`` by the exponential that is not larger than 1."""
     right = re >= 0.0
     e = exp(-absolute(re), select(right, -im, im))
-    return divide(select(right, 1.0, e[0]), select(right, 0.0, e[1]), e[0] + 1.0, e[1])
+    real, imaginary = divide(select(right, 1.0, e[0]), select(right, 0.0, e[1]), e[0] + 1.0, e[1])
+    return real, select(im.equal(0.0), im, imaginary)

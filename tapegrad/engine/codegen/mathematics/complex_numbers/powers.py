@@ -64,6 +64,8 @@ def _by_logarithm(z: Parts, w: Parts) -> Parts:
     real = _sum(_times(w[0], size), _times(-w[1], turn))
     imaginary = _sum(_times(w[0], turn), _times(w[1], size))
     values = exp_of_sums(real, imaginary)
+    nothing = w[0] * turn.high + w[1] * size.high  # 0 with the sign that a pair does not keep
+    values = values[0], select(imaginary.high.equal(0.0), nothing, values[1])
     rare = exceeds(*_pairwise(z)) | exceeds(*_pairwise(w)) | is_rare(real.high, imaginary.high)
     return by_library("cpow", rare, (*z, *w), values)
 
