@@ -10,7 +10,7 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.codegen import kernels as emitter
-from tapegrad.engine.codegen.rows.case import ELEMENTS, Case, FrameFacts
+from tapegrad.engine.codegen.rows.case import Case, FrameFacts
 from tapegrad.engine.codegen.rows.rows import fields_read
 from tapegrad.engine.codegen.translator import compiler
 from tapegrad.engine.inspection.view_columns import numbered
@@ -21,7 +21,6 @@ from tapegrad.ops import ROWS, Op
 
 _NO_FACTS = -1
 _AT_ONCE = 4096  # rows
-_BYTES = {"f64": 8, "f32": 4}
 _BITS = np.array([1, 2, 4])
 
 
@@ -59,10 +58,11 @@ def _element_bytes() -> np.ndarray:
     table = np.zeros((len(ROWS), len(DTYPE_NAMES), 4), np.int64)
     for code, row in enumerate(ROWS):
         if isinstance(row, Op) and row.kind == "elementwise":
-            for dtype in ELEMENTS:
-                table[code, DTYPE_NAMES.index(dtype), [*range(row.arity), 3]] = _BYTES[dtype]
-            table[code][:, list(row.boolean_operands)] //= table[code][:, list(row.boolean_operands)].clip(1)
-            table[code, :, 3] = table[code, :, 3].clip(max=1) if row.predicate else table[code, :, 3]
+            for dtype in row.dtypes:
+                case, bytes_ = Case(row, dtype), table[code, DTYPE_NAMES.index(dtype)]
+                for role in (*range(row.arity), 3):
+                    bytes_[role] = case.element_of(role).bytes
+                bytes_[[*row.boolean_operands, *[3][: row.predicate]]] = 1
     return table
 
 
@@ -99,5 +99,7 @@ def _overlapping(bytes_: np.ndarray, frames: np.ndarray) -> np.ndarray:
     for j, k in itertools.combinations(range(3), 2):
         one, other = frames[:, X_BAR + j], frames[:, X_BAR + k]
         between = np.abs(one - other)
-        found |= (one != 0) & (other != 0) & (between > 0) & (between < frames[:, COUNT] * bytes_[:, 3])
+        alike = (between == 0) & (bytes_[:, j] == bytes_[:, k])
+        reaches = np.where(one < other, bytes_[:, j], bytes_[:, k])
+        found |= (one != 0) & (other != 0) & ~alike & (between < frames[:, COUNT] * reaches)
     return found

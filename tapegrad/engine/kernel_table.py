@@ -124,6 +124,7 @@ def _fields(row: Row) -> list[int]:
         int(row.in_place),
         int(row.takes_lines),
         layout.NONE if row.factors is None else CODES[row.factors[1]],
+        sum(1 << j for j in row.real_operands) | row.real_result << 3,
     ]
 
 

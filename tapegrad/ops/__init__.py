@@ -8,6 +8,7 @@ In reading order; each imports only those above it:
     formulas                       pieces of the formulas of special functions
     distribution_functions         rows of incomplete gamma and beta functions and of Student's distribution
     special_functions              rows of special functions
+    complex_rows                   rows for complex operands, and the choice of a row by its operands
     elementwise                    the elementwise ops, each a line of formulas
     structural                     the structural ops, whose kernels are written by hand
     codes                          the number of each op on a tape
@@ -23,6 +24,8 @@ from tapegrad.ops.codes import CODES as CODES
 from tapegrad.ops.codes import COPY as COPY
 from tapegrad.ops.codes import GUARDS as GUARDS
 from tapegrad.ops.codes import ROWS as ROWS
+from tapegrad.ops.complex_rows import ChosenRow as ChosenRow
+from tapegrad.ops.complex_rows import choose_row as choose_row
 from tapegrad.ops.elementwise import ELEMENTWISE as ELEMENTWISE
 from tapegrad.ops.row import CONSTANTS as CONSTANTS
 from tapegrad.ops.row import FUSED as FUSED

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.ops.complex_rows import COMPLEX, FAR
 from tapegrad.ops.row import Domain, Op
 from tapegrad.ops.special_functions import SPECIAL
 
@@ -26,8 +27,14 @@ def _row(family: str, name: str, primal: str, partials: tuple[str, ...], *domain
     return Op(name, family, primal, partials, domains, name if known else None, **rest)
 
 
-def _test(name: str, primal: str, arity: int) -> Op:
-    return _row("predicates", name, primal, (), *[(-2.0, 2.0)] * arity, predicate=True)
+def _complex_row(*texts: Any, **rest: Any) -> Op:
+    """Make a row that takes complex operands too."""
+    return _row(*texts, takes_complex=True, **rest)
+
+
+def _test(name: str, primal: str, arity: int, takes_complex: bool = False) -> Op:
+    domains = [(-2.0, 2.0)] * arity
+    return _row("predicates", name, primal, (), *domains, predicate=True, takes_complex=takes_complex)
 
 
 def _larger(a: str, b: str, missing: str) -> str:
@@ -49,11 +56,11 @@ _ANY = (-4.0, 4.0)
 _POSITIVE = (0.1, 4.0)
 
 _ARITHMETIC = (
-    _row("arithmetic", "add", "x0+x1", ("1", "1"), _ANY, _ANY, commutative=True),
-    _row("arithmetic", "subtract", "x0-x1", ("1", "-1"), _ANY, _ANY),
-    _row("arithmetic", "multiply", "x0*x1", ("x1", "x0"), _ANY, _ANY, commutative=True),
+    _complex_row("arithmetic", "add", "x0+x1", ("1", "1"), _ANY, _ANY, commutative=True),
+    _complex_row("arithmetic", "subtract", "x0-x1", ("1", "-1"), _ANY, _ANY),
+    _complex_row("arithmetic", "multiply", "x0*x1", ("x1", "x0"), _ANY, _ANY, commutative=True),
     # A partial times a cotangent or a tangent, in derivatives on Tensors: zero times anything is zero.
-    _row(
+    _complex_row(
         "arithmetic",
         "masked_multiply",
         "where((x0==0)|(x1==0), 0, x0*x1)",
@@ -63,12 +70,12 @@ _ARITHMETIC = (
         home=None,
         commutative=True,
     ),
-    _row("arithmetic", "divide", "x0/x1", ("1/x1", "-y/x1"), _ANY, _POSITIVE),
-    _row("arithmetic", "negative", "-x0", ("-1",), _ANY),
-    _row("arithmetic", "positive", "x0", ("1",), _ANY),
-    _row("arithmetic", "reciprocal", "1/x0", ("-square(y)",), _POSITIVE),
-    _row("arithmetic", "square", "square(x0)", ("2*x0",), _ANY),
-    _row("arithmetic", "sqrt", "sqrt(x0)", ("0.5/y",), _POSITIVE),
+    _complex_row("arithmetic", "divide", "x0/x1", ("1/x1", "-y/x1"), _ANY, _POSITIVE),
+    _complex_row("arithmetic", "negative", "-x0", ("-1",), _ANY),
+    _complex_row("arithmetic", "positive", "x0", ("1",), _ANY),
+    _complex_row("arithmetic", "reciprocal", "1/x0", ("-square(y)",), _POSITIVE),
+    _complex_row("arithmetic", "square", "square(x0)", ("2*x0",), _ANY),
+    _complex_row("arithmetic", "sqrt", "sqrt(x0)", ("0.5/y",), _POSITIVE),
     _row("arithmetic", "cbrt", "cbrt(x0)", ("1/(3*square(y))",), _POSITIVE),
     _row("arithmetic", "floor", "floor(x0)", ("0",), _ANY),
     _row("arithmetic", "ceil", "ceil(x0)", ("0",), _ANY),
@@ -91,12 +98,12 @@ _PARTS = (
 # abs'(0) = 0. A tie of maximum, minimum, fmax and fmin is shared equally. clip passes its closed interval,
 # and where the limits are crossed the result is the upper one, as in NumPy. relu'(0) = 0.
 _SELECTION = (
-    _row("selection", "absolute", "absolute(x0)", ("sign(x0)",), _ANY),
+    _complex_row("selection", "absolute", "absolute(x0)", ("sign(x0)",), _ANY, real_result=True),
     _row("selection", "maximum", "maximum(x0, x1)", _both(_larger, "own"), _ANY, _ANY),
     _row("selection", "minimum", "minimum(x0, x1)", _both(_smaller, "own"), _ANY, _ANY),
     _row("selection", "fmax", "fmax(x0, x1)", _both(_larger, "other"), _ANY, _ANY),
     _row("selection", "fmin", "fmin(x0, x1)", _both(_smaller, "other"), _ANY, _ANY),
-    _row(
+    _complex_row(
         "selection", "where", "where(x0, x1, x2)", ("0", "where(x0, 1, 0)", "where(x0, 0, 1)"),
         (0.0, 1.0), _ANY, _ANY, boolean_operands=(0,),
     ),
@@ -116,18 +123,18 @@ _SELECTION = (
 # not read the result, which has lost the small difference that they depend on; of two equal infinities each has half.
 _EQUAL_INFINITIES = "(x0==x1)&(absolute(x0)==inf)"
 _EXPONENTIAL = (
-    _row(
+    _complex_row(
         "exponential", "power", "power(x0, x1)",
         ("masked_multiply(x1, power(x0, x1-1))", "where((x0==0)&(x1==0), 0, masked_multiply(y, log(x0)))"),
         _POSITIVE, (-3.0, 3.0),
     ),
-    _row("exponential", "exp", "exp(x0)", ("y",), _ANY),
-    _row("exponential", "exp2", "exp2(x0)", ("ln2*y",), _ANY),
-    _row("exponential", "expm1", "expm1(x0)", ("exp(x0)",), _ANY),
-    _row("exponential", "log", "log(x0)", ("1/x0",), _POSITIVE),
-    _row("exponential", "log2", "log2(x0)", ("log2e/x0",), _POSITIVE),
-    _row("exponential", "log10", "log10(x0)", ("log10e/x0",), _POSITIVE),
-    _row("exponential", "log1p", "log1p(x0)", ("1/(1+x0)",), (-0.9, 4.0)),
+    _complex_row("exponential", "exp", "exp(x0)", ("y",), _ANY),
+    _complex_row("exponential", "exp2", "exp2(x0)", ("ln2*y",), _ANY),
+    _complex_row("exponential", "expm1", "expm1(x0)", ("exp(x0)",), _ANY),
+    _complex_row("exponential", "log", "log(x0)", ("1/x0",), _POSITIVE),
+    _complex_row("exponential", "log2", "log2(x0)", ("log2e/x0",), _POSITIVE),
+    _complex_row("exponential", "log10", "log10(x0)", ("log10e/x0",), _POSITIVE),
+    _complex_row("exponential", "log1p", "log1p(x0)", ("1/(1+x0)",), (-0.9, 4.0)),
     _row(
         "exponential", "logaddexp", "logaddexp(x0, x1)",
         (
@@ -144,7 +151,10 @@ _EXPONENTIAL = (
         ),
         _ANY, _ANY,
     ),
-    _row("exponential", "sigmoid", "1/(1+exp(-x0))", ("y/(1+exp(x0))",), (-20.0, 20.0)),
+    _complex_row(
+        "exponential", "sigmoid", "1/(1+exp(-x0))", ("y/(1+exp(x0))",), (-20.0, 20.0),
+        complex_partials=("y*sigmoid(-x0)",),
+    ),
     _row(
         "exponential", "softplus", "maximum(x0, 0)+log1p(exp(-absolute(x0)))", ("1/(1+exp(-x0))",),
         (-20.0, 20.0),
@@ -157,6 +167,9 @@ _SINC_NEAR_0 = "-pi*(pi*x0)*(" + _SINC_SERIES.replace("v", "square(pi*x0)") + ")
 
 # 1 - x0**2, for x0 near 0 and near 1.
 _ONE_MINUS_SQUARE = "where(absolute(x0)<0.5, 1-square(x0), (1-x0)*(1+x0))"
+
+# Its root over the complex plane, on the sides of the cuts that the signs of zeros say, without overflow.
+_ROOTS = "sqrt(1-x0)*sqrt(1+x0)"
 
 
 def _share_of_hypot(a: str, b: str) -> str:
@@ -173,12 +186,21 @@ def _over_squares(a: str, b: str) -> str:
 
 # arctan2(0, 0) and hypot(0, 0) have derivative 0. arctan2's partials are x1 and -x0 by x0**2 + x1**2.
 _TRIGONOMETRIC = (
-    _row("trigonometric", "sin", "sin(x0)", ("cos(x0)",), (-1.5, 4.5)),
-    _row("trigonometric", "cos", "cos(x0)", ("-sin(x0)",), (0.1, 3.0)),
+    _complex_row("trigonometric", "sin", "sin(x0)", ("cos(x0)",), (-1.5, 4.5)),
+    _complex_row("trigonometric", "cos", "cos(x0)", ("-sin(x0)",), (0.1, 3.0)),
     _row("trigonometric", "tan", "tan(x0)", ("1+square(y)",), (-1.5, 1.5)),
-    _row("trigonometric", "arcsin", "arcsin(x0)", (f"1/sqrt({_ONE_MINUS_SQUARE})",), (-0.999, 0.999)),
-    _row("trigonometric", "arccos", "arccos(x0)", (f"-1/sqrt({_ONE_MINUS_SQUARE})",), (-0.999, 0.999)),
-    _row("trigonometric", "arctan", "arctan(x0)", ("1/(1+square(x0))",), _ANY),
+    _complex_row(
+        "trigonometric", "arcsin", "arcsin(x0)", (f"1/sqrt({_ONE_MINUS_SQUARE})",), (-0.999, 0.999),
+        complex_partials=(f"1/({_ROOTS})",),
+    ),
+    _complex_row(
+        "trigonometric", "arccos", "arccos(x0)", (f"-1/sqrt({_ONE_MINUS_SQUARE})",), (-0.999, 0.999),
+        complex_partials=(f"-1/({_ROOTS})",),
+    ),
+    _complex_row(
+        "trigonometric", "arctan", "arctan(x0)", ("1/(1+square(x0))",), _ANY,
+        complex_partials=("where(absolute(x0)<1e9, 1/((1-1j*x0)*(1+1j*x0)), square(1/x0))",),
+    ),
     _row(
         "trigonometric", "arctan2", "arctan2(x0, x1)",
         (
@@ -191,22 +213,29 @@ _TRIGONOMETRIC = (
         "trigonometric", "hypot", "hypot(x0, x1)",
         (_share_of_hypot("x0", "x1"), _share_of_hypot("x1", "x0")), _ANY, _ANY, commutative=True,
     ),
-    _row(
+    _complex_row(
         "trigonometric", "sinc", "where(x0==0, 1, sin(pi*x0)/(pi*x0))",
         (f"where(absolute(x0)<0.25, {_SINC_NEAR_0}, (cos(pi*x0)-y)/x0)",), (-1.2, 1.2),
     ),
 )  # fmt: skip
 
 _HYPERBOLIC = (
-    _row("hyperbolic", "sinh", "sinh(x0)", ("cosh(x0)",), _ANY),
-    _row("hyperbolic", "cosh", "cosh(x0)", ("sinh(x0)",), _ANY),
-    _row("hyperbolic", "tanh", "tanh(x0)", ("square(1/cosh(x0))",), (-20.0, 20.0)),
-    _row(
+    _complex_row("hyperbolic", "sinh", "sinh(x0)", ("cosh(x0)",), _ANY),
+    _complex_row("hyperbolic", "cosh", "cosh(x0)", ("sinh(x0)",), _ANY),
+    _complex_row(
+        "hyperbolic", "tanh", "tanh(x0)", ("square(1/cosh(x0))",), (-20.0, 20.0),
+        complex_partials=(f"where(absolute(real(x0))>{FAR}, 0, square(1/cosh(x0)))",),
+    ),
+    _complex_row(
         "hyperbolic", "arcsinh", "arcsinh(x0)",
         ("where(absolute(x0)<1e9, 1/sqrt(1+square(x0)), 1/absolute(x0))",), _ANY,
+        complex_partials=("1/(sqrt(1-1j*x0)*sqrt(1+1j*x0))",),
     ),
-    _row("hyperbolic", "arccosh", "arccosh(x0)", ("1/(sqrt(x0-1)*sqrt(x0+1))",), (1.001, 4.0)),
-    _row("hyperbolic", "arctanh", "arctanh(x0)", (f"1/{_ONE_MINUS_SQUARE}",), (-0.999, 0.999)),
+    _complex_row("hyperbolic", "arccosh", "arccosh(x0)", ("1/(sqrt(x0-1)*sqrt(x0+1))",), (1.001, 4.0)),
+    _complex_row(
+        "hyperbolic", "arctanh", "arctanh(x0)", (f"1/{_ONE_MINUS_SQUARE}",), (-0.999, 0.999),
+        complex_partials=("where(absolute(x0)<1e9, 1/((1-x0)*(1+x0)), -square(1/x0))",),
+    ),
 )  # fmt: skip
 
 _PREDICATES = (
@@ -214,13 +243,13 @@ _PREDICATES = (
     _test("less_equal", "x0<=x1", 2),
     _test("greater", "x0>x1", 2),
     _test("greater_equal", "x0>=x1", 2),
-    _test("equal", "x0==x1", 2),
-    _test("not_equal", "x0!=x1", 2),
-    _test("isnan", "x0!=x0", 1),
-    _test("isinf", "absolute(x0)==inf", 1),
-    _test("isfinite", "absolute(x0)<inf", 1),
+    _test("equal", "x0==x1", 2, takes_complex=True),
+    _test("not_equal", "x0!=x1", 2, takes_complex=True),
+    _test("isnan", "x0!=x0", 1, takes_complex=True),
+    _test("isinf", "isinf(x0)", 1, takes_complex=True),
+    _test("isfinite", "isfinite(x0)", 1, takes_complex=True),
 )
 
 ELEMENTWISE: tuple[Op, ...] = (
-    *_ARITHMETIC, *_PARTS, *_SELECTION, *_EXPONENTIAL, *_TRIGONOMETRIC, *_HYPERBOLIC, *SPECIAL, *_PREDICATES,
+    *_ARITHMETIC, *_PARTS, *_SELECTION, *_EXPONENTIAL, *_TRIGONOMETRIC, *_HYPERBOLIC, *SPECIAL, *_PREDICATES, *COMPLEX,
 )  # fmt: skip

@@ -53,6 +53,15 @@ def as_function(text: str, namespace: Mapping[str, Any]) -> tuple[tuple[str, ...
 
 
 _FLOATS = ("f64", "f32")
+_COMPLEX = ("c128", "c64")
+_PARTS = dict(zip(_COMPLEX, _FLOATS, strict=True))
+
+
+def real_dtype(dtype: str) -> str:
+    """Return the dtype of the parts of complex numbers; real ones are their own."""
+    return _PARTS.get(dtype, dtype)
+
+
 _KERNELS = "tapegrad.engine.kernels"
 # Families of ops that are bound by memory: a second thread pays only for more elements than those of costly ops.
 _CHEAP_FAMILIES = ("arithmetic", "selection", "predicates")
@@ -86,6 +95,14 @@ class Row(Protocol):
     @property
     def result(self) -> str | None:
         """The dtype of the result; `None` if it is the kernel's."""
+
+    @property
+    def real_operands(self) -> tuple[int, ...]:
+        """Operands that are real where the kernel's dtype is complex, of the same precision."""
+
+    @property
+    def real_result(self) -> bool:
+        """True if the result is real where the kernel's dtype is complex, of the same precision."""
 
     @property
     def optional(self) -> int:
@@ -206,6 +223,17 @@ class Op:
         Names of the public function's arguments, if they are not those of NumPy's ufuncs.
     commutative
         True if exchanging the two operands changes nothing, not even a rounding.
+    takes_complex
+        True if there are kernels for complex operands: the texts are right for them as they stand.
+    real_operands
+        Operands that are real beside complex ones.
+    real_result
+        True if the result of complex operands is real. Each of its partials by a complex operand is the gradient, a
+        complex number: the result changes by the real part of the conjugate of it times the change of the operand.
+    complex_partials
+        Formulas of the partials by complex operands, where those of real ones are not right for them.
+    conjugate_partials
+        Formulas of the partials by the conjugates of complex operands; none if the op is analytic in all of them.
     """
 
     name: str
@@ -219,9 +247,13 @@ class Op:
     home: str | None = "tapegrad"
     arguments: tuple[str, ...] = ()
     commutative: bool = False
+    takes_complex: bool = False
+    real_operands: tuple[int, ...] = ()
+    real_result: bool = False
+    complex_partials: tuple[str, ...] = ()
+    conjugate_partials: tuple[str, ...] = ()
 
     kind = "elementwise"
-    dtypes = _FLOATS
     optional = 0
     writes = ()
     in_place = False
@@ -262,9 +294,17 @@ class Op:
         return tuple(j for j in range(self.arity) if j not in self.boolean_operands and j not in self.unknown)
 
     @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The dtypes of operand `variant` that have a kernel."""
+        return (*_FLOATS, *_COMPLEX) if self.takes_complex else _FLOATS
+
+    @property
     def variant(self) -> int:
-        """The operand whose dtype selects the kernel: the last one, as conditions come first."""
-        return self.arity - 1
+        """The operand whose dtype selects the kernel: the last that is not real beside complex ones.
+
+        Conditions come first.
+        """
+        return max(j for j in range(self.arity) if j not in self.real_operands)
 
     @property
     def operand_dtypes(self) -> tuple[str | None, ...]:
@@ -285,14 +325,24 @@ class Op:
         constant = range(self.arity) if self.predicate else self.boolean_operands
         return tuple(None if j in constant else self.needs(j) for j in range(self.arity))
 
+    def partials_of(self, dtype: str) -> tuple[str, ...]:
+        """Return the formulas of the partials in kernels of a dtype."""
+        return (self.complex_partials or self.partials) if dtype in _COMPLEX else self.partials
+
+    def is_constant_in(self, operand: int) -> bool:
+        """Return whether the derivatives by an operand are 0, in whatever dtype."""
+        texts = (self.partials, self.complex_partials, self.conjugate_partials)
+        return all(each[operand] == "0" for each in texts if each)
+
     def needs(self, operand: int) -> frozenset[str]:
-        """Return the primals that the partial by `operand` reads."""
-        return _needs(self.partials[operand]) if self.partials else frozenset()
+        """Return the primals that the partials by `operand` read, in whatever dtype."""
+        texts = (self.partials, self.complex_partials, self.conjugate_partials)
+        return frozenset[str]().union(*(_needs(each[operand]) for each in texts if each))
 
     @functools.cached_property
     def keeps_operands(self) -> frozenset[int]:
         """Operands whose primal a partial reads."""
-        read = frozenset[str]().union(*map(_needs, self.partials))
+        read = frozenset[str]().union(*map(self.needs, range(self.arity)))
         return frozenset(j for j in range(self.arity) if f"x{j}" in read)
 
 
@@ -376,6 +426,8 @@ class Structural:
     commutative = False
     costly = False
     takes_many_tangents = False
+    real_operands = ()
+    real_result = False
 
     def __post_init__(self) -> None:
         """Check the fields.

@@ -37,8 +37,14 @@ def _frames(op: Op, dtype: str, direction: str) -> Any:
             yield lambda case=(count, scalars, wanted): Frame(op, dtype, direction, *case), facts
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", NAMES)
+# Of complex operands: sums, a product and a quotient, a real result, a real operand, partials by conjugates.
+COMPLEX = ("multiply", "divide", "absolute", "exp", "where", "multiply_real", "complex_sign", "equal")
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [*itertools.product(NAMES, DTYPES), *itertools.product(COMPLEX, ["c128"]), ("multiply", "c64")],
+)
 def test_results_are_those_of_the_other_kernel(name: str, dtype: str) -> None:
     op = BY_NAME[name]
     for direction in ("forward", "reverse")[: 1 if op.predicate else 2]:
@@ -52,7 +58,10 @@ def test_results_are_those_of_the_other_kernel(name: str, dtype: str) -> None:
             )
 
 
-@pytest.mark.parametrize(("name", "dtype"), [*itertools.product(SUMMED, ["f64"]), ("multiply", "f32")])
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [*itertools.product(SUMMED, ["f64", "c128"]), ("multiply", "f32"), ("multiply_real", "c128")],
+)
 def test_sums_are_those_of_the_other_kernel(name: str, dtype: str) -> None:
     """Cotangents of operands that are one element: whole vectors, what is left of one, and several blocks."""
     op = BY_NAME[name]
@@ -117,6 +126,22 @@ def _chosen(direction: str, change: dict[int, int], name: str = "multiply", coun
 
 def _expected(direction: str, *facts: int) -> int:
     return kernels.address(Case(MULTIPLY, "f64"), direction, FrameFacts(*facts))
+
+
+def test_the_frame_chooses_by_the_bytes_of_each_operand() -> None:
+    op = BY_NAME["multiply_real"]
+    frame = Frame(op, "c128", "reverse", 5, 0, 3)
+    keys = np.array([[CODES[op.name]], [kernel_table.DTYPE_NAMES.index("c128")], [1]])
+
+    def chosen() -> int:
+        return int(bound_kernels.chosen(keys, frame.fields[None], np.zeros(1, np.int64))[0, 0])
+
+    case = Case(op, "c128")
+    assert chosen() == kernels.address(case, "reverse", FrameFacts(0, 0, 3, 0))
+    frame.fields[STRIDE + 1] = 16
+    assert chosen() == kernels.address(case, "reverse")
+    frame.fields[STRIDE + 1], frame.fields[X_BAR + 1] = 8, frame.fields[X_BAR] + 4 * 16 + 8
+    assert chosen() == kernels.address(case, "reverse")  # the last of the one is the first of the other
 
 
 def test_the_frame_chooses() -> None:

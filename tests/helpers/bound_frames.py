@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 import tapegrad
+from helpers.complex_kernels import RESULT, dtype_of
 from helpers.daily import IS_DAILY
-from helpers.elementwise_kernels import DTYPES, SPECIAL
+from helpers.elementwise_kernels import SPECIAL
 from tapegrad.engine.codegen import kernels
 from tapegrad.engine.codegen.rows.case import Case, FrameFacts
 from tapegrad.engine.guard_pages import PAGE, fenced_pages
@@ -28,6 +29,9 @@ _COUNT = 39  # elements: whole vectors, and each of the pieces that are left of 
 
 def bits(array: Any) -> bytes:
     """The bits of elements; what is not a number has no sign."""
+    array = np.asarray(array)
+    if array.dtype.kind == "c":
+        array = np.array([array.real, array.imag])
     return bytes(np.where(np.isnan(array), np.nan, array).astype(array.dtype).tobytes())
 
 
@@ -35,7 +39,7 @@ class Frame:
     """A frame on memory of its own: operands, result, cotangents, with a guard element behind each."""
 
     def __init__(self, op: Op, dtype: str, direction: str, count: int, scalars: int, wanted: int) -> None:
-        rng, kind = np.random.default_rng(7), DTYPES[dtype]
+        rng = np.random.default_rng(7)
         self.fields, self.arrays = np.zeros(FIELDS, np.int64), []
         self.fields[COUNT] = count
 
@@ -48,15 +52,22 @@ class Frame:
                 rng.random(count + 1) < 0.5, rng.choice(SPECIAL, count + 1), rng.normal(size=count + 1)
             )
 
+        def of_role(role: int) -> np.ndarray:
+            kind = dtype_of(op, role, dtype)
+            if kind.kind != "c":
+                return drawn().astype(kind)
+            numbers = np.empty(count + 1, kind)
+            numbers.real, numbers.imag = drawn(), drawn()
+            return numbers
+
         for j in range(op.arity):
-            values = drawn() > 0 if j in op.boolean_operands else drawn().astype(kind)
-            place(X + j, STRIDE + j, values)
-        place(Y, Y_STRIDE, np.zeros(count + 1, bool if op.predicate else kind))
+            place(X + j, STRIDE + j, drawn() > 0 if j in op.boolean_operands else of_role(j))
+        place(Y, Y_STRIDE, np.zeros(count + 1, bool if op.predicate else dtype_of(op, RESULT, dtype)))
         if direction == "reverse":
-            place(Y_BAR, Y_STRIDE, drawn().astype(kind))
+            place(Y_BAR, Y_STRIDE, of_role(RESULT))
             for j in op.differentiable_operands:
                 if wanted >> j & 1:
-                    place(X_BAR + j, STRIDE + j, drawn().astype(kind))
+                    place(X_BAR + j, STRIDE + j, of_role(j))
         for j in range(op.arity):
             if scalars >> j & 1:
                 self.fields[STRIDE + j] = 0

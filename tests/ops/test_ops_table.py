@@ -97,9 +97,11 @@ def check_form(op: Op) -> None:
     assert names_in(op.primal) & {"x0", "x1", "x2", "y"} <= read
     for j in range(len(op.partials)):
         assert op.needs(j) <= read | {"y"}
-    assert op.keeps_operands == {
-        j for j in range(op.arity) for text in op.partials if f"x{j}" in names_in(text)
-    }
+    texts = (*op.partials, *op.complex_partials, *op.conjugate_partials)
+    assert op.keeps_operands == {j for j in range(op.arity) for text in texts if f"x{j}" in names_in(text)}
+    for partials in (op.complex_partials, op.conjugate_partials):
+        assert len(partials) in (0, op.arity)
+        assert not partials or op.takes_complex
 
 
 def test_oracle_knows_every_function() -> None:

@@ -194,7 +194,7 @@ class Detection:
 def flows(step: SweepStep, operand: int) -> bool:
     """Return whether a derivative flows from an operand to the result."""
     row = step.row
-    return step.asks(operand) and not (isinstance(row, Op) and row.partials[operand] == "0")
+    return step.asks(operand) and not (isinstance(row, Op) and row.is_constant_in(operand))
 
 
 def has_constant_partials(step: SweepStep) -> bool:

@@ -14,7 +14,7 @@ from tapegrad.engine.codegen.machine import machine, objects
 from tapegrad.engine.codegen.machine.lock import compiling
 from tapegrad.engine.codegen.rows import accumulation, adjacent_loops, exponentials, rows, several_tangents
 from tapegrad.engine.codegen.rows.case import Case, FrameFacts
-from tapegrad.engine.codegen.rows.functions import define, symbols
+from tapegrad.engine.codegen.rows.functions import complex_symbols, define, define_complex, symbols
 from tapegrad.engine.codegen.segments import iterated, segment_kernels
 from tapegrad.engine.codegen.segments.iterated import IteratedSegment
 from tapegrad.engine.codegen.segments.segment import Segment
@@ -34,6 +34,10 @@ def _shared(target: Target) -> dict[str, Callable[[], Body]]:
         **{
             symbol: functools.partial(define, name, target, n)
             for symbol, (name, n) in symbols(target).items()
+        },
+        **{
+            symbol: functools.partial(define_complex, name, target, n)
+            for symbol, (name, n) in complex_symbols(target).items()
         },
         **{
             adjacent_loops.symbol(name, target): functools.partial(adjacent_loops.define, name, target)

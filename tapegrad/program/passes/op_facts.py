@@ -21,10 +21,16 @@ def _is_list(row: Row, j: int) -> bool:
     return isinstance(row, Structural) and row.fixed_dtypes.get(j) == "i64"
 
 
+def _passes_on(row: Row, j: int) -> bool:
+    """Return whether an operand's cotangent is the result's, in whatever dtype."""
+    is_one = isinstance(row, Op) and row.partials[j : j + 1] == ("1",) and not row.complex_partials
+    return is_one and j not in row.real_operands
+
+
 # The operands that an op has a derivative by, those by which none is known, and those whose cotangent is the result's
 TAKES = _of(lambda row: _bits(row, lambda j: row.reads[j] is not None))
 UNKNOWN = _of(lambda row: _bits(row, lambda j: isinstance(row, Op) and j in row.unknown))
-PASSES_ON = _of(lambda row: _bits(row, lambda j: isinstance(row, Op) and row.partials[j : j + 1] == ("1",)))
+PASSES_ON = _of(lambda row: _bits(row, lambda j: _passes_on(row, j)))
 
 # The operands that are lists of integers which the recording has made, or watches: of rows, plans, pivots
 LISTS = _of(lambda row: 0 if row.kind in ("guard", "callback") else _bits(row, lambda j: _is_list(row, j)))

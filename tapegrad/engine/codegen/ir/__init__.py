@@ -10,6 +10,7 @@ In reading order; each imports only those above it:
     memory                         loads and stores
     c_code                         C functions: fields of structs, calls by name and by address
     lines                          moving blocks between lines at any stride and adjacent elements
+    complex_values                 complex numbers as pairs of values
     pairs                          numbers as sums of two float64
     sums                           sums into one element
     blocks                         the loop of an elementwise kernel

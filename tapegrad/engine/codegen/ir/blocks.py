@@ -6,10 +6,23 @@ after. A single element needs no loop of its own: a masked load gives what its m
 """
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from tapegrad.engine.codegen.ir.body import Body, Value
+from tapegrad.engine.codegen.ir.complex_values import (
+    ComplexValue,
+    Number,
+    as_complex,
+    choose,
+    copies,
+    interleaved,
+    parts_of,
+    separated,
+    twice,
+)
 from tapegrad.engine.codegen.ir.lines import call_for
 from tapegrad.engine.codegen.ir.memory import (
     POINTER,
@@ -22,6 +35,7 @@ from tapegrad.engine.codegen.ir.memory import (
     scratch,
     store,
 )
+from tapegrad.engine.codegen.ir.operations import shuffled
 from tapegrad.engine.codegen.ir.sums import Sum, add_to_parts
 from tapegrad.engine.codegen.ir.types import I64, Type
 from tapegrad.engine.kernels.lines.accumulate import BLOCK
@@ -36,10 +50,10 @@ class ElementBlock:
     at: Value
     element: Type
     several: Value | None = None
-    single: Value | None = None
+    single: Number | None = None
     everywhere: Value | None = None  # one element that stands for all
     old: tuple[Value, Value] | None = None  # where what is added to is, and what the index is masked with
-    sums: Value | None = None  # where the partial sums are
+    sums: tuple[Value, ...] = ()  # where the partial sums are, of complex numbers those of each part
 
 
 class BlockLoop:
@@ -67,7 +81,11 @@ class BlockLoop:
         self._targets = {name: to.line for name, to in self._cotangents.items() if not to.summed}
         lines = {**reads, **writes, **self._targets}
         self._room = {name: scratch(body, line.element, BLOCK) for name, line in lines.items()}
-        self._sums = {name: Sum(body) for name, to in self._cotangents.items() if to.summed}
+        self._sums = {
+            name: [(Sum(body), part) for part in to.parts()]
+            for name, to in self._cotangents.items()
+            if to.summed
+        }
         self._fits = self._whether_it_fits()
         self._blocks: dict[str, ElementBlock] = {}
         self.n, self.start = count, self._zero
@@ -97,8 +115,11 @@ class BlockLoop:
             self._open()
             yield
             self._close()
-        for name, each in self._sums.items():
-            each.bring_to(self._cotangents[name])
+        for each, part in self._every_sum():
+            each.bring_to(part)
+
+    def _every_sum(self) -> Iterator[tuple[Sum, Cotangent]]:
+        return itertools.chain.from_iterable(self._sums.values())
 
     # --- before and after a block -----------------------------------------------------------------------------------
 
@@ -107,7 +128,7 @@ class BlockLoop:
         packed = self._packed(starts)
         for name, line in self._reads.items():
             several = self.body.splat(line.stride.unequal(0))
-            single = self.body.splat(load(line.base, line.element))
+            single = copies(load(line.base, line.element))
             self._blocks[name] = ElementBlock(packed[name], line.element, several, single)
         for name, line in self._writes.items():
             self._blocks[name] = ElementBlock(self._target(name, line), line.element)
@@ -118,12 +139,14 @@ class BlockLoop:
         """Describe a block of a cotangent; in scratch memory nothing is kept."""
         body = self.body
         if to.summed:
-            self._sums[name].begin()
-            return ElementBlock(to.line.base, to.line.element, sums=self._sums[name].parts)
+            for each, _ in self._sums[name]:
+                each.begin()
+            sums = tuple(each.parts for each, _ in self._sums[name])
+            return ElementBlock(to.line.base, to.line.element, sums=sums)
         target = self._target(name, to.line)
         kept = (self._fits | to.line.stride.equal(to.line.element.bytes)) & ~to.stored
         everywhere = body.either(kept, body.constant(I64, -1), self._zero)
-        nothings = body.nothings(to.line.element.element)
+        nothings = body.nothings(to.line.element)
         return ElementBlock(target, to.line.element, old=(body.either(kept, target, nothings), everywhere))
 
     def _packed(self, starts: dict[str, Value]) -> dict[str, Value]:
@@ -150,7 +173,7 @@ class BlockLoop:
         return self.body.either(here, moved(line.base, self.start * line.stride), self._room[name])
 
     def _close(self) -> None:
-        for each in self._sums.values():
+        for each, _ in self._every_sum():
             each.end()
         with self.body.when(~self._fits):
             for name, line in self._writes.items():
@@ -196,14 +219,14 @@ def adjacent_cotangent(to: Cotangent, stored: bool | None) -> ElementBlock:
     at, mask = line.base, body.constant(I64, -1)
     if stored is None:
         mask = body.either(to.stored, body.constant(I64, 0), mask)
-        at = body.either(to.stored, body.nothings(line.element.element), at)
+        at = body.either(to.stored, body.nothings(line.element), at)
     return ElementBlock(line.base, line.element, old=(at, mask))
 
 
 def everywhere(line: Line) -> ElementBlock:
     """Describe a line that is one element."""
     element = load(line.base, line.element)
-    line.base.body.splat(element)  # known from now on, so that no loop does it again
+    copies(element)  # known from now on, so that no loop does it again
     return ElementBlock(line.base, line.element, everywhere=element)
 
 
@@ -250,29 +273,31 @@ class Elements:
         self._lanes, self._one = max(lanes, 2), lanes == 1
 
     def type_of(self, element: Type) -> Type:
-        """Return the type of a vector of so many elements."""
-        return Type(element.element, self._lanes)
+        """Return the type of a vector of so many elements, or of one of parts of so many pairs."""
+        return Type(element.part.element, self._lanes)
 
     def _lookup(self, name: str) -> tuple[ElementBlock, Value, Type]:
         block = self._blocks[name]
         return block, element_at(block.at, block.element, self._index), self.type_of(block.element)
 
-    def read(self, name: str) -> Value:
-        """Load the elements of a block; bytes become masks."""
+    def read(self, name: str) -> Any:
+        """Load the elements of a block, as a `Number`; bytes become masks."""
         block, start, type_ = self._lookup(name)
-        value = (
-            self._load(block, start, type_) if block.everywhere is None else self._copies(block.everywhere)
-        )
+        if block.everywhere is not None:
+            value = copies(block.everywhere, self._lanes)
+        else:
+            value = self._load(block, start, type_)
         return value.unequal(0) if type_.element == "i8" else value
 
-    def _copies(self, element: Value) -> Value:
-        return element.body.splat(element, self._lanes)
-
-    def _load(self, block: ElementBlock, start: Value, type_: Type) -> Value:
+    def _load(self, block: ElementBlock, start: Value, type_: Type) -> Number:
         mask = self._mask
         if block.several is not None:
             mask = block.several if mask is None else mask & block.several
-        return self._fetch(start, type_, mask, block.single)
+        if not block.element.is_pair:
+            assert not isinstance(block.single, ComplexValue)
+            return self._fetch(start, type_, mask, block.single)
+        numbers = self._fetch_pairs(start, type_, mask)
+        return numbers if mask is None or block.single is None else choose(mask, numbers, block.single)
 
     def _fetch(self, start: Value, type_: Type, mask: Value | None, missing: Value | None = None) -> Value:
         if not self._one:
@@ -280,26 +305,53 @@ class Elements:
         zeros, body = start.body.named(type_, "zeroinitializer"), start.body
         return body.load(type_, f"insertelement {zeros}, {load(start, Type(type_.element))}, i32 0")
 
+    def _fetch_pairs(self, start: Value, type_: Type, mask: Value | None) -> ComplexValue:
+        body = start.body
+        if not self._one:
+            joint = Type(type_.element, 2 * type_.lanes)
+            return separated(load(start, joint, None if mask is None else twice(mask)))
+        pair, zeros = load(start, type_), body.named(type_, "zeroinitializer")
+        return ComplexValue(shuffled(pair, zeros, (0, 2)), shuffled(pair, zeros, (1, 3)))
+
     def _keep(self, value: Value, start: Value) -> None:
         if self._one:
             value = value.body.emit(Type(value.type.element), f"extractelement {value}, i32 0")
         store(value, start, self._mask)
 
-    def write(self, name: str, value: Value) -> None:
-        """Write elements; truth values as bytes."""
-        _, start, _ = self._lookup(name)
+    def _keep_pairs(self, value: ComplexValue, start: Value) -> None:
+        if self._one:
+            store(shuffled(value.re, value.im, (0, 2)), start)
+        else:
+            store(interleaved(value), start, None if self._mask is None else twice(self._mask))
+
+    def write(self, name: str, value: Number) -> None:
+        """Write elements; truth values as bytes, real numbers as complex ones where the block holds these."""
+        block, start, _ = self._lookup(name)
+        if block.element.is_pair:
+            self._keep_pairs(as_complex(value), start)
+            return
+        assert isinstance(value, Value)
         bytes_ = value.body.convert("zext", value, "i8") if value.type.element == "i1" else value
         self._keep(bytes_, start)
 
-    def add(self, name: str, value: Value) -> None:
+    def add(self, name: str, value: Number) -> None:
         """Add to elements where they are kept, otherwise write."""
         block, start, type_ = self._lookup(name)
-        if block.sums is not None:
-            add_to_parts(block.sums, self._index, value, self._mask)
-            return
-        self._keep(value if block.old is None else self._old(block, type_) + value, start)
+        value = as_complex(value) if block.element.is_pair else value
+        if block.sums:
+            for sums, part in zip(block.sums, parts_of(value), strict=True):
+                add_to_parts(sums, self._index, part, self._mask)
+        elif isinstance(value, ComplexValue):
+            old = self._old_start(block)
+            before = None if old is None else self._fetch_pairs(old, type_, self._mask)
+            self._keep_pairs(value if before is None else before + value, start)
+        else:
+            old = self._old_start(block)
+            self._keep(value if old is None else self._fetch(old, type_, self._mask) + value, start)
 
-    def _old(self, block: ElementBlock, type_: Type) -> Value:
-        assert block.old is not None
+    def _old_start(self, block: ElementBlock) -> Value | None:
+        """Return where elements begin that are added to; `None` if they are written."""
+        if block.old is None:
+            return None
         base, everywhere = block.old
-        return self._fetch(element_at(base, block.element, self._index & everywhere), type_, self._mask)
+        return element_at(base, block.element, self._index & everywhere)

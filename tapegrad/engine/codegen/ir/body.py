@@ -23,6 +23,8 @@ Operand = Union["Value", float, int]
 
 def _operator(name: str) -> Callable[["Value", Operand], "Value"]:
     def emit(self: "Value", other: Operand) -> "Value":
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
         return self.body.arithmetic(name, self, other)
 
     return emit
@@ -92,6 +94,9 @@ class Value:
 
     def __hash__(self) -> int:
         return id(self)
+
+
+_OPERANDS = (Value, float, int)
 
 
 class Body:
@@ -180,10 +185,11 @@ class Body:
         self.declarations[name] = f"{name} = external global i8"
         return Value(self, Type("ptr"), name)
 
-    def nothings(self, element: str) -> Value:
+    def nothings(self, element: Type) -> Value:
         """Return the address of a vector of identities of addition, -0.0."""
-        zeros = ", ".join([f"{element} -0.0"] * self.target.lanes)
-        return self.data(f"nothings.{element}", f"[{self.target.lanes} x {element}] [{zeros}]")
+        count, part = self.target.lanes << element.is_pair, element.part
+        zeros = ", ".join([f"{part} -0.0"] * count)
+        return self.data(f"nothings.{element.suffix}", f"[{count} x {part}] [{zeros}]")
 
     # --- values --------------------------------------------------------------------------------------------------
 

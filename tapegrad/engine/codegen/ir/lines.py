@@ -19,12 +19,12 @@ _BOOLEAN = Type("i1")
 def call_for(result: str, name: str, element: Type, *arguments: Value) -> str:
     """Write the text of a call of one of these functions."""
     body = arguments[0].body
-    return body.call(result, f'@"{body.target.symbol(name, element)}"', arguments, _CONVENTION)
+    return body.call(result, f'@"{body.target.symbol(name, element.suffix)}"', arguments, _CONVENTION)
 
 
 def begin(target: Target, result: str, name: str, element: Type, arguments: str) -> Body:
     """Begin one of these functions."""
-    symbol = target.symbol(name, element)
+    symbol = target.symbol(name, element.suffix)
     return Body(target, f'define {_CONVENTION} {result} @"{symbol}"({arguments}) noinline')
 
 
@@ -88,18 +88,19 @@ def define_add(target: Target, element: Type) -> Body:
 
 
 _F64, _F32, _BYTE = Type("double"), Type("float"), Type("i8")
+_PAIRS = _F64.pair, _F32.pair
 _Maker = Callable[[Target, Type], Body]
 _MADE: tuple[tuple[str, _Maker, tuple[Type, ...]], ...] = (
-    ("pack", define_pack, (_F64, _F32, _BYTE)),
-    ("flush", define_flush, (_F64, _F32, _BYTE)),
-    ("add", define_add, (_F64, _F32)),
+    ("pack", define_pack, (_F64, _F32, _BYTE, *_PAIRS)),
+    ("flush", define_flush, (_F64, _F32, _BYTE, *_PAIRS)),
+    ("add", define_add, (_F64, _F32, *_PAIRS)),
 )
 
 
 def functions(target: Target) -> dict[str, Callable[[], Body]]:
     """Return the functions by their symbols."""
     return {
-        target.symbol(name, element): partial(define, target, element)
+        target.symbol(name, element.suffix): partial(define, target, element)
         for name, define, elements in _MADE
         for element in elements
     }

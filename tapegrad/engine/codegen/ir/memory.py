@@ -31,6 +31,14 @@ class Cotangent:
     stored: Value
     summed: bool = False
 
+    def parts(self) -> "list[Cotangent]":
+        """Return the cotangents of both parts of one complex number; those of a real one are itself."""
+        part, line = self.line.element.part, self.line
+        if not line.element.is_pair:
+            return [self]
+        bases = line.base, moved(line.base, line.stride.like(part.bytes))
+        return [Cotangent(Line(base, line.stride, part), self.stored, self.summed) for base in bases]
+
 
 def is_null(address: Value) -> Value:
     return address.body.emit(Type("i1"), f"icmp eq {address}, null")
@@ -54,10 +62,10 @@ def load_pointer(base: Value, index: int) -> Value:
 def load(pointer: Value, type_: Type, mask: Value | None = None, missing: Value | None = None) -> Value:
     """Load a vector or an element. Masked-off lanes are not read, and hold `missing` (zero by default)."""
     if mask is None:
-        return pointer.body.load(type_, f"load {type_}, {pointer}, align {type_.bytes}")
+        return pointer.body.load(type_, f"load {type_}, {pointer}, align {type_.align}")
     body = pointer.body
     other = missing or body.named(type_, "zeroinitializer")
-    align = body.constant(Type("i32"), type_.bytes)
+    align = body.constant(Type("i32"), type_.align)
     name = f"@llvm.masked.load.{type_.suffix}.p0"
     return body.load(type_, body.call(str(type_), name, [pointer, align, mask, other]))
 
@@ -66,7 +74,7 @@ def load_from_all(pointers: Value, type_: Type, mask: Value | None = None) -> Va
     """Load the element at each address of a vector. Masked-off lanes are not read, and hold zero."""
     body = pointers.body
     name = f"@llvm.masked.gather.{type_.suffix}.{pointers.type.suffix.replace('ptr', 'p0')}"
-    align = body.constant(Type("i32"), type_.bytes)
+    align = body.constant(Type("i32"), type_.align)
     mask = mask or body.constant(type_.of("i1"), True)
     arguments = [pointers, align, mask, body.named(type_, "zeroinitializer")]
     return body.load(type_, body.call(str(type_), name, arguments))
@@ -76,9 +84,9 @@ def store(value: Value, pointer: Value, mask: Value | None = None) -> None:
     """Write a vector or an element, in the lanes where the mask is true; these are the first ones."""
     body, type_ = value.body, value.type
     if mask is None:
-        body.do(f"store {value}, {pointer}, align {type_.bytes}")
+        body.do(f"store {value}, {pointer}, align {type_.align}")
     elif body.target.has_masks:
-        align = body.constant(Type("i32"), type_.bytes)
+        align = body.constant(Type("i32"), type_.align)
         body.do(body.call("void", f"@llvm.masked.store.{type_.suffix}.p0", [value, pointer, align, mask]))
     elif mask.is_constant:
         _store_pieces(value, pointer, mask.text.count("true"))

@@ -7,6 +7,7 @@ In reading order; each imports only those above it:
     exponentials                   sums of exponentials
     adjacent_loops                 loops of them that kernels written by hand call
     expressions                    what is left as values
+    complex_expressions            the same of complex numbers
     stages                         texts cut at calls of libraries
     loops                          A loop over elements, and the two functions that do it
     directions                     the loop of a row in each direction

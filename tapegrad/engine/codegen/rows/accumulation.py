@@ -95,4 +95,6 @@ def _block_sum(block: Value, length: Value, vector: Type) -> Value:
 def functions(target: Target) -> dict[str, Callable[[], Body]]:
     """Return the functions that kernels call, by their symbols."""
     elements = (Type("double"), Type("float"))
-    return {target.symbol("sum", each): functools.partial(define_sum, target, each) for each in elements}
+    return {
+        target.symbol("sum", each.suffix): functools.partial(define_sum, target, each) for each in elements
+    }

@@ -11,6 +11,8 @@ from tapegrad.engine.kernels.language.frame import COUNT, STRIDE, X_BAR, X
 from tapegrad.ops import Op
 
 ELEMENTS = {"f64": "double", "f32": "float"}
+# of the parts of complex numbers
+PARTS = {"c128": "double", "c64": "float"}
 _BYTE = "i8"
 _OPERANDS = 3
 
@@ -63,8 +65,32 @@ class Case:
     target: Target = field(default_factory=host)
 
     @property
+    def is_complex(self) -> bool:
+        return self.dtype in PARTS
+
+    @property
     def element(self) -> Type:
-        return Type(ELEMENTS[self.dtype])
+        """The type that is computed in: that of real numbers, or of the parts of complex ones."""
+        return Type((PARTS if self.is_complex else ELEMENTS)[self.dtype])
+
+    @property
+    def partials(self) -> tuple[str, ...]:
+        """The formulas of the partials by the operands."""
+        return self.op.partials_of(self.dtype)
+
+    @property
+    def conjugate_partials(self) -> tuple[str, ...]:
+        """The formulas of the partials by the conjugates of the operands: 0 where the op is analytic."""
+        return (self.is_complex and self.op.conjugate_partials) or ("0",) * self.op.arity
+
+    def is_pair(self, role: int) -> bool:
+        """Return whether an operand, or the result, role 3, is complex."""
+        is_real = self.op.real_result if role == _OPERANDS else role in self.op.real_operands
+        return self.is_complex and not is_real
+
+    def element_of(self, role: int) -> Type:
+        """Return the type of the elements of an operand's cotangent, or the result's, role 3."""
+        return self.element.pair if self.is_pair(role) else self.element
 
     def symbol(self, direction: str, facts: FrameFacts | None = None) -> str:
         """Return the symbol of a kernel."""
@@ -74,7 +100,7 @@ class Case:
     @property
     def vector(self) -> Type:
         """The type of a vector of elements."""
-        return Type(ELEMENTS[self.dtype], self.target.lanes)
+        return Type(self.element.element, self.target.lanes)
 
     def begin(self, symbol: str) -> Body:
         return Body(self.target, f'define i64 @"{symbol}"(ptr %frame, ptr %loops)')
@@ -86,7 +112,7 @@ class Case:
             _OPERANDS if primal == "y" else int(primal[1:])
         )  # fields of the result follow those of the operands
         bytes_ = (*self.op.boolean_operands, *[_OPERANDS][: self.op.predicate])
-        element = Type(_BYTE) if j in bytes_ and not dual else self.element
+        element = Type(_BYTE) if j in bytes_ and not dual else self.element_of(j)
         frame = frame_of(body)
         return Line(load_pointer(frame, (X_BAR if dual else X) + j), load_field(frame, STRIDE + j), element)
 

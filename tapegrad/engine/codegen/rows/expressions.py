@@ -38,7 +38,13 @@ def _sign(x: Value) -> Value:
     return select(x > 0.0, 1.0, select(x < 0.0, -1.0, select(is_nan(x), x, 0.0)))
 
 
+def _angle(x: Value) -> Value:
+    return select(is_nan(x), x, select(operations.copysign(x.like(1.0), x) < 0.0, math.pi, x.like(0.0)))
+
+
 INLINE: dict[str, Callable[..., Value]] = {
+    "isinf": lambda x: absolute(x).equal(math.inf), "isfinite": lambda x: absolute(x) < math.inf,
+    "real": lambda x: x, "imag": lambda x: x.like(0.0), "conjugate": lambda x: x, "angle": _angle,
     "where": select, "masked_multiply": masked_multiply, "sign": _sign,
     **{name: getattr(operations, name) for name in (
         "absolute", "sqrt", "square", "floor", "ceil", "rint", "trunc", "copysign",
@@ -61,9 +67,12 @@ def function_of(node: ast.Call) -> str:
     return node.func.id
 
 
-def is_library_call(node: ast.AST) -> bool:
+FUNCTIONS = INLINE.keys() | MATHEMATICS.keys()
+
+
+def is_library_call(node: ast.AST, functions: Collection[str] = FUNCTIONS) -> bool:
     """Return whether a node calls a loop of NumPy's or SciPy's, having no instruction or mathematics of ours."""
-    return isinstance(node, ast.Call) and function_of(node) not in INLINE.keys() | MATHEMATICS.keys()
+    return isinstance(node, ast.Call) and function_of(node) not in functions
 
 
 def calls_mathematics(node: ast.expr) -> bool:
@@ -140,7 +149,9 @@ class Expressions:
             case ast.UnaryOp():
                 return -self.times(node.operand, factor)
             case ast.Call(args=[condition, first, second]) if function_of(node) == "where":
-                return select(self.value(condition), self.times(first, factor), self.times(second, factor))
+                return self._select(
+                    self.value(condition), self.times(first, factor), self.times(second, factor)
+                )
             case _ if is_constant(node):
                 return factor * self.value(node)
             case ast.BinOp(op=ast.Mult(), left=first, right=rest) if is_constant(first):
@@ -148,6 +159,9 @@ class Expressions:
             case ast.BinOp(op=ast.Div(), left=above, right=below) if is_constant(above):
                 return self._divided(self.times(above, factor), self.value(below))
         return self._multiplied(factor, self.value(node))
+
+    def _select(self, condition: Value, x: Value, y: Value) -> Value:
+        return select(condition, x, y)
 
     def _multiplied(self, x: Value, y: Value) -> Value:
         return x * y if self._unmasked else masked_multiply(x, y)

@@ -1,11 +1,15 @@
 """Mathematics as functions of vectors, each compiled once for a machine, and calls of them."""
 
+from collections.abc import Callable
+from typing import Any
+
 from tapegrad.engine.codegen.ir.body import Body, Value
+from tapegrad.engine.codegen.ir.complex_values import ComplexValue, Number, parts_of
 from tapegrad.engine.codegen.ir.operations import halves, joined, narrowed, widened
 from tapegrad.engine.codegen.ir.sums import PARTS
 from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.codegen.ir.types import Type
-from tapegrad.engine.codegen.mathematics import MATHEMATICS
+from tapegrad.engine.codegen.mathematics import COMPLEX_MATHEMATICS, MATHEMATICS
 
 CONVENTION = "fastcc"  # vectors are passed and given back in registers
 
@@ -39,6 +43,64 @@ def define(name: str, target: Target, lanes: int = 0) -> Body:
     given = MATHEMATICS[name](*(body.named(type_, f"%x{j}") for j in range(arity(name))))
     body.ret(_packed(body, given) if isinstance(given, tuple) else given)
     return body
+
+
+def _complex_results(name: str, type_: Type) -> str:
+    """Return the type of what a function of complex numbers gives: two parts, or one real number."""
+    one = COMPLEX_MATHEMATICS[name].__annotations__["return"] is Value
+    return str(type_) if one else f"{{ {type_}, {type_} }}"
+
+
+def complex_symbols(target: Target) -> dict[str, tuple[str, int]]:
+    """Return the functions of complex numbers by their symbols: the name of each, and the lanes of its vectors."""
+    return {
+        _complex_symbol(name, target, n): (name, n)
+        for name in COMPLEX_MATHEMATICS
+        for n in {PARTS.lanes, target.lanes}
+    }
+
+
+def _complex_symbol(name: str, target: Target, lanes: int) -> str:
+    return target.symbol("complex", name, "of", lanes)
+
+
+def define_complex(name: str, target: Target, lanes: int) -> Body:
+    """Define a function of complex numbers, whose parts are arguments each, as `define` does one of reals."""
+    type_, function = Type("double", lanes), COMPLEX_MATHEMATICS[name]
+    count = function.__code__.co_argcount
+    arguments = ", ".join(f"{type_} %x{j}" for j in range(count))
+    symbol = _complex_symbol(name, target, lanes)
+    body = Body(
+        target, f'define {CONVENTION} {_complex_results(name, type_)} @"{symbol}"({arguments}) noinline'
+    )
+    given = function(*(body.named(type_, f"%x{j}") for j in range(count)))
+    body.ret(_packed(body, given) if isinstance(given, tuple) else given)
+    return body
+
+
+def call_complex(name: str, *arguments: ComplexValue) -> Any:
+    """Call a function of complex numbers on vectors; float32 is computed in float64 and rounded."""
+    return _call_complex(name, [part for each in arguments for part in parts_of(each)])
+
+
+def _call_complex(name: str, parts: list[Value]) -> Number:
+    body, type_ = parts[0].body, parts[0].type
+    if type_.element == "float":
+        return _by_parts(narrowed, _call_complex(name, [widened(part) for part in parts]))
+    if type_.lanes > body.target.lanes:
+        first, second = (_call_complex(name, list(half)) for half in zip(*map(halves, parts), strict=True))
+        return _by_parts(joined, first, second)
+    results = _complex_results(name, type_)
+    symbol = _complex_symbol(name, body.target, type_.lanes)
+    both = body.emit(Type(results), body.call(results, f'@"{symbol}"', parts, CONVENTION))
+    if results == str(type_):
+        return Value(body, type_, both.text)
+    return ComplexValue(*(body.emit(type_, f"extractvalue {both}, {index}") for index in range(2)))
+
+
+def _by_parts(function: Callable[..., Value], *numbers: Number) -> Number:
+    found = [function(*parts) for parts in zip(*map(parts_of, numbers), strict=True)]
+    return found[0] if len(found) == 1 else ComplexValue(*found)
 
 
 def _packed(body: Body, values: tuple[Value, ...]) -> Value:

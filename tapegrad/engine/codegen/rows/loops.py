@@ -4,9 +4,10 @@ The first asks once whether every line is adjacent in memory, and then goes over
 nearly every instruction runs through, and as short as it can be. The other one packs blocks (see `blocks`).
 """
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tapegrad.engine.codegen.ir.blocks import (
     BlockLoop,
@@ -19,16 +20,18 @@ from tapegrad.engine.codegen.ir.blocks import (
     over_vectors,
 )
 from tapegrad.engine.codegen.ir.body import Body, Value
+from tapegrad.engine.codegen.ir.complex_values import Number, as_complex, parts_of
 from tapegrad.engine.codegen.ir.memory import POINTER, Cotangent, Line, element_at, load_field, load_pointer
 from tapegrad.engine.codegen.ir.sums import bring_to, total_of_line, widened
 from tapegrad.engine.codegen.ir.types import I64, Type
 from tapegrad.engine.codegen.rows.case import Case, FrameFacts, count_of, frame_of, leave_for, operands
-from tapegrad.engine.codegen.rows.expressions import Expressions, calls_mathematics
+from tapegrad.engine.codegen.rows.complex_expressions import calls_complex_mathematics, expressions_for
+from tapegrad.engine.codegen.rows.expressions import calls_mathematics
 from tapegrad.engine.codegen.rows.stages import Called, Computed, Stages
 from tapegrad.engine.kernels.language.frame import STORE
 from tapegrad.engine.kernels.language.library import entry
 
-_LETTERS = {"f64": "d", "f32": "f"}
+_LETTERS = {"f64": "d", "f32": "f", "c128": "D", "c64": "F"}
 
 
 def call_library(body: Body, name: str, dtype: str, n: Value, lines: Sequence[tuple[Value, Value]]) -> None:
@@ -76,7 +79,7 @@ class Loop:
 
     case: Case
     stages: Stages
-    emit: Callable[[Expressions, Elements], None]
+    emit: Callable[[Any, Elements], None]
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     wanted: tuple[int, ...] = ()
@@ -84,7 +87,8 @@ class Loop:
     @property
     def takes_whole_vectors(self) -> bool:
         """True if functions of the mathematics are called, which take whole vectors only."""
-        return any(map(calls_mathematics, self.stages.nodes))
+        calls = calls_complex_mathematics if self.case.is_complex else calls_mathematics
+        return any(map(calls, self.stages.nodes))
 
     def lines(self, body: Body, summed: bool = False) -> LoopLines:
         """Return the lines, for a function under construction; a cotangent that is `summed` is one element."""
@@ -116,21 +120,25 @@ class Loop:
         lines, (j,) = self.lines(body), self.wanted
         blocks = _adjacent(LoopLines(lines.reads, {}, {}), facts)
 
-        def term(index: Value, lanes: int, mask: Value | None = None) -> Value:
+        def term(part: int, index: Value, lanes: int, mask: Value | None = None) -> Value:
             elements = _Term(blocks, index, lanes, mask)
             self.vector(body)(elements)
-            return widened(elements.term, mask)
+            value = as_complex(elements.term) if self.case.is_pair(j) else elements.term
+            return widened(parts_of(value)[part], mask)
 
-        total = total_of_line(body, count_of(body), term)
         stored = body.constant(Type("i1"), bool(facts.stored >> j & 1))
-        bring_to(Cotangent(lines.cotangents[f"x{j}_bar"].line, stored), total)
+        cotangent = Cotangent(lines.cotangents[f"x{j}_bar"].line, stored)
+        for number, part in enumerate(cotangent.parts()):
+            with body.scope():
+                bring_to(part, total_of_line(body, count_of(body), functools.partial(term, number)))
 
     def vector(self, body: Body) -> Callable[[Elements], None]:
         """Emit what is done with a vector."""
 
         def emit(elements: Elements) -> None:
             type_ = elements.type_of(self.case.element)
-            self.emit(Expressions(body, type_, elements.read, self.stages.expressions), elements)
+            expressions = expressions_for(self.case, body, type_, elements.read, self.stages.expressions)
+            self.emit(expressions, elements)
 
         return emit
 
@@ -138,9 +146,9 @@ class Loop:
 class _Term(Elements):
     """A vector of elements whose contribution is added up."""
 
-    term: Value
+    term: Number
 
-    def add(self, name: str, value: Value) -> None:
+    def add(self, name: str, value: Number) -> None:
         self.term = value
 
 
@@ -218,7 +226,7 @@ def _by_blocks(loop: Loop, body: Body, summed: bool = False) -> Body:
 def make_room(case: Case, blocks: BlockLoop, stages: Stages) -> None:
     """Make room for temporaries."""
     for step in stages.steps:
-        blocks.temporary(step.name, case.element)
+        blocks.temporary(step.name, case.element.pair if case.is_complex else case.element)
 
 
 def run_steps(case: Case, blocks: BlockLoop, stages: Stages) -> None:
@@ -235,7 +243,7 @@ def fill(case: Case, blocks: BlockLoop, step: Computed, stages: Stages) -> None:
     """Fill a temporary block with the values of an expression."""
 
     def emit(elements: Elements) -> None:
-        expressions = Expressions(blocks.body, case.vector, elements.read, stages.expressions)
+        expressions = expressions_for(case, blocks.body, case.vector, elements.read, stages.expressions)
         elements.write(step.name, expressions.value(step.node))
 
     blocks.over_elements(emit)

@@ -105,10 +105,11 @@ def _are_apart(case: Case, body: Body, j: int, k: int) -> Value:
     Those of ``x[1:] * x[:-1]`` are neither. An element would have the one contribution first or the other, depending
     on how many are computed at once.
     """
-    frame = frame_of(body)
-    size, zero = load_field(frame, COUNT) * case.element.bytes, body.constant(I64, 0)
-    between = load_field(frame, X_BAR + j) - load_field(frame, X_BAR + k)
-    return between.equal(0) | (between >= size) | (between <= zero - size)
+    frame, elements = frame_of(body), (case.element_of(j), case.element_of(k))
+    first, second = (load_field(frame, COUNT) * element.bytes for element in elements)
+    between, zero = load_field(frame, X_BAR + j) - load_field(frame, X_BAR + k), body.constant(I64, 0)
+    apart = (between >= second) | (between <= zero - first)
+    return between.equal(0) | apart if elements[0] == elements[1] else apart
 
 
 def _choice(case: Case, name: str, together: str, apart: str) -> Body:

@@ -2,7 +2,17 @@
 
 from tapegrad.engine.codegen.ir.blocks import BlockLoop, Elements
 from tapegrad.engine.codegen.ir.body import Body, Value
-from tapegrad.engine.codegen.ir.memory import POINTER, Line, is_null, load_field, load_pointer, moved, store
+from tapegrad.engine.codegen.ir.memory import (
+    POINTER,
+    Line,
+    element_at,
+    is_null,
+    load_field,
+    load_pointer,
+    moved,
+    scratch,
+    store,
+)
 from tapegrad.engine.codegen.ir.operations import is_nan, total_of
 from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.codegen.ir.types import I64, Type
@@ -10,7 +20,7 @@ from tapegrad.engine.codegen.rows.case import Case, count_of, frame_of, has_dual
 from tapegrad.engine.codegen.rows.expressions import Expressions, is_constant, masked_multiply
 from tapegrad.engine.codegen.rows.loops import fill, make_room, run_steps
 from tapegrad.engine.codegen.rows.stages import Computed, Stages
-from tapegrad.engine.kernels.language.frame import PARAMS
+from tapegrad.engine.kernels.language.frame import FIELDS, PARAMS, X_BAR
 
 _MAX_ELEMENTS_ALONG_TANGENTS = 4  # elements up to which the inner loop goes along the tangents
 
@@ -45,6 +55,26 @@ def several(case: Case, wanted: list[int], name: str) -> Body:
         for partial in partials:
             partial.compute()
         _apply(case, blocks, partials, tangents, wanted)
+    body.ret("i64 0")
+    return body
+
+
+def one_after_the_other(case: Case, wanted: list[int], name: str) -> Body:
+    """Return the kernel for several tangents of complex numbers: that of one tangent, called for each."""
+    body = case.begin(name)
+    tangents, frame = Tangents(body), frame_of(body)
+    copy, zero = scratch(body, I64, FIELDS), body.constant(I64, 0)
+    for field in range(FIELDS):
+        store(load_field(frame, field), element_at(copy, I64, zero + field))
+    store(zero, element_at(copy, I64, zero + PARAMS))
+    with body.loop(zero, tangents.count, 1) as k:
+        for role in (*wanted, 3):
+            given = load_field(frame, X_BAR + role)
+            moved_on = body.either(given.equal(0), given, given + k * tangents.step(role))
+            store(moved_on, element_at(copy, I64, zero + (X_BAR + role)))
+        body.load(
+            I64, body.call("i64", quoted(case.symbol("tangent")), [copy, body.named(POINTER, "%loops")])
+        )
     body.ret("i64 0")
     return body
 

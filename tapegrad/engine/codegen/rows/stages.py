@@ -2,10 +2,10 @@
 
 import ast
 import copy
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from tapegrad.engine.codegen.rows.expressions import function_of, is_library_call, parse
+from tapegrad.engine.codegen.rows.expressions import FUNCTIONS, function_of, is_library_call, parse
 from tapegrad.ops import PRIMALS
 
 
@@ -37,8 +37,10 @@ class Stages(ast.NodeTransformer):
         An expression for each text, with temporaries in the place of library calls.
     """
 
-    def __init__(self, texts: Iterable[str], prefix: str = "t") -> None:
-        self._prefix = prefix
+    def __init__(
+        self, texts: Iterable[str], prefix: str = "t", functions: Collection[str] = FUNCTIONS
+    ) -> None:
+        self._prefix, self._functions = prefix, functions
         self._found: dict[str, str] = {}
         self.steps: list[Computed | Called] = []
         self.nodes: list[ast.expr] = [self.visit(copy.deepcopy(parse(text))) for text in texts]
@@ -60,7 +62,7 @@ class Stages(ast.NodeTransformer):
         if key in self._found:
             return ast.Name(self._found[key])
         self.generic_visit(node)
-        if not is_library_call(node):
+        if not is_library_call(node, self._functions):
             return node
         arguments = tuple(self._block(argument) for argument in node.args)
         self._found[key] = self._temporary()

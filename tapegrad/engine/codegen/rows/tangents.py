@@ -11,17 +11,20 @@ from tapegrad.engine.codegen.ir.types import I64
 from tapegrad.engine.codegen.rows import directions
 from tapegrad.engine.codegen.rows.case import Case, count_of, has_dual, leave_for
 from tapegrad.engine.codegen.rows.loops import functions_of, part_of
-from tapegrad.engine.codegen.rows.several_tangents import Tangents, several
+from tapegrad.engine.codegen.rows.several_tangents import Tangents, one_after_the_other, several
 
 
 def tangent(case: Case) -> list[Body]:
     """Return all functions of the kernel."""
-    wanted = [j for j in case.op.differentiable_operands if case.op.partials[j] != "0"]
+    both = zip(case.partials, case.conjugate_partials, strict=True)
+    changing = [texts != ("0", "0") for texts in both]
+    wanted = [j for j in case.op.differentiable_operands if changing[j]]
     name = case.symbol("tangent")
     sets = [c for size in range(1, len(wanted) + 1) for c in itertools.combinations(wanted, size)]
     loops = {part_of(name, chosen): directions.tangent(case, chosen) for chosen in sets}
     parts = [function for part, loop in loops.items() for function in functions_of(loop, part)]
-    rest = [several(case, wanted, f"{name}.several")] if wanted else []
+    make = one_after_the_other if case.is_complex else several
+    rest = [make(case, wanted, f"{name}.several")] if wanted else []
     return [*parts, *rest, _dispatch(case, name, sets)]
 
 
@@ -51,4 +54,4 @@ def _emit_zeros(case: Case, body: Body, tangents: Tangents) -> None:
     with body.loop(zero, tangents.count, 1) as k:
         first = moved(y.base, k * tangents.step(3))
         with body.loop(zero, count_of(body), 1) as i:
-            store(body.constant(case.element, 0.0), moved(first, i * y.stride))
+            store(body.named(y.element, "zeroinitializer"), moved(first, i * y.stride))

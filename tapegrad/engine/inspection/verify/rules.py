@@ -12,6 +12,7 @@ from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.engine.tape.fields.layout import C64, C128, DEAD_OP, DTYPE_COUNT, F32, F64, MAX_NDIM, NONE
 from tapegrad.ops import CODES, COPY, ROWS, Row
 from tapegrad.ops.params import read
+from tapegrad.ops.row import real_dtype
 
 # The operand of an op that holds the factors of matrices, and the op that computes them
 FACTORS = {code: row.factors for code, row in enumerate(ROWS) if row.factors}
@@ -133,6 +134,7 @@ def operands_have_the_dtypes_of_the_row(t: TapeView, i: int) -> str:
     row, own = _row(t, i), _dtype_name(variant(t, i))
     for j, operand in enumerate(t.operands(i)):
         dtype, expected = _dtype_name(operand.dtype), row.operand_dtypes[j] or own
+        expected = real_dtype(expected) if j in row.real_operands else expected
         if dtype != expected:
             return f"operand {j} is {dtype} instead of {expected}"
     return ""
@@ -140,7 +142,8 @@ def operands_have_the_dtypes_of_the_row(t: TapeView, i: int) -> str:
 
 def result_has_the_dtype_of_the_row(t: TapeView, i: int) -> str:
     """Check that the result has the kernel's dtype, or the one that the row states."""
-    expected, dtype = _row(t, i).result or _dtype_name(variant(t, i)), _dtype_name(t.result(i).dtype)
+    row, own, dtype = _row(t, i), _dtype_name(variant(t, i)), _dtype_name(t.result(i).dtype)
+    expected = row.result or (real_dtype(own) if row.real_result else own)
     return "" if dtype == expected else f"the result is {dtype} instead of {expected}"
 
 

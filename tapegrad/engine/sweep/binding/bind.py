@@ -16,10 +16,17 @@ from tapegrad.engine.kernels.language.frame import (
     Y,
 )
 from tapegrad.engine.kernels.language.raw_memory import load_i64, stack_i64, store_i64
-from tapegrad.engine.sweep.binding.control_fields import ITEM_SHIFT, LINES_SHIFT
+from tapegrad.engine.sweep.binding.control_fields import ITEM_SHIFT, LINES_SHIFT, PAIRS_SHIFT
 from tapegrad.engine.tape.append import differentiable
 from tapegrad.engine.tape.fields import columns as col
-from tapegrad.engine.tape.fields.geometry import broadcast_stride, extent, item_size, size
+from tapegrad.engine.tape.fields.geometry import (
+    broadcast_stride,
+    extent,
+    is_complex,
+    item_size,
+    real_dtype,
+    size,
+)
 from tapegrad.engine.tape.fields.layout import (
     BROADCAST_SUM,
     MATMUL,
@@ -27,6 +34,7 @@ from tapegrad.engine.tape.fields.layout import (
     NONE,
     OP_FIELDS,
     OP_KIND,
+    OP_REAL,
     OP_TABLE,
     OP_TAKES_LINES,
     OP_VARIANT,
@@ -297,7 +305,10 @@ def variant(header, instruction):
 
 @inline_njit
 def item_bits(header, instruction):
-    return item_size(variant(header, instruction)) << ITEM_SHIFT
+    """Return the bits of STORE that say which numbers the cotangents are of."""
+    dtype = variant(header, instruction)
+    pairs = ~op_field(header, instruction.op, OP_REAL) & 7 if is_complex(dtype) else 0
+    return item_size(real_dtype(dtype)) << ITEM_SHIFT | pairs << PAIRS_SHIFT
 
 
 @inline_njit

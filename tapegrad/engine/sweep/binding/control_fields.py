@@ -13,8 +13,9 @@ BLAS_LIMIT = (
 )
 CONTROL_FIELDS = 8
 
-# A frame's STORE field holds the bytes of a summed cotangent's element above the store bits.
-ITEM_SHIFT = 8
+# A frame's STORE field holds the bytes of a summed cotangent's element above the store bits, of complex numbers those
+# of a part. Above these there is a bit for each operand that is complex.
+ITEM_SHIFT, PAIRS_SHIFT = 8, 12
 # In its STORE field a frame of tangents has this bit: BAR fields of operands are read, that of the result is written.
 TANGENT = 1 << 4
 # And where this bit is set the kernel goes through the innermost of the outer loops itself.

@@ -23,6 +23,7 @@ from tapegrad.engine.tape.fields.geometry import (
     broadcast_extent,
     is_contiguous,
     is_differentiable,
+    real_dtype,
 )
 from tapegrad.engine.tape.fields.instruction import Instruction
 from tapegrad.engine.tape.fields.layout import (
@@ -45,6 +46,7 @@ from tapegrad.engine.tape.fields.layout import (
     NONE,
     OP_DTYPE,
     OP_FIRST,
+    OP_REAL,
     OP_THRESHOLD,
     SUPERSEDED,
     TRACED,
@@ -144,15 +146,20 @@ def run_new(header, instruction, params, dtype, recording):
 
 
 @inline_njit
+def _dtype_of(header, op, role, dtype):
+    """Return the dtype of an operand, or of the result, role 3, where the kernel's is `dtype`: that, or its parts'."""
+    return real_dtype(dtype) if (op_field(header, op, OP_REAL) >> role) & 1 else dtype
+
+
+@inline_njit
 def _wrong_dtypes(header, op, a, b, c, dtype):
-    """Return whether an operand is not of the kernel's dtype. Only the first may differ, if the row says so."""
+    """Return whether an operand is not of the dtype that the row says it has beside the kernel's."""
     first = op_field(header, op, OP_FIRST)
-    if first >= 0:
-        if col.dtype(header, a) != first:
-            return True
-    elif col.dtype(header, a) != dtype:
+    if col.dtype(header, a) != (first if first >= 0 else _dtype_of(header, op, 0, dtype)):
         return True
-    return (b >= 0 and col.dtype(header, b) != dtype) or (c >= 0 and col.dtype(header, c) != dtype)
+    if b >= 0 and col.dtype(header, b) != _dtype_of(header, op, 1, dtype):
+        return True
+    return c >= 0 and col.dtype(header, c) != _dtype_of(header, op, 2, dtype)
 
 
 @inline_njit
@@ -210,7 +217,7 @@ def record_any(header, op, a, b, c, recording):
     if lacks_driver(header, op, geometry, ndim):
         return E_PARALLEL
     own = op_field(header, op, OP_DTYPE)
-    result = result_slot(header, own if own >= 0 else dtype, ndim, geometry, False)
+    result = result_slot(header, own if own >= 0 else _dtype_of(header, op, 3, dtype), ndim, geometry, False)
     if result == NONE:
         return E_MEMORY
     instruction = Instruction(op, result, a, b, c, 0)
@@ -250,7 +257,7 @@ def record_with_number(header, op, a, value, number_first, recording):
     dtype = col.dtype(header, a)
     if not is_differentiable(dtype):
         return E_DTYPES
-    number = scalar_constant(header, value, dtype)
+    number = scalar_constant(header, value, _dtype_of(header, op, 0 if number_first else 1, dtype))
     if number_first:
         return elementwise(header, op, number, a, NONE, recording)
     return elementwise(header, op, a, number, NONE, recording)

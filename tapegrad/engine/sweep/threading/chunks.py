@@ -4,7 +4,7 @@ from tapegrad.engine.codegen.translator.compiler import inline_njit
 from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, OUTER, STORE, STRIDE, X_BAR, Y_STRIDE
 from tapegrad.engine.kernels.language.raw_memory import call_kernel, load_i64, stack_i64, store_i64
 from tapegrad.engine.sweep.binding.bind import OUTER_FIELDS
-from tapegrad.engine.sweep.binding.control_fields import ITEM_SHIFT, TANGENT
+from tapegrad.engine.sweep.binding.control_fields import ITEM_SHIFT, PAIRS_SHIFT, TANGENT
 from tapegrad.engine.sweep.binding.execute import copy_frame, move, move_along, run_nested
 from tapegrad.engine.sweep.threading.segment_chunks import CELL, add_up, run_part, sums_of
 
@@ -20,6 +20,13 @@ INNER, OUTERMOST, SERIAL, SEGMENT, TASK = range(5)
 def has_cotangent(frame, j):
     """Return whether operand j has a cotangent that is added to; tangents are only read."""
     return load_i64(frame, X_BAR + j) != 0 and load_i64(frame, STORE) & TANGENT == 0
+
+
+@inline_njit
+def second_part(frame, j):
+    """Return the bytes from the first to the second part of an element of operand j: 0 if it is real."""
+    bits = load_i64(frame, STORE)
+    return (bits >> ITEM_SHIFT) & 15 if (bits >> (PAIRS_SHIFT + j)) & 1 else 0
 
 
 @inline_njit
@@ -60,12 +67,14 @@ def _run_outer_chunk(kernel, local, loops, start, count):
 @inline_njit
 def gather_sums(frame, cells, chunks):
     """Add up the private sums in the order of the chunks, so that the result does not depend on the threads."""
-    double = load_i64(frame, STORE) >> ITEM_SHIFT == 8
+    bits, target = load_i64(frame, STORE), 0
+    item = (bits >> ITEM_SHIFT) & 15
     for j in range(3):
         if not summed(frame, j):
             continue
-        stored = (load_i64(frame, STORE) >> j) & 1 != 0
-        add_up(cells + j * CELL, 3 * CELL, chunks, load_i64(frame, X_BAR + j), double, stored)
+        for part in range(2 if second_part(frame, j) > 0 else 1):
+            target = load_i64(frame, X_BAR + j) + part * item
+            add_up(cells + j * CELL + part * item, 3 * CELL, chunks, target, item == 8, (bits >> j) & 1 != 0)
 
 
 @inline_njit

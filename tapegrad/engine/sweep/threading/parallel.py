@@ -33,6 +33,7 @@ from tapegrad.engine.sweep.threading.chunks import (
     gather_sums,
     has_cotangent,
     run_chunk,
+    second_part,
     summed,
 )
 from tapegrad.engine.sweep.threading.pool import MAX_CHUNKS, share
@@ -59,7 +60,7 @@ def _run_serial(kernel, frame, loops):
 
 @inline_njit
 def _bounds(frame, j):
-    """Return the addresses of the lowest and the highest element of operand j's cotangent."""
+    """Return the addresses of the lowest and the highest element of operand j's cotangent, or part of one."""
     outer, first = load_i64(frame, OUTER), load_i64(frame, X_BAR + j)
     below, above = reach(1, frame + 8 * COUNT, frame + 8 * (STRIDE + j))
     if outer != 0:
@@ -67,7 +68,7 @@ def _bounds(frame, j):
         outer_below, outer_above = reach(m, outer + 8, outer + 8 * (1 + (1 + j) * m))
         below += outer_below
         above += outer_above
-    return first + below, first + above
+    return first + below, first + above + second_part(frame, j)
 
 
 @inline_njit
@@ -113,7 +114,7 @@ def _overlaps_itself(frame, j, loops):
     """
     for d in range(-1, loops):
         extent, stride = _loop(frame, j, d)
-        reached = 0
+        reached = second_part(frame, j)
         for other in range(-1, loops):
             count, shorter = _loop(frame, j, other)
             if other != d and shorter <= stride:

@@ -99,6 +99,12 @@ def is_single(dtype):
 
 
 @inline_njit
+def real_dtype(dtype):
+    """Return the dtype of the parts of complex numbers; real ones are their own."""
+    return dtype - C128 + F64 if is_complex(dtype) else dtype
+
+
+@inline_njit
 def extent(header, slot, d):
     """Return the extent of dimension `d`."""
     return load_i64(col.geometry(header, slot), d)

@@ -81,8 +81,9 @@ DTYPE_COUNT = 6
     OP_IN_PLACE,  # 1: the result takes over the memory of operand 0
     OP_TAKES_LINES,  # 1: the kernel goes through the innermost of the outer loops itself
     OP_FACTORIZATION,  # op code of the factorization that an operand has to come from; NONE if there is none
-) = range(14)
-OP_FIELDS = 14
+    OP_REAL,  # bit j: operand j, bit 3: the result, is real where the kernel's dtype is complex
+) = range(15)
+OP_FIELDS = 15
 READS_Y = 8  # bit 3 of a READS field; bits 0-2 are the operands
 
 # Kinds of op, in the order of `ops.row.KINDS`. Those before OPAQUE are bound to loops.
