@@ -95,7 +95,7 @@ def choose_row(op: Op, are_complex: tuple[bool, ...]) -> ChosenRow | None:
     Returns
     -------
     ChosenRow or None
-        `None` if the op does not take complex operands.
+        `None` if the op does not take complex operands, or not in the place of one of these.
 
     Examples
     --------
@@ -109,5 +109,7 @@ def choose_row(op: Op, are_complex: tuple[bool, ...]) -> ChosenRow | None:
     """
     if not any(are_complex):
         return ChosenRow(op.name)
+    if any(are_complex[j] for j in op.real_operands):
+        return None
     chosen = _ROWS.get((op.name, are_complex))
     return chosen or (ChosenRow(op.name) if op.takes_complex else None)
