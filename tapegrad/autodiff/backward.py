@@ -29,7 +29,7 @@ from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import FreedGraphError, TracedValueError
 from tapegrad.frontend.recording.shape import broadcast_to
 from tapegrad.frontend.tensor.anomaly import watching
-from tapegrad.frontend.tensor.array_checks import is_same_memory, real
+from tapegrad.frontend.tensor.array_checks import is_same_memory, numbers, real
 from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.attachments import RemovableHook, any_hooks, attachments
 from tapegrad.frontend.tensor.description import SlotDescription
@@ -42,7 +42,7 @@ _FIELDS = EAGER.fields.data  # a memoryview, whose items are Python's integers
 
 def _seed(root: Tensor, gradient: Any) -> np.ndarray:
     """Return the given gradient in the root's dtype and shape."""
-    value = gradient.data if is_tensor(gradient) else real(gradient, "backward: gradient", None)
+    value = gradient.data if is_tensor(gradient) else numbers(gradient, "backward: gradient")
     try:
         if np.broadcast_shapes(value.shape, root.shape) == root.shape:
             return np.asarray(np.broadcast_to(value, root.shape), root.dtype, order="C")

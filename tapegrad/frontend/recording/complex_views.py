@@ -91,14 +91,6 @@ def made_complex(pairs: Tensor) -> Tensor:
     return complex_of(pairs)
 
 
-def conjugated(x: Tensor) -> Tensor:
-    """Return the complex conjugate of a Tensor; the Tensor itself if it is real."""
-    if x.dtype.kind != "c":
-        return x
-    pairs = pairs_of(x)
-    return made_complex(pairs * np.array([1.0, -1.0], pairs.dtype))
-
-
 def through_pairs(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Make a function of floats one of complex numbers as well: it is applied to pairs, and the result seen as complex.
 

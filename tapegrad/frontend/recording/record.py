@@ -41,7 +41,7 @@ from tapegrad.frontend.tensor.array_checks import (
 from tapegrad.frontend.tensor.modes import EAGER, Mode, current, thread, watch_now
 from tapegrad.frontend.tensor.recorder import Recorder
 from tapegrad.frontend.tensor.tensor import Tensor, copy_of, from_array, from_slot, is_tensor
-from tapegrad.ops import CODES, Op
+from tapegrad.ops import BY_NAME, CODES, Op, choose_row
 
 _NUMBERS = (float, int)
 _CASTS = tuple([CODES[f"cast_{name}"] for name in kernel_table.DTYPE_NAMES])  # by dtype code
@@ -203,7 +203,9 @@ def apply(code: int, *operands: Any) -> Tensor:
         weak = mode.recorder.is_weak
         kinds = [float if weak(value) else kind for value, kind in zip(floats, kinds, strict=True)]
     dtype = promoted(*kinds)
-    check_dtype(dtype, row.name, takes_complex="c128" in row.dtypes)
+    if dtype.kind == "c":
+        return _apply_to_complex(row, values, dtype)
+    check_dtype(dtype, row.name)
     tensors = [
         as_boolean(value, tape)
         if j in row.boolean_operands
@@ -214,6 +216,36 @@ def apply(code: int, *operands: Any) -> Tensor:
     if slot < 0:
         raise_for(slot, row.name, [t.shape for t in tensors])
     return _watched(mode, from_slot(tape, slot), code)
+
+
+def _apply_to_complex(row: Op, values: list[Any], dtype: np.dtype[Any]) -> Tensor:
+    """Record an op of operands of which some are complex; real ones stay real where a row takes them so."""
+    check_dtype(dtype, row.name, takes_complex=True)
+    chosen = choose_row(
+        row, tuple([j not in row.boolean_operands and _is_complex(x) for j, x in enumerate(values)])
+    )
+    if chosen is None:
+        refuse_complex(dtype, row.name)
+    own, mode = BY_NAME[chosen.name], thread.mode
+    assert isinstance(own, Op)
+    values = values[::-1] if chosen.swapped else values
+    part = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
+    tensors = [
+        as_boolean(x, mode.tape)
+        if j in own.boolean_operands
+        else as_float(x, part if j in own.real_operands else dtype, mode.tape, _is_read(own, j))
+        for j, x in enumerate(values)
+    ]
+    code = CODES[own.name]
+    slot = run(mode.tape, code, [t._slot_on(mode.tape) for t in tensors], mode.differentiate)
+    if slot < 0:
+        raise_for(slot, row.name, [t.shape for t in tensors])
+    return _watched(mode, from_slot(mode.tape, slot), code)
+
+
+def _is_complex(value: Any) -> bool:
+    """Return whether an operand, a Tensor, an array or a number, is complex."""
+    return type(value) is complex or (type(value) not in _NUMBERS and value.dtype.kind == "c")
 
 
 def _is_integral(kind: Any) -> bool:
@@ -349,7 +381,7 @@ def _operand(value: Any, row: Op) -> Any:
     if (held := held_tensor(value)) is not None:
         return held
     array = plain(value, row.name)
-    check_dtype(array.dtype, row.name, takes_complex="c128" in row.dtypes)
+    check_dtype(array.dtype, row.name, takes_complex=True)
     return array
 
 

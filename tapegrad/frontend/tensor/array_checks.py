@@ -145,6 +145,21 @@ def real(value: Any, what: str, dtype: np.dtype[Any] | None = _FLOAT64) -> np.nd
     return array if dtype is None else array.astype(dtype, copy=False)
 
 
+def numbers(value: Any, what: str) -> np.ndarray:
+    """Convert a user's data to an array of real or complex numbers, in the dtype of the data.
+
+    Raises
+    ------
+    UnsupportedError
+        As `real` does, but for complex numbers.
+    """
+    array = plain(value, what)
+    if array.dtype.kind != "c":
+        return real(array, what, None)
+    check_dtype(array.dtype, what, takes_complex=True)
+    return array
+
+
 def _refuse_objects(value: Any, array: np.ndarray, what: str) -> None:
     """Raise for objects that NumPy does not convert to numbers, with a hint."""
     if is_sparse_tensor(value):

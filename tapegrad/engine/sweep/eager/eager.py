@@ -21,6 +21,7 @@ from tapegrad.engine.tape.fields import columns as col
 from tapegrad.engine.tape.fields.geometry import (
     array_size,
     broadcast_extent,
+    is_complex,
     is_contiguous,
     is_differentiable,
     real_dtype,
@@ -253,11 +254,14 @@ def record_elementwise(header, op, a, b, c, recording):
 
 @entry_point(floats=("value",))
 def record_with_number(header, op, a, value, number_first, recording):
-    """Record and run a binary op of a slot and a Python number, which takes the slot's dtype."""
+    """Record and run a binary op of a slot of floats and a Python number, which takes their dtype.
+
+    E_DTYPES for complex numbers: another op takes a real number beside them.
+    """
     dtype = col.dtype(header, a)
-    if not is_differentiable(dtype):
+    if not is_differentiable(dtype) or is_complex(dtype):
         return E_DTYPES
-    number = scalar_constant(header, value, _dtype_of(header, op, 0 if number_first else 1, dtype))
+    number = scalar_constant(header, value, dtype)
     if number_first:
         return elementwise(header, op, number, a, NONE, recording)
     return elementwise(header, op, a, number, NONE, recording)

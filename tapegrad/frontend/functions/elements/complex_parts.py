@@ -6,7 +6,7 @@ import numpy as np
 
 from tapegrad.frontend.recording.complex_views import imag_part, real_part
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
-from tapegrad.frontend.recording.record_structural import as_numbers, as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
 from tapegrad.frontend.words.derived_docs import like
 
@@ -44,48 +44,54 @@ def imag(val: Any) -> Tensor:
 
 
 def angle(z: Any, deg: bool = False) -> Any:
-    """Return the angle of complex numbers: of real ones 0, or pi below 0.
+    """Return the angle of complex numbers with the positive real axis: of real ones 0, or pi below 0.
 
     Parameters
     ----------
     z : Tensor or array_like
-        Real numbers.
+        Complex or real numbers.
     deg : bool, default False
         Whether to return degrees instead of radians.
 
     Returns
     -------
     Tensor
-        Same shape as `z`. The derivative is 0, at the jump as well.
+        Same shape as `z`, and real. The derivative by real numbers is 0, at the jump as well, and so is that at the
+        complex number 0.
 
     Examples
     --------
     >>> import tapegrad as tg
     >>> tg.angle(tg.tensor([1.0, -2.0]), deg=True)
     Tensor([  0., 180.])
+    >>> z = tg.tensor(2.0j)
+    >>> tg.angle(z).backward()
+    >>> z.grad
+    array(-0.5+0.j)
     """
-    x = ELEMENTWISE["arctan2"](0.0, as_tensor(z, "numpy.angle"))
-    return x * (180 / np.pi) if deg else x
+    x = as_numbers(z, "numpy.angle")
+    angles = ELEMENTWISE["angle"](x) if x.dtype.kind == "c" else ELEMENTWISE["arctan2"](0.0, x)
+    return angles * (180 / np.pi) if deg else angles
 
 
 FUNCTIONS = {"real": real, "imag": imag, "angle": angle}
 
 
-def _itself(x: Tensor) -> Tensor:
-    """Return the complex conjugate: the Tensor itself.
+def _conj(x: Tensor) -> Tensor:
+    """Return the complex conjugate: of a real Tensor the Tensor itself.
 
     Returns
     -------
     Tensor
-        The same object.
+        Same shape and dtype.
 
     Examples
     --------
     >>> import tapegrad as tg
-    >>> tg.tensor([1.0, 2.0]).conj()
-    Tensor([1., 2.])
+    >>> tg.tensor([1.0 + 2.0j, 3.0]).conj()
+    Tensor([1.-2.j, 3.-0.j], dtype=complex128)
     """
-    return x
+    return ELEMENTWISE["conjugate"](x) if x.dtype.kind == "c" else x
 
 
 def _real(x: Tensor) -> Tensor:
@@ -111,5 +117,5 @@ def _write_imag(x: Tensor, values: Any) -> None:
 
 
 bind_methods(
-    conj=_itself, conjugate=_itself, real=property(_real, _write_real), imag=property(_imag, _write_imag)
+    conj=_conj, conjugate=_conj, real=property(_real, _write_real), imag=property(_imag, _write_imag)
 )

@@ -14,7 +14,7 @@ from tapegrad.frontend.functions.fourier.rows import (
 )
 from tapegrad.frontend.functions.shapes.embedding import among_zeros
 from tapegrad.frontend.indexing.indexing import getitem
-from tapegrad.frontend.recording.complex_views import complex_dtype, conjugated, through_pairs
+from tapegrad.frontend.recording.complex_views import complex_dtype, through_pairs
 from tapegrad.frontend.recording.outputs import deliver, one_output
 from tapegrad.frontend.tensor.array_checks import refuse_complex
 from tapegrad.frontend.tensor.tensor import Tensor
@@ -211,7 +211,7 @@ def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = No
 )
 def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
     x = numbers_of(a, "hfft")
-    return irfft(conjugated(x), n, axis, swapped(norm), out)
+    return irfft(x.conj(), n, axis, swapped(norm), out)
 
 
 @like(
@@ -223,7 +223,7 @@ def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = Non
     examples=">>> tg.fft.ihfft(tg.tensor([12.0, -2.0, 0.0, -2.0])).real\nTensor([2., 3., 4.])",
 )
 def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
-    return _delivered(conjugated(rfft(a, n, axis, swapped(norm))), out, "ihfft")
+    return _delivered(rfft(a, n, axis, swapped(norm)).conj(), out, "ihfft")
 
 
 FUNCTIONS = {function.__name__: function for function in (fft, ifft, rfft, irfft, hfft, ihfft)}
