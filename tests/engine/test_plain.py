@@ -323,7 +323,7 @@ def _entry_of(table: _Typed) -> Any:
 
 
 def test_equal_tables_of_other_types_are_told_apart() -> None:
-    for zero in (np.float64(0), np.float32(0), np.int64(0), np.uint8(0)):
+    for zero in (np.float64(0), np.float32(0), np.int64(0), np.uint8(0), np.complex128(0), np.complex64(0)):
         call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
         address = compile_c_function(_entry_of(_Typed(False, zero)))
         assert call(address)(0, 0) == zero.itemsize

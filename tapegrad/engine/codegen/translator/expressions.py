@@ -17,6 +17,7 @@ from tapegrad.engine.codegen.translator.values import (
     I1,
     I32,
     I64,
+    PART_OF,
     U8,
     Constant,
     NotPlainError,
@@ -176,11 +177,21 @@ class ExpressionTranslator:
             if op not in _FLOATS:
                 raise NotPlainError(f"{op.__name__} of floats")
             return getattr(self.builder, _FLOATS[op])(one, other, flags=self.flags)
+        if kind in PART_OF:
+            return self._operate_on_complex(op, one, other)
         if op in (ast.FloorDiv, ast.Mod):
             return self._divide(one, other)[op is ast.Mod]
         if op not in _INTEGERS:
             raise NotPlainError(op.__name__)
         return getattr(self.builder, _INTEGERS[op])(one, other)
+
+    def _operate_on_complex(self, op: Any, one: Any, other: Any) -> Any:
+        """Emit a sum or a difference of complex numbers: more is left to Numba."""
+        if op not in (ast.Add, ast.Sub):
+            raise NotPlainError(f"{op.__name__} of complex numbers")
+        parts = [[self.builder.extract_value(each, k) for each in (one, other)] for k in range(2)]
+        made = [getattr(self.builder, _FLOATS[op])(*pair, flags=self.flags) for pair in parts]
+        return values.complex_of(self.builder, one.type, made)
 
     def _operate_on_vectors(self, op: Any, one: Any, other: Any) -> Any:
         """Emit an operation in each lane: arithmetic of numbers, choices of masks."""

@@ -12,6 +12,8 @@ from tapegrad.engine.kernels.language.numba_internals import cpu_target
 
 I64, I32, U8, I1 = (ir.IntType(bits) for bits in (64, 32, 8, 1))
 F64, F32 = ir.DoubleType(), ir.FloatType()
+C128, C64 = ir.LiteralStructType([F64, F64]), ir.LiteralStructType([F32, F32])  # as Numba has complex numbers
+PART_OF = {C128: F64, C64: F32}
 _KNOWN: dict[type, ir.Type] = {
     bool: I1,
     np.bool_: I1,
@@ -22,6 +24,8 @@ _KNOWN: dict[type, ir.Type] = {
     float: F64,
     np.float64: F64,
     np.float32: F32,
+    np.complex128: C128,
+    np.complex64: C64,
 }
 
 
@@ -55,7 +59,7 @@ class RecordType(NamedTuple):
 def is_number(value: Any) -> bool:
     """Return whether a value is one number, known or not."""
     if isinstance(value, Constant):
-        return isinstance(value.object, int | float | np.integer | np.floating)
+        return isinstance(value.object, int | float | np.number)
     return isinstance(value, ir.Value)
 
 
@@ -68,6 +72,9 @@ def materialized(value: Any) -> Any:
     known = value.object
     if type(known) in _KNOWN:
         kind = _KNOWN[type(known)]
+        if kind in PART_OF:
+            part = PART_OF[kind]
+            return ir.Constant(kind, [part(float(known.real)), part(float(known.imag))])
         return kind(float(known) if kind in (F64, F32) else int(known))
     if isinstance(known, tuple):
         make = type(known) if hasattr(known, "_fields") else None
@@ -90,6 +97,8 @@ def common(one: Any, other: Any) -> Any:
         if one.make is other.make:
             return RecordType(one.make, tuple(map(common, one.items, other.items)))
     elif one in _NUMBERS and other in _NUMBERS:
+        if C128 in (one, other) or C64 in (one, other):
+            return C64 if {one, other} == {C64, F32} else C128
         return F64 if F64 in (one, other) or F32 in (one, other) else I64
     raise NotPlainError("values of different kinds in one variable")
 
@@ -106,6 +115,8 @@ def cast(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
         raise NotPlainError("nothing, or a tuple, in place of a number")
     if value.type == kind:
         return value
+    if kind in PART_OF:
+        return _as_complex(builder, value, kind)
     if value.type == F32 and kind == F64:
         return builder.fpext(value, F64)
     if kind == I64 and value.type in (I1, U8, I32):
@@ -113,6 +124,23 @@ def cast(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
     if kind in (F64, F32) and value.type in (I1, U8, I32, I64):
         return builder.uitofp(value, kind) if value.type in (I1, U8) else builder.sitofp(value, kind)
     raise NotPlainError(f"{value.type} as {kind}")
+
+
+def _as_complex(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
+    """Cast a number to a complex one."""
+    part = PART_OF[kind]
+    parts = [value, part(0.0)]
+    if value.type in PART_OF:
+        parts = [builder.extract_value(value, k) for k in range(2)]
+    return complex_of(builder, kind, [cast(builder, each, part) for each in parts])
+
+
+def complex_of(builder: ir.IRBuilder, kind: Any, parts: list[Any]) -> Any:
+    """Build a complex number of its parts."""
+    whole = ir.Constant(kind, ir.Undefined)
+    for k, each in enumerate(parts):
+        whole = builder.insert_value(whole, each, k)
+    return whole
 
 
 # --- several fields -----------------------------------------------------------------------------------------------
@@ -143,6 +171,8 @@ _NUMBERS: dict[ir.Type, Any] = {
     I1: types.boolean,
     F64: types.float64,
     F32: types.float32,
+    C128: types.complex128,
+    C64: types.complex64,
 }
 KINDS = {its: kind for kind, its in _NUMBERS.items()}
 _VECTORS: dict[ir.Type, Any] = {}  # those that intrinsics have returned
@@ -204,6 +234,6 @@ def from_numba(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
         if kind in (types.int64, types.int32, types.uint8):
             return value
         return builder.sext(value, I64) if kind.signed else builder.zext(value, I64)
-    if kind in (types.float64, types.float32, types.boolean):
+    if kind in (types.float64, types.float32, types.complex128, types.complex64, types.boolean):
         return value
     raise NotPlainError(f"an intrinsic that returns {kind}")

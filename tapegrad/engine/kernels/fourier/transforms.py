@@ -85,7 +85,7 @@ def _rows(which: int, length: int, is_source: bool) -> int:
 def _norm(length: int, halves: int) -> float:
     if halves == 0:
         return 1.0
-    return 1.0 / length if halves == 2 else 1.0 / math.sqrt(length)
+    return 1.0 / length if halves == 2 else 1.0 / math.sqrt(1.0 * length)
 
 
 @noinline
