@@ -50,7 +50,8 @@ def backward_on_tensors(
         for slot in targets:
             value = cotangents.of_buffer(slot)
             geometry = cotangents.geometry(slot)
-            gradient = materialize(0.0 if value is None else value, geometry.flat.shape, geometry.dtype)
+            flat = geometry.flat
+            gradient = materialize(0.0 if value is None else value, flat.shape, flat.dtype)
             _accumulate_grad(slot, gradient, create_graph, accumulate)
 
 
@@ -102,7 +103,7 @@ def gradient_tensor(slot: int) -> Tensor | None:
     gradient: Tensor = attachment.gradient
     return (
         gradient
-        if len(geometry.shape) == 1 and geometry.covers_buffer
+        if geometry.view == geometry.flat.view
         else view_region(gradient, geometry.view)
     )
 
@@ -113,7 +114,7 @@ def _merge_native_grad(slot: int, attachment: Attachment, geometry: Geometry) ->
     whole = slots.view_geometry(_HEADER, slot, 0, id(fields))
     array = show(EAGER, whole, True)
     if array is not None:
-        attachment.gradient = attachment.gradient + array.copy()
+        attachment.gradient = attachment.gradient + array.copy().view(attachment.gradient.dtype)
         memory.clear_cotangent(_HEADER, slot, False)
     slots.drop(_HEADER, whole)
 

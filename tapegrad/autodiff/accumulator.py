@@ -3,13 +3,16 @@
 A value is added for a slot, which may be any view of its buffer. Values of the same view are summed at once. Values
 of different views are scattered into one flat buffer only when another view is read. A float is a value that all
 elements share.
+
+A buffer may be seen as complex numbers and as floats. Its flat value is of floats then, pairs of which are the complex
+numbers.
 """
 
 import math
 from collections.abc import Callable
 
 from tapegrad.autodiff.graph_view import Geometry
-from tapegrad.autodiff.regions import flatten_buffer, materialize, scatter_regions
+from tapegrad.autodiff.regions import as_pairs, flatten_buffer, materialize, scatter_regions
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.frontend.indexing.writes import setitem
@@ -61,6 +64,8 @@ class Accumulator:
         """Set the value of the whole buffer of a slot, given in any shape with its elements in order."""
         geometry = self.geometry(slot)
         flat = geometry.flat
+        if isinstance(value, float) and geometry.dtype.kind == "c":
+            value = materialize(value, geometry.shape, geometry.dtype)
         value = value if isinstance(value, float) else flatten_buffer(value, geometry)
         self._values[geometry.buffer] = {flat.view: (flat, value)}
 
@@ -101,8 +106,8 @@ class Accumulator:
         """Merge the values of all views into one for the whole buffer, flat or one float, and keep that."""
         number, whole, others = 0.0, None, []  # type: float, Value, list[tuple[Geometry, Value]]
         for geometry, value in self._values[like.buffer].values():
-            if not geometry.covers_buffer:
-                others.append((geometry, value))
+            if not geometry.covers_buffer or (isinstance(value, float) and geometry.dtype.kind == "c"):
+                others.append(as_pairs(value, geometry))
             elif isinstance(value, float):
                 number += value
             else:

@@ -29,7 +29,7 @@ from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import FreedGraphError, TracedValueError
 from tapegrad.frontend.recording.shape import broadcast_to
 from tapegrad.frontend.tensor.anomaly import watching
-from tapegrad.frontend.tensor.array_checks import is_same_memory, numbers, real
+from tapegrad.frontend.tensor.array_checks import as_direction, complex_seen, is_same_memory
 from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.attachments import RemovableHook, any_hooks, attachments
 from tapegrad.frontend.tensor.description import SlotDescription
@@ -40,9 +40,18 @@ _HEADER = EAGER.header
 _FIELDS = EAGER.fields.data  # a memoryview, whose items are Python's integers
 
 
+def complex_result(dtype: np.dtype[Any]) -> TypeError:
+    """Return the error of a complex result that is to have a gradient."""
+    return TypeError(
+        f"the result is {dtype}; take `.real`, `abs` or a sum of squares of it, or pass `holomorphic=True` to grad, or a"
+        " cotangent to backward"
+    )
+
+
 def _seed(root: Tensor, gradient: Any) -> np.ndarray:
     """Return the given gradient in the root's dtype and shape."""
-    value = gradient.data if is_tensor(gradient) else numbers(gradient, "backward: gradient")
+    given = gradient.data if is_tensor(gradient) else gradient
+    value = as_direction(given, "backward: gradient", root.dtype)
     try:
         if np.broadcast_shapes(value.shape, root.shape) == root.shape:
             return np.asarray(np.broadcast_to(value, root.shape), root.dtype, order="C")
@@ -124,7 +133,7 @@ def backward(
     RuntimeError
         On a constant, and when the graph has been freed (`FreedGraphError`).
     TypeError
-        If `gradient` is of a dtype that is not real.
+        If this Tensor is complex and there is no `gradient`, or if `gradient` is complex and this Tensor is real.
     ValueError
         If `gradient` does not broadcast to this Tensor's shape, or one of `inputs` is a constant.
 
@@ -132,6 +141,9 @@ def backward(
     -----
     A reverse sweep over the tape: the cotangent of each result, times the partials of its instruction, is added to the
     cotangents of the operands. Every Tensor that is reached has a gradient afterwards, be it zero.
+
+    The gradient by complex numbers ``z = x + 1j * y`` is that by `x` plus ``1j`` times that by `y`: the direction of
+    steepest ascent. That of a complex result with a `gradient` ``g`` is of ``sum(conj(g) * t).real``.
 
     Examples
     --------
@@ -141,6 +153,8 @@ def backward(
     >>> x.grad
     array([2., 4., 6.])
     """
+    if gradient is None and complex_seen[0] and x.dtype.kind == "c":
+        raise complex_result(x.dtype)
     is_plain = gradient is None and inputs is None and accumulate and not create_graph
     if not (is_plain and _swept_at_once(x, retain_graph)):
         retain = create_graph if retain_graph is None else retain_graph
@@ -226,7 +240,7 @@ def _set_grad(x: Tensor, values: Any) -> None:
         return  # an in-place operator has written its result already
     if is_tensor(own):
         raise AttributeError("the gradient is a Tensor: write to it in place, or clear it with null_grad()")
-    own[...] = values.data if is_tensor(values) else real(values, "grad", None)
+    own[...] = as_direction(values.data if is_tensor(values) else values, "grad", own.dtype)
 
 
 def register_hook(x: Tensor, hook: Callable[[Any], Any]) -> RemovableHook:

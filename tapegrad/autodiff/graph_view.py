@@ -12,6 +12,7 @@ from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.memory import D_BUFFER, D_BYTES, D_FLAGS, D_PRODUCER
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.errors import FreedGraphError
+from tapegrad.frontend.recording.complex_views import part_dtype
 from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.tensor import Tensor, from_slot
@@ -86,8 +87,16 @@ class Geometry(NamedTuple):
 
     @property
     def flat(self) -> "Geometry":
-        """View of the whole buffer in one dimension."""
-        return self._replace(view=View.in_c_order((self.buffer_size,), self.dtype))
+        """View of the whole buffer in one dimension; complex numbers are pairs of floats in it."""
+        part = part_dtype(self.dtype)
+        return self._replace(view=View.in_c_order((self.bytes // part.itemsize,), part))
+
+    @property
+    def in_pairs(self) -> "Geometry":
+        """View of complex numbers as pairs of floats along a new last dimension."""
+        own, part = self.view, part_dtype(self.dtype)
+        pairs = View(own.offset, (*own.shape, 2), (*own.strides, part.itemsize), part)
+        return self._replace(view=pairs)
 
 
 def _number(tape: Tape, slot: int) -> float | None:

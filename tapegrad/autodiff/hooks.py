@@ -8,7 +8,7 @@ from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.graph_view import Geometry
 from tapegrad.autodiff.regions import materialize
 from tapegrad.errors import TracedValueError, name_of
-from tapegrad.frontend.tensor.array_checks import real
+from tapegrad.frontend.tensor.array_checks import as_direction
 from tapegrad.frontend.tensor.attachments import RemovableHook, attachment_of, ensure_attachment
 from tapegrad.frontend.tensor.modes import EAGER
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
@@ -60,8 +60,9 @@ def call_hook(hook: Hook, gradient: Any, geometry: Geometry) -> Tensor | None:
 def _checked(hook: Hook, value: Any, geometry: Geometry) -> Tensor:
     """Return the result of a hook as a Tensor of the gradient's dtype, or raise if it does not fit."""
     name = name_of(hook)
-    array: Any = value if is_tensor(value) else real(value, f"what the gradient hook {name} returned", None)
-    if array.dtype.kind not in "fiu":
+    what = f"what the gradient hook {name} returned"
+    array: Any = value if is_tensor(value) else as_direction(value, what, geometry.dtype)
+    if array.dtype.kind not in "fiu" + geometry.dtype.kind:
         raise TypeError(
             f"the gradient hook {name} returned {type(value).__name__} of dtype {array.dtype}; return an array of"
             f" {geometry.dtype}, or None to leave the gradient as it is"

@@ -7,6 +7,7 @@ import numpy as np
 from tapegrad.autodiff.graph_view import Geometry
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
+from tapegrad.frontend.recording.complex_views import pairs_of
 from tapegrad.frontend.recording.record_structural import record_out
 from tapegrad.frontend.recording.shape import in_c_order
 from tapegrad.frontend.tensor.modes import current
@@ -24,10 +25,23 @@ def materialize(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Ten
     return from_array(np.full(shape, value, dtype), constant=True) if isinstance(value, float) else value
 
 
+def as_pairs(value: Any, geometry: Geometry) -> tuple[Geometry, Any]:
+    """Return a region of complex numbers, and its value, as pairs of floats; one of floats as it is."""
+    if geometry.dtype.kind != "c":
+        return geometry, value
+    return geometry.in_pairs, pairs_of(materialize(value, (), geometry.dtype))
+
+
 def flatten_buffer(value: Tensor, geometry: Geometry) -> Tensor:
-    """Return the value of a whole buffer in one dimension."""
+    """Return the value of a whole buffer in one dimension, complex numbers as pairs of floats."""
     value = in_c_order(value)
-    return value if value.ndim == 1 else view_of(value, value.data_or_traced().reshape(geometry.buffer_size))
+    if value.dtype.kind == "c":
+        value = pairs_of(value)
+    return (
+        value
+        if value.ndim == 1
+        else view_of(value, value.data_or_traced().reshape(geometry.flat.buffer_size))
+    )
 
 
 def scatter_regions(tape: Tape, whole: Tensor | None, values: list[tuple[Geometry, Any]]) -> Tensor:

@@ -9,7 +9,7 @@ from tapegrad.autodiff.accumulator import Accumulator
 from tapegrad.autodiff.graph_view import GraphInstruction, listed
 from tapegrad.autodiff.regions import materialize
 from tapegrad.autodiff.rules import structural_rules
-from tapegrad.autodiff.rules.elementwise_rules import masked_product, partial, summed_to
+from tapegrad.autodiff.rules.elementwise_rules import cotangent, summed_to, tangent
 from tapegrad.autodiff.rules.step import SweepStep, is_active
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.tape import Tape
@@ -133,7 +133,7 @@ def _contributions(step: SweepStep, y_bar: Value) -> dict[int, Value]:
     found = {}
     for j in range(row.arity):
         if step.asks(j):
-            value = masked_product(partial(row, j, step), y_bar)
+            value = cotangent(row, j, step, y_bar)
             if value is not None:
                 found[j] = value
     return found
@@ -188,9 +188,11 @@ def _tangent(step: SweepStep, dots: list[Value | None]) -> Value | None:
     for j, x_dot in enumerate(dots):
         if x_dot is None:
             continue
-        term = masked_product(partial(row, j, step), x_dot)
+        term = tangent(row, j, step, x_dot)
         if term is not None:
             total = term if total is None else total + term
+    if is_tensor(total) and total.dtype != geometry.dtype:  # real operands beside complex ones
+        total = total.astype(geometry.dtype)
     if is_tensor(total) and total.shape != geometry.shape:
         total = broadcast_to(total, geometry.shape)
     return total

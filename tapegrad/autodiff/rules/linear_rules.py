@@ -6,15 +6,14 @@ cotangent of the result. Most often the transpose is another op with the same pa
 
 from typing import Any
 
-from numpy.lib.stride_tricks import as_strided
-
 from tapegrad.autodiff.rules.step import SweepStep
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
+from tapegrad.frontend.recording.complex_views import part_dtype
 from tapegrad.frontend.recording.record_structural import record_lines, record_out
 from tapegrad.frontend.recording.rules import TRANSPOSES, Value
-from tapegrad.frontend.recording.shape import contiguous
+from tapegrad.frontend.recording.shape import contiguous, view_region
 from tapegrad.frontend.tensor.modes import current
 from tapegrad.frontend.tensor.tensor import Tensor, allocate, view_of
 from tapegrad.ops import CODES, COPY, Row
@@ -80,6 +79,6 @@ def _empty(tape: Tape, like: View) -> Tensor:
     if like.contiguous:
         return allocate(tape, like.dtype, like.shape, "empty")
     low, high = like.bounds
-    memory = allocate(tape, like.dtype, ((high - low) // like.itemsize,), "empty")
-    first = memory.data_or_traced()[(like.offset - low) // like.itemsize :]
-    return view_of(memory, as_strided(first, like.shape, like.strides))
+    part = part_dtype(like.dtype)  # complex elements begin at multiples of half their size
+    memory = allocate(tape, part, ((high - low) // part.itemsize,), "empty")
+    return view_region(memory, like._replace(offset=like.offset - low))

@@ -19,7 +19,7 @@ from tapegrad.frontend.recording.rules import Step, Value
 from tapegrad.frontend.recording.running import copy_earlier
 from tapegrad.frontend.tensor.modes import current
 from tapegrad.frontend.tensor.tensor import Tensor, from_slot
-from tapegrad.ops import CODES, COPY
+from tapegrad.ops import CODES, COPY, Op
 from tapegrad.ops.params import read
 
 _INITIAL_FIELDS = 32  # capacity for parameters, in fields
@@ -69,6 +69,12 @@ class SweepStep(Step):
     def geometry(self, slot: int) -> Geometry:
         """Return the geometry of a slot."""
         return self.accumulator.geometry(slot)
+
+    @property
+    def is_complex(self) -> bool:
+        """True if an elementwise op is computed by its kernel for complex operands."""
+        row = self.row
+        return isinstance(row, Op) and self.geometry(self.operands[row.variant]).dtype.kind == "c"
 
     def x(self, operand: int) -> Tensor:
         return self._tensor(self.operands[operand])

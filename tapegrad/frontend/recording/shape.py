@@ -80,12 +80,14 @@ def is_in_c_order(x: Tensor) -> bool:
 
 
 def view_region(buffer: Tensor, view: View) -> Tensor:
-    """Return a view of the value of a buffer.
+    """Return a view of the value of a buffer; of a value of floats it may be a view as complex numbers.
 
     A value that is not in C order is copied first: a cotangent may be any view of a computed Tensor.
     """
     buffer = in_c_order(buffer)
     array = buffer.data_or_traced().reshape(-1)
+    if view.dtype != array.dtype and view.size:
+        return view_of(buffer, np.ndarray(view.shape, view.dtype, array, view.offset, view.strides))
     return view_of(buffer, as_strided(array[view.offset // array.itemsize :], view.shape, view.strides))
 
 

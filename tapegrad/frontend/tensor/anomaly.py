@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.tape.memory import D_BUFFER
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import AnomalyError
 from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.description import SlotDescription
@@ -124,7 +125,7 @@ def watching() -> Watch | None:
 
 def _check(array: np.ndarray, what: str, source: str) -> None:
     """Raise if an element of an array is not finite."""
-    if array.dtype.kind != "f" or np.isfinite(array).all():
+    if array.dtype.kind not in DIFFERENTIABLE_KINDS or np.isfinite(array).all():
         return
     index = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
     at_index = f" at index {index}" if index else ""

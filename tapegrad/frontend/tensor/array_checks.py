@@ -160,6 +160,17 @@ def numbers(value: Any, what: str) -> np.ndarray:
     return array
 
 
+def as_direction(value: Any, what: str, dtype: np.dtype[Any]) -> np.ndarray:
+    """Convert a user's tangent or cotangent of values of a dtype to an array; of real ones it must be real.
+
+    Raises
+    ------
+    UnsupportedError
+        As `real`; complex numbers are taken for values that are complex.
+    """
+    return numbers(value, what) if dtype.kind == "c" else real(value, what, None)
+
+
 def _refuse_objects(value: Any, array: np.ndarray, what: str) -> None:
     """Raise for objects that NumPy does not convert to numbers, with a hint."""
     if is_sparse_tensor(value):
