@@ -17,7 +17,7 @@ _HUGE, _TINY = 2.0**500, 2.0**-900
 
 
 class _Ellipse(NamedTuple):
-    """Of the ellipse with foci -1 and 1 through ``x + i*y``, whose half axes are A and ``sqrt(A*A - 1)``.
+    """Differences of the ellipse with foci -1 and 1 through ``x + i*y``; its half axes are A and ``sqrt(A*A - 1)``.
 
     Attributes
     ----------
