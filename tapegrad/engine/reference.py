@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.kernels.language.frame import COUNT, FIELDS, STRIDE, Y_STRIDE, X, Y
-from tapegrad.engine.kernels.language.library import COMPILED, SCIPY
+from tapegrad.engine.kernels.language.library import COMPILED, COMPLEX_SCIPY, SCIPY
 from tapegrad.engine.runtime import library_loops
 from tapegrad.engine.runtime.library_loops import ufunc
 from tapegrad.ops import BY_NAME, CODES, CONSTANTS, PRIMALS, Op, evaluate, names_in
@@ -45,7 +45,11 @@ class _NumPyNames(dict[str, Any]):
     """NumPy's functions by name, SciPy's under ours, and the rows that neither of them has."""
 
     def __missing__(self, name: str) -> Any:
-        if name in SCIPY:
+        if name == "log1p":
+            self[name] = _log1p
+        elif COMPLEX_SCIPY.get(name) != SCIPY.get(name) and name in COMPLEX_SCIPY:
+            self[name] = functools.partial(_by_dtype, name)
+        elif name in SCIPY:
             self[name] = ufunc(name)
         elif name in COMPILED:
             self[name] = functools.partial(_compute_alike, BY_NAME[name])
@@ -59,6 +63,16 @@ class _NumPyNames(dict[str, Any]):
 def _compute_alike(row: Op, *operands: Any) -> Any:
     """Compute the primal in float64, and round it to the dtype that NumPy would compute in."""
     return compute(row, operands).astype(np.result_type(*operands, 1.0))
+
+
+def _log1p(x: Any) -> Any:
+    """Call NumPy's function, of complex numbers SciPy's: that of NumPy has no digits of small ones."""
+    return import_module("scipy.special").log1p(x) if np.iscomplexobj(x) else np.log1p(x)
+
+
+def _by_dtype(name: str, *operands: Any) -> Any:
+    """Call SciPy's function, which is another one for complex operands."""
+    return ufunc(name, np.iscomplexobj(operands[-1]))(*operands)
 
 
 def _lambertw(k: int, x: Any) -> Any:

@@ -1,6 +1,7 @@
 """Pieces that the formulas of special functions are written of, and the row of a function that SciPy has."""
 
 import re
+from typing import Any
 
 from tapegrad.ops.row import Domain, Op
 
@@ -9,12 +10,15 @@ POSITIVE = (0.1, 4.0)
 ODD_SQUARES: tuple[str, ...] = tuple(str(_k * _k) for _k in range(1, 19, 2))
 
 
-def special_row(
-    family: str, name: str, partials: tuple[str, ...], *domains: Domain, arguments: tuple[str, ...] = ()
-) -> Op:
+def special_row(family: str, name: str, partials: tuple[str, ...], *domains: Domain, **rest: Any) -> Op:
     """Make a row whose primal is the loop of its name; `tapegrad.special` has its function."""
     primal = f"{name}({', '.join(f'x{j}' for j in range(len(domains)))})"
-    return Op(name, family, primal, partials, domains, arguments=arguments, home="tapegrad.special")
+    return Op(name, family, primal, partials, domains, home="tapegrad.special", **rest)
+
+
+def complex_row(family: str, name: str, partials: tuple[str, ...], *domains: Domain, **rest: Any) -> Op:
+    """Make such a row that takes complex operands, too."""
+    return special_row(family, name, partials, *domains, takes_complex=True, **rest)
 
 
 def polynomial(x: str, *coefficients: str) -> str:

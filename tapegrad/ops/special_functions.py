@@ -3,11 +3,14 @@
 A partial ``nan`` says that none is known in closed form: whoever differentiates by that operand is refused.
 """
 
+from typing import Any
+
 from tapegrad.ops.distribution_functions import DISTRIBUTIONS
 from tapegrad.ops.formulas import (
     ODD_SQUARES,
     POSITIVE,
     UNKNOWN,
+    complex_row,
     digamma_rise,
     fraction,
     polynomial,
@@ -29,20 +32,47 @@ for _k in range(49, 1, -2):
 _DAWSON_FAR = "-u*(" + _DAWSON_FAR + ")"
 _DAWSON_FAR = substitute(_DAWSON_FAR, "u", "(0.5/square(x0))")
 
+# In the left half plane erfcx(x) = 2*exp(x**2) - erfcx(-x), whose second term has no digits left in the first one;
+# far out, where the square is infinite, one of them is 0.
+_COMPLEX_ERFCX = (
+    "where(real(x0)<0, where(absolute(x0)<1e150, 4*x0*exp(square(x0)), "
+    "where(absolute(imag(x0))>-real(x0), 0, 2*x0*y)), 0)+"
+    + substitute(
+        substitute(
+            f"where(absolute(u)<8, 2*u*erfcx(u)-two_over_sqrt_pi, -two_over_sqrt_pi*{_ERFCX_FAR}/(x0+{_ERFCX_FAR}))",
+            "x0", "u",
+        ),
+        "u", "where(real(x0)<0, -x0, x0)",
+    )
+)  # fmt: skip
+# Off the real axis the integral has an exponential beside its series.
+_COMPLEX_DAWSON = (
+    f"where(absolute(x0)<8, 1-2*x0*y, {_DAWSON_FAR}-sign(imag(x0))*sqrt_pi*(1j*x0)*exp(-square(x0)))"
+)
+# Of the normal distribution's density and the function, the one that is not too large.
+_COMPLEX_LOG_NDTR = (
+    f"where(real(x0)>absolute(imag(x0)), {_BELL}*exp(-y), sqrt_two_over_pi/erfcx(-sqrt_half*x0))"
+)
+
 # SciPy's loop warns, in Python, of orders that are not whole; of negative ones it gives nan.
 _WHOLE_ORDER = "where((x0>=0)&(x0<1e9), rint(x0), -1)"
 _LAMBERT_FAR = "1/(x0*(1+1/y))"
 
 ERROR = (
-    Op("erf", "special", "erf(x0)", ("two_over_sqrt_pi*exp(-square(x0))",), ((-4.0, 4.0),)),
-    Op("erfc", "special", "erfc(x0)", ("-two_over_sqrt_pi*exp(-square(x0))",), ((-4.0, 4.0),)),
-    special_row(
+    Op("erf", "special", "erf(x0)", ("two_over_sqrt_pi*exp(-square(x0))",), ((-4.0, 4.0),), takes_complex=True),
+    Op("erfc", "special", "erfc(x0)", ("-two_over_sqrt_pi*exp(-square(x0))",), ((-4.0, 4.0),), takes_complex=True),
+    complex_row(
         "special", "erfcx",
         (f"two_over_sqrt_pi*where(x0<5, sqrt_pi*x0*y-1, -{_ERFCX_FAR}/(x0+{_ERFCX_FAR}))",), (-2.0, 6.0),
+        complex_partials=(_COMPLEX_ERFCX,),
     ),
-    special_row("special", "dawsn", (f"where(absolute(x0)<8, 1-2*x0*y, {_DAWSON_FAR})",), (-4.0, 4.0)),
-    special_row("special", "expi", ("exp(x0)/x0",), POSITIVE),
-    special_row("special", "exp1", ("-exp(-x0)/x0",), POSITIVE),
+    complex_row(
+        "special", "dawsn", (f"where(absolute(x0)<8, 1-2*x0*y, {_DAWSON_FAR})",), (-4.0, 4.0),
+        complex_partials=(_COMPLEX_DAWSON,),
+    ),
+    complex_row("special", "expi", ("exp(x0)/x0",), POSITIVE),
+    complex_row("special", "exp1", ("-exp(-x0)/x0",), POSITIVE),
+    complex_row("special", "spence", ("where(x0==1, -1, log(x0)/(1-x0))",), POSITIVE),
     Op(
         "expn", "special", f"expn({_WHOLE_ORDER}, x1)",
         (UNKNOWN, f"where(x0<0.5, -exp(-x1)*(1+x1)/square(x1), -expn({_WHOLE_ORDER}-1, x1))"), ((1.0, 4.0), POSITIVE),
@@ -57,8 +87,11 @@ ERROR = (
     ),
     special_row("special", "erfinv", ("exp(square(y))/two_over_sqrt_pi",), (-0.99, 0.99)),
     special_row("special", "erfcinv", ("-exp(square(y))/two_over_sqrt_pi",), (0.01, 1.99)),
-    special_row("special", "ndtr", (_BELL,), (-4.0, 4.0)),
-    special_row("special", "log_ndtr", ("sqrt_two_over_pi/erfcx(-sqrt_half*x0)",), (-6.0, 4.0)),
+    complex_row("special", "ndtr", (_BELL,), (-4.0, 4.0)),
+    complex_row(
+        "special", "log_ndtr", ("sqrt_two_over_pi/erfcx(-sqrt_half*x0)",), (-6.0, 4.0),
+        complex_partials=(_COMPLEX_LOG_NDTR,),
+    ),
     special_row("special", "ndtri", ("exp(0.5*square(y))/one_over_sqrt_2pi",), (0.01, 0.99)),
     special_row("special", "logit", ("1/(x0*(1-x0))",), (0.01, 0.99)),
     special_row("special", "log_expit", ("1/(1+exp(x0))",), (-20.0, 20.0)),
@@ -132,9 +165,9 @@ TRANSFORMS = (
 ENTROPY = (
     Op(
         "xlogy", "entropy", "where((x0==0)&(x1==x1), 0, x0*log(x1))", ("log(x1)", "where(x0==0, 0, x0/x1)"),
-        (POSITIVE, POSITIVE), home="tapegrad.special", arguments=("x", "y"),
+        (POSITIVE, POSITIVE), home="tapegrad.special", arguments=("x", "y"), takes_complex=True,
     ),
-    special_row(
+    complex_row(
         "entropy", "xlog1py", ("log1p(x1)", "where(x0==0, 0, x0/(1+x1))"), POSITIVE, (-0.9, 4.0),
         arguments=("x", "y"),
     ),
@@ -164,8 +197,20 @@ _TRIGAMMA = (
     "where(x0<0, square(pi/sin(pi*where(x0<0, x0-rint(x0), 0.5))), 0)"
     "+where(x0<0, -1, 1)*zeta(2, where(x0<0, 1-x0, x0))"
 )
+# In the plane right of 1/2 12 steps of the recurrence, then the series (DLMF 5.15.1, 5.15.8); left of it by reflection.
+_TRIGAMMA_SERIES = polynomial(
+    "square(v)", "1/6", "-1/30", "1/42", "-1/30", "5/66", "-691/2730", "7/6", "-3617/510"
+)
+_TRIGAMMA_RIGHT = "+".join(f"square(1/(u+{_k}))" for _k in range(12)) + substitute(
+    f"+v+square(v)*(0.5+v*({_TRIGAMMA_SERIES}))", "v", "(1/(u+12))"
+)
+_COMPLEX_TRIGAMMA = (
+    "where((real(x0)<0.5)&(absolute(imag(x0))<100), square(pi/sin(pi*(x0-rint(real(x0))))), 0)"
+    "+where(real(x0)<0.5, -1, 1)*(" + substitute(_TRIGAMMA_RIGHT, "u", "where(real(x0)<0.5, 1-x0, x0)") + ")"
+)
 # Below 1/2 by reflection, 1/gamma(x) = gamma(1-x)*sin(pi x)/pi, which has no poles.
 _RGAMMA = "where(x0<0.5, gamma(1-x0)*(cos(pi*x0)-sin(pi*x0)*digamma(1-x0)/pi), -y*digamma(x0))"
+_COMPLEX_RGAMMA = _RGAMMA.replace("x0<0.5", "real(x0)<0.5")
 
 
 # lgamma(x+1/2)-lgamma(x)-log(x)/2 and its derivative, which are small for large x: the continued fractions of the
@@ -182,14 +227,17 @@ _BINOM_AT_ZEROS = (
 _BINOM_BY_X, _BINOM_BY_Y = digamma_rise("(x0-x1+1)", "x1"), digamma_rise("(x1+1)", "(x0-2*x1)")
 
 GAMMA = (
-    Op("lgamma", "gamma", "lgamma(x0)", ("digamma(x0)",), (POSITIVE,)),
-    Op("digamma", "gamma", "digamma(x0)", (_TRIGAMMA,), (POSITIVE,)),
+    Op("lgamma", "gamma", "lgamma(x0)", ("digamma(x0)",), (POSITIVE,), takes_complex=True),
+    Op(
+        "digamma", "gamma", "digamma(x0)", (_TRIGAMMA,), (POSITIVE,), takes_complex=True,
+        complex_partials=(_COMPLEX_TRIGAMMA,),
+    ),
     # The sum of 1/(k+x1)**x0 over k = 0, 1, ...
     Op("zeta", "gamma", "zeta(x0, x1)", (UNKNOWN, "-x0*zeta(x0+1, x1)"), ((1.5, 3.5), POSITIVE), home=None,
        arguments=("x", "q")),
     Op("riemann_zeta", "gamma", "riemann_zeta(x0)", (UNKNOWN,), ((1.5, 3.5),), home=None, arguments=("x",)),
-    special_row("gamma", "gamma", ("y*digamma(x0)",), POSITIVE),
-    special_row("gamma", "rgamma", (_RGAMMA,), (-2.8, 4.0)),
+    complex_row("gamma", "gamma", ("y*digamma(x0)",), POSITIVE),
+    complex_row("gamma", "rgamma", (_RGAMMA,), (-2.8, 4.0), complex_partials=(_COMPLEX_RGAMMA,)),
     special_row("gamma", "gammasgn", ("0",), (-0.9, -0.1)),
     special_row(
         "gamma", "poch", (f"y*({digamma_rise('x0', 'x1')})", "y*digamma(x0+x1)"), POSITIVE, POSITIVE,
@@ -227,20 +275,28 @@ GAMMA = (
 _ORDER = (0.5, 3.5)
 
 
-def _far(square_of_order: str, x: str, sign: str, near: str, beyond: str = "30") -> str:
+def _far(square_of_order: str, x: str, sign: str, near: str, beyond: str = "30", test: str = "") -> str:
     """Write the derivative of a scaled modified Bessel function; far out by the fraction of K'/K (Temme 1975).
 
-    That of I'/I is the same at -x. A difference, as in `near`, loses as many digits there as `x` has.
+    That of I'/I is the same at -x. A difference, as in `near`, loses as many digits there as `x` has. In the plane `x`
+    is in the right half, which is one more `test`.
     """
     fraction = ""
     for k in range(6, 0, -1):
-        fraction = f"-({(k - 0.5) ** 2}-{square_of_order})/(2*({k}{sign}absolute({x})){fraction})"
-    return f"where(absolute({x})>{beyond}, -y*({fraction}+0.5)/{x}, {near})"
+        size = x if test else f"absolute({x})"
+        fraction = f"-({(k - 0.5) ** 2}-{square_of_order})/(2*({k}{sign}{size}){fraction})"
+    return f"where({test}(absolute({x})>{beyond}), -y*({fraction}+0.5)/{x}, {near})"
 
 
-def _of_order(name: str, partial: str, domain: Domain = POSITIVE) -> Op:
+def _of_order(name: str, partial: str, domain: Domain = POSITIVE, **rest: Any) -> Op:
     """Make a row of an order, which has no derivative, and an argument."""
-    return special_row("bessel", name, (UNKNOWN, partial), _ORDER, domain, arguments=("v", "x"))
+    return special_row("bessel", name, (UNKNOWN, partial), _ORDER, domain, arguments=("v", "x"), **rest)
+
+
+def _in_plane(name: str, partial: str, complex_partial: str = "") -> Op:
+    """Make such a row that takes a complex argument, too; the order stays real."""
+    partials = (UNKNOWN, complex_partial or partial)
+    return _of_order(name, partial, takes_complex=True, real_operands=(0,), complex_partials=partials)
 
 
 def _hyp0f1(v: str) -> str:
@@ -260,17 +316,20 @@ BESSEL = (
     special_row("bessel", "k1", ("where(y==inf, -y, -k0(x0)-y/x0)",), POSITIVE),
     special_row("bessel", "i0e", (_far("0", "x0", "-", "i1e(x0)-sign(x0)*y"),), (-4.0, 4.0)),
     special_row("bessel", "i1e", (_far("1", "x0", "-", "0.5*(i0e(x0)+ive(2, x0))-sign(x0)*y"),), (-4.0, 4.0)),
-    _of_order("jv", "0.5*(jv(x0-1, x1)-jv(x0+1, x1))"),
-    _of_order("yv", "where(absolute(y)==inf, -y, 0.5*(yv(x0-1, x1)-yv(x0+1, x1)))"),
-    _of_order("iv", "0.5*(iv(x0-1, x1)+iv(x0+1, x1))"),
+    _in_plane("jv", "0.5*(jv(x0-1, x1)-jv(x0+1, x1))"),
+    _in_plane("yv", "where(absolute(y)==inf, -y, 0.5*(yv(x0-1, x1)-yv(x0+1, x1)))"),
+    _in_plane("iv", "0.5*(iv(x0-1, x1)+iv(x0+1, x1))"),
     _of_order(
         "ive", _far("square(x0)", "x1", "-", "0.5*(ive(x0-1, x1)+ive(x0+1, x1))-sign(x1)*y", "30+10*absolute(x0)")
     ),
-    _of_order("kv", "-0.5*(kv(x0-1, x1)+kv(x0+1, x1))"),
-    _of_order(
+    _in_plane("kv", "-0.5*(kv(x0-1, x1)+kv(x0+1, x1))"),
+    _in_plane(
         "kve",
         _far(
             "square(x0)", "x1", "+", "where(y==inf, -y, y-0.5*(kve(x0-1, x1)+kve(x0+1, x1)))", "30+10*absolute(x0)"
+        ),
+        _far(
+            "square(x0)", "x1", "+", "y-0.5*(kve(x0-1, x1)+kve(x0+1, x1))", "30+10*absolute(x0)", "(real(x1)>0)&"
         ),
     ),
     Op(

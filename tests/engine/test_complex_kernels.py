@@ -26,7 +26,7 @@ from helpers.complex_kernels import (
 )
 from helpers.daily import daily
 from helpers.elementwise_kernels import kernel, run
-from helpers.mpmath_oracle import MP, in_mp
+from helpers.mpmath_oracle import MP, calls_scipy, in_mp
 from tapegrad.engine.codegen.ir.target import x86_64_v3
 from tapegrad.engine.guard_pages import PAGE, fenced_pages
 from tapegrad.engine.kernels.language.frame import COUNT, STRIDE, Y_STRIDE, X, Y
@@ -77,11 +77,12 @@ def test_forward_kernel_is_the_primal(op: Op, dtype: str) -> None:
 def test_forward_kernel_at_thirty_digits(op: Op) -> None:
     operands = draw_all(op, "c128", 9, seed=5)
     found, _ = forward(op, "c128", operands, ["adjacent"] * 4)
+    tolerance = 2e-14 if calls_scipy(op) else 4e-15  # SciPy's own error
     with mp.workdps(30):
         for k, value in enumerate(found):
             row = {f"x{j}": mp.mpmathify(x[k].item()) for j, x in enumerate(operands)}
             exact = MP[op.name](*row.values()) if op.name in MP else in_mp(op.primal, **row)
-            assert abs(mp.mpmathify(value.item()) - exact) <= 4e-15 * abs(exact), (row, value, exact)
+            assert abs(mp.mpmathify(value.item()) - exact) <= tolerance * abs(exact), (row, value, exact)
 
 
 @differentiable

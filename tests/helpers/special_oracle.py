@@ -18,13 +18,18 @@ def _owens_t(h, a):
     return mp.sign(a) * mp.exp(-h * h / 2) * whole / (2 * mp.pi)
 
 
+def _ndtr(x):
+    """The normal distribution function; that of mpmath takes real numbers only."""
+    return mp.erfc(-x / mp.sqrt(2)) / 2 if mp.im(x) else mp.ncdf(mp.re(x))
+
+
 def _times_log(x, logarithm):
     return x * logarithm() if x else mp.mpf(0)
 
 
 def _off_poles(function):
     """A function of mpmath that raises at the poles of the gamma function; here it is nan."""
-    return lambda x: mp.nan if x <= 0 and x == mp.floor(x) else function(x)
+    return lambda x: mp.nan if mp.im(x) == 0 and x.real <= 0 and x == mp.floor(x) else function(x)
 
 
 def _real(number):
@@ -48,15 +53,16 @@ def _inverse(name, function):
 
 SPECIAL = {
     "erf": mp.erf, "erfc": mp.erfc, "erfcx": lambda x: mp.exp(x * x) * mp.erfc(x), "erfinv": mp.erfinv,
-    "erfcinv": lambda x: mp.erfinv(1 - x), "ndtr": mp.ncdf,
-    "log_ndtr": lambda x: mp.log(mp.ncdf(x)) if x < 0 else mp.log1p(-mp.ncdf(-x)),
+    "erfcinv": lambda x: mp.erfinv(1 - x), "ndtr": _ndtr,
+    "log_ndtr": lambda x: mp.log(_ndtr(x)) if mp.re(x) < 0 else mp.log1p(-_ndtr(-x)),
     "ndtri": lambda p: mp.sqrt(2) * mp.erfinv(2 * p - 1), "logit": lambda x: mp.log(x / (1 - x)),
     "log_expit": lambda x: -mp.log1p(mp.exp(-x)), "owens_t": _owens_t,
     "xlogy": lambda x, y: _times_log(x, lambda: mp.log(y)), "xlog1py": lambda x, y: _times_log(x, lambda: mp.log1p(y)),
     "entr": lambda x: -x * mp.log(x), "rel_entr": _log_of_ratio,
     "kl_div": lambda x, y: _log_of_ratio(x, y) - x + y, "exprel": lambda x: mp.expm1(x) / x if x else mp.mpf(1),
     "cosm1": lambda x: mp.cos(x) - 1,
-    "lgamma": lambda x: mp.loggamma(x) if x > 0 else mp.log(abs(mp.gamma(x))), "digamma": _off_poles(mp.digamma),
+    "lgamma": lambda x: mp.loggamma(x) if mp.im(x) or x > 0 else mp.log(abs(mp.gamma(x))),
+    "digamma": _off_poles(mp.digamma),
     "zeta": mp.zeta, "riemann_zeta": mp.zeta,
     "gamma": _off_poles(mp.gamma), "rgamma": mp.rgamma, "gammasgn": lambda x: mp.sign(mp.gamma(x)), "poch": mp.rf,
     "beta": mp.beta, "betaln": lambda a, b: mp.log(mp.beta(a, b)),
@@ -71,6 +77,7 @@ SPECIAL = {
     "ive": lambda v, x: mp.exp(-abs(x)) * mp.besseli(v, x), "kve": lambda v, x: mp.exp(x) * mp.besselk(v, x),
     "k0": lambda x: mp.besselk(0, x), "k1": lambda x: mp.besselk(1, x),
     "dawsn": lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x), "expi": mp.ei, "exp1": mp.e1,
+    "spence": lambda x: mp.polylog(2, 1 - x),
     "ellipk": mp.ellipk, "ellipe": mp.ellipe,
     "expn": lambda n, x: mp.expint(mp.nint(n), x), "lambertw0": lambda x: _real(mp.lambertw(x)),
     "lambertwm1": lambda x: _real(mp.lambertw(x, -1)),

@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 from numba.extending import get_cython_function_address
 
-from tapegrad.engine.kernels.language.library import FORTRAN, SCIPY, SIGNATURES, SIZE, TRANSFORMS, entry
+from tapegrad.engine.kernels.language.library import (
+    COMPLEX_SCIPY,
+    COMPLEX_SIGNATURES,
+    FORTRAN,
+    SCIPY,
+    SIGNATURES,
+    SIZE,
+    TRANSFORMS,
+    entry,
+)
 from tapegrad.engine.runtime.object_layouts import UFUNC_DATA, UFUNC_FUNCTIONS, ensure_known
 
 _LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
@@ -33,7 +42,7 @@ def table() -> int:
 
 
 def ensure(names: Iterable[str]) -> None:
-    """Fill the entries of the library loops and the functions of BLAS and LAPACK `names`, for both element types."""
+    """Fill the entries of the library loops and the functions of BLAS and LAPACK `names`, for each element type."""
     for name in names:
         if name not in _present:
             if name in FORTRAN:
@@ -51,14 +60,14 @@ def enter(name: str, address: int, dtype: str = "d", data: int = 0) -> None:
     _table[at : at + 2] = address, data
 
 
-def ufunc(name: str) -> np.ufunc:
-    """Return the ufunc of library loop `name`."""
+def ufunc(name: str, is_complex: bool = False) -> np.ufunc:
+    """Return the ufunc of library loop `name`, over real or complex numbers."""
     if name not in SCIPY:
         return getattr(np, name)
     # It is slow to import and few programs need it. Under SCIPY_ARRAY_API, `scipy.special` has functions around these.
     from scipy.special import _ufuncs
 
-    return getattr(_ufuncs, SCIPY[name])
+    return getattr(_ufuncs, (COMPLEX_SCIPY if is_complex else SCIPY)[name])
 
 
 def _fill_function(name: str) -> None:
@@ -66,13 +75,18 @@ def _fill_function(name: str) -> None:
 
 
 def _fill_loops(name: str) -> None:
-    function = ufunc(name)
     for dtype in "df":
-        types = SIGNATURES[name].replace("d", dtype)
-        fields = _loop(function, types)
-        _check(function, types, fields)
-        at = 2 * entry(name, dtype)
-        _table[at : at + 2] = fields
+        _fill_loop(name, ufunc(name), SIGNATURES[name].replace("d", dtype), dtype)
+    if name in COMPLEX_SIGNATURES:
+        function, types = ufunc(name, is_complex=True), COMPLEX_SIGNATURES[name]
+        _fill_loop(name, function, types, "D")
+        _fill_loop(name, function, types.replace("d", "f").replace("D", "F"), "F")
+
+
+def _fill_loop(name: str, function: np.ufunc, types: str, dtype: str) -> None:
+    fields = _loop(function, types)
+    _check(function, types, fields)
+    enter(name, fields[0], dtype, fields[1])
 
 
 def _fill_transforms(name: str) -> None:
@@ -81,8 +95,7 @@ def _fill_transforms(name: str) -> None:
         types = TRANSFORMS[name].replace("d", dtype).replace("D", "F" if suffix else "D")
         fields = _loop(function, types)
         _check_transform(function, types, fields)
-        at = 2 * entry(name, dtype)
-        _table[at : at + 2] = fields
+        enter(name, fields[0], dtype, fields[1])
 
 
 def _check_transform(function: np.ufunc, types: str, fields: tuple[int, int]) -> None:

@@ -226,7 +226,8 @@ def _by_blocks(loop: Loop, body: Body, summed: bool = False) -> Body:
 def make_room(case: Case, blocks: BlockLoop, stages: Stages) -> None:
     """Make room for temporaries."""
     for step in stages.steps:
-        blocks.temporary(step.name, case.element.pair if case.is_complex else case.element)
+        is_real = not case.is_complex or (isinstance(step, Computed) and step.is_real)
+        blocks.temporary(step.name, case.element if is_real else case.element.pair)
 
 
 def run_steps(case: Case, blocks: BlockLoop, stages: Stages) -> None:

@@ -6,15 +6,17 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from tapegrad.engine.codegen.rows.expressions import FUNCTIONS, function_of, is_library_call, parse
+from tapegrad.engine.kernels.language.library import COMPLEX_SIGNATURES
 from tapegrad.ops import PRIMALS
 
 
 @dataclass(frozen=True)
 class Computed:
-    """A temporary block whose elements are an expression."""
+    """A temporary block whose elements are an expression, real ones also where the row's numbers are complex."""
 
     name: str
     node: ast.expr
+    is_real: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,16 +66,17 @@ class Stages(ast.NodeTransformer):
         self.generic_visit(node)
         if not is_library_call(node, self._functions):
             return node
-        arguments = tuple(self._block(argument) for argument in node.args)
+        kinds = COMPLEX_SIGNATURES.get(function_of(node), "")
+        arguments = tuple(self._block(each, kinds[k : k + 1] == "d") for k, each in enumerate(node.args))
         self._found[key] = self._temporary()
         self.steps.append(Called(self._found[key], function_of(node), arguments))
         return ast.Name(self._found[key])
 
-    def _block(self, node: ast.expr) -> str:
+    def _block(self, node: ast.expr, is_real: bool) -> str:
         if isinstance(node, ast.Name) and node.id[:1] in "xyt":
             return node.id
         name = self._temporary()
-        self.steps.append(Computed(name, node))
+        self.steps.append(Computed(name, node, is_real))
         return name
 
     def _temporary(self) -> str:

@@ -16,7 +16,7 @@ _SCIPY_UNARY = {
     **{name: name for name in (
         "erf", "erfc", "erfcx", "erfinv", "erfcinv", "ndtr", "log_ndtr", "ndtri", "logit", "log_expit", "entr",
         "exprel", "cosm1", "gamma", "rgamma", "gammasgn", "j0", "j1", "y0", "y1", "i0", "i1", "i0e", "i1e", "k0", "k1",
-        "dawsn", "expi", "exp1", "ellipk", "ellipe",
+        "dawsn", "expi", "exp1", "spence", "ellipk", "ellipe",
     )},
 }  # fmt: skip
 _SCIPY_BINARY = {
@@ -54,6 +54,22 @@ TRANSFORMS: dict[str, str] = {
     **dict.fromkeys(("rfft_n_even", "rfft_n_odd"), "dd->D"),
     "irfft": "Dd->d",
 }
+# Signatures of SciPy's loops over complex numbers, "D" being their type; orders are real, "d". Their names in
+# `scipy.special._ufuncs` are those of the loops over real numbers but for the logarithm of gamma, which is continued
+# into the plane by another function.
+COMPLEX_SIGNATURES: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            "erf", "erfc", "erfcx", "ndtr", "log_ndtr", "dawsn", "expi", "exp1", "spence", "lgamma", "digamma", "gamma",
+            "rgamma",
+        ),
+        "D->D",
+    ),
+    "xlog1py": "DD->D",
+    **dict.fromkeys(("jv", "yv", "iv", "ive", "kv", "kve", "hyp0f1"), "dD->D"),
+}  # fmt: skip
+COMPLEX_SCIPY: dict[str, str] = {name: SCIPY[name] for name in COMPLEX_SIGNATURES} | {"lgamma": "loggamma"}
+
 # Loops of the emitter that kernels written by hand call (see `codegen.rows.adjacent_loops`)
 LOOPS: tuple[str, ...] = ("log", "log1p", "add_exponentials", "write_shares")
 # Functions that compute a part of a large call, whose second field is the number of parts: the module of each. Both
@@ -77,21 +93,31 @@ LAPACK: tuple[str, ...] = (
 FORTRAN: dict[str, str] = {**dict.fromkeys(BLAS, "cython_blas"), **dict.fromkeys(LAPACK, "cython_lapack")}
 
 _NAMES = (*SIGNATURES, *TRANSFORMS, *LOOPS, *BLAS, *LAPACK, *PARTS, *_POOL)
+_COMPLEX_NAMES = tuple(COMPLEX_SIGNATURES)
 # Entries: loops over elements have one for each element type, other functions use the first
-SIZE: int = 2 * len(_NAMES)
+_REAL_SIZE = 2 * len(_NAMES)
+SIZE: int = _REAL_SIZE + 2 * len(_COMPLEX_NAMES)
 
 
 def entry(name: str, dtype: str = "d") -> int:
-    """Return the number of library loop `name` for "d" (float64) or "f" (float32); only loops over elements have both.
+    """Return the number of library loop `name` for "d" (float64), "f" (float32), "D" (complex128) or "F" (complex64).
+
+    Only loops over elements have several.
 
     Raises
     ------
     LookupError
         If no function has this name. The message names the file to add it to.
     """
-    if name not in _NAMES:
+    if dtype in "DF" and name in _COMPLEX_NAMES:
+        return _REAL_SIZE + 2 * _COMPLEX_NAMES.index(name) + (dtype == "F")
+    if dtype in "DF" or name not in _NAMES:
         raise LookupError(
-            f"{name!r} is no function that kernels can call: enter it in engine/kernels/language/library.py,"
-            " among NumPy's or with its name in scipy.special; or write it with functions that are there"
+            f"{name!r} is no function of {_KINDS[dtype]} numbers that kernels can call: enter it in"
+            " engine/kernels/language/library.py, among NumPy's or with its name in scipy.special; or write it with"
+            " functions that are there"
         )
     return 2 * _NAMES.index(name) + (dtype == "f")
+
+
+_KINDS = {"d": "real", "f": "real", "D": "complex", "F": "complex"}
