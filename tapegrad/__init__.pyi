@@ -47,7 +47,6 @@ from numpy import dtypes as dtypes
 from numpy import emath as emath
 from numpy import errstate as errstate
 from numpy import exceptions as exceptions
-from numpy import fft as fft
 from numpy import finfo as finfo
 from numpy import flatiter as flatiter
 from numpy import flatnonzero as flatnonzero
@@ -177,6 +176,7 @@ from numpy import ushort as ushort
 from numpy import void as void
 
 from tapegrad import errors as errors
+from tapegrad import fft as fft
 from tapegrad import integrate as integrate
 from tapegrad import interop as interop
 from tapegrad import interpolate as interpolate

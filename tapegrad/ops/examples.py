@@ -538,6 +538,14 @@ Tensor([0.1859909 , 0.01304838])
 >>> y.backward()
 >>> x.grad
 array([-0.30261008, -0.01659569])""",
+    "spence": """\
+>>> x = tg.tensor([1.1, 3.0])
+>>> y = tg.special.spence(x)
+>>> y
+Tensor([-0.09760524, -1.43674637])
+>>> y.backward()
+>>> x.grad
+array([-0.9531018 , -0.54930614])""",
     "erfinv": """\
 >>> x = tg.tensor([-0.5, 0.5])
 >>> y = tg.special.erfinv(x)

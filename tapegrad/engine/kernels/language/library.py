@@ -66,7 +66,7 @@ COMPLEX_SIGNATURES: dict[str, str] = {
         "D->D",
     ),
     "xlog1py": "DD->D",
-    **dict.fromkeys(("jv", "yv", "iv", "ive", "kv", "kve", "hyp0f1"), "dD->D"),
+    **dict.fromkeys(("jv", "yv", "iv", "kv", "kve"), "dD->D"),
 }  # fmt: skip
 COMPLEX_SCIPY: dict[str, str] = {name: SCIPY[name] for name in COMPLEX_SIGNATURES} | {"lgamma": "loggamma"}
 
