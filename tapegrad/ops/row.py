@@ -365,6 +365,8 @@ class Structural:
         The kernels as ``module.entry_point``, with ``{direction}`` and ``{dtype}`` to be filled in; EMITTED if the
         emitter makes them. An entry point is a function of that name, or, without the dtype in its name, one that is
         compiled for the dtype (`engine.kernels.language.dtypes`).
+    complex_functions
+        The kernels of complex numbers, likewise, if they are others; `None` if there are none, or no others.
     primals
         For each operand the primals that its cotangent is computed from; `None` if it has no cotangent.
     params
@@ -422,6 +424,7 @@ class Structural:
     pattern: str | None = None
     shared_operands: tuple[int, ...] = ()
     of_columns: bool = False
+    complex_functions: str | None = None
 
     commutative = False
     costly = False
@@ -474,5 +477,8 @@ class Structural:
 
     def kernel(self, dtype: str, direction: str) -> tuple[str, str]:
         """Return module and function of the kernel for a dtype and a direction."""
-        module, _, function = self.functions.format(dtype=dtype, direction=direction).rpartition(".")
+        own = self.functions
+        if dtype in _COMPLEX and self.complex_functions is not None:
+            own = self.complex_functions
+        module, _, function = own.format(dtype=dtype, direction=direction).rpartition(".")
         return f"{_KERNELS}.{module}", function

@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.tape import views
-from tapegrad.frontend.recording.shape import contiguous
+from tapegrad.frontend.recording.record import unary
+from tapegrad.frontend.recording.shape import contiguous, swapaxes
 from tapegrad.frontend.tensor.array_checks import complex_seen
 from tapegrad.frontend.tensor.tensor import Tensor, from_slot, slot_to_view, view_from_slot, view_of
+from tapegrad.ops import CODES
 
 _PART_OF = {np.dtype(np.complex128): np.dtype(np.float64), np.dtype(np.complex64): np.dtype(np.float32)}
 _WHOLE_OF = {part: whole for whole, part in _PART_OF.items()}
+_CONJUGATE = CODES["conjugate"]
 
 
 def is_complex(x: Any) -> bool:
@@ -78,6 +81,16 @@ def complex_of(pairs: Tensor) -> Tensor:
     if array.strides[-1] != array.itemsize:
         return complex_of(contiguous(pairs))
     return view_of(pairs, array.view(complex_dtype(array.dtype))[..., 0])
+
+
+def conjugate(x: Tensor) -> Tensor:
+    """Return complex conjugates: of real numbers the Tensor itself."""
+    return unary(_CONJUGATE, x) if is_complex(x) else x
+
+
+def adjoint(x: Tensor) -> Tensor:
+    """Return conjugate transposed matrices: of real ones a view."""
+    return conjugate(swapaxes(x, -1, -2))
 
 
 def made_complex(pairs: Tensor) -> Tensor:

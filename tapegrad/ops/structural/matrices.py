@@ -250,6 +250,9 @@ def _broken_stack(params: Any, size: int, matrices: OperandView, *views: Operand
 # --- rows ------------------------------------------------------------------------------------------------------
 
 
+_NUMBERS = ("f64", "f32", "c128", "c64")
+
+
 def _of_matrices(
     name: str,
     file: str,
@@ -257,9 +260,16 @@ def _of_matrices(
     record: type,
     factor: int | None = None,
     batching: str = "matrices",
+    complexes: str | None = None,
     **others: Any,
 ) -> Structural:
-    """Make the row of an op of stacks of matrices. Operand `factor` is a result of `lu`, without a derivative."""
+    """Make the row of an op of stacks of matrices.
+
+    Operand `factor` is a result of `lu`, without a derivative. `complexes` is the file of kernels of complex matrices.
+    """
+    if complexes is not None:
+        others["dtypes"] = _NUMBERS
+        others["complex_functions"] = f"complexes.{complexes}.{name}_{{direction}}_{{dtype}}"
     return Structural(
         name,
         "opaque",
@@ -282,9 +292,11 @@ MATRICES: tuple[Structural, ...] = (
         "language.matmul.matmul_{direction}_{dtype}",
         (("x1",), ("x0",)),
         MatmulParams,
+        dtypes=_NUMBERS,
+        complex_functions="complexes.products.matmul_{direction}_{dtype}",
     ),
     # Factors and row exchanges of matrices, as integers; ops that read them have the derivative by the matrices
-    _of_matrices("lu", "systems.lu", (None,), SquareParams, result="i64"),
+    _of_matrices("lu", "systems.lu", (None,), SquareParams, result="i64", complexes="systems"),
     # x0: matrices, x1: right sides, x2: the factors of the matrices
     _of_matrices(
         "lu_solve",
@@ -294,6 +306,7 @@ MATRICES: tuple[Structural, ...] = (
         factor=2,
         shared_operands=(0, 2),
         of_columns=True,
+        complexes="systems",
     ),
     _of_matrices("lu_triangles", "systems.lu_factor", (("x1", "y"), None), SquareParams, factor=1),
     # x0: factors, as integers
@@ -321,8 +334,15 @@ MATRICES: tuple[Structural, ...] = (
         pattern="matrices",
         shared_operands=(1,),
     ),
-    _of_matrices("inv", "systems.inverses", (("y",),), SquareParams),
-    _of_matrices("det", "systems.determinants", (("x0", "x1"), None), SquareParams, factor=1),
+    _of_matrices("inv", "systems.inverses", (("y",),), SquareParams, complexes="systems"),
+    _of_matrices(
+        "det",
+        "systems.determinants",
+        (("x0", "x1"), None),
+        SquareParams,
+        factor=1,
+        complexes="determinants",
+    ),
     _of_matrices(
         "slogdet",
         "systems.determinants",
@@ -330,6 +350,7 @@ MATRICES: tuple[Structural, ...] = (
         SquareParams,
         factor=1,
         batching="slogdet",
+        complexes="determinants",
     ),
     # x0: triangles, x1: right sides
     _of_matrices(

@@ -39,6 +39,8 @@ _CONVERSIONS: dict[Any, Any] = {
     np.int32: types.int32,
     np.float64: types.float64,
     np.float32: types.float32,
+    np.complex128: types.complex128,
+    np.complex64: types.complex64,
 }
 _OF_FLOATS: dict[Any, str] = {
     math.sqrt: "sqrt",
@@ -175,6 +177,8 @@ class CallTranslator(ExpressionTranslator):
             return self.builder.fcmp_ordered("<", size, size.type(math.inf))
         if function is abs:
             return self._absolute(self._as_number(given[0]))
+        if function is np.conj:
+            return self._conjugate(self._as_number(given[0]))
         if function is bool:
             return self._is_true(self._as_number(given[0]))
         return self._convert(function, given[0])
@@ -188,7 +192,17 @@ class CallTranslator(ExpressionTranslator):
         sign: ast.cmpop = ast.Lt() if function is min else ast.Gt()
         return self.builder.select(self.compare(sign, other, one), other, one)
 
+    def _conjugate(self, number: Any) -> Any:
+        if not values.is_complex(number):
+            raise NotPlainError("the conjugate of a real number")
+        real, imag = values.parts_of(self.builder, number)
+        return values.of_parts(self.builder, real, self.builder.fneg(imag))
+
     def _absolute(self, number: Any) -> Any:
+        if values.is_complex(number):
+            parts = values.parts_of(self.builder, number)
+            size = self._of_c("hypot", [cast(self.builder, part, F64) for part in parts])
+            return values.as_numba_has_it(self.builder, size, values.KINDS[parts[0].type])
         if number.type in (F64, F32):
             return self._of_float("fabs", number)
         if number.type != I64:
@@ -217,7 +231,14 @@ class CallTranslator(ExpressionTranslator):
         if isinstance(value, Constant) and isinstance(function, type) and issubclass(function, np.number):
             return Constant(function(value.object))
         wanted = function if isinstance(function, types.Number) else _CONVERSIONS.get(function)
-        if wanted not in (types.int64, types.int32, types.float64, types.float32):
+        if wanted not in (
+            types.int64,
+            types.int32,
+            types.float64,
+            types.float32,
+            types.complex128,
+            types.complex64,
+        ):
             raise NotPlainError(f"a call of {function}")
         number = self._as_number(value)
         if number.type in (F64, F32) and isinstance(wanted, types.Integer):

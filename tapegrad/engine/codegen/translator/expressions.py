@@ -11,13 +11,13 @@ from typing import Any
 from llvmlite import ir
 
 from tapegrad.engine.codegen.translator import values
+from tapegrad.engine.codegen.translator.complex_numbers import compare_complex, operate_on_complex
 from tapegrad.engine.codegen.translator.values import (
     F32,
     F64,
     I1,
     I32,
     I64,
-    PART_OF,
     U8,
     Constant,
     NotPlainError,
@@ -115,6 +115,8 @@ class ExpressionTranslator:
         value = self.value(node.value)
         if isinstance(value, Constant):
             return Constant(getattr(value.object, node.attr))
+        if values.is_complex(value) and node.attr in ("real", "imag"):
+            return values.parts_of(self.builder, value)[node.attr == "imag"]
         fields = getattr(value.make, "_fields", ()) if isinstance(value, Record) else ()
         if node.attr not in fields:
             raise NotPlainError(f"the attribute {node.attr}")
@@ -173,25 +175,17 @@ class ExpressionTranslator:
         if op is ast.Div and kind in (I1, I64):
             kind = F64
         one, other = cast(self.builder, one, kind), cast(self.builder, other, kind)
+        if values.is_complex(one):
+            return operate_on_complex(self.builder, op, one, other)
         if kind in (F64, F32):
             if op not in _FLOATS:
                 raise NotPlainError(f"{op.__name__} of floats")
             return getattr(self.builder, _FLOATS[op])(one, other, flags=self.flags)
-        if kind in PART_OF:
-            return self._operate_on_complex(op, one, other)
         if op in (ast.FloorDiv, ast.Mod):
             return self._divide(one, other)[op is ast.Mod]
         if op not in _INTEGERS:
             raise NotPlainError(op.__name__)
         return getattr(self.builder, _INTEGERS[op])(one, other)
-
-    def _operate_on_complex(self, op: Any, one: Any, other: Any) -> Any:
-        """Emit a sum or a difference of complex numbers: more is left to Numba."""
-        if op not in (ast.Add, ast.Sub):
-            raise NotPlainError(f"{op.__name__} of complex numbers")
-        parts = [[self.builder.extract_value(each, k) for each in (one, other)] for k in range(2)]
-        made = [getattr(self.builder, _FLOATS[op])(*pair, flags=self.flags) for pair in parts]
-        return values.complex_of(self.builder, one.type, made)
 
     def _operate_on_vectors(self, op: Any, one: Any, other: Any) -> Any:
         """Emit an operation in each lane: arithmetic of numbers, choices of masks."""
@@ -222,6 +216,10 @@ class ExpressionTranslator:
         number = self.number(node.operand)
         if number.type in (F64, F32) and isinstance(node.op, ast.USub):
             return self.builder.fneg(number)
+        if values.is_complex(number) and isinstance(node.op, ast.USub):
+            return values.of_parts(
+                self.builder, *map(self.builder.fneg, values.parts_of(self.builder, number))
+            )
         number = cast(self.builder, number, I64)
         if isinstance(node.op, ast.USub):
             return self.builder.neg(number)
@@ -255,6 +253,8 @@ class ExpressionTranslator:
         kind = I64 if kind in (I1, U8, I32) else kind
         one, other = cast(self.builder, one, kind), cast(self.builder, other, kind)
         sign = _COMPARED[type(op)]
+        if values.is_complex(one):
+            return compare_complex(self.builder, sign, one, other)
         if kind == I64:
             return self.builder.icmp_signed(sign, one, other)
         compare = self.builder.fcmp_unordered if sign == "!=" else self.builder.fcmp_ordered

@@ -12,8 +12,7 @@ from tapegrad.engine.kernels.language.numba_internals import cpu_target
 
 I64, I32, U8, I1 = (ir.IntType(bits) for bits in (64, 32, 8, 1))
 F64, F32 = ir.DoubleType(), ir.FloatType()
-C128, C64 = ir.LiteralStructType([F64, F64]), ir.LiteralStructType([F32, F32])  # as Numba has complex numbers
-PART_OF = {C128: F64, C64: F32}
+C128, C64 = (ir.LiteralStructType([part, part]) for part in (F64, F32))
 _KNOWN: dict[type, ir.Type] = {
     bool: I1,
     np.bool_: I1,
@@ -24,9 +23,11 @@ _KNOWN: dict[type, ir.Type] = {
     float: F64,
     np.float64: F64,
     np.float32: F32,
+    complex: C128,
     np.complex128: C128,
     np.complex64: C64,
 }
+_PART_OF = {C128: F64, C64: F32}
 
 
 class NotPlainError(Exception):
@@ -59,7 +60,7 @@ class RecordType(NamedTuple):
 def is_number(value: Any) -> bool:
     """Return whether a value is one number, known or not."""
     if isinstance(value, Constant):
-        return isinstance(value.object, int | float | np.number)
+        return isinstance(value.object, int | float | complex | np.integer | np.inexact)
     return isinstance(value, ir.Value)
 
 
@@ -72,9 +73,8 @@ def materialized(value: Any) -> Any:
     known = value.object
     if type(known) in _KNOWN:
         kind = _KNOWN[type(known)]
-        if kind in PART_OF:
-            part = PART_OF[kind]
-            return ir.Constant(kind, [part(float(known.real)), part(float(known.imag))])
+        if kind in _PART_OF:
+            return ir.Constant(kind, [_PART_OF[kind](float(part)) for part in (known.real, known.imag)])
         return kind(float(known) if kind in (F64, F32) else int(known))
     if isinstance(known, tuple):
         make = type(known) if hasattr(known, "_fields") else None
@@ -96,9 +96,9 @@ def common(one: Any, other: Any) -> Any:
     if isinstance(one, RecordType) and isinstance(other, RecordType) and len(one.items) == len(other.items):
         if one.make is other.make:
             return RecordType(one.make, tuple(map(common, one.items, other.items)))
+    elif _PART_OF.keys() & {one, other} and one in _NUMBERS and other in _NUMBERS:
+        return C64 if {one, other} <= {C64, F32} else C128
     elif one in _NUMBERS and other in _NUMBERS:
-        if C128 in (one, other) or C64 in (one, other):
-            return C64 if {one, other} == {C64, F32} else C128
         return F64 if F64 in (one, other) or F32 in (one, other) else I64
     raise NotPlainError("values of different kinds in one variable")
 
@@ -115,10 +115,10 @@ def cast(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
         raise NotPlainError("nothing, or a tuple, in place of a number")
     if value.type == kind:
         return value
-    if kind in PART_OF:
-        return _as_complex(builder, value, kind)
     if value.type == F32 and kind == F64:
         return builder.fpext(value, F64)
+    if kind in _PART_OF:
+        return of_parts(builder, *(cast(builder, part, _PART_OF[kind]) for part in parts_of(builder, value)))
     if kind == I64 and value.type in (I1, U8, I32):
         return builder.sext(value, I64) if value.type == I32 else builder.zext(value, I64)
     if kind in (F64, F32) and value.type in (I1, U8, I32, I64):
@@ -126,21 +126,23 @@ def cast(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
     raise NotPlainError(f"{value.type} as {kind}")
 
 
-def _as_complex(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
-    """Cast a number to a complex one."""
-    part = PART_OF[kind]
-    parts = [value, part(0.0)]
-    if value.type in PART_OF:
-        parts = [builder.extract_value(value, k) for k in range(2)]
-    return complex_of(builder, kind, [cast(builder, each, part) for each in parts])
+def is_complex(value: Any) -> bool:
+    """Return whether a materialized value is a complex number."""
+    return isinstance(value, ir.Value) and value.type in _PART_OF
 
 
-def complex_of(builder: ir.IRBuilder, kind: Any, parts: list[Any]) -> Any:
-    """Build a complex number of its parts."""
-    whole = ir.Constant(kind, ir.Undefined)
-    for k, each in enumerate(parts):
-        whole = builder.insert_value(whole, each, k)
-    return whole
+def parts_of(builder: ir.IRBuilder, number: Any) -> tuple[Any, Any]:
+    """Emit the real and the imaginary part of a number."""
+    if is_complex(number):
+        return builder.extract_value(number, 0), builder.extract_value(number, 1)
+    return number, number.type(0)
+
+
+def of_parts(builder: ir.IRBuilder, real: Any, imag: Any) -> Any:
+    """Emit the complex number of two floats of one type."""
+    kind = C128 if real.type == F64 else C64
+    made = builder.insert_value(ir.Constant(kind, ir.Undefined), real, 0)
+    return builder.insert_value(made, imag, 1)
 
 
 # --- several fields -----------------------------------------------------------------------------------------------
@@ -218,6 +220,8 @@ def as_numba_has_it(builder: ir.IRBuilder, value: Any, wanted: Any) -> Any:
         return cast(builder, number, I1)
     if wanted == types.float32 and number.type == F64:
         return builder.fptrunc(number, F32)
+    if wanted == types.complex64 and number.type == C128:
+        return of_parts(builder, *(builder.fptrunc(part, F32) for part in parts_of(builder, number)))
     return cast(builder, number, KINDS[wanted])
 
 
@@ -234,6 +238,6 @@ def from_numba(builder: ir.IRBuilder, value: Any, kind: Any) -> Any:
         if kind in (types.int64, types.int32, types.uint8):
             return value
         return builder.sext(value, I64) if kind.signed else builder.zext(value, I64)
-    if kind in (types.float64, types.float32, types.complex128, types.complex64, types.boolean):
+    if kind in (types.float64, types.float32, types.boolean, types.complex128, types.complex64):
         return value
     raise NotPlainError(f"an intrinsic that returns {kind}")

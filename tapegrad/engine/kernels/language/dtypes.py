@@ -45,8 +45,9 @@ CONSTANTS: dict[str, dict[str, Any]] = {
         "f32": FloatBits(0x7FFFFFFF, 0x7F800000, np.int32(0), np.float32(0)),
     },
     "keys": {dtype: Keys(dtype == "i64", _ZEROS[dtype]) for dtype in ("f64", "f32", "i64")},
-    "products": {"f64": matmul.F64, "f32": matmul.F32},
+    "products": {"f64": matmul.F64, "f32": matmul.F32, "c128": matmul.C128, "c64": matmul.C64},
     "routines": {"f64": lapack.F64, "f32": lapack.F32},
+    "complexes": {"c128": lapack.C128, "c64": lapack.C64},
 }
 
 

@@ -71,6 +71,37 @@ F64 = _lapack("f64", matmul.F64)
 F32 = _lapack("f32", matmul.F32)
 
 
+class Complexes(NamedTuple):
+    """Routines for complex numbers of one precision, the numbers zero and one, a real zero, and the rounding of 1."""
+
+    trsm: int
+    getrf: int
+    getrs: int
+    potrf: int
+    heevd: int
+    gesdd: int
+    geqrf: int
+    ungqr: int
+    geev: int
+    products: Routines
+    zero: Any
+    one: Any
+    real: Any
+    eps: float
+
+
+def _complexes(letter: str, products: Routines, real: Any, eps: float) -> Complexes:
+    routines = {name: entry(letter + name) for name in Complexes._fields[:-5]}
+    return Complexes(
+        **routines, products=products, zero=products.zero, one=products.one, real=real, eps=eps
+    )
+
+
+C128 = _complexes("z", matmul.C128, np.float64(0), _EPS)
+C64 = _complexes("c", matmul.C64, np.float32(0), _SINGLE_EPS)
+_COMPLEX_LETTERS = {"c128": "z", "c64": "c"}
+
+
 def library(op: str, *routines: str) -> dict[str, tuple[str, ...]]:
     """Return the library functions that each kernel of an op calls: products, triangles, and these routines."""
     names = ("gemm", "gemv", "trsm", "trsv", *routines)
@@ -88,6 +119,19 @@ def library(op: str, *routines: str) -> dict[str, tuple[str, ...]]:
 def libraries(ops: Iterable[str], *routines: str) -> dict[str, tuple[str, ...]]:
     """Return the library functions of several ops, all with the same routines."""
     return {kernel: names for op in ops for kernel, names in library(op, *routines).items()}
+
+
+def complex_libraries(ops: Iterable[str], *routines: str) -> dict[str, tuple[str, ...]]:
+    """Return the library functions that the kernels of ops of complex matrices call: products, and these routines."""
+    return {
+        f"{op}_{direction}_{dtype}": (
+            *(letter + name for name in ("gemm", "gemv", *routines)),
+            f"product_part_{dtype}",
+        )
+        for op in ops
+        for direction in ("forward", "reverse", "tangent")
+        for dtype, letter in _COMPLEX_LETTERS.items()
+    }
 
 
 # --- matrices in memory ----------------------------------------------------------------------------------------

@@ -75,18 +75,22 @@ LOOPS: tuple[str, ...] = ("log", "log1p", "add_exponentials", "write_shares")
 # Functions that compute a part of a large call, whose second field is the number of parts: the module of each. Both
 # fields are 0 where BLAS takes threads of its own.
 PARTS: dict[str, str] = {
-    **dict.fromkeys(("product_part_f64", "product_part_f32"), "matmul"),
+    **dict.fromkeys(
+        ("product_part_f64", "product_part_f32", "product_part_c128", "product_part_c64"), "matmul"
+    ),
     **dict.fromkeys(("solution_part_f64", "solution_part_f32"), "lapack"),
 }
 # The pool's function that shares such parts among threads, and the address of its control block; 0 until it is loaded
 _POOL = ("share_parts",)
 BLAS: tuple[str, ...] = (
     "dgemm", "sgemm", "ddot", "sdot", "dgemv", "sgemv", "dtrsm", "strsm", "dtrsv", "strsv", "dsyrk", "ssyrk",
-    "dsymm", "ssymm",
+    "dsymm", "ssymm", "zgemm", "cgemm", "zgemv", "cgemv", "ztrsm", "ctrsm",
 )  # fmt: skip
 LAPACK: tuple[str, ...] = (
     "dgetrf", "sgetrf", "dgetri", "sgetri", "dpotrf", "spotrf", "dsyevd", "ssyevd", "dgesdd", "sgesdd", "dgeqrf",
     "sgeqrf", "dorgqr", "sorgqr", "dgeev", "sgeev", "dtrsyl", "strsyl", "dgees", "sgees", "dpotri", "spotri",
+    "zgetrf", "cgetrf", "zgetrs", "cgetrs", "zpotrf", "cpotrf", "zheevd", "cheevd", "zgesdd", "cgesdd", "zgeqrf",
+    "cgeqrf", "zungqr", "cungqr", "zgeev", "cgeev",
 )  # fmt: skip
 
 # Functions of Fortran: the module of SciPy that has their addresses

@@ -28,6 +28,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 from tapegrad.ops.structural.matrices import MatmulParams
 
 MAX_INLINE_PRODUCTS = 32  # multiplications up to which a call of BLAS costs more than the product
+_MAX_INLINE_COMPLEX_PRODUCTS = 216
 _LARGEST = 2**31 - 1  # sizes of BLAS are 32-bit integers
 MIN_PART_PRODUCTS, _MIN_PART_ELEMENTS = (
     1 << 20,
@@ -58,17 +59,28 @@ class Matrix(NamedTuple):
 
 
 class Routines(NamedTuple):
-    """Routines of BLAS for one dtype, by their entries in the table of loops, and the numbers one and zero."""
+    """Routines of BLAS for one dtype, by their entries in the table of loops, and the numbers one and zero.
+
+    Products of at most `max_inline` multiplications are computed by loops.
+    """
 
     gemm: int
     gemv: int
     part: int
+    max_inline: int
     zero: Any
     one: Any
 
 
-F64 = Routines(entry("dgemm"), entry("dgemv"), entry("product_part_f64"), np.float64(0), np.float64(1))
-F32 = Routines(entry("sgemm"), entry("sgemv"), entry("product_part_f32"), np.float32(0), np.float32(1))
+def _routines(letter: str, dtype: str, max_inline: int, number: Any) -> Routines:
+    own = entry(f"{letter}gemm"), entry(f"{letter}gemv"), entry(f"product_part_{dtype}")
+    return Routines(*own, max_inline, number(0), number(1))
+
+
+F64 = _routines("d", "f64", MAX_INLINE_PRODUCTS, np.float64)
+F32 = _routines("s", "f32", MAX_INLINE_PRODUCTS, np.float32)
+C128 = _routines("z", "c128", _MAX_INLINE_COMPLEX_PRODUCTS, np.complex128)
+C64 = _routines("c", "c64", _MAX_INLINE_COMPLEX_PRODUCTS, np.complex64)
 
 
 # --- parts of large calls --------------------------------------------------------------------------------------
@@ -114,23 +126,23 @@ def transposed(a: Matrix) -> Matrix:
 
 
 @noinline
-def _leading(a: Matrix, size: int) -> int:
+def leading(a: Matrix, size: int) -> int:
     """Return the leading dimension of a matrix with contiguous columns, else 0."""
     if (a.rows > 1 and a.row_stride != size) or a.rows > _LARGEST or a.columns > _LARGEST:
         return 0
     if a.columns <= 1:
         return max(1, a.rows)
-    leading = a.column_stride // size
-    return leading if leading * size == a.column_stride and max(1, a.rows) <= leading <= _LARGEST else 0
+    found = a.column_stride // size
+    return found if found * size == a.column_stride and max(1, a.rows) <= found <= _LARGEST else 0
 
 
 @noinline
-def _layout(a: Matrix, size: int) -> Any:
+def layout(a: Matrix, size: int) -> Any:
     """Return transposition letter and leading dimension of a matrix; dimension 0 if BLAS cannot address it."""
-    leading = _leading(a, size)
-    if leading != 0:
-        return _PLAIN, leading
-    return _TRANSPOSED, _leading(transposed(a), size)
+    found = leading(a, size)
+    if found != 0:
+        return _PLAIN, found
+    return _TRANSPOSED, leading(transposed(a), size)
 
 
 @always_inline
@@ -159,14 +171,14 @@ def _multiply(a: Matrix, b: Matrix, c: Matrix, store: int, zero: Any) -> None:
 def _gemv(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, alpha: Any, beta: Any) -> bool:
     """Compute C = alpha * A @ B + beta * C for a column B by BLAS; return whether BLAS can address all three."""
     size = size_of(beta)
-    letter, leading = _layout(a, size)
+    letter, lda = layout(a, size)
     b_increment, c_increment = _increment(b.rows, b.row_stride, size), _increment(c.rows, c.row_stride, size)
-    if leading == 0 or b_increment == 0 or c_increment == 0:
+    if lda == 0 or b_increment == 0 or c_increment == 0:
         return False
     rows, columns = (a.rows, a.columns) if letter == _PLAIN else (a.columns, a.rows)
     call_by_reference(
         loops, routines.gemv,
-        (letter, np.int32(rows), np.int32(columns), alpha, a.address, np.int32(leading),
+        (letter, np.int32(rows), np.int32(columns), alpha, a.address, np.int32(lda),
          b.address, np.int32(b_increment), beta, c.address, np.int32(c_increment)),
     )  # fmt: skip
     return True
@@ -176,8 +188,8 @@ def _gemv(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, alpha
 def _gemm(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, alpha: Any, beta: Any) -> bool:
     """Compute C = alpha * A @ B + beta * C by BLAS; return whether BLAS can address all three."""
     size = size_of(beta)
-    (letter_a, leading_a), (letter_b, leading_b) = _layout(a, size), _layout(b, size)
-    leading_c = _leading(c, size)
+    (letter_a, leading_a), (letter_b, leading_b) = layout(a, size), layout(b, size)
+    leading_c = leading(c, size)
     if leading_a == 0 or leading_b == 0 or leading_c == 0:
         return False
     call_by_reference(
@@ -247,8 +259,8 @@ def _addressable(a: Matrix, b: Matrix, c: Matrix, size: int) -> bool:
     """Return whether BLAS can address three matrices."""
     if c.columns == 1:
         b_increment = _increment(b.rows, b.row_stride, size)
-        return _layout(a, size)[1] != 0 and b_increment != 0 and _increment(c.rows, c.row_stride, size) != 0
-    return _layout(a, size)[1] != 0 and _layout(b, size)[1] != 0 and _leading(c, size) != 0
+        return layout(a, size)[1] != 0 and b_increment != 0 and _increment(c.rows, c.row_stride, size) != 0
+    return layout(a, size)[1] != 0 and layout(b, size)[1] != 0 and leading(c, size) != 0
 
 
 @noinline
@@ -286,8 +298,8 @@ def _large(
 def product(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, store: int) -> None:
     """Add (store: write) A @ B to C, by the fastest method for the size."""
     zero, done = routines.zero, False
-    if c.rows * c.columns * a.columns > MAX_INLINE_PRODUCTS:
-        if c.columns != 1 and (c.rows == 1 or _leading(c, size_of(zero)) == 0):
+    if c.rows * c.columns * a.columns > routines.max_inline:
+        if c.columns != 1 and (c.rows == 1 or leading(c, size_of(zero)) == 0):
             a, b, c = transposed(b), transposed(a), transposed(c)
         beta = zero if store else routines.one
         done = _large(loops, routines, a, b, c, np.int64(0), store) or _by_blas(
@@ -300,14 +312,14 @@ def product(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, sto
 @noinline
 def subtract_product(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix) -> None:
     """Subtract A @ B from C; all three have contiguous rows or columns."""
-    if _leading(c, size_of(routines.zero)) == 0:
+    if leading(c, size_of(routines.zero)) == 0:
         a, b, c = transposed(b), transposed(a), transposed(c)
     if not _large(loops, routines, a, b, c, np.int64(1), np.int64(0)):
         _by_blas(loops, routines, a, b, c, -routines.one, routines.one)
 
 
 @always_inline
-def _matrices(params: int, x0: int, x1: int, y: int) -> tuple[Matrix, Matrix, Matrix]:
+def matrices_of(params: int, x0: int, x1: int, y: int) -> tuple[Matrix, Matrix, Matrix]:
     """Describe the two factors and the product at given addresses."""
     m, n, k, rs0, cs0, rs1, cs1, rsy, csy = load_record(params, MatmulParams)
     return Matrix(x0, m, k, rs0, cs0), Matrix(x1, k, n, rs1, cs1), Matrix(y, m, n, rsy, csy)
@@ -317,7 +329,7 @@ def _matrices(params: int, x0: int, x1: int, y: int) -> tuple[Matrix, Matrix, Ma
 def matmul_forward(frame: int, loops: int, products: Routines) -> int:
     """Write X0 @ X1 to Y."""
     x0, x1, y = load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y)
-    a, b, c = _matrices(load_i64(frame, PARAMS), x0, x1, y)
+    a, b, c = matrices_of(load_i64(frame, PARAMS), x0, x1, y)
     product(loops, products, a, b, c, np.int64(1))
     return 0
 
@@ -326,8 +338,8 @@ def matmul_forward(frame: int, loops: int, products: Routines) -> int:
 def matmul_reverse(frame: int, loops: int, products: Routines) -> int:
     """Add (STORE: write) Y_BAR @ X1^T to X_BAR[0] and X0^T @ Y_BAR to X_BAR[1]."""
     params, store = load_i64(frame, PARAMS), load_i64(frame, STORE)
-    a, b, c_bar = _matrices(params, load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y_BAR))
-    a_bar, b_bar, _ = _matrices(params, load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), np.int64(0))
+    a, b, c_bar = matrices_of(params, load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y_BAR))
+    a_bar, b_bar, _ = matrices_of(params, load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), np.int64(0))
     if a_bar.address != 0:
         product(loops, products, c_bar, transposed(b), a_bar, store & 1)
     if b_bar.address != 0:
@@ -339,8 +351,8 @@ def matmul_reverse(frame: int, loops: int, products: Routines) -> int:
 def matmul_tangent(frame: int, loops: int, products: Routines) -> int:
     """Write X_BAR[0] @ X1 + X0 @ X_BAR[1] to Y_BAR; either may be absent."""
     params, store = load_i64(frame, PARAMS), np.int64(1)
-    a, b, c_dot = _matrices(params, load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y_BAR))
-    a_dot, b_dot, _ = _matrices(params, load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), np.int64(0))
+    a, b, c_dot = matrices_of(params, load_i64(frame, X), load_i64(frame, X + 1), load_i64(frame, Y_BAR))
+    a_dot, b_dot, _ = matrices_of(params, load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), np.int64(0))
     if a_dot.address == 0 and b_dot.address == 0:  # zeros: a product over an empty axis
         a_dot = Matrix(a_dot.address, a_dot.rows, 0, a_dot.row_stride, a_dot.column_stride)
     if a_dot.address != 0 or b_dot.address == 0:

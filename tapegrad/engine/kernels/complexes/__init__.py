@@ -1,0 +1,8 @@
+"""Kernels of complex matrices: BLAS's and LAPACK's routines, and derivatives with conjugate transposes.
+
+In reading order; each imports only those above it:
+
+    products      products by conjugate transposes, and the kernels of ``X0 @ X1``
+    systems       LU factors, systems of equations, inverses
+    determinants  determinants, their phases and logarithms
+"""
