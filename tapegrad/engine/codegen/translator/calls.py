@@ -202,7 +202,7 @@ class CallTranslator(ExpressionTranslator):
         if values.is_complex(number):
             parts = values.parts_of(self.builder, number)
             size = self._of_c("hypot", [cast(self.builder, part, F64) for part in parts])
-            return values.as_numba_has_it(self.builder, size, values.KINDS[parts[0].type])
+            return size if parts[0].type == F64 else self.builder.fptrunc(size, F32)
         if number.type in (F64, F32):
             return self._of_float("fabs", number)
         if number.type != I64:

@@ -59,7 +59,7 @@ LIBRARY = libraries(("det", "slogdet"), "getrf", "getri") | {
 }
 _LOG, _COLUMN = entry("log"), 256  # determinants whose logarithms one call computes
 _SCRATCH = 2 * _COLUMN
-_UP, _DOWN, _LARGEST = 2.0**256, 2.0**-256, (2.0 - 2.0**-52) * 2.0**1023
+UP, DOWN, _LARGEST = 2.0**256, 2.0**-256, (2.0 - 2.0**-52) * 2.0**1023
 
 
 @noinline
@@ -122,13 +122,13 @@ def _regularize(t: Matrix, zero: Any) -> bool:
 
 
 @always_inline
-def _brought_near_one(value: float, steps: int) -> tuple[float, int]:
+def brought_near_one(value: float, steps: int) -> tuple[float, int]:
     """Scale a number to 2**-256..1; return it and the total number of steps of 2**256."""
-    while value != 0.0 and abs(value) < _DOWN:
-        value *= _UP
+    while value != 0.0 and abs(value) < DOWN:
+        value *= UP
         steps -= 1
     while abs(value) > 1.0 and abs(value) <= _LARGEST:
-        value *= _DOWN
+        value *= DOWN
         steps += 1
     return value, steps
 
@@ -138,10 +138,10 @@ def _det_in_steps(t: Matrix, exchanges: int, zero: Any) -> tuple[float, int]:
     """Return a determinant that may exceed the range of floats, as a number near one and steps of 2**256."""
     value, steps = 1.0, 0
     for i in range(t.rows):
-        pivot, steps = _brought_near_one(np.float64(at(t, i, i, zero)), steps)
+        pivot, steps = brought_near_one(np.float64(at(t, i, i, zero)), steps)
         if load_i32(exchanges, i) != i + 1:
             pivot = -pivot
-        value, steps = _brought_near_one(value * pivot, steps)
+        value, steps = brought_near_one(value * pivot, steps)
     return value, steps
 
 
@@ -149,13 +149,13 @@ def _det_in_steps(t: Matrix, exchanges: int, zero: Any) -> tuple[float, int]:
 def _scale(a: Matrix, value: float, steps: int, zero: Any) -> None:
     """Multiply a matrix by a number given in steps of 2**256; products outside the range become inf or 0."""
     if steps > 0:
-        value *= _UP
+        value *= UP
         steps -= 1
     for i in range(a.rows):
         for j in range(a.columns):
             product = value * np.float64(at(a, i, j, zero))
             for _ in range(abs(steps) if product != 0.0 else 0):
-                product *= _UP if steps > 0 else _DOWN
+                product *= UP if steps > 0 else DOWN
             put(a, i, j, zero + product, zero)
 
 

@@ -55,8 +55,8 @@ class MatrixFrame(NamedTuple):
 
 @noinline
 def write_nan(address: int, bytes_: int, zero: Any) -> None:
-    """Fill numbers with nan."""
-    nan = np.sqrt(zero - 1)
+    """Fill numbers with nan, both parts of complex ones."""
+    nan = np.sqrt(-1.0) * (zero - 1)
     for k in range(bytes_ // size_of(zero)):
         store_at(address, k * size_of(zero), nan, zero)
 

@@ -14,6 +14,7 @@ from tapegrad.frontend.functions.matrices.ties import diagonal_matrix, maximum
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
+from tapegrad.frontend.recording.complex_views import adjoint, conjugate, imag_part, is_complex, real_part
 from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.record import unary
 from tapegrad.frontend.recording.rules import Step, Value, masked_multiply, state_rules
@@ -75,7 +76,7 @@ def det(a: Any) -> Tensor:
     ("square.", "square; and in a derivative of the logarithm, if one is singular."),
     summary="Compute the signs of determinants, and the logarithms of their sizes.",
     returns="""sign : Tensor, shape (...)
-    1, -1, or 0 for a singular matrix. Its derivative is 0.
+    1, -1, or 0 for a singular matrix, with derivative 0. Of a complex matrix a complex number of size 1, or 0.
 logabsdet : Tensor, shape (...)
     The logarithm, -inf for a singular matrix, where it has no derivative.""",
     see_also="",
@@ -86,7 +87,7 @@ logabsdet : Tensor, shape (...)
 )
 def slogdet(a: Any) -> SlogdetResult:
     both = of_squares("slogdet", a, "numpy.linalg.slogdet", 2)
-    return SlogdetResult(both[0], both[1])
+    return SlogdetResult(both[0], real_part(both[1]) if is_complex(both) else both[1])
 
 
 LINALG = {"det": det, "slogdet": slogdet}
@@ -113,7 +114,7 @@ def _adjugate(x: Tensor) -> Tensor:
         s = s / size
         values = concatenate([maximum(s[..., :-1], float(np.finfo(s.dtype).eps)), s[..., -1:]], -1)
         values, size = diagonal_matrix(values), expand_dims(size, -1)
-    inner = values + matmul(matmul(transposed(u), (x - fixed) / size), transposed(vh))
+    inner = values + matmul(matmul(adjoint(u), (x - fixed) / size), adjoint(vh))
     lead, right, below, last = (
         inner[..., :-1, :-1],
         inner[..., :-1, -1:],
@@ -127,11 +128,11 @@ def _adjugate(x: Tensor) -> Tensor:
     bottom = concatenate([-down, last * 0.0 + 1.0], -1)
     scale = expand_dims(det(lead), (-1, -2)) * sign * size ** (n - 1)
     adjugate = concatenate([top, bottom], -2) * scale
-    return matmul(matmul(transposed(vh), adjugate), transposed(u))
+    return matmul(matmul(adjoint(vh), adjugate), adjoint(u))
 
 
 def _det_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    return {0: transposed(_adjugate(step.x(0))) * expand_dims(step.dense(y_bar, -1), (-1, -2))}
+    return {0: adjoint(_adjugate(step.x(0))) * expand_dims(step.dense(y_bar, -1), (-1, -2))}
 
 
 def _det_forward(step: Step, x_dot: Value, *_: None) -> Value:
@@ -142,14 +143,20 @@ state_rules("det", _det_reverse, _det_forward)
 
 
 def _slogdet_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    """Return the cotangent through the logarithm; the sign has no derivative."""
-    y_bar = step.dense(y_bar, -1)[1]
-    return {0: masked_multiply(transposed(inverse(step.x(0), "slogdet")), expand_dims(y_bar, (-1, -2)))}
+    """Return the cotangent through the logarithm, and the phase of a complex determinant; a sign has no derivative."""
+    x, (phase_bar, y_bar) = step.x(0), step.dense(y_bar, -1)
+    if is_complex(x):
+        turned = conjugate(slogdet(x).sign) * phase_bar
+        y_bar = real_part(y_bar) + 1j * imag_part(turned)
+    return {0: masked_multiply(adjoint(inverse(x, "slogdet")), expand_dims(y_bar, (-1, -2)))}
 
 
 def _slogdet_forward(step: Step, x_dot: Value, *_: None) -> Value:
-    product = transposed(inverse(step.x(0), "slogdet")) * step.dense(x_dot, 0)
+    x = step.x(0)
+    product = transposed(inverse(x, "slogdet")) * step.dense(x_dot, 0)
     along = sum(product, (-1, -2))
+    if is_complex(x):
+        return stack([1j * imag_part(along) * slogdet(x).sign, real_part(along).astype(along.dtype)])
     zeros = from_array(np.zeros(along.shape, along.dtype), constant=True)
     return stack([zeros, along])
 

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from tapegrad.engine.sweep.eager import eager_matrices
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.lines import floating
+from tapegrad.frontend.recording.complex_views import conjugate
 from tapegrad.frontend.recording.record_structural import (
-    as_tensor,
+    as_numbers,
     in_common_dtype,
     record_by,
     record_new,
@@ -57,16 +59,22 @@ def record_packed(op: str, x: Tensor, length: int, params: tuple[int, ...], name
 # --- operands --------------------------------------------------------------------------------------------------
 
 
+def as_inexact(a: Any, name: str) -> Tensor:
+    """Return an operand as floats or complex numbers: integers and booleans become float64."""
+    x = as_numbers(a, name)
+    return x if x.dtype.kind in DIFFERENTIABLE_KINDS else floating(x, name)
+
+
 def matrices(a: Any, name: str) -> Tensor:
-    """Return an operand as matrices of floats."""
-    x = floating(a, name)
+    """Return an operand as matrices of floats or complex numbers."""
+    x = as_inexact(a, name)
     if x.ndim < 2:
         raise LinAlgError(f"{name}: a matrix or a stack of matrices is needed, not shape {x.shape}")
     return x
 
 
 def square(a: Any, name: str) -> Tensor:
-    """Return an operand as square matrices of floats."""
+    """Return an operand as square matrices of floats or complex numbers."""
     x = matrices(a, name)
     if x.shape[-1] != x.shape[-2]:
         raise LinAlgError(f"{name}: matrices must be square, not of shape {x.shape}")
@@ -136,7 +144,7 @@ def systems(a: Tensor, b: Tensor, name: str) -> Systems:
 
 def prepared(a: Any, b: Any, name: str) -> tuple[Systems, Tensor, bool]:
     """Return systems in C order, their right side as given, and whether the matrices are stored transposed."""
-    matrix, side = in_common_dtype(square(a, name), as_tensor(b, name))
+    matrix, side = in_common_dtype(square(a, name), as_numbers(b, name))
     system = systems(matrix, side, name)
     own, is_turned = turned(system.a)
     return system._replace(a=own, b=in_c_order(system.b)), side, is_turned
@@ -269,10 +277,10 @@ def rules_of_systems(
 
     def reverse(step: Step, y_bar: Value) -> dict[int, Value]:
         transpose = step.params.transpose
-        b_bar = solution(step, step.dense(y_bar, -1), 1 - transpose)
+        b_bar = conjugate(solution(step, conjugate(step.dense(y_bar, -1)), 1 - transpose))
         bars: dict[int, Value] = {1: b_bar} if step.asks(1) else {}
         if step.asks(0):
-            bars[0] = part(step, -_outer(_columns(b_bar), _columns(step.y), transpose))
+            bars[0] = part(step, -_outer(_columns(b_bar), _columns(conjugate(step.y)), transpose))
         return bars
 
     def forward(step: Step, a_dot: Value | None, b_dot: Value | None, *_: None) -> Value:

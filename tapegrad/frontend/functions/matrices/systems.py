@@ -10,6 +10,7 @@ from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.functions.matrices.decompositions import by_lower_triangle
 from tapegrad.frontend.functions.matrices.matrices import (
     Systems,
+    as_inexact,
     count_of,
     exchanged,
     inverse,
@@ -30,9 +31,9 @@ from tapegrad.frontend.functions.matrices.matrices import (
 )
 from tapegrad.frontend.functions.matrices.triangles import cho_factor, cho_solve
 from tapegrad.frontend.functions.products.linalg import matmul
-from tapegrad.frontend.functions.reductions.lines import floating
 from tapegrad.frontend.functions.shapes.diagonals import tril, triu
-from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
+from tapegrad.frontend.recording.complex_views import adjoint
+from tapegrad.frontend.recording.record_structural import as_numbers, in_common_dtype
 from tapegrad.frontend.recording.rules import Step, Value, state_rules
 from tapegrad.frontend.recording.shape import broadcast_to, in_c_order, moveaxis, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
@@ -109,7 +110,7 @@ def solve(
     if assume_a is not None or transposed:
         return _solved_by_structure(a, b, (assume_a or "gen", lower, transposed))
     name = "numpy.linalg.solve"
-    right = as_tensor(b, name)
+    right = as_numbers(b, name)
     at_once = solved_at_once(a, right, name)
     if at_once is not None:
         return at_once
@@ -187,7 +188,7 @@ def tensorinv(a: Any, ind: int = 2) -> Tensor:
     >>> tg.linalg.tensorinv(tg.reshape(tg.eye(6), (2, 3, 6)), ind=2).shape
     (6, 2, 3)
     """
-    x, name = as_tensor(a, "numpy.linalg.tensorinv"), "numpy.linalg.tensorinv"
+    x, name = as_numbers(a, "numpy.linalg.tensorinv"), "numpy.linalg.tensorinv"
     if ind <= 0:
         raise ValueError(f"{name}: ind must be positive, not {ind}")
     rows = math.prod(x.shape[:ind])
@@ -224,7 +225,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Tensor:
     Tensor([0.5, 0.5, 0.5, 0.5])
     """
     name = "numpy.linalg.tensorsolve"
-    matrix, side = in_common_dtype(floating(a, name), floating(b, name))
+    matrix, side = in_common_dtype(as_inexact(a, name), as_inexact(b, name))
     if axes is not None:
         last = (axes,) if hasattr(axes, "__index__") else tuple(axes)
         matrix = moveaxis(matrix, last, range(matrix.ndim - len(last), matrix.ndim))
@@ -388,7 +389,7 @@ def lu_solve(
     name = "tapegrad.linalg.lu_solve"
     if trans not in (0, 1, 2):
         raise ValueError(f"{name}: trans is 0, 1 or 2, not {trans!r}")
-    lu, side = in_common_dtype(square(lu_and_piv[0], name), as_tensor(b, name))
+    lu, side = in_common_dtype(square(lu_and_piv[0], name), as_numbers(b, name))
     system = systems(lu, side, name)
     rows = _rows(lu_and_piv[1], system, name)
     own, x = in_c_order(system.a), system.b
@@ -432,7 +433,7 @@ state_rules("lu_solve", *rules_of_systems(_lu_solved))
 
 
 def _inv_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    y = transposed(step.y)
+    y = adjoint(step.y)
     return {0: -matmul(matmul(y, step.dense(y_bar, -1)), y)}
 
 
