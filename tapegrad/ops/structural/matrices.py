@@ -360,8 +360,9 @@ MATRICES: tuple[Structural, ...] = (
         TriangularParams,
         shared_operands=(0,),
         of_columns=True,
+        complexes="triangular",
     ),
-    _of_matrices("cholesky", "systems.cholesky", (("y",),), SquareParams),
+    _of_matrices("cholesky", "systems.cholesky", (("y",),), SquareParams, complexes="cholesky"),
     _of_matrices("expm", "spectra.expm", (("x0",),), SquareParams),
     _of_matrices("sqrtm", "spectra.sylvester", (("y",),), SquareParams),
     _of_matrices(

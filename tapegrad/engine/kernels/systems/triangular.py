@@ -54,7 +54,7 @@ def _solve(loops: int, routines: Lapack, triangle: int, x: Matrix, p: Any, trans
 
 
 @noinline
-def _add_triangle(source: Matrix, into: Matrix, p: Any, store: int, zero: Any) -> None:
+def add_triangle(source: Matrix, into: Matrix, p: Any, store: int, zero: Any) -> None:
     """Add (store: write) the triangle of a matrix; writing fills the rest with zeros."""
     for i in range(p.n):
         first, end = (0, i + 1 - p.unit) if p.lower else (i + p.unit, p.n)
@@ -94,7 +94,7 @@ def _triangle_cotangent(
         _add_outer(left, right, into, p, store, routines.zero)
     else:
         product(loops, routines.products, left, transposed(right), scratch, np.int64(1))
-        _add_triangle(scratch, into, p, store, routines.zero)
+        add_triangle(scratch, into, p, store, routines.zero)
 
 
 @always_inline
@@ -175,7 +175,7 @@ def solve_triangular_tangent(frame: int, loops: int, routines: Lapack) -> int:
         into = by_rows(y_dot, n, k, zero)
         memset(y_dot, np.int32(0), bytes_)
         if t_dot != 0:
-            _add_triangle(by_rows(t_dot, n, n, zero), own, p, np.int64(1), zero)
+            add_triangle(by_rows(t_dot, n, n, zero), own, p, np.int64(1), zero)
             turned = transposed(own) if p.transpose else own
             product(loops, routines.products, turned, by_rows(y, n, k, zero), into, np.int64(1))
             negate(into, zero)

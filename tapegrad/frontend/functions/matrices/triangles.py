@@ -12,26 +12,34 @@ from tapegrad.frontend.functions.matrices.matrices import (
     rules_of_systems,
     square,
     system_of,
-    transposed,
     triangle_solved,
 )
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.shapes.diagonals import tril
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.complex_views import adjoint, conjugate
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.rules import Step, Value, masked_multiply, state_rules
 from tapegrad.frontend.recording.shape import expand_dims, in_c_order, reshape
 from tapegrad.frontend.tensor.tensor import Tensor
 
-_TRANSPOSES = {0: False, 1: True, 2: True, "N": False, "T": True, "C": True}
+_PLAIN, _TRANSPOSED, _ADJOINT = range(3)
+_TRANSPOSES = {
+    0: _PLAIN,
+    1: _TRANSPOSED,
+    2: _ADJOINT,
+    "N": _PLAIN,
+    "T": _TRANSPOSED,
+    "C": _ADJOINT,
+}
 
 
 def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
-    """Compute the Cholesky factors of symmetric positive definite matrices: ``a == factor @ factor.T``.
+    """Compute the Cholesky factors of positive definite matrices: ``a == factor @ factor.T``, or with ``factor.conj().T``.
 
     Parameters
     ----------
     a : Tensor or array_like, shape (..., m, m)
-        Matrices, of which the lower triangle is read, or the upper one for ``upper=True``.
+        Symmetric or Hermitian matrices, of which the lower triangle is read, or the upper one for ``upper=True``.
     upper : bool, default False
         Return the upper factor, ``a == factor.T @ factor``.
 
@@ -72,7 +80,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
 
 def _factor(a: Any, lower: bool, name: str) -> Tensor:
     """Return the lower factors, from the lower triangle, or the upper ones."""
-    return lower_factor(a, name) if lower else transposed(lower_factor(transposed(square(a, name)), name))
+    return lower_factor(a, name) if lower else adjoint(lower_factor(adjoint(square(a, name)), name))
 
 
 def solve_triangular(
@@ -93,7 +101,7 @@ def solve_triangular(
     b : Tensor or array_like, shape (m,) or (..., m, k)
         Right sides. What has one dimension is a vector, all else a stack of matrices. Leading dimensions broadcast.
     trans : {0, 1, 2, 'N', 'T', 'C'}, default 0
-        Whether to solve ``a.T @ x == b`` instead, for all but 0 and 'N'.
+        Whether to solve ``a.T @ x == b`` instead, for all but 0 and 'N'; for 2 and 'C' ``a.conj().T @ x == b``.
     lower : bool, default False
         Read the lower triangle.
     unit_diagonal : bool, default False
@@ -128,16 +136,19 @@ def solve_triangular(
 
 
 class Triangle(NamedTuple):
-    """Options for reading a triangle: transposed, lower, with a unit diagonal."""
+    """Options for reading a triangle: transposed (1) or conjugate transposed (2), lower, with a unit diagonal."""
 
-    transpose: bool
+    transpose: int
     lower: bool
     unit: bool
 
 
 def _solved(a: Any, b: Any, triangle: Triangle, name: str) -> Tensor:
+    if triangle.transpose == _ADJOINT:
+        own = triangle._replace(transpose=_TRANSPOSED)
+        return conjugate(_solved(a, conjugate(as_numbers(b, name)), own, name))
     system, side, is_turned = prepared(a, b, name)
-    transpose, lower = triangle.transpose != is_turned, triangle.lower != is_turned
+    transpose, lower = bool(triangle.transpose) != is_turned, triangle.lower != is_turned
     return like_vectors(triangle_solved(system, transpose, lower, triangle.unit, name), side)
 
 
@@ -214,12 +225,13 @@ def cho_solve(
     Tensor([-0.5,  2. ])
     """
     (c, lower), name = c_and_lower, "tapegrad.linalg.cho_solve"
-    side = as_tensor(b, name)
+    side = as_numbers(b, name)
     columns = (
         expand_dims(side, -1) if side.ndim == 1 else side
     )  # stacks of solutions are not stacks of vectors
-    half = _solved(c, columns, Triangle(not lower, bool(lower), False), name)
-    x = _solved(c, half, Triangle(bool(lower), bool(lower), False), name)
+    first, second = (_PLAIN, _ADJOINT) if lower else (_ADJOINT, _PLAIN)
+    half = _solved(c, columns, Triangle(first, bool(lower), False), name)
+    x = _solved(c, half, Triangle(second, bool(lower), False), name)
     return reshape(x, x.shape[:-1]) if side.ndim == 1 else x
 
 
@@ -232,32 +244,35 @@ LINALG = {"cholesky": cholesky}
 def half_of_triangle(x: Tensor, lower: bool) -> Tensor:
     """Return one triangle with half of the diagonal.
 
-    Adding its transpose gives the symmetric matrix. Twice this part of a symmetric cotangent is the cotangent of the
-    triangle.
+    Adding its conjugate transpose gives the Hermitian matrix. Twice this part of a Hermitian cotangent is the cotangent
+    of the triangle.
     """
     ones = np.ones(x.shape[-2:])
     triangle = np.tril(ones) if lower else np.triu(ones)
     return masked_multiply(x, (triangle - np.eye(len(ones)) / 2).astype(x.dtype))
 
 
-def _by_factor(factor: Tensor, x: Tensor, transpose: bool) -> Tensor:
-    """Solve with a lower factor, or with the transposed one."""
+def _by_factor(factor: Tensor, x: Tensor, is_adjoint: bool) -> Tensor:
+    """Solve with a lower factor, or with its conjugate transpose."""
     n = factor.shape[-1]
+    if is_adjoint:
+        x = conjugate(x)
     system = Systems(factor, in_c_order(x), factor.size // max(n * n, 1), n, n, True)
-    return triangle_solved(system, transpose, True, False, "cholesky")
+    found = triangle_solved(system, is_adjoint, True, False, "cholesky")
+    return conjugate(found) if is_adjoint else found
 
 
 def _cholesky_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     factor = step.y
-    inner = half_of_triangle(matmul(transposed(factor), tril(step.dense(y_bar, -1))), True)
-    left = _by_factor(factor, inner + transposed(inner), True)
-    return {0: half_of_triangle(_by_factor(factor, transposed(left), True), True)}
+    inner = half_of_triangle(matmul(adjoint(factor), tril(step.dense(y_bar, -1))), True)
+    left = _by_factor(factor, inner + adjoint(inner), True)
+    return {0: half_of_triangle(_by_factor(factor, adjoint(left), True), True)}
 
 
 def _cholesky_forward(step: Step, x_dot: Value) -> Value:
     factor, half = step.y, half_of_triangle(step.dense(x_dot, 0), True)
-    left = _by_factor(factor, half + transposed(half), False)
-    return matmul(factor, half_of_triangle(_by_factor(factor, transposed(left), False), True))
+    left = _by_factor(factor, half + adjoint(half), False)
+    return matmul(factor, half_of_triangle(_by_factor(factor, adjoint(left), False), True))
 
 
 state_rules("cholesky", _cholesky_reverse, _cholesky_forward)
