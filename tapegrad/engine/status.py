@@ -14,6 +14,7 @@ from tapegrad.engine.kernels.language.status import (
     NOT_POSITIVE_DEFINITE,
     OUT_OF_MEMORY,
     OUT_OF_RANGE,
+    PHASE_DEPENDENT,
     SINGULAR,
 )
 from tapegrad.engine.tape.fields.layout import (
@@ -37,6 +38,10 @@ _OF_MATRICES = {
     ),
     NO_REAL_RESULT: "the result of a matrix is complex, which is not supported for Tensors",
     NOT_FINITE: "a matrix has elements that are nan or infinite",
+    PHASE_DEPENDENT: (
+        "the function depends on the phases of complex eigenvectors or singular vectors, which are not determined, and"
+        " so is its derivative; use abs(v)**2, v * conj(v[k]), or the projector v @ v.conj().T"
+    ),
 }
 _OTHERS = {
     CALL_FAILED: "a custom op raised an exception",

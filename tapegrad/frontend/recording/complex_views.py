@@ -59,6 +59,11 @@ def imag_part(x: Tensor) -> Tensor:
     return _component(x, views.IMAG)
 
 
+def real_of(x: Tensor) -> Tensor:
+    """Return the real parts: of real numbers the Tensor itself."""
+    return real_part(x) if is_complex(x) else x
+
+
 def pairs_of(x: Tensor) -> Tensor:
     """Return complex numbers as pairs of floats along a new last dimension: a view."""
     return _component(x, views.BOTH)

@@ -371,8 +371,8 @@ MATRICES: tuple[Structural, ...] = (
     # x0: matrices, x1: cutoff of singular values, relative to the largest
     _of_matrices("pinv", "spectra.pinv", (("x0", "y"), None), PinvParams, shared_operands=(1,)),
     # Results of several parts, which are views of one buffer
-    _of_matrices("eigh", "spectra.eigh", (("x0", "y"),), EighParams),
-    _of_matrices("eig", "spectra.eig", (("x0", "y"),), EigParams),
-    _of_matrices("qr", "systems.qr", (("x0", "y"),), QrParams),
-    _of_matrices("svd", "spectra.svd", (("x0", "y"),), SvdParams),
+    _of_matrices("eigh", "spectra.eigh", (("x0", "y"),), EighParams, complexes="eigh"),
+    _of_matrices("eig", "spectra.eig", (("x0", "y"),), EigParams, complexes="eig"),
+    _of_matrices("qr", "systems.qr", (("x0", "y"),), QrParams, complexes="qr"),
+    _of_matrices("svd", "spectra.svd", (("x0", "y"),), SvdParams, complexes="svd"),
 )

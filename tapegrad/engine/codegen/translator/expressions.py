@@ -115,6 +115,8 @@ class ExpressionTranslator:
         value = self.value(node.value)
         if isinstance(value, Constant):
             return Constant(getattr(value.object, node.attr))
+        if node.attr == "real" and isinstance(value, ir.Value) and value.type in (F64, F32):
+            return value
         if values.is_complex(value) and node.attr in ("real", "imag"):
             return values.parts_of(self.builder, value)[node.attr == "imag"]
         fields = getattr(value.make, "_fields", ()) if isinstance(value, Record) else ()

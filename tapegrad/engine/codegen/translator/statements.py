@@ -3,6 +3,7 @@
 import ast
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from tapegrad.engine.codegen.translator import values
@@ -178,6 +179,10 @@ class Statements(CallTranslator):
             self._reached.add(block)
 
     def _on_if(self, node: ast.If) -> None:
+        is_complex = self._asked_for_complex(node.test)
+        if is_complex is not None:
+            self.block(node.body if is_complex else node.orelse)
+            return
         condition = self.truth(node.test)
         yes, no, after = (self.builder.append_basic_block() for _ in range(3))
         self.builder.cbranch(condition, yes, no)
@@ -186,6 +191,12 @@ class Statements(CallTranslator):
             self.block(body)
             self._go(after)
         self._continue_in(after)
+
+    def _asked_for_complex(self, test: ast.AST) -> bool | None:
+        """Return the answer to ``np.iscomplexobj``, which types give; `None` for other conditions."""
+        if isinstance(test, ast.Call) and self.value(test.func) == Constant(np.iscomplexobj):
+            return values.is_complex(self.number(test.args[0]))
+        return None
 
     def _continue_in(self, block: Any) -> None:
         """Go on in a block, if anything goes there."""

@@ -17,12 +17,14 @@ from tapegrad.engine.kernels.language.lapack import (
     PLAIN,
     UPPER,
     Complexes,
+    add_to_triangle,
     at,
     by_rows,
     clear_triangle,
     complex_libraries,
     info_i64,
     put,
+    read_symmetric,
 )
 from tapegrad.engine.kernels.language.matmul import Matrix, product
 from tapegrad.engine.kernels.language.raw_memory import (
@@ -48,40 +50,22 @@ LIBRARY = complex_libraries(("cholesky",), "potrf", "trsm")
 _LOWER, _FROM_LEFT, _FROM_RIGHT, _NOT_UNIT = np.int64(1), np.int64(0), np.int64(1), np.int64(0)
 
 
-# --- Hermitian matrices given by one triangle ------------------------------------------------------------------
-
-
-@noinline
-def read_hermitian(a: Matrix, lower: int, into: Matrix, zero: Any) -> None:
-    """Write the Hermitian matrix given by one triangle of `a`, whose diagonal is taken as real."""
-    for i in range(a.rows):
-        for j in range(i + 1):
-            value = at(a, i, j, zero) if lower else np.conj(at(a, j, i, zero))
-            value = zero + value.real if i == j else value
-            put(into, i, j, value, zero)
-            put(into, j, i, np.conj(value), zero)
-
-
-@noinline
-def add_to_hermitian(source: Matrix, into: Matrix, lower: int, store: int, zero: Any) -> None:
-    """Add (store: write) the cotangent of a Hermitian matrix to the triangle that was read, both triangles summed."""
-    for i in range(source.rows):
-        for j in range(source.rows):
-            value = zero
-            if (j <= i) if lower else (j >= i):
-                value = at(source, i, j, zero) + np.conj(at(source, j, i, zero))
-                value = value / 2 if i == j else value
-            elif store == 0:
-                continue
-            put(into, i, j, value if store else at(into, i, j, zero) + value, zero)
-
-
 @noinline
 def _halve_diagonal(a: Matrix, zero: Any) -> None:
     """Take the lower triangle, with half of the real diagonal."""
     clear_triangle(a, np.int64(0), zero)
     for i in range(a.rows):
         put(a, i, i, zero + at(a, i, i, zero).real / 2, zero)
+
+
+@noinline
+def _make_hermitian(a: Matrix, zero: Any) -> None:
+    """Replace a matrix by its Hermitian part."""
+    for i in range(a.rows):
+        for j in range(i + 1):
+            value = (at(a, i, j, zero) + np.conj(at(a, j, i, zero))) / 2
+            put(a, i, j, value, zero)
+            put(a, j, i, np.conj(value), zero)
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------
@@ -111,7 +95,8 @@ def _cotangent(loops: int, routines: Complexes, own: MatrixFrame, p: Any) -> int
     _halve_diagonal(m, zero)
     divide(loops, routines, own.y, n, scratch, n, _FROM_RIGHT, _LOWER, PLAIN, _NOT_UNIT)
     divide(loops, routines, own.y, n, scratch, n, _FROM_LEFT, _LOWER, ADJOINT, _NOT_UNIT)
-    add_to_hermitian(m, by_rows(own.x_bar, n, n, zero), _LOWER, own.store, zero)
+    _make_hermitian(m, zero)
+    add_to_triangle(m, by_rows(own.x_bar, n, n, zero), _LOWER, own.store, zero)
     return 0
 
 
@@ -120,7 +105,7 @@ def _tangent(loops: int, routines: Complexes, own: MatrixFrame, p: Any) -> int:
     """Write the tangent ``L M`` of one factor, with M the halved triangle of ``L^-1 A_dot L^-H``; return a status."""
     n, zero, scratch = p.n, routines.zero, own.scratch
     m, y, y_dot = by_rows(scratch, n, n, zero), by_rows(own.y, n, n, zero), by_rows(own.y_bar, n, n, zero)
-    read_hermitian(by_rows(own.x_bar, n, n, zero), _LOWER, m, zero)
+    read_symmetric(by_rows(own.x_bar, n, n, zero), _LOWER, m, zero)
     divide(loops, routines, own.y, n, scratch, n, _FROM_LEFT, _LOWER, PLAIN, _NOT_UNIT)
     divide(loops, routines, own.y, n, scratch, n, _FROM_RIGHT, _LOWER, ADJOINT, _NOT_UNIT)
     _halve_diagonal(m, zero)
@@ -139,18 +124,18 @@ def _for_each(frame: int, loops: int, routines: Complexes, process: Any, written
 
 
 @always_inline
-def cholesky_forward(frame: int, loops: int, complexes: Complexes) -> int:
+def cholesky_forward(frame: int, loops: int, routines: Complexes) -> int:
     """Write the lower factor of each matrix of X[0] to Y."""
-    return _for_each(frame, loops, complexes, _factor, RESULT)
+    return _for_each(frame, loops, routines, _factor, RESULT)
 
 
 @always_inline
-def cholesky_reverse(frame: int, loops: int, complexes: Complexes) -> int:
+def cholesky_reverse(frame: int, loops: int, routines: Complexes) -> int:
     """Add (STORE: write) the cotangents of the triangles to X_BAR[0]."""
-    return _for_each(frame, loops, complexes, _cotangent, COTANGENT)
+    return _for_each(frame, loops, routines, _cotangent, COTANGENT)
 
 
 @always_inline
-def cholesky_tangent(frame: int, loops: int, complexes: Complexes) -> int:
+def cholesky_tangent(frame: int, loops: int, routines: Complexes) -> int:
     """Write the tangents of the factors to Y_BAR."""
-    return _for_each(frame, loops, complexes, _tangent, TANGENT)
+    return _for_each(frame, loops, routines, _tangent, TANGENT)

@@ -152,10 +152,10 @@ def _sum_of_products(a: Matrix, b: Matrix, zero: Any) -> Any:
 
 
 @always_inline
-def det_forward(frame: int, loops: int, complexes: Complexes) -> int:
+def det_forward(frame: int, loops: int, routines: Complexes) -> int:
     """Write the determinant of each matrix, by its factors X[1], to Y."""
     p, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, Y)
-    n, factor, zero = p.n, load_i64(frame, X + 1), complexes.zero
+    n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
     for i in range(p.matrices):
         exchanges = factor + triangle_bytes(n, zero)
         store_at(y, i * size_of(zero), _det(by_columns(factor, n, n, zero), exchanges, zero), zero)
@@ -164,10 +164,10 @@ def det_forward(frame: int, loops: int, complexes: Complexes) -> int:
 
 
 @always_inline
-def slogdet_forward(frame: int, loops: int, complexes: Complexes) -> int:
+def slogdet_forward(frame: int, loops: int, routines: Complexes) -> int:
     """Write the phases of all determinants, then the logarithms of their sizes, to Y."""
     p, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, Y)
-    n, factor, zero = p.n, load_i64(frame, X + 1), complexes.zero
+    n, factor, zero = p.n, load_i64(frame, X + 1), routines.zero
     for i in range(p.matrices):
         t, exchanges = by_columns(factor, n, n, zero), factor + triangle_bytes(n, zero)
         store_at(y, i * size_of(zero), _phase(t, exchanges, zero), zero)
@@ -252,24 +252,24 @@ def _tangent(frame: int, loops: int, routines: Complexes, logarithm: bool) -> in
 
 
 @always_inline
-def det_reverse(frame: int, loops: int, complexes: Complexes) -> int:
+def det_reverse(frame: int, loops: int, routines: Complexes) -> int:
     """Add (STORE: write) ``y_bar * adjugate^H`` to X_BAR[0]."""
-    return _reverse(frame, loops, complexes, False)
+    return _reverse(frame, loops, routines, False)
 
 
 @always_inline
-def det_tangent(frame: int, loops: int, complexes: Complexes) -> int:
+def det_tangent(frame: int, loops: int, routines: Complexes) -> int:
     """Write ``sum(adjugate.T * x_dot)`` to Y_BAR."""
-    return _tangent(frame, loops, complexes, False)
+    return _tangent(frame, loops, routines, False)
 
 
 @always_inline
-def slogdet_reverse(frame: int, loops: int, complexes: Complexes) -> int:
+def slogdet_reverse(frame: int, loops: int, routines: Complexes) -> int:
     """Add (STORE: write) the inverse's conjugate transpose, times the cotangents of both numbers, to X_BAR[0]."""
-    return _reverse(frame, loops, complexes, True)
+    return _reverse(frame, loops, routines, True)
 
 
 @always_inline
-def slogdet_tangent(frame: int, loops: int, complexes: Complexes) -> int:
+def slogdet_tangent(frame: int, loops: int, routines: Complexes) -> int:
     """Write the tangents of the phases, then those of the logarithms, to Y_BAR."""
-    return _tangent(frame, loops, complexes, True)
+    return _tangent(frame, loops, routines, True)

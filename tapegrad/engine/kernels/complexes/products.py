@@ -103,7 +103,27 @@ def _by_copy(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, wh
 
 @noinline
 def product_of_adjoint(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, store: int) -> int:
-    """Add (store: write) ``A^H @ B`` to C; return a status."""
+    """Add (store: write) ``A^H @ B`` to C, of real numbers ``A^T @ B``; return a status."""
+    if np.iscomplexobj(routines.zero):
+        return _product_of_adjoint(loops, routines, a, b, c, store)
+    product(loops, routines, transposed(a), b, c, store)
+    return 0
+
+
+@noinline
+def product_by_adjoint(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, store: int) -> int:
+    """Add (store: write) ``A @ B^H`` to C, of real numbers ``A @ B^T``; return a status."""
+    if np.iscomplexobj(routines.zero):
+        return _product_by_adjoint(loops, routines, a, b, c, store)
+    product(loops, routines, a, transposed(b), c, store)
+    return 0
+
+
+@noinline
+def _product_of_adjoint(
+    loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, store: int
+) -> int:
+    """Compute a product of complex matrices by BLAS or, of few numbers, by loops."""
     turned, done = transposed(a), False
     if c.rows * c.columns * a.rows > routines.max_inline:
         if leading(c, size_of(routines.zero)) != 0:
@@ -118,8 +138,10 @@ def product_of_adjoint(loops: int, routines: Routines, a: Matrix, b: Matrix, c: 
 
 
 @noinline
-def product_by_adjoint(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, store: int) -> int:
-    """Add (store: write) ``A @ B^H`` to C; return a status."""
+def _product_by_adjoint(
+    loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, store: int
+) -> int:
+    """Compute a product of complex matrices by BLAS or, of few numbers, by loops."""
     turned, done = transposed(b), False
     if c.rows * c.columns * a.columns > routines.max_inline:
         if leading(c, size_of(routines.zero)) != 0:

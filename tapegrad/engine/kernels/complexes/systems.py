@@ -62,8 +62,9 @@ ADJOINT = np.uint8(ord("C"))
 @noinline
 def factorize(loops: int, routines: Complexes, a: int, n: int) -> None:
     """Replace a matrix in Fortran order by its triangles; row exchanges follow. Pivots of singular ones are zero."""
-    order = np.int32(n)
-    exchanges = a + triangle_bytes(n, routines.zero)
+    if n == 0:
+        return
+    order, exchanges = np.int32(n), a + triangle_bytes(n, routines.zero)
     call_by_reference(loops, routines.getrf, (order, order, a, order, exchanges, info_i64()))
 
 
@@ -92,13 +93,13 @@ def solve_adjoint(loops: int, routines: Complexes, factor: int, n: int, k: int, 
 
 
 @always_inline
-def lu_forward(frame: int, loops: int, complexes: Complexes) -> int:
+def lu_forward(frame: int, loops: int, routines: Complexes) -> int:
     """Write the factors and row exchanges of each matrix of X[0] to Y."""
     p, x, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, X), load_i64(frame, Y)
-    n, zero = p.n, complexes.zero
+    n, zero = p.n, routines.zero
     for _ in range(p.matrices if n > 0 else 0):
         copy(by_rows(x, n, n, zero), by_columns(y, n, n, zero), zero)
-        factorize(loops, complexes, y, n)
+        factorize(loops, routines, y, n)
         x += n * n * size_of(zero)
         y += factor_bytes(n, zero)
     return 0
@@ -108,9 +109,9 @@ def lu_forward(frame: int, loops: int, complexes: Complexes) -> int:
 
 
 @always_inline
-def lu_solve_forward(frame: int, loops: int, complexes: Complexes) -> int:
+def lu_solve_forward(frame: int, loops: int, routines: Complexes) -> int:
     """Write the solutions with the factors X[2] and the right sides X[1] to Y."""
-    p, zero = load_record(load_i64(frame, PARAMS), LuSolveParams), complexes.zero
+    p, zero = load_record(load_i64(frame, PARAMS), LuSolveParams), routines.zero
     n, k, factor, b, y = p.n, p.k, load_i64(frame, X + 2), load_i64(frame, X + 1), load_i64(frame, Y)
     bytes_, status = n * k * size_of(zero), 0
     scratch = malloc(bytes_ + 8)
@@ -120,7 +121,7 @@ def lu_solve_forward(frame: int, loops: int, complexes: Complexes) -> int:
     for _ in range(p.matrices):
         if not is_singular(by_columns(factor, n, n, zero), zero):
             copy(by_rows(b, n, k, zero), x, zero)
-            solve(loops, complexes, factor, n, k, scratch, TRANSPOSED if p.transpose else PLAIN)
+            solve(loops, routines, factor, n, k, scratch, TRANSPOSED if p.transpose else PLAIN)
             copy(x, by_rows(y, n, k, zero), zero)
         elif p.nan_on_failure:
             write_nan(y, bytes_, zero)
@@ -135,11 +136,11 @@ def lu_solve_forward(frame: int, loops: int, complexes: Complexes) -> int:
 
 
 @always_inline
-def lu_solve_reverse(frame: int, loops: int, complexes: Complexes) -> int:
+def lu_solve_reverse(frame: int, loops: int, routines: Complexes) -> int:
     """Add (STORE: write) the cotangents of matrices and right sides."""
     p, zero, store = (
         load_record(load_i64(frame, PARAMS), LuSolveParams),
-        complexes.zero,
+        routines.zero,
         load_i64(frame, STORE),
     )
     n, k, factor, y, y_bar = p.n, p.k, load_i64(frame, X + 2), load_i64(frame, Y), load_i64(frame, Y_BAR)
@@ -157,7 +158,7 @@ def lu_solve_reverse(frame: int, loops: int, complexes: Complexes) -> int:
             write_failure(a_bar, of_a, zero)
         else:
             copy(by_rows(y_bar, n, k, zero), u, zero)
-            solve_adjoint(loops, complexes, factor, n, k, scratch, p.transpose)
+            solve_adjoint(loops, routines, factor, n, k, scratch, p.transpose)
             if b_bar != 0:
                 add(u, by_rows(b_bar, n, k, zero), store & 2, zero)
             if a_bar != 0:
@@ -165,7 +166,7 @@ def lu_solve_reverse(frame: int, loops: int, complexes: Complexes) -> int:
                 into = by_rows(a_bar, n, n, zero)
                 into = transposed(into) if p.transpose else into
                 status = product_by_adjoint(
-                    loops, complexes.products, u, by_rows(y, n, k, zero), into, store_a
+                    loops, routines.products, u, by_rows(y, n, k, zero), into, store_a
                 )
                 if status != 0:
                     break
@@ -182,9 +183,9 @@ def lu_solve_reverse(frame: int, loops: int, complexes: Complexes) -> int:
 
 
 @always_inline
-def lu_solve_tangent(frame: int, loops: int, complexes: Complexes) -> int:
+def lu_solve_tangent(frame: int, loops: int, routines: Complexes) -> int:
     """Write the solutions for ``b_dot - a_dot @ y`` to Y_BAR; either tangent may be absent."""
-    p, zero = load_record(load_i64(frame, PARAMS), LuSolveParams), complexes.zero
+    p, zero = load_record(load_i64(frame, PARAMS), LuSolveParams), routines.zero
     n, k, factor, y, y_dot = p.n, p.k, load_i64(frame, X + 2), load_i64(frame, Y), load_i64(frame, Y_BAR)
     a_dot, b_dot, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
     scratch = malloc(bytes_ + 8)
@@ -196,7 +197,7 @@ def lu_solve_tangent(frame: int, loops: int, complexes: Complexes) -> int:
         if a_dot != 0:
             moved = by_rows(a_dot, n, n, zero)
             moved = transposed(moved) if p.transpose else moved
-            product(loops, complexes.products, moved, by_rows(y, n, k, zero), x, np.int64(1))
+            product(loops, routines.products, moved, by_rows(y, n, k, zero), x, np.int64(1))
             negate(x, zero)
             a_dot += p.stride * n * n * size_of(zero)
         if b_dot != 0:
@@ -205,7 +206,7 @@ def lu_solve_tangent(frame: int, loops: int, complexes: Complexes) -> int:
         if p.nan_on_failure and is_singular(by_columns(factor, n, n, zero), zero):
             write_nan(y_dot, bytes_, zero)
         else:
-            solve(loops, complexes, factor, n, k, scratch, TRANSPOSED if p.transpose else PLAIN)
+            solve(loops, routines, factor, n, k, scratch, TRANSPOSED if p.transpose else PLAIN)
             copy(x, by_rows(y_dot, n, k, zero), zero)
         factor += p.stride * factor_bytes(n, zero)
         y += bytes_
@@ -272,18 +273,18 @@ def _for_each(frame: int, loops: int, routines: Complexes, process: Any, written
 
 
 @always_inline
-def inv_forward(frame: int, loops: int, complexes: Complexes) -> int:
+def inv_forward(frame: int, loops: int, routines: Complexes) -> int:
     """Write the inverse of each matrix of X[0] to Y."""
-    return _for_each(frame, loops, complexes, _inverse, RESULT)
+    return _for_each(frame, loops, routines, _inverse, RESULT)
 
 
 @always_inline
-def inv_reverse(frame: int, loops: int, complexes: Complexes) -> int:
+def inv_reverse(frame: int, loops: int, routines: Complexes) -> int:
     """Add (STORE: write) the cotangents of the matrices to X_BAR[0]."""
-    return _for_each(frame, loops, complexes, _cotangent, COTANGENT)
+    return _for_each(frame, loops, routines, _cotangent, COTANGENT)
 
 
 @always_inline
-def inv_tangent(frame: int, loops: int, complexes: Complexes) -> int:
+def inv_tangent(frame: int, loops: int, routines: Complexes) -> int:
     """Write the tangents of the inverses to Y_BAR."""
-    return _for_each(frame, loops, complexes, _tangent, TANGENT)
+    return _for_each(frame, loops, routines, _tangent, TANGENT)

@@ -82,15 +82,15 @@ def _is_singular(triangle: int, p: Any, zero: Any) -> bool:
 
 
 @always_inline
-def solve_triangular_forward(frame: int, loops: int, complexes: Complexes) -> int:
+def solve_triangular_forward(frame: int, loops: int, routines: Complexes) -> int:
     """Write the solutions with the triangles X[0] and the right sides X[1] to Y."""
-    p, zero = load_record(load_i64(frame, PARAMS), TriangularParams), complexes.zero
+    p, zero = load_record(load_i64(frame, PARAMS), TriangularParams), routines.zero
     t, y, bytes_ = load_i64(frame, X), load_i64(frame, Y), p.n * p.k * size_of(zero)
     letter = TRANSPOSED if p.transpose else PLAIN
     memcpy(y, load_i64(frame, X + 1), p.matrices * bytes_)
     for _ in range(p.matrices):
         if not _is_singular(t, p, zero):
-            divide(loops, complexes, t, p.n, y, p.k, np.int64(0), p.lower, letter, p.unit)
+            divide(loops, routines, t, p.n, y, p.k, np.int64(0), p.lower, letter, p.unit)
         elif p.nan_on_failure:
             write_nan(y, bytes_, zero)
         else:
@@ -113,11 +113,11 @@ def _solve_adjoint(loops: int, routines: Complexes, t: int, x: int, p: Any) -> N
 
 
 @always_inline
-def solve_triangular_reverse(frame: int, loops: int, complexes: Complexes) -> int:
+def solve_triangular_reverse(frame: int, loops: int, routines: Complexes) -> int:
     """Add (STORE: write) the cotangents of triangles and right sides."""
     p, zero, store = (
         load_record(load_i64(frame, PARAMS), TriangularParams),
-        complexes.zero,
+        routines.zero,
         load_i64(frame, STORE),
     )
     t, y, y_bar, n, k = load_i64(frame, X), load_i64(frame, Y), load_i64(frame, Y_BAR), p.n, p.k
@@ -136,14 +136,14 @@ def solve_triangular_reverse(frame: int, loops: int, complexes: Complexes) -> in
             write_failure(t_bar, of_t, zero)
         else:
             memcpy(scratch, y_bar, bytes_)
-            _solve_adjoint(loops, complexes, t, scratch, p)
+            _solve_adjoint(loops, routines, t, scratch, p)
             if b_bar != 0:
                 add(u, by_rows(b_bar, n, k, zero), store & 2, zero)
             if t_bar != 0:
                 negate(u, zero)
                 into = transposed(whole) if p.transpose else whole
                 other, write = by_rows(y, n, k, zero), np.int64(1)
-                status = product_by_adjoint(loops, complexes.products, u, other, into, write)
+                status = product_by_adjoint(loops, routines.products, u, other, into, write)
                 if status != 0:
                     break
                 add_triangle(whole, by_rows(t_bar, n, n, zero), p, store_t, zero)
@@ -160,9 +160,9 @@ def solve_triangular_reverse(frame: int, loops: int, complexes: Complexes) -> in
 
 
 @always_inline
-def solve_triangular_tangent(frame: int, loops: int, complexes: Complexes) -> int:
+def solve_triangular_tangent(frame: int, loops: int, routines: Complexes) -> int:
     """Write the solutions for ``b_dot - t_dot @ y`` to Y_BAR; either tangent may be absent."""
-    p, zero = load_record(load_i64(frame, PARAMS), TriangularParams), complexes.zero
+    p, zero = load_record(load_i64(frame, PARAMS), TriangularParams), routines.zero
     t, y, y_dot, n, k = load_i64(frame, X), load_i64(frame, Y), load_i64(frame, Y_BAR), p.n, p.k
     t_dot, b_dot, bytes_ = load_i64(frame, X_BAR), load_i64(frame, X_BAR + 1), n * k * size_of(zero)
     letter, scratch = TRANSPOSED if p.transpose else PLAIN, malloc(n * n * size_of(zero) + 8)
@@ -175,7 +175,7 @@ def solve_triangular_tangent(frame: int, loops: int, complexes: Complexes) -> in
         if t_dot != 0:
             add_triangle(by_rows(t_dot, n, n, zero), own, p, np.int64(1), zero)
             moved = transposed(own) if p.transpose else own
-            product(loops, complexes.products, moved, by_rows(y, n, k, zero), into, np.int64(1))
+            product(loops, routines.products, moved, by_rows(y, n, k, zero), into, np.int64(1))
             negate(into, zero)
             t_dot += p.stride * n * n * size_of(zero)
         if b_dot != 0:
@@ -184,7 +184,7 @@ def solve_triangular_tangent(frame: int, loops: int, complexes: Complexes) -> in
         if p.nan_on_failure and _is_singular(t, p, zero):
             write_nan(y_dot, bytes_, zero)
         else:
-            divide(loops, complexes, t, n, y_dot, k, np.int64(0), p.lower, letter, p.unit)
+            divide(loops, routines, t, n, y_dot, k, np.int64(0), p.lower, letter, p.unit)
         t += p.stride * n * n * size_of(zero)
         y += bytes_
         y_dot += bytes_

@@ -46,8 +46,7 @@ CONSTANTS: dict[str, dict[str, Any]] = {
     },
     "keys": {dtype: Keys(dtype == "i64", _ZEROS[dtype]) for dtype in ("f64", "f32", "i64")},
     "products": {"f64": matmul.F64, "f32": matmul.F32, "c128": matmul.C128, "c64": matmul.C64},
-    "routines": {"f64": lapack.F64, "f32": lapack.F32},
-    "complexes": {"c128": lapack.C128, "c64": lapack.C64},
+    "routines": {"f64": lapack.F64, "f32": lapack.F32, "c128": lapack.C128, "c64": lapack.C64},
 }
 
 

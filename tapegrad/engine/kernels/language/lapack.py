@@ -208,8 +208,8 @@ def negate(a: Matrix, zero: Any) -> None:
 
 @always_inline
 def eps_of(zero: Any) -> float:
-    """Return the distance of 1 from the next number of a dtype."""
-    return _EPS if size_of(zero) == 8 else _SINGLE_EPS
+    """Return the distance of 1 from the next number of a dtype, or of the dtype of a complex number's parts."""
+    return _EPS if size_of(zero.real) == 8 else _SINGLE_EPS
 
 
 @noinline
@@ -218,7 +218,7 @@ def largest(a: Matrix, zero: Any) -> float:
     found = 0.0
     for i in range(a.rows):
         for j in range(a.columns):
-            found = max(found, abs(np.float64(at(a, i, j, zero))))
+            found = max(found, np.float64(abs(at(a, i, j, zero))))
     return found
 
 
@@ -245,28 +245,35 @@ def clear_triangle(a: Matrix, lower: int, zero: Any) -> None:
             put(a, i, j, zero, zero)
 
 
-# --- symmetric matrices given by one triangle -------------------------------------------------------------------
+# --- symmetric and Hermitian matrices given by one triangle -------------------------------------------------------------------
 
 
 @noinline
 def read_symmetric(a: Matrix, lower: int, into: Matrix, zero: Any) -> None:
-    """Write the symmetric matrix given by one triangle of `a`."""
+    """Write the symmetric matrix given by one triangle of `a`; of complex numbers the Hermitian one."""
     for i in range(a.rows):
         for j in range(i + 1):
-            value = at(a, i, j, zero) if lower else at(a, j, i, zero)
+            value = at(a, i, j, zero) if lower else np.conj(at(a, j, i, zero))
             put(into, i, j, value, zero)
-            put(into, j, i, value, zero)
+            put(into, j, i, np.conj(value), zero)
+        if np.iscomplexobj(zero):
+            put(into, i, i, at(into, i, i, zero).real, zero)
 
 
 @noinline
 def add_to_triangle(source: Matrix, into: Matrix, lower: int, store: int, zero: Any) -> None:
-    """Add (store: write) the cotangent of a symmetric matrix to the triangle that was read, both triangles summed."""
+    """Add (store: write) the cotangent of a symmetric matrix to the triangle that was read, both triangles summed.
+
+    Of complex numbers both are Hermitian, and the diagonal is real.
+    """
     for i in range(source.rows):
         for j in range(source.rows):
             value = zero
             if (j <= i) if lower else (j >= i):
                 value = at(source, i, j, zero)
                 value = value if i == j else value + value
+                if np.iscomplexobj(zero):
+                    value = zero + value.real if i == j else value
             elif store == 0:
                 continue
             put(into, i, j, value if store else at(into, i, j, zero) + value, zero)

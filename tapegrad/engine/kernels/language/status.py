@@ -10,14 +10,15 @@ NOT_CONVERGED = 7  # an iteration of LAPACK's
 NOT_DIFFERENTIABLE = 8  # repeated eigenvalues or singular values, of a function that is not smooth there
 NO_REAL_RESULT = 9  # the result of a function of matrices is complex
 NOT_FINITE = 10  # nan or inf in a matrix
-FIRST_OF_MATRICES, LAST_OF_MATRICES = SINGULAR, NOT_FINITE  # those of linear algebra
+PHASE_DEPENDENT = 11  # a function of complex eigenvectors that depends on their phases
+FIRST_OF_MATRICES, LAST_OF_MATRICES = SINGULAR, PHASE_DEPENDENT  # those of linear algebra
 
 # Statuses of a compiled function that is called by its handle
-HANDLE_FREED = 11  # the compiled function was freed
-NOT_FINITE_RESULT = 12  # a value or a derivative is nan or infinite
-OTHER_SIZE = 13  # an array is not of the size that the function was compiled for
+HANDLE_FREED = 12  # the compiled function was freed
+NOT_FINITE_RESULT = 13  # a value or a derivative is nan or infinite
+OTHER_SIZE = 14  # an array is not of the size that the function was compiled for
 
 # Statuses of a loop
-TOO_MANY_ITERATIONS = 14
-LARGE_INTEGER = 15  # beyond 2**53, in a carry or a stacked result
-INTERRUPTED = 16  # by Ctrl-C
+TOO_MANY_ITERATIONS = 15
+LARGE_INTEGER = 16  # beyond 2**53, in a carry or a stacked result
+INTERRUPTED = 17  # by Ctrl-C

@@ -135,7 +135,7 @@ def _factor(loops: int, routines: Lapack, rows: Matrix, factor: int) -> bool:
 
 
 @noinline
-def _share(values: Matrix, w: Matrix, into: Matrix, close: float, zero: Any) -> None:
+def share_mean(values: Matrix, w: Matrix, into: Matrix, close: float, zero: Any) -> None:
     """Replace the number of each eigenvalue by the mean over all equal ones."""
     for i in range(w.rows):
         total, count = 0.0, 0
@@ -147,7 +147,7 @@ def _share(values: Matrix, w: Matrix, into: Matrix, close: float, zero: Any) -> 
 
 
 @noinline
-def _are_alike(values: Matrix, m: Matrix, w: Matrix, close: float, zero: Any) -> bool:
+def are_alike(values: Matrix, m: Matrix, w: Matrix, close: float, zero: Any) -> bool:
     """Return whether equal eigenvalues have equal cotangents, and M is zero off its diagonal among them."""
     slack = SAME * eps_of(zero) * w.rows
     of_values, of_vectors = slack * largest(values, zero), slack * largest(m, zero)
@@ -194,11 +194,11 @@ def _cotangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
     if p.vectors:
         product(loops, products, rows, transposed(rows), other, write)
         _without_lengths(m, other, zero)
-        if not _are_alike(w_bar, m, w, close, zero):
+        if not are_alike(w_bar, m, w, close, zero):
             return NOT_DIFFERENTIABLE
     else:
         diagonal = by_rows(factor, n, 1, zero)
-        _share(w_bar, w, diagonal, close, zero)
+        share_mean(w_bar, w, diagonal, close, zero)
     _divide_by_gaps(m, w, close, zero)
     for i in range(n):
         put(m, i, i, at(diagonal, i, 0, zero), zero)
@@ -255,8 +255,8 @@ def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
         put(diagonal, i, 0, at(m, i, i, zero), zero)
         put(m, i, i, zero, zero)
     if p.vectors == 0:
-        _share(diagonal, w, w_dot, close, zero)
-    elif not _are_alike(diagonal, m, w, close, zero):
+        share_mean(diagonal, w, w_dot, close, zero)
+    elif not are_alike(diagonal, m, w, close, zero):
         return NOT_DIFFERENTIABLE
     else:
         copy(diagonal, w_dot, zero)

@@ -1,6 +1,7 @@
 """Eigenvalues of symmetric matrices, QR factors, and singular values."""
 
 import math
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from tapegrad.frontend.functions.matrices.ties import (
     column,
     diagonal_matrix,
     excess_of_pairs,
+    excess_of_phases,
     extent_of,
     joined,
     maximum,
@@ -31,6 +33,14 @@ from tapegrad.frontend.functions.matrices.triangles import half_of_triangle
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.shapes.diagonals import diagonal
 from tapegrad.frontend.functions.shapes.joining import concatenate
+from tapegrad.frontend.recording.complex_views import (
+    adjoint,
+    conjugate,
+    imag_part,
+    is_complex,
+    part_dtype,
+    real_of,
+)
 from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.record import unary
 from tapegrad.frontend.recording.rules import Step, Value, state_rules
@@ -82,8 +92,11 @@ def columns_of(packed: Tensor, first: int, rows: int, columns: int) -> Tensor:
 
 
 def by_lower_triangle(a: Any, name: str) -> Tensor:
-    """Return the symmetric matrices given by the lower triangles of an operand."""
+    """Return the symmetric or Hermitian matrices given by the lower triangles of an operand."""
     x = square(a, name)
+    if is_complex(x):
+        half = half_of_triangle(x, True)
+        return half + adjoint(half)
     symmetric: Tensor = where(np.tri(x.shape[-1], dtype=bool), x, transposed(x))
     return symmetric
 
@@ -105,19 +118,19 @@ def _is_lower(uplo: Any, name: str) -> bool:
 
 
 def eigh(a: Any, UPLO: Literal["L", "U"] = "L") -> EighResult:  # noqa: N803  NumPy's name
-    """Compute the eigenvalues and eigenvectors of symmetric matrices.
+    """Compute the eigenvalues and eigenvectors of symmetric or Hermitian matrices.
 
     Parameters
     ----------
     a : Tensor or array_like, shape (..., m, m)
-        Symmetric matrices.
+        Symmetric matrices, or complex Hermitian ones.
     UPLO : {'L', 'U'}, default 'L'
         Which triangle is read, the lower or the upper one.
 
     Returns
     -------
     eigenvalues : Tensor, shape (..., m)
-        In ascending order.
+        In ascending order, real.
     eigenvectors : Tensor, shape (..., m, m)
         Columns of length 1.
 
@@ -134,7 +147,7 @@ def eigh(a: Any, UPLO: Literal["L", "U"] = "L") -> EighResult:  # noqa: N803  Nu
     of them is differentiable there if it depends on their space alone, as a projection to all of it does. For other
     functions of equal eigenvalues, and for any whose value depends on both eigenvalues and vectors in more than a
     common multiple, the derivative raises. `eigvalsh` has derivatives everywhere: equal eigenvalues share theirs
-    equally.
+    equally. A complex vector is determined up to its phase: of a function that depends on it the derivative raises.
 
     References
     ----------
@@ -156,12 +169,12 @@ def eigh(a: Any, UPLO: Literal["L", "U"] = "L") -> EighResult:  # noqa: N803  Nu
     x = square(a, "numpy.linalg.eigh")
     packed = eigen_packed(x, _is_lower(UPLO, "numpy.linalg.eigh"), True, "numpy.linalg.eigh")
     n = x.shape[-1]
-    return EighResult(part_of(packed, 0, (n,)), columns_of(packed, n, n, n))
+    return EighResult(real_of(part_of(packed, 0, (n,))), columns_of(packed, n, n, n))
 
 
 @like(
     eigh,
-    summary="Compute the eigenvalues of symmetric matrices.",
+    summary="Compute the eigenvalues of symmetric or Hermitian matrices.",
     returns="Tensor, shape (..., m)\n    In ascending order.",
     raises="""LinAlgError
     If the matrices are not square, or if LAPACK does not converge. In a second derivative, if eigenvalues are
@@ -175,7 +188,7 @@ them alike have their derivatives. For other functions they share theirs equally
 def eigvalsh(a: Any, UPLO: Literal["L", "U"] = "L") -> Tensor:  # noqa: N803  NumPy's name
     x = square(a, "numpy.linalg.eigvalsh")
     packed = eigen_packed(x, _is_lower(UPLO, "numpy.linalg.eigvalsh"), False, "numpy.linalg.eigvalsh")
-    return part_of(packed, 0, (x.shape[-1],))
+    return real_of(part_of(packed, 0, (x.shape[-1],)))
 
 
 # --- QR factors ------------------------------------------------------------------------------------------------
@@ -187,9 +200,9 @@ def completed(vectors: Tensor, others: Tensor) -> Tensor:
     They are projected out of the space of the first ones, and orthonormal to third order.
     """
     constant = others.detach()
-    inside = matmul(swapaxes(vectors, -1, -2), constant)
+    inside = matmul(adjoint(vectors), constant)
     outside = constant - matmul(vectors, inside)
-    return outside + matmul(outside, matmul(swapaxes(inside, -1, -2), inside)) / 2
+    return outside + matmul(outside, matmul(adjoint(inside), inside)) / 2
 
 
 def _complete(columns: Tensor, k: int) -> Tensor:
@@ -265,7 +278,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 
 def singular_packed(x: Tensor, full: bool, vectors: bool, name: str) -> Tensor:
-    """Record singular values, U and V^T, both stored by columns."""
+    """Record singular values, U and V^H, both stored by columns."""
     m, n = x.shape[-2:]
     k = min(m, n)
     left, right = (m, n) if full else (k, k)
@@ -278,7 +291,7 @@ def singular_parts(packed: Tensor, m: int, n: int, full: bool) -> SVDResult:
     k = min(m, n)
     left, right = (m, n) if full else (k, k)
     u, v = columns_of(packed, k, m, left), columns_of(packed, k + m * left, right, n)
-    return SVDResult(u, part_of(packed, 0, (k,)), v)
+    return SVDResult(u, real_of(part_of(packed, 0, (k,))), v)
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
@@ -343,7 +356,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
 def singular_values(x: Tensor, name: str) -> Tensor:
     """Record singular values alone."""
-    return part_of(singular_packed(x, False, False, name), 0, (min(x.shape[-2:]),))
+    return real_of(part_of(singular_packed(x, False, False, name), 0, (min(x.shape[-2:]),)))
 
 
 def svdvals(x: Any, /) -> Tensor:
@@ -385,9 +398,10 @@ LINALG = {"eigh": eigh, "eigvalsh": eigvalsh, "qr": qr, "svd": svd, "svdvals": s
 # --- derivatives of eigenvalues --------------------------------------------------------------------------------
 
 
-def eigen_parts(packed: Tensor, n: int) -> tuple[Tensor, Tensor, Ties]:
-    """Return eigenvalues, eigenvectors as rows, and ties."""
+def eigen_parts(packed: Tensor, n: int, are_real: bool) -> tuple[Tensor, Tensor, Ties]:
+    """Return eigenvalues, real ones of Hermitian matrices, eigenvectors as rows, and ties."""
     values, rows = part_of(packed, 0, (n,)), part_of(packed, n, (n, n))
+    values = real_of(values) if are_real else values
     with no_grad():
         return values, rows, Ties(unary(COPY, values), n)
 
@@ -395,25 +409,32 @@ def eigen_parts(packed: Tensor, n: int) -> tuple[Tensor, Tensor, Ties]:
 def _eigen(step: Step) -> tuple[Tensor, Tensor, Ties]:
     """Return the parts of a result. Higher derivatives differentiate the eigenvectors too."""
     p = step.params
-    return eigen_parts(step.y if p.vectors else eigen_packed(step.x(0), bool(p.lower), True, "eigh"), p.n)
+    return eigen_parts(step.y if p.vectors else eigen_packed(step.x(0), bool(p.lower), True, "eigh"), p.n, True)
+
+
+def _excess_of_vectors(values_bar: Tensor, m: Tensor, bars: Sequence[Tensor], ties: Ties) -> Tensor:
+    """Return the amount by which a function depends on the choice of vectors: of equal values, or on phases."""
+    excess = excess_of_pairs(values_bar, m, ties)
+    return maximum(excess, excess_of_phases(m, bars, ties)) if is_complex(m) else excess
 
 
 def _eigh_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     p, bar = step.params, step.dense(y_bar, -1)
     values, rows, ties = _eigen(step)
-    values_bar, rows_bar = part_of(bar, 0, (p.n,)), part_of(bar, p.n, (p.n, p.n))
-    m = matmul(rows, transposed(rows_bar))
-    values_bar = ties.determined(values_bar, p.vectors, lambda: excess_of_pairs(values_bar, m, ties))
+    values_bar, rows_bar = real_of(part_of(bar, 0, (p.n,))), part_of(bar, p.n, (p.n, p.n))
+    m = matmul(conjugate(rows), transposed(rows_bar))
+    values_bar = ties.determined(values_bar, p.vectors, lambda: _excess_of_vectors(values_bar, m, [rows_bar], ties))
     gaps = row(values) - column(values)
-    g = (m - transposed(m)) * ties.inverse(2.0 * gaps, ties.tied) + diagonal_matrix(values_bar)
-    return {0: 2.0 * half_of_triangle(matmul(matmul(transposed(rows), g), rows), bool(p.lower))}
+    g = (m - adjoint(m)) * ties.inverse(2.0 * gaps, ties.tied) + diagonal_matrix(values_bar)
+    x_bar = matmul(matmul(transposed(rows), g), conjugate(rows))
+    return {0: 2.0 * half_of_triangle(x_bar, bool(p.lower))}
 
 
 def _eigh_forward(step: Step, x_dot: Value) -> Value:
     p, half = step.params, half_of_triangle(step.dense(x_dot, 0), bool(step.params.lower))
     values, rows, ties = _eigen(step)
-    m = matmul(matmul(rows, half + transposed(half)), transposed(rows))
-    values_dot = diagonal(m, 0, -2, -1)
+    m = matmul(matmul(conjugate(rows), half + adjoint(half)), transposed(rows))
+    values_dot = real_of(diagonal(m, 0, -2, -1))
 
     def excess() -> Tensor:
         mixed = maximum(absolute(m), absolute(row(values_dot) - column(values_dot)))
@@ -422,7 +443,7 @@ def _eigh_forward(step: Step, x_dot: Value) -> Value:
 
     values_dot = ties.determined(values_dot, p.vectors, excess)
     gaps = column(values) - row(values)
-    return joined([values_dot, matmul(m * ties.inverse(gaps, ties.tied), rows)])
+    return joined([values_dot, matmul(conjugate(m) * ties.inverse(gaps, ties.tied), rows)])
 
 
 state_rules("eigh", _eigh_reverse, _eigh_forward)
@@ -431,12 +452,13 @@ state_rules("eigh", _eigh_reverse, _eigh_forward)
 # --- derivatives of QR factors ---------------------------------------------------------------------------------
 
 
-def _divided(x: Tensor, r: Tensor, transpose: bool) -> Tensor:
-    """Return ``x @ r^-1``, or ``x @ r^-T``, for an upper triangle."""
-    r, right = in_c_order(r), in_c_order(transposed(x))
+def _divided(x: Tensor, r: Tensor, is_adjoint: bool) -> Tensor:
+    """Return ``x @ r^-1``, or ``x @ r^-H``, for an upper triangle."""
+    r, right = in_c_order(r), in_c_order(adjoint(x) if is_adjoint else transposed(x))
     n, k = right.shape[-2:]
     system = Systems(r, right, math.prod(right.shape[:-2]), n, k, True)
-    return transposed(triangle_solved(system, not transpose, False, False, "qr"))
+    found = triangle_solved(system, not is_adjoint, False, False, "qr")
+    return adjoint(found) if is_adjoint else transposed(found)
 
 
 def _factors(packed: Tensor, p: Any) -> tuple[Tensor, Tensor]:
@@ -451,25 +473,34 @@ def _qr_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     k, (q, r), (q_bar, r_bar) = min(p.m, p.n), _factors(step.y, p), _factors(step.dense(y_bar, -1), p)
     own, rest_bar = r[..., :k], r_bar[..., k:]
     if p.n > k:
-        q_bar = q_bar + matmul(x[..., k:], transposed(rest_bar))
-    m = matmul(own, transposed(r_bar[..., :k])) - matmul(transposed(q_bar), q)
-    ones = np.ones((k, k), x.dtype)
-    symmetric = m * np.tril(ones) + transposed(m * np.tril(ones, -1))
-    first = _divided(q_bar + matmul(q, symmetric), own, True)
+        q_bar = q_bar + matmul(x[..., k:], adjoint(rest_bar))
+    m = matmul(own, adjoint(r_bar[..., :k])) - matmul(adjoint(q_bar), q)
+    first = _divided(q_bar + matmul(q, _by_lower(m)), own, True)
     return {0: first if p.n == k else concatenate([first, matmul(q, rest_bar)], -1)}
+
+
+def _by_lower(m: Tensor) -> Tensor:
+    """Return the symmetric or Hermitian matrices with the lower triangles of others, and their real diagonals."""
+    ones = np.ones(m.shape[-2:], part_dtype(m.dtype))
+    below = m * np.tril(ones, -1)
+    if is_complex(m):
+        return below + adjoint(below) + diagonal_matrix(real_of(diagonal(m, 0, -2, -1)))
+    return m * np.tril(ones) + transposed(below)
 
 
 def _qr_forward(step: Step, x_dot: Value) -> Value:
     p, x_dot = step.params, step.dense(x_dot, 0)
     k, (q, r) = min(p.m, p.n), _factors(step.y, p)
     own, moved = r[..., :k], _divided(x_dot[..., :k], r[..., :k], False)
-    s = matmul(transposed(q), moved)
-    below = s * np.tril(np.ones((k, k), x_dot.dtype), -1)
-    upper = s - below + transposed(below)
+    s = matmul(adjoint(q), moved)
+    below = s * np.tril(np.ones((k, k), part_dtype(x_dot.dtype)), -1)
+    upper = s - below + adjoint(below)
+    if is_complex(s):
+        upper = upper - diagonal_matrix(1j * imag_part(diagonal(s, 0, -2, -1)))
     q_dot, r_dot = moved - matmul(q, upper), matmul(upper, own)
     if p.n > k:
-        rotated = matmul(matmul(transposed(q_dot), q), r[..., k:])
-        r_dot = concatenate([r_dot, rotated + matmul(transposed(q), x_dot[..., k:])], -1)
+        rotated = matmul(matmul(adjoint(q_dot), q), r[..., k:])
+        r_dot = concatenate([r_dot, rotated + matmul(adjoint(q), x_dot[..., k:])], -1)
     return joined([_more_rows(transposed(q_dot), p.full), transposed(_more_rows(r_dot, p.full))])
 
 
@@ -492,7 +523,7 @@ def _singular(step: Step, packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return s, U and V of a packed result, without further columns of complete factors."""
     p = step.params
     k, (u, s, vh) = min(p.m, p.n), singular_parts(packed, p.m, p.n, bool(p.full))
-    return s, u[..., :k], transposed(vh[..., :k, :])
+    return s, u[..., :k], adjoint(vh[..., :k, :])
 
 
 def _primals(step: Step) -> tuple[Tensor, Tensor, Tensor, Ties]:
@@ -509,15 +540,18 @@ def _excess_of_zeros(s_bar: Tensor, of_u: Tensor, of_v: Tensor, ties: Ties) -> T
     """Return the amount by which zeros are told apart, for each pair of them."""
     pairs = ties.others * ties.zeros * transposed(ties.zeros)
     of_values = absolute(column(s_bar)) - ties.slack * extent_of(column(s_bar))
-    of_vectors = [absolute(m - transposed(m)) - ties.slack * extent_of(m) for m in (of_u, of_v)]
+    of_vectors = [absolute(m - adjoint(m)) - ties.slack * extent_of(m) for m in (of_u, of_v)]
     excess: Tensor = pairs * maximum(of_values, maximum(*of_vectors))
     return excess
 
 
-def _inverses(s: Tensor, ties: Ties) -> tuple[Tensor, Tensor]:
-    """Return ``1 / (s_j - s_i)`` and ``1 / (s_j + s_i)``, without ties, zeros, and the diagonal."""
+def _inverses(s: Tensor, ties: Ties, turns: bool) -> tuple[Tensor, Tensor]:
+    """Return ``1 / (s_j - s_i)`` and ``1 / (s_j + s_i)``, without ties, zeros, and the diagonal.
+
+    The diagonal of the second one turns pairs of complex vectors (`turns`).
+    """
     apart, together = row(s) - column(s), row(s) + column(s)
-    eye = np.eye(s.shape[-1], dtype=s.dtype)
+    eye = np.eye(s.shape[-1], dtype=s.dtype) * (not turns)
     with no_grad():
         none = maximum(ties.tied * ties.zeros * transposed(ties.zeros), eye)
     return ties.inverse(apart, ties.tied), ties.inverse(together, none)
@@ -537,31 +571,33 @@ def _svd_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     p = step.params
     s, u, v, ties = _primals(step)
     s_bar, u_bar, v_bar = _singular(step, step.dense(y_bar, -1))
-    of_u, of_v = matmul(transposed(u), u_bar), matmul(transposed(v), v_bar)
+    of_u, of_v = matmul(adjoint(u), u_bar), matmul(adjoint(v), v_bar)
     if p.vectors:
         with no_grad():
-            excess = excess_of_pairs(s_bar, of_u + of_v, ties)
+            excess = _excess_of_vectors(s_bar, of_u + of_v, [u_bar, v_bar], ties)
             excess = maximum(excess, _excess_of_zeros(s_bar, of_u, of_v, ties))
+            if is_complex(of_u):
+                excess = maximum(excess, ties.zeros * excess_of_phases(of_u - of_v, [u_bar, v_bar], ties))
         s_bar = check_determined(s_bar, excess)
     else:
         s_bar = ties.shared(s_bar) * (1 - reshape(ties.zeros, s_bar.shape))
-    first, second = of_u - transposed(of_u), of_v - transposed(of_v)
-    apart, together = _inverses(s, ties)
+    first, second = of_u - adjoint(of_u), of_v - adjoint(of_v)
+    apart, together = _inverses(s, ties, is_complex(u))
     g = ((first + second) * apart + (first - second) * together) / 2 + diagonal_matrix(s_bar)
-    x_bar = matmul(matmul(u, g), transposed(v))
+    x_bar = matmul(matmul(u, g), adjoint(v))
     k = min(p.m, p.n)
     if p.m > k and p.vectors:
-        x_bar = x_bar + matmul(_outside(u, of_u, u_bar, s, ties), transposed(v))
+        x_bar = x_bar + matmul(_outside(u, of_u, u_bar, s, ties), adjoint(v))
     if p.n > k and p.vectors:
-        x_bar = x_bar + matmul(u, transposed(_outside(v, of_v, v_bar, s, ties)))
+        x_bar = x_bar + matmul(u, adjoint(_outside(v, of_v, v_bar, s, ties)))
     return {0: x_bar}
 
 
 def _excess_of_moves(m: Tensor, ties: Ties) -> Tensor:
     """Return the amount by which equal values separate or mix; see `kernels.svd`."""
     slack, own = ties.slack * extent_of(m), diagonal(m, 0, -2, -1)
-    apart = maximum(absolute(m + transposed(m)), absolute(row(own) - column(own)))
-    of_zeros = maximum(absolute(m - transposed(m)), absolute(column(own)))
+    apart = maximum(absolute(m + adjoint(m)), absolute(row(own) - column(own)))
+    of_zeros = maximum(absolute(m - adjoint(m)), absolute(column(own)))
     zeros = ties.zeros * transposed(ties.zeros)
     excess: Tensor = ties.others * maximum(apart - slack, zeros * (of_zeros - slack))
     return excess
@@ -570,29 +606,29 @@ def _excess_of_moves(m: Tensor, ties: Ties) -> Tensor:
 def _svd_forward(step: Step, x_dot: Value) -> Value:
     p, x_dot = step.params, step.dense(x_dot, 0)
     s, u, v, ties = _primals(step)
-    moved_u, moved_v = matmul(x_dot, v), matmul(transposed(x_dot), u)
-    m, k = matmul(transposed(u), moved_u), min(p.m, p.n)
-    s_dot = diagonal(m, 0, -2, -1)
+    moved_u, moved_v = matmul(x_dot, v), matmul(adjoint(x_dot), u)
+    m, k = matmul(adjoint(u), moved_u), min(p.m, p.n)
+    s_dot = real_of(diagonal(m, 0, -2, -1))
     if not p.vectors:
         s_dot = ties.shared(s_dot) * (1 - reshape(ties.zeros, s_dot.shape))
         return _packed_tangent(s_dot, u * 0.0, v * 0.0, p)
     with no_grad():
         excess = _excess_of_moves(m, ties)
     s_dot = check_determined(s_dot, excess)
-    apart, together = _inverses(s, ties)
-    even, odd = (m + transposed(m)) / 2 * apart, (m - transposed(m)) / 2 * together
+    apart, together = _inverses(s, ties, is_complex(u))
+    even, odd = (m + adjoint(m)) / 2 * apart, (m - adjoint(m)) / 2 * together
     u_dot, v_dot = matmul(u, even + odd), matmul(v, even - odd)
     if p.m > k:
         u_dot = u_dot + _outside(u, m, moved_u, s, ties)
     if p.n > k:
-        v_dot = v_dot + _outside(v, transposed(m), moved_v, s, ties)
+        v_dot = v_dot + _outside(v, adjoint(m), moved_v, s, ties)
     return _packed_tangent(s_dot, u_dot, v_dot, p)
 
 
 def _packed_tangent(s_dot: Tensor, u_dot: Tensor, v_dot: Tensor, p: Any) -> Tensor:
     left, right = (p.m, p.n) if p.full else (s_dot.shape[-1],) * 2
     return joined(
-        [s_dot, _more_rows(transposed(u_dot), left), transposed(_more_rows(transposed(v_dot), right))]
+        [s_dot, _more_rows(transposed(u_dot), left), transposed(_more_rows(adjoint(v_dot), right))]
     )
 
 

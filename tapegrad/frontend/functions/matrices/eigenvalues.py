@@ -13,6 +13,7 @@ from tapegrad.frontend.functions.matrices.ties import (
     check_determined,
     column,
     diagonal_matrix,
+    excess_of_phases,
     extent_of,
     joined,
     maximum,
@@ -21,6 +22,7 @@ from tapegrad.frontend.functions.matrices.ties import (
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.shapes.diagonals import diagonal
+from tapegrad.frontend.recording.complex_views import conjugate, is_complex, part_dtype, real_of
 from tapegrad.frontend.recording.rules import Step, Value, state_rules
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor
@@ -140,7 +142,7 @@ LINALG = {"eig": eig, "eigvals": eigvals}
 def _eigen(step: Step) -> tuple[Tensor, Tensor, Ties]:
     """Return the parts of a result. Higher derivatives differentiate the eigenvectors too."""
     p = step.params
-    return eigen_parts(step.y if p.vectors else general_packed(step.x(0), True, "eig"), p.n)
+    return eigen_parts(step.y if p.vectors else general_packed(step.x(0), True, "eig"), p.n, False)
 
 
 def _excess(values: Tensor, m: Tensor, ties: Ties) -> Tensor:
@@ -163,11 +165,19 @@ def _eig_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     p, bar = step.params, step.dense(y_bar, -1)
     values, rows, ties = _eigen(step)
     values_bar, rows_bar = part_of(bar, 0, (p.n,)), part_of(bar, p.n, (p.n, p.n))
-    m = matmul(rows, transposed(rows_bar))
-    m = m - matmul(rows, transposed(rows)) * row(diagonal(m, 0, -2, -1))
-    values_bar = ties.determined(values_bar, p.vectors, lambda: _excess(values_bar, m, ties))
-    g = m * ties.inverse(row(values) - column(values), ties.tied) + diagonal_matrix(values_bar)
-    return {0: solve(_of_a_basis(rows), matmul(g, rows))}
+    m = matmul(conjugate(rows), transposed(rows_bar))
+    phases = excess_of_phases(m, [rows_bar], ties) if is_complex(m) else None
+    m = m - matmul(conjugate(rows), transposed(rows)) * row(real_of(diagonal(m, 0, -2, -1)))
+
+    def excess() -> Tensor:
+        found = _excess(values_bar, m, ties)
+        return found if phases is None else maximum(found, phases)
+
+    values_bar = ties.determined(values_bar, p.vectors, excess)
+    gaps = conjugate(row(values) - column(values))
+    g = m * ties.inverse(gaps, ties.tied) + diagonal_matrix(values_bar)
+    own = conjugate(_of_a_basis(rows))
+    return {0: solve(own, matmul(g, conjugate(rows)))}
 
 
 def _eig_forward(step: Step, x_dot: Value) -> Value:
@@ -175,11 +185,11 @@ def _eig_forward(step: Step, x_dot: Value) -> Value:
     values, rows, ties = _eigen(step)
     m = solve(transposed(_of_a_basis(rows)), matmul(x_dot, transposed(rows)))
     values_dot = diagonal(m, 0, -2, -1)
-    beside = m * (1 - np.eye(p.n, dtype=x_dot.dtype))
+    beside = m * (1 - np.eye(p.n, dtype=part_dtype(x_dot.dtype)))
     values_dot = ties.determined(values_dot, p.vectors, lambda: _excess(values_dot, beside, ties))
     c = beside * ties.inverse(row(values) - column(values), ties.tied)
     moved = matmul(transposed(c), rows)
-    along = sum(moved * rows, -1, keepdims=True)
+    along = sum(real_of(moved * conjugate(rows)), -1, keepdims=True)
     return joined([values_dot, moved - along * rows])
 
 

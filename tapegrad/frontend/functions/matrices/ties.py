@@ -4,6 +4,7 @@ The formulas of the derivatives are those of the kernels. Where the kernels find
 raises, or has nan, too.
 """
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,6 +18,14 @@ from tapegrad.frontend.functions.reductions.extremes import max as largest
 from tapegrad.frontend.functions.shapes import joining
 from tapegrad.frontend.functions.shapes.diagonals import diagonal
 from tapegrad.frontend.recording import elementwise
+from tapegrad.frontend.recording.complex_views import (
+    adjoint,
+    complex_of,
+    imag_part,
+    is_complex,
+    pairs_of,
+    part_dtype,
+)
 from tapegrad.frontend.recording.rules import Step, Value, state_transpose
 from tapegrad.frontend.recording.shape import expand_dims, in_c_order, reshape
 from tapegrad.frontend.tensor.modes import no_grad, thread
@@ -38,11 +47,10 @@ def row(x: Tensor) -> Tensor:
 
 
 def joined(parts: Sequence[Tensor]) -> Tensor:
-    """Return the parts of a packed result in order, the last one of matrices row by row."""
-    stack = parts[-1].shape[:-2]
-    return joining.concatenate(
-        [reshape(each, (*stack, math.prod(each.shape[len(stack) :]))) for each in parts], -1
-    )
+    """Return the parts of a packed result in order and its dtype, the last one of matrices row by row."""
+    stack, dtype = parts[-1].shape[:-2], parts[-1].dtype
+    lines = [reshape(each, (*stack, math.prod(each.shape[len(stack) :]))) for each in parts]
+    return joining.concatenate([each if each.dtype == dtype else each.astype(dtype) for each in lines], -1)
 
 
 def diagonal_matrix(x: Tensor) -> Tensor:
@@ -58,6 +66,8 @@ def check_determined(values: Tensor, excess: Tensor) -> Tensor:
     """Return values, and fail if `excess` is not zero: raise, or return nan for the matrices where it is."""
     if thread.mode.nan_on_failure:
         return values * _nan_or_one(values, excess)
+    if is_complex(values):
+        return complex_of(check_determined(pairs_of(values), excess))
     wrong: Any = _greater(excess, 0.0)
     wrong = wrong if is_tensor(wrong) else from_array(np.ascontiguousarray(wrong), constant=True)
     values, wrong = in_c_order(values), in_c_order(wrong)
@@ -74,7 +84,8 @@ def _nan_or_one(values: Tensor, excess: Tensor) -> Tensor:
     stack = max(values.ndim, excess.ndim) - 2
     with no_grad():
         most = largest(excess, tuple(range(stack, excess.ndim)), initial=0.0)
-        factor = _where(_greater(most, 0.0), np.asarray(np.nan, values.dtype), np.asarray(1, values.dtype))
+        nan, one = (np.asarray(number, part_dtype(values.dtype)) for number in (np.nan, 1))
+        factor = _where(_greater(most, 0.0), nan, one)
     return reshape(factor, (*most.shape, *(1,) * (values.ndim - stack)))
 
 
@@ -97,11 +108,12 @@ class Ties:
             * largest(absolute(values), -1, keepdims=True, initial=0.0)
         )
         self.close = column(close)
-        self.one, self.zero = (np.asarray(number, values.dtype) for number in (1, 0))
+        real = part_dtype(values.dtype)
+        self.one, self.zero = (np.asarray(number, real) for number in (1, 0))
         gaps = absolute(row(values) - column(values))
         self.tied = _where(_less_equal(gaps, self.close), self.one, self.zero)
-        self.others = self.tied * (1 - np.eye(values.shape[-1], dtype=values.dtype))
-        self.zeros = _where(_less_equal(column(values), self.close), self.one, self.zero)
+        self.others = self.tied * (1 - np.eye(values.shape[-1], dtype=real))
+        self.zeros = _where(_less_equal(column(absolute(values)), self.close), self.one, self.zero)
 
     def shared(self, x: Tensor) -> Tensor:
         """Return numbers, each replaced by the mean over its ties."""
@@ -121,13 +133,21 @@ class Ties:
         return (1 - is_zero) / _where(is_zero, self.one, divisor)
 
 
+def excess_of_phases(m: Tensor, bars: Sequence[Tensor], ties: Ties) -> Tensor:
+    """Return the amount by which a function depends on the phases of complex vectors; see `depends_on_phases`."""
+    own = absolute(imag_part(diagonal(m, 0, -2, -1)))
+    extent = functools.reduce(maximum, map(extent_of, (m, *bars)))
+    excess: Tensor = column(own) - ties.slack * extent
+    return excess
+
+
 def excess_of_pairs(diagonal_: Tensor, m: Tensor, ties: Ties) -> Tensor:
     """Return the amount by which equal values are told apart, for each pair; see `kernels.eigh.is_determined`."""
     of_values = ties.slack * extent_of(column(diagonal_))
     of_vectors = ties.slack * extent_of(m)
     own = diagonal(m, 0, -2, -1)
     apart = absolute(row(diagonal_) - column(diagonal_)) - of_values
-    rotated = absolute(m - transposed(m)) - of_vectors
+    rotated = absolute(m - adjoint(m)) - of_vectors
     mixed = maximum(absolute(m), absolute(row(own) - column(own))) - of_vectors
     both = minimum(absolute(column(diagonal_)) - of_values, mixed)
     excess: Tensor = ties.others * maximum(maximum(apart, rotated), both)
