@@ -7,6 +7,7 @@ of inputs: Griewank, Mitev (2002), "Detecting Jacobian sparsity patterns by Baye
 """
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.ops.params import Region
 from tapegrad.ops.row import Row
+from tapegrad.ops.structural.lines import CorrelateParams
 
 _ITEM = np.dtype(np.int64).itemsize
 
@@ -193,16 +195,27 @@ def _transformed(of: Dependence) -> np.ndarray:
 
 
 def _windows(of: Dependence) -> np.ndarray:
-    """Elements depend on a window of the line, and on all weights."""
-    params, parts = of.params, []
+    """Elements depend on a window of the array, and on all weights."""
+    parts = []
     if of.numbers[0] is not None:
-        at = np.arange(params.sums)[:, None] + np.arange(params.taps) + params.offset
-        inside = (at >= 0) & (at < params.size)
-        line = np.append(of.flat(0), EMPTY)
-        parts.append(of.pool.unite_lines(line[np.where(inside, at, params.size)]))
+        array = np.append(of.flat(0), EMPTY)
+        parts.append(of.pool.unite_lines(array[_window_elements(of.params)]))
     if of.numbers[1] is not None:
         parts.append(of.pool.unite_lines(of.flat(1)))
-    return np.broadcast_to(functools.reduce(of.pool.unite, parts), (params.sums,)).reshape(of.shape)
+    found = functools.reduce(of.pool.unite, parts)
+    return np.broadcast_to(found, (math.prod(of.shape),)).reshape(of.shape)
+
+
+def _window_elements(params: CorrelateParams) -> np.ndarray:
+    """Return the number of the element for each sum and weight; the size of the array, where it is outside."""
+    at, inside = np.zeros((1, 1), np.int64), np.ones((1, 1), np.bool_)
+    for sums, size, taps, offset in zip(params.sums, params.size, params.taps, params.offset, strict=True):
+        place = np.arange(sums)[:, None] + np.arange(taps) + offset
+        shape = (len(at) * sums, at.shape[1] * taps)
+        at = (at[:, None, :, None] * size + place[None, :, None, :]).reshape(shape)
+        within = (place >= 0) & (place < size)
+        inside = (inside[:, None, :, None] & within[None, :, None, :]).reshape(shape)
+    return np.where(inside, at, math.prod(params.size))
 
 
 # --- rows by their number --------------------------------------------------------------------------------------

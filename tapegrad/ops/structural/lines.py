@@ -10,6 +10,7 @@ from tapegrad.ops.params import OperandView, Params
 from tapegrad.ops.row import EMITTED, Structural
 
 _ALL = ("f64", "f32", "i64", "b8")
+_FAR = 1 << 60  # bound of an offset, so that no sum of places overflows
 _INTEGERS = ("add", "subtract", "multiply", "floor_divide", "remainder", "minimum", "maximum")
 
 
@@ -86,22 +87,46 @@ class SearchParams(NamedTuple):
 
 
 class CorrelateParams(NamedTuple):
-    """``y[i] = sum(w[k] * x[i + k + offset])`` with `sums` elements of y, `size` of x and `taps` of w.
+    """``y[i] = sum(w[k] * x[i + k + offset])`` along three axes: extents `sums` of y, `size` of x and `taps` of w.
 
     `flipped` is 1 to read w from its end. `masked` is 1 in derivatives, where zero times anything is zero.
     """
 
-    sums: int
-    size: int
-    taps: int
-    offset: int
+    sums0: int
+    sums1: int
+    sums2: int
+    size0: int
+    size1: int
+    size2: int
+    taps0: int
+    taps1: int
+    taps2: int
+    offset0: int
+    offset1: int
+    offset2: int
     flipped: int
     masked: int
 
+    @property
+    def sums(self) -> tuple[int, ...]:
+        return self[0:3]
+
+    @property
+    def size(self) -> tuple[int, ...]:
+        return self[3:6]
+
+    @property
+    def taps(self) -> tuple[int, ...]:
+        return self[6:9]
+
+    @property
+    def offset(self) -> tuple[int, ...]:
+        return self[9:12]
+
     def broken(self, operands: Sequence[OperandView], result: OperandView) -> str:
-        views = (result, *operands)
-        fits = [view.size for view in views] == [self.sums, self.size, self.taps]
-        fits &= self.flipped in (0, 1) and self.masked in (0, 1)
+        views, extents = (result, *operands), (self.sums, self.size, self.taps)
+        fits = [view.size for view in views] == [a * b * c for a, b, c in extents] and min(self[:9]) >= 0
+        fits &= self.flipped in (0, 1) and self.masked in (0, 1) and max(map(abs, self.offset)) < _FAR
         if fits and all(view.contiguous for view in views):
             return ""
         return f"{self}: shapes {[view.shape for view in views]}"

@@ -1,24 +1,85 @@
-"""Convolution and correlation of two lines: one instruction that sums products, in each mode and derivative."""
+"""Convolution and correlation: one instruction that sums products, in each mode and derivative."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.functions.numerics.padding import pad
 from tapegrad.frontend.functions.shapes.views import with_one_dimension
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype, record_new
-from tapegrad.frontend.recording.rules import Step, rules_of_product, state_rules
+from tapegrad.frontend.recording.rules import Step, rules_of_product, state_rules, total
 from tapegrad.frontend.recording.shape import in_c_order
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.ops import CODES
 from tapegrad.ops.structural.lines import CorrelateParams
 
 _CORRELATE = CODES["correlate"]
+_MAX_AXES = 3  # of one instruction
 _MODES = ("valid", "same", "full")
 
 
-def sums_of_products(x: Tensor, weights: Tensor, params: CorrelateParams) -> Tensor:
-    """Record ``y[i] = sum(weights[k] * x[i + k + offset])`` of two lines of one dtype."""
-    return record_new(_CORRELATE, [in_c_order(x), in_c_order(weights)], (params.sums,), params, "correlate")
+def sums_of_products(
+    x: Tensor, weights: Tensor, params: CorrelateParams, shape: tuple[int, ...]
+) -> Tensor:
+    """Record ``y[i] = sum(weights[k] * x[i + k + offset])`` of two arrays of one dtype; y gets a shape."""
+    return record_new(_CORRELATE, [in_c_order(x), in_c_order(weights)], shape, params, "correlate")
+
+
+def correlate_arrays(
+    x: Tensor, weights: Tensor, offset: Sequence[int], shape: Sequence[int], flipped: bool = False
+) -> Tensor:
+    """Return ``y[i] = sum(weights[k] * x[i + k + offset])`` along all axes, of arrays of one dtype that is a float's.
+
+    Parameters
+    ----------
+    x, weights
+        Of as many axes; x is zero outside its elements.
+    offset
+        For each axis the place in x that the first weight meets in the first sum.
+    shape
+        Shape of the result.
+    flipped
+        True to read the weights from their end along all axes, as a convolution does.
+    """
+    axes = _merged_axes(tuple(shape), x.shape, weights.shape, tuple(offset))
+    if len(axes) <= _MAX_AXES:
+        axes = [(1, 1, 1, 0)] * (_MAX_AXES - len(axes)) + axes
+        sums, size, taps, places = zip(*axes, strict=True)
+        params = CorrelateParams(*sums, *size, *taps, *places, int(flipped), 0)
+        return sums_of_products(x, weights, params, tuple(shape))
+    axis = next(k for k, taps in enumerate(weights.shape) if taps > 1)
+    return _sum_along(x, weights, axis, offset, shape, flipped)
+
+
+def _merged_axes(*extents: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Return sums, size, taps and offset of each axis, neighbours along which nothing is added up as one axis."""
+    axes: list[tuple[int, ...]] = []
+    for sums, size, taps, offset in zip(*extents, strict=True):
+        is_plain = sums == size and (taps, offset) == (1, 0)
+        if is_plain and axes and axes[-1][0] == axes[-1][1] and axes[-1][2:] == (1, 0):
+            before = axes.pop()[0]
+            sums = size = before * sums
+        axes.append((sums, size, taps, offset))
+    return axes
+
+
+def _sum_along(
+    x: Tensor, weights: Tensor, axis: int, offset: Sequence[int], shape: Sequence[int], flipped: bool
+) -> Tensor:
+    """Return the sum over the taps of one axis of the correlations along the other ones."""
+    taps, first, count = weights.shape[axis], offset[axis], shape[axis]
+    before = max(0, -first)
+    after = max(0, first + taps - 1 + count - x.shape[axis])
+    widths = [(before, after) if k == axis else (0, 0) for k in range(x.ndim)]
+    padded, lead = pad(x, widths), (slice(None),) * axis
+    offset = [0 if k == axis else place for k, place in enumerate(offset)]
+    terms = []
+    for k in range(taps):
+        start, at = first + before + k, taps - 1 - k if flipped else k
+        part = padded[(*lead, slice(start, start + count))]
+        terms.append(correlate_arrays(part, weights[(*lead, slice(at, at + 1))], offset, shape, flipped))
+    return total(terms)
 
 
 def _lines(a: Any, v: Any, name: str) -> tuple[Tensor, Tensor]:
@@ -77,7 +138,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Tensor:
         x, weights, n, taps = weights, x, taps, n
     before = taps - 1
     first, count = {"full": (0, n + before), "same": (before // 2, n), "valid": (before, n - before)}[mode]
-    return sums_of_products(x, weights, CorrelateParams(count, n, taps, first - taps + 1, 1, 0))
+    return correlate_arrays(x, weights, (first - taps + 1,), (count,), flipped=True)
 
 
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Tensor:
@@ -117,7 +178,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Tensor:
         "same": (n // 2 - taps + 1 if longer else -(taps // 2), max(n, taps)),
         "valid": (n - taps if longer else 0, abs(n - taps) + 1),
     }[mode]
-    return sums_of_products(x, weights, CorrelateParams(count, n, taps, first, 0, 0))
+    return correlate_arrays(x, weights, (first,), (count,))
 
 
 FUNCTIONS = {"convolve": convolve, "correlate": correlate}
@@ -127,20 +188,22 @@ FUNCTIONS = {"convolve": convolve, "correlate": correlate}
 
 
 def _masked_sums(step: Step, x: Tensor, weights: Tensor) -> Tensor:
-    return sums_of_products(x, weights, step.params._replace(masked=1))
+    return sums_of_products(x, weights, step.params._replace(masked=1), step.view(-1).shape)
 
 
-def _line_bar(step: Step, y_bar: Tensor, weights: Tensor) -> Tensor:
-    """Return the cotangent of the line: sums of products again, with the weights in reverse."""
+def _array_bar(step: Step, y_bar: Tensor, weights: Tensor) -> Tensor:
+    """Return the cotangent of the array: sums of products again, with the weights in reverse."""
     p = step.params
-    params = CorrelateParams(p.size, p.sums, p.taps, 1 - p.taps - p.offset, 1 - p.flipped, 1)
-    return sums_of_products(y_bar, weights, params)
+    offset = [1 - taps - place for taps, place in zip(p.taps, p.offset, strict=True)]
+    params = CorrelateParams(*p.size, *p.sums, *p.taps, *offset, 1 - p.flipped, 1)
+    return sums_of_products(y_bar, weights, params, step.view(0).shape)
 
 
 def _weights_bar(step: Step, x: Tensor, y_bar: Tensor) -> Tensor:
-    p = step.params
-    sums = sums_of_products(x, y_bar, CorrelateParams(p.taps, p.size, p.sums, p.offset, 0, 1))
-    return sums[::-1] if p.flipped else sums
+    p, shape = step.params, step.view(1).shape
+    params = CorrelateParams(*p.taps, *p.size, *p.sums, *p.offset, 0, 1)
+    sums = sums_of_products(x, y_bar, params, shape)
+    return sums[(slice(None, None, -1),) * len(shape)] if p.flipped else sums
 
 
-state_rules("correlate", *rules_of_product(_masked_sums, _line_bar, _weights_bar))
+state_rules("correlate", *rules_of_product(_masked_sums, _array_bar, _weights_bar))
