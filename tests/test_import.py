@@ -119,7 +119,8 @@ def test_a_name_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["integrate", "interop", "interpolate", "linalg", "optimize", "sparse", "stats"]
+    "name",
+    ["integrate", "interop", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "stats"],
 )
 def test_a_room_shows_its_names(name: str) -> None:
     program = (

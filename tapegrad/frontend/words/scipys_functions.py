@@ -5,6 +5,8 @@ import sys
 _FACES = {
     "scipy.interpolate": "tapegrad.interpolate",
     "scipy.linalg": "tapegrad.linalg",
+    "scipy.ndimage": "tapegrad.ndimage",
+    "scipy.signal": "tapegrad.signal",
     "scipy.special": "tapegrad.special",
     "scipy.stats": "tapegrad.stats",
 }

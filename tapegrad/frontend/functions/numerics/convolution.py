@@ -19,9 +19,7 @@ _MAX_AXES = 3  # of one instruction
 _MODES = ("valid", "same", "full")
 
 
-def sums_of_products(
-    x: Tensor, weights: Tensor, params: CorrelateParams, shape: tuple[int, ...]
-) -> Tensor:
+def sums_of_products(x: Tensor, weights: Tensor, params: CorrelateParams, shape: tuple[int, ...]) -> Tensor:
     """Record ``y[i] = sum(weights[k] * x[i + k + offset])`` of two arrays of one dtype; y gets a shape."""
     return record_new(_CORRELATE, [in_c_order(x), in_c_order(weights)], shape, params, "correlate")
 
