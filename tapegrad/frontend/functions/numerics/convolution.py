@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.functions.numerics.padding import pad
+from tapegrad.frontend.functions.shapes.joining import stack
 from tapegrad.frontend.functions.shapes.views import with_one_dimension
+from tapegrad.frontend.recording.complex_views import imag_part, made_complex, real_part
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype, record_new
 from tapegrad.frontend.recording.rules import Step, rules_of_product, state_rules, total
 from tapegrad.frontend.recording.shape import in_c_order
@@ -27,7 +29,7 @@ def sums_of_products(x: Tensor, weights: Tensor, params: CorrelateParams, shape:
 def correlate_arrays(
     x: Tensor, weights: Tensor, offset: Sequence[int], shape: Sequence[int], flipped: bool = False
 ) -> Tensor:
-    """Return ``y[i] = sum(weights[k] * x[i + k + offset])`` along all axes, of arrays of one dtype that is a float's.
+    """Return ``y[i] = sum(weights[k] * x[i + k + offset])`` along all axes, of arrays of one precision.
 
     Parameters
     ----------
@@ -40,6 +42,8 @@ def correlate_arrays(
     flipped
         True to read the weights from their end along all axes, as a convolution does.
     """
+    if x.dtype.kind == "c" or weights.dtype.kind == "c":
+        return _correlate_parts(x, weights, offset, shape, flipped)
     axes = _merged_axes(tuple(shape), x.shape, weights.shape, tuple(offset))
     if len(axes) <= _MAX_AXES:
         axes = [(1, 1, 1, 0)] * (_MAX_AXES - len(axes)) + axes
@@ -48,6 +52,24 @@ def correlate_arrays(
         return sums_of_products(x, weights, params, tuple(shape))
     axis = next(k for k, taps in enumerate(weights.shape) if taps > 1)
     return _sum_along(x, weights, axis, offset, shape, flipped)
+
+
+def _correlate_parts(
+    x: Tensor, weights: Tensor, offset: Sequence[int], shape: Sequence[int], flipped: bool
+) -> Tensor:
+    """Correlate complex numbers by their parts."""
+
+    def of_parts(a: Tensor, b: Tensor) -> Tensor:
+        return correlate_arrays(a, b, offset, shape, flipped)
+
+    if x.dtype.kind != "c":
+        parts = [of_parts(x, real_part(weights)), of_parts(x, imag_part(weights))]
+    elif weights.dtype.kind != "c":
+        parts = [of_parts(real_part(x), weights), of_parts(imag_part(x), weights)]
+    else:
+        a, b, c, d = real_part(x), imag_part(x), real_part(weights), imag_part(weights)
+        parts = [of_parts(a, c) - of_parts(b, d), of_parts(a, d) + of_parts(b, c)]
+    return made_complex(stack(parts, -1))
 
 
 def _merged_axes(*extents: tuple[int, ...]) -> list[tuple[int, ...]]:
