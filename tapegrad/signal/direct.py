@@ -8,7 +8,7 @@ import numpy as np
 from tapegrad.frontend.functions.numerics.convolution import correlate_arrays
 from tapegrad.frontend.functions.numerics.padding import pad
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
-from tapegrad.signal.arguments import check_mode, conjugated, operands, swapped_for_valid
+from tapegrad.signal.arguments import check_mode, conjugated, of_integers, operands, swapped_for_valid
 
 _BOUNDARIES = {"fill": "constant", "pad": "constant", "wrap": "wrap", "circular": "wrap", "symm": "symmetric"}
 _BOUNDARIES["symmetric"] = "symmetric"
@@ -52,8 +52,11 @@ def convolve2d(
     >>> tg.grad(lambda w: tg.sum(tg.signal.convolve2d(image, w, "valid") ** 2))(np.ones((1, 2)))
     array([[44., 34.]])
     """
-    x, v = _images("convolve2d", in1, in2, mode)
-    taken = check_mode(mode)
+    import scipy.signal
+
+    x, v, taken = _images("convolve2d", in1, in2, mode)
+    if x.dtype.kind in "biu":
+        return of_integers(scipy.signal.convolve2d, x, v, mode, boundary, fillvalue)
     x, v, _ = swapped_for_valid(x, v, taken)
     return _over_boundary(x, v, taken, boundary, fillvalue, is_flipped=True)
 
@@ -86,20 +89,23 @@ def correlate2d(
     >>> tg.signal.correlate2d(np.array([[1.0, 2.0], [3.0, 4.0]]), [[1.0, 0.0], [0.0, 1.0]], mode="valid")
     Tensor([[5.]])
     """
-    x, v = _images("correlate2d", in1, in2, mode)
-    taken = check_mode(mode)
+    import scipy.signal
+
+    x, v, taken = _images("correlate2d", in1, in2, mode)
+    if x.dtype.kind in "biu":
+        return of_integers(scipy.signal.correlate2d, x, v, mode, boundary, fillvalue)
     x, v, is_swapped = swapped_for_valid(x, v, taken)
     found = _over_boundary(x, conjugated(v), taken, boundary, fillvalue, is_flipped=False)
     return found[::-1, ::-1] if is_swapped else found
 
 
-def _images(name: str, in1: Any, in2: Any, mode: str) -> tuple[Tensor, Tensor]:
+def _images(name: str, in1: Any, in2: Any, mode: Any) -> tuple[Tensor, Tensor, str]:
     x, v = operands(name, in1, in2)
     if x.ndim != 2 or v.ndim != 2:
         raise ValueError(f"{name}: the inputs have shapes {x.shape} and {v.shape}, but must both be 2-D arrays")
     if x.size == 0 or v.size == 0:
         raise ValueError(f"{name}: the inputs of shapes {x.shape} and {v.shape} cannot be empty")
-    return x, v
+    return x, v, check_mode(mode)
 
 
 def _over_boundary(x: Tensor, v: Tensor, mode: str, boundary: str, fillvalue: Any, is_flipped: bool) -> Tensor:
