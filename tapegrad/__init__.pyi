@@ -181,7 +181,9 @@ from tapegrad import integrate as integrate
 from tapegrad import interop as interop
 from tapegrad import interpolate as interpolate
 from tapegrad import linalg as linalg
+from tapegrad import ndimage as ndimage
 from tapegrad import optimize as optimize
+from tapegrad import signal as signal
 from tapegrad import sparse as sparse
 from tapegrad import special as special
 from tapegrad import stats as stats
@@ -296,7 +298,7 @@ __all__ = [
     "meshgrid", "mgrid", "min", "min_scalar_type", "minimum", "mintypecode", "mod", "modf", "moveaxis",
     "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean",
     "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "ndarray",
-    "ndenumerate", "ndim", "ndindex", "nditer", "negative", "nested_iters", "newaxis", "nextafter",
+    "ndenumerate", "ndim", "ndimage", "ndindex", "nditer", "negative", "nested_iters", "newaxis", "nextafter",
     "no_autodiff", "no_grad", "nonzero", "not_equal", "number", "object_", "ogrid", "ones", "ones_like",
     "optimize", "outer", "packbits", "pad", "partition", "percentile", "permute_dims", "pi", "piecewise",
     "place", "poly", "poly1d", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polynomial",
@@ -306,7 +308,7 @@ __all__ = [
     "remainder", "repeat", "require", "reshape", "resize", "result_type", "right_shift", "rint", "roll",
     "rollaxis", "roots", "rot90", "round", "row_stack", "s_", "save", "savetxt", "savez", "savez_compressed",
     "scan", "sctypeDict", "searchsorted", "select", "set_printoptions", "setbufsize", "setdiff1d", "seterr",
-    "seterrcall", "setxor1d", "shape", "shares_memory", "short", "sigmoid", "sign", "signbit",
+    "seterrcall", "setxor1d", "shape", "shares_memory", "short", "sigmoid", "sign", "signal", "signbit",
     "signedinteger", "sin", "sinc", "single", "sinh", "size", "sliding_window_view", "softmax", "softplus",
     "sort", "sort_complex", "spacing", "sparse", "special", "split", "sqrt", "square", "squeeze", "stack",
     "stats", "std", "stop_gradient", "str_", "strings", "subtract", "sum", "swapaxes", "switch", "take",

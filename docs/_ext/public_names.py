@@ -21,7 +21,9 @@ from tapegrad import (
     interop,
     interpolate,
     linalg,
+    ndimage,
     optimize,
+    signal,
     sparse,
     special,
     stats,
@@ -50,6 +52,8 @@ _MODULES = {
     "stats": stats,
     "integrate": integrate,
     "interpolate": interpolate,
+    "signal": signal,
+    "ndimage": ndimage,
     "optimize": optimize,
     "interop": interop,
     "errors": errors,
@@ -156,6 +160,10 @@ def _subjects() -> dict[str, Subject]:
             "tapegrad.integrate", "Ordinary differential equations, by the names of `scipy.integrate`."
         ),
         "interpolate": Subject("tapegrad.interpolate", "Splines and grids, by the names of `scipy.interpolate`."),
+        "signal": Subject(
+            "tapegrad.signal", "Convolutions, filters and spectra, by the names of `scipy.signal`."
+        ),
+        "ndimage": Subject("tapegrad.ndimage", "Linear filters of images, by the names of `scipy.ndimage`."),
         "optimize": Subject("tapegrad.optimize", "Optimisers with exact derivatives, SciPy's and compiled ones."),
         "interop": Subject("tapegrad.interop", "Functions for other packages, without Python in their calls."),
         "errors": Subject("Errors and warnings", "What is raised and warned of.", ("errors",)),

@@ -8,6 +8,7 @@ from perf.figures.base import Target as Target
 from perf.figures.compiled import COMPILED
 from perf.figures.derivatives import DERIVATIVES
 from perf.figures.distributions import DISTRIBUTIONS
+from perf.figures.filters import FILTERS
 from perf.figures.fits import FITS
 from perf.figures.functions import FUNCTIONS
 from perf.figures.fusion import FUSION
@@ -49,6 +50,7 @@ FIGURES: dict[str, Figure] = {
         *SMALL,
         *ODES,
         *INTERPOLATION,
+        *FILTERS,
         *ROOTS,
         *FUSION,
         *LATENCY,

@@ -10,7 +10,11 @@ from tapegrad.signal.direct import convolved_directly, products_directly
 from tapegrad.signal.spectral import convolved_by_transforms, transforms_of
 
 _METHODS = ("auto", "direct", "fft")
-_PRODUCT_NS, _TRANSFORM_NS, _CALL_NS = 0.15, 3.0, 6000.0  # of a product, of an element and its logarithm, of calls
+_PRODUCT_NS, _TRANSFORM_NS, _CALL_NS = (
+    0.15,
+    3.0,
+    6000.0,
+)  # of a product, of an element and its logarithm, of calls
 
 
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Tensor:
@@ -96,7 +100,9 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> T
 def _arrays(name: str, in1: Any, in2: Any, mode: str, method: str) -> tuple[Tensor, Tensor]:
     x, v = operands(name, in1, in2)
     if x.ndim != v.ndim:
-        raise ValueError(f"{name}: in1 and in2 should have the same dimensionality, not shapes {x.shape} and {v.shape}")
+        raise ValueError(
+            f"{name}: in1 and in2 should have the same dimensionality, not shapes {x.shape} and {v.shape}"
+        )
     if x.size == 0 or v.size == 0:
         raise ValueError(f"{name}: arrays of shapes {x.shape} and {v.shape} cannot be empty")
     check_mode(mode)

@@ -14,9 +14,7 @@ _BOUNDARIES = {"fill": "constant", "pad": "constant", "wrap": "wrap", "circular"
 _BOUNDARIES["symmetric"] = "symmetric"
 
 
-def convolve2d(
-    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
-) -> Tensor:
+def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Tensor:
     """Convolve two images.
 
     Parameters
@@ -61,9 +59,7 @@ def convolve2d(
     return _over_boundary(x, v, taken, boundary, fillvalue, is_flipped=True)
 
 
-def correlate2d(
-    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
-) -> Tensor:
+def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Tensor:
     """Cross-correlate two images.
 
     Parameters
@@ -102,13 +98,17 @@ def correlate2d(
 def _images(name: str, in1: Any, in2: Any, mode: Any) -> tuple[Tensor, Tensor, str]:
     x, v = operands(name, in1, in2)
     if x.ndim != 2 or v.ndim != 2:
-        raise ValueError(f"{name}: the inputs have shapes {x.shape} and {v.shape}, but must both be 2-D arrays")
+        raise ValueError(
+            f"{name}: the inputs have shapes {x.shape} and {v.shape}, but must both be 2-D arrays"
+        )
     if x.size == 0 or v.size == 0:
         raise ValueError(f"{name}: the inputs of shapes {x.shape} and {v.shape} cannot be empty")
     return x, v, check_mode(mode)
 
 
-def _over_boundary(x: Tensor, v: Tensor, mode: str, boundary: str, fillvalue: Any, is_flipped: bool) -> Tensor:
+def _over_boundary(
+    x: Tensor, v: Tensor, mode: str, boundary: str, fillvalue: Any, is_flipped: bool
+) -> Tensor:
     """Correlate with the image extended beyond its edges."""
     if boundary not in _BOUNDARIES:
         raise ValueError(
@@ -119,7 +119,9 @@ def _over_boundary(x: Tensor, v: Tensor, mode: str, boundary: str, fillvalue: An
         first = [taps // 2 for taps in v.shape]
     filling = _BOUNDARIES[boundary]
     if mode == "valid" or (filling == "constant" and not is_tensor(fillvalue) and fillvalue == 0):
-        return correlate_arrays(x, v, [at - t + 1 for at, t in zip(first, v.shape, strict=True)], shape, is_flipped)
+        return correlate_arrays(
+            x, v, [at - t + 1 for at, t in zip(first, v.shape, strict=True)], shape, is_flipped
+        )
     widths = [(t - 1 - at, at + n - s) for at, n, t, s in zip(first, shape, v.shape, x.shape, strict=True)]
     filled = {"constant_values": fillvalue} if filling == "constant" else {}
     return correlate_arrays(pad(x, widths, filling, **filled), v, (0, 0), shape, is_flipped)

@@ -69,7 +69,9 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     given, shape = _in_dtype("lfilter", zi, line), list(line.shape)
     shape[axis] = equation.order
     if given.ndim != line.ndim or any(n not in (1, m) for n, m in zip(given.shape, shape, strict=True)):
-        raise ValueError(f"lfilter: zi has shape {given.shape}, but lines of shape {line.shape} need {tuple(shape)}")
+        raise ValueError(
+            f"lfilter: zi has shape {given.shape}, but lines of shape {line.shape} need {tuple(shape)}"
+        )
     y, last = equation.run(moved, np.moveaxis(np.broadcast_to(given, tuple(shape)), axis, 0))
     return np.moveaxis(y, 0, axis), np.moveaxis(last, 0, axis)
 
@@ -144,7 +146,9 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     if zi is not None:
         given = _in_dtype("sosfilt", zi, line)
         if given.shape != shape:
-            raise ValueError(f"sosfilt: zi has shape {given.shape}, but lines of shape {line.shape} need {shape}")
+            raise ValueError(
+                f"sosfilt: zi has shape {given.shape}, but lines of shape {line.shape} need {shape}"
+            )
         states = np.moveaxis(given, axis + 1, 1)
     y, last = _cascade(sections, moved, states)
     if zi is None:
@@ -238,7 +242,9 @@ def sosfiltfilt(
     sections, line = _sections("sosfiltfilt", sos, x)
     if padlen is None and padtype is not None:
         if _is_computed(sos):
-            raise ValueError("sosfiltfilt: the extension must not depend on a Tensor; give padlen= beside sos")
+            raise ValueError(
+                "sosfiltfilt: the extension must not depend on a Tensor; give padlen= beside sos"
+            )
         zeros = [sum(section[k] == 0 for section in sections) for k in (2, 5)]
         padlen = 3 * (2 * len(sections) + 1 - min(zeros))
     start, gain = [], 1.0
@@ -358,7 +364,9 @@ def _equation(name: str, b: Any, a: Any, x: Any) -> tuple[DifferenceEquation, Te
     numerator, denominator, line = map(floats, operands(name, b, a, x))
     for argument, value in (("b", numerator), ("a", denominator)):
         if value.ndim > 1 or value.size == 0:
-            raise ValueError(f"{name}: {argument} has shape {value.shape}, but must be a line that is not empty")
+            raise ValueError(
+                f"{name}: {argument} has shape {value.shape}, but must be a line that is not empty"
+            )
     top, bottom = _numbers(b, numerator), _numbers(a, denominator)
     if isinstance(bottom[0], float) and bottom[0] == 0:
         raise ValueError(f"{name}: a[0] is 0")
@@ -393,7 +401,10 @@ def _numbers(given: Any, value: Tensor) -> list[Any]:
         return np.atleast_1d(np.asarray(given, value.dtype)).tolist()
     if value.ndim == 0:
         return [value]
-    return [value[k] if value.ndim == 1 else [value[k, j] for j in range(value.shape[1])] for k in range(len(value))]
+    return [
+        value[k] if value.ndim == 1 else [value[k, j] for j in range(value.shape[1])]
+        for k in range(len(value))
+    ]
 
 
 def _in_dtype(name: str, value: Any, line: Tensor) -> Tensor:

@@ -14,7 +14,12 @@ from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 from tapegrad.signal.arguments import floats
 
 _NEGLIGIBLE = 1e-10  # sum of squares of windows
-_BOUNDARIES = {"even": ("reflect", "even"), "odd": ("reflect", "odd"), "constant": ("edge", None), "zeros": ("constant", None)}
+_BOUNDARIES = {
+    "even": ("reflect", "even"),
+    "odd": ("reflect", "odd"),
+    "constant": ("edge", None),
+    "zeros": ("constant", None),
+}
 
 
 def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Tensor:
@@ -107,7 +112,9 @@ def freqz(
     top, bottom = (floats(as_numbers(each, "tapegrad.signal.freqz")).reshape(-1) for each in (b, a))
     for argument, value in (("b", b), ("a", a)):
         if np.ndim(value) > 1 or np.size(value) == 0:
-            raise ValueError(f"freqz: {argument} has shape {np.shape(value)}, but must be a line that is not empty")
+            raise ValueError(
+                f"freqz: {argument} has shape {np.shape(value)}, but must be a line that is not empty"
+            )
     if isinstance(worN, int | np.integer) or worN is None:
         count = 512 if worN is None else int(worN)
         if count < 0:
@@ -282,7 +289,9 @@ def istft(
         line, squares = (each[..., taps // 2 : each.shape[-1] - taps // 2] for each in (line, squares))
     if not (squares > _NEGLIGIBLE).all():
         missing = "" if boundary else ", possibly due to a missing boundary"
-        warnings.warn(f"istft: the windows leave out elements{missing}; they do not tell the line", stacklevel=2)
+        warnings.warn(
+            f"istft: the windows leave out elements{missing}; they do not tell the line", stacklevel=2
+        )
     line = line / np.where(squares > _NEGLIGIBLE, squares, 1.0).astype(dtype)
     if input_onesided:
         line = real(line)
@@ -298,7 +307,9 @@ def _window(window: Any, taps: int | None, size: int) -> tuple[np.ndarray, int]:
         if count < 1:
             raise ValueError("nperseg must be a positive integer")
         if count > size:
-            warnings.warn(f"nperseg = {count} is greater than the input, which has {size} elements", stacklevel=3)
+            warnings.warn(
+                f"nperseg = {count} is greater than the input, which has {size} elements", stacklevel=3
+            )
         return get_window(window, min(count, size)), min(count, size)
     values = np.asarray(window)
     if values.ndim != 1:

@@ -81,7 +81,9 @@ def _by_transforms(name: str, scipys: Any, arguments: tuple[Any, ...]) -> Tensor
     in1, in2, mode, axes = arguments
     x, v = operands(name, in1, in2)
     if x.ndim != v.ndim:
-        raise ValueError(f"{name}: in1 and in2 should have the same dimensionality, not shapes {x.shape} and {v.shape}")
+        raise ValueError(
+            f"{name}: in1 and in2 should have the same dimensionality, not shapes {x.shape} and {v.shape}"
+        )
     if x.dtype.kind in "biu":
         return of_integers(scipys, x, v, mode, axes)
     if x.ndim == 0:
@@ -213,7 +215,9 @@ def _of_blocks(x: Any, v: Any, axes: Sequence[int]) -> Any:
     if not any(plans.values()):
         return _of_whole(x, v, axes)
     needed = [x.shape[k] + v.shape[k] - 1 for k in axes]
-    lengths = [plan.length if (plan := plans[k]) else next_fast_len(n) for k, n in zip(axes, needed, strict=True)]
+    lengths = [
+        plan.length if (plan := plans[k]) else next_fast_len(n) for k, n in zip(axes, needed, strict=True)
+    ]
     first, second = _in_blocks(x, plans, True), _in_blocks(v, plans, False)
     places, place = [], 0
     for k in range(x.ndim):

@@ -46,7 +46,9 @@ def test_cascades(count: int) -> None:
     sos = SECTIONS[count]
     near(tg.signal.sosfilt(sos, LINES), scipy.signal.sosfilt(sos, LINES))
     zi = RNG.standard_normal((len(sos), 3, 2))
-    for found, each in zip(tg.signal.sosfilt(sos, LINES, zi=zi), scipy.signal.sosfilt(sos, LINES, zi=zi), strict=True):
+    for found, each in zip(
+        tg.signal.sosfilt(sos, LINES, zi=zi), scipy.signal.sosfilt(sos, LINES, zi=zi), strict=True
+    ):
         near(found, each)
 
 
