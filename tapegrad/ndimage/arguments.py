@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
+
+_DTYPES = tuple(map(np.dtype, ("f4", "f8", "c8", "c16")))
 
 
 def image(name: str, value: Any, output: Any) -> tuple[Tensor, Any]:
@@ -19,9 +21,9 @@ def image(name: str, value: Any, output: Any) -> tuple[Tensor, Any]:
     TypeError
         If the image is of integers, which SciPy rounds the result to.
     UnsupportedError
-        If `output` is an array to write to, or not the name of a float's dtype.
+        If `output` is an array to write to, or a dtype of integers.
     """
-    x = as_tensor(value, f"tapegrad.ndimage.{name}")
+    x = as_numbers(value, f"tapegrad.ndimage.{name}")
     if x.dtype.kind in "biu":
         raise TypeError(
             f"{name}: the input has dtype {x.dtype}, which SciPy rounds the result to; write input.astype(float)"
@@ -31,8 +33,8 @@ def image(name: str, value: Any, output: Any) -> tuple[Tensor, Any]:
     if is_tensor(output) or isinstance(output, np.ndarray):
         raise UnsupportedError(f"{name}: output cannot be an array; assign the result: y[...] = {name}(x)")
     dtype = np.dtype(output)
-    if dtype not in (np.float32, np.float64):
-        raise UnsupportedError(f"{name}: output must be float32 or float64, not {dtype}")
+    if dtype.kind not in "fc" or dtype not in _DTYPES:
+        raise UnsupportedError(f"{name}: output must be a dtype of floats or complex numbers, not {dtype}")
     return x.astype(np.result_type(x.dtype, dtype), copy=False), dtype
 
 

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad.frontend.functions.numerics.convolution import correlate_arrays
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.complex_views import complex_dtype, part_dtype
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.ndimage.arguments import axes_of, for_each_axis, image
 from tapegrad.ndimage.boundaries import extended, is_zero_outside
@@ -22,9 +23,9 @@ def correlate1d(
     Parameters
     ----------
     input : Tensor or array_like
-        Image of floats, of any dimension.
+        Image of floats or complex numbers, of any dimension.
     weights : Tensor or array_like, shape (k,)
-        Weights.
+        Weights. Complex ones are conjugated.
     axis : int, default -1
         Axis of the lines.
     output : dtype, optional
@@ -69,7 +70,7 @@ def convolve1d(
     Parameters
     ----------
     input : Tensor or array_like
-        Image of floats, of any dimension.
+        Image of floats or complex numbers, of any dimension.
     weights : Tensor or array_like, shape (k,)
         Weights.
     axis, output, mode, cval, origin
@@ -98,7 +99,7 @@ def correlate(
     Parameters
     ----------
     input : Tensor or array_like
-        Image of floats, of any dimension.
+        Image of floats or complex numbers, of any dimension.
     weights : Tensor or array_like
         Weights, with as many dimensions as the image, or as `axes` names.
     output, mode, cval
@@ -141,7 +142,7 @@ def convolve(
     Parameters
     ----------
     input : Tensor or array_like
-        Image of floats, of any dimension.
+        Image of floats or complex numbers, of any dimension.
     weights : Tensor or array_like
         Weights, with as many dimensions as the image, or as `axes` names.
     output, mode, cval, origin, axes
@@ -165,10 +166,11 @@ def convolve(
 def _along_axis(name: str, arguments: tuple[Any, ...], flipped: bool) -> Tensor:
     given, weights, axis, output, mode, cval, origin = arguments
     x, dtype = image(name, given, output)
-    w = as_tensor(weights, f"tapegrad.ndimage.{name}")
+    w = as_numbers(weights, f"tapegrad.ndimage.{name}")
     if w.ndim != 1 or w.size < 1:
         raise RuntimeError(f"no filter weights given: {name} needs one line of them, not shape {w.shape}")
-    return along_axis(x, w, axis, mode, cval, origin, flipped).astype(dtype, copy=False)
+    w = w if flipped else conjugated(w)
+    return along_axis(x, w, axis, mode, cval, origin, flipped).astype(_promoted(dtype, w), copy=False)
 
 
 def along_axis(
@@ -178,7 +180,7 @@ def along_axis(
     axis = normalize_axis_index(axis, x.ndim)
     shape = [1] * x.ndim
     shape[axis] = -1
-    line = as_tensor(weights, "tapegrad.ndimage").reshape(shape)
+    line = as_numbers(weights, "tapegrad.ndimage").reshape(shape)
     origins, modes = [0] * x.ndim, ["constant"] * x.ndim
     origins[axis], modes[axis] = origin, mode
     return _over_windows(x, line, origins, modes, cval, flipped)
@@ -189,7 +191,7 @@ def _over_axes(name: str, arguments: tuple[Any, ...], flipped: bool) -> Tensor:
     x, dtype = image(name, given, output)
     if not isinstance(mode, str):
         raise RuntimeError(f"{name}: a sequence of modes is not supported; filter axis by axis")
-    chosen, w = axes_of(axes, x.ndim), as_tensor(weights, f"tapegrad.ndimage.{name}")
+    chosen, w = axes_of(axes, x.ndim), as_numbers(weights, f"tapegrad.ndimage.{name}")
     if w.ndim != len(chosen) or w.size == 0:
         raise RuntimeError(
             f"{name}: weights of shape {w.shape} must have {len(chosen)} axes, and not be empty"
@@ -199,8 +201,19 @@ def _over_axes(name: str, arguments: tuple[Any, ...], flipped: bool) -> Tensor:
         origins[chosen[number]] = shift
     for extent, axis in zip(w.shape, sorted(chosen), strict=True):
         shape[axis] = extent
-    found = _over_windows(x, w.reshape(shape), origins, [mode] * x.ndim, cval, flipped)
-    return found.astype(dtype, copy=False)
+    w = w.reshape(shape) if flipped else conjugated(w).reshape(shape)
+    found = _over_windows(x, w, origins, [mode] * x.ndim, cval, flipped)
+    return found.astype(_promoted(dtype, w), copy=False)
+
+
+def conjugated(weights: Tensor) -> Tensor:
+    """Return the conjugate of complex weights; real ones as they are."""
+    return weights.conj() if weights.dtype.kind == "c" else weights
+
+
+def _promoted(dtype: Any, weights: Tensor) -> Any:
+    """Return the dtype of a result, complex if the weights are."""
+    return complex_dtype(dtype) if weights.dtype.kind == "c" else dtype
 
 
 def _over_windows(
@@ -219,4 +232,6 @@ def _over_windows(
         offset.append(-before if is_zero else 0)
         if not is_zero:
             whole = extended(whole, axis, before, taps - 1 - before, mode, cval)
-    return correlate_arrays(whole, weights.astype(x.dtype, copy=False), offset, x.shape, flipped)
+    precision = part_dtype(x.dtype)
+    own = complex_dtype(precision) if weights.dtype.kind == "c" else precision
+    return correlate_arrays(whole, weights.astype(own, copy=False), offset, x.shape, flipped)

@@ -15,12 +15,13 @@ from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.functions.numerics.convolution import correlate_arrays
 from tapegrad.frontend.functions.numerics.padding import pad
 from tapegrad.frontend.functions.shapes.joining import stack
+from tapegrad.frontend.recording.complex_views import made_complex, pairs_of, part_dtype
 from tapegrad.frontend.recording.lists import holds_tensors
 from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.tensor.modes import watch_now
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 from tapegrad.loops.scan import scan
-from tapegrad.signal.arguments import floats, operands
+from tapegrad.signal.arguments import floats
 
 _PADDING = {"odd": ("reflect", "odd"), "even": ("reflect", "even"), "constant": ("edge", None)}
 
@@ -62,18 +63,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     np.float64(-0.75)
     """
     equation, line = _equation("lfilter", b, a, x)
-    axis = normalize_axis_index(axis, line.ndim)
-    moved = np.moveaxis(line, axis, 0)
-    if zi is None:
-        return np.moveaxis(equation.run(moved, None)[0], 0, axis)
-    given, shape = _in_dtype("lfilter", zi, line), list(line.shape)
-    shape[axis] = equation.order
-    if given.ndim != line.ndim or any(n not in (1, m) for n, m in zip(given.shape, shape, strict=True)):
-        raise ValueError(
-            f"lfilter: zi has shape {given.shape}, but lines of shape {line.shape} need {tuple(shape)}"
-        )
-    y, last = equation.run(moved, np.moveaxis(np.broadcast_to(given, tuple(shape)), axis, 0))
-    return np.moveaxis(y, 0, axis), np.moveaxis(last, 0, axis)
+    return _with_state("lfilter", _run_equation(equation), line, normalize_axis_index(axis, line.ndim), zi)
 
 
 def lfilter_zi(b: Any, a: Any) -> Tensor:
@@ -140,20 +130,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     Tensor([2. , 1. , 0.5])
     """
     sections, line = _sections("sosfilt", sos, x)
-    axis, count = normalize_axis_index(axis, line.ndim), len(sections)
-    shape = (count, *line.shape[:axis], 2, *line.shape[axis + 1 :])
-    moved, states = np.moveaxis(line, axis, 0), None
-    if zi is not None:
-        given = _in_dtype("sosfilt", zi, line)
-        if given.shape != shape:
-            raise ValueError(
-                f"sosfilt: zi has shape {given.shape}, but lines of shape {line.shape} need {shape}"
-            )
-        states = np.moveaxis(given, axis + 1, 1)
-    y, last = _cascade(sections, moved, states)
-    if zi is None:
-        return np.moveaxis(y, 0, axis)
-    return np.moveaxis(y, 0, axis), np.moveaxis(last, 1, axis + 1)
+    return _with_state("sosfilt", _run_cascade(sections), line, normalize_axis_index(axis, line.ndim), zi)
 
 
 def filtfilt(
@@ -335,6 +312,54 @@ def _cascade(sections: Sequence[Sequence[Any]], x: Tensor, states: Any) -> tuple
     return y, stack(list(last)).reshape(count, 2, *x.shape[1:])
 
 
+Runner = Callable[[str, Tensor, int, Any], tuple[Any, Any]]
+
+
+def _with_state(name: str, run: Runner, line: Tensor, axis: int, zi: Any) -> Any:
+    """Return filtered lines; with a state before the first sample, that behind the last one, too."""
+    if zi is None:
+        if line.dtype.kind == "c":
+            return made_complex(run(name, pairs_of(line), axis, None)[0])
+        return run(name, line, axis, None)[0]
+    state = as_numbers(zi, f"tapegrad.signal.{name}")
+    dtype = np.result_type(line.dtype, np.complex64) if state.dtype.kind == "c" else line.dtype
+    line, state = line.astype(dtype, copy=False), state.astype(dtype, copy=False)
+    if dtype.kind != "c":
+        return run(name, line, axis, state)
+    y, last = run(name, pairs_of(line), axis, pairs_of(state))
+    return made_complex(y), made_complex(last)
+
+
+def _run_equation(equation: DifferenceEquation) -> Runner:
+    def run(name: str, line: Tensor, axis: int, zi: Any) -> tuple[Any, Any]:
+        moved, shape = np.moveaxis(line, axis, 0), list(line.shape)
+        if zi is None:
+            return np.moveaxis(equation.run(moved, None)[0], 0, axis), None
+        shape[axis] = equation.order
+        if zi.ndim != line.ndim or any(n not in (1, m) for n, m in zip(zi.shape, shape, strict=True)):
+            raise ValueError(f"{name}: zi has shape {zi.shape}, but lines of shape {line.shape} need {tuple(shape)}")
+        y, last = equation.run(moved, np.moveaxis(np.broadcast_to(zi, tuple(shape)), axis, 0))
+        return np.moveaxis(y, 0, axis), np.moveaxis(last, 0, axis)
+
+    return run
+
+
+def _run_cascade(sections: Sequence[Sequence[Any]]) -> Runner:
+    def run(name: str, line: Tensor, axis: int, zi: Any) -> tuple[Any, Any]:
+        moved, shape = np.moveaxis(line, axis, 0), list(line.shape)
+        shape[axis] = 2
+        if zi is None:
+            return np.moveaxis(_cascade(sections, moved, None)[0], 0, axis), None
+        if zi.shape != (len(sections), *shape):
+            raise ValueError(
+                f"{name}: zi has shape {zi.shape}, but lines of shape {line.shape} need {(len(sections), *shape)}"
+            )
+        y, last = _cascade(sections, moved, np.moveaxis(zi, axis + 1, 1))
+        return np.moveaxis(y, 0, axis), np.moveaxis(last, 1, axis + 1)
+
+    return run
+
+
 def _both_ways(
     name: str, run: Callable[[Tensor], Any], line: Tensor, axis: int, padtype: Any, padlen: Any, taps: int
 ) -> Any:
@@ -343,6 +368,9 @@ def _both_ways(
         raise ValueError(f"{name}: padtype must be 'even', 'odd', 'constant', or None, not {padtype!r}")
     axis = normalize_axis_index(axis, line.ndim)
     edge = 0 if padtype is None else 3 * taps if padlen is None else operator.index(padlen)
+    if line.dtype.kind == "c":
+        pairs = _both_ways(name, run, pairs_of(line), axis, padtype, edge, taps)
+        return made_complex(pairs)
     if line.shape[axis] <= edge:
         raise ValueError(
             f"{name}: the length of the input, {line.shape[axis]}, must be greater than padlen, which is {edge}"
@@ -361,7 +389,7 @@ def _both_ways(
 
 def _equation(name: str, b: Any, a: Any, x: Any) -> tuple[DifferenceEquation, Tensor]:
     """Return the filter, and the lines in the dtype of all."""
-    numerator, denominator, line = map(floats, operands(name, b, a, x))
+    numerator, denominator, line = _coefficients_and_line(name, b, a, x)
     for argument, value in (("b", numerator), ("a", denominator)):
         if value.ndim > 1 or value.size == 0:
             raise ValueError(
@@ -378,7 +406,7 @@ def _equation(name: str, b: Any, a: Any, x: Any) -> tuple[DifferenceEquation, Te
 
 def _sections(name: str, sos: Any, x: Any) -> tuple[list[list[Any]], Tensor]:
     """Return the coefficients of each section, and the lines in the dtype of all."""
-    given, line = map(floats, operands(name, sos, x))
+    given, line = _coefficients_and_line(name, sos, x)
     if given.ndim != 2 or given.shape[1] != 6 or given.shape[0] == 0:
         raise ValueError(f"{name}: sos has shape {given.shape}, but must have the shape (n_sections, 6)")
     rows = _numbers(sos, given)
@@ -386,6 +414,17 @@ def _sections(name: str, sos: Any, x: Any) -> tuple[list[list[Any]], Tensor]:
         if isinstance(row[3], float) and row[3] != 1:
             raise ValueError(f"{name}: sos[:, 3] should be all ones")
     return rows, line
+
+
+def _coefficients_and_line(name: str, *values: Any) -> list[Tensor]:
+    """Return coefficients as real numbers, and lines behind them, all in one precision."""
+    given = [floats(as_numbers(value, f"tapegrad.signal.{name}")) for value in values]
+    if any(each.dtype.kind == "c" for each in given[:-1]):
+        raise UnsupportedError(f"{name}: coefficients must be real numbers, not complex128; write it by tapegrad.scan")
+    dtype = np.result_type(*[each.dtype for each in given])
+    real = part_dtype(dtype)
+    return [*[each.astype(real, copy=False) for each in given[:-1]], given[-1].astype(
+        dtype if given[-1].dtype.kind == "c" else real, copy=False)]
 
 
 def _is_computed(value: Any) -> bool:
@@ -407,12 +446,9 @@ def _numbers(given: Any, value: Tensor) -> list[Any]:
     ]
 
 
-def _in_dtype(name: str, value: Any, line: Tensor) -> Tensor:
-    return as_numbers(value, f"tapegrad.signal.{name}").astype(line.dtype, copy=False)
-
-
 def _joined(values: Sequence[Any], line: Tensor) -> Tensor:
-    """Return numbers and Tensors as a line in the dtype of another one."""
+    """Return real numbers and Tensors as a line in the precision of another one."""
+    dtype = part_dtype(line.dtype)
     if not any(map(is_tensor, values)):
-        return as_numbers(np.array(values, line.dtype), "tapegrad.signal")
-    return stack([as_numbers(np.asarray(v, line.dtype) if not is_tensor(v) else v, "stack") for v in values])
+        return as_numbers(np.array(values, dtype), "tapegrad.signal")
+    return stack([as_numbers(v if is_tensor(v) else np.asarray(v, dtype), "tapegrad.signal") for v in values])

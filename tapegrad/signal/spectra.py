@@ -8,6 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad.frontend.functions.elements.complex_parts import real
+from tapegrad.frontend.functions.fourier.transforms import fft, ifft, irfft, rfft
 from tapegrad.frontend.functions.numerics.padding import pad
 from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
@@ -65,7 +66,7 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Tensor:
     if length % 2 == 0:
         weights[length // 2] = 1
     weights = weights.reshape(-1, *[1] * (line.ndim - axis - 1))
-    found: Tensor = np.fft.ifft(np.fft.fft(line, length, axis) * weights, axis=axis)
+    found: Tensor = ifft(fft(line, length, axis) * weights, axis=axis)
     return found
 
 
@@ -217,7 +218,7 @@ def stft(
     segments = np.lib.stride_tricks.sliding_window_view(line, taps, axis=-1)[..., ::step, :]
     if detrend:
         segments = detrend(segments)
-    transform, frequencies = (np.fft.rfft, np.fft.rfftfreq) if is_onesided else (np.fft.fft, np.fft.fftfreq)
+    transform, frequencies = (rfft, np.fft.rfftfreq) if is_onesided else (fft, np.fft.fftfreq)
     found = transform(segments * (weights / np.sqrt(power)).astype(_real_dtype(line)), length)
     half = 0 if boundary is None else taps / 2
     times = (np.arange(found.shape[-2]) * step + taps / 2 - half) / fs
@@ -280,7 +281,7 @@ def istft(
     odd = taps if input_onesided and taps == default + 1 else default
     step, length = _steps("istft", taps, noverlap, odd if nfft is None else nfft)
     weights, _ = _window(window, taps, taps)
-    segments = (np.fft.irfft if input_onesided else np.fft.ifft)(z, length)[..., :taps]
+    segments = (irfft if input_onesided else ifft)(z, length)[..., :taps]
     factor = weights.sum() if scaling == "spectrum" else np.sqrt(fs * (weights**2).sum())
     dtype = _real_dtype(segments)
     line = _overlapped(segments * (weights * factor).astype(dtype), step)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.frontend.functions.fourier.several_axes import fftn, ifftn, irfftn, rfftn
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.signal.arguments import check_mode, of_integers, operands, swapped_for_valid
 
@@ -156,9 +157,9 @@ def _of_whole(x: Any, v: Any, axes: Sequence[int]) -> Any:
 def _product_of_spectra(x: Any, v: Any, lengths: Sequence[int], axes: Sequence[int]) -> Any:
     """Return the cyclic convolution of two arrays along some axes, which have the lengths then."""
     if "c" in (x.dtype.kind, v.dtype.kind):
-        forward, back = np.fft.fftn, np.fft.ifftn
+        forward, back = fftn, ifftn
     else:
-        forward, back = np.fft.rfftn, np.fft.irfftn
+        forward, back = rfftn, irfftn
     return back(forward(x, lengths, axes) * forward(v, lengths, axes), lengths, axes)
 
 

@@ -196,7 +196,7 @@ def test_refusals_say_what_to_write() -> None:
         tg.ndimage.sobel(np.arange(6).reshape(2, 3))
     with pytest.raises(tg.UnsupportedError, match=r"y\[\.\.\.\] = laplace\(x\)"):
         tg.ndimage.laplace(IMAGE, np.empty_like(IMAGE))
-    with pytest.raises(tg.UnsupportedError, match="output must be float32 or float64"):
+    with pytest.raises(tg.UnsupportedError, match="output must be a dtype of floats"):
         tg.ndimage.laplace(IMAGE, int)
     with pytest.raises(ValueError, match="give radius="):
         tg.grad(lambda s: tg.sum(tg.ndimage.gaussian_filter(IMAGE, s)))(1.0)
