@@ -76,7 +76,7 @@ from tapegrad.frontend.functions.shapes import (
     tiling,
     views,
 )
-from tapegrad.frontend.numpy_face import array_api, numpy_reexports
+from tapegrad.frontend.numpy_face import array_api, fourier_doors, numpy_reexports
 from tapegrad.frontend.recording import elementwise, shape
 from tapegrad.frontend.recording.record import OWN
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
@@ -223,7 +223,7 @@ def implementation(function: Any) -> Any:
     """Return the implementation of a function that NumPy dispatches; None if it is not supported."""
     if isinstance(function, np.ufunc):
         return _UFUNCS.get(function) or _of_scipy(function)
-    return _FUNCTIONS.get(function)
+    return _FUNCTIONS.get(function) or fourier_doors.of_numpy(function)
 
 
 def _of_scipy(ufunc: np.ufunc) -> Any:
@@ -270,3 +270,4 @@ def _call(called: Any, function: Any, args: tuple[Any, ...], arguments: dict[str
 
 
 bind_methods(__array_ufunc__=_array_ufunc, __array_function__=_array_function)
+fourier_doors.open_doors()

@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.frontend.functions.fourier.rows import FFT, from_half, to_half, transformed
+from tapegrad.frontend.functions.fourier.rows import FFT, from_half, numbers_of, to_half, transformed
 from tapegrad.frontend.functions.fourier.transforms import axis_of, halves_of, length_of, resized
 from tapegrad.frontend.functions.numerics.padding import pad
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
 from tapegrad.frontend.functions.shapes.views import flip
 from tapegrad.frontend.recording.complex_views import complex_of, pairs_of
-from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.shape import moveaxis
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like
@@ -139,9 +138,10 @@ def _along(x: Any, asked: _Request, is_cosine: bool, is_inverse: bool, name: str
     if asked.kind not in transforms:
         raise ValueError(f"{name}: type={asked.kind!r}; it must be 1, 2, 3 or 4")
     kind = _INVERSE[asked.kind] if is_inverse else asked.kind
-    given = as_tensor(x, name)
-    given = given if given.dtype.kind == "f" else given.astype(np.float64)
+    given = numbers_of(x, name)
     along = axis_of(given, asked.axis, name)
+    if given.dtype.kind == "c":  # of both parts
+        return complex_of(_along(pairs_of(given), asked._replace(axis=along), is_cosine, is_inverse, name))
     points = length_of(given.shape[along] if asked.n is None else asked.n, name)
     moved = moveaxis(resized(given, points, along), along, -1)
     halves = halves_of(asked.norm, is_inverse)
@@ -165,7 +165,7 @@ def dct(
     Parameters
     ----------
     x : Tensor or array_like
-        Real numbers.
+        Real numbers; of complex ones both parts are transformed.
     type : {1, 2, 3, 4}, default 2
         Type of the transform, as for ``scipy.fft.dct``.
     n : int, optional

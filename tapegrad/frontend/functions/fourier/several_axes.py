@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.frontend.functions.fourier.rows import numbers_of
-from tapegrad.frontend.functions.fourier.transforms import axis_of, fft, ifft, irfft, rfft
+from tapegrad.frontend.functions.fourier.transforms import axis_of, fft, ifft, irfft, rfft, swapped
 from tapegrad.frontend.recording.outputs import deliver, one_output
 from tapegrad.frontend.tensor.array_checks import refuse_complex
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like
 
 
-def _axes_and_lengths(x: Tensor, s: Any, axes: Any, name: str) -> tuple[list[int], list[int | None]]:
+def axes_and_lengths(x: Tensor, s: Any, axes: Any, name: str) -> tuple[list[int], list[int | None]]:
     """Return the axes and the length along each: `None` for that of the axis."""
     lengths = None if s is None else [None if n is None or n == -1 else operator.index(n) for n in s]
     if axes is None:
@@ -77,7 +77,7 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = N
             [-4.,  0.]])
     """
     x = numbers_of(a, "fftn")
-    axes, lengths = _axes_and_lengths(x, s, axes, "fftn")
+    axes, lengths = axes_and_lengths(x, s, axes, "fftn")
     return _delivered(_over(fft, x, axes, lengths, norm), out, "fftn")
 
 
@@ -90,7 +90,7 @@ Tensor([[1., 2.],
 )
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
     x = numbers_of(a, "ifftn")
-    axes, lengths = _axes_and_lengths(x, s, axes, "ifftn")
+    axes, lengths = axes_and_lengths(x, s, axes, "ifftn")
     return _delivered(_over(ifft, x, axes, lengths, norm), out, "ifftn")
 
 
@@ -107,7 +107,7 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = 
     x = numbers_of(a, "rfftn")
     if x.dtype.kind == "c":
         refuse_complex(x.dtype, "rfftn")
-    axes, lengths = _axes_and_lengths(x, s, axes, "rfftn")
+    axes, lengths = axes_and_lengths(x, s, axes, "rfftn")
     if not axes:
         raise ValueError("rfftn: at least one axis is needed")
     half = rfft(x, lengths[-1], axes[-1], norm)
@@ -126,7 +126,7 @@ Tensor([[1., 2.],
 )
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
     x = numbers_of(a, "irfftn")
-    axes, lengths = _axes_and_lengths(x, s, axes, "irfftn")
+    axes, lengths = axes_and_lengths(x, s, axes, "irfftn")
     if not axes:
         raise ValueError("irfftn: at least one axis is needed")
     for axis, n in zip(axes[:-1], lengths[:-1], strict=True):
@@ -159,6 +159,41 @@ irfft2 = _of_two(
     "Return the real numbers with a given Fourier transform along two axes: the inverse of `rfft2`.",
 )
 
-FUNCTIONS = {
-    function.__name__: function for function in (fftn, ifftn, rfftn, irfftn, fft2, ifft2, rfft2, irfft2)
-}
+
+
+@like(
+    irfftn,
+    (
+        "Frequencies; along the last of the axes from zero to the half.",
+        "A signal that is its own conjugate, reversed along all axes; of the last of the axes the first half.",
+    ),
+    summary="Return the discrete Fourier transform along several axes of numbers whose transform is real.",
+    examples=""">>> tg.fft.hfftn(tg.tensor([[10.0, -2.0], [-4.0, 0.0]]))
+Tensor([[ 4.,  8.],
+        [12., 16.]])""",
+)
+def hfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    return irfftn(numbers_of(a, "hfftn").conj(), s, axes, swapped(norm), out)
+
+
+@like(
+    rfftn,
+    summary="Return the inverse of `hfftn`: the first half of a signal that is its own conjugate, reversed.",
+    examples=""">>> tg.fft.ihfftn(tg.tensor([[4.0, 8.0], [12.0, 16.0]])).real
+Tensor([[10., -2.],
+        [-4.,  0.]])""",
+)
+def ihfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    return _delivered(rfftn(a, s, axes, swapped(norm)).conj(), out, "ihfftn")
+
+
+hfft2 = _of_two(
+    hfftn, "Return the discrete Fourier transform along two axes of numbers whose transform is real."
+)
+ihfft2 = _of_two(
+    ihfftn, "Return the inverse of `hfft2`: the first half of a signal that is its own conjugate, reversed."
+)
+
+_ALONG_ALL = (fftn, ifftn, rfftn, irfftn, hfftn, ihfftn)
+_ALONG_TWO = (fft2, ifft2, rfft2, irfft2, hfft2, ihfft2)
+FUNCTIONS = {function.__name__: function for function in (*_ALONG_ALL, *_ALONG_TWO)}

@@ -1,0 +1,98 @@
+"""Doors to Fourier transforms: ``numpy.fft.fft(t)`` and ``scipy.fft.fft(t)`` do what ``tapegrad.fft.fft(t)`` does.
+
+`numpy.fft` dispatches by NumPy's protocol. `scipy.fft` asks the backends that are registered: ours takes calls with
+Tensors and leaves all others to SciPy's. It is registered when `scipy.fft` has been imported, before or after this
+package, as both are imported late.
+"""
+
+import functools
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.tensor.tensor import is_tensor
+
+_SCIPY = "scipy.fft"
+# Arguments of SciPy's functions that are of their memory and threads
+_OF_SCIPY = ("overwrite_x", "workers", "plan")
+
+
+@functools.cache
+def functions() -> dict[str, Callable[..., Any]]:
+    """Return the transforms of Tensors by their names."""
+    from tapegrad.frontend.functions.fourier import (
+        cosines,
+        cosines_of_axes,
+        frequencies,
+        several_axes,
+        transforms,
+    )
+
+    modules = transforms, several_axes, cosines, cosines_of_axes, frequencies
+    return {name: function for module in modules for name, function in module.FUNCTIONS.items()}
+
+
+def of_numpy(function: Any) -> Any:
+    """Return tapegrad's function for a function of `numpy.fft`; None for any other."""
+    name = getattr(function, "__name__", "")
+    home = sys.modules.get("numpy.fft")  # which nobody has called a function of before it is there
+    return functions().get(name) if name and getattr(home, name, None) is function else None
+
+
+class FourierBackend:
+    """Backend of `scipy.fft` for Tensors."""
+
+    __ua_domain__ = "numpy.scipy.fft"
+
+    @staticmethod
+    def __ua_function__(method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call tapegrad's function if the operand, which is the first argument, is a Tensor."""
+        if not is_tensor(args[0] if args else kwargs.get("x")):
+            return NotImplemented
+        name = method.__name__
+        function = functions().get(name)
+        if function is None:
+            raise UnsupportedError(f"scipy.fft.{name} is not supported for Tensors")
+        given = inspect.signature(method).bind(*args, **kwargs).arguments
+        if given.get("plan") is not None:
+            raise UnsupportedError(f"scipy.fft.{name} of Tensors: there are no plans that could be given")
+        operand = given.pop("x")
+        return function(operand, **{key: value for key, value in given.items() if key not in _OF_SCIPY})
+
+
+def _register(module: ModuleType) -> None:
+    module.register_backend(FourierBackend)
+
+
+class _AfterImport:
+    """Finder of modules that finds `scipy.fft` once, by the other finders, and registers the backend behind it."""
+
+    @classmethod
+    def find_spec(cls, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != _SCIPY:
+            return None
+        sys.meta_path.remove(cls)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            _register(module)
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def open_doors() -> None:
+    """Register the backend in `scipy.fft`: now, or right after its import."""
+    module = sys.modules.get(_SCIPY)
+    if module is not None:
+        _register(module)
+    else:
+        sys.meta_path.insert(0, _AfterImport)
