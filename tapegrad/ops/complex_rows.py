@@ -33,8 +33,8 @@ _OF_COMPLEX = (
     ),
     # 1+square(y) has no digits left far from the real axis
     Op(
-        "complex_tan", "trigonometric", "tan(x0)", (f"where(absolute(imag(x0))>{FAR}, 0, square(1/cos(x0)))",),
-        ((-1.5, 1.5),), home=None, takes_complex=True,
+        "complex_tan", "trigonometric", "tan(x0)", ("1+square(y)",), ((-1.5, 1.5),), home=None, takes_complex=True,
+        complex_partials=(f"where(absolute(imag(x0))>{FAR}, 0, square(1/cos(x0)))",),
     ),
 )  # fmt: skip
 

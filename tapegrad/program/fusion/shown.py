@@ -9,6 +9,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tapegrad.engine.codegen.kernels import segment_text
+from tapegrad.engine.codegen.rows.case import PARTS as COMPLEX
+from tapegrad.engine.codegen.rows.case import Case
 from tapegrad.engine.codegen.rows.directions import primal_of
 from tapegrad.engine.codegen.segments.segment import (
     ALONG_LINES,
@@ -206,6 +208,8 @@ class _LineNames:
         for element in segment.elements:
             if element.line not in self._names:
                 self._names[element.line] = f"{self[element.whole]}[{element.lane}]"
+        for part in segment.parts:
+            self._names.setdefault(part.line, f"{self[part.whole]}.{('real', 'imag')[part.part]}")
 
     def __getitem__(self, line: int) -> str:
         return self._names.get(line) or self._names.setdefault(line, self._next("t"))
@@ -322,8 +326,10 @@ def _statements(row: SegmentRow, names: _LineNames) -> list[str]:
     if row.kind == SHARES:
         x, y, to, bar = (names[k] for k in (row.primals[0], row.primals[3], row.duals[0], row.duals[3]))
         return [f"{to} {'=' if row.stored & 1 else '+='} {bar}*exp({x}-{y})"]
-    partials = op_of(row.op).partials
     wanted = [j for j in op_of(row.op).differentiable_operands if row.duals[j] >= 0]
+    if row.dtype in COMPLEX:
+        return _of_complex(row, names, wanted)
+    partials = op_of(row.op).partials
     if row.kind == REVERSE:
         bar = names[row.duals[3]]
         return [
@@ -337,6 +343,31 @@ def _statements(row: SegmentRow, names: _LineNames) -> list[str]:
         if partials[j] != "0"
     ]
     return [f"{names[row.duals[3]]} = {' + '.join(terms) or '0'}"]
+
+
+_NUMBER = re.compile(r"-?[\d.]+")
+
+
+def _of_complex(row: SegmentRow, names: _LineNames, wanted: Sequence[int]) -> list[str]:
+    """Return the statements of derivatives by complex numbers, and by real ones beside them."""
+    case = Case(op_of(row.op), row.dtype)
+    found, tangents = [], []
+    for j in wanted:
+        p, q = (_with_names(each[j], row, names) for each in (case.partials, case.conjugate_partials))
+        x = names[row.duals[3 if row.kind == REVERSE else j]]
+        conjugate = p if _NUMBER.fullmatch(p) else f"conj({p})"
+        is_turned = (row.kind == TANGENT) == case.op.real_result
+        turned = (conjugate if is_turned else p, q)
+        first, second = (
+            _product(factor, text) for factor, text in zip((x, f"conj({x})"), turned, strict=True)
+        )
+        terms = [term for term, text in ((first, p), (second, q)) if text != "0"]
+        term = " + ".join(terms[:1] if case.op.real_result else terms) or "0"
+        is_real = not case.is_pair(j) if row.kind == REVERSE else case.op.real_result
+        term = f"real({term})" if is_real else term
+        found.append(f"{names[row.duals[j]]} {'=' if row.stored & 1 << j else '+='} {term}")
+        tangents.append(term)
+    return found if row.kind == REVERSE else [f"{names[row.duals[3]]} = {' + '.join(tangents) or '0'}"]
 
 
 def _sum(row: SegmentRow, names: _LineNames) -> str:

@@ -56,7 +56,7 @@ def complex_symbols(target: Target) -> dict[str, tuple[str, int]]:
     return {
         _complex_symbol(name, target, n): (name, n)
         for name in COMPLEX_MATHEMATICS
-        for n in {PARTS.lanes, target.lanes}
+        for n in {1, PARTS.lanes, target.lanes}
     }
 
 

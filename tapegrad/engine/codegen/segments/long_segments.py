@@ -7,9 +7,10 @@ is handed on to the next iteration, so that each element is written once.
 
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 from tapegrad.engine.codegen.ir.body import Body, Iteration, Value
-from tapegrad.engine.codegen.ir.memory import Cotangent, Line, load, load_field, store
+from tapegrad.engine.codegen.ir.memory import Cotangent, Line, load, load_field, moved, store
 from tapegrad.engine.codegen.ir.sums import PARTS, Total, bring_to, in_lanes, nothing
 from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.segments.extremes import Joining, joining_of
@@ -45,11 +46,12 @@ class _LongVectorIndex(VectorIndex):
         self.values.update(shape.singles)
         shape.rows.emit(self, unmasked)
 
-    def add_sum(self, line: int, value: Value, stored: bool) -> None:
-        if line in self._tainted:
-            self.to_look_at.append(value)
-        self.following[self._sums] = in_lanes(self._before[self._sums], value)
-        self._sums += 1
+    def add_sums(self, line: int, values: Sequence[Value], stored: bool) -> None:
+        for value in values:
+            if line in self._tainted:
+                self.to_look_at.append(value)
+            self.following[self._sums] = in_lanes(self._before[self._sums], value)
+            self._sums += 1
 
     def join_all(self, row: SegmentRow, joining: Joining, value: Value) -> None:
         self.following[self._joined] = joining.join(self._before[self._joined], value)
@@ -63,12 +65,32 @@ class _LongVectorIndex(VectorIndex):
         return before
 
 
+class _Sum(NamedTuple):
+    """A sum over all elements: the number of its address, its line, which part of complex numbers, and how it is kept.
+
+    Attributes
+    ----------
+    stored
+        Whether it is written instead of added.
+    """
+
+    number: int
+    line: int
+    part: int
+    stored: bool
+
+
 class Long(SegmentForm):
     """Emitter of the loop over vectors."""
 
     def __init__(self, body: Body, segment: Segment) -> None:
         super().__init__(body, segment)
-        self.sums = [each for each in segment.additions if segment.sums_up(each)]
+        summed = [each for each in segment.additions if segment.sums_up(each)]
+        self.sums = [
+            _Sum(number, each.line, part, each.stored)
+            for number, each in zip(segment.sums, summed, strict=True)
+            for part in range(2 if self.is_pair(each.line) else 1)
+        ]
         self.joining = segment.joining
         self._shifted = self._find_shifted()
         self._start, self._stop = (
@@ -102,7 +124,7 @@ class Long(SegmentForm):
                 self.beyond(line.taken)
             if line.rolled is not None:
                 self.field_of_address(line.rolled.second)
-        addresses = [self.field_of_address(number) for number in self.segment.sums]
+        addresses = [self._address_of_sum(each) for each in self.sums]
         joined = [self.field_of_address(number) for number in self.segment.joined]
         self._load_singles()
         shifted = self._shifted
@@ -128,6 +150,10 @@ class Long(SegmentForm):
             to = Line(address, self._start, element)
             bring_to(Cotangent(to, self.body.constant(Type("i1"), each.stored)), total.value)
         self._bring(joined, iteration.values[len(totals) :])
+
+    def _address_of_sum(self, each: "_Sum") -> Value:
+        address, part = self.field_of_address(each.number), self.in_memory(each.line).part
+        return moved(address, self._start.like(part.bytes)) if each.part else address
 
     def _nothing_joined(self, row: SegmentRow) -> Value:
         return self.body.constant(self.type_of(row.reduced_to), joining_of(row).nothing)

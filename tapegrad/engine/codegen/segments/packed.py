@@ -11,6 +11,7 @@ from typing import Protocol
 from tapegrad.engine.codegen.ir.body import Value
 from tapegrad.engine.codegen.ir.operations import halves, joined
 from tapegrad.engine.codegen.ir.types import Type
+from tapegrad.engine.codegen.rows.case import PARTS
 from tapegrad.engine.codegen.segments.segment import (
     ALONG_LINES,
     EXPONENTIALS,
@@ -57,7 +58,7 @@ def in_batches(segment: Segment, most: int) -> Iterator[list[SegmentRow]]:
 def _fits(row: SegmentRow, batch: Sequence[SegmentRow], wholes: dict[int, int]) -> bool:
     """Return whether a row does the same as those of a batch, and reads and writes nothing that they write."""
     first = batch[0]
-    if _look(row) != _look(first) or row.kind == ALONG_LINES:
+    if _look(row) != _look(first) or row.kind == ALONG_LINES or row.dtype in PARTS:
         return False
     written = {wholes.get(line, line) for other in batch for line in _written(other)}
     return written.isdisjoint(wholes.get(line, line) for line in (*row.primals, *row.duals))

@@ -67,7 +67,7 @@ class SegmentLine:
     Attributes
     ----------
     dtype
-        "f64", "f32" or "b8"; INDEX for a list of row numbers.
+        "f64", "f32", "c128", "c64" or "b8"; INDEX for a list of row numbers.
     count
         Number of its count among the segment's; -1 for a single element.
     address
@@ -171,6 +171,24 @@ class LineElement(NamedTuple):
     lane: int
 
 
+class LinePart(NamedTuple):
+    """Real or imaginary parts of a line of complex numbers, as a line.
+
+    Attributes
+    ----------
+    line
+        The parts.
+    whole
+        The line of complex numbers.
+    part
+        0 for real parts, 1 for imaginary ones.
+    """
+
+    line: int
+    whole: int
+    part: int
+
+
 @dataclass(frozen=True)
 class Segment:
     """Rows in the order of execution.
@@ -193,6 +211,8 @@ class Segment:
         segment that is short these are lines.
     elements
         Elements of lines that are read and written by themselves, in a segment that is short.
+    parts
+        Parts of lines of complex numbers that are read and written by themselves.
     """
 
     rows: tuple[SegmentRow, ...]
@@ -207,6 +227,7 @@ class Segment:
     sums: tuple[int, ...] = ()
     joined: tuple[int, ...] = ()
     elements: tuple[LineElement, ...] = ()
+    parts: tuple[LinePart, ...] = ()
 
     @property
     def additions(self) -> list[Addition]:
@@ -236,7 +257,8 @@ class Segment:
     def wholes(self) -> dict[int, int]:
         """The lines that others are parts or elements of, by these."""
         parts = {line: region.whole for region in self.regions for line, _ in region.shifts}
-        return parts | {element.line: element.whole for element in self.elements}
+        elements = {element.line: element.whole for element in self.elements}
+        return parts | elements | {part.line: part.whole for part in self.parts}
 
     @property
     def addresses(self) -> int:

@@ -9,10 +9,19 @@ from tapegrad.engine.codegen.ir.body import Body, Value
 from tapegrad.engine.codegen.ir.operations import total_of, transposed
 from tapegrad.engine.codegen.ir.types import Type
 from tapegrad.engine.codegen.mathematics import MATHEMATICS
-from tapegrad.engine.codegen.rows.case import ELEMENTS
+from tapegrad.engine.codegen.rows.case import ELEMENTS, Case
+from tapegrad.engine.codegen.rows.case import PARTS as COMPLEX
+from tapegrad.engine.codegen.rows.complex_expressions import FUNCTIONS as COMPLEX_FUNCTIONS
+from tapegrad.engine.codegen.rows.complex_expressions import ComplexExpressions
 from tapegrad.engine.codegen.rows.directions import primal_of
 from tapegrad.engine.codegen.rows.exponentials import call_log_of_sum, log_of_sum, share
-from tapegrad.engine.codegen.rows.expressions import Expressions, functions_in, is_library_call, parse
+from tapegrad.engine.codegen.rows.expressions import (
+    FUNCTIONS,
+    Expressions,
+    functions_in,
+    is_library_call,
+    parse,
+)
 from tapegrad.engine.codegen.segments.extremes import portion, ties_of
 from tapegrad.engine.codegen.segments.packed import PackedRows, PairedRows, RowLines, in_batches
 from tapegrad.engine.codegen.segments.segment import (
@@ -70,15 +79,25 @@ def op_of(name: str) -> Op:
     return row
 
 
-def texts(op: Op, kind: str) -> list[str]:
+def texts(op: Op, kind: str, dtype: str = "f64") -> list[str]:
     """Return the texts of the table that a row of this op evaluates."""
-    return [primal_of(op)] if kind == FORWARD else [op.partials[j] for j in op.differentiable_operands]
+    if kind == FORWARD:
+        return [primal_of(op, dtype in COMPLEX)]
+    return _partials(op, dtype, op.differentiable_operands)
+
+
+def _partials(op: Op, dtype: str, wanted: Sequence[int]) -> list[str]:
+    """Return the texts of the partials by some operands, and by their conjugates."""
+    conjugates = op.conjugate_partials if dtype in COMPLEX else ()
+    return [each[j] for each in (op.partials_of(dtype), conjugates) if each for j in wanted]
 
 
 @functools.cache
-def is_emitted(op: Op, kind: str) -> bool:
+def is_emitted(op: Op, kind: str, dtype: str = "f64") -> bool:
     """Return whether all that a row computes is instructions and mathematics of ours."""
-    return not any(is_library_call(node) for text in texts(op, kind) for node in ast.walk(parse(text)))
+    known = COMPLEX_FUNCTIONS if dtype in COMPLEX else FUNCTIONS
+    nodes = (node for text in texts(op, kind, dtype) for node in ast.walk(parse(text)))
+    return not any(is_library_call(node, known) for node in nodes)
 
 
 @functools.cache
@@ -86,22 +105,23 @@ def _primals(text: str) -> frozenset[str]:
     return frozenset(n.id for n in ast.walk(parse(text)) if isinstance(n, ast.Name)) & set(_NAMES)
 
 
-def primals_read(op: Op, kind: str, wanted: Sequence[int]) -> list[int]:
+def primals_read(op: Op, kind: str, wanted: Sequence[int], dtype: str = "f64") -> list[int]:
     """Return the primals that a row reads, 3 for the result; `wanted` are the operands with cotangents or tangents."""
-    return _primals_read(op.name, kind, tuple(wanted))
+    return _primals_read(op.name, kind, tuple(wanted), dtype)
 
 
 @functools.cache
-def _primals_read(name: str, kind: str, wanted: tuple[int, ...]) -> list[int]:
+def _primals_read(name: str, kind: str, wanted: tuple[int, ...], dtype: str) -> list[int]:
     op = op_of(name)
-    chosen = [primal_of(op)] if kind == FORWARD else [op.partials[j] for j in wanted]
+    chosen = texts(op, kind, dtype) if kind == FORWARD else _partials(op, dtype, wanted)
     names = {name for text in chosen for name in _primals(text)}
     return sorted(_NAMES.index(name) for name in names)
 
 
 def joins_sine_and_cosine(segment: Segment) -> bool:
     """Return whether sine and cosine are both needed, so that one call is to give both."""
-    return {"sin", "cos"} <= {name for row in segment.rows for name in _functions(row.op, row.kind)}
+    real = [row for row in segment.rows if row.dtype not in COMPLEX]
+    return {"sin", "cos"} <= {name for row in real for name in _functions(row.op, row.kind)}
 
 
 @functools.cache
@@ -174,36 +194,54 @@ class Rows:
                     _KINDS[row.kind](self, row, lines)
 
     def _expressions(self, row: SegmentRow, lines: RowLines) -> Expressions:
-        type_ = Type(ELEMENTS[row.dtype], lines.lanes)
-
         def read(name: str) -> Value:
             return lines.read(row.primals[_NAMES.index(name)])
 
+        if row.dtype in COMPLEX:
+            type_ = Type(COMPLEX[row.dtype], lines.lanes)
+            return ComplexExpressions(self._body, type_, read, [], unmasked=self._unmasked)
+        type_ = Type(ELEMENTS[row.dtype], lines.lanes)
         nodes = [parse(text) for text in texts(op_of(row.op), row.kind)]
         return Expressions(self._body, type_, read, nodes, joined=self._joined, unmasked=self._unmasked)
 
     def forward(self, row: SegmentRow, lines: RowLines) -> None:
-        value = self._expressions(row, lines).value(parse(primal_of(op_of(row.op))))
+        (text,) = texts(op_of(row.op), FORWARD, row.dtype)
+        value = self._expressions(row, lines).value(parse(text))
         lines.write(row.primals[3], value)
 
     def _wanted(self, row: SegmentRow) -> Sequence[int]:
         """Return the operands that have a cotangent or a tangent."""
         return [j for j in op_of(row.op).differentiable_operands if row.duals[j] >= 0]
 
+    def _pairs(self, row: SegmentRow) -> tuple[Case, dict[int, tuple[ast.expr, ast.expr]]]:
+        """Return the row of complex operands, and the partials by each wanted one and by its conjugate."""
+        case = Case(op_of(row.op), row.dtype, self._body.target)
+        both = zip(case.partials, case.conjugate_partials, strict=True)
+        pairs = [(parse(first), parse(second)) for first, second in both]
+        return case, {j: pairs[j] for j in self._wanted(row)}
+
     def reverse(self, row: SegmentRow, lines: RowLines) -> None:
         expressions, bar = self._expressions(row, lines), lines.read(row.duals[3])
         partials = op_of(row.op).partials
-        terms = {j: expressions.times(parse(partials[j]), bar) for j in self._wanted(row)}
+        if isinstance(expressions, ComplexExpressions):
+            case, pairs = self._pairs(row)
+            terms = {j: expressions.contribution(case, j, pair, bar) for j, pair in pairs.items()}
+        else:
+            terms = {j: expressions.times(parse(partials[j]), bar) for j in self._wanted(row)}
         for j, term in terms.items():
             lines.add(row.duals[j], term, row.count, bool(row.stored & 1 << j))
 
     def tangent(self, row: SegmentRow, lines: RowLines) -> None:
         expressions, partials = self._expressions(row, lines), op_of(row.op).partials
-        terms = [
-            expressions.along(parse(partials[j]), lines.read(row.duals[j]))
-            for j in self._wanted(row)
-            if partials[j] != "0"
-        ]
+        if isinstance(expressions, ComplexExpressions):
+            case, pairs = self._pairs(row)
+            terms = [expressions.change(case, pair, lines.read(row.duals[j])) for j, pair in pairs.items()]
+        else:
+            terms = [
+                expressions.along(parse(partials[j]), lines.read(row.duals[j]))
+                for j in self._wanted(row)
+                if partials[j] != "0"
+            ]
         lines.write(row.duals[3], total_of(terms) if terms else expressions.value(parse("0.0")))
 
     def sum(self, row: SegmentRow, lines: RowLines) -> None:

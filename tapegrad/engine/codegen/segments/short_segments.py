@@ -1,8 +1,10 @@
 """Segments in which one vector holds each line: no loop."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from tapegrad.engine.codegen.ir.body import Body, Value
+from tapegrad.engine.codegen.ir.complex_values import ComplexValue, parts_of
 from tapegrad.engine.codegen.ir.operations import select, transposed
 from tapegrad.engine.codegen.ir.sums import PARTS, in_lanes, nothing, total_of_few
 from tapegrad.engine.codegen.ir.types import I64, Type
@@ -27,15 +29,29 @@ class ShortVectorIndex(VectorIndex):
     def add_total(self, line: int, values: Sequence[Value], stored: bool) -> None:
         self._bring_to(line, total_of_few(values), stored)
 
-    def add_sum(self, line: int, value: Value, stored: bool) -> None:
+    def add_sums(self, line: int, values: Sequence[Value], stored: bool) -> None:
         element = self.shape.element_of.get(line)
         if element is not None:
+            (value,) = values
             self._sum_later(element, value, stored)
             return
+        totals = [self._total(value) for value in values]
+        if len(totals) == 1:
+            self._bring_to(line, totals[0], stored)
+            return
+        before, narrow = parts_of(self.read(line)), self.shape.type_of(line).element
+        added = [
+            self.body.convert(
+                "fptrunc", total if stored else self.body.convert("fpext", x, "double") + total, narrow
+            )
+            for x, total in zip(before, totals, strict=True)
+        ]
+        self.write(line, ComplexValue(*added))
+
+    def _total(self, value: Value) -> Value:
+        """Return the sum of all lanes, in every lane."""
         parts = in_lanes(self.body.constant(PARTS, 0.0), value)
-        self._bring_to(
-            line, self.body.splat(nothing(self.body).raised(parts).value, self.shape.lanes), stored
-        )
+        return self.body.splat(nothing(self.body).raised(parts).value, self.shape.lanes)
 
     def _sum_later(self, element: LineElement, value: Value, stored: bool) -> None:
         """Add a line to an element of another one when that is read, all of these lines at once."""
@@ -60,12 +76,12 @@ class ShortVectorIndex(VectorIndex):
                 )
         self.values[whole] = before
 
-    def read(self, line: int) -> Value:
+    def read(self, line: int) -> Any:
         if line in self._sums:
             self._sum_up(line)
         return super().read(line)
 
-    def write(self, line: int, value: Value) -> None:
+    def write(self, line: int, value: Any) -> None:
         if line not in self.shape.element_of:
             self._sums.pop(line, None)
         super().write(line, value)

@@ -2,8 +2,19 @@
 
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 from tapegrad.engine.codegen.ir.body import Body, Value
+from tapegrad.engine.codegen.ir.complex_values import (
+    ComplexValue,
+    Number,
+    as_complex,
+    copies,
+    interleaved,
+    parts_of,
+    separated,
+    twice,
+)
 from tapegrad.engine.codegen.ir.memory import (
     POINTER,
     element_at,
@@ -18,6 +29,7 @@ from tapegrad.engine.codegen.ir.operations import either_is_nan, halves, select,
 from tapegrad.engine.codegen.ir.sums import PARTS, widened
 from tapegrad.engine.codegen.ir.target import Target
 from tapegrad.engine.codegen.ir.types import I64, Type
+from tapegrad.engine.codegen.rows.case import PARTS as COMPLEX
 from tapegrad.engine.codegen.segments.extremes import Joining, joining_of
 from tapegrad.engine.codegen.segments.segment import (
     GOES_ON,
@@ -58,7 +70,7 @@ def telling(values: Iterable[Value]) -> list[Value]:
     return [value for text, value in found.items() if text not in passed]
 
 
-_ELEMENTS = {"f64": "double", "f32": "float", "b8": "i8", INDEX: "i64"}
+_ELEMENTS = {"f64": "double", "f32": "float", "b8": "i8", INDEX: "i64", "c128": "double", "c64": "float"}
 
 
 def lanes(target: Target) -> int:
@@ -100,6 +112,7 @@ class SegmentForm:
             for line, shift in (*region.shifts, (region.whole, 0))
         }
         self.element_of = {each.line: each for each in segment.elements}
+        self.part_of = {each.line: each for each in segment.parts}
         self._wholes = segment.wholes
 
     def is_tainted(self, line: int) -> bool:
@@ -107,7 +120,17 @@ class SegmentForm:
         return self._wholes.get(line, line) in self.tainted
 
     def type_of(self, line: int) -> Type:
+        """Return the type of a vector of a line, of complex numbers that of a part."""
         return Type(_ELEMENTS[self.segment.lines[line].dtype], self.lanes)
+
+    def is_pair(self, line: int) -> bool:
+        """Return whether a line is of complex numbers."""
+        return self.segment.lines[line].dtype in COMPLEX and line not in self.part_of
+
+    def in_memory(self, line: int) -> Type:
+        """Return the type of an element of a line in memory."""
+        part = Type(self.type_of(line).element)
+        return part.pair if self.is_pair(line) else part
 
     def address(self, line: int) -> Value:
         return self.field_of_address(self.segment.lines[line].address)
@@ -142,13 +165,15 @@ class SegmentForm:
                 first = begins if first is None else first & begins
         return first
 
-    def single(self, line: int) -> Value:
+    def single(self, line: int) -> Number:
         """Load the element of a single line into every lane."""
-        type_ = self.type_of(line)
-        value = self.body.splat(load(self.address(line), Type(type_.element)), self.lanes)
-        return value.unequal(0) if type_.element == "i8" else value
+        value = copies(load(self.address(line), self.in_memory(line)), self.lanes)
+        return value.unequal(0) if self.type_of(line).element == "i8" else value
 
-    def store_single(self, line: int, value: Value) -> None:
+    def store_single(self, line: int, value: Number) -> None:
+        if isinstance(value, ComplexValue):
+            store(shuffled(value.re, value.im, (0, self.lanes)), self.address(line))
+            return
         element = Type(value.type.element)
         store(self.body.emit(element, f"extractelement {value}, i32 0"), self.address(line))
 
@@ -170,7 +195,7 @@ class VectorIndex:
         self.shape, self.index, self.masks = shape, index, masks
         self.body, self.segment = shape.body, shape.segment
         self._written = written
-        self.values: dict[int, Value] = {}
+        self.values: dict[int, Any] = {}
         self.to_look_at: list[Value] = []  # what is not kept, and may be NaN by haste
         self._contributions: dict[int, list[Value]] = {}
 
@@ -188,20 +213,28 @@ class VectorIndex:
             return mask
         return mask & self.body.splat(self._written, self.shape.lanes)
 
-    def read(self, line: int) -> Value:
-        element = self.shape.element_of.get(line)
+    def read(self, line: int) -> Any:
+        element, part = self.shape.element_of.get(line), self.shape.part_of.get(line)
         if element is not None:
             return spread(self.read(element.whole), element.lane)
+        if part is not None:
+            return parts_of(self.read(part.whole))[part.part]
         if self._contributions.get(line):
             self._bring(line)
         if line not in self.values:
             self.values[line] = self._initial(line)
         return self.values[line]
 
-    def write(self, line: int, value: Value) -> None:
-        element = self.shape.element_of.get(line)
+    def write(self, line: int, value: Any) -> None:
+        element, part = self.shape.element_of.get(line), self.shape.part_of.get(line)
         if element is not None:
             line, value = element.whole, with_lane(self.read(element.whole), element.lane, value)
+        elif part is not None:
+            line, both = part.whole, list(parts_of(self.read(part.whole)))
+            both[part.part] = value
+            value = ComplexValue(*both)
+        elif self.shape.is_pair(line):
+            value = as_complex(value)
         self._contributions.pop(line, None)
         self.values[line] = value
 
@@ -209,16 +242,17 @@ class VectorIndex:
         """Return whether a row of so many elements adds all of them to a line of one."""
         return count >= 0 > self.segment.lines[line].count
 
-    def add(self, line: int, value: Value, count: int, stored: bool) -> None:
+    def add(self, line: int, value: Any, count: int, stored: bool) -> None:
         if self.sums_up(line, count):
-            self.add_sum(line, widened(value, self._mask_of_result(count)), stored)
+            parts = parts_of(as_complex(value) if self.shape.is_pair(line) else value)
+            self.add_sums(line, [widened(part, self._mask_of_result(count)) for part in parts], stored)
         elif line in self.shape.region_of:
             self._contribute(line, value, count, stored)
         else:
             self.write(line, value if stored else self.read(line) + value)
 
-    def add_sum(self, line: int, value: Value, stored: bool) -> None:
-        """Add all lanes to a single element."""
+    def add_sums(self, line: int, values: Sequence[Value], stored: bool) -> None:
+        """Add all lanes to a single element, of complex numbers those of each part."""
         raise NotImplementedError
 
     def add_total(self, line: int, values: Sequence[Value], stored: bool) -> None:
@@ -269,13 +303,13 @@ class VectorIndex:
         self.values[whole] = total
 
     def _pointer(self, line: int) -> Value:
-        element = Type(self.shape.type_of(line).element)
-        return element_at(self.shape.address(line), element, self.index)
+        return element_at(self.shape.address(line), self.shape.in_memory(line), self.index)
 
-    def _initial(self, line: int) -> Value:
+    def _initial(self, line: int) -> Number:
         described, type_ = self.segment.lines[line], self.shape.type_of(line)
         if line in self.segment.cleared:
-            return self.body.constant(type_, 0.0)
+            zero = self.body.constant(type_, 0.0)
+            return ComplexValue(zero, zero) if self.shape.is_pair(line) else zero
         if described.count < 0:
             return self.shape.single(line)
         mask = self._mask(described.count)
@@ -283,6 +317,9 @@ class VectorIndex:
             return load_from_all(moved(self.shape.address(line), self._offsets(described.taken)), type_, mask)
         if described.rolled is not None:
             return self._rolled(line, described.rolled, mask)
+        if self.shape.is_pair(line):
+            joint = Type(type_.element, 2 * type_.lanes)
+            return separated(load(self._pointer(line), joint, None if mask is None else twice(mask)))
         value = load(self._pointer(line), type_, mask)
         return value.unequal(0) if type_.element == "i8" else value
 
@@ -323,7 +360,7 @@ class VectorIndex:
         first = load(at[0], type_, before if mask is None else mask & before)
         return load(at[1], type_, behind, first)
 
-    def results(self) -> dict[int, Value]:
+    def results(self) -> dict[int, Number]:
         """Return the reductions over lines."""
         return {line: self.read(line) for line in self.segment.kept}
 
@@ -333,7 +370,7 @@ class VectorIndex:
         for line, value in self.results().items():
             if line in tainted:
                 mask = self._mask(self.segment.lines[line].count)
-                values.append(value if mask is None else select(mask, value, 0.0))
+                values += [part if mask is None else select(mask, part, 0.0) for part in parts_of(value)]
         found = list(nans_of(values))
         if not found:
             return None
@@ -346,9 +383,12 @@ class VectorIndex:
         """Write what is kept."""
         for line, value in self.results().items():
             count = self.segment.lines[line].count
-            if value.type.element == "i1":
+            if isinstance(value, Value) and value.type.element == "i1":
                 value = self.body.convert("zext", value, "i8")
             if count < 0:
                 self.shape.store_single(line, value)
-            else:
-                store(value, self._pointer(line), self._mask_of_result(count))
+                continue
+            mask = self._mask_of_result(count)
+            if isinstance(value, ComplexValue):
+                mask, value = None if mask is None else twice(mask), interleaved(value)
+            store(value, self._pointer(line), mask)

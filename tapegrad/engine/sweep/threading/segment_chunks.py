@@ -23,6 +23,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.segment_frame import SHARED, START, STOP
 
+PAIR = 16  # bit of the bytes of an element: it is a complex number with parts of so many bytes
 CELL = 64  # bytes between two private sums: a cache line
 MAX_FRAME_FIELDS = 2048  # more than the operands of all rows of the longest segment need
 IS_SEGMENT, BY_STEPS = 1, 2  # bits of a parallel threshold; parts are of steps of a loop, or of 256 elements
@@ -87,5 +88,8 @@ def gather(frame, cells, parts):
     for k in range(sums):
         first = _FIRST + _EACH * k
         target = load_i64(frame, load_i64(shared, first + _FIELD))
-        double, stored = load_i64(shared, first + _BYTES) == 8, load_i64(shared, first + _STORED) != 0
-        add_up(cells + k * CELL, sums * CELL, parts, target, double, stored)
+        bytes_, stored = load_i64(shared, first + _BYTES), load_i64(shared, first + _STORED) != 0
+        part = bytes_ & ~PAIR
+        add_up(cells + k * CELL, sums * CELL, parts, target, part == 8, stored)
+        if bytes_ & PAIR:
+            add_up(cells + k * CELL + part, sums * CELL, parts, target + part, part == 8, stored)

@@ -15,7 +15,9 @@ from tapegrad.engine.codegen.segments.segment_rows import is_emitted, primals_re
 from tapegrad.engine.kernels.language import frame as field
 from tapegrad.engine.kernels.lines.fill import zero_fill
 from tapegrad.engine.runtime.pace import with_pauses
+from tapegrad.engine.tape.fields.layout import NONE
 from tapegrad.ops import Op
+from tapegrad.ops.row import real_dtype
 from tapegrad.ops.structural.indexing import GatherParams
 from tapegrad.program.fusion.grouping.columns import MAX_LINES, sum_of_exponentials
 from tapegrad.program.fusion.grouping.extremes import extreme
@@ -32,6 +34,7 @@ from tapegrad.program.fusion.grouping.rows import (
     ADD,
     BYTES,
     CLEAR,
+    COMPLEX,
     READ,
     ROLES,
     WRITE,
@@ -45,18 +48,35 @@ from tapegrad.program.streams.stream import MADE_UP, InstructionStream, pointed_
 
 _READ = (0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5, 6)  # operands that a kernel of each kind does not write
 _Y, _X_DOT = 3, 4
+_PAIRS = frozenset(COMPLEX.values())
 
 
 def rows_of(stream: InstructionStream, blocks: DisjointMemory, with_lists: bool = True) -> list[StreamRow]:
-    """Return the rows of a stream with their accesses; elements that a list names are opaque without lists."""
+    """Return the rows of a stream with their accesses.
+
+    Without lists, elements that a list names are opaque, and so are parts of complex numbers: which they are depends
+    on where they lie.
+    """
     ops, variants = stream.op.tolist(), stream.variant.tolist()
+    pairs = (
+        blocks
+        if with_lists and any(kernel_table.DTYPE_NAMES[k] in _PAIRS for k in {*variants} - {NONE})
+        else None
+    )
     directions, kernels = stream.direction.tolist(), stream.kernels.tolist()
     named = zip(ops, variants, directions, kernels, stream.frames.tolist(), strict=True)
-    return [_row(*each, blocks, with_lists) for each in with_pauses(named)]
+    return [_row(*each, blocks, with_lists, pairs) for each in with_pauses(named)]
 
 
 def _row(
-    op: int, variant: int, direction: int, kernel: int, fields: list[int], blocks: DisjointMemory, lists: bool
+    op: int,
+    variant: int,
+    direction: int,
+    kernel: int,
+    fields: list[int],
+    blocks: DisjointMemory,
+    lists: bool,
+    pairs: DisjointMemory | None,
 ) -> StreamRow:
     if op < 0 and kernel == kernel_table.address_of(zero_fill):
         start = fields[field.Y_BAR]
@@ -68,7 +88,7 @@ def _row(
     described = kernel_table.row(op)
     dtype = kernel_table.DTYPE_NAMES[variant]
     if dtype in BYTES and fields[field.COUNT] > 0 and (lists or described.fused_as != TAKEN):
-        known = _known(described, dtype, KINDS[direction], fields, nest_of(fields))
+        known = _known(described, dtype, KINDS[direction], fields, nest_of(fields), pairs=pairs)
         if known is not None:
             return known
     return _opaque(described.name, fields, blocks, _READ[direction])
@@ -107,10 +127,19 @@ def _short_table(stream: InstructionStream, k: int) -> StreamRow | None:
 
 
 def _known(
-    described: Any, dtype: str, kind: str, fields: list[int], nest: Nest, may_be_short: bool = False
+    described: Any,
+    dtype: str,
+    kind: str,
+    fields: list[int],
+    nest: Nest,
+    may_be_short: bool = False,
+    pairs: DisjointMemory | None = None,
 ) -> StreamRow | None:
+    """Return a row of a segment, or `None`; `pairs` is the memory of a stream in which lines may be parts of others."""
     count, stored = fields[field.COUNT], fields[field.STORE]
     fused_as = described.fused_as
+    if dtype in _PAIRS and not isinstance(described, Op):
+        return None
     if fused_as == EXPONENTIALS and dtype == "f64":
         return sum_of_exponentials(described.name, kind, fields, nest, may_be_short)
     if fused_as == TAKEN:
@@ -119,7 +148,7 @@ def _known(
         return None if may_be_short else extreme(described.name, dtype, kind, fields, nest)
     if not may_be_short and not nest.is_long(fields):
         return None
-    if isinstance(described, Op) and is_emitted(described, kind):
+    if isinstance(described, Op) and is_emitted(described, kind, dtype):
         seeds, *steps = seeds_of(kind, fields)
         primals = duals = nest
         if seeds > MAX_SEEDS:
@@ -127,12 +156,12 @@ def _known(
             seeds = 1
             if not duals.is_long(fields) or _calls_mathematics(described, fields):
                 return None
-        accesses = _of_elementwise(described, dtype, kind, fields, (primals, duals))
+        accesses = _of_elementwise(described, dtype, kind, fields, (primals, duals), pairs)
         if accesses is not None:
             accesses += tuple(_along_seeds(accesses, seeds, steps))
             return StreamRow(described.name, dtype, kind, count, accesses, stored & 7, seeds, duals.extents)
     if fused_as == SUM and kind != TANGENT:
-        accesses = _of_sum(dtype, fields, nest)
+        accesses = _of_sum(dtype, fields, nest, pairs)
         if accesses is not None:
             return StreamRow(described.name, dtype, SUM, count, accesses, stored & 1, loops=nest.extents)
     return None
@@ -145,23 +174,34 @@ def _calls_mathematics(op: Op, fields: list[int]) -> bool:
 
 
 def _of_elementwise(
-    op: Op, dtype: str, kind: str, fields: list[int], nests: tuple[Nest, Nest]
+    op: Op,
+    dtype: str,
+    kind: str,
+    fields: list[int],
+    nests: tuple[Nest, Nest],
+    pairs: DisjointMemory | None,
 ) -> tuple[Access, ...] | None:
     """Return the accesses of a row by the loops around its primals, and around its cotangents or tangents."""
     primals, duals = nests
     wanted = [j for j in op.differentiable_operands if fields[field.X_BAR + j]]
+    of_role = [real_dtype(dtype) if j in op.real_operands else dtype for j in range(3)]
+    of_role.append(real_dtype(dtype) if op.real_result else dtype)
+
+    def access(nest: Nest, j: int, mode: int, dtype: str, dual: int = 0) -> Access | None:
+        return _access(fields, nest, dual + j, mode, dtype, pairs)
+
     accesses: list[Access | None] = [
-        _access(fields, primals, j, READ, "b8" if j in op.boolean_operands else dtype)
-        for j in primals_read(op, kind, wanted)
+        access(primals, j, READ, "b8" if j in op.boolean_operands else of_role[j])
+        for j in primals_read(op, kind, wanted, dtype)
     ]
     if kind == FORWARD:
-        accesses.append(_access(fields, primals, _Y, WRITE, "b8" if op.predicate else dtype))
+        accesses.append(access(primals, _Y, WRITE, "b8" if op.predicate else of_role[_Y]))
     else:
         cotangents = WRITE if kind == TANGENT else READ
-        accesses.append(_access(fields, duals, 4 + _Y, cotangents, dtype))
+        accesses.append(access(duals, _Y, cotangents, of_role[_Y], dual=4))
     for j in wanted:
         mode = READ if kind == TANGENT else WRITE if fields[field.STORE] >> j & 1 else ADD
-        accesses.append(_access(fields, duals, 4 + j, mode, dtype))
+        accesses.append(access(duals, j, mode, of_role[j], dual=4))
     return _all(accesses)
 
 
@@ -175,9 +215,13 @@ def _along_seeds(accesses: tuple[Access, ...], seeds: int, steps: Sequence[int])
                 yield access._replace(role=access.role + ROLES * k, span=span)
 
 
-def _of_sum(dtype: str, fields: list[int], nest: Nest) -> tuple[Access, ...] | None:
+def _of_sum(
+    dtype: str, fields: list[int], nest: Nest, pairs: DisjointMemory | None
+) -> tuple[Access, ...] | None:
     mode = WRITE if fields[field.STORE] & 1 else ADD
-    return _all([_access(fields, nest, 4 + _Y, READ, dtype), _access(fields, nest, 4, mode, dtype)])
+    return _all(
+        [_access(fields, nest, 4 + _Y, READ, dtype, pairs), _access(fields, nest, 4, mode, dtype, pairs)]
+    )
 
 
 def _taken(dtype: str, fields: list[int]) -> StreamRow | None:
@@ -207,11 +251,15 @@ def _all(accesses: list[Access | None]) -> tuple[Access, ...] | None:
     return found if len(found) == len(accesses) else None
 
 
-def _access(fields: list[int], nest: Nest, role: int, mode: int, dtype: str) -> Access | None:
+def _access(
+    fields: list[int], nest: Nest, role: int, mode: int, dtype: str, pairs: DisjointMemory | None
+) -> Access | None:
     """Return one access of a row; `None` if its elements are neither adjacent nor a single one."""
     j, bytes_ = role % 4, BYTES[dtype]
     start = fields[(field.X if role < 4 else field.X_BAR) + j]
     stride, count, steps = fields[field.STRIDE + j], fields[field.COUNT], nest.steps[j]
+    if pairs is not None and dtype in COMPLEX and count > 1 and stride == 2 * bytes_ and start >= MADE_UP:
+        return _parts(fields, nest, role, mode, dtype, pairs)
     if start == 0 or not (stride in (0, bytes_) or count == 1) or any(step < 0 for step in steps):
         return None
     single = count == 1 or stride == 0
@@ -221,6 +269,30 @@ def _access(fields: list[int], nest: Nest, role: int, mode: int, dtype: str) -> 
     reached = sum(step * (extent - 1) for step, extent in zip(steps, nest.extents, strict=True))
     stop = start + reached + length * bytes_
     return Access(role, mode, Span(start, stop, dtype, single, length, steps))
+
+
+def _parts(
+    fields: list[int], nest: Nest, role: int, mode: int, dtype: str, pairs: DisjointMemory
+) -> Access | None:
+    """Return the access to parts of complex numbers, that a row reads or adds to; `None` if there are no such numbers.
+
+    What they are parts of lies as from the beginning of its memory. The other parts are written as they were read.
+    """
+    j, item = role % 4, BYTES[dtype]
+    start, count, steps = (
+        fields[(field.X if role < 4 else field.X_BAR) + j],
+        fields[field.COUNT],
+        nest.steps[j],
+    )
+    first, last = pairs.around(start)
+    part = (start - first) // item % 2
+    start -= part * item
+    reached = sum(step * (extent - 1) for step, extent in zip(steps, nest.extents, strict=True))
+    stop = start + reached + 2 * item * count
+    if start < first or stop > last or any(step < 0 for step in steps) or (mode == WRITE and role % 4 == _Y):
+        return None
+    span = Span(start, stop, COMPLEX[dtype], length=count, steps=steps, part=part)
+    return Access(role, READ if mode == READ else ADD, span)
 
 
 def _opaque(name: str, fields: list[int], blocks: DisjointMemory, read: Sequence[int] = ()) -> StreamRow:

@@ -13,6 +13,7 @@ from tapegrad.program.fusion.grouping.dependences import overlap
 from tapegrad.program.fusion.grouping.rows import (
     ADD,
     BYTES,
+    COMPLEX,
     READ,
     Access,
     DisjointMemory,
@@ -21,6 +22,7 @@ from tapegrad.program.fusion.grouping.rows import (
     is_element,
 )
 
+_PAIRS = frozenset(COMPLEX.values())
 MAX_ROWS = 128  # in a group: compilers take more than proportionally longer for long functions
 MAX_NUMBERS = 512  # rows of single elements, which take less
 MAX_ALL_NUMBERS = 4096  # where all rows are such, and one kernel saves the calls of a loop's iterations
@@ -291,12 +293,12 @@ def _is_held(near: Sequence[tuple[StreamRow, Access]], lanes: int, is_short: boo
     accesses = [access for _, access in near]
     if any(access.span.is_scattered for access in accesses):
         return False  # a vector of these is none of the others
-    if len({access.span for access in accesses}) == 1:
+    if len({access.span.whole for access in accesses}) == 1:
         if len(near) > 1 and not accesses[0].span.is_injective(near[0][0].loops):
             return False  # each row adds to an element again and again, one row after the other
         sums = [row.count > 1 and access.single and access.mode != READ for row, access in near]
         return is_short or all(sums) or not any(sums)
-    if any(row.loops for row, _ in near):
+    if any(row.loops for row, _ in near) or any(access.span.dtype in _PAIRS for access in accesses):
         return False
     if any(access.single for access in accesses):
         return is_short and _are_elements([access.span for access in accesses])

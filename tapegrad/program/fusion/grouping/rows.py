@@ -8,7 +8,8 @@ from typing import NamedTuple, Protocol
 from tapegrad.engine.codegen.segments.segment import INDEX, JOINED
 
 READ, WRITE, ADD = range(3)
-BYTES = {"f64": 8, "f32": 4, "b8": 1, INDEX: 8}  # of an element
+BYTES = {"f64": 8, "f32": 4, "b8": 1, INDEX: 8, "c128": 16, "c64": 8}  # of an element
+COMPLEX = {"f64": "c128", "f32": "c64"}  # numbers of which two are a complex one
 CLEAR = "clear"
 ROLES = 8  # operands of a row, and of each further one that is written out beside it
 
@@ -67,6 +68,8 @@ class Span(NamedTuple):
         Of a line whose elements are not adjacent, the rows of a table that they are in. It starts in the first row.
     rolled
         Of a line that is a rolled array, how it is.
+    part
+        Of parts of a line of complex numbers, 0 for the real and 1 for the imaginary ones. All else is that line's.
     """
 
     start: int
@@ -77,6 +80,12 @@ class Span(NamedTuple):
     steps: tuple[int, ...] = ()
     listed: Listed | None = None
     rolled: Rolled | None = None
+    part: int = -1
+
+    @property
+    def whole(self) -> "Span":
+        """The line of complex numbers that these are parts of; other elements are whole."""
+        return self if self.part < 0 else self._replace(part=-1)
 
     @property
     def is_scattered(self) -> bool:

@@ -17,6 +17,7 @@ from tapegrad.engine.codegen.segments.segment import (
     TIES,
     TOTAL,
     LineElement,
+    LinePart,
     OverlapRegion,
     RolledLine,
     Segment,
@@ -27,6 +28,8 @@ from tapegrad.engine.codegen.segments.segment import (
 from tapegrad.engine.kernels.language.segment_frame import COUNTS, field_of
 from tapegrad.engine.runtime.pace import with_pauses
 from tapegrad.engine.sweep.threading.parallel import chunk_of_sums
+from tapegrad.engine.sweep.threading.segment_chunks import PAIR
+from tapegrad.ops.row import real_dtype
 from tapegrad.program.fusion.grouping.rows import (
     ADD,
     BYTES,
@@ -105,6 +108,9 @@ class SegmentDraft:
         for row in rows:
             for access in row.accesses:
                 self._keys.setdefault(access.span, len(self._keys))
+        self._parts = {key: key.whole for key in self._keys if key.part >= 0}
+        for whole in self._parts.values():
+            self._keys.setdefault(whole, len(self._keys))
         self._find_regions()
         self._line_of = self._elements() if is_short else {}
         self._cleared = [
@@ -112,6 +118,7 @@ class SegmentDraft:
             for key in with_pauses(self._keys)
             if any(start <= key.start and key.stop <= stop for start, stop in cleared)
             and key not in self._whole
+            and key not in self._parts
             and not key.is_scattered
             and key not in self._line_of
             and (is_short or not key.single)
@@ -134,7 +141,7 @@ class SegmentDraft:
     def _find_regions(self) -> None:
         """Find the lines that overlap others and are added to, and their unions."""
         written = [a for row in self._rows for a in row.accesses if a.mode != READ and not a.single]
-        keys = {a.span for row in self._rows for a in row.accesses if not a.single}
+        keys = {a.span.whole for row in self._rows for a in row.accesses if not a.single}
         for start, stop in _unions(written, keys):
             inside = [key for key in keys if start <= key.start and key.stop <= stop]
             if len(inside) > 1:
@@ -161,8 +168,9 @@ class SegmentDraft:
         begins = row.kind in (EXTREME, TIES) and self._along(row) == 0
         read = (READ,) if begins else (READ, ADD)
         for access in sorted(row.accesses, key=lambda access: access.mode != READ):
-            if access.span in self._line_of:
-                self._follow_element(self._line_of[access.span], access.mode)
+            around = self._line_of.get(access.span) or self._parts.get(access.span)
+            if around is not None:
+                self._follow_element(around, access.mode)
                 continue
             key = self._whole.get(access.span, access.span)
             if not self._is_short and access.mode != READ and access.single:
@@ -173,7 +181,7 @@ class SegmentDraft:
                 self._written.add(key)
 
     def _follow_element(self, line: Span, mode: int) -> None:
-        """Find out the same of an element of a line, whose others stay as they are."""
+        """Find out the same of an element of a line, or of parts, whose others stay as they are."""
         if line not in self._written and line not in self._cleared:
             self._loaded.add(line)
         if mode != READ:
@@ -214,6 +222,9 @@ class SegmentDraft:
             len(self._loops),
             self._by_steps,
             elements=self._elements_of_lines(),
+            parts=tuple(
+                LinePart(self._keys[key], self._keys[all_], key.part) for key, all_ in self._parts.items()
+            ),
         )
         summed = [each for each in segment.additions if not self._is_short and segment.sums_up(each)]
         joining = [] if self._is_short else segment.joining
@@ -227,7 +238,7 @@ class SegmentDraft:
         for d, extent in enumerate(self._loops):
             values += [extent, *(key.steps[d] for key in in_memory)]
         sums = [
-            (field_of(COUNTS + len(counts) + number), BYTES[keys[each.line].dtype], each.stored)
+            (field_of(COUNTS + len(counts) + number), _bytes_of_sum(keys[each.line].dtype), each.stored)
             for number, each in enumerate(summed, first)
         ]
         return BoundSegment(
@@ -351,6 +362,12 @@ def _unions(written: Iterable[Access], keys: Iterable[Span]) -> list[tuple[int, 
         near = [key for key in keys if key.start < stop and start < key.stop]
         found[number] = min(key.start for key in near), max(key.stop for key in near)
     return found
+
+
+def _bytes_of_sum(dtype: str) -> int:
+    """Return the bytes of an element as the description of a segment says them."""
+    part = real_dtype(dtype)
+    return BYTES[part] | (PAIR if part != dtype else 0)
 
 
 def _check(key: Span, number: int) -> BoundSegment:
