@@ -206,6 +206,21 @@ def test_layouts_and_processors_give_the_same_bits(op: Op) -> None:
 
 
 @differentiable
+def test_bits_of_a_number_do_not_depend_on_its_neighbours(op: Op) -> None:
+    """Imaginary numbers alone, and between others."""
+    others = draw_all(op, "c128", 64)
+    alone = [x[1::2].copy() for x in others]
+    for x in alone:
+        if x.dtype.kind == "c":
+            x.real = 0
+    for x, between in zip(alone, others, strict=True):
+        between[1::2] = x
+    layouts = ["adjacent"] * 4
+    found, among = (forward(op, "c128", x, layouts)[0] for x in (alone, others))
+    assert found.tobytes() == among[1::2].tobytes()
+
+
+@differentiable
 def test_nothing_is_touched_behind_the_end_of_memory(op: Op) -> None:
     memory = fenced_pages(2 * PAGE, [PAGE])
     for count in range(1, 18):
