@@ -7,6 +7,7 @@ import numpy as np
 from tapegrad.frontend.recording.complex_views import made_complex, pairs_of
 from tapegrad.frontend.recording.record_structural import as_numbers, record_new
 from tapegrad.frontend.recording.shape import in_c_order
+from tapegrad.frontend.tensor.array_checks import refuse_complex
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.ops import CODES
 from tapegrad.ops.structural.fourier import FourierParams
@@ -18,6 +19,14 @@ def numbers_of(a: object, name: str) -> Tensor:
     """Return an operand of floats or complex numbers; integers become float64."""
     x = as_numbers(a, name)
     return x if x.dtype.kind in "fc" else x.astype(np.float64)
+
+
+def real_numbers_of(a: object, name: str) -> Tensor:
+    """Return an operand of floats; complex numbers raise."""
+    x = numbers_of(a, name)
+    if x.dtype.kind == "c":
+        refuse_complex(x.dtype, name)
+    return x
 
 
 def _params(shape: tuple[int, ...], axis: int, length: int, halves: int) -> FourierParams:

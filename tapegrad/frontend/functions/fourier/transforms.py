@@ -9,6 +9,7 @@ from tapegrad.frontend.functions.fourier.rows import (
     IFFT,
     from_half,
     numbers_of,
+    real_numbers_of,
     to_half,
     transformed,
 )
@@ -16,7 +17,6 @@ from tapegrad.frontend.functions.shapes.embedding import among_zeros
 from tapegrad.frontend.indexing.indexing import getitem
 from tapegrad.frontend.recording.complex_views import complex_dtype, through_pairs
 from tapegrad.frontend.recording.outputs import deliver, one_output
-from tapegrad.frontend.tensor.array_checks import refuse_complex
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like
 
@@ -149,9 +149,7 @@ def ifft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = Non
     "Tensor([10.+0.j, -2.+2.j, -2.+0.j], dtype=complex128)",
 )
 def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
-    x = numbers_of(a, "rfft")
-    if x.dtype.kind == "c":
-        refuse_complex(x.dtype, "rfft")
+    x = real_numbers_of(a, "rfft")
     along = axis_of(x, axis, "rfft")
     points = length_of(x.shape[along] if n is None else n, "rfft")
     return _delivered(to_half(resized(x, points, along), along, halves_of(norm, False), "rfft"), out, "rfft")
@@ -223,7 +221,7 @@ def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = Non
     examples=">>> tg.fft.ihfft(tg.tensor([12.0, -2.0, 0.0, -2.0])).real\nTensor([2., 3., 4.])",
 )
 def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
-    return _delivered(rfft(a, n, axis, swapped(norm)).conj(), out, "ihfft")
+    return _delivered(rfft(real_numbers_of(a, "ihfft"), n, axis, swapped(norm)).conj(), out, "ihfft")
 
 
 FUNCTIONS = {function.__name__: function for function in (fft, ifft, rfft, irfft, hfft, ihfft)}
