@@ -17,6 +17,7 @@ import numpy as np
 import tapegrad as tg
 from tapegrad import (
     errors,
+    fft,
     integrate,
     interop,
     interpolate,
@@ -47,6 +48,7 @@ RETURNED = {"transforms": (Jit,), "tensors": (FlatElements, RemovableHook), "che
 _MODULES = {
     "checks": testing,
     "linalg": linalg,
+    "fft": fft,
     "sparse": sparse,
     "special": special,
     "stats": stats,
@@ -153,6 +155,7 @@ def _subjects() -> dict[str, Subject]:
             (f"{made}numerics.", f"{made}matrices."),
         ),
         "linalg": Subject("tapegrad.linalg", "Linear algebra, by the names of `numpy.linalg` and `scipy.linalg`."),
+        "fft": Subject("tapegrad.fft", "Fourier transforms, by the names of `numpy.fft` and `scipy.fft`."),
         "sparse": Subject("tapegrad.sparse", "Sparse matrices with computed entries, by the names of `scipy.sparse`."),
         "special": Subject("tapegrad.special", "Special functions, by the names of `scipy.special`."),
         "stats": Subject("tapegrad.stats", "Distributions, by the names of `scipy.stats`."),

@@ -14,7 +14,10 @@ from helpers.daily import daily
 from tapegrad.frontend.functions.products.sparse import csr_outer
 from tapegrad.frontend.functions.reductions.scans import linear_recurrence
 from tapegrad.frontend.functions.sparse_systems import instructions
-from tapegrad.ops import STRUCTURAL
+from tapegrad.frontend.recording.record_structural import record_new
+from tapegrad.frontend.recording.shape import in_c_order
+from tapegrad.ops import CODES, STRUCTURAL
+from tapegrad.ops.structural.fourier import FourierParams
 from tapegrad.ops.structural.indexing import CsrOuterParams
 from tapegrad.ops.structural.sparse_systems import SparseOuterParams
 
@@ -76,6 +79,19 @@ def masked(x, value):
     return y
 
 
+def transform(name, lines, length, inner, halves):
+    """A recorded Fourier transform, and the shapes of its operands: floats, or pairs for all or half of the rows."""
+    floats, half = (lines, length, inner), (lines, length // 2 + 1, inner, 2)
+    source, made = {
+        **dict.fromkeys(("fft", "ifft"), ((*floats, 2), (*floats, 2))),
+        **dict.fromkeys(("rfft", "irfft_back"), (floats, half)),
+        **dict.fromkeys(("irfft", "rfft_back"), (half, floats)),
+    }[name]
+    params = FourierParams(lines, length, inner, halves)
+    return (lambda x: record_new(CODES[name], [in_c_order(x)], made, params, name)), [source]
+
+
+EXTENTS = ((1, 6, 1, 0), (2, 5, 3, 1), (3, 4, 1, 2), (1, 1, 2, 0), (2, 2, 1, 1), (0, 3, 2, 0))
 PICK = np.array([0, 2, 2, -1, 0])
 ROWS, COLUMNS = np.array([0, 1, 1, 0]), np.array([2, 0, 0, 1])
 
@@ -196,6 +212,10 @@ CASES = {
         (tg.cross, [(0, 3), (0, 3)]),
         (tg.cross, [(2, 2), (2, 3)]),
     ],
+    **{
+        name: [transform(name, *extents) for extents in EXTENTS]
+        for name in ("fft", "ifft", "rfft", "rfft_back", "irfft", "irfft_back")
+    },
     "cumsum": [
         (tg.cumsum, [(5,)]),
         (lambda x: tg.cumsum(x, 0), [(3, 2)]),

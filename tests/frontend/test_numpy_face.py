@@ -376,7 +376,6 @@ def test_an_array_is_not_updated_in_place_by_a_tensor() -> None:
 @pytest.mark.parametrize(
     ("call", "name"),
     [
-        (lambda x: np.fft.fft(x), "fft"),
         (lambda x: np.polydiv(x, x), r"numpy\.polydiv"),
         (lambda x: scipy.special.struve(1.0, x), r"scipy\.special\.struve"),
         (lambda x: np.frompyfunc(lambda v: v, 1, 1)(x), r"<lambda>"),

@@ -31,7 +31,6 @@ _INSTEAD = {
     "pandas": "; of a Series or a DataFrame, s.to_numpy(), or an operator: s * t is a Tensor",
     "xarray": "; of a DataArray, its operators, NumPy's functions, or d.data",
     "matplotlib": "; to draw it, t.data",
-    "numpy.fft": "; its results are complex, of which an op returns real and imaginary part",
     "numpy.polynomial": "; of a power series, tapegrad.polyval(c[::-1], x)",
 }
 _OF_LISTS = ". NumPy does not see Tensors inside a list: write tapegrad.array([t, 1.0]), tapegrad.sum([t, u])"
