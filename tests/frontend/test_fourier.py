@@ -31,7 +31,9 @@ third = daily(every=3, always=lambda name: name in ("fft", "rfft", "irfft", "dct
 def numbers(name: str, shape: tuple[int, ...], dtype: str = "d") -> np.ndarray:
     x = RNG.standard_normal(shape)
     real = name in OF_REALS or name in TRIGONOMETRIC
-    return np.asarray(x if real else x + 1j * RNG.standard_normal(shape)).astype(dtype if real else dtype.upper())
+    return np.asarray(x if real else x + 1j * RNG.standard_normal(shape)).astype(
+        dtype if real else dtype.upper()
+    )
 
 
 def tolerance(dtype: np.dtype[Any]) -> float:
@@ -41,7 +43,9 @@ def tolerance(dtype: np.dtype[Any]) -> float:
 def assert_equal(found: Any, expected: np.ndarray) -> None:
     assert type(found) is tg.Tensor
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
-    np.testing.assert_allclose(found.data, expected, rtol=0, atol=tolerance(expected.dtype) * max(1, expected.size))
+    np.testing.assert_allclose(
+        found.data, expected, rtol=0, atol=tolerance(expected.dtype) * max(1, expected.size)
+    )
 
 
 def lengths_of(name: str, size: int) -> list[Any]:
@@ -105,7 +109,11 @@ def test_types_of_trigonometric_transforms(name: str, kind: int) -> None:
 
 @pytest.mark.parametrize("name", [name for name in FOURIER if name not in OF_REALS])
 def test_real_numbers_and_integers(name: str) -> None:
-    for x in (RNG.standard_normal((4, 5)), RNG.standard_normal((4, 5)).astype("f"), np.arange(20).reshape(4, 5)):
+    for x in (
+        RNG.standard_normal((4, 5)),
+        RNG.standard_normal((4, 5)).astype("f"),
+        np.arange(20).reshape(4, 5),
+    ):
         assert_equal(getattr(tg.fft, name)(x), getattr(np.fft, name, getattr(scipy.fft, name))(x))
 
 
@@ -183,7 +191,9 @@ def test_derivatives_of_all_orders_and_replays() -> None:
     assert tg.jit(power)(x) == value
     step = 1e-6
     near = [tg.grad(power)(x + sign * step * np.eye(8)[3]) for sign in (1, -1)]
-    np.testing.assert_allclose(tg.hessian(power)(x)[3], (near[0] - near[1]) / (2 * step), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        tg.hessian(power)(x)[3], (near[0] - near[1]) / (2 * step), rtol=1e-5, atol=1e-5
+    )
     np.testing.assert_allclose(tg.jvp(power, (x,), (gradient,))[1], gradient @ gradient, rtol=1e-12)
 
 

@@ -14,6 +14,13 @@ from types import ModuleType
 from typing import Any
 
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.functions.fourier import (
+    cosines,
+    cosines_of_axes,
+    frequencies,
+    several_axes,
+    transforms,
+)
 from tapegrad.frontend.tensor.tensor import is_tensor
 
 _SCIPY = "scipy.fft"
@@ -24,14 +31,6 @@ _OF_SCIPY = ("overwrite_x", "workers", "plan")
 @functools.cache
 def functions() -> dict[str, Callable[..., Any]]:
     """Return the transforms of Tensors by their names."""
-    from tapegrad.frontend.functions.fourier import (
-        cosines,
-        cosines_of_axes,
-        frequencies,
-        several_axes,
-        transforms,
-    )
-
     modules = transforms, several_axes, cosines, cosines_of_axes, frequencies
     return {name: function for module in modules for name, function in module.FUNCTIONS.items()}
 

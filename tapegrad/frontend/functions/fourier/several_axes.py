@@ -157,7 +157,6 @@ irfft2 = _of_two(
 )
 
 
-
 @like(
     irfftn,
     (
