@@ -6,6 +6,7 @@ package, as both are imported late.
 """
 
 import functools
+import importlib
 import importlib.util
 import inspect
 import sys
@@ -14,16 +15,12 @@ from types import ModuleType
 from typing import Any
 
 from tapegrad.errors import UnsupportedError
-from tapegrad.frontend.functions.fourier import (
-    cosines,
-    cosines_of_axes,
-    frequencies,
-    several_axes,
-    transforms,
-)
 from tapegrad.frontend.tensor.tensor import is_tensor
 
 _SCIPY = "scipy.fft"
+# An import of the package leaves the transforms for later
+_HOME = "tapegrad.frontend.functions.fourier"
+_MODULES = ("transforms", "several_axes", "cosines", "cosines_of_axes", "frequencies")
 # Arguments of SciPy's functions that are of their memory and threads
 _OF_SCIPY = ("overwrite_x", "workers", "plan")
 
@@ -31,7 +28,7 @@ _OF_SCIPY = ("overwrite_x", "workers", "plan")
 @functools.cache
 def functions() -> dict[str, Callable[..., Any]]:
     """Return the transforms of Tensors by their names."""
-    modules = transforms, several_axes, cosines, cosines_of_axes, frequencies
+    modules = [importlib.import_module(f"{_HOME}.{name}") for name in _MODULES]
     return {name: function for module in modules for name, function in module.FUNCTIONS.items()}
 
 

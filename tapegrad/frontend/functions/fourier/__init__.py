@@ -12,7 +12,3 @@ In reading order; each imports only those above it:
 All are made of six linear ops on pairs of floats. A transform of a complex Tensor is that of its pairs, and what is
 returned is seen as complex.
 """
-
-from tapegrad.engine.runtime import lazy as _lazy
-
-_lazy.load_later(__name__, "transforms", "several_axes", "cosines", "cosines_of_axes", "frequencies")
