@@ -71,7 +71,18 @@ for _function in (*_FUNCTIONS.values(), *_CREATION.values()):
         _function.__module__ = __name__  # made at run time: by its name a pickle finds it here
 
 # Rooms that a process may do without are imported when something of theirs is first asked for.
-_ROOMS = ("fft", "integrate", "interop", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "stats")
+_ROOMS = (
+    "fft",
+    "integrate",
+    "interop",
+    "interpolate",
+    "linalg",
+    "ndimage",
+    "optimize",
+    "signal",
+    "sparse",
+    "stats",
+)
 _LATE = {
     "tapegrad.autodiff.custom.custom_op": ("custom_op",),
     "tapegrad.latent.laplace": ("laplace",),

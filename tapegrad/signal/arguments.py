@@ -5,15 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.recording.record_structural import as_numbers, in_common_dtype
+from tapegrad.frontend.recording.complex_views import is_complex, part_dtype
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 
 _MODES = ("full", "same", "valid")
 
 
 def operands(name: str, *values: Any) -> list[Tensor]:
-    """Return operands of one dtype; of floats, if any of them is."""
-    return in_common_dtype(*[as_numbers(value, f"tapegrad.signal.{name}") for value in values])
+    """Return operands in the precision of all; of floats, if any of them is. Real ones beside complex ones stay real."""
+    given = [as_numbers(value, f"tapegrad.signal.{name}") for value in values]
+    dtype = np.result_type(*[each.dtype for each in given])
+    return [each.astype(dtype if is_complex(each) else part_dtype(dtype), copy=False) for each in given]
 
 
 def floats(x: Tensor) -> Tensor:
@@ -35,7 +38,7 @@ def check_mode(mode: Any) -> str:
 
 def conjugated(x: Tensor) -> Tensor:
     """Return the conjugate of complex numbers; real ones as they are."""
-    return x.conj() if x.dtype.kind == "c" else x
+    return x.conj() if is_complex(x) else x
 
 
 def swapped_for_valid(

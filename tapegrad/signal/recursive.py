@@ -337,7 +337,9 @@ def _run_equation(equation: DifferenceEquation) -> Runner:
             return np.moveaxis(equation.run(moved, None)[0], 0, axis), None
         shape[axis] = equation.order
         if zi.ndim != line.ndim or any(n not in (1, m) for n, m in zip(zi.shape, shape, strict=True)):
-            raise ValueError(f"{name}: zi has shape {zi.shape}, but lines of shape {line.shape} need {tuple(shape)}")
+            raise ValueError(
+                f"{name}: zi has shape {zi.shape}, but lines of shape {line.shape} need {tuple(shape)}"
+            )
         y, last = equation.run(moved, np.moveaxis(np.broadcast_to(zi, tuple(shape)), axis, 0))
         return np.moveaxis(y, 0, axis), np.moveaxis(last, 0, axis)
 
@@ -420,11 +422,15 @@ def _coefficients_and_line(name: str, *values: Any) -> list[Tensor]:
     """Return coefficients as real numbers, and lines behind them, all in one precision."""
     given = [floats(as_numbers(value, f"tapegrad.signal.{name}")) for value in values]
     if any(each.dtype.kind == "c" for each in given[:-1]):
-        raise UnsupportedError(f"{name}: coefficients must be real numbers, not complex128; write it by tapegrad.scan")
+        raise UnsupportedError(
+            f"{name}: coefficients must be real numbers, not complex128; write it by tapegrad.scan"
+        )
     dtype = np.result_type(*[each.dtype for each in given])
     real = part_dtype(dtype)
-    return [*[each.astype(real, copy=False) for each in given[:-1]], given[-1].astype(
-        dtype if given[-1].dtype.kind == "c" else real, copy=False)]
+    return [
+        *[each.astype(real, copy=False) for each in given[:-1]],
+        given[-1].astype(dtype if given[-1].dtype.kind == "c" else real, copy=False),
+    ]
 
 
 def _is_computed(value: Any) -> bool:

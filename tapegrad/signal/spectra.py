@@ -250,7 +250,7 @@ def istft(
     t : numpy.ndarray
         Times.
     x : Tensor
-        Lines, along an axis in place of `freq_axis`.
+        Lines, along an axis in place of `time_axis`.
 
     Raises
     ------
@@ -296,7 +296,7 @@ def istft(
     line = line / np.where(squares > _NEGLIGIBLE, squares, 1.0).astype(dtype)
     if input_onesided:
         line = real(line)
-    return np.arange(line.shape[-1]) / float(fs), np.moveaxis(line, -1, bands - (bands > times))
+    return np.arange(line.shape[-1]) / float(fs), np.moveaxis(line, -1, times - (bands < times))
 
 
 def _window(window: Any, taps: int | None, size: int) -> tuple[np.ndarray, int]:

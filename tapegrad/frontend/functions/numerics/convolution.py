@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.functions.numerics.padding import pad
 from tapegrad.frontend.functions.shapes.joining import stack
 from tapegrad.frontend.functions.shapes.views import with_one_dimension
-from tapegrad.frontend.recording.complex_views import imag_part, made_complex, real_part
-from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype, record_new
+from tapegrad.frontend.recording.complex_views import imag_part, is_complex, made_complex, real_part
+from tapegrad.frontend.recording.record_structural import as_numbers, in_common_dtype, record_new
 from tapegrad.frontend.recording.rules import Step, rules_of_product, state_rules, total
 from tapegrad.frontend.recording.shape import in_c_order
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
@@ -42,7 +43,7 @@ def correlate_arrays(
     flipped
         True to read the weights from their end along all axes, as a convolution does.
     """
-    if x.dtype.kind == "c" or weights.dtype.kind == "c":
+    if is_complex(x) or is_complex(weights):
         return _correlate_parts(x, weights, offset, shape, flipped)
     axes = _merged_axes(tuple(shape), x.shape, weights.shape, tuple(offset))
     if len(axes) <= _MAX_AXES:
@@ -62,9 +63,9 @@ def _correlate_parts(
     def of_parts(a: Tensor, b: Tensor) -> Tensor:
         return correlate_arrays(a, b, offset, shape, flipped)
 
-    if x.dtype.kind != "c":
+    if not is_complex(x):
         parts = [of_parts(x, real_part(weights)), of_parts(x, imag_part(weights))]
-    elif weights.dtype.kind != "c":
+    elif not is_complex(weights):
         parts = [of_parts(real_part(x), weights), of_parts(imag_part(x), weights)]
     else:
         a, b, c, d = real_part(x), imag_part(x), real_part(weights), imag_part(weights)
@@ -104,7 +105,7 @@ def _sum_along(
 
 def _lines(a: Any, v: Any, name: str) -> tuple[Tensor, Tensor]:
     """Return two operands as lines of one dtype."""
-    x, weights = as_tensor(a, name), as_tensor(v, name)
+    x, weights = as_numbers(a, name), as_numbers(v, name)
     for argument, shape in (("a", x.shape), ("v", weights.shape)):
         if len(shape) > 1:
             raise ValueError(f"{name}: {argument!r} has shape {shape}, not one dimension")
@@ -151,7 +152,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Tensor:
     """
     x, weights = _lines(a, v, "numpy.convolve")
     mode = _mode(mode, "numpy.convolve")
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in DIFFERENTIABLE_KINDS:
         return from_array(np.convolve(np.asarray(x), np.asarray(weights), mode), constant=True)
     n, taps = x.size, weights.size
     if taps > n:
@@ -162,7 +163,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Tensor:
 
 
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Tensor:
-    """Compute the cross-correlation of two lines: ``y[k] = sum(a[n + k] * v[n])``.
+    """Compute the cross-correlation of two lines: ``y[k] = sum(a[n + k] * conj(v[n]))``.
 
     Parameters
     ----------
@@ -189,7 +190,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Tensor:
     """
     x, weights = _lines(a, v, "numpy.correlate")
     mode = _mode(mode, "numpy.correlate")
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in DIFFERENTIABLE_KINDS:
         return from_array(np.correlate(np.asarray(x), np.asarray(weights), mode), constant=True)
     n, taps = x.size, weights.size
     longer = taps > n
@@ -198,6 +199,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Tensor:
         "same": (n // 2 - taps + 1 if longer else -(taps // 2), max(n, taps)),
         "valid": (n - taps if longer else 0, abs(n - taps) + 1),
     }[mode]
+    weights = weights.conj() if is_complex(weights) else weights
     return correlate_arrays(x, weights, (first,), (count,))
 
 
