@@ -25,8 +25,8 @@ NUMERICAL = {"numba", "llvmlite", "numpy", "math"}
 ORDER = (
     "errors", "foreign", "pytree",
     "ops", "engine", "frontend", "special", "stats", "autodiff", "sparse", "linalg", "program", "transforms", "loops",
-    "implicit", "integrate", "interpolate", "signal", "ndimage", "latent", "optimize", "interop", "testing", "", "examples", "cli",
-    "__main__",
+    "implicit", "integrate", "interpolate", "signal", "ndimage", "latent", "optimize", "interop", "testing", "",
+    "examples", "cli", "__main__",
 )  # fmt: skip
 ROOMS = set(ORDER) - {"errors", "foreign", "pytree", "linalg", "special", "", "__main__"}
 # Compiled code may import even less than what stands below it.

@@ -362,6 +362,25 @@ def test_integrate_exponential_decay():
     assert slope == pytest.approx(-6 * math.exp(-1), rel=1e-6)
 
 
+# --- signal ------------------------------------------------------------------------------------------------------
+
+
+def test_signal_convolution_and_its_weights():
+    image, weights = np.arange(6.0).reshape(2, 3), np.array([[1.0, -2.0]])
+    close(tg.signal.convolve2d(image, weights, "valid").numpy(), [[1.0, 0.0], [-2.0, -3.0]])
+    slope = tg.grad(lambda w: tg.sum(tg.signal.convolve2d(image, w, "valid")))(weights)
+    close(slope, [[1 + 2 + 4 + 5, 0 + 1 + 3 + 4]])
+
+
+# --- ndimage -----------------------------------------------------------------------------------------------------
+
+
+def test_ndimage_laplacian_beyond_the_edges():
+    line = np.array([1.0, 4.0, 2.0])
+    close(tg.ndimage.laplace(line, mode="nearest").numpy(), [3.0, -5.0, 2.0])
+    close(tg.grad(lambda x: tg.sum(tg.ndimage.laplace(x, mode="constant")))(line), [-1.0, 0.0, -1.0])
+
+
 # --- latent ------------------------------------------------------------------------------------------------------
 
 

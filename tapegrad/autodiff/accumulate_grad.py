@@ -101,11 +101,7 @@ def gradient_tensor(slot: int) -> Tensor | None:
     geometry = Geometry.of(EAGER, slot)
     _merge_native_grad(slot, attachment, geometry)
     gradient: Tensor = attachment.gradient
-    return (
-        gradient
-        if geometry.view == geometry.flat.view
-        else view_region(gradient, geometry.view)
-    )
+    return gradient if geometry.view == geometry.flat.view else view_region(gradient, geometry.view)
 
 
 def _merge_native_grad(slot: int, attachment: Attachment, geometry: Geometry) -> None:

@@ -36,6 +36,6 @@ if not TYPE_CHECKING:  # which knows the names
         if name.startswith("_"):
             raise AttributeError(f"module 'tapegrad.ndimage' has no attribute {name!r}")
         raise AttributeError(
-            f"tapegrad.ndimage has no {name}: there are correlate, convolve, gaussian_filter and uniform_filter, all"
-            " four also along one axis, sobel, prewitt, laplace, gaussian_laplace, gaussian_gradient_magnitude and shift"
+            f"tapegrad.ndimage has no {name}: there are correlate, convolve, gaussian_filter, uniform_filter, the same"
+            " with 1d, sobel, prewitt, laplace, gaussian_laplace, gaussian_gradient_magnitude and shift"
         )

@@ -165,7 +165,9 @@ def gaussian_gradient_magnitude(
     terms, x, dtype = _gaussian_derivatives(name, (input, sigma, output, mode, cval, axes), 1, kwargs)
     if not terms:
         return x.astype(dtype)
-    return np.sqrt(_total([term * term for term in terms], x)).astype(dtype)
+    length: Any = np.sqrt(_total([term * term for term in terms], x))
+    found: Tensor = length.astype(dtype)
+    return found
 
 
 def _difference(name: str, arguments: tuple[Any, ...], smooth: Sequence[float]) -> Tensor:

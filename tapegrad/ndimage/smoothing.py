@@ -12,7 +12,7 @@ from tapegrad.ndimage.correlation import along_axis
 _NEGLIGIBLE = 1e-15  # width of a Gaussian that leaves an image as it is
 
 
-def gaussian_filter1d(
+def gaussian_filter1d(  # noqa: PLR0913  SciPy's arguments
     input: Any, sigma: Any, axis: int = -1, order: int = 0, output: Any = None, mode: str = "reflect",
     cval: Any = 0.0, truncate: float = 4.0, *, radius: int | None = None,
 ) -> Tensor:  # fmt: skip
@@ -61,7 +61,7 @@ def gaussian_filter1d(
     return found.astype(dtype, copy=False)
 
 
-def gaussian_filter(
+def gaussian_filter(  # noqa: PLR0913  SciPy's arguments
     input: Any, sigma: Any, order: Any = 0, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
     truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
 ) -> Tensor:  # fmt: skip
@@ -192,7 +192,7 @@ def uniform_filter(
 # --- Gaussians -------------------------------------------------------------------------------------------------
 
 
-def _gaussian_over(
+def _gaussian_over(  # noqa: PLR0913  SciPy's arguments
     name: str,
     x: Tensor,
     sigma: Any,
@@ -212,7 +212,7 @@ def _gaussian_over(
     return x
 
 
-def _gaussian(
+def _gaussian(  # noqa: PLR0913  SciPy's arguments
     name: str,
     x: Tensor,
     sigma: Any,

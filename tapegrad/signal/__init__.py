@@ -1,4 +1,4 @@
-"""Convolutions, filters and spectra, by the names and with the arguments of `scipy.signal`, with derivatives of all orders.
+"""Convolutions, filters and spectra, by the names and with the arguments of `scipy.signal`, with derivatives.
 
 In reading order; each imports only those above it:
 

@@ -13,7 +13,7 @@ _MODES = ("full", "same", "valid")
 
 
 def operands(name: str, *values: Any) -> list[Tensor]:
-    """Return operands in the precision of all; of floats, if any of them is. Real ones beside complex ones stay real."""
+    """Return operands in the precision of all, of floats if any of them is; real ones beside complex ones stay real."""
     given = [as_numbers(value, f"tapegrad.signal.{name}") for value in values]
     dtype = np.result_type(*[each.dtype for each in given])
     return [each.astype(dtype if is_complex(each) else part_dtype(dtype), copy=False) for each in given]

@@ -38,8 +38,8 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Te
     Raises
     ------
     ValueError
-        If an array is empty, the numbers of dimensions differ, for unknown modes and methods, and in the mode 'valid' if
-        neither array is at least as large as the other one.
+        If an array is empty, the numbers of dimensions differ, for unknown modes and methods, and in the mode 'valid'
+        if neither array is at least as large as the other one.
 
     See Also
     --------
@@ -113,10 +113,11 @@ def _arrays(name: str, in1: Any, in2: Any, mode: str, method: str) -> tuple[Tens
 
 def _convolved(x: Tensor, v: Tensor, mode: str, method: str) -> Tensor:
     if x.ndim == 0:
-        return np.multiply(x, v)
+        return x * v
     x, v, _ = swapped_for_valid(x, v, mode)
     if method == "fft" or (method == "auto" and _is_faster_by_transforms(x, v, mode)):
-        return convolved_by_transforms(x, v, mode, range(x.ndim))
+        found: Tensor = convolved_by_transforms(x, v, mode, range(x.ndim))
+        return found
     return convolved_directly(x, v, mode)
 
 
@@ -124,4 +125,4 @@ def _is_faster_by_transforms(x: Tensor, v: Tensor, mode: str) -> bool:
     products = products_directly(x.shape, v.shape, mode)
     elements = float(np.prod([n + t - 1 for n, t in zip(x.shape, v.shape, strict=True)], dtype=np.float64))
     transforms = _CALL_NS + transforms_of(x, v) * _TRANSFORM_NS * elements * np.log2(elements + 1)
-    return products * _PRODUCT_NS > transforms
+    return bool(products * _PRODUCT_NS > transforms)

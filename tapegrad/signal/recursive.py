@@ -18,6 +18,7 @@ from tapegrad.frontend.functions.shapes.joining import stack
 from tapegrad.frontend.recording.complex_views import made_complex, pairs_of, part_dtype
 from tapegrad.frontend.recording.lists import holds_tensors
 from tapegrad.frontend.recording.record_structural import as_numbers
+from tapegrad.frontend.recording.shape import moveaxis
 from tapegrad.frontend.tensor.modes import watch_now
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 from tapegrad.loops.scan import scan
@@ -183,9 +184,11 @@ def filtfilt(
     zi = _joined(equation.steady(), line)
 
     def run(extended: Tensor) -> Tensor:
-        return equation.run(extended, zi.reshape(-1, *[1] * (extended.ndim - 1)) * extended[:1])[0]
+        y: Tensor = equation.run(extended, zi.reshape(-1, *[1] * (extended.ndim - 1)) * extended[:1])[0]
+        return y
 
-    return _both_ways("filtfilt", run, line, axis, padtype, padlen, equation.order + 1)
+    found: Tensor = _both_ways("filtfilt", run, line, axis, padtype, padlen, equation.order + 1)
+    return found
 
 
 def sosfiltfilt(
@@ -233,9 +236,11 @@ def sosfiltfilt(
 
     def run(extended: Tensor) -> Tensor:
         shape = (len(sections), 2, *[1] * (extended.ndim - 1))
-        return _cascade(sections, extended, zi.reshape(shape) * extended[:1])[0]
+        y: Tensor = _cascade(sections, extended, zi.reshape(shape) * extended[:1])[0]
+        return y
 
-    return _both_ways("sosfiltfilt", run, line, axis, padtype, padlen, 0)
+    found: Tensor = _both_ways("sosfiltfilt", run, line, axis, padtype, padlen, 0)
+    return found
 
 
 # --- filters of lines along the first axis ---------------------------------------------------------------------
@@ -332,32 +337,32 @@ def _with_state(name: str, run: Runner, line: Tensor, axis: int, zi: Any) -> Any
 
 def _run_equation(equation: DifferenceEquation) -> Runner:
     def run(name: str, line: Tensor, axis: int, zi: Any) -> tuple[Any, Any]:
-        moved, shape = np.moveaxis(line, axis, 0), list(line.shape)
+        moved, shape = moveaxis(line, axis, 0), list(line.shape)
         if zi is None:
-            return np.moveaxis(equation.run(moved, None)[0], 0, axis), None
+            return moveaxis(equation.run(moved, None)[0], 0, axis), None
         shape[axis] = equation.order
         if zi.ndim != line.ndim or any(n not in (1, m) for n, m in zip(zi.shape, shape, strict=True)):
             raise ValueError(
                 f"{name}: zi has shape {zi.shape}, but lines of shape {line.shape} need {tuple(shape)}"
             )
-        y, last = equation.run(moved, np.moveaxis(np.broadcast_to(zi, tuple(shape)), axis, 0))
-        return np.moveaxis(y, 0, axis), np.moveaxis(last, 0, axis)
+        y, last = equation.run(moved, moveaxis(np.broadcast_to(zi, tuple(shape)), axis, 0))
+        return moveaxis(y, 0, axis), moveaxis(last, 0, axis)
 
     return run
 
 
 def _run_cascade(sections: Sequence[Sequence[Any]]) -> Runner:
     def run(name: str, line: Tensor, axis: int, zi: Any) -> tuple[Any, Any]:
-        moved, shape = np.moveaxis(line, axis, 0), list(line.shape)
+        moved, shape = moveaxis(line, axis, 0), list(line.shape)
         shape[axis] = 2
         if zi is None:
-            return np.moveaxis(_cascade(sections, moved, None)[0], 0, axis), None
+            return moveaxis(_cascade(sections, moved, None)[0], 0, axis), None
         if zi.shape != (len(sections), *shape):
             raise ValueError(
                 f"{name}: zi has shape {zi.shape}, but lines of shape {line.shape} need {(len(sections), *shape)}"
             )
-        y, last = _cascade(sections, moved, np.moveaxis(zi, axis + 1, 1))
-        return np.moveaxis(y, 0, axis), np.moveaxis(last, 1, axis + 1)
+        y, last = _cascade(sections, moved, moveaxis(zi, axis + 1, 1))
+        return moveaxis(y, 0, axis), moveaxis(last, 1, axis + 1)
 
     return run
 
@@ -377,13 +382,13 @@ def _both_ways(
         raise ValueError(
             f"{name}: the length of the input, {line.shape[axis]}, must be greater than padlen, which is {edge}"
         )
-    x = np.moveaxis(line, axis, 0)
+    x = moveaxis(line, axis, 0)
     if edge > 0:
         mode, kind = _PADDING[padtype]
         widths = ((edge, edge), *[(0, 0)] * (x.ndim - 1))
         x = pad(x, widths, mode, **({"reflect_type": kind} if kind else {}))
     y = run(run(x)[::-1])[::-1]
-    return np.moveaxis(y[edge : len(x) - edge], 0, axis)
+    return moveaxis(y[edge : len(x) - edge], 0, axis)
 
 
 # --- arguments -------------------------------------------------------------------------------------------------
@@ -443,7 +448,7 @@ def _numbers(given: Any, value: Tensor) -> list[Any]:
     if not _is_computed(given):
         if isinstance(given, np.ndarray):
             watch_now(given)
-        return np.atleast_1d(np.asarray(given, value.dtype)).tolist()
+        return list(np.atleast_1d(np.asarray(given, value.dtype)).tolist())
     if value.ndim == 0:
         return [value]
     return [

@@ -11,6 +11,7 @@ from tapegrad.frontend.functions.elements.complex_parts import real
 from tapegrad.frontend.functions.fourier.transforms import fft, ifft, irfft, rfft
 from tapegrad.frontend.functions.numerics.padding import pad
 from tapegrad.frontend.recording.record_structural import as_numbers
+from tapegrad.frontend.recording.shape import moveaxis
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 from tapegrad.signal.arguments import floats
 
@@ -23,7 +24,7 @@ _BOUNDARIES = {
 }
 
 
-def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Tensor:
+def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Tensor:  # noqa: N803  SciPy's argument
     """Return the analytic signal: real lines, and their Hilbert transforms as imaginary parts.
 
     Parameters
@@ -71,7 +72,7 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Tensor:
 
 
 def freqz(
-    b: Any, a: Any = 1, worN: Any = 512, whole: bool = False, plot: Any = None, fs: float = 2 * np.pi,
+    b: Any, a: Any = 1, worN: Any = 512, whole: bool = False, plot: Any = None, fs: float = 2 * np.pi,  # noqa: N803
     include_nyquist: bool = False,
 ) -> tuple[Any, Tensor]:  # fmt: skip
     """Return the frequency response of a digital filter.
@@ -144,7 +145,7 @@ def _polynomial(coefficients: Tensor, z: Any) -> Any:
 # --- short-time Fourier transforms -----------------------------------------------------------------------------
 
 
-def stft(
+def stft(  # noqa: PLR0913  SciPy's arguments
     x: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = 256, noverlap: int | None = None,
     nfft: int | None = None, detrend: Any = False, return_onesided: bool = True, boundary: str | None = "zeros",
     padded: bool = True, axis: int = -1, scaling: str = "spectrum",
@@ -203,7 +204,7 @@ def stft(
         raise ValueError(f"stft: boundary must be one of {[*_BOUNDARIES, None]}, not {boundary!r}")
     line = floats(as_numbers(x, "tapegrad.signal.stft"))
     axis = normalize_axis_index(axis, line.ndim)
-    line = np.moveaxis(line, axis, -1)
+    line = moveaxis(line, axis, -1)
     weights, taps = _window(window, nperseg, line.shape[-1])
     step, length = _steps("stft", taps, noverlap, nfft)
     if boundary is not None:
@@ -222,11 +223,11 @@ def stft(
     found = transform(segments * (weights / np.sqrt(power)).astype(_real_dtype(line)), length)
     half = 0 if boundary is None else taps / 2
     times = (np.arange(found.shape[-2]) * step + taps / 2 - half) / fs
-    return frequencies(length, 1 / fs), times, np.moveaxis(found, -1, axis)
+    return frequencies(length, 1 / fs), times, moveaxis(found, -1, axis)
 
 
-def istft(
-    Zxx: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = None,
+def istft(  # noqa: PLR0913  SciPy's arguments
+    Zxx: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = None,  # noqa: N803
     noverlap: int | None = None, nfft: int | None = None, input_onesided: bool = True, boundary: bool = True,
     time_axis: int = -1, freq_axis: int = -2, scaling: str = "spectrum",
 ) -> tuple[np.ndarray, Tensor]:  # fmt: skip
@@ -273,7 +274,7 @@ def istft(
     times, bands = (normalize_axis_index(each, z.ndim) for each in (time_axis, freq_axis))
     if times == bands:
         raise ValueError("istft: time_axis and freq_axis must differ")
-    z = np.moveaxis(z, (times, bands), (-2, -1))
+    z = moveaxis(z, (times, bands), (-2, -1))
     default = 2 * (z.shape[-1] - 1) if input_onesided else z.shape[-1]
     taps = default if nperseg is None else operator.index(nperseg)
     if taps < 1:
@@ -296,7 +297,7 @@ def istft(
     line = line / np.where(squares > _NEGLIGIBLE, squares, 1.0).astype(dtype)
     if input_onesided:
         line = real(line)
-    return np.arange(line.shape[-1]) / float(fs), np.moveaxis(line, -1, times - (bands < times))
+    return np.arange(line.shape[-1]) / float(fs), moveaxis(line, -1, times - (bands < times))
 
 
 def _window(window: Any, taps: int | None, size: int) -> tuple[np.ndarray, int]:

@@ -32,8 +32,8 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Ten
     Raises
     ------
     ValueError
-        If the numbers of dimensions differ, shapes do not broadcast, for unknown modes and axes, and in the mode 'valid'
-        if neither array is at least as large as the other one.
+        If the numbers of dimensions differ, shapes do not broadcast, for unknown modes and axes, and in the mode
+        'valid' if neither array is at least as large as the other one.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def _by_transforms(name: str, scipys: Any, arguments: tuple[Any, ...]) -> Tensor
     if x.dtype.kind in "biu":
         return of_integers(scipys, x, v, mode, axes)
     if x.ndim == 0:
-        return np.multiply(x, v)
+        return x * v
     if x.size == 0 or v.size == 0:
         return from_array(np.zeros(0, x.dtype), constant=True)
     taken = check_mode(mode)
@@ -100,7 +100,8 @@ def _by_transforms(name: str, scipys: Any, arguments: tuple[Any, ...]) -> Tensor
     ):
         raise ValueError(f"{name}: incompatible shapes for in1 and in2: {x.shape} and {v.shape}")
     x, v, _ = swapped_for_valid(x, v, taken, chosen)
-    return convolved_by_transforms(x, v, taken, chosen, in_blocks=name == "oaconvolve")
+    found: Tensor = convolved_by_transforms(x, v, taken, chosen, in_blocks=name == "oaconvolve")
+    return found
 
 
 def _axes(name: str, axes: Any, ndim: int) -> list[int]:
@@ -179,7 +180,7 @@ class Blocks(NamedTuple):
         Elements of a transform.
     step
         Elements from a block to the next one.
-    count
+    number
         Number of blocks.
     is_first
         True if the first array is the longer one.
@@ -187,7 +188,7 @@ class Blocks(NamedTuple):
 
     length: int
     step: int
-    count: int
+    number: int
     is_first: bool
 
     @classmethod
@@ -209,7 +210,7 @@ class Blocks(NamedTuple):
 
 
 def _of_blocks(x: Any, v: Any, axes: Sequence[int]) -> Any:
-    """Return the full convolution by blocks along some axes; the axis of blocks stands before that of their elements."""
+    """Return the full convolution by blocks; along each axis that of the blocks is before that of their elements."""
     from scipy.fft import next_fast_len
 
     plans = {k: Blocks.along(x.shape[k], v.shape[k]) for k in axes}
@@ -232,13 +233,13 @@ def _of_blocks(x: Any, v: Any, axes: Sequence[int]) -> Any:
 
 
 def _in_blocks(x: Any, plans: dict[int, Blocks | None], is_first: bool) -> Any:
-    """Return an array with an axis of blocks before each axis that is convolved, of one block where it is the shorter."""
+    """Return an array with an axis of blocks before each axis that is convolved: one block of the shorter array."""
     widths, shape = [(0, 0)] * x.ndim, []
     for k, n in enumerate(x.shape):
         plan = plans.get(k)
         if plan is not None and plan.is_first == is_first:
-            widths[k] = (0, plan.count * plan.step - n)
-            shape += [plan.count, plan.step]
+            widths[k] = (0, plan.number * plan.step - n)
+            shape += [plan.number, plan.step]
         else:
             shape += [1, n] if k in plans else [n]
     padded = np.pad(x, widths) if any(after for _, after in widths) else x

@@ -128,7 +128,7 @@ def test_short_time_transforms(dtype: str) -> None:
             warnings.simplefilter("ignore")  # without an extension windows leave out the ends
             found, expected = tg.signal.istft(expected[2], **back), scipy.signal.istft(expected[2], **back)
         near(found[1], expected[1], str(back))
-        assert len(found[0]) == len(found[1])
+        assert len(found[0]) == found[1].shape[-1]
 
 
 def test_detrended_windows() -> None:

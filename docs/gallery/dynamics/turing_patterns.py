@@ -2,12 +2,12 @@ r"""
 Turing patterns
 ===============
 
-Two substances that react and diffuse make spots and stripes by themselves (Turing, 1952). In the model of Gray and Scott
+Two substances that react and diffuse make spots and stripes by themselves (Turing, 1952). In Gray's and Scott's model
 
 .. math:: \dot u = D_u \nabla^2 u - u v^2 + f (1 - u), \qquad \dot v = D_v \nabla^2 v + u v^2 - (f + k) v,
 
-u is fed, and v lives on it. From two pictures of v on 64 by 64 cells, the second one with noise, the rates of diffusion,
-feed and loss are found: each is a parameter of 100 steps of an image, whose Laplacian is a filter.
+u is fed, and v lives on it. From two pictures of v on 64 by 64 cells, the second one with noise, the rates of
+diffusion, feed and loss are found: each is a parameter of 100 steps of an image, whose Laplacian is a filter.
 """
 
 import numpy as np

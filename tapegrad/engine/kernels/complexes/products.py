@@ -120,9 +120,7 @@ def product_by_adjoint(loops: int, routines: Routines, a: Matrix, b: Matrix, c: 
 
 
 @noinline
-def _product_of_adjoint(
-    loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, store: int
-) -> int:
+def _product_of_adjoint(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, store: int) -> int:
     """Compute a product of complex matrices by BLAS or, of few numbers, by loops."""
     turned, done = transposed(a), False
     if c.rows * c.columns * a.rows > routines.max_inline:
@@ -138,9 +136,7 @@ def _product_of_adjoint(
 
 
 @noinline
-def _product_by_adjoint(
-    loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, store: int
-) -> int:
+def _product_by_adjoint(loops: int, routines: Routines, a: Matrix, b: Matrix, c: Matrix, store: int) -> int:
     """Compute a product of complex matrices by BLAS or, of few numbers, by loops."""
     turned, done = transposed(b), False
     if c.rows * c.columns * a.columns > routines.max_inline:

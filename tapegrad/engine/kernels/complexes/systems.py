@@ -81,7 +81,9 @@ def solve(loops: int, routines: Complexes, factor: int, n: int, k: int, x: int, 
 
 
 @noinline
-def solve_adjoint(loops: int, routines: Complexes, factor: int, n: int, k: int, x: int, transpose: int) -> None:
+def solve_adjoint(
+    loops: int, routines: Complexes, factor: int, n: int, k: int, x: int, transpose: int
+) -> None:
     """Solve with the conjugate transposes of the matrices that `transpose` means."""
     if transpose:
         sides = by_columns(x, n, k, routines.zero)

@@ -92,9 +92,7 @@ class Complexes(NamedTuple):
 
 def _complexes(letter: str, products: Routines, real: Any, eps: float) -> Complexes:
     routines = {name: entry(letter + name) for name in Complexes._fields[:-5]}
-    return Complexes(
-        **routines, products=products, zero=products.zero, one=products.one, real=real, eps=eps
-    )
+    return Complexes(**routines, products=products, zero=products.zero, one=products.one, real=real, eps=eps)
 
 
 C128 = _complexes("z", matmul.C128, np.float64(0), _EPS)

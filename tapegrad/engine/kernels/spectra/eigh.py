@@ -160,7 +160,10 @@ def is_determined(g: Matrix, m: Matrix, w: Matrix, close: float, zero: Any) -> b
             if abs(at(w, j, 0, zero) - at(w, i, 0, zero)) > close:
                 break
             value, other = at(g, i, i, zero), at(g, j, j, zero)
-            if abs(value - other) > of_values or abs(at(m, i, j, zero) - np.conj(at(m, j, i, zero))) > of_vectors:
+            if (
+                abs(value - other) > of_values
+                or abs(at(m, i, j, zero) - np.conj(at(m, j, i, zero))) > of_vectors
+            ):
                 return False
             mixed = max(abs(at(m, i, j, zero)), abs(at(m, i, i, zero) - at(m, j, j, zero)))
             if abs(value) > of_values and mixed > of_vectors:
@@ -274,9 +277,7 @@ def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
         for j in range(n):
             gap = at(w, i, 0, zero) - at(w, j, 0, zero)
             put(g, i, j, zero if abs(gap) <= close else np.conj(at(m, i, j, zero)) / gap, zero)
-    product(
-        loops, products, g, transposed(v), by_rows(own.y_bar + n * size, n, n, zero), write
-    )
+    product(loops, products, g, transposed(v), by_rows(own.y_bar + n * size, n, n, zero), write)
     return 0
 
 

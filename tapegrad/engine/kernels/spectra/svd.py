@@ -120,9 +120,7 @@ def _inner_cotangent(j_: Matrix, k_: Matrix, g: Matrix, s: Matrix, close: float,
 
 
 @noinline
-def _add_turns(
-    j_: Matrix, k_: Matrix, g: Matrix, s: Matrix, close: float, scale: float, zero: Any
-) -> bool:
+def _add_turns(j_: Matrix, k_: Matrix, g: Matrix, s: Matrix, close: float, scale: float, zero: Any) -> bool:
     """Add what turns pairs of complex vectors; return whether none belongs to a zero singular value."""
     slack = SAME * s.rows * eps_of(zero) * scale
     for i in range(s.rows):

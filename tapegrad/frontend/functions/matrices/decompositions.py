@@ -409,7 +409,9 @@ def eigen_parts(packed: Tensor, n: int, are_real: bool) -> tuple[Tensor, Tensor,
 def _eigen(step: Step) -> tuple[Tensor, Tensor, Ties]:
     """Return the parts of a result. Higher derivatives differentiate the eigenvectors too."""
     p = step.params
-    return eigen_parts(step.y if p.vectors else eigen_packed(step.x(0), bool(p.lower), True, "eigh"), p.n, True)
+    return eigen_parts(
+        step.y if p.vectors else eigen_packed(step.x(0), bool(p.lower), True, "eigh"), p.n, True
+    )
 
 
 def _excess_of_vectors(values_bar: Tensor, m: Tensor, bars: Sequence[Tensor], ties: Ties) -> Tensor:
@@ -423,7 +425,9 @@ def _eigh_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
     values, rows, ties = _eigen(step)
     values_bar, rows_bar = real_of(part_of(bar, 0, (p.n,))), part_of(bar, p.n, (p.n, p.n))
     m = matmul(conjugate(rows), transposed(rows_bar))
-    values_bar = ties.determined(values_bar, p.vectors, lambda: _excess_of_vectors(values_bar, m, [rows_bar], ties))
+    values_bar = ties.determined(
+        values_bar, p.vectors, lambda: _excess_of_vectors(values_bar, m, [rows_bar], ties)
+    )
     gaps = row(values) - column(values)
     g = (m - adjoint(m)) * ties.inverse(2.0 * gaps, ties.tied) + diagonal_matrix(values_bar)
     x_bar = matmul(matmul(transposed(rows), g), conjugate(rows))
@@ -627,9 +631,7 @@ def _svd_forward(step: Step, x_dot: Value) -> Value:
 
 def _packed_tangent(s_dot: Tensor, u_dot: Tensor, v_dot: Tensor, p: Any) -> Tensor:
     left, right = (p.m, p.n) if p.full else (s_dot.shape[-1],) * 2
-    return joined(
-        [s_dot, _more_rows(transposed(u_dot), left), transposed(_more_rows(adjoint(v_dot), right))]
-    )
+    return joined([s_dot, _more_rows(transposed(u_dot), left), transposed(_more_rows(adjoint(v_dot), right))])
 
 
 state_rules("svd", _svd_reverse, _svd_forward)

@@ -49,7 +49,7 @@ def correlate_arrays(
     if len(axes) <= _MAX_AXES:
         axes = [(1, 1, 1, 0)] * (_MAX_AXES - len(axes)) + axes
         sums, size, taps, places = zip(*axes, strict=True)
-        params = CorrelateParams(*sums, *size, *taps, *places, int(flipped), 0)
+        params = CorrelateParams._make((*sums, *size, *taps, *places, int(flipped), 0))
         return sums_of_products(x, weights, params, tuple(shape))
     axis = next(k for k, taps in enumerate(weights.shape) if taps > 1)
     return _sum_along(x, weights, axis, offset, shape, flipped)
@@ -217,13 +217,13 @@ def _array_bar(step: Step, y_bar: Tensor, weights: Tensor) -> Tensor:
     """Return the cotangent of the array: sums of products again, with the weights in reverse."""
     p = step.params
     offset = [1 - taps - place for taps, place in zip(p.taps, p.offset, strict=True)]
-    params = CorrelateParams(*p.size, *p.sums, *p.taps, *offset, 1 - p.flipped, 1)
+    params = CorrelateParams._make((*p.size, *p.sums, *p.taps, *offset, 1 - p.flipped, 1))
     return sums_of_products(y_bar, weights, params, step.view(0).shape)
 
 
 def _weights_bar(step: Step, x: Tensor, y_bar: Tensor) -> Tensor:
     p, shape = step.params, step.view(1).shape
-    params = CorrelateParams(*p.taps, *p.size, *p.sums, *p.offset, 0, 1)
+    params = CorrelateParams._make((*p.taps, *p.size, *p.sums, *p.offset, 0, 1))
     sums = sums_of_products(x, y_bar, params, shape)
     return sums[(slice(None, None, -1),) * len(shape)] if p.flipped else sums
 
