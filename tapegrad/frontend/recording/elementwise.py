@@ -23,11 +23,11 @@ from tapegrad.frontend.recording.record import (
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.ufuncs import Ufunc, in_dtype, signature_of, with_arguments
 from tapegrad.frontend.recording.unknown_derivatives import full_name, refusing
-from tapegrad.frontend.tensor.array_checks import plain
+from tapegrad.frontend.tensor.array_checks import complex_seen, plain, real_numbers
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, is_tensor
 from tapegrad.frontend.words.derived_docs import like
-from tapegrad.ops import CODES, ELEMENTWISE, Op
+from tapegrad.ops import BY_NAME, CODES, ELEMENTWISE, Op
 from tapegrad.ops.documentation import arguments_of, docstring
 
 FLOOR_DIVIDE, REMAINDER = CODES["floor_divide"], CODES["remainder"]
@@ -154,7 +154,8 @@ def _predicate(row: Op) -> Callable[..., Any]:
             return general(*operands, **options)
         if thread.mode.recorder is not None:
             return apply(code, *operands)
-        return test(*[x.data_or_traced() if is_tensor(x) else _numbers(x, row.name) for x in operands])
+        values = [x.data_or_traced() if is_tensor(x) else _numbers(x, row.name) for x in operands]
+        return test(*values if row.takes_complex else [real_numbers(x, row.name) for x in values])
 
     general = _general(row, predicate)
     return predicate
@@ -265,9 +266,11 @@ FUNCTIONS["clip"] = clip
 
 def _compare(name: str, of_arrays: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Make a comparison operator: NumPy's on arrays, or while recording booleans that each replay computes."""
-    code = CODES[name]
+    code, of_order = CODES[name], not BY_NAME[name].takes_complex
 
     def compare(self: Tensor, other: Any) -> Any:
+        if of_order and complex_seen[0]:
+            self, other = real_numbers(self, name), real_numbers(other, name)
         if thread.mode.recorder is None and type(other) is Tensor:
             return of_arrays(self.data_or_traced(), other.data_or_traced())
         if type(other) not in OWN and is_xarray(other):

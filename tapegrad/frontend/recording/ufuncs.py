@@ -178,7 +178,7 @@ def in_one_dtype(name: str, *operands: Any) -> list[Any]:
 
 def in_dtype(value: Any, dtype: np.dtype[Any], name: str) -> Any:
     """Return an operand as a Tensor of a dtype."""
-    check_dtype(dtype, name)
+    check_dtype(dtype, name, takes_complex=True)
     if not is_tensor(value):
         value = plain(value, name)
         if dtype.kind in DIFFERENTIABLE_KINDS:

@@ -49,6 +49,19 @@ def refuse_complex(dtype: np.dtype[Any], what: str) -> NoReturn:
     )
 
 
+def real_numbers(value: Any, what: str) -> Any:
+    """Return a value that NumPy is to put in order; raise for complex numbers, whose order NumPy makes up."""
+    dtype = getattr(value, "dtype", None)
+    if isinstance(value, list | tuple) and not {float, int}.issuperset(map(type, value)):
+        for part in value:
+            real_numbers(part, what)
+    elif isinstance(value, complex) and dtype is None:
+        refuse_complex(np.dtype(np.complex128), what)
+    elif getattr(dtype, "kind", None) == "c":
+        refuse_complex(np.dtype(dtype), what)
+    return value
+
+
 def refuse_subclass(value: Any, what: str) -> None:
     """Raise for an array subclass with its own arithmetic (matrices, masked arrays), which would be lost.
 

@@ -9,7 +9,7 @@ from tapegrad.frontend.conversions.guarded_results import call_guarded, is_compu
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import clip
 from tapegrad.frontend.recording.elementwise import where as select
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers, as_tensor
 from tapegrad.frontend.recording.ufuncs import Ufunc, in_one_dtype, with_arguments
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
@@ -128,11 +128,16 @@ def _fabs(x: Any) -> Any:
 
 
 def _float_power(x1: Any, x2: Any) -> Any:
-    return _power(*(as_tensor(x, "float_power").astype(float, copy=False) for x in (x1, x2)))
+    return _power(*(_in_double(as_numbers(x, "float_power")) for x in (x1, x2)))
+
+
+def _in_double(x: Tensor) -> Tensor:
+    return x.astype(np.promote_types(x.dtype, np.float64), copy=False)
 
 
 def _conjugate(x: Any) -> Any:
-    return ELEMENTWISE["positive"](x)
+    given = as_numbers(x, "conjugate")
+    return ELEMENTWISE["conjugate" if given.dtype.kind == "c" else "positive"](given)
 
 
 # --- the functions -------------------------------------------------------------------------------------------------

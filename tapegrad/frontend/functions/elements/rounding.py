@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.conversions.guarded_results import call_guarded
+from tapegrad.frontend.recording.complex_views import made_complex, pairs_of
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
 from tapegrad.frontend.words.derived_docs import like
 
@@ -32,7 +34,8 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     Returns
     -------
     Tensor
-        Same shape and dtype as `a`. The derivative is 0, at the jumps as well.
+        Same shape and dtype as `a`; both parts of complex numbers are rounded. The derivative is 0, at the
+        jumps as well.
 
     Examples
     --------
@@ -40,7 +43,9 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     >>> tg.round(tg.tensor([1.2345, -0.5]), 2)
     Tensor([ 1.23, -0.5 ])
     """
-    x, count = as_tensor(a, "numpy.round"), operator.index(decimals)
+    x, count = as_numbers(a, "numpy.round"), operator.index(decimals)
+    if x.dtype.kind == "c":
+        return deliver(made_complex(round(pairs_of(x), count)), out, name="numpy.round")
     if x.dtype.kind != "f":
         return deliver(from_array(call_guarded(np.round, x, count), constant=True), out, name="numpy.round")
     if count == 0:
@@ -100,7 +105,8 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     Returns
     -------
     Tensor
-        Same shape and dtype as `x`. The derivative by elements that are replaced is 0.
+        Same shape and dtype as `x`; in complex numbers each part is looked at. The derivative by elements
+        that are replaced is 0.
 
     Examples
     --------
@@ -108,16 +114,29 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     >>> tg.nan_to_num(tg.tensor([1.0, tg.nan]), nan=-1.0)
     Tensor([ 1., -1.])
     """
-    tensor = as_tensor(x, "numpy.nan_to_num")
-    if tensor.dtype.kind != "f":
+    tensor = as_numbers(x, "numpy.nan_to_num")
+    if tensor.dtype.kind not in DIFFERENTIABLE_KINDS:
         return tensor.copy() if copy else tensor
+    if tensor.dtype.kind == "c":
+        result = made_complex(_finite(pairs_of(tensor), *map(_of_both_parts, (nan, posinf, neginf))))
+    else:
+        result = _finite(tensor, nan, posinf, neginf)
+    if copy or tensor is not x:
+        return result
+    return deliver(result, tensor, name="numpy.nan_to_num")
+
+
+def _of_both_parts(value: Any) -> Any:
+    """Return a replacement of parts of complex numbers in a shape that broadcasts against pairs."""
+    return value if np.ndim(value) == 0 else as_numbers(value, "numpy.nan_to_num")[..., None]
+
+
+def _finite(tensor: Tensor, nan: Any, posinf: Any, neginf: Any) -> Tensor:
     ends = np.finfo(tensor.dtype)
     result = select(_isnan(tensor), nan, tensor)
     result = select(_equal(tensor, np.inf), float(ends.max) if posinf is None else posinf, result)
     result = select(_equal(tensor, -np.inf), float(ends.min) if neginf is None else neginf, result)
-    if copy or tensor is not x:
-        return result.astype(tensor.dtype, copy=False)
-    return deliver(result, tensor, name="numpy.nan_to_num")
+    return result.astype(tensor.dtype, copy=False)
 
 
 FUNCTIONS = {"round": round, "around": around, "fix": fix, "nan_to_num": nan_to_num}
@@ -126,7 +145,7 @@ FUNCTIONS = {"round": round, "around": around, "fix": fix, "nan_to_num": nan_to_
 @like(
     round,
     ("a : Tensor or array_like\n    Elements to round.\n", ""),
-    ("dtype as `a`.", "dtype."),
+    ("dtype as `a`;", "dtype;"),
     see_also="tapegrad.round : The same as a function.",
     examples=">>> tg.tensor([1.26, -0.5]).round(1)\nTensor([ 1.3, -0.5])",
 )

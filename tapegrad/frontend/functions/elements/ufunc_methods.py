@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.conversions.guarded_results import call_guarded
 from tapegrad.frontend.functions.reductions import extremes, predicates, reductions, scans
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
@@ -20,7 +21,7 @@ from tapegrad.frontend.indexing.keys import element_numbers, parts_of
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver, mask_of
 from tapegrad.frontend.recording.record import read_now
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import broadcast_to, expand_dims, moveaxis, reshape
 from tapegrad.frontend.recording.ufuncs import in_dtype
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
@@ -75,13 +76,15 @@ def with_methods(ufunc: np.ufunc, function: Callable[..., Any]) -> None:
 
 
 def _operand(own: Method, array: Any, dtype: Any) -> Tensor:
-    x = as_tensor(array, own.name)
+    x = as_numbers(array, own.name)
     return x if dtype is None else in_dtype(x, np.dtype(dtype), own.name)
 
 
 def _is_constant(own: Method, x: Tensor) -> bool:
     """Return whether the result has no gradient for any values: for integers, and for predicates."""
-    return x.dtype.kind != "f" or own.ufunc.resolve_dtypes((x.dtype, x.dtype, None))[-1].kind != "f"
+    if x.dtype.kind not in DIFFERENTIABLE_KINDS:
+        return True
+    return own.ufunc.resolve_dtypes((x.dtype, x.dtype, None))[-1].kind not in DIFFERENTIABLE_KINDS
 
 
 def _by_numpy(own: Method, x: Tensor, *inputs: Any, **arguments: Any) -> Any:
@@ -151,7 +154,7 @@ def _by_halves(own: Method, rows: Tensor) -> Any:
 def _masked_fold(own: Method, rows: Tensor, mask: Any, start: Any) -> Any:
     if start is None:
         raise ValueError(f"{own.name}: there is no identity; with 'where' give an 'initial'")
-    result: Any = broadcast_to(as_tensor(np.asarray(start, rows.dtype), own.name), rows.shape[1:])
+    result: Any = broadcast_to(as_numbers(np.asarray(start, rows.dtype), own.name), rows.shape[1:])
     for k in range(len(rows)):
         result = select(mask[k], own.function(result, rows[k]), result)
     return result
@@ -222,7 +225,7 @@ def _sums_of_parts(own: Method, rows: Tensor, pairs: list[tuple[int, int]]) -> A
 
 
 def _outer(own: Method, first: Any, second: Any, **arguments: Any) -> Any:
-    first, second = as_tensor(first, own.name), as_tensor(second, own.name)
+    first, second = as_numbers(first, own.name), as_numbers(second, own.name)
     first = reshape(first, (*first.shape, *[1] * second.ndim))
     return own.function(first, second, **arguments)
 
@@ -230,12 +233,12 @@ def _outer(own: Method, first: Any, second: Any, **arguments: Any) -> Any:
 def _apply_at(own: Method, target: Any, indices: Any, *operands: Any) -> None:
     """Apply the function in place at listed elements, repeatedly for repeated ones."""
     parts, _ = parts_of(indices)
-    if not is_tensor(target) or target.dtype.kind != "f":
+    if not is_tensor(target) or target.dtype.kind not in DIFFERENTIABLE_KINDS:
         _at_constants(own, target, parts, operands)
         return
     numbers = element_numbers(target.shape, parts)
     given = [
-        broadcast_to(in_dtype(as_tensor(b, own.name), target.dtype, own.name), numbers.shape)
+        broadcast_to(in_dtype(as_numbers(b, own.name), target.dtype, own.name), numbers.shape)
         for b in operands
     ]
     flat = [reshape(b, -1) for b in given]

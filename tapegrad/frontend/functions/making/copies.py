@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.conversions.creation import asarray, finished
 from tapegrad.frontend.conversions.guarded_results import call_guarded
+from tapegrad.frontend.recording.complex_views import real_part
 from tapegrad.frontend.recording.layouts import copied_in_order, in_order
 from tapegrad.frontend.recording.lists import holds_tensors
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 from tapegrad.frontend.words import derived_docs
@@ -46,7 +48,7 @@ def copy(a: Any, order: Any = "K", subok: bool = False, *, constant: bool | None
     """
     if not (is_tensor(a) or holds_tensors(a)):
         return finished(np.array(a, order=order), constant)
-    x = as_tensor(a, "copy")
+    x = as_numbers(a, "copy")
     return finished((copied_in_order if is_tensor(a) else in_order)(x, order, "copy"), constant)
 
 
@@ -77,23 +79,24 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> T
     """
     if device not in (None, "cpu"):
         raise ValueError(f"numpy.astype: there is no device {device!r}; the only one is 'cpu'")
-    return as_tensor(x, "numpy.astype").astype(dtype, copy=copy)
+    return as_numbers(x, "numpy.astype").astype(dtype, copy=copy)
 
 
 def real_if_close(a: Any, tol: float = 100) -> Tensor:
-    """Return the elements as they are, for they have no imaginary part.
+    """Return the real parts of complex numbers whose imaginary parts are zero but for rounding.
 
     Parameters
     ----------
     a : Tensor or array_like
         Elements.
     tol : float, default 100
-        Accepted because ``numpy.real_if_close`` has it; ignored.
+        Largest absolute value of an imaginary part, in units of the dtype's precision; if not above 1, without these
+        units.
 
     Returns
     -------
     Tensor
-        `a` itself if it is a Tensor.
+        The real parts, a view; otherwise `a` itself if it is a Tensor.
 
     Examples
     --------
@@ -101,7 +104,12 @@ def real_if_close(a: Any, tol: float = 100) -> Tensor:
     >>> tg.real_if_close(tg.ones(2))
     Tensor([1., 1.])
     """
-    return as_tensor(a, "numpy.real_if_close")
+    x = as_numbers(a, "numpy.real_if_close")
+    if x.dtype.kind != "c":
+        return x
+    limit = tol * float(np.finfo(x.dtype).eps) if tol > 1 else tol
+    close = call_guarded(lambda values: bool(np.all(np.abs(values.imag) < limit)), x)
+    return real_part(x) if close else x
 
 
 def asanyarray(
@@ -154,7 +162,7 @@ def asarray_chkfinite(
     a: Any, dtype: Any = None, order: Any = None, *, constant: bool | None = None
 ) -> Tensor:
     x = asarray(a, dtype, order, constant=constant)
-    if x.dtype.kind == "f" and not call_guarded(_all_finite, x):
+    if x.dtype.kind in DIFFERENTIABLE_KINDS and not call_guarded(_all_finite, x):
         raise ValueError("asarray_chkfinite: the elements must not be nan or infinite")
     return x
 
@@ -293,7 +301,7 @@ def fromiter(
         return finished(np.fromiter(values, dtype, count), constant)
     if len(values) < count:
         raise ValueError(f"fromiter: the iterator ended after {len(values)} numbers, not {count}")
-    return finished(as_tensor(values, "fromiter").astype(dtype, copy=False), constant)
+    return finished(as_numbers(values, "fromiter").astype(dtype, copy=False), constant)
 
 
 FUNCTIONS = {"astype": astype, "real_if_close": real_if_close}

@@ -8,7 +8,7 @@ import numpy as np
 from tapegrad.frontend.conversions.creation import example, finished
 from tapegrad.frontend.recording.layouts import in_order
 from tapegrad.frontend.recording.lists import holds_tensors
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import broadcast_to, contiguous
 from tapegrad.frontend.tensor.array_checks import refuse_lost_parts, refuse_subclass
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, is_tensor
@@ -60,7 +60,7 @@ def full(
     if not (is_tensor(fill_value) or holds_tensors(fill_value)):
         _check_value(fill_value, dtype, "full")
         return finished(np.full(shape, fill_value, dtype, order, device=device), constant)
-    return finished(_spread(as_tensor(fill_value, "full"), shape, dtype, order, "full"), constant)
+    return finished(_spread(as_numbers(fill_value, "full"), shape, dtype, order, "full"), constant)
 
 
 def full_like(
@@ -115,7 +115,7 @@ def full_like(
     extents = like.shape if shape is None else shape
     target = like.dtype if dtype is None else dtype
     return finished(
-        _spread(as_tensor(fill_value, "full_like"), extents, target, order, "full_like"), constant
+        _spread(as_numbers(fill_value, "full_like"), extents, target, order, "full_like"), constant
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.functions.shapes.joining import concatenate
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.tensor import Tensor
 
@@ -43,7 +43,7 @@ class Concatenator:
         kinds = [piece if type(piece) in _NUMBERS else piece.dtype for piece in pieces]
         dtype = np.result_type(*kinds) if kinds else None
         return concatenate(
-            [self._placed(as_tensor(piece, self._name)) for piece in pieces], self._axis, dtype=dtype
+            [self._placed(as_numbers(piece, self._name)) for piece in pieces], self._axis, dtype=dtype
         )
 
     def _directed(self, directive: str) -> "Concatenator":
@@ -60,7 +60,7 @@ class Concatenator:
         """Return an entry with its dimensions in position; a range as a vector."""
         if isinstance(entry, str):
             raise ValueError(f"{self._name}: a directive, {entry!r}, must be the first entry")
-        return self._placed(as_tensor(np.r_[entry] if isinstance(entry, slice) else entry, self._name))
+        return self._placed(as_numbers(np.r_[entry] if isinstance(entry, slice) else entry, self._name))
 
     def _placed(self, x: Tensor) -> Tensor:
         """Add the missing dimensions of extent 1 around those of an entry."""

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.conversions.creation import finished, named
 from tapegrad.frontend.conversions.guarded_results import contents
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.lists import holds_tensors
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import expand_dims, moveaxis
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
@@ -23,8 +24,8 @@ _power, _log10, _sign, _ceil, _floor = (
 
 
 def _depends(*values: Any) -> bool:
-    """Return whether a value is, or contains, a Tensor of floats."""
-    return any((is_tensor(v) and v.dtype.kind == "f") or holds_tensors(v) for v in values)
+    """Return whether a value is, or contains, a Tensor with derivatives."""
+    return any((is_tensor(v) and v.dtype.kind in DIFFERENTIABLE_KINDS) or holds_tensors(v) for v in values)
 
 
 def linspace(
@@ -90,7 +91,7 @@ named(linspace, np.linspace)
 
 def _end(value: Any, name: str) -> Any:
     """Return an end; a Python number unchanged, for it takes the dtype of the other end."""
-    return value if type(value) in (int, float) else as_tensor(value, name)
+    return value if type(value) in (int, float) else as_numbers(value, name)
 
 
 def _spaced(start: Any, stop: Any, num: int, endpoint: bool) -> tuple[Tensor, Any]:
@@ -99,7 +100,7 @@ def _spaced(start: Any, stop: Any, num: int, endpoint: bool) -> tuple[Tensor, An
     if count < 0:
         raise ValueError(f"linspace: num must be non-negative, not {count}")
     delta = (
-        stop - start if is_tensor(start) or is_tensor(stop) else as_tensor(float(stop - start), "linspace")
+        stop - start if is_tensor(start) or is_tensor(stop) else as_numbers(0.0 + stop - start, "linspace")
     )
     parts = count - 1 if endpoint else count
     indices = np.arange(count, dtype=delta.dtype).reshape(-1, *[1] * delta.ndim)
@@ -149,7 +150,7 @@ def logspace(
         return finished(made, constant)
     first, last = _end(start, "logspace"), _end(stop, "logspace")
     if np.ndim(base):
-        bases = as_tensor(base, "logspace")
+        bases = as_numbers(base, "logspace")
         first, base = first + np.zeros(bases.shape, bases.dtype), expand_dims(bases, axis)
     exponents = _along(_spaced(first, last, num, endpoint)[0], axis)
     return finished(_as_dtype(_power(base, exponents), dtype), constant)
@@ -178,8 +179,13 @@ def geomspace(
     if not _depends(start, stop):
         made = np.geomspace(contents(start), contents(stop), num, endpoint, dtype, axis)
         return finished(made, constant)
-    first, last = (as_tensor(end, "geomspace").astype(np.float64, copy=False) for end in (start, stop))
+    first, last = (_in_double(as_numbers(end, "geomspace")) for end in (start, stop))
     return finished(_as_dtype(_along(_geometric(first, last, num, endpoint), axis), dtype), constant)
+
+
+def _in_double(x: Tensor) -> Tensor:
+    """Return numbers in float64, or in complex128."""
+    return x.astype(np.promote_types(x.dtype, np.float64), copy=False)
 
 
 def _geometric(first: Tensor, last: Tensor, num: int, endpoint: bool) -> Tensor:

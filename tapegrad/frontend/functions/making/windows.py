@@ -5,7 +5,7 @@ from typing import Any
 from numpy.lib.stride_tricks import sliding_window_view as numpy_windows
 
 from tapegrad.errors import UnsupportedError
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.tensor.tensor import Tensor, view_of
 
 
@@ -58,7 +58,7 @@ def sliding_window_view(
         raise UnsupportedError(
             "numpy.lib.stride_tricks.sliding_window_view: writeable=True is not supported for Tensors: windows overlap"
         )
-    tensor = as_tensor(x, "numpy.lib.stride_tricks.sliding_window_view")
+    tensor = as_numbers(x, "numpy.lib.stride_tricks.sliding_window_view")
     return view_of(tensor, numpy_windows(tensor.data_or_traced(), window_shape, axis))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad.frontend.functions.reductions.lines import constant, is_float, operand
+from tapegrad.frontend.functions.reductions.lines import constant, is_inexact, numbers
 from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.reductions.scans import cumsum
 from tapegrad.frontend.functions.shapes.joining import concatenate
@@ -54,7 +54,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     """
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n!r}")
-    x = operand(a, "diff")
+    x = numbers(a, "diff")
     if n == 0:
         return x
     if x.ndim == 0:
@@ -62,9 +62,9 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     axis = normalize_axis_index(axis, x.ndim)
     if prepend is not None or append is not None:
         pieces = [*_beside(x, prepend, axis), x, *_beside(x, append, axis)]
-        if any(map(is_float, pieces)):
+        if any(map(is_inexact, pieces)):
             x = concatenate(pieces, axis)
-    if x.dtype.kind != "f":
+    if not is_inexact(x):
         return constant(np.diff, x, n, axis, **_drop_none(prepend=prepend, append=append))
     for _ in range(n):
         before, after = _neighbours(x, axis)
@@ -80,7 +80,7 @@ def _beside(x: Tensor, given: Any, axis: int) -> list[Tensor]:
     """Return the array before or after an operand: a number as one element of each line; nothing if it is `None`."""
     if given is None:
         return []
-    piece = operand(given, "diff")
+    piece = numbers(given, "diff")
     return [piece if piece.ndim else broadcast_to(piece, _one_along(axis, x.shape))]
 
 
@@ -114,8 +114,8 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
     >>> tg.ediff1d(tg.tensor([1.0, 4.0, 9.0]), to_end=0.0)
     Tensor([3., 5., 0.])
     """
-    x = ravel(operand(ary, "ediff1d"))
-    if not is_float(x):
+    x = ravel(numbers(ary, "ediff1d"))
+    if not is_inexact(x):
         return constant(np.ediff1d, x, **_drop_none(to_end=to_end, to_begin=to_begin))
     before, after = _neighbours(x, 0)
     first, last = _converted("to_begin", to_begin, x), _converted("to_end", to_end, x)
@@ -127,7 +127,7 @@ def _converted(name: str, given: Any, x: Tensor) -> list[Tensor]:
     """Return the elements before or after differences, flat and in their dtype; nothing if not given."""
     if given is None:
         return []
-    piece = operand(given, "ediff1d")
+    piece = numbers(given, "ediff1d")
     if not np.can_cast(piece.dtype, x.dtype, "same_kind"):
         raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
     return [ravel(piece.astype(x.dtype, copy=False))]
@@ -161,7 +161,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
     >>> y.grad
     array([0.25, 0.5 , 0.25])
     """
-    areas, axis = _areas(operand(y, "trapezoid"), x, dx, axis, "trapezoid")
+    areas, axis = _areas(numbers(y, "trapezoid"), x, dx, axis, "trapezoid")
     return sum(areas, axis)
 
 
@@ -176,8 +176,8 @@ def _areas(y: Tensor, x: Any, dx: Any, axis: int, name: str) -> tuple[Tensor, in
 
 def _widths(y: Tensor, x: Any, dx: Any, axis: int, name: str) -> Any:
     if x is None:
-        return dx if isinstance(dx, int | float) else operand(dx, name)
-    x = operand(x, name)
+        return dx if isinstance(dx, int | float) else numbers(dx, name)
+    x = numbers(x, name)
     if x.ndim != 1:
         return diff(x, axis=axis - y.ndim)
     return reshape(diff(x), (-1, *(1,) * (y.ndim - 1 - axis)))
@@ -200,7 +200,7 @@ initial : {None, 0}, optional
 Tensor([0., 1., 4.])""",
 )
 def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Tensor:
-    values = operand(y, "cumulative_trapezoid")
+    values = numbers(y, "cumulative_trapezoid")
     axis = normalize_axis_index(axis, values.ndim)
     _check(values.shape, x, axis, initial)
     areas, axis = _areas(values, x, dx, axis, "cumulative_trapezoid")

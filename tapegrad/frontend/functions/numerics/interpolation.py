@@ -8,11 +8,12 @@ from tapegrad.frontend.conversions.guarded_results import is_recording
 from tapegrad.frontend.functions.ordering.search import searchsorted
 from tapegrad.frontend.functions.ordering.sorting import argsort
 from tapegrad.frontend.functions.reductions.predicates import any as some
-from tapegrad.frontend.functions.shapes.joining import concatenate
+from tapegrad.frontend.functions.shapes.joining import concatenate, stack
+from tapegrad.frontend.recording.complex_views import made_complex
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import clip, where
 from tapegrad.frontend.recording.lists import holds_tensors
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers, as_tensor
 from tapegrad.frontend.tensor.array_checks import check_dtype, plain
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 
@@ -29,7 +30,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     xp : Tensor or array_like
         Abscissas of the points, in one dimension and ascending, which is not checked; with a period in any order.
     fp : Tensor or array_like
-        Ordinates of the points.
+        Ordinates of the points, real or complex.
     left, right : Tensor or number, optional
         Values below the first and beyond the last abscissa; the first and the last ordinate by default.
     period : number, optional
@@ -38,7 +39,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     Returns
     -------
     Tensor
-        Same shape as `x`, in float64.
+        Same shape as `x`, in float64 or complex128.
 
     Raises
     ------
@@ -61,6 +62,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     >>> x.grad
     array([10., 30.,  0.])
     """
+    if any(map(_is_complex, (fp, left, right))):
+        return _of_parts(x, xp, as_numbers(fp, "numpy.interp"), (left, right), period)
     x, xp, fp = (_double(each) for each in (x, xp, fp))
     if xp.ndim != 1 or fp.ndim != 1:
         raise ValueError(f"numpy.interp: points of shapes {xp.shape} and {fp.shape} are not in one dimension")
@@ -78,6 +81,22 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     return as_tensor(
         _replaced(seen < _end(xp, 0), _end(fp, 0) if left is None else left, result), "numpy.interp"
     )
+
+
+def _is_complex(value: Any) -> bool:
+    """Return whether a number, an array, or a number in a list is complex."""
+    if isinstance(value, list | tuple):
+        return any(map(_is_complex, value))
+    return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", None) == "c"
+
+
+def _of_parts(x: Any, xp: Any, fp: Tensor, ends: tuple[Any, Any], period: Any) -> Tensor:
+    """Interpolate complex ordinates: real and imaginary parts, each by itself."""
+    parts = [
+        interp(x, xp, part(fp), *[None if end is None else part(end) for end in ends], period)
+        for part in (np.real, np.imag)
+    ]
+    return made_complex(stack(parts, -1))
 
 
 def _end(line: Any, at: int) -> Any:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.conversions.guarded_results import is_recording
 from tapegrad.frontend.functions.reductions.predicates import FUNCTIONS as PREDICATES
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
 from tapegrad.frontend.indexing.indexing import pick
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import broadcast_to, expand_dims, moveaxis, ravel, reshape
 from tapegrad.frontend.tensor.tensor import Tensor
 
@@ -51,14 +52,14 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     Tensor([[1., 2.],
             [4., 6.]])
     """
-    x = as_tensor(arr, "numpy.apply_along_axis")
+    x = as_numbers(arr, "numpy.apply_along_axis")
     axis = normalize_axis_index(axis, x.ndim)
     lines = moveaxis(x, axis, -1)
     rest = lines.shape[:-1]
     if 0 in rest:
         raise ValueError(f"numpy.apply_along_axis: there are no lines along axis {axis} of shape {x.shape}")
     name = "numpy.apply_along_axis"
-    results = [as_tensor(func1d(lines[at], *args, **kwargs), name) for at in np.ndindex(*rest)]
+    results = [as_numbers(func1d(lines[at], *args, **kwargs), name) for at in np.ndindex(*rest)]
     own = results[0].ndim
     together = reshape(stack(results), (*rest, *results[0].shape))
     return moveaxis(together, range(len(rest), len(rest) + own), range(axis, axis + own))
@@ -92,10 +93,10 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     >>> tg.apply_over_axes(tg.sum, tg.ones((2, 3)), [0, 1])
     Tensor([[6.]])
     """
-    value = as_tensor(a, "numpy.apply_over_axes")
+    value = as_numbers(a, "numpy.apply_over_axes")
     for axis in np.atleast_1d(axes).tolist():
         axis = normalize_axis_index(axis, value.ndim)
-        result = as_tensor(func(value, axis), "numpy.apply_over_axes")
+        result = as_numbers(func(value, axis), "numpy.apply_over_axes")
         if result.ndim == value.ndim - 1:
             result = expand_dims(result, axis)
         if result.ndim != value.ndim:
@@ -147,13 +148,13 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Te
     >>> x.grad
     array([-4., -1.,  0.])
     """
-    points = as_tensor(x, "numpy.piecewise")
+    points = as_numbers(x, "numpy.piecewise")
     conditions = _conditions(condlist, points)
     if len(funclist) == len(conditions) + 1:
         conditions = [*conditions, ~np.logical_or.reduce(conditions)]
     if len(funclist) != len(conditions):
         raise ValueError(f"numpy.piecewise: {len(conditions)} conditions, but {len(funclist)} functions")
-    pieces, flat = [as_tensor(np.zeros(1, points.dtype), "numpy.piecewise")], ravel(points)
+    pieces, flat = [as_numbers(np.zeros(1, points.dtype), "numpy.piecewise")], ravel(points)
     of_pieces = np.zeros(points.size, np.int64)
     for condition, function in zip(conditions, funclist, strict=True):
         held = np.flatnonzero(condition)
@@ -192,8 +193,9 @@ def _is_mask(condition: Any, shape: tuple[int, ...]) -> bool:
 def _piece(function: Any, points: Tensor, args: tuple[Any, ...], kw: dict[str, Any]) -> Tensor:
     """Return the values of a function at some points, in their dtype, flattened."""
     value = function(points, *args, **kw) if callable(function) else function
-    values = as_tensor(value, "numpy.piecewise")
-    if points.dtype.kind != "f" and values.dtype.kind == "f" and not values.constant:
+    values = as_numbers(value, "numpy.piecewise")
+    is_lossy = points.dtype.kind not in DIFFERENTIABLE_KINDS and values.dtype.kind in DIFFERENTIABLE_KINDS
+    if is_lossy and not values.constant:
         raise TypeError(
             f"numpy.piecewise: the result has the dtype of x, {points.dtype}, in which values of {values.dtype} lose"
             " their gradient; convert x with astype(float)"
@@ -264,7 +266,7 @@ def _of_each_element(
 ) -> Any:
     """Call a function with the elements of its arguments, except for the excluded ones."""
     varied: dict[Any, Tensor] = {
-        key: as_tensor(value, "numpy.vectorize")
+        key: as_numbers(value, "numpy.vectorize")
         for key, value in itertools.chain(enumerate(args), kwargs.items())
         if key not in left_out
     }
@@ -284,12 +286,12 @@ def _of_each_element(
 def _collected(results: list[Any], shape: tuple[int, ...], otypes: Any) -> Any:
     """Join the results of the calls for single elements."""
     if not results:
-        made = [as_tensor(np.zeros(shape, kind), "numpy.vectorize") for kind in otypes]
+        made = [as_numbers(np.zeros(shape, kind), "numpy.vectorize") for kind in otypes]
         return made[0] if len(made) == 1 else tuple(made)
     several = isinstance(results[0], tuple)
     columns = list(zip(*results, strict=True)) if several else [results]
     joined = [
-        reshape(stack([as_tensor(each, "numpy.vectorize") for each in column]), shape) for column in columns
+        reshape(stack([as_numbers(each, "numpy.vectorize") for each in column]), shape) for column in columns
     ]
     if otypes is not None:
         joined = [x.astype(kind, copy=False) for x, kind in zip(joined, otypes, strict=True)]

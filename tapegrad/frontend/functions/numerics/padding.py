@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.conversions.conversion import concrete_array
 from tapegrad.frontend.functions.reductions.extremes import max as largest
@@ -21,7 +22,7 @@ from tapegrad.frontend.functions.shapes.embedding import among_integers, among_z
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.record import read_now
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import broadcast_to, contiguous
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 
@@ -92,10 +93,10 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Te
     >>> tg.pad(tg.tensor([1.0, 2.0, 3.0]), 2, mode="reflect")
     Tensor([3., 2., 1., 2., 3., 2., 1.])
     """
-    x = as_tensor(array, "numpy.pad")
+    x = as_numbers(array, "numpy.pad")
     argument = _argument_of(mode, kwargs)
     margins = _margins(pad_width, x.ndim)
-    if x.dtype.kind != "f" and (mode not in _BY_POSITION or argument == "odd"):
+    if x.dtype.kind not in DIFFERENTIABLE_KINDS and (mode not in _BY_POSITION or argument == "odd"):
         return _of_integers(x, margins, mode, kwargs)
     if mode == "empty" or (mode == "constant" and _is_zero(argument)):
         return _among_zeros(x, margins)
@@ -192,7 +193,7 @@ def _pairs(argument: Any, x: Tensor, mode: str) -> Any:
             tuple(min(n, extent) for n in pair)
             for pair, extent in zip(lengths.tolist(), x.shape, strict=True)
         ]
-    values = as_tensor(argument, "numpy.pad").astype(x.dtype, copy=False)
+    values = as_numbers(argument, "numpy.pad").astype(x.dtype, copy=False)
     _broadcast(values.data_or_traced(), x.ndim, name)
     return broadcast_to(values, (x.ndim, 2))
 
@@ -348,7 +349,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Tensor:
     >>> tg.trim_zeros(tg.tensor([0.0, 0.0, 1.0, 0.0, 2.0, 0.0]))
     Tensor([1., 0., 2.])
     """
-    x = as_tensor(filt, "numpy.trim_zeros")
+    x = as_numbers(filt, "numpy.trim_zeros")
     sides = trim.lower()
     if not sides or set(sides) - {"f", "b"}:
         raise ValueError(f"numpy.trim_zeros: trim must be 'f', 'b' or 'fb', not {trim!r}")

@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.conversions.guarded_results import is_recording
 from tapegrad.frontend.functions.numerics.convolution import convolve
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
 from tapegrad.frontend.recording.lists import holds_tensors
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import broadcast_to
 from tapegrad.frontend.tensor.array_checks import plain
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
@@ -22,7 +23,7 @@ _EXACT = frozenset((np.dtype(np.float64), np.dtype(np.int64)))
 def _operand(a: Any, name: str) -> Tensor:
     if isinstance(a, np.poly1d):
         raise UnsupportedError(f"{name}: poly1d is not supported; pass its coefficients, p.coeffs")
-    return as_tensor(a, name)
+    return as_numbers(a, name)
 
 
 def coefficients_of(p: Any, name: str) -> Tensor:
@@ -57,19 +58,18 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:  # noqa: 
     Tensor([[4., 2., 1.],
             [9., 3., 1.]])
     """
-    line = as_tensor(x, "numpy.vander")
+    line = as_numbers(x, "numpy.vander")
     if line.ndim != 1:
         raise ValueError(f"numpy.vander: x has shape {line.shape}, not one dimension")
     count = line.size if N is None else int(N)
-    if line.dtype.kind != "f":
-        return as_tensor(np.vander(np.asarray(line), count, increasing), "numpy.vander")
-    if line.dtype != np.float64:  # NumPy promotes float32 too
-        line = line.astype(np.float64)
+    if line.dtype.kind not in DIFFERENTIABLE_KINDS:
+        return as_numbers(np.vander(np.asarray(line), count, increasing), "numpy.vander")
+    line = line.astype(np.promote_types(line.dtype, np.float64), copy=False)  # NumPy promotes float32 too
     powers: list[Any] = [np.ones(line.shape, line.dtype), line][:count]
     while len(powers) < count:
         powers.append(powers[-1] * line)
     if not powers:
-        return as_tensor(np.empty((line.size, 0), line.dtype), "numpy.vander")
+        return as_numbers(np.empty((line.size, 0), line.dtype), "numpy.vander")
     return stack(powers if increasing else powers[::-1], axis=1)
 
 
@@ -103,8 +103,8 @@ def polyval(p: Any, x: Any) -> Any:
     terms = _numbers(p) if x.dtype == np.float64 else None
     if terms is None:
         coefficients = _operand(p, "numpy.polyval")
-        if coefficients.dtype.kind != "f" and x.dtype.kind != "f":
-            return as_tensor(np.polyval(np.asarray(coefficients), np.asarray(x)), "numpy.polyval")
+        if coefficients.dtype.kind not in DIFFERENTIABLE_KINDS and x.dtype.kind not in DIFFERENTIABLE_KINDS:
+            return as_numbers(np.polyval(np.asarray(coefficients), np.asarray(x)), "numpy.polyval")
         terms = list(coefficients)
     if len(terms) < 2:
         return x * 0 + (terms[0] if terms else 0)
@@ -191,7 +191,7 @@ def _trimmed(p: Any, name: str) -> Tensor:
     line = coefficients_of(p, name)
     while line.size > 1 and bool(line[0] == 0):
         line = line[1:]
-    return line if line.size else as_tensor(np.zeros(1, line.dtype), name)
+    return line if line.size else as_numbers(np.zeros(1, line.dtype), name)
 
 
 def polyder(p: Any, m: int = 1) -> Any:

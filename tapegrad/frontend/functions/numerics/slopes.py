@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.conversions.guarded_results import is_recording
 from tapegrad.frontend.functions.shapes.joining import concatenated
 from tapegrad.frontend.indexing.indexing import getitem
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers, as_tensor
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 from tapegrad.frontend.words.array_like import Axis
@@ -48,9 +49,9 @@ def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> A
     >>> tg.gradient(tg.tensor([0.0, 1.0, 4.0, 9.0]), 0.5)
     Tensor([ 2.,  4.,  8., 10.])
     """
-    x = as_tensor(f, "numpy.gradient")
-    if x.dtype.kind != "f":
-        x = x.astype(float)
+    x = as_numbers(f, "numpy.gradient")
+    if x.dtype.kind not in DIFFERENTIABLE_KINDS:
+        x = x.astype(np.float64)
     shape = x.shape
     axes = tuple(range(len(shape))) if axis is None else normalize_axis_tuple(axis, len(shape))
     if edge_order > 2:
@@ -80,12 +81,12 @@ def _spacings(x: Tensor, given: tuple[Any, ...], axes: tuple[int, ...]) -> list[
 def _steps(given: Any, extent: int, axis: int) -> Any:
     if np.ndim(given) == 0:
         return given
-    points = as_tensor(given, "numpy.gradient")
+    points = as_numbers(given, "numpy.gradient")
     if points.shape != (extent,):
         raise ValueError(
             f"numpy.gradient: coordinates of shape {points.shape} along axis {axis}, which has {extent} elements"
         )
-    points = points if points.dtype.kind == "f" else points.astype(float)
+    points = points if points.dtype.kind in DIFFERENTIABLE_KINDS else points.astype(np.float64)
     return points[1:] - points[:-1]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.functions.ordering.selection import along, whole_numbers
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
 from tapegrad.frontend.indexing.indexing import pick
@@ -13,7 +14,7 @@ from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.lists import holds_tensors
 from tapegrad.frontend.recording.outputs import deliver
 from tapegrad.frontend.recording.record import promoted, read_now
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import broadcast_to, reshape
 from tapegrad.frontend.recording.ufuncs import kind_of
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array, is_tensor
@@ -55,7 +56,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if not choices:
         raise ValueError(f"{name}: there must be at least one choice")
     dtype = _common_dtype(choices, name)
-    each = [as_tensor(choice, name).astype(dtype, copy=False) for choice in choices]
+    each = [as_numbers(choice, name).astype(dtype, copy=False) for choice in choices]
     shape = np.broadcast_shapes(numbers.shape, *[x.shape for x in each])
     now = numbers.data_or_traced() if is_tensor(numbers) else numbers
     try:
@@ -78,7 +79,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
 def _common_dtype(choices: list[Any], name: str) -> np.dtype[Any]:
     """Return the dtype that choices promote to; Python numbers are weak."""
-    return promoted(*(kind_of(as_tensor(each, name) if holds_tensors(each) else each) for each in choices))
+    return promoted(*(kind_of(as_numbers(each, name) if holds_tensors(each) else each) for each in choices))
 
 
 def _chosen(numbers: np.ndarray, choices: list[np.ndarray]) -> np.ndarray:
@@ -129,11 +130,11 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
         if each.dtype.kind != "b":
             raise TypeError(f"numpy.select: condition {k} is of {each.dtype}, not of booleans")
     *choices, result = [
-        each if type(each) in (int, float) else as_tensor(each, "numpy.select")
+        each if type(each) in (int, float) else as_numbers(each, "numpy.select")
         for each in (*choicelist, default)
     ]
     dtype = _common_dtype([*choices, result], "numpy.select")
-    if dtype.kind != "f":
+    if dtype.kind not in DIFFERENTIABLE_KINDS:
         arrays = [read_now(each) if is_tensor(each) else each for each in (*choices, result)]
         plain = [read_now(each) for each in conditions]
         return from_array(np.select(plain, arrays[:-1], arrays[-1]), constant=True)

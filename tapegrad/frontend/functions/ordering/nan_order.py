@@ -9,11 +9,12 @@ from tapegrad.frontend.conversions.guarded_results import call_guarded
 from tapegrad.frontend.functions.ordering import quantiles
 from tapegrad.frontend.functions.ordering.sorting import argmax, is_recorded, recorded_argextreme
 from tapegrad.frontend.functions.reductions import extremes, reductions
-from tapegrad.frontend.functions.reductions.lines import is_float, operand
+from tapegrad.frontend.functions.reductions.lines import is_inexact, operand
 from tapegrad.frontend.functions.reductions.nan_reductions import drop_nan_eagerly, warn_where, without_nan
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver
+from tapegrad.frontend.tensor.array_checks import real_numbers
 from tapegrad.frontend.tensor.modes import no_grad, thread
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.array_like import Axis
@@ -55,7 +56,7 @@ def _of_numbers(
     if numbers is not None:
         return extreme(*numbers, None, keepdims)
     result: Tensor = extreme(without_nan(x, neutral), axis, None, keepdims)
-    if not is_float(x):
+    if not is_inexact(x):
         return result
     with no_grad():
         empty = reductions.how_many(~_isnan(x), x, axis, keepdims, "numpy.nanmax") == 0
@@ -85,14 +86,14 @@ def _position(plain: Any, neutral: float) -> Callable[..., Any]:
     eager = getattr(np, name)
 
     def position(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
-        if is_recorded(a) and is_float(a):
+        if is_recorded(a) and is_inexact(a):
             with no_grad():
                 counts = reductions.how_many(~_isnan(a), a, axis, False, name)
                 if extremes.min(counts, initial=1.0) == 0:  # a recording guards it
                     raise ValueError("All-NaN slice encountered")
                 result = recorded_argextreme(plain, without_nan(a, neutral), axis, keepdims)
         else:
-            result = call_guarded(eager, a, axis, keepdims=keepdims)
+            result = call_guarded(eager, real_numbers(a, name), axis, keepdims=keepdims)
         return result if out is None else deliver(result, out, name=f"numpy.{name}")
 
     return renamed(position, name)

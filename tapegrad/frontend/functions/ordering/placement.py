@@ -12,7 +12,7 @@ from tapegrad.frontend.indexing.indexing import pick
 from tapegrad.frontend.indexing.writes import setitem
 from tapegrad.frontend.recording.elementwise import where as choose_where
 from tapegrad.frontend.recording.outputs import deliver
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import broadcast_to, ravel, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, is_tensor, view_of
 from tapegrad.frontend.words.derived_docs import like
@@ -75,7 +75,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     >>> x
     Tensor([5., 0., 6., 0.])
     """
-    x, values = _target(a, "numpy.put"), as_tensor(v, "numpy.put")
+    x, values = _target(a, "numpy.put"), as_numbers(v, "numpy.put")
     numbers = np.asarray(whole_numbers(ind, "numpy.put")).reshape(-1)
     if values.size:
         _write(x, along(numbers, x.size, mode, None, "numpy.put"), values)
@@ -111,7 +111,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     >>> x
     Tensor([1., 2., 7., 8.])
     """
-    x, values = _target(arr, "numpy.place"), as_tensor(vals, "numpy.place")
+    x, values = _target(arr, "numpy.place"), as_numbers(vals, "numpy.place")
     if np.size(mask) != x.size:
         raise ValueError(f"numpy.place: a mask of shape {np.shape(mask)} for a Tensor of shape {x.shape}")
     (numbers,) = _nonzero(ravel(mask) if is_tensor(mask) else np.ravel(mask))
@@ -145,7 +145,7 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
     >>> x
     Tensor([1., 8., 9.])
     """
-    x, given = _target(a, "numpy.putmask"), as_tensor(values, "numpy.putmask")
+    x, given = _target(a, "numpy.putmask"), as_numbers(values, "numpy.putmask")
     if np.size(mask) != x.size:
         raise ValueError(f"numpy.putmask: a mask of shape {np.shape(mask)} for a Tensor of shape {x.shape}")
     if not np.can_cast(given.dtype, x.dtype, "same_kind"):
@@ -189,7 +189,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     """
     if type(src) in (int, float):
         src = np.asarray(src, dst.dtype) if np.can_cast(type(src), dst.dtype, casting) else src
-    values = as_tensor(src, "numpy.copyto")
+    values = as_numbers(src, "numpy.copyto")
     if values.ndim > dst.ndim and math.prod(values.shape[: values.ndim - dst.ndim]) == 1:
         values = reshape(values, values.shape[values.ndim - dst.ndim :])
     deliver(broadcast_to(values, dst.shape), dst, where, casting, name="numpy.copyto")
@@ -219,7 +219,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
             [5., 0.]])
     """
     name = "numpy.put_along_axis"
-    x, given = _target(arr, name), as_tensor(values, name)
+    x, given = _target(arr, name), as_numbers(values, name)
     if axis is not None:
         setitem(x, lines_key(x.shape, indices, axis, name), given)
         return
@@ -254,7 +254,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     Tensor([[1., 0.],
             [0., 2.]])
     """
-    x, values = _target(a, "numpy.fill_diagonal"), as_tensor(val, "numpy.fill_diagonal")
+    x, values = _target(a, "numpy.fill_diagonal"), as_numbers(val, "numpy.fill_diagonal")
     shape = x.shape
     if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) > 1):
         raise ValueError(

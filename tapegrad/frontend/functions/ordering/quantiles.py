@@ -14,7 +14,7 @@ from tapegrad.frontend.functions.reductions.lines import (
     axes_of,
     constant,
     floating,
-    is_float,
+    is_inexact,
     kept_shape,
     lines_along,
     operand,
@@ -373,7 +373,7 @@ def make_quantile(
         """
         x = operand(a, name)
         arguments = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
-        if is_float(x):
+        if is_inexact(x):
             result = compute(x, asked(full, q, x, percent, **arguments, skips_nan=skips_nan))
         else:
             result = constant(plain, x, q, **arguments)

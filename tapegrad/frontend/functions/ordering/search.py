@@ -10,6 +10,7 @@ from tapegrad.frontend.functions.reductions.predicates import all as every
 from tapegrad.frontend.functions.reductions.predicates import any as some
 from tapegrad.frontend.recording.record_structural import as_tensor, record_new
 from tapegrad.frontend.recording.shape import in_c_order
+from tapegrad.frontend.tensor.array_checks import real_numbers
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
 from tapegrad.frontend.words.derived_docs import like
@@ -48,6 +49,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     np.int64(2)
     """
     if not (is_recording() and (is_computed(a) or is_computed(v))):
+        a, v = real_numbers(a, "searchsorted"), real_numbers(v, "searchsorted")
         return call_guarded(np.searchsorted, a, v, side, sorter)
     if side not in _SIDES:
         raise ValueError(f"numpy.searchsorted: side must be 'left' or 'right', not {side!r}")
@@ -106,7 +108,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     array([1, 2])
     """
     if not (is_recording() and (is_computed(x) or is_computed(bins))):
-        return call_guarded(np.digitize, x, bins, right)
+        return call_guarded(np.digitize, real_numbers(x, "digitize"), real_numbers(bins, "digitize"), right)
     ends, values = as_tensor(bins, "numpy.digitize"), as_tensor(x, "numpy.digitize")
     if ends.ndim != 1:
         raise ValueError(f"numpy.digitize: bins of shape {ends.shape} are not in one dimension")

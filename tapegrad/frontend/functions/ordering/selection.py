@@ -12,7 +12,7 @@ from tapegrad.frontend.indexing.indexing import getitem, pick, rows_now
 from tapegrad.frontend.indexing.locating import is_computed_index, located
 from tapegrad.frontend.recording.outputs import deliver
 from tapegrad.frontend.recording.record import read_now
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import ravel, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, is_tensor
 from tapegrad.frontend.words.derived_docs import like
@@ -89,7 +89,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     array([1., 0., 2.])
     """
     name = "numpy.take"
-    x = as_tensor(a, name)
+    x = as_numbers(a, name)
     if axis is None:
         x, axis = ravel(x), 0
     x = reshape(x, 1) if x.ndim == 0 else x
@@ -143,7 +143,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
     Tensor([[2.],
             [3.]])
     """
-    x = as_tensor(arr, "numpy.take_along_axis")
+    x = as_numbers(arr, "numpy.take_along_axis")
     if axis is None:
         x, axis = ravel(x), 0
     key = lines_key(x.shape, indices, axis, "numpy.take_along_axis")
@@ -204,7 +204,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
     if np.ndim(condition) != 1:
         raise ValueError(f"numpy.compress: condition must have one dimension, not {np.ndim(condition)}")
     (indices,) = _nonzero(condition)
-    x = as_tensor(a, "numpy.compress")
+    x = as_numbers(a, "numpy.compress")
     x = ravel(x) if axis is None else x
     axis = normalize_axis_index(axis or 0, x.ndim)
     return deliver(_take(x, indices, axis, "raise", "numpy.compress"), out, name="numpy.compress")
@@ -236,7 +236,7 @@ def extract(condition: Any, arr: Any) -> Tensor:
     >>> tg.extract(x > 0, x)
     Tensor([1., 3.])
     """
-    x = ravel(as_tensor(arr, "numpy.extract"))
+    x = ravel(as_numbers(arr, "numpy.extract"))
     (indices,) = _nonzero(ravel(condition) if is_tensor(condition) else np.ravel(condition))
     taken = None if is_recording() else rows_now(x, indices)
     return _take(x, indices, 0, "raise", "numpy.extract") if taken is None else taken

@@ -14,13 +14,14 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.conversions.guarded_results import call_guarded, is_computed, is_recording
-from tapegrad.frontend.functions.reductions.lines import axes_of, constant, is_float, lines_along, operand
+from tapegrad.frontend.functions.reductions.lines import axes_of, constant, is_inexact, lines_along, operand
 from tapegrad.frontend.functions.shapes.views import flip
 from tapegrad.frontend.indexing.indexing import elements_now, gather
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver
 from tapegrad.frontend.recording.record_structural import as_tensor, record_new
 from tapegrad.frontend.recording.shape import contiguous, in_c_order, moveaxis, reshape
+from tapegrad.frontend.tensor.array_checks import real_numbers
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array
 from tapegrad.frontend.words.derived_docs import like, renamed
@@ -100,7 +101,7 @@ def _are_recorded_integers(a: Any) -> bool:
 
 
 def _as_floats(x: Tensor) -> Tensor:
-    return x if is_float(x) else select(x, 1.0, 0.0)
+    return x if is_inexact(x) else select(x, 1.0, 0.0)
 
 
 # --- sorting ---------------------------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ def sort(
     x = operand(a, "sort")
     if descending:
         return flip(sort(flip(x, axis), axis, kind, order, stable=stable), axis)
-    if not is_float(x):
+    if not is_inexact(x):
         return constant(np.sort, x, axis, kind, order, stable=stable)
     _check_kind(kind, order, stable)
     return _sorted(x, axis)
@@ -207,7 +208,7 @@ def argsort(
         backwards = argsort(flip(x, axis), axis)
         return np.flip((x.size if axis is None else x.shape[axis]) - 1 - backwards, axis)
     if not (is_recorded(a) or _are_recorded_integers(a)) or a.ndim == 0:
-        return call_guarded(np.argsort, a, axis, stable=True)
+        return call_guarded(np.argsort, real_numbers(a, "argsort"), axis, stable=True)
     return _order(_as_floats(a) if a.dtype.kind == "b" else a, axis)
 
 
@@ -251,7 +252,7 @@ def partition(
     Tensor(1.)
     """
     x = operand(a, "partition")
-    if not is_float(x):
+    if not is_inexact(x):
         return constant(np.partition, x, kth, axis, kind, order)
     _check_kth(x, kth, axis, kind, order)
     return _sorted(x, axis)
@@ -307,11 +308,11 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     >>> tg.lexsort((tg.tensor([2.0, 1.0]), tg.tensor([0.0, 0.0])))
     array([1, 0])
     """
-    columns = list(keys) if not isinstance(keys, np.ndarray) else keys
+    columns = [real_numbers(key, "lexsort") for key in keys]
     if not any(map(is_recorded, columns)):
         return call_guarded(np.lexsort, columns, axis)
     tensors = [as_tensor(key, "lexsort") for key in columns]
-    if any(key.ndim != 1 or not is_float(key) for key in tensors) or len({key.size for key in tensors}) > 1:
+    if any(key.ndim != 1 or not is_inexact(key) for key in tensors) or len({key.size for key in tensors}) > 1:
         return call_guarded(np.lexsort, columns, axis)
     found = _order(tensors[0], normalize_axis_index(axis, 1))
     for key in tensors[1:]:
@@ -380,7 +381,7 @@ def _make_argextreme(plain: Any) -> Callable[..., Any]:
         if is_recorded(a):
             result = recorded_argextreme(plain, _as_floats(a), axis, keepdims)
         else:
-            result = call_guarded(plain, a, axis, keepdims=keepdims)
+            result = call_guarded(plain, real_numbers(a, plain.__name__), axis, keepdims=keepdims)
         return result if out is None else deliver(result, out, name=f"numpy.{plain.__name__}")
 
     return renamed(argextreme, plain.__name__)

@@ -12,7 +12,7 @@ from tapegrad.frontend.functions.reductions.lines import (
     constant,
     count_along,
     counted,
-    is_float,
+    is_inexact,
     mask_of_axes,
     operand,
 )
@@ -119,7 +119,7 @@ def _make_extreme(kind: _Extreme) -> Callable[..., Tensor]:
         >>> x.grad
         array([0. , 0.5, 0.5])
         """
-        x = a if isinstance(a, Tensor) else operand(a, name)
+        x = operand(a, name)
         if x.dtype.kind == "f":
             result = _of_floats(kind, x, axis, keepdims, initial, where)
         else:
@@ -173,7 +173,7 @@ def ptp(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> T
     (Tensor(3.), array([-1.,  1.,  0.]))
     """
     x = operand(a, "ptp")
-    if is_float(x):
+    if is_inexact(x):
         smallest = _of_floats(_SMALLEST, x, axis, keepdims, None, True)
         result = _of_floats(_LARGEST, x, axis, keepdims, None, True) - smallest
     else:

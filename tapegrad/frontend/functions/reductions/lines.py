@@ -8,13 +8,16 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from tapegrad.engine.tape import slots
-from tapegrad.engine.tape.fields.layout import F32
+from tapegrad.engine.tape.fields.layout import C128, F32
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.conversions.guarded_results import contents, is_recording
+from tapegrad.frontend.recording.complex_views import made_complex, pairs_of
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import mask_of
-from tapegrad.frontend.recording.record_structural import as_tensor, record_lines
+from tapegrad.frontend.recording.record_structural import as_numbers, as_tensor, record_lines
 from tapegrad.frontend.recording.shape import moveaxis, reshape
+from tapegrad.frontend.tensor.array_checks import complex_seen, refuse_complex
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.frontend.words.array_like import Axis
 
@@ -58,31 +61,53 @@ def kept_shape(axis: Axis, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(1 if k in axes else extent for k, extent in enumerate(shape))
 
 
-def is_float(x: Tensor) -> bool:
+def is_inexact(x: Tensor) -> bool:
     """Return whether a Tensor can have a gradient; in half of the time that `Tensor.dtype` takes."""
     if x._array is not None:
-        return x._array.dtype.kind == "f"
+        return x._array.dtype.kind in DIFFERENTIABLE_KINDS
     tape: Any = x._tape
-    return bool(slots.dtype_of(tape.header, x._slot) <= F32)
+    dtype = slots.dtype_of(tape.header, x._slot)
+    return bool(dtype <= F32 or dtype >= C128)
 
 
-def operand(a: Any, name: str, dtype: Any = None) -> Tensor:
-    """Return an operand as a Tensor, in the requested dtype."""
-    x = a if isinstance(a, Tensor) else as_tensor(a, name)
+def is_complex(x: Tensor) -> bool:
+    """Return whether a Tensor is of complex numbers; at once in a process that has none."""
+    return complex_seen[0] and x.dtype.kind == "c"
+
+
+def numbers(a: Any, name: str, dtype: Any = None) -> Tensor:
+    """Return an operand as a Tensor of real or complex numbers, in the requested dtype."""
+    x = a if isinstance(a, Tensor) else as_numbers(a, name)
     return x if dtype is None else x.astype(dtype, copy=False)
 
 
-def floating(a: Any, name: str, dtype: Any = None) -> Tensor:
-    """Return an operand of a float-valued function: integers and booleans become float64."""
-    if dtype is not None and np.dtype(dtype).kind != "f":
+def operand(a: Any, name: str, dtype: Any = None) -> Tensor:
+    """Return an operand as a Tensor of real numbers, in the requested dtype."""
+    x = a if isinstance(a, Tensor) else as_tensor(a, name)
+    if is_complex(x):
+        refuse_complex(x.dtype, name)
+    return x if dtype is None else x.astype(dtype, copy=False)
+
+
+def inexact(a: Any, name: str, dtype: Any = None) -> Tensor:
+    """Return an operand of a function of floats and complex numbers: integers and booleans become float64."""
+    if dtype is not None and np.dtype(dtype).kind not in DIFFERENTIABLE_KINDS:
         raise TypeError(f"numpy.{name}: 'dtype' must be of floats, not {np.dtype(dtype)}")
-    x = operand(a, name, dtype)
-    return x if is_float(x) else x.astype(np.float64)
+    x = numbers(a, name, dtype)
+    return x if is_inexact(x) else x.astype(np.float64)
+
+
+def floating(a: Any, name: str, dtype: Any = None) -> Tensor:
+    """Return an operand of a function of real numbers: integers and booleans become float64."""
+    x = inexact(a, name, dtype)
+    if is_complex(x):
+        refuse_complex(x.dtype, name)
+    return x
 
 
 def beginning(initial: Any, dtype: np.dtype[Any], name: str) -> Any:
     """Return the argument `initial` of a reduction, converted so that NumPy gives the result's dtype."""
-    return initial if type(initial) in (int, float) else operand(initial, name, dtype)
+    return initial if type(initial) in (int, float) else numbers(initial, name, dtype)
 
 
 def counted(x: Tensor, where: Any, neutral: Any, name: str) -> Tensor:
@@ -119,6 +144,14 @@ def root_of_sum(total: Tensor, root: Tensor) -> Tensor:
 def by_lines(code: int, name: str, x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
     """Reduce along axes by an op of lines."""
     return record_lines(code, x, mask_of_axes(axis, x), keepdims, name)
+
+
+def by_linear_lines(code: int, name: str, x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
+    """Reduce, or scan, along axes by a linear op of lines; of complex numbers each part by itself."""
+    if not is_complex(x):
+        return record_lines(code, x, mask_of_axes(axis, x), keepdims, name)
+    axes = builtins.sum(1 << k for k in axes_of(axis, x.ndim))
+    return made_complex(record_lines(code, pairs_of(x), axes, keepdims, name))
 
 
 def lines_along(x: Tensor, axes: tuple[int, ...], shape: tuple[int, ...]) -> Tensor:

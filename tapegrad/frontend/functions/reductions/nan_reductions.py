@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.functions.reductions import reductions, scans, statistics
-from tapegrad.frontend.functions.reductions.lines import floating, is_float, operand
+from tapegrad.frontend.functions.reductions.lines import inexact, is_inexact, numbers
 from tapegrad.frontend.indexing.indexing import elements_now
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
@@ -25,7 +25,7 @@ _isnan = ELEMENTWISE["isnan"]
 
 def without_nan(x: Tensor, neutral: float) -> Tensor:
     """Return `x` with a neutral value in place of each NaN."""
-    return select(_isnan(x), neutral, x) if is_float(x) else x
+    return select(_isnan(x), neutral, x) if is_inexact(x) else x
 
 
 def drop_nan_eagerly(x: Tensor, axis: Axis, keepdims: bool) -> tuple[Tensor, Axis] | None:
@@ -34,7 +34,7 @@ def drop_nan_eagerly(x: Tensor, axis: Axis, keepdims: bool) -> tuple[Tensor, Axi
     `None` if there are none, or different counts in the lines along an axis; and in a recording, whose instructions
     must be right for NaNs at any position.
     """
-    if thread.mode.recorder is not None or not is_float(x):
+    if thread.mode.recorder is not None or not is_inexact(x):
         return None
     values = x.data_or_traced()
     missing = np.isnan(values)
@@ -72,7 +72,7 @@ def _total(plain: Callable[..., Tensor], neutral: float) -> Callable[..., Tensor
         initial: Any = None,
         where: Any = True,
     ) -> Tensor:
-        x = without_nan(operand(a, name), neutral)
+        x = without_nan(numbers(a, name), neutral)
         result = plain(x, axis, dtype, None, keepdims, initial, where)
         return result if out is None else deliver(result, out, name=f"numpy.{name}")
 
@@ -118,7 +118,7 @@ def nanmean(
     *,
     where: Any = True,
 ) -> Tensor:
-    x = floating(a, "nanmean", dtype)
+    x = inexact(a, "nanmean", dtype)
     mask = _numbers(x, where, "numpy.nanmean")
     count = reductions.how_many(mask, x, axis, keepdims, "numpy.nanmean")
     warn_where(count == 0, "Mean of empty slice")
@@ -128,11 +128,11 @@ def nanmean(
 
 def _variance(x: Tensor, spread: statistics.Spread) -> Tensor:
     """Return the variance of the numbers in `x`."""
-    numbers = None
+    present = None
     if spread.where is True and spread.mean is None:
-        numbers = drop_nan_eagerly(x, spread.axis, spread.keepdims)
-    if numbers is not None:
-        return statistics.variance(numbers[0], spread._replace(axis=numbers[1]))
+        present = drop_nan_eagerly(x, spread.axis, spread.keepdims)
+    if present is not None:
+        return statistics.variance(present[0], spread._replace(axis=present[1]))
     return statistics.variance(x, spread._replace(where=_numbers(x, spread.where, spread.name)))
 
 
@@ -161,7 +161,7 @@ def _scan(plain: Callable[..., Tensor], neutral: float) -> Callable[..., Tensor]
     name = f"nan{plain.__name__}"
 
     def scan(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Tensor:
-        result = plain(without_nan(operand(a, name), neutral), axis, dtype)
+        result = plain(without_nan(numbers(a, name), neutral), axis, dtype)
         return result if out is None else deliver(result, out, name=f"numpy.{name}")
 
     return renamed(scan, name)

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.conversions.conversion import guarded_array
 from tapegrad.frontend.conversions.guarded_results import at_once, call_guarded, is_computed, is_recording
 from tapegrad.frontend.functions.reductions.reductions import sum as total
 from tapegrad.frontend.recording.calls import select
+from tapegrad.frontend.recording.complex_views import imag_part
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.record import apply
 from tapegrad.frontend.recording.ufuncs import Ufunc, with_arguments
@@ -203,7 +205,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 
 def _float(x: Any) -> Any:
-    return x.astype(float) if is_tensor(x) and x.dtype.kind != "f" else x
+    return x.astype(float) if is_tensor(x) and x.dtype.kind not in DIFFERENTIABLE_KINDS else x
 
 
 @like(
@@ -279,6 +281,20 @@ def _infinite(name: str, infinity: float) -> Callable[..., Any]:
     return test
 
 
+def _has_imaginary(name: str) -> Callable[..., Any]:
+    """Make `iscomplex` or `isreal`, which read the imaginary parts of complex numbers, and nothing of real ones."""
+    function, compare = getattr(np, name), ELEMENTWISE["not_equal" if name == "iscomplex" else "equal"]
+
+    @functools.wraps(function)
+    def test(x: Any) -> Any:
+        if not (_is_recorded(x) and x.dtype.kind == "c"):
+            return call_guarded(function, x) if np.iscomplexobj(x) else at_once(function, (x,), {})
+        with no_grad():
+            return compare(imag_part(x), 0.0)
+
+    return test
+
+
 def _of_values(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a NumPy function; a recording guards its result."""
 
@@ -295,7 +311,7 @@ def of_integers(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def of_integers(*args: Any, **kwargs: Any) -> Any:
         for value in (*args, *kwargs.values()):
-            if is_tensor(value) and value.dtype.kind == "f":
+            if is_tensor(value) and value.dtype.kind in DIFFERENTIABLE_KINDS:
                 raise UnsupportedError(
                     f"{full_name(function)} of a Tensor of {value.dtype} is not supported, for its result would have a"
                     " gradient; use .data to leave the graph"
@@ -341,8 +357,8 @@ _OF_VALUES = (
 )  # fmt: skip
 # Functions that do not read the elements: their results are the same in every replay.
 _OF_STRUCTURE = (
-    "shape", "ndim", "size", "result_type", "can_cast", "common_type", "iscomplexobj", "isrealobj", "iscomplex",
-    "isreal", "shares_memory", "may_share_memory", "diag_indices_from", "tril_indices_from", "triu_indices_from",
+    "shape", "ndim", "size", "result_type", "can_cast", "common_type", "iscomplexobj", "isrealobj",
+    "shares_memory", "may_share_memory", "diag_indices_from", "tril_indices_from", "triu_indices_from",
 )  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{
@@ -355,6 +371,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: _of_truths(getattr(np, name)) for name in _OF_TRUTHS},
     **{name: _of_values(getattr(np, name)) for name in _OF_VALUES},
     **{name: _of_structure(getattr(np, name)) for name in _OF_STRUCTURE},
+    "iscomplex": _has_imaginary("iscomplex"),
+    "isreal": _has_imaginary("isreal"),
     "isposinf": _infinite("isposinf", np.inf),
     "isneginf": _infinite("isneginf", -np.inf),
 }  # fmt: skip

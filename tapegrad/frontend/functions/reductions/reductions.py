@@ -6,20 +6,24 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.functions.reductions.lines import (
+    axes_of,
     beginning,
+    by_linear_lines,
     by_lines,
     constant,
     count_along,
     counted,
-    floating,
-    is_float,
-    mask_of_axes,
-    operand,
+    inexact,
+    is_complex,
+    is_inexact,
+    kept_shape,
+    lines_along,
+    numbers,
 )
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
+from tapegrad.frontend.recording.complex_views import part_dtype
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver, mask_of
-from tapegrad.frontend.recording.record_structural import record_lines
 from tapegrad.frontend.recording.rules import (
     Rules,
     Step,
@@ -92,13 +96,13 @@ def sum(
     array([[1., 1.],
            [1., 1.]])
     """
-    x = a if isinstance(a, Tensor) and dtype is None else operand(a, "sum", dtype)
-    if not is_float(x):
+    x = a if isinstance(a, Tensor) and dtype is None else numbers(a, "sum", dtype)
+    if not is_inexact(x):
         result = constant(np.sum, x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
     else:
         if where is not True:
             x = counted(x, where, 0.0, "numpy.sum")
-        result = record_lines(_SUM, x, mask_of_axes(axis, x), keepdims, "sum")
+        result = by_linear_lines(_SUM, "sum", x, axis, keepdims)
         if initial is not None:
             result = result + beginning(initial, x.dtype, "sum")
     return result if out is None else deliver(result, out, name="numpy.sum")
@@ -129,9 +133,9 @@ def mean(
     *,
     where: Any = True,
 ) -> Tensor:
-    x = floating(a, "mean", dtype)
+    x = inexact(a, "mean", dtype)
     if where is True:
-        total = record_lines(_SUM, x, mask_of_axes(axis, x), keepdims, "mean")
+        total = by_linear_lines(_SUM, "mean", x, axis, keepdims)
         result = total / float(count_along(axis, x.shape))
     else:
         total = sum(x, axis, None, None, keepdims, None, where)
@@ -140,15 +144,15 @@ def mean(
 
 
 def how_many(where: Any, x: Tensor, axis: Axis, keepdims: bool, name: str) -> Any:
-    """Return the number of the elements that a mask selects, in the dtype of `x`; not a Tensor in eager code."""
+    """Return the number of the elements that a mask selects, in the real dtype of `x`; not a Tensor in eager code."""
     mask = mask_of(where, name)
     if thread.mode.recorder is not None:
-        return sum(select(mask, np.ones(x.shape, x.dtype), 0.0), axis, None, None, keepdims)
+        return sum(select(mask, np.ones(x.shape, part_dtype(x.dtype)), 0.0), axis, None, None, keepdims)
     array, shape = mask.data_or_traced() if is_tensor(mask) else mask, x.shape
     array = array if array.shape == shape else np.broadcast_to(array, shape)
     if axis is None and not keepdims:
         return float(np.count_nonzero(array))
-    return np.asarray(np.count_nonzero(array, axis, keepdims=keepdims), x.dtype)
+    return np.asarray(np.count_nonzero(array, axis, keepdims=keepdims), part_dtype(x.dtype))
 
 
 @like(
@@ -172,13 +176,31 @@ def prod(
     initial: Any = None,
     where: Any = True,
 ) -> Tensor:
-    x = operand(a, "prod", dtype)
-    if is_float(x):
-        result = by_lines(_PROD, "prod", counted(x, where, 1.0, "numpy.prod"), axis, keepdims)
+    x = numbers(a, "prod", dtype)
+    if is_inexact(x):
+        x = counted(x, where, 1.0, "numpy.prod")
+        of_axes = _product_of_complex if is_complex(x) else _product
+        result = of_axes(x, axis, keepdims)
         result = result if initial is None else result * beginning(initial, x.dtype, "prod")
     else:
         result = constant(np.prod, x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
     return result if out is None else deliver(result, out, name="numpy.prod")
+
+
+def _product(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
+    return by_lines(_PROD, "prod", x, axis, keepdims)
+
+
+def _product_of_complex(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
+    """Return the product along axes, neighbours multiplied up a tree; right where elements are zero."""
+    lines = lines_along(x, axes_of(axis, x.ndim), x.shape)
+    while lines.shape[-1] > 1:
+        n = lines.shape[-1]
+        products = lines[..., 0 : n - n % 2 : 2] * lines[..., 1::2]
+        lines = concatenate([products, lines[..., -1:]], -1) if n % 2 else products
+    if lines.shape[-1] == 0:
+        lines = from_array(np.ones((*lines.shape[:-1], 1), x.dtype), constant=True)
+    return reshape(lines, kept_shape(axis, x.shape) if keepdims else lines.shape[:-1]).copy()
 
 
 FUNCTIONS = {"sum": sum, "mean": mean, "prod": prod}

@@ -6,11 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad.frontend.functions.reductions.lines import constant, is_float, operand
+from tapegrad.frontend.functions.reductions.lines import (
+    by_linear_lines,
+    constant,
+    is_complex,
+    is_inexact,
+    numbers,
+)
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver
-from tapegrad.frontend.recording.record_structural import record_lines, record_new
+from tapegrad.frontend.recording.record_structural import record_new
 from tapegrad.frontend.recording.rules import (
     Step,
     Value,
@@ -70,10 +76,10 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
     >>> x.grad
     array([3., 2., 1.])
     """
-    x = operand(a, "cumsum", dtype)
-    if x.dtype.kind == "f":
+    x = numbers(a, "cumsum", dtype)
+    if is_inexact(x):
         x, axis = _line(x, axis)
-        result = record_lines(_CUMSUM, x, 1 << axis, True, "cumsum")
+        result = by_linear_lines(_CUMSUM, "cumsum", x, axis, True)
     else:
         result = constant(np.cumsum, x, axis=axis, dtype=dtype)
     return result if out is None else deliver(result, out, name="numpy.cumsum")
@@ -99,18 +105,30 @@ _PRODUCT = (("cumulative sum", "cumulative product"), ("to sum", "to multiply"))
 array([ 1., 10.,  0.])""",
 )
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Tensor:
-    x = operand(a, "cumprod", dtype)
-    result = _cumprod(*_line(x, axis)) if is_float(x) else constant(np.cumprod, x, axis=axis, dtype=dtype)
+    x = numbers(a, "cumprod", dtype)
+    result = _cumprod(*_line(x, axis)) if is_inexact(x) else constant(np.cumprod, x, axis=axis, dtype=dtype)
     return result if out is None else deliver(result, out, name="numpy.cumprod")
 
 
 def _cumprod(x: Tensor, axis: int) -> Tensor:
     last = axis == x.ndim - 1
     lines = x if last else moveaxis(x, axis, -1)
+    if is_complex(x):
+        result = _doubled_products(lines)
+        return result if last else moveaxis(result, -1, axis).copy()
     begins = np.zeros(lines.shape[-1], bool)
     begins[:1] = True
     result = linear_recurrence(lines, select(begins, lines, 0.0))
     return result if last else moveaxis(result, -1, axis).copy()
+
+
+def _doubled_products(lines: Tensor) -> Tensor:
+    """Return the products of each element and all before it, of twice as many elements in each step (Hillis 1986)."""
+    result, reach = lines.copy(), 1
+    while reach < lines.shape[-1]:
+        result = concatenate([result[..., :reach], result[..., reach:] * result[..., :-reach]], -1)
+        reach *= 2
+    return result
 
 
 def _cumulative(function: Any, neutral: float) -> Callable[..., Tensor]:
@@ -161,7 +179,7 @@ def _cumulative(function: Any, neutral: float) -> Callable[..., Tensor]:
         >>> tg.cumulative_sum(tg.tensor([1.0, 2.0, 3.0]), include_initial=True)
         Tensor([0., 1., 3., 6.])
         """
-        x = operand(x, name, dtype)
+        x = numbers(x, name, dtype)
         if axis is None:
             if x.ndim > 1:
                 raise ValueError(f"{name}: an operand of shape {x.shape} needs the argument 'axis'")

@@ -9,15 +9,18 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from tapegrad.frontend.functions.reductions.extremes import largest_finite
 from tapegrad.frontend.functions.reductions.lines import (
+    axes_of,
     count_along,
-    floating,
+    inexact,
+    is_complex,
     is_without_zero,
     mask_of_axes,
-    operand,
+    numbers,
     root_of_sum,
 )
 from tapegrad.frontend.functions.reductions.predicates import any as some
 from tapegrad.frontend.functions.reductions.reductions import how_many, mean, rules_of_weights, sum
+from tapegrad.frontend.recording.complex_views import pairs_of
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver, mask_of
@@ -57,7 +60,9 @@ def degrees_of_freedom(ddof: Any, correction: Any) -> Any:
 
 
 def variance(x: Tensor, spread: Spread) -> Tensor:
-    """Return the mean square of the deviations from the mean."""
+    """Return the mean square of the deviations from the mean; of complex numbers, of their absolute values."""
+    if is_complex(x):
+        return sum(variance(pairs_of(x), _of_pairs(x, spread)), -1)
     name, axis, keepdims, lost, where, mean, of_none = spread
     if where is not True or mean is not None:
         return _variance_of_some(x, spread)
@@ -66,6 +71,16 @@ def variance(x: Tensor, spread: Spread) -> Tensor:
         _warn_of_none()
     total = record_lines(_DEVIATIONS, x, mask_of_axes(axis, x), keepdims, name)
     return total / float(freedom if freedom > 0 else of_none)
+
+
+def _of_pairs(x: Tensor, spread: Spread) -> Spread:
+    """Return the options for the pairs of floats that complex numbers are."""
+    where, mean = spread.where, spread.mean
+    return spread._replace(
+        axis=axes_of(spread.axis, x.ndim),
+        where=True if where is True else mask_of(where, spread.name)[..., None],
+        mean=None if mean is None else pairs_of(numbers(mean, spread.name, x.dtype)),
+    )
 
 
 def _variance_of_some(x: Tensor, spread: Spread) -> Tensor:
@@ -150,7 +165,8 @@ def make_spread(
         Returns
         -------
         Tensor
-            Of the dtype of `a`, without the reduced axes.
+            Of the dtype of `a`, without the reduced axes. That of complex numbers is real: the mean of
+            ``abs(a - a.mean())**2``.
 
         Warns
         -----
@@ -172,7 +188,7 @@ def make_spread(
         (Tensor(7.), array([-2., -1.,  3.]))
         """
         freedom = degrees_of_freedom(ddof, correction)
-        x = floating(a, name, dtype)
+        x = inexact(a, name, dtype)
         result = variance(x, Spread(full, axis, keepdims, freedom, where, mean, of_none))
         if is_root:
             result = root_of_sum(result, _sqrt(result))
@@ -227,11 +243,11 @@ def average(
     >>> tg.average(x, weights=[3.0, 1.0])
     Tensor(2.)
     """
-    x = floating(a, "average")
+    x = inexact(a, "average")
     if weights is None:
         result = mean(x, axis, keepdims=keepdims)
         return (result, _full(count_along(axis, x.shape), result)) if returned else result
-    taken = weights_along(operand(weights, "average"), axis, x.shape)
+    taken = weights_along(numbers(weights, "average"), axis, x.shape)
     total = sum(
         taken, axis, None if taken.dtype == x.dtype else np.result_type(x.dtype, taken.dtype), None, keepdims
     )

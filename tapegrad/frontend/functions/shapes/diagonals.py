@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.functions.shapes.embedding import among_integers, among_zeros
 from tapegrad.frontend.recording.elementwise import where
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import ravel
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, view_of
 from tapegrad.frontend.words.derived_docs import like
@@ -39,7 +40,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     >>> tg.diagonal(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))
     Tensor([1., 4.])
     """
-    x = as_tensor(a, "numpy.diagonal")
+    x = as_numbers(a, "numpy.diagonal")
     return view_of(x, x.data_or_traced().diagonal(offset, axis1, axis2))
 
 
@@ -73,7 +74,7 @@ def diag(v: Any, k: int = 0) -> Tensor:
     >>> tg.diag(d)
     Tensor([1., 2.])
     """
-    x = as_tensor(v, "numpy.diag")
+    x = as_numbers(v, "numpy.diag")
     shape = x.shape
     if len(shape) == 1:
         return _on_diagonal(x, k)
@@ -85,7 +86,7 @@ def diag(v: Any, k: int = 0) -> Tensor:
 def _on_diagonal(x: Tensor, k: int) -> Tensor:
     """Return a matrix of zeros with a vector on a diagonal."""
     n = x.shape[0] + abs(k)
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in DIFFERENTIABLE_KINDS:
         numbers = np.arange(x.shape[0])
         return among_integers(x, np.zeros((n, n), x.dtype), (numbers + max(-k, 0), numbers + max(k, 0)))
     return among_zeros(x, (n, n), max(k, -k * n), (n + 1,), "numpy.diag")
@@ -100,7 +101,7 @@ def _on_diagonal(x: Tensor, k: int) -> Tensor:
     examples=">>> tg.diagflat([[1.0], [2.0]])\nTensor([[1., 0.],\n        [0., 2.]])",
 )
 def diagflat(v: Any, k: int = 0) -> Tensor:
-    return _on_diagonal(ravel(as_tensor(v, "numpy.diagflat")), k)
+    return _on_diagonal(ravel(as_numbers(v, "numpy.diagflat")), k)
 
 
 def tril(m: Any, k: int = 0) -> Tensor:
@@ -125,7 +126,7 @@ def tril(m: Any, k: int = 0) -> Tensor:
     Tensor([[1., 0.],
             [3., 4.]])
     """
-    x = as_tensor(m, "numpy.tril")
+    x = as_numbers(m, "numpy.tril")
     return where(_triangle(x, k, "numpy.tril"), x, _zero(x))
 
 
@@ -138,7 +139,7 @@ Tensor([[1., 2.],
         [0., 4.]])""",
 )
 def triu(m: Any, k: int = 0) -> Tensor:
-    x = as_tensor(m, "numpy.triu")
+    x = as_numbers(m, "numpy.triu")
     return where(_triangle(x, operator.index(k) - 1, "numpy.triu"), _zero(x), x)
 
 
@@ -163,7 +164,7 @@ def _small_triangle(rows: int, columns: int, k: int) -> np.ndarray:
 
 
 def _zero(x: Tensor) -> Any:
-    return 0.0 if x.dtype.kind == "f" else np.zeros((), x.dtype)
+    return 0.0 if x.dtype.kind in DIFFERENTIABLE_KINDS else np.zeros((), x.dtype)
 
 
 FUNCTIONS = {function.__name__: function for function in (diagonal, diag, diagflat, tril, triu)}

@@ -10,7 +10,7 @@ from tapegrad.frontend.functions.shapes.tiling import resize
 from tapegrad.frontend.indexing.indexing import getitem
 from tapegrad.frontend.indexing.writes import setitem
 from tapegrad.frontend.recording.complex_views import complex_dtype, part_dtype
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import contiguous, ravel, reshape
 from tapegrad.frontend.tensor.array_checks import check_dtype
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, view_of
@@ -52,7 +52,7 @@ class FlatElements:
         """Write values to the selected elements; the values are repeated as needed, as in NumPy."""
         x = self.base
         numbers = np.arange(x.size)[key]
-        given = as_tensor(value, "flat")
+        given = as_numbers(value, "flat")
         if given.size == 0:
             return
         if given.ndim and given.shape != numbers.shape:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad import pytree
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.functions.shapes.joining import concatenate
-from tapegrad.frontend.recording.record_structural import as_tensor
-from tapegrad.frontend.tensor.array_checks import real
+from tapegrad.frontend.recording.record_structural import as_numbers
+from tapegrad.frontend.tensor.array_checks import numbers
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.frames import hides_frames
@@ -53,7 +54,7 @@ class LeafLayout:
         """
         if is_tensor(vector) or thread.mode.recorder is not None:
             return self._build(
-                as_tensor(vector, "unflatten"), lambda leaf, dtype: leaf.astype(dtype, copy=False)
+                as_numbers(vector, "unflatten"), lambda leaf, dtype: leaf.astype(dtype, copy=False)
             )
         return self._build(vector, lambda leaf, dtype: np.array(leaf, dtype)[()])
 
@@ -65,7 +66,7 @@ class LeafLayout:
         ValueError
             For vectors of another size.
         """
-        rows = real(rows, "unflatten", None)
+        rows = numbers(rows, "unflatten")
         if rows.ndim == 0 or rows.shape[-1] != self.size:
             raise ValueError(f"vectors of {self.size} elements along the last axis, not shape {rows.shape}")
         return self._build(rows, np.array)
@@ -105,10 +106,10 @@ def _floats(leaf: Any, structure: Any, name: str, k: int) -> Any:
     """Return a leaf, which is number `k`, as an array or a Tensor of floats. Integers become floats."""
     if type(leaf) is float:
         return np.array(leaf)
-    array = leaf if is_tensor(leaf) else real(leaf, f"{name}{pytree.paths(structure)[k]}", None)
+    array = leaf if is_tensor(leaf) else numbers(leaf, f"{name}{pytree.paths(structure)[k]}")
     if thread.mode.recorder is not None:  # NumPy would convert it once, for all replays
-        array = as_tensor(array, "flatten")
-    if array.dtype.kind != "f":
+        array = as_numbers(array, "flatten")
+    if array.dtype.kind not in DIFFERENTIABLE_KINDS:
         return array.astype(_FLOAT)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
@@ -116,7 +117,7 @@ def _floats(leaf: Any, structure: Any, name: str, k: int) -> Any:
 def joined(leaves: list[Any], dtype: np.dtype[Any]) -> Any:
     """Return leaves as a new vector: an array, or a Tensor if one of them is one, or a function is recorded."""
     if leaves and (any(map(is_tensor, leaves)) or thread.mode.recorder is not None):
-        return concatenate([as_tensor(leaf, "flatten") for leaf in leaves], None, dtype=dtype)
+        return concatenate([as_numbers(leaf, "flatten") for leaf in leaves], None, dtype=dtype)
     return np.concatenate([np.zeros(0, dtype), *[leaf.ravel() for leaf in leaves]])
 
 
@@ -133,7 +134,7 @@ class StructureBuilder:
 
     @hides_frames
     def __call__(self, vector: Any) -> Any:
-        vector = vector if is_tensor(vector) else real(vector, "unflatten", None)
+        vector = vector if is_tensor(vector) else numbers(vector, "unflatten")
         if vector.shape != (self.layout.size,):
             raise ValueError(
                 f"unflatten: a vector of shape {vector.shape}, but the structure has {self.layout.size} elements"

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.functions.shapes.joining import concatenate, concatenated
 from tapegrad.frontend.functions.shapes.views import with_one_dimension
 from tapegrad.frontend.indexing.indexing import getitem, pick
 from tapegrad.frontend.recording.copied_views import joined_slices
 from tapegrad.frontend.recording.record import read_now, read_within
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import ravel
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 from tapegrad.frontend.words.derived_docs import like
@@ -53,7 +54,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
     >>> tg.delete(tg.tensor([1.0, 2.0, 3.0]), 1)
     Tensor([1., 3.])
     """
-    x = as_tensor(arr, "numpy.delete")
+    x = as_numbers(arr, "numpy.delete")
     made = _without_one(x, obj, axis) if type(obj) is int else None
     if made is not None:
         return made
@@ -85,8 +86,12 @@ Tensor([1., 7., 8., 2., 3.])""",
 )
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
     name = "numpy.insert"
-    x, given = as_tensor(arr, name), as_tensor(values, name)
-    if x.dtype.kind != "f" and given.dtype.kind == "f" and not given.constant:
+    x, given = as_numbers(arr, name), as_numbers(values, name)
+    if (
+        x.dtype.kind not in DIFFERENTIABLE_KINDS
+        and given.dtype.kind in DIFFERENTIABLE_KINDS
+        and not given.constant
+    ):
         raise TypeError(
             f"{name}: values of {given.dtype} lose their gradient among elements of {x.dtype}; convert those with"
             " astype(float)"

@@ -9,14 +9,14 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad.frontend.conversions.conversion import concrete_array
 from tapegrad.frontend.indexing.indexing import getitem
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
 from tapegrad.frontend.words.derived_docs import like
 
 
 def _parts(name: str, a: Any, sections: Any, axis: int, equal: bool) -> list[Tensor]:
     """Split along an axis: into a number of parts, or at the given positions."""
-    x = a if isinstance(a, Tensor) else as_tensor(a, name)
+    x = a if isinstance(a, Tensor) else as_numbers(a, name)
     axis = normalize_axis_index(axis, x.ndim)
     ends = _ends(sections, x.shape[axis], equal, name)
     before = (slice(None),) * axis
@@ -40,7 +40,7 @@ def _ends(sections: Any, extent: int, equal: bool, name: str) -> list[int]:
 
 
 def _check_ndim(a: Any, least: int, name: str) -> Tensor:
-    x = as_tensor(a, name)
+    x = as_numbers(a, name)
     if x.ndim < least:
         raise ValueError(f"{name}: shape {x.shape} has fewer than {least} dimensions")
     return x
@@ -154,7 +154,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     >>> tg.unstack(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))
     (Tensor([1., 2.]), Tensor([3., 4.]))
     """
-    operand = as_tensor(x, "numpy.unstack")
+    operand = as_numbers(x, "numpy.unstack")
     if operand.ndim == 0:
         raise ValueError("numpy.unstack: the Tensor has no dimension to split")
     before = (slice(None),) * normalize_axis_index(axis, operand.ndim)

@@ -8,7 +8,7 @@ from tapegrad.frontend.functions.shapes.views import (
     with_three_dimensions,
     with_two_dimensions,
 )
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import contiguous, ravel, reshape, transpose
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like
@@ -138,7 +138,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
     >>> tg.append(tg.zeros(2), 1.0)
     Tensor([0., 0., 1.])
     """
-    pieces = [as_tensor(each, "numpy.append") for each in (arr, values)]
+    pieces = [as_numbers(each, "numpy.append") for each in (arr, values)]
     if axis is None:
         pieces = [x if x.ndim == 1 else ravel(x) for x in pieces]
     return concatenated(pieces, axis or 0)
@@ -200,7 +200,7 @@ def _as_tensors(arrays: Any) -> Any:
     return (
         [_as_tensors(each) for each in arrays]
         if isinstance(arrays, list)
-        else as_tensor(arrays, "numpy.block")
+        else as_numbers(arrays, "numpy.block")
     )
 
 

@@ -12,7 +12,7 @@ from tapegrad.frontend.conversions.guarded_results import call_guarded
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.indexing.indexing import getitem
 from tapegrad.frontend.recording.copied_views import copied_view, joined_slices
-from tapegrad.frontend.recording.record_structural import as_tensor, in_shape
+from tapegrad.frontend.recording.record_structural import as_numbers, in_shape
 from tapegrad.frontend.recording.shape import broadcast_to, contiguous, expand_dims, ravel, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array, is_tensor
 
@@ -59,7 +59,7 @@ def tile(A: Any, reps: Any) -> Tensor:  # noqa: N803  NumPy's name
     Tensor([[1., 2., 1., 2.],
             [1., 2., 1., 2.]])
     """
-    x = as_tensor(A, "numpy.tile")
+    x = as_numbers(A, "numpy.tile")
     counts, shape = _numbers(reps, "numpy.tile", "reps"), x.shape
     counts = (1,) * (len(shape) - len(counts)) + counts
     lead = len(counts) - len(shape)
@@ -107,7 +107,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     >>> tg.repeat(tg.tensor([1.0, 2.0]), [3, 1])
     Tensor([1., 1., 1., 2.])
     """
-    x = as_tensor(a, "numpy.repeat")
+    x = as_numbers(a, "numpy.repeat")
     shape = x.shape
     if axis is None or not shape:  # a number has one dimension here, as in NumPy
         x, axis = (x if len(shape) == 1 else ravel(x)), 0 if axis is None else axis
@@ -149,7 +149,7 @@ def resize(a: Any, new_shape: Any) -> Tensor:
     Tensor([[1., 2., 1.],
             [2., 1., 2.]])
     """
-    x = ravel(as_tensor(a, "numpy.resize"))
+    x = ravel(as_numbers(a, "numpy.resize"))
     shape = (new_shape,) if isinstance(new_shape, int | np.integer) else tuple(new_shape)
     if any(extent < 0 for extent in shape):
         raise ValueError(f"numpy.resize: all extents of the new shape {shape} must be non-negative")
@@ -189,7 +189,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     >>> tg.roll(tg.arange(5.0), 2)
     Tensor([3., 4., 0., 1., 2.])
     """
-    x = as_tensor(a, "numpy.roll")
+    x = as_numbers(a, "numpy.roll")
     shape = x.shape
     if axis is None and len(shape) != 1:
         return reshape(roll(ravel(x), shift, 0), shape)
@@ -254,7 +254,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"numpy.meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
-    vectors = [as_tensor(x, "numpy.meshgrid") for x in xi]
+    vectors = [as_numbers(x, "numpy.meshgrid") for x in xi]
     ndim, sizes = len(vectors), [x.size for x in vectors]
     dims = [1, 0, *range(2, ndim)] if indexing == "xy" and ndim > 1 else list(range(ndim))
     extents = tuple([sizes[dim] for dim in dims])  # an exchange of two dimensions is its own inverse

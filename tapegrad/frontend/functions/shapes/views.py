@@ -7,7 +7,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from tapegrad.frontend.indexing.indexing import getitem
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import broadcast_to, expand_dims, reshape, swapaxes
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, view_of
 from tapegrad.frontend.words.derived_docs import like
@@ -40,7 +40,7 @@ def flip(m: Any, axis: int | tuple[int, ...] | None = None) -> Tensor:
     Tensor([[2., 1.],
             [4., 3.]])
     """
-    x = as_tensor(m, "numpy.flip")
+    x = as_numbers(m, "numpy.flip")
     if axis is None:
         return getitem(x, (_BACKWARDS,) * x.ndim)
     ndim = x.ndim
@@ -70,7 +70,7 @@ def fliplr(m: Any) -> Tensor:
     Tensor([[2., 1.],
             [4., 3.]])
     """
-    x = as_tensor(m, "numpy.fliplr")
+    x = as_numbers(m, "numpy.fliplr")
     if x.ndim < 2:
         raise ValueError(f"numpy.fliplr: shape {x.shape} has no second axis")
     return getitem(x, (_ALL, _BACKWARDS))
@@ -85,7 +85,7 @@ Tensor([[3., 4.],
         [1., 2.]])""",
 )
 def flipud(m: Any) -> Tensor:
-    x = as_tensor(m, "numpy.flipud")
+    x = as_numbers(m, "numpy.flipud")
     if x.ndim < 1:
         raise ValueError("numpy.flipud: a 0-dimensional Tensor has no first axis")
     return getitem(x, (_BACKWARDS,))
@@ -115,7 +115,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
     Tensor([[2., 4.],
             [1., 3.]])
     """
-    x = as_tensor(m, "numpy.rot90")
+    x = as_numbers(m, "numpy.rot90")
     ndim = x.ndim
     first, second = axes if axes == (0, 1) and ndim > 1 else normalize_axis_tuple(axes, ndim)
     k %= 4
@@ -152,7 +152,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
     >>> tg.rollaxis(tg.zeros((2, 3, 4)), 2).shape
     (4, 2, 3)
     """
-    x = as_tensor(a, "numpy.rollaxis")
+    x = as_numbers(a, "numpy.rollaxis")
     return view_of(x, np.rollaxis(x.data_or_traced(), axis, start)[...])
 
 
@@ -180,7 +180,7 @@ def matrix_transpose(x: Any, /) -> Tensor:
     >>> tg.matrix_transpose(tg.zeros((2, 3, 4))).shape
     (2, 4, 3)
     """
-    operand = as_tensor(x, "numpy.matrix_transpose")
+    operand = as_numbers(x, "numpy.matrix_transpose")
     if operand.ndim < 2:
         raise ValueError(
             f"numpy.matrix_transpose: a Tensor of shape {operand.shape} is neither a matrix nor a stack of matrices"
@@ -193,7 +193,7 @@ def matrix_transpose(x: Any, /) -> Tensor:
 
 def _of_each(raised: Callable[[Tensor], Tensor], arrays: tuple[Any, ...], name: str) -> Any:
     """Expand the inputs to a number of dimensions; return the result alone for a single input."""
-    results = [raised(as_tensor(each, name)) for each in arrays]
+    results = [raised(as_numbers(each, name)) for each in arrays]
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -283,7 +283,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Tensor, ...]:
     >>> x.shape, y.shape
     ((2,), (2,))
     """
-    operands = [as_tensor(each, "numpy.broadcast_arrays") for each in args]
+    operands = [as_numbers(each, "numpy.broadcast_arrays") for each in args]
     shape = np.broadcast_shapes(*[x.shape for x in operands])
     return tuple([x if x.shape == shape else broadcast_to(x, shape) for x in operands])
 
