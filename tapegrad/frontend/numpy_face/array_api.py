@@ -24,7 +24,7 @@ _DTYPES = {
     name: np.dtype(name)
     for name in (
         *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-        *("float32", "float64"),
+        *("float32", "float64", "complex64", "complex128"),
     )
 }
 
@@ -199,7 +199,7 @@ class __array_namespace_info__:
         Returns
         -------
         dict
-            A dtype for each kind. The standard wants one for complex numbers, too; no Tensor can be made with it.
+            A dtype for each kind.
 
         Examples
         --------

@@ -264,12 +264,15 @@ FUNCTIONS["where"] = where
 FUNCTIONS["clip"] = clip
 
 
+_REAL = frozenset((Tensor, float, int))  # classes of operands that are real before a complex Tensor was made
+
+
 def _compare(name: str, of_arrays: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Make a comparison operator: NumPy's on arrays, or while recording booleans that each replay computes."""
     code, of_order = CODES[name], not BY_NAME[name].takes_complex
 
     def compare(self: Tensor, other: Any) -> Any:
-        if of_order and complex_seen[0]:
+        if of_order and (complex_seen[0] or type(other) not in _REAL):
             self, other = real_numbers(self, name), real_numbers(other, name)
         if thread.mode.recorder is None and type(other) is Tensor:
             return of_arrays(self.data_or_traced(), other.data_or_traced())

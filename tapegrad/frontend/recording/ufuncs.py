@@ -23,7 +23,7 @@ from tapegrad.frontend.recording.record import (
     list_as_tensor,
     read_now,
 )
-from tapegrad.frontend.tensor.array_checks import check_dtype, plain
+from tapegrad.frontend.tensor.array_checks import check_dtype, plain, refuse_complex
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.ops.documentation import argument_names
@@ -166,13 +166,15 @@ def kind_of(value: Any) -> Any:
     return value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
 
 
-def in_one_dtype(name: str, *operands: Any) -> list[Any]:
-    """Return operands as Tensors of the float dtype that they promote to; float64 for integers alone."""
+def in_one_dtype(name: str, *operands: Any, takes_complex: bool = False) -> list[Any]:
+    """Return operands as Tensors of the dtype that they promote to, of floats; float64 for integers alone."""
     operands = tuple(list_as_tensor(x, name) if holds_tensors(x) else x for x in operands)
     kinds = [kind(0) if isinstance(kind, type) else kind for kind in map(kind_of, operands)]
     dtype = np.result_type(*kinds)
     if dtype.kind in "biu":
         dtype = np.dtype(np.float64)
+    if dtype.kind == "c" and not takes_complex:
+        refuse_complex(dtype, name)
     return [in_dtype(value, dtype, name) for value in operands]
 
 

@@ -13,6 +13,7 @@ from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.indexing.indexing import scatter_add
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.record import cast, read_now
+from tapegrad.frontend.tensor.array_checks import real_numbers
 from tapegrad.frontend.tensor.modes import current, no_grad
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.array_like import Axis
@@ -42,7 +43,7 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     >>> tg.count_nonzero(tg.tensor([0.0, 5.0, 6.0]))
     np.int64(2)
     """
-    if not (is_recording() and is_computed(a) and a.dtype.kind in "fb"):
+    if not (is_recording() and is_computed(a) and a.dtype.kind in "fcb"):
         return call_guarded(np.count_nonzero, a, axis, keepdims=keepdims)
     with no_grad():
         ones = select(a, np.ones(()), np.zeros(()))  # float64 is exact for these counts
@@ -125,7 +126,7 @@ def histogram(
     array([1, 2])
     """
     _refuse_weights("numpy.histogram", weights)
-    return call_guarded(np.histogram, a, bins, range, density, weights)
+    return call_guarded(np.histogram, real_numbers(a, "numpy.histogram"), bins, range, density, weights)
 
 
 def _refuse_weights(name: str, weights: Any) -> None:
@@ -145,6 +146,7 @@ def _of_counts(name: str) -> Callable[..., Any]:
     def of_counts(*args: Any, **kwargs: Any) -> Any:
         given = inspect.signature(function).bind(*args, **kwargs).arguments
         _refuse_weights(f"numpy.{name}", given.get("weights"))
+        real_numbers(args, f"numpy.{name}")
         return call_guarded(function, *args, **kwargs)
 
     describe(of_counts, name)

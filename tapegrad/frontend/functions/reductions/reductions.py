@@ -199,7 +199,7 @@ def _product_of_complex(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
         products = lines[..., 0 : n - n % 2 : 2] * lines[..., 1::2]
         lines = concatenate([products, lines[..., -1:]], -1) if n % 2 else products
     if lines.shape[-1] == 0:
-        lines = from_array(np.ones((*lines.shape[:-1], 1), x.dtype), constant=True)
+        lines = sum(lines, -1, keepdims=True) + 1.0
     return reshape(lines, kept_shape(axis, x.shape) if keepdims else lines.shape[:-1]).copy()
 
 
