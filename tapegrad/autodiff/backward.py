@@ -29,7 +29,7 @@ from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import FreedGraphError, TracedValueError
 from tapegrad.frontend.recording.shape import broadcast_to
 from tapegrad.frontend.tensor.anomaly import watching
-from tapegrad.frontend.tensor.array_checks import as_direction, complex_seen, is_same_memory
+from tapegrad.frontend.tensor.array_checks import as_direction, complex_seen, is_same_memory, refuse_complex_result
 from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.attachments import RemovableHook, any_hooks, attachments
 from tapegrad.frontend.tensor.description import SlotDescription
@@ -38,14 +38,6 @@ from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array, is
 
 _HEADER = EAGER.header
 _FIELDS = EAGER.fields.data  # a memoryview, whose items are Python's integers
-
-
-def complex_result(dtype: np.dtype[Any]) -> TypeError:
-    """Return the error of a complex result that is to have a gradient."""
-    return TypeError(
-        f"the result is {dtype}; take `.real`, `abs` or a sum of squares of it, or pass `holomorphic=True` to grad, or a"
-        " cotangent to backward"
-    )
 
 
 def _seed(root: Tensor, gradient: Any) -> np.ndarray:
@@ -154,7 +146,7 @@ def backward(
     array([2., 4., 6.])
     """
     if gradient is None and complex_seen[0] and x.dtype.kind == "c":
-        raise complex_result(x.dtype)
+        refuse_complex_result(x.dtype, "backward")
     is_plain = gradient is None and inputs is None and accumulate and not create_graph
     if not (is_plain and _swept_at_once(x, retain_graph)):
         retain = create_graph if retain_graph is None else retain_graph

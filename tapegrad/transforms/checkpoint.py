@@ -8,6 +8,7 @@ import numpy as np
 
 from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.op import CustomOp
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import check_function, name_of
 from tapegrad.frontend.tensor.copying import FunctionWrapper, described
 from tapegrad.frontend.tensor.modes import errstate, thread
@@ -74,7 +75,7 @@ class _Call:
         args, kwargs = unflatten(self._definition, leaves)
         with self._errors:  # the reverse sweep may run elsewhere
             results, self._structure = flatten(self._function(*args, **kwargs))
-        floats = [is_tensor(each) and each.dtype.kind == "f" for each in results]
+        floats = [is_tensor(each) and each.dtype.kind in DIFFERENTIABLE_KINDS for each in results]
         self._results = [_FLOAT if is_float else each for is_float, each in zip(floats, results, strict=True)]
         return tuple(each for is_float, each in zip(floats, results, strict=True) if is_float)
 

@@ -10,9 +10,10 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.status import raise_for
 from tapegrad.engine.sweep.derivatives import tangent
 from tapegrad.engine.tape.fields.layout import E_KERNEL, E_STATUS
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES
 from tapegrad.errors import check_function
 from tapegrad.frontend.recording.shape import contiguous, transpose
-from tapegrad.frontend.tensor.array_checks import real
+from tapegrad.frontend.tensor.array_checks import as_direction, refuse_complex
 from tapegrad.frontend.tensor.memory_order import axes_as_they_lie
 from tapegrad.frontend.tensor.modes import EAGER, differentiating, eager_mode, no_grad, restoring, thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
@@ -138,8 +139,11 @@ def directions(selection: Selection, given: Any, name: str) -> list[Any]:
 def _direction(leaf: Any, value: Any, k: int, name: str) -> Any:
     """Return a tangent in the primal's shape and dtype: a Tensor, or an array in C order."""
     primal = leaf if is_tensor(leaf) else np.asarray(leaf)
-    array = value if is_tensor(value) else real(value, f"{name}: the tangent of argument {k}", None)
-    if array.dtype.kind != "f":
+    what = f"{name}: the tangent of argument {k}"
+    array = value if is_tensor(value) else as_direction(value, what, primal.dtype)
+    if array.dtype.kind == "c" and primal.dtype.kind != "c":
+        refuse_complex(array.dtype, what)
+    if array.dtype.kind not in DIFFERENTIABLE_KINDS:
         raise TypeError(
             f"{name}: the tangent of argument {k} is of dtype {array.dtype}; convert it with astype(float)"
         )
@@ -149,8 +153,8 @@ def _direction(leaf: Any, value: Any, k: int, name: str) -> Any:
         )
     if is_tensor(array):
         return array
-    dtype = primal.dtype.newbyteorder("=") if primal.dtype.kind == "f" else array.dtype
-    return np.array(array, np.float32 if dtype == np.float32 else np.float64, order="C")
+    dtype = (primal if primal.dtype.kind in DIFFERENTIABLE_KINDS else array).dtype.newbyteorder("=")
+    return np.array(array, dtype if dtype in DTYPE_CODES else np.float64, order="C")
 
 
 # --- on Tensors --------------------------------------------------------------------------------------------------

@@ -14,8 +14,9 @@ from tapegrad.autodiff.graph_view import tensor_on
 from tapegrad.autodiff.tensor_sweeps import forward, reverse
 from tapegrad.engine.sweep.derivatives import subgraph
 from tapegrad.engine.tape.fields.layout import TRACED
-from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES
 from tapegrad.frontend.functions.shapes.joining import stack
+from tapegrad.frontend.recording.complex_views import made_complex, pairs_of
 from tapegrad.frontend.recording.layouts import copied_in_order
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.memory_order import copy_with_strides, is_reordered
@@ -81,7 +82,7 @@ class NestedCall:
         for leaf in self._leaves:
             leaf.null_grad()  # an earlier call may have failed half way
         for y, y_bar in seeds:
-            if is_tensor(y) and y.dtype.kind == "f":
+            if is_tensor(y) and y.dtype.kind in DIFFERENTIABLE_KINDS:
                 pull_back(y, self._leaves, np.array(y_bar, y.dtype, order="C"))
         found = [leaf.grad for leaf in self._leaves]
         return [
@@ -184,7 +185,8 @@ def _or_zeros(tangent: Any, like: Any) -> Any:
     """Return the tangent of a result, or zeros if it has none."""
     if tangent is not None:
         return tangent
-    return _zeros(like if is_tensor(like) else np.asarray(like, float))
+    array = like if is_tensor(like) else np.asarray(like)
+    return _zeros(array if array.dtype.kind in DIFFERENTIABLE_KINDS else np.asarray(array, float))
 
 
 def _one_hot(like: Tensor) -> Iterator[Tensor]:
@@ -201,4 +203,7 @@ def _stack_derivatives(
     """Stack the derivatives by single elements along an axis, and reshape that axis to the elements' shape."""
     if not derivatives:
         return from_array(np.zeros(shape, dtype), constant=True)
+    if dtype.kind == "c":
+        pairs = stack([pairs_of(each) for each in derivatives], axis)
+        return reshape(made_complex(pairs), shape)
     return reshape(stack(derivatives, axis), shape)

@@ -8,7 +8,7 @@ import numpy as np
 from tapegrad.engine.runtime.fork_locks import lock
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.errors import check_function
-from tapegrad.frontend.tensor.array_checks import real
+from tapegrad.frontend.tensor.array_checks import as_direction, refuse_complex
 from tapegrad.frontend.tensor.modes import current, eager_mode, restoring
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.frames import hides_frames
@@ -79,7 +79,7 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> t
     ValueError
         By `pullback`, for a cotangent of another structure or shape than the value.
     TypeError
-        For a cotangent that is complex or no number, and where the function returns something that has no derivative.
+        For a cotangent that is no number, or complex of a real value, and where the function returns something that has no derivative.
 
     Examples
     --------
@@ -96,19 +96,31 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> t
     return (value, pullback, aux) if has_aux else (value, pullback)
 
 
-def _checked(y_bar: Any, shapes: list[tuple[int, ...]], definition: Any) -> list[Any]:
+_ValueSpec = tuple[tuple[int, ...], np.dtype[Any]]  # shape and dtype of a leaf of the value
+
+
+def _checked(y_bar: Any, values: list[_ValueSpec], definition: Any) -> list[Any]:
     """Return the leaves of a cotangent as Tensors or arrays, or raise if they do not fit the value."""
     given, own = flatten(y_bar)
     if own != definition:
         raise ValueError("pullback: the cotangent has another structure than the function's value")
-    bars = [bar if is_tensor(bar) else real(bar, "pullback: a cotangent", None) for bar in given]
-    for k, (bar, shape) in enumerate(zip(bars, shapes, strict=True)):
-        which = f" (leaf {k})" if len(shapes) > 1 else ""
+    bars = [_numbers(bar, dtype) for bar, (_, dtype) in zip(given, values, strict=True)]
+    for k, (bar, (shape, _)) in enumerate(zip(bars, values, strict=True)):
+        which = f" (leaf {k})" if len(values) > 1 else ""
         if bar.shape != shape:
             raise ValueError(
                 f"pullback: a cotangent of shape {bar.shape} for a value of shape {shape}{which}"
             )
     return bars
+
+
+def _numbers(y_bar: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a cotangent of values of a dtype as a Tensor or an array."""
+    if not is_tensor(y_bar):
+        return as_direction(y_bar, "pullback: a cotangent", dtype)
+    if y_bar.dtype.kind == "c" and dtype.kind != "c":
+        refuse_complex(y_bar.dtype, "pullback: a cotangent")
+    return y_bar
 
 
 def _per_primal(selection: Selection, cotangents: list[Any]) -> tuple[Any, ...]:
@@ -117,8 +129,10 @@ def _per_primal(selection: Selection, cotangents: list[Any]) -> tuple[Any, ...]:
     return pulled
 
 
-def _shapes(values: list[Any]) -> list[tuple[int, ...]]:
-    return [value.shape if is_tensor(value) else np.shape(value) for value in values]
+def _specs(values: list[Any]) -> list[_ValueSpec]:
+    """Return shape and dtype of each value."""
+    numbers = [value if is_tensor(value) else np.asarray(value) for value in values]
+    return [(value.shape, value.dtype) for value in numbers]
 
 
 class _Vjp(Derivative[tuple[Any, Pullback, Any]]):
@@ -132,10 +146,10 @@ class _Vjp(Derivative[tuple[Any, Pullback, Any]]):
         value, aux = value_and_aux("vjp", run.value, has_aux)
         values, definition = flatten(value)
         check_numbers("vjp", values)
-        as_tensors, shapes = has_tensor(selection.args, {}), _shapes(values)
+        as_tensors, specs = has_tensor(selection.args, {}), _specs(values)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
-            bars = _checked(y_bar, shapes, definition)
+            bars = _checked(y_bar, specs, definition)
             pulled = run.pull(zip(values, bars, strict=True))
             return _per_primal(selection, run.to_output(pulled, as_tensors or has_tensor((y_bar,), {})))
 
@@ -154,11 +168,11 @@ class _Vjp(Derivative[tuple[Any, Pullback, Any]]):
             check_numbers("vjp", values)
             aux = aux_arrays(aux)
             to_output = [numpy_scalar(np.array(y.data_or_traced() if is_tensor(y) else y)) for y in values]
-        alone, shapes = lock(), _shapes(to_output)  # one sweep at a time: its gradients are in the leaves
+        alone, specs = lock(), _specs(to_output)  # one sweep at a time: its gradients are in the leaves
 
         @restoring
         def pullback(y_bar: Any) -> tuple[Any, ...]:
-            bars = _checked(y_bar, shapes, definition)
+            bars = _checked(y_bar, specs, definition)
             if current()[0] is run.tape and any(is_tensor(bar) for bar in bars):
                 return _per_primal(selection, run.pull(zip(values, bars, strict=True)))
             with alone, eager_mode():
@@ -178,13 +192,13 @@ class _Vjp(Derivative[tuple[Any, Pullback, Any]]):
         value, aux = value_and_aux("vjp", trace.result(arguments.arrays, primals.outputs()), has_aux)
         values, definition = flatten(value)
         check_numbers("vjp", values)
-        shapes = _shapes(values)
+        specs = _specs(values)
         # Among the leaves, those of `aux` behind
         seeded = [trace.computed[k] for k in primals.program.seeded]
         outputs = [primals.program.outputs[k] for k in primals.program.seeded]
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
-            bars = _checked(y_bar, shapes, definition)
+            bars = _checked(y_bar, specs, definition)
             seeds = [
                 bars[k] if k < len(bars) else np.zeros(seed.shape, seed.dtype)
                 for k, seed in zip(seeded, outputs, strict=True)

@@ -12,12 +12,15 @@ from tapegrad.autodiff.regions import materialize
 from tapegrad.autodiff.rules.step import SweepStep
 from tapegrad.frontend.functions.reductions import reductions
 from tapegrad.frontend.recording import elementwise
-from tapegrad.frontend.recording.complex_views import complex_dtype, real_part, through_pairs
+from tapegrad.frontend.recording.complex_views import complex_dtype, imag_part, real_part, through_pairs
 from tapegrad.frontend.recording.rules import Value, masked_multiply
 from tapegrad.frontend.recording.shape import broadcast_to, reshape
 from tapegrad.frontend.recording.unknown_derivatives import no_derivative
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.ops import CONSTANTS, PRIMALS, Op, as_function, names_in
+
+
+_PARTS = {"real": real_part, "imag": imag_part}
 
 
 def cotangent(row: Op, operand: int, step: SweepStep, y_bar: Value) -> Value | None:
@@ -111,6 +114,8 @@ def _function(name: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
 
     Its ``where`` casts plain numbers to the op's dtype, or it would promote.
     """
+    if name in _PARTS:
+        return _PARTS[name]
     if name != "where":
         return elementwise.FUNCTIONS[name]
 

@@ -201,7 +201,10 @@ def apply(code: int, *operands: Any) -> Tensor:
         return _without_tape(row, values)
     if mode.recorder is not None:
         weak = mode.recorder.is_weak
-        kinds = [float if weak(value) else kind for value, kind in zip(floats, kinds, strict=True)]
+        kinds = [
+            (complex if _is_complex(value) else float) if weak(value) else kind
+            for value, kind in zip(floats, kinds, strict=True)
+        ]
     dtype = promoted(*kinds)
     if dtype.kind == "c":
         return _apply_to_complex(row, values, dtype)

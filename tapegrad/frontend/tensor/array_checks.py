@@ -62,6 +62,14 @@ def real_numbers(value: Any, what: str) -> Any:
     return value
 
 
+def refuse_complex_result(dtype: np.dtype[Any], name: str) -> NoReturn:
+    """Raise for a complex result that is to have a gradient."""
+    other = "give backward a cotangent" if name == "backward" else "pass `holomorphic=True`"
+    raise TypeError(
+        f"{name}: the result is {dtype}; take `.real`, `abs` or a sum of squares of it, or {other}"
+    )
+
+
 def refuse_subclass(value: Any, what: str) -> None:
     """Raise for an array subclass with its own arithmetic (matrices, masked arrays), which would be lost.
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from tapegrad.engine.tape.fields.view import View
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.program.fusion.streams import UnfusedStream, fused
 from tapegrad.program.programs.gradient import ReverseProgram
 from tapegrad.program.streams.stream import binding_address, empty_stream, joined
@@ -24,7 +25,7 @@ class PullbackProgram(ReverseProgram):
     Attributes
     ----------
     seeded
-        Numbers of the outputs that have cotangents: those of floats.
+        Numbers of the outputs that have cotangents: those of floats and complex numbers.
     """
 
     _frozen: dict[
@@ -32,7 +33,7 @@ class PullbackProgram(ReverseProgram):
     ]  # buffers of arrays from outside of which copies are kept, and the addresses of these
 
     def _select(self) -> None:
-        self.seeded = [k for k, output in enumerate(self.outputs) if output.dtype.kind == "f"]
+        self.seeded = [k for k, output in enumerate(self.outputs) if output.dtype.kind in DIFFERENTIABLE_KINDS]
         self._seeded = [self._outputs[k] for k in self.seeded]
         self._select_backwards()
 

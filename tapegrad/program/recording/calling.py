@@ -7,12 +7,12 @@ import numpy as np
 
 from tapegrad.errors import TracedValueError
 from tapegrad.foreign import is_xarray
-from tapegrad.frontend.tensor.array_checks import refuse_subclass
+from tapegrad.frontend.tensor.array_checks import refuse_complex_result, refuse_subclass
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.pytree import flatten, unflatten
 
-_NUMBERS = (np.ndarray, np.generic, float, int)
+_NUMBERS = (np.ndarray, np.generic, float, int, complex)
 
 
 def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Any:
@@ -66,7 +66,7 @@ def aux_arrays(aux: Any) -> Any:
 
 
 def check_numbers(name: str, values: Sequence[Any]) -> None:
-    """Refuse results that are neither Tensors nor real numbers, nor arrays of such.
+    """Refuse results that are neither Tensors nor numbers, nor arrays of such.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def check_numbers(name: str, values: Sequence[Any]) -> None:
         if is_tensor(value):
             continue
         refuse_subclass(value, f"{name}: the result of the function")
-        if not isinstance(value, _NUMBERS) or np.asarray(value).dtype.kind not in "biuf":
+        if not isinstance(value, _NUMBERS) or np.asarray(value).dtype.kind not in "biufc":
             hint = " (is a return statement missing?)" if value is None else ""
             raise TypeError(
                 f"{name}: the function returned {_described(value)}{hint}, which has no derivative; return Tensors, or"
@@ -91,7 +91,7 @@ def one_array(name: str, value: Any) -> np.ndarray:
     Raises
     ------
     TypeError
-        If it is not one Tensor, number or array, or holds booleans.
+        If it is not one Tensor, number or array, or holds booleans or complex numbers.
     """
     if isinstance(value, tuple | list | dict):
         needed = "one array" if name == "jacobian" else "one number"
@@ -101,6 +101,8 @@ def one_array(name: str, value: Any) -> np.ndarray:
         )
     check_numbers(name, [value])
     array = value.data_or_traced() if is_tensor(value) else np.asarray(value)
+    if array.dtype.kind == "c":
+        refuse_complex_result(array.dtype, name)
     if array.dtype.kind == "b":
         raise TypeError(f"{name}: the function returned booleans, not a Tensor of floats")
     return array

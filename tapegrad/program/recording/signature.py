@@ -171,7 +171,7 @@ class Arguments:
 
 
 def flatten_args(args: tuple[Any, ...], kwargs: dict[str, Any], static: Static = NOTHING) -> Arguments:
-    """Flatten the arguments of a call. Arrays, NumPy scalars and floats are traced, all else is fixed."""
+    """Flatten the arguments of a call. Arrays, NumPy scalars, floats and complex numbers are traced, all else is fixed."""
     leaves, starts, fixed, definition = _flattened(args, kwargs, static)
     arrays: list[np.ndarray] = []
     arg_specs: list[ArgSpec] = []
@@ -268,11 +268,11 @@ def _holds_tensor(value: Any) -> bool:
 
 def _as_array(leaf: Any) -> np.ndarray | None:
     """Return a traced leaf as an array that the engine can read in place; `None` for a static one."""
-    if not isinstance(leaf, float | np.ndarray | np.generic) or isinstance(leaf, str | bytes):
+    if not isinstance(leaf, float | complex | np.ndarray | np.generic) or isinstance(leaf, str | bytes):
         return None
     refuse_subclass(leaf, "argument of a recorded function")
     array = np.asarray(leaf)
-    check_dtype(array.dtype, "argument of a recorded function")
+    check_dtype(array.dtype, "argument of a recorded function", takes_complex=True)
     if array.dtype.kind in "iu":
         array = array.astype(_INTEGERS, copy=False)
     if not (array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative):

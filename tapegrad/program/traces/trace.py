@@ -20,7 +20,7 @@ from tapegrad.engine.runtime.messages.progress import SlowStep
 from tapegrad.engine.runtime.pace import in_background
 from tapegrad.engine.runtime.short_times import quantity
 from tapegrad.engine.runtime.uncopied import Uncopied
-from tapegrad.engine.tape.tape import DTYPE_CODES
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES
 from tapegrad.errors import RecordingWarning, name_of
 from tapegrad.frontend.conversions.conversion import concrete_array
 from tapegrad.frontend.tensor.description import SlotDescription
@@ -159,7 +159,7 @@ class Trace(Uncopied):
         if not is_tensor(value) or value._tape is not self.recording:
             return ConstantOutput(value)
         slot = value._slot_on(self.recording)
-        if value.dtype.kind != "f" and slot in self.recording.inputs:
+        if value.dtype.kind not in DIFFERENTIABLE_KINDS and slot in self.recording.inputs:
             number = self.recording.inputs.index(slot)
             return PassthroughOutput(number, self._arg_specs[number].dtype)
         if value.dtype not in DTYPE_CODES:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.tensor.array_checks import check_dtype, plain
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program.recording.signature import Arguments, numpy_scalar
@@ -109,7 +110,7 @@ def _number(value: Any, argnums: Any) -> int:
     )
 
 
-def select(args: tuple[Any, ...], argnums: Argnums) -> Selection:
+def select(args: tuple[Any, ...], argnums: Argnums, real_for: str = "") -> Selection:
     """Select the arguments to differentiate by.
 
     Raises
@@ -117,7 +118,8 @@ def select(args: tuple[Any, ...], argnums: Argnums) -> Selection:
     ValueError
         For the number of an argument that was not given, or one that is repeated.
     TypeError
-        For leaves that are not floats or float arrays.
+        For leaves that are not floats or complex numbers or arrays of them; if `real_for` is the name of a transform that
+        takes no complex numbers, for those, too.
     """
     if argnums == 0 and len(args) == 1 and type(args[0]) is np.ndarray and args[0].dtype is _FLOAT64:
         return Selection(args, argnums, [0], [args[0]], [LEAF], [1], True)
@@ -132,12 +134,21 @@ def select(args: tuple[Any, ...], argnums: Argnums) -> Selection:
             part, definition = flatten(arg)
         for k, leaf in enumerate(part):
             if type(leaf) is not np.ndarray or leaf.dtype is not _FLOAT64:
-                _check(leaf, arg, k)
+                _check(leaf, arg, k, real_for)
         leaves += part
         definitions.append(definition)
         counts.append(len(part))
     are_leaves = len(leaves) == len(definitions) and not any(definitions)
     return Selection(args, argnums, numbers, leaves, definitions, counts, are_leaves)
+
+
+def complex_argument(name: str, dtype: np.dtype[Any]) -> TypeError:
+    """Return the error of a transform whose result by complex arguments is no complex matrix."""
+    analytic = "; for an analytic function pass `holomorphic=True`" if name == "jacobian" else ""
+    return TypeError(
+        f"{name}: an argument is {dtype}, by whose real and imaginary parts the derivatives are a real matrix:"
+        f" differentiate by z.view(float) instead, lambda p: f(p.view(complex)[..., 0]){analytic}"
+    )
 
 
 def _positions(args: tuple[Any, ...], argnums: Argnums) -> list[int]:
@@ -152,15 +163,17 @@ def _positions(args: tuple[Any, ...], argnums: Argnums) -> list[int]:
     return numbers
 
 
-def _check(leaf: Any, argument: Any, k: int) -> None:
+def _check(leaf: Any, argument: Any, k: int, real_for: str) -> None:
     """Raise if leaf `k` of an argument has no derivative."""
     path = paths(argument)[k]
     what = f"an argument's entry {path}" if path else "an argument"
-    if not is_tensor(leaf) and not isinstance(leaf, np.ndarray | np.generic | float):
+    if not is_tensor(leaf) and not isinstance(leaf, np.ndarray | np.generic | float | complex):
         raise TypeError(
             f"cannot differentiate by {what} of type {type(leaf).__name__}; pass a float, or an array of floats"
         )
     dtype = leaf.dtype if is_tensor(leaf) else plain(leaf, f"{what} to differentiate by").dtype
-    check_dtype(dtype, f"{what} to differentiate by")
-    if dtype.kind != "f":
+    check_dtype(dtype, f"{what} to differentiate by", takes_complex=True)
+    if dtype.kind == "c" and real_for:
+        raise complex_argument(real_for, dtype)
+    if dtype.kind not in DIFFERENTIABLE_KINDS:
         raise TypeError(f"cannot differentiate by {what} of dtype {dtype}; convert it with astype(float)")

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.pytree import flatten, unflatten
@@ -22,14 +23,14 @@ def as_arrays(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
 
 
 def as_tensors(result: Any) -> Any:
-    """Return the result of a replay with constants in place of arrays of floats."""
+    """Return the result of a replay with constants in place of arrays of floats and complex numbers."""
     leaves, definition = flatten(result)
     return unflatten(definition, [_constant(leaf) for leaf in leaves])
 
 
 def _constant(leaf: Any) -> Any:
-    is_float = isinstance(leaf, np.ndarray | np.floating) and leaf.dtype.kind == "f"
-    return from_array(leaf, constant=True) if is_float else leaf
+    is_number = isinstance(leaf, np.ndarray | np.inexact) and leaf.dtype.kind in DIFFERENTIABLE_KINDS
+    return from_array(leaf, constant=True) if is_number else leaf
 
 
 def tell_of_tensors(traces: Any, name: str) -> None:

@@ -17,7 +17,7 @@ from tapegrad.transforms.grad import ValueAndGrad
 from tapegrad.transforms.jacobians.hessian import AlongDirection, FlatGradient
 from tapegrad.transforms.jit import Jit
 
-_ENGINE_DTYPES = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}
+_ENGINE_DTYPES = {"f": np.float64, "c": np.complex128, "i": np.int64, "u": np.int64, "b": np.bool_}
 Sources = list[Source | None]  # None: as it was in the example
 
 

@@ -298,7 +298,7 @@ class Hessian(UnlessNested, AlternatingCalls, Transform):
 
     def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute the Hessian for any arguments."""
-        selection = select(args, self._argnums)
+        selection = select(args, self._argnums, "hessian")
         if selection.definitions == [LEAF] and not isinstance(self._argnums, tuple):
             found = self.of_one._by_python(args, kwargs)
             self._keep(self.of_one.latest)

@@ -203,6 +203,7 @@ class Jacobian(DerivativeTransform):
         self._mode = mode
         self._has_aux = has_aux
         self._recordings = own_recordings()
+        self._real_for = self.name  # a transform that takes no complex arguments; none if it is empty
 
     @property
     def settings(self) -> tuple[Any, ...]:
@@ -210,7 +211,7 @@ class Jacobian(DerivativeTransform):
 
     def _nested(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute the Jacobian as a Tensor on the current tape, by one sweep for each row or column."""
-        selection = select(args, self._argnums)
+        selection = select(args, self._argnums, self._real_for)
         run = NestedCall(function, selection, kwargs)
         run.value, aux = value_and_aux("jacobian", run.value, self._has_aux)
         array = one_array("jacobian", run.value)
@@ -227,7 +228,7 @@ class Jacobian(DerivativeTransform):
     def _replay(self, function: Jit[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Replay the Jacobian."""
         arguments = function.arguments(args, kwargs)
-        selection = select(args, self._argnums)
+        selection = select(args, self._argnums, self._real_for)
         choose = functools.partial(self.choose_spec, selection.inputs(arguments))
         trace, results = function.run(arguments, choose)
         if self.output(trace) >= 0:
@@ -237,7 +238,7 @@ class Jacobian(DerivativeTransform):
 
     def _eager(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Record the function with these arguments, and replay that trace, or an equal one of an earlier call."""
-        selection = select(args, self._argnums)
+        selection = select(args, self._argnums, self._real_for)
         arguments = flatten_args(tuple(selection.leaves), {})
 
         def of_leaves(*leaves: Any) -> Any:

@@ -158,7 +158,7 @@ class Entries(Transform):
         return self.argnums, self._mode, self.has_aux, self.symmetric, self._format, self._pattern
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        selection = select(args, self.argnums)
+        selection = select(args, self.argnums, self.name)
         run = NestedCall(self.function, selection, kwargs)
         value, aux = value_and_aux(self.name, run.value, self.has_aux)
         results = flatten(value)[0] if self.symmetric else [value]
@@ -356,7 +356,7 @@ def _check_given(
         If they differ: the pattern lacks entries.
     """
     values, layout, _ = found
-    selection = select(args, entries.argnums)
+    selection = select(args, entries.argnums, entries.name)
     generator = np.random.default_rng(0)
     leaves = [np.asarray(leaf) for leaf in selection.leaves]
     dots = [generator.standard_normal(leaf.shape).astype(leaf.dtype) for leaf in leaves]
