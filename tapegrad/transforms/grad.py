@@ -17,6 +17,7 @@ from tapegrad.program.recording.signature import has_tensor, numpy_scalar
 from tapegrad.program.streams.spec import FORWARD, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.traces.trace import Trace
 from tapegrad.transforms.base import DerivativeTransform, Transform
+from tapegrad.transforms.calling.analytic import AnalyticDerivative, RealPart
 from tapegrad.transforms.calling.argnums import Argnums, Selection, checked_argnums, select
 from tapegrad.transforms.calling.call_structures import call_arguments
 from tapegrad.transforms.calling.callables import UnlessNested
@@ -48,30 +49,44 @@ class Gradient(Reporting, Protocol[P]):
 def value_and_grad(function: Callable[Concatenate[Any, P], Any]) -> ValueAndGradient[P]: ...
 @overload
 def value_and_grad(
-    function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool = False
+    function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool = False, holomorphic: bool = False
 ) -> ReportingFunction[tuple[Any, Any]]: ...
 @overload
 def value_and_grad(
-    function: Callable[..., Any], argnums: Argnums | list[int] = 0, *, has_aux: bool
+    function: Callable[..., Any],
+    argnums: Argnums | list[int] = 0,
+    *,
+    has_aux: bool,
+    holomorphic: bool = False,
+) -> ReportingFunction[tuple[Any, Any]]: ...
+@overload
+def value_and_grad(
+    function: Callable[..., Any], argnums: Argnums | list[int] = 0, *, holomorphic: bool
 ) -> ReportingFunction[tuple[Any, Any]]: ...
 @knows_argnum
 def value_and_grad(
-    function: Callable[..., Any], argnums: Argnums | list[int] = 0, has_aux: bool = False
+    function: Callable[..., Any],
+    argnums: Argnums | list[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> ReportingFunction[tuple[Any, Any]]:
     """Make a function that returns the value of `function`, a scalar, and its gradient.
 
     Parameters
     ----------
     function : callable
-        Its result is a scalar Tensor, or a number that depends on nothing. Of a ``jit(f)`` the gradient is replayed:
+        Its result is a real scalar Tensor, or a number that depends on nothing. Of a ``jit(f)`` the gradient is replayed:
         the fast path of the whole library. Other functions are run at each call; arguments that are not
         differentiated by are passed to them as they are.
     argnums : int or sequence of int, default 0
         Which positional arguments to differentiate by; negative numbers count from the last. Each may be a float or a
-        float array, or a list, tuple or dict of them, nested; the gradient has the same structure. A Series of pandas
+        complex number, an array of them, or a list, tuple or dict of them, nested; the gradient has the same structure. A Series of pandas
         and a DataArray of xarray count as arrays; their gradients get their labels.
     has_aux : bool, default False
         Whether `function` returns a pair of the value and of anything else, which is not differentiated.
+    holomorphic : bool, default False
+        Whether `function` is an analytic function of complex arguments with a complex result, whose complex derivative
+        is wanted. That it is one is not checked.
 
     Returns
     -------
@@ -85,7 +100,8 @@ def value_and_grad(
     ValueError
         When the result is not a single number.
     TypeError
-        When an argument to differentiate by is an integer, or the result is not one real number.
+        When an argument to differentiate by is an integer, or the result is not one real number. With `holomorphic`,
+        when an argument or the result is real.
 
     Examples
     --------
@@ -98,6 +114,8 @@ def value_and_grad(
     >>> tg.value_and_grad(lambda x: (tg.sum(x**2), {"largest": tg.max(x)}), has_aux=True)(np.array([1.0, 2.0]))
     ((np.float64(5.0), {'largest': np.float64(2.0)}), array([2., 4.]))
     """
+    if holomorphic:
+        return _analytic("value_and_grad", function, argnums, has_aux)
     return ValueAndGrad(function, argnums, has_aux)
 
 
@@ -105,15 +123,26 @@ def value_and_grad(
 def grad(function: Callable[Concatenate[Any, P], Any]) -> Gradient[P]: ...
 @overload
 def grad(
-    function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool = False
+    function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool = False, holomorphic: bool = False
 ) -> ReportingFunction[Any]: ...
 @overload
 def grad(
-    function: Callable[..., Any], argnums: Argnums | list[int] = 0, *, has_aux: bool
+    function: Callable[..., Any],
+    argnums: Argnums | list[int] = 0,
+    *,
+    has_aux: bool,
+    holomorphic: bool = False,
+) -> ReportingFunction[Any]: ...
+@overload
+def grad(
+    function: Callable[..., Any], argnums: Argnums | list[int] = 0, *, holomorphic: bool
 ) -> ReportingFunction[Any]: ...
 @knows_argnum
 def grad(
-    function: Callable[..., Any], argnums: Argnums | list[int] = 0, has_aux: bool = False
+    function: Callable[..., Any],
+    argnums: Argnums | list[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> ReportingFunction[Any]:
     """Make a function that returns the gradient of `function`, a scalar.
 
@@ -125,6 +154,9 @@ def grad(
         Which positional arguments to differentiate by.
     has_aux : bool, default False
         Whether `function` returns a pair of the value and of anything else, which is not differentiated.
+    holomorphic : bool, default False
+        Whether `function` is an analytic function of complex arguments with a complex result, whose complex derivative
+        is wanted. That it is one is not checked.
 
     Returns
     -------
@@ -136,13 +168,32 @@ def grad(
     --------
     value_and_grad : Returns the value as well, for the same cost.
 
+    Notes
+    -----
+    The gradient by a complex number ``z = x + 1j * y`` is that by `x` plus ``1j`` times that by `y`, as PyTorch's and
+    TensorFlow's: the direction of steepest ascent, so that ``z - step * gradient`` descends. To get JAX's gradient:
+    ``np.conj(tg.grad(f)(z))``; users of autograd who wrote ``x - step * np.conj(g)`` drop the ``conj``. A derivative
+    ``f'(z)`` with `holomorphic` is the same everywhere.
+
     Examples
     --------
     >>> import tapegrad as tg
     >>> tg.grad(tg.sin)(0.0)
     np.float64(1.0)
+    >>> tg.grad(lambda z: abs(z) ** 2)(3 + 4j)
+    np.complex128(6+8j)
+    >>> tg.grad(lambda z: z**3, holomorphic=True)(1 + 1j)
+    np.complex128(6j)
     """
-    return Grad(function, argnums, has_aux)
+    return _analytic("grad", function, argnums, has_aux) if holomorphic else Grad(function, argnums, has_aux)
+
+
+def _analytic(
+    name: str, function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool
+) -> AnalyticDerivative:
+    """Return the derivative of an analytic function; with its value for `value_and_grad`."""
+    gradient = Grad(RealPart(function, name, argnums, has_aux), argnums, has_aux=True).named(name)
+    return AnalyticDerivative(function, gradient, has_aux, valued=name == "value_and_grad")
 
 
 def choose_spec(spec: ProgramSpec, trace: Trace) -> ProgramSpec:

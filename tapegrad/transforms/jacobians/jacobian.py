@@ -15,6 +15,7 @@ from tapegrad.program.recording.signature import flatten_args, has_tensor, numpy
 from tapegrad.program.streams.spec import FORWARD, JACFWD, JACREV, ProgramSpec
 from tapegrad.program.traces.trace import Trace
 from tapegrad.transforms.base import DerivativeTransform
+from tapegrad.transforms.calling.analytic import AnalyticDerivative, RealPart
 from tapegrad.transforms.calling.argnums import Argnums, Selection, checked_argnums, select
 from tapegrad.transforms.calling.call_structures import call_arguments
 from tapegrad.transforms.calling.equal_recordings import lender, own_recordings
@@ -35,6 +36,7 @@ def jacobian(
     has_aux: bool = False,
     sparse: Literal[False] = False,
     pattern: None = None,
+    holomorphic: bool = False,
 ) -> ReportingFunction[Any]: ...
 @overload
 def jacobian(
@@ -45,6 +47,7 @@ def jacobian(
     *,
     sparse: Literal[True, "csr", "csc", "coo"],
     pattern: Any = None,
+    holomorphic: Literal[False] = False,
 ) -> "sparse_derivatives.SparseDerivative": ...
 @knows_argnum
 def jacobian(
@@ -54,6 +57,7 @@ def jacobian(
     has_aux: bool = False,
     sparse: bool | Literal["csr", "csc", "coo"] = False,
     pattern: Any = None,
+    holomorphic: bool = False,
 ) -> Any:
     """Make a function that returns the derivatives of every element of `function`'s result.
 
@@ -67,6 +71,7 @@ def jacobian(
     mode : {'auto', 'forward', 'reverse'}, default 'auto'
         "forward" computes it column by column, in time proportional to the number of elements of the arguments;
         "reverse" row by row, in time proportional to that of the result; "auto" takes the smaller of these numbers.
+        With `holomorphic` it is always computed row by row.
     has_aux : bool, default False
         Whether `function` returns a pair of the value and of anything else, which is not differentiated.
     sparse : bool or {'csr', 'csc', 'coo'}, default False
@@ -75,6 +80,9 @@ def jacobian(
         out; see Notes.
     pattern : sparse matrix or Pattern, optional
         Where entries of the sparse Jacobian may be other than zero, if that is known.
+    holomorphic : bool, default False
+        Whether `function` is an analytic function of complex arguments with a complex result, whose complex derivative
+        is wanted. That it is one is not checked.
 
     Returns
     -------
@@ -91,7 +99,8 @@ def jacobian(
     DensePatternError
         With `sparse`, if elements depend on so many inputs that their lists do not fit into memory.
     TypeError
-        When the result is not one array of real numbers, or an argument to differentiate by is no float.
+        When the result is not one array of real numbers, or an argument to differentiate by is no float. With
+        `holomorphic`, when one of them is not complex.
 
     Notes
     -----
@@ -125,9 +134,23 @@ def jacobian(
     """
     if mode not in _MODES:
         raise ValueError(f"jacobian: mode={mode!r}; it must be one of {', '.join(map(repr, _MODES))}")
+    if holomorphic:
+        return _analytic(function, argnums, has_aux, sparse or pattern is not None)
     if sparse or pattern is not None:
         return sparse_derivatives.jacobian(function, argnums, mode, has_aux, sparse, pattern)
     return Jacobian(function, argnums, mode, has_aux)
+
+
+def _analytic(
+    function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool, sparse: bool
+) -> AnalyticDerivative:
+    """Return the Jacobian of an analytic function: row by row, that of its real part."""
+    if sparse:
+        raise TypeError(
+            "jacobian: holomorphic=True has no sparse matrices: differentiate by z.view(float) instead"
+        )
+    found = Jacobian(RealPart(function, "jacobian", argnums, has_aux), argnums, "reverse", True, "")
+    return AnalyticDerivative(function, found, has_aux)
 
 
 @knows_argnum
@@ -196,22 +219,27 @@ class Jacobian(DerivativeTransform):
     name = "jacobian"
 
     def __init__(
-        self, function: Callable[..., Any], argnums: Argnums | list[int], mode: str, has_aux: bool = False
+        self,
+        function: Callable[..., Any],
+        argnums: Argnums | list[int],
+        mode: str,
+        has_aux: bool = False,
+        real_for: str = "jacobian",
     ) -> None:
         super().__init__(function)
         self._argnums = checked_argnums(argnums)
         self._mode = mode
         self._has_aux = has_aux
         self._recordings = own_recordings()
-        self._real_for = self.name  # a transform that takes no complex arguments; none if it is empty
+        self.real_for = real_for  # name of a transform that takes no complex arguments; empty for gradients by these
 
     @property
     def settings(self) -> tuple[Any, ...]:
-        return self._argnums, self._mode, self._has_aux
+        return self._argnums, self._mode, self._has_aux, self.real_for
 
     def _nested(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute the Jacobian as a Tensor on the current tape, by one sweep for each row or column."""
-        selection = select(args, self._argnums, self._real_for)
+        selection = select(args, self._argnums, self.real_for)
         run = NestedCall(function, selection, kwargs)
         run.value, aux = value_and_aux("jacobian", run.value, self._has_aux)
         array = one_array("jacobian", run.value)
@@ -228,7 +256,7 @@ class Jacobian(DerivativeTransform):
     def _replay(self, function: Jit[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Replay the Jacobian."""
         arguments = function.arguments(args, kwargs)
-        selection = select(args, self._argnums, self._real_for)
+        selection = select(args, self._argnums, self.real_for)
         choose = functools.partial(self.choose_spec, selection.inputs(arguments))
         trace, results = function.run(arguments, choose)
         if self.output(trace) >= 0:
@@ -238,7 +266,7 @@ class Jacobian(DerivativeTransform):
 
     def _eager(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Record the function with these arguments, and replay that trace, or an equal one of an earlier call."""
-        selection = select(args, self._argnums, self._real_for)
+        selection = select(args, self._argnums, self.real_for)
         arguments = flatten_args(tuple(selection.leaves), {})
 
         def of_leaves(*leaves: Any) -> Any:
