@@ -12,9 +12,9 @@ from tapegrad.pytree import flatten, unflatten
 _DTYPES = {
     name: np.dtype(name)
     for name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
-                 "float32", "float64")
+                 "float32", "float64", "complex64", "complex128")
 }  # fmt: skip
-_NUMBERS: dict[str, type] = {"float": float, "int": int, "bool": bool}
+_NUMBERS: dict[str, type] = {"float": float, "complex": complex, "int": int, "bool": bool}
 _ENGINE_DTYPES = {
     "f": np.dtype(np.float64),
     "i": np.dtype(np.int64),
@@ -44,8 +44,8 @@ def _shape_of(node: Any, what: str) -> Any:
 
 def argument(value: Any) -> dict[str, Any]:
     """Describe a leaf of the arguments: an array, a float, or a static value."""
-    if type(value) is float:
-        return {"kind": "float"}
+    if type(value) in (float, complex):
+        return {"kind": type(value).__name__}
     return _array(value) or _literal(value, "the arguments")
 
 

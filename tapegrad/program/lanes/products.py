@@ -44,6 +44,9 @@ def _factor(made: Widening, slot: int, buffer: int, strides: tuple[int, int]) ->
 
 def matmul(made: Widening, each: TapeEntry) -> None:
     """Widen a product of stacks of matrices."""
+    if any(map(made.are_in_front, (*each.operands, each.result))):
+        made.by_lane(each)
+        return
     params = read(MatmulParams, each.params)
     own = (params.row_stride0, params.column_stride0), (params.row_stride1, params.column_stride1)
     factors = []

@@ -43,7 +43,12 @@ def widened(
     made = Widening(recording, tape, batched, lanes)
     inputs = [tape.slots[slot].buffer for slot in tape.inputs]
     made.enter_inputs(
-        [FIRST if free and _is_for_stacks(tape, buffer, made.with_lanes) else LAST for buffer in inputs]
+        [
+            FIRST
+            if free and (made.are_in_front(slot) or _is_for_stacks(tape, buffer, made.with_lanes))
+            else LAST
+            for slot, buffer in zip(tape.inputs, inputs, strict=True)
+        ]
     )
     for i in tape.live:
         if made.concerns(i):

@@ -173,6 +173,9 @@ def locate(made: Widening, each: TapeEntry) -> None:
 
 def _emit_longer_rows(made: Widening, each: TapeEntry, moved: tuple[int, ...], params: Any) -> None:
     """Emit the op with rows that hold the elements of all lanes."""
+    if any(map(made.are_in_front, (*moved, each.result))):
+        made.by_lane(each)
+        return
     slots = [made.view(slot, made.buffer(slot, LAST)) if slot in moved else slot for slot in each.operands]
     made.emit(each, made.view(each.result, made.result(each.result)), slots, params)
 

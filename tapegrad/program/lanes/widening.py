@@ -8,15 +8,16 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_entries import Buffer, Slot, TapeEntry
 from tapegrad.engine.inspection.tape_view import TapeView
-from tapegrad.engine.tape.fields.layout import B8, EXTERNAL, F32, F64, I64, NONE
+from tapegrad.engine.tape.fields.layout import B8, C64, C128, EXTERNAL, F32, F64, I64, NONE
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
+from tapegrad.errors import UnsupportedError
 from tapegrad.ops import CODES, COPY
 from tapegrad.ops.params import fields_of
 from tapegrad.program.lanes.layout import FIRST, LAST, SHARED, Layout
 
 # Ops that copy an array, by dtype
-_COPIES = {F64: COPY, F32: COPY, I64: CODES["cast_i64"], B8: CODES["cast_b8"]}
+_COPIES = {F64: COPY, F32: COPY, C128: COPY, C64: COPY, I64: CODES["cast_i64"], B8: CODES["cast_b8"]}
 Steps = tuple[int, ...]
 ShapeChange = Callable[[tuple[int, ...]], tuple[int, ...]]
 
@@ -93,12 +94,15 @@ class Widening:
         self._constants: dict[int, np.ndarray] = {}
         self._next_slot, self._next_buffer = 1 + max(tape.slots), 1 + max(tape.buffers)
         self._dtypes = {slot.buffer: slot.dtype for slot in tape.slots.values()}
+        self._complex = {slot.buffer for slot in tape.slots.values() if slot.dtype in (C128, C64)}
         given = [tape.slots[slot].buffer for slot, lanes in zip(tape.inputs, batched, strict=True) if lanes]
         self.with_lanes = depending_on(tape, given)
 
     def enter_inputs(self, kinds: Sequence[str]) -> None:
         """Lay out the batched inputs, before the first instruction: LAST or FIRST for each input."""
         self._kinds = tuple(kinds)
+        if any(kind == LAST and self.are_in_front(slot) for slot, kind in zip(self.tape.inputs, kinds, strict=True)):
+            raise UnsupportedError("vmap: complex arguments of a function by whose elements it is differentiated")
         for slot, kind, has_lanes in zip(self.tape.inputs, kinds, self._batched, strict=True):
             if has_lanes:
                 self._set_layout(self.tape.slots[slot].buffer, kind)
@@ -108,6 +112,13 @@ class Widening:
     def has_lanes(self, slot: int) -> bool:
         """Return whether the elements of a slot are batched."""
         return self.tape.slots[slot].buffer in self.with_lanes
+
+    def are_in_front(self, slot: int) -> bool:
+        """Return whether a slot's buffer always has its lanes in front: if it is seen as complex numbers.
+
+        With the lanes last, its complex numbers and the floats in them would not lie alike.
+        """
+        return self.tape.slots[slot].buffer in self._complex
 
     def concerns(self, i: int) -> bool:
         """Return whether instruction `i` is batched."""
@@ -124,7 +135,7 @@ class Widening:
     def buffer(self, slot: int, kind: str = "") -> int:
         """Return the buffer of a slot, or a copy of the buffer in the given kind of layout."""
         own = self.tape.slots[slot].buffer
-        return self._in_layout(own, kind) if kind else own
+        return self._in_layout(own, kind) if kind and own not in self._complex else own
 
     def result(self, slot: int, kind: str = LAST) -> int:
         """Return the buffer of a result: the slot's own if it may have this layout, else a new one."""
@@ -133,8 +144,8 @@ class Widening:
             del self._versions[other]
         if own not in self._layouts:
             several = len(self.tape.writers[own]) > 1
-            self._set_layout(own, LAST if several else kind)
-        if self.layout(own).kind == kind:
+            self._set_layout(own, FIRST if own in self._complex else LAST if several else kind)
+        if self.layout(own).kind == kind or own in self._complex:
             return own
         return self._new_buffer(own, kind)
 
@@ -156,7 +167,7 @@ class Widening:
         """Return a slot with the lanes of a slot's view in C order, each lane repeated so many times."""
         seen = self.tape.slots[slot].view
         if repeats == 1 and self.has_lanes(slot) and self.is_whole(slot):
-            return self._in_front(self.buffer(slot, FIRST), seen.shape)
+            return self._in_front(self.buffer(slot, FIRST), seen)
         source, times = self.buffer(slot), (repeats,) if repeats > 1 else ()
         view = self.layout(source).widened(seen, seen.ndim)
         spread = View(
@@ -165,7 +176,8 @@ class Widening:
             (view.strides[0], *(0 for _ in times), *view.strides[1:]),
             view.dtype,
         )
-        made = self._in_front(self._new_buffer(source, FIRST, seen.nbytes * repeats), spread.shape[1:])
+        copy = self._new_buffer(source, FIRST, seen.nbytes * repeats)
+        made = self._in_front(copy, spread._replace(shape=spread.shape[1:]))
         self._copy(self.slot(source, spread), made)
         return made
 
@@ -173,12 +185,13 @@ class Widening:
         """Return a slot for a stack in the shape that `change` makes of its shape."""
         seen = self._slots[stack]
         shape = change(seen.shape)
-        return stack if shape == seen.shape else self._in_front(seen.buffer, shape[1:])
+        return stack if shape == seen.shape else self._in_front(seen.buffer, seen.view._replace(shape=shape[1:]))
 
     def stack_like(self, stack: int) -> int:
         """Return a slot for a new stack like another one."""
         seen = self._slots[stack]
-        return self._in_front(self._new_buffer(seen.buffer, FIRST), seen.shape[1:])
+        like = seen.view._replace(shape=seen.shape[1:])
+        return self._in_front(self._new_buffer(seen.buffer, FIRST), like)
 
     def result_stack(self, slot: int) -> tuple[int, int]:
         """Return a slot for a result in C order in each lane, and its buffer."""
@@ -187,19 +200,18 @@ class Widening:
         else:
             own, nbytes = self.result(slot), self.tape.slots[slot].view.nbytes
             buffer = self._new_buffer(own, FIRST, nbytes)
-        return self._in_front(buffer, self.tape.slots[slot].shape), buffer
+        return self._in_front(buffer, self.tape.slots[slot].view), buffer
 
-    def _in_front(self, buffer: int, shape: tuple[int, ...]) -> int:
-        """Return a slot for a buffer in which each lane is whole, the lanes in front."""
-        dtype = DTYPES[self._dtypes[buffer]]
-        return self.slot(buffer, View.in_c_order((self.lanes, *shape), dtype))
+    def _in_front(self, buffer: int, like: View) -> int:
+        """Return a slot for a buffer in which each lane is whole, the lanes in front, in shape and dtype of a view."""
+        return self.slot(buffer, View.in_c_order((self.lanes, *like.shape), like.dtype))
 
     def slot(self, buffer: int, view: View) -> int:
         """Return a slot for a view of a buffer."""
-        key = buffer, view.offset, view.shape, view.strides
+        key = buffer, view
         if key not in self._views:
             number, self._next_slot = self._next_slot, self._next_slot + 1
-            dtype = self._dtypes[buffer]
+            dtype = DTYPE_CODES[view.dtype]
             self._slots[number] = Slot(buffer, dtype, view.ndim, int(view.ndim > 0), 1, view)
             self._views[key] = number
         return self._views[key]
@@ -319,15 +331,17 @@ class Widening:
     # --- parts -------------------------------------------------------------------------------------------------------
 
     def _output_kind(self, slot: int) -> str:
-        is_stack = self.layout(self.buffer(slot)).kind == FIRST and self.is_whole(slot)
+        is_stack = self.layout(self.buffer(slot)).kind == FIRST
+        is_stack &= self.is_whole(slot) or self.are_in_front(slot)
         return FIRST if is_stack else LAST
 
     def _port(self, slot: int, kind: str) -> int:
         """Return a slot for all lanes of an input or an output."""
-        buffer = self.buffer(slot, kind)
-        return (
-            self._in_front(buffer, self.tape.slots[slot].shape) if kind == FIRST else self.view(slot, buffer)
-        )
+        if kind == FIRST:
+            return self.stack(slot)
+        if self.are_in_front(slot):
+            raise UnsupportedError("vmap: complex results of a function whose elements are differentiated")
+        return self.view(slot, self.buffer(slot, kind))
 
     def _step(self, slot: int) -> int:
         """Return the bytes from a lane to the next in the buffer of a slot; 0 for `NONE`."""

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_entries import Slot, TapeEntry
 from tapegrad.engine.inspection.tape_view import TapeView, read_tape
-from tapegrad.engine.tape.fields.layout import DEAD_OP
+from tapegrad.engine.tape.fields.layout import C64, C128, DEAD_OP
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.recording.record_structural import as_tensor, record_out
@@ -159,6 +159,8 @@ class _Section:
         tape = self._instructions(wanted)
         batched = depending_on(tape, [tape.slots[slot].buffer for slot in self._given])
         self._check_writes(tape, batched)
+        if any(slot.dtype in (C128, C64) and slot.buffer in batched for slot in tape.slots.values()):
+            raise _NoInstruction("complex numbers")
         outputs = tuple(slot for slot in wanted if tape.slots[slot].buffer in batched)
         tape = replace(tape, outputs=outputs)
         made = widened(self._recorder, tape, [True] * len(tape.inputs), lanes)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.tensor.array_checks import real
+from tapegrad.frontend.tensor.array_checks import numbers
 from tapegrad.frontend.tensor.memory_order import is_reordered
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
@@ -155,7 +155,7 @@ def _axes_of_each(in_axes: Axes, args: tuple[Any, ...]) -> list[Axes]:
 
 def _moved_first(leaf: Any, axis: int, name: str) -> Any:
     """Return an array or a Tensor with an axis first."""
-    array = leaf if is_tensor(leaf) else real(leaf, f"vmap: {name}", None)
+    array = leaf if is_tensor(leaf) else numbers(leaf, f"vmap: {name}")
     if array.ndim == 0:
         raise ValueError(
             f"vmap: {name} has no axis to map over, it is a number; give it the axis None in in_axes"

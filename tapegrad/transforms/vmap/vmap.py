@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import NoForwardModeError, OuterTensorError, name_of
 from tapegrad.frontend.functions.reductions.predicates import array_equal
 from tapegrad.frontend.functions.shapes.joining import stack
@@ -228,7 +229,7 @@ def _of_none(function: Callable[..., Any], mapped: Mapped) -> tuple[list[Any], A
 
 def _made_up(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     """Return an instance for which few functions have an error: integers are 0, square matrices diag(1, 2, ...)."""
-    if dtype.kind != "f":
+    if dtype.kind not in DIFFERENTIABLE_KINDS:
         return np.zeros(shape, dtype)
     if len(shape) >= 2 and shape[-1] == shape[-2]:
         return np.broadcast_to(np.diag(np.arange(1.0, shape[-1] + 1)), shape).astype(dtype)
@@ -267,6 +268,6 @@ def _common(leaf: Any) -> Any:
         array_equal if thread.mode.recorder is not None else np.array_equal
     )  # recorded, so that replays check it
     values = leaf.data_or_traced() if equal is np.array_equal and is_tensor(leaf) else leaf
-    if not equal(values[1:], values[:-1], equal_nan=values.dtype.kind == "f"):
+    if not equal(values[1:], values[:-1], equal_nan=values.dtype.kind in DIFFERENTIABLE_KINDS):
         raise ValueError("vmap: out_axes is None for a result that differs between instances")
     return leaf[0]
