@@ -17,7 +17,7 @@ from tapegrad.engine.inspection.tape_view import TapeView, read_tape
 from tapegrad.engine.tape.fields.layout import C64, C128, DEAD_OP
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
 from tapegrad.errors import UnsupportedError
-from tapegrad.frontend.recording.record_structural import as_tensor, record_out
+from tapegrad.frontend.recording.record_structural import as_numbers, record_out
 from tapegrad.frontend.recording.shape import broadcast_to, contiguous, moveaxis
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import Tensor, allocate, from_slot, is_tensor, slot_seen_as
@@ -43,7 +43,7 @@ def as_instructions(function: Callable[..., Any], mapped: Mapped) -> tuple[list[
     """
     recorder = thread.mode.recorder
     assert isinstance(recorder, RecordedTape)
-    wholes = [None if stack is None else as_tensor(stack, "vmap") for stack in mapped.stacks]
+    wholes = [None if stack is None else as_numbers(stack, "vmap") for stack in mapped.stacks]
     if any(whole is not None and whole.dtype not in DTYPE_CODES for whole in wholes):
         return None
     pairs = [None if whole is None else _stand_in(recorder, whole) for whole in wholes]

@@ -130,7 +130,7 @@ class Mapped:
 
 def is_numeric(leaf: Any) -> bool:
     """Return whether a leaf of a result is a number or an array."""
-    return isinstance(leaf, np.ndarray | np.generic | int | float)
+    return isinstance(leaf, np.ndarray | np.generic | int | float | complex)
 
 
 def repeated(leaf: Any, count: int) -> Any:
