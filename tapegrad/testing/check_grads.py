@@ -80,7 +80,9 @@ def check_grads(
         are passed over.
     args : tuple or array_like
         The tuple of its arguments, or its one argument; lists, tuples and dicts of arrays are allowed. It is checked
-        by all floats and float arrays in them; everything else is passed on as it is.
+        by all floats and complex numbers, and arrays of them, in them; everything else is passed on as it is. Complex
+        numbers are checked as pairs of floats along a new last dimension, their real and imaginary parts; so are
+        complex results.
     order : int, default 2
         Highest order of derivatives, 1 or more.
     modes : str or sequence of str, default ('fwd', 'rev')

@@ -1,4 +1,8 @@
-"""The function that is checked, as one of the float leaves of its arguments. So are its derivatives in turn."""
+"""The function that is checked, as one of the float leaves of its arguments. So are its derivatives in turn.
+
+Complex leaves are pairs of floats in it: then the inner product of two is the real part of ``conj(u) * v``, and steps go
+along 1 and 1j.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import name_of
+from tapegrad.frontend.recording.complex_views import complex_dtype, complex_of, pairs_of, part_dtype
 from tapegrad.frontend.tensor.array_checks import refuse_subclass
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.pytree import flatten, paths, unflatten
@@ -152,7 +158,10 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 class _OfLeaves(Transform):
-    """A function from the float leaves of the arguments to the float leaves of the results; other leaves are fixed."""
+    """A function from the float leaves of the arguments to the float leaves of the results; other leaves are fixed.
+
+    Complex leaves are given, and returned, as pairs of floats.
+    """
 
     name = "check_grads"
 
@@ -162,22 +171,38 @@ class _OfLeaves(Transform):
         self._leaves = leaves
 
     def __call__(self, *floats: Any) -> list[Any]:
-        rest = iter(floats)
-        leaves = [next(rest) if is_float(leaf) else leaf for leaf in self._leaves]
+        rest, is_complex_step = iter(floats), any(x.dtype.kind == "c" for x in floats)
+        leaves = [
+            leaf if not is_checked(leaf) else _as_numbers(next(rest), np.asarray(leaf).dtype)
+            for leaf in self._leaves
+        ]
         results, _ = flatten(without_jit(self.function)(*unflatten(self._definition, leaves)))
-        return [r for r in results if _is_result(r)]
+        return [r if is_complex_step else _as_pairs(r) for r in results if is_checked(r)]
 
 
-def is_float(leaf: Any) -> bool:
-    """Return whether a leaf of the arguments is a float or an array of floats."""
-    return isinstance(leaf, float | np.ndarray | np.generic) and np.asarray(leaf).dtype.kind == "f"
-
-
-def _is_result(leaf: Any) -> bool:
-    """Return whether a leaf of the results is checked. Complex ones come from a complex step."""
+def is_checked(leaf: Any) -> bool:
+    """Return whether a leaf holds floats or complex numbers: a Tensor, an array or a number."""
     if is_tensor(leaf):
-        return bool(leaf.dtype.kind == "f")
-    return is_float(leaf) or np.iscomplexobj(leaf)
+        return bool(leaf.dtype.kind in DIFFERENTIABLE_KINDS)
+    is_number = isinstance(leaf, float | complex | np.ndarray | np.generic)
+    return is_number and np.asarray(leaf).dtype.kind in DIFFERENTIABLE_KINDS
+
+
+def _as_numbers(x: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a leaf of a dtype, given as floats: complex numbers as pairs."""
+    if dtype.kind != "c":
+        return x
+    if x.dtype.kind == "c":
+        raise TypeError("check_grads: there is no complex step along parts of complex numbers")
+    return complex_of(x) if is_tensor(x) else np.ascontiguousarray(x).view(complex_dtype(x.dtype))[..., 0]
+
+
+def _as_pairs(x: Any) -> Any:
+    """Return complex numbers as pairs of floats, anything else as it is."""
+    if is_tensor(x):
+        return pairs_of(x) if x.dtype.kind == "c" else x
+    array = np.asarray(x)
+    return array[..., None].view(part_dtype(array.dtype)) if array.dtype.kind == "c" else x
 
 
 def subject_of(function: Callable[..., Any], args: tuple[Any, ...]) -> Subject:
@@ -186,19 +211,19 @@ def subject_of(function: Callable[..., Any], args: tuple[Any, ...]) -> Subject:
     Raises
     ------
     ValueError
-        If no argument holds a float.
+        If no argument holds a float or a complex number.
     """
     leaves, definition = flatten(args)
     leaves = [leaf.data if is_tensor(leaf) else leaf for leaf in leaves]
     refuse_subclass(leaves, "check_grads")
     called = [f"argument {k}{path}" for k, arg in enumerate(args) for path in paths(arg)]
-    names = [name for name, leaf in zip(called, leaves, strict=True) if is_float(leaf)]
+    names = [name for name, leaf in zip(called, leaves, strict=True) if is_checked(leaf)]
     if not names:
         raise ValueError(
             "check_grads: no argument is a float or holds a float array, so there is nothing to check"
         )
     of_leaves = _OfLeaves(function, definition, leaves)
-    primals = [np.array(leaf) for leaf in leaves if is_float(leaf)]
+    primals = [np.array(_as_pairs(np.asarray(leaf))) for leaf in leaves if is_checked(leaf)]
     title = name_of(function)
     replayed = jit(of_leaves) if isinstance(function, Jit) else of_leaves
     return Subject(replayed, primals, names, title, of_leaves).in_double()
