@@ -8,15 +8,15 @@ import numpy as np
 from tapegrad.errors import name_of
 from tapegrad.frontend.functions.reductions import reductions
 from tapegrad.frontend.functions.shapes import joining
-from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout, joined, taken_apart
+from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout, joined, pairs_in, taken_apart
 from tapegrad.frontend.recording import shape
-from tapegrad.frontend.tensor.array_checks import real, refuse_subclass
+from tapegrad.frontend.tensor.array_checks import numbers, real, refuse_subclass
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.pytree import flatten
 from tapegrad.transforms.base import Transform, replayable, without_jit
 from tapegrad.transforms.jit import Jit, jit
 
-_NUMBERS = (bool, int, float, np.generic)
+_NUMBERS = (bool, int, float, complex, np.generic)
 _FLOAT = np.dtype(np.float64)
 
 
@@ -57,7 +57,18 @@ def unraveled(vector: Any, layout: LeafLayout) -> Any:
 def as_vector(structure: Any) -> Any:
     """Return a list or tuple of plain numbers as a vector, as everywhere in SciPy; other structures as they are."""
     is_plain = isinstance(structure, list | tuple) and structure and _holds_numbers(structure)
-    return real(structure, "x0") if is_plain else structure
+    if not is_plain:
+        return structure
+    array = numbers(structure, "x0")
+    return array if array.dtype.kind == "c" else real(array, "x0")
+
+
+def refuse_bounds(name: str, layout: LeafLayout, bounds: Any) -> None:
+    """Raise for bounds of complex numbers, which have no order."""
+    if bounds is not None and layout.has_complex:
+        raise TypeError(
+            f"{name}: bounds of complex numbers do not exist: pass z.view(float) as x0, with bounds of both parts"
+        )
 
 
 def _holds_numbers(structure: Any) -> bool:
@@ -100,6 +111,11 @@ class FlatScalar(_Flat):
         value = self._value(x, args)
         if not is_tensor(value):
             value = _constant(value, x, f"the objective {name_of(self.function)}", "a scalar value")
+        if value.dtype.kind == "c":
+            raise NotScalarError(
+                f"the objective {name_of(self.function)} returned {value.dtype}, but must return a real number: take"
+                " abs, .real or a sum of squares of it"
+            )
         if value.size != 1:
             raise NotScalarError(
                 f"the objective {name_of(self.function)} returned shape {value.shape}, but it must return a scalar"
@@ -109,9 +125,10 @@ class FlatScalar(_Flat):
 
 
 class FlatVector(_Flat):
-    """Residuals: all results of the function in one vector of float64."""
+    """Residuals: all results of the function in one vector of float64, complex ones as pairs."""
 
     _noun = "residuals"
+    _takes_complex = True
 
     def __call__(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         return self._joined(self._value(x, args, kwargs), x)
@@ -123,6 +140,9 @@ class FlatVector(_Flat):
         pieces = [r if is_tensor(r) else _constant(r, x, subject, "Tensors or numbers") for r in leaves]
         if not pieces:
             raise NotScalarError(f"{subject} returned nothing; return an array, or several")
+        if not self._takes_complex and any(r.dtype.kind == "c" for r in pieces):
+            raise NotScalarError(f"{subject} returned complex numbers; return z.real and z.imag")
+        pieces = list(map(pairs_in, pieces))
         vectors = [_double(r if r.ndim == 1 else shape.ravel(r)) for r in pieces]
         return vectors[0] if len(vectors) == 1 else joining.concatenate(vectors)
 
@@ -131,6 +151,7 @@ class FlatConstraints(FlatVector):
     """Constraints of a problem: all results of the function in one vector of float64."""
 
     _noun = "constraints"
+    _takes_complex = False
 
 
 def _double(value: Any) -> Any:
@@ -152,12 +173,14 @@ def _of_dtype(value: Any) -> str:
 
 
 def _numbers(value: Any) -> Any:
-    """Return real numbers as an array of float64, and `None` for anything else, such as text."""
+    """Return numbers as an array of float64 or complex128, and `None` for anything else, such as text."""
     refuse_subclass(value, "the result of the function")
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):
         return None
+    if array.dtype.kind == "c":
+        return array.astype(np.complex128)
     return array.astype(np.float64) if array.dtype.kind in "biuf" else None
 
 

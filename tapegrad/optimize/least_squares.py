@@ -9,7 +9,7 @@ from tapegrad.errors import check_function
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import callback_on, further, with_parameters, without_defaults
-from tapegrad.optimize.flat import FlatVector, raveled, raveled_numbers
+from tapegrad.optimize.flat import FlatVector, raveled, raveled_numbers, refuse_bounds
 from tapegrad.optimize.interruption import LEAST_SQUARES_STATUS, MESSAGE, Iterates, interrupts
 from tapegrad.optimize.residuals import Residuals, residuals
 from tapegrad.optimize.solutions.minima import cost_of, minimum
@@ -117,6 +117,7 @@ def least_squares(
     else:
         options.pop("kwargs", None)
     target = residuals(fun, x0)
+    refuse_bounds("least_squares", target.layout, options.get("bounds"))
     sparse = options.pop("sparse", False)
     if options.get("method") == "native":
         return _native(target, x0, args, options, sparse)

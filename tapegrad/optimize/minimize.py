@@ -8,7 +8,7 @@ from tapegrad.errors import UnsupportedError, check_function
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.optimize.arguments import callback_on, further, structured, takes_result, without_defaults
-from tapegrad.optimize.flat import raveled_numbers
+from tapegrad.optimize.flat import raveled_numbers, refuse_bounds
 from tapegrad.optimize.interruption import MESSAGE, MINIMIZE_STATUS, BestPoint, interrupts
 from tapegrad.optimize.objective import Objective, objective
 from tapegrad.optimize.solutions.minima import minimum
@@ -61,7 +61,8 @@ def minimize(
     Returns
     -------
     scipy.optimize.OptimizeResult
-        SciPy's result. ``x`` and the gradient ``jac`` have the structure of `x0`, and leaves of its types.
+        SciPy's result. ``x`` and the gradient ``jac`` have the structure of `x0`, and leaves of its types. Complex
+        numbers are two variables each, real and imaginary part, and cannot have bounds.
 
     Raises
     ------
@@ -133,6 +134,7 @@ def minimize(
     from scipy.optimize import minimize as scipy_minimize
 
     target = objective(fun, x0)
+    refuse_bounds("minimize", target.layout, options.get("bounds"))
     kind = method.lower() if isinstance(method, str) else ""
     if options.pop("sparse", False):
         if kind != "trust-constr":
@@ -197,6 +199,7 @@ def _native(fun: Any, x0: Any, args: Any, method: str, options: dict[str, Any]) 
     if starts is not None and x0 is None:
         x0 = descent.checked_starts(starts)[0]
     target = objective(fun, x0)
+    refuse_bounds("minimize", target.layout, options.get("bounds"))
     if starts is not None:
         result = descent.minimize_many(target, method, starts, args, options)
     else:

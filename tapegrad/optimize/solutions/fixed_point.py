@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tapegrad.errors import check_function, name_of
+from tapegrad.frontend.tensor.array_checks import real, refuse_complex
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.implicit.custom_root import system_of
@@ -98,7 +99,9 @@ def fixed_point(
     def search(x: Any, *args: Any) -> Any:
         return _iterated(lambda x: stated(x, *args), leaf_of(x), float(xtol), int(maxiter), method == "del2")
 
-    x0 = x0 if is_tensor(x0) else np.asarray(x0)
+    x0 = x0 if is_tensor(x0) else real(x0, "fixed_point: x0", None)
+    if x0.dtype.kind == "c":
+        refuse_complex(x0.dtype, "fixed_point: x0")
     x0 = x0 if x0.dtype.kind == "f" else x0.astype(np.float64)
     x = called(f"fixed_point({name_of(func)})", search, (x0, *args), {}, True)
     formulation = Formulation("fixed_point", stated, residual, system)

@@ -10,8 +10,9 @@ import numpy as np
 from tapegrad import pytree
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.functions.shapes.joining import concatenate
-from tapegrad.frontend.recording.record_structural import as_numbers
-from tapegrad.frontend.tensor.array_checks import numbers
+from tapegrad.frontend.recording.complex_views import complex_of, pairs_of, part_dtype
+from tapegrad.frontend.recording.record_structural import as_numbers, as_tensor
+from tapegrad.frontend.tensor.array_checks import numbers, real
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.frames import hides_frames
@@ -30,7 +31,8 @@ class LeafLayout:
     definition
         The structure without its leaves.
     shapes, dtypes
-        Of the leaves: float64, or float32 where a leaf is of that type.
+        Of the leaves: float64, or float32 where a leaf is of that type; complex numbers of these precisions are pairs
+        of elements of the vector, real and imaginary part.
     """
 
     definition: Any
@@ -40,7 +42,18 @@ class LeafLayout:
     @property
     def size(self) -> int:
         """Number of elements of the vector."""
-        return sum(map(math.prod, self.shapes))
+        return sum(map(math.prod, self._stored))
+
+    @property
+    def _stored(self) -> list[tuple[int, ...]]:
+        """Shapes of the leaves as floats: complex numbers have a last dimension of two."""
+        both = zip(self.shapes, self.dtypes, strict=True)
+        return [(*shape, 2) if dtype.kind == "c" else shape for shape, dtype in both]
+
+    @property
+    def has_complex(self) -> bool:
+        """True if a leaf is complex."""
+        return any(dtype.kind == "c" for dtype in self.dtypes)
 
     @property
     def is_vector(self) -> bool:
@@ -53,10 +66,8 @@ class LeafLayout:
         Of a Tensor, and while a function is recorded, it is a structure of views, which cost nothing on a tape.
         """
         if is_tensor(vector) or thread.mode.recorder is not None:
-            return self._build(
-                as_numbers(vector, "unflatten"), lambda leaf, dtype: leaf.astype(dtype, copy=False)
-            )
-        return self._build(vector, lambda leaf, dtype: np.array(leaf, dtype)[()])
+            return self._build(as_tensor(vector, "unflatten"), _tensor_of)
+        return self._build(vector, lambda leaf, dtype: _array_of(leaf, dtype)[()])
 
     def split_rows(self, rows: Any) -> Any:
         """Return a structure of new arrays, given vectors along the last axis; the axes before it come first.
@@ -66,15 +77,15 @@ class LeafLayout:
         ValueError
             For vectors of another size.
         """
-        rows = numbers(rows, "unflatten")
+        rows = real(rows, "unflatten", None)
         if rows.ndim == 0 or rows.shape[-1] != self.size:
             raise ValueError(f"vectors of {self.size} elements along the last axis, not shape {rows.shape}")
-        return self._build(rows, np.array)
+        return self._build(rows, _array_of)
 
     def _build(self, rows: Any, finish: Callable[[Any, np.dtype[Any]], Any]) -> Any:
         """Return a structure of the parts along the last axis, each of them finished for its dtype."""
         leaves, start, outer = [], 0, rows.shape[:-1]
-        for extents, dtype in zip(self.shapes, self.dtypes, strict=True):
+        for extents, dtype in zip(self._stored, self.dtypes, strict=True):
             stop = start + math.prod(extents)
             leaves.append(finish(rows[..., start:stop].reshape((*outer, *extents)), dtype))
             start = stop
@@ -85,8 +96,20 @@ class LeafLayout:
         return f"the leaves {pytree.unflatten(self.definition, leaves)}"
 
 
+def _tensor_of(leaf: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a part of a vector as a leaf of a dtype, a view where that is possible."""
+    own = leaf.astype(part_dtype(dtype), copy=False)
+    return complex_of(own) if dtype.kind == "c" else own
+
+
+def _array_of(leaf: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """Return a part of a vector as a new array of a dtype."""
+    own = np.array(leaf, part_dtype(dtype), order="C" if dtype.kind == "c" else "K")
+    return own.view(dtype)[..., 0] if dtype.kind == "c" else own
+
+
 def taken_apart(structure: Any, name: str) -> tuple[list[Any], LeafLayout]:
-    """Return the leaves of a structure, arrays and Tensors of floats, and its layout.
+    """Return the leaves of a structure, arrays and Tensors of floats, and its layout. Complex leaves become pairs.
 
     Raises
     ------
@@ -99,11 +122,22 @@ def taken_apart(structure: Any, name: str) -> tuple[list[Any], LeafLayout]:
         for k, leaf in enumerate(given)
     ]
     shapes, dtypes = tuple([leaf.shape for leaf in leaves]), tuple([leaf.dtype for leaf in leaves])
+    leaves = [pairs_in(leaf) for leaf in leaves]
     return leaves, LeafLayout(definition, shapes, dtypes)
 
 
+def pairs_in(leaf: Any) -> Any:
+    """Return a complex array or Tensor as pairs of floats along a new last dimension; a real one as it is."""
+    if leaf.dtype.kind != "c":
+        return leaf
+    return pairs_of(leaf) if is_tensor(leaf) else leaf[..., None].view(part_dtype(leaf.dtype))
+
+
 def _floats(leaf: Any, structure: Any, name: str, k: int) -> Any:
-    """Return a leaf, which is number `k`, as an array or a Tensor of floats. Integers become floats."""
+    """Return a leaf, which is number `k`, as an array or a Tensor of floats or complex numbers.
+
+    Integers become floats.
+    """
     if type(leaf) is float:
         return np.array(leaf)
     array = leaf if is_tensor(leaf) else numbers(leaf, f"{name}{pytree.paths(structure)[k]}")
@@ -117,7 +151,7 @@ def _floats(leaf: Any, structure: Any, name: str, k: int) -> Any:
 def joined(leaves: list[Any], dtype: np.dtype[Any]) -> Any:
     """Return leaves as a new vector: an array, or a Tensor if one of them is one, or a function is recorded."""
     if leaves and (any(map(is_tensor, leaves)) or thread.mode.recorder is not None):
-        return concatenate([as_numbers(leaf, "flatten") for leaf in leaves], None, dtype=dtype)
+        return concatenate([as_tensor(leaf, "flatten") for leaf in leaves], None, dtype=dtype)
     return np.concatenate([np.zeros(0, dtype), *[leaf.ravel() for leaf in leaves]])
 
 
@@ -134,7 +168,7 @@ class StructureBuilder:
 
     @hides_frames
     def __call__(self, vector: Any) -> Any:
-        vector = vector if is_tensor(vector) else numbers(vector, "unflatten")
+        vector = vector if is_tensor(vector) else real(vector, "unflatten", None)
         if vector.shape != (self.layout.size,):
             raise ValueError(
                 f"unflatten: a vector of shape {vector.shape}, but the structure has {self.layout.size} elements"
@@ -156,15 +190,16 @@ def flatten(structure: Any) -> tuple[Any, StructureBuilder]:
     vector : numpy.ndarray or Tensor, shape (n,)
         The leaves one after the other, each in C order, those of a dict in the order of sorted keys. It is new, and
         a Tensor if a leaf is one, or where `jit` records a function. It is float32 if all leaves are, else float64.
+        Complex numbers are pairs of elements, real and imaginary part.
     unflatten : callable
         Takes a vector of `n` elements, and returns the structure with its numbers: arrays, and NumPy scalars for
-        leaves without dimensions; of a Tensor views, through which gradients flow back. Leaves of float32 are of that
-        type again, all others are float64.
+        leaves without dimensions; of a Tensor views, through which gradients flow back. Leaves of float32 and complex
+        ones are of their type again, all others are float64.
 
     Raises
     ------
     TypeError
-        If a leaf is not an array of real numbers; the message has its path.
+        If a leaf is not an array of numbers; the message has its path.
     ValueError
         By `unflatten`, for a vector of another length.
 
@@ -198,5 +233,5 @@ def flatten(structure: Any) -> tuple[Any, StructureBuilder]:
     array([0., 1., 1., 1., 1.])
     """
     leaves, layout = taken_apart(structure, "flatten: the structure")
-    dtype = np.result_type(*layout.dtypes) if leaves else _FLOAT
+    dtype = np.result_type(*map(part_dtype, layout.dtypes)) if leaves else _FLOAT
     return joined(leaves, dtype), StructureBuilder(layout)
