@@ -82,7 +82,10 @@ class NoForwardModeError(UnsupportedError):
 
 
 class DensePatternError(ValueError):
-    """Raised where a sparse derivative is asked for, and nearly every element depends on nearly every input."""
+    """Raised where a sparse derivative is asked for, and nearly every element depends on nearly every input.
+
+    Or where that is not found out: of functions that compute with complex numbers.
+    """
 
 
 class GrownStructureError(RuntimeError):

@@ -10,6 +10,7 @@ import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.fields.view import View
+from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.tensor.modes import NO_MODE, restoring, thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.loops.programs import MAX_SPECIALIZATIONS, BodyPrograms, constant_of
@@ -62,6 +63,12 @@ class LoopBody(BodyPrograms):
         self.inputs = [_view_of(array) for array in (*arrays, *(t.data_or_traced() for t in self.lifted))]
         self.results = [_view_of(_example(first, result)) for result in first.results]
         self.size = len(first.recording)
+        for view in (*self.inputs, *self.results):
+            if view.dtype.kind == "c":
+                raise UnsupportedError(
+                    f"{self.name}: a loop or a branch takes and returns real numbers, not {view.dtype}: carry"
+                    " z.view(float), and write p.view(complex)[..., 0] in its function"
+                )
 
     @property
     def flat(self) -> Flat:

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.tape.fields.layout import NONE
+from tapegrad.engine.tape.fields.layout import C64, C128, NONE
+from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.tensor.modes import recording as recording_on
 from tapegrad.frontend.tensor.modes import restoring
 from tapegrad.frontend.tensor.tensor import Tensor, allocate, geometry_of
@@ -217,6 +218,10 @@ def roll(recording: RecordedTape, wherever: bool) -> RecordedTape | None:
         Whether loops need not pay.
     """
     section = Section(recording)
+    if any(slot.dtype in (C128, C64) for slot in section.tape.slots.values()):
+        if wherever:
+            raise UnsupportedError("jit: roll=True, but loops of complex numbers are not rolled: leave roll out")
+        return None
     plans = find_loops(section, FEWEST if wherever else FEWEST_INSTRUCTIONS)
     if not plans or not (wherever or _pays(section, plans)):
         return None

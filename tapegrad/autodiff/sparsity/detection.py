@@ -13,6 +13,7 @@ from tapegrad.autodiff.sparsity.rules import Dependence, is_untraced, rule_of, s
 from tapegrad.autodiff.sparsity.sets import EMPTY, SetPool, place_of
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
+from tapegrad.errors import DensePatternError
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.ops import Op
 
@@ -127,6 +128,7 @@ class Detection:
         self.tape = tape
         geometries = Accumulator(tape)
         geometry = geometries.geometry
+        self._check_real(geometry, instructions)
         sizes = [geometry(slot).view.size for slot in inputs]
         most = None if most_listed is None else most_listed * max(sum(sizes), _FEW_INPUTS)
         self.pool = SetPool(sum(sizes), most)
@@ -141,6 +143,17 @@ class Detection:
         self._read: list[Any] | None = None
         if with_sets:
             self._read = [self._visit(*each) for each in zip(self.steps, self.is_constant, strict=True)]
+
+    @staticmethod
+    def _check_real(geometry: Callable[[int], Geometry], instructions: list[GraphInstruction]) -> None:
+        """Raise if complex numbers are computed with: their parts are elements that the rules do not know."""
+        for each in instructions:
+            for slot in (each.result, *each.operands):
+                if geometry(slot).dtype.kind == "c":
+                    raise DensePatternError(
+                        "the pattern of a function that computes with complex numbers is not found out: write it with"
+                        " real and imaginary parts, or leave sparse=True out"
+                    )
 
     def _visit(
         self, step: SweepStep, is_constant: bool

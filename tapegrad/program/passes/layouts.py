@@ -48,6 +48,8 @@ class DimensionOrder(NamedTuple):
 
     def moved(self, view: View) -> View | None:
         """Return the view on the moved buffer; `None` if one of its axes goes through several dimensions."""
+        if view.itemsize > min(self.before):  # floats seen as complex numbers: pairs must stay side by side
+            return None
         positions, offset = [], view.offset
         for stride in self.before:
             position, offset = divmod(offset, stride)
