@@ -36,7 +36,7 @@ _OF_MATRICES = {
         "a matrix has repeated eigenvalues, or repeated or zero singular values, and by these the derivative is not"
         " determined"
     ),
-    NO_REAL_RESULT: "the result of a matrix is complex, which is not supported for Tensors",
+    NO_REAL_RESULT: "the result of a real matrix is complex; convert the matrix with astype(complex)",
     NOT_FINITE: "a matrix has elements that are nan or infinite",
     PHASE_DEPENDENT: (
         "the function depends on the phases of complex eigenvectors or singular vectors, which are not determined, and"

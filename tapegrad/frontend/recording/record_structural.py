@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine import kernel_table
+from tapegrad.engine.kernels.language.status import NO_REAL_RESULT
 from tapegrad.engine.status import checked, raise_for
 from tapegrad.engine.sweep.eager import eager, eager_joining, eager_lines, eager_matrices, eager_products
 from tapegrad.engine.tape import slots, views
-from tapegrad.engine.tape.fields.layout import E_DTYPES, E_KERNEL, E_PARALLEL, E_SHAPES, NONE
+from tapegrad.engine.tape.fields.layout import E_DTYPES, E_KERNEL, E_PARALLEL, E_SHAPES, E_STATUS, NONE
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES, Tape
 from tapegrad.frontend.recording.lists import held_tensor, holds_tensors
 from tapegrad.frontend.recording.record import (
@@ -119,7 +120,7 @@ def in_common_dtype(*operands: Tensor) -> list[Tensor]:
 # --- ops recorded in one call of the engine, which finds shapes and parameters and makes the views that it needs ------
 
 Call = Callable[..., int]  # an entry point of `engine.sweep.eager`
-_UNFIT = (E_DTYPES, E_SHAPES)
+_UNFIT, _NOT_REAL = (E_DTYPES, E_SHAPES), E_STATUS - NO_REAL_RESULT
 
 
 def _loaded(missing: int, code: int, x: Tensor) -> bool:
@@ -157,7 +158,8 @@ def record_lines(code: int, x: Tensor, axes: int, keepdims: bool, name: str) -> 
 def record_by(call: Call, code: int, x: Tensor, first: Any, second: Any, name: str) -> Tensor | None:
     """Run and record an op of one operand by a call of the engine with two arguments.
 
-    The result is `None` if the engine refuses dtypes or shapes; the caller raises then.
+    The result is `None` if the engine refuses dtypes or shapes, or if that of a real matrix would be complex; the
+    caller raises then, or converts the operand.
     """
     mode = thread.mode
     tape = mode.tape
@@ -167,7 +169,7 @@ def record_by(call: Call, code: int, x: Tensor, first: Any, second: Any, name: s
         return from_slot(tape, slot)
     if _loaded(slot, code, x):
         return record_by(call, code, x, first, second, name)
-    return None if slot in _UNFIT else _made(slot, [x], name)
+    return None if slot in (*_UNFIT, _NOT_REAL) else _made(slot, [x], name)
 
 
 def record_of_squares(code: int, x: Tensor, numbers: int, name: str) -> Tensor | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.kernels.complexes.products import conjugate
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
@@ -46,7 +47,7 @@ def _norm(a: Matrix, zero: Any) -> float:
     for j in range(a.columns):
         total = 0.0
         for i in range(a.rows):
-            total += abs(np.float64(at(a, i, j, zero)))
+            total += np.float64(abs(at(a, i, j, zero)))
         found = total if not total <= found else found
     return found
 
@@ -77,7 +78,7 @@ def _scratch_bytes(n: int, zero: Any) -> int:
 
 
 @noinline
-def _approximant(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: int) -> None:
+def _approximant(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: int, divide: Any) -> None:
     """Write the Pade approximant of a matrix to Y."""
     n, zero, products, write, b = a.rows, routines.zero, routines.products, np.int64(1), _COEFFICIENTS
     step = n * n * size_of(zero)
@@ -99,18 +100,25 @@ def _approximant(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: in
     factor = scratch + _SQUARES * step
     _combine(by_columns(factor, n, n, zero), even, odd, odd, (1.0, -1.0, 0.0, 0.0), zero)
     _combine(y, even, odd, odd, (1.0, 1.0, 0.0, 0.0), zero)
-    factorize(loops, routines, factor, n, factor + triangle_bytes(n, zero))
+    divide(loops, routines, factor, y, scratch)
+
+
+@noinline
+def _divide(loops: int, routines: Lapack, factor: int, y: Matrix, scratch: int) -> None:
+    """Solve ``F X = Y`` in place, for a matrix F in Fortran order, whose factors replace it."""
+    n = y.rows
+    factorize(loops, routines, factor, n, factor + triangle_bytes(n, routines.zero))
     solve(loops, routines, factor, y, np.int64(0))
 
 
 @noinline
-def _exponential(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: int) -> None:
+def _exponential(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: int, divide: Any) -> None:
     """Write the exponential of a matrix, which is scaled in place, to Y. Both are in C order."""
     zero, norm, squarings = routines.zero, _norm(a, routines.zero), 0
     if norm > _RADIUS and norm < np.inf:
         squarings = int(np.ceil(np.log2(norm / _RADIUS)))
     _scale(a, 0.5**squarings, zero)
-    _approximant(loops, routines, a, y, scratch)
+    _approximant(loops, routines, a, y, scratch, divide)
     half = by_rows(scratch, a.rows, a.rows, zero)
     for _ in range(squarings):
         copy(y, half, zero)
@@ -118,8 +126,8 @@ def _exponential(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: in
 
 
 @always_inline
-def expm_forward(frame: int, loops: int, routines: Lapack) -> int:
-    """Write the exponential of each matrix of X[0] to Y."""
+def write_exponentials(frame: int, loops: int, routines: Lapack, divide: Any) -> int:
+    """Write the exponential of each matrix of X[0] to Y; `divide` solves a system, as `_divide` does."""
     p, x, y = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, X), load_i64(frame, Y)
     n, zero = p.n, routines.zero
     bytes_ = n * n * size_of(zero)
@@ -129,7 +137,7 @@ def expm_forward(frame: int, loops: int, routines: Lapack) -> int:
     a = by_rows(scratch + _scratch_bytes(n, zero), n, n, zero)
     for _ in range(p.matrices):
         copy(by_rows(x, n, n, zero), a, zero)
-        _exponential(loops, routines, a, by_rows(y, n, n, zero), scratch)
+        _exponential(loops, routines, a, by_rows(y, n, n, zero), scratch, divide)
         x += bytes_
         y += bytes_
     free(scratch)
@@ -137,7 +145,7 @@ def expm_forward(frame: int, loops: int, routines: Lapack) -> int:
 
 
 @always_inline
-def _derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
+def write_derivatives(frame: int, loops: int, routines: Lapack, reverse: bool, divide: Any) -> int:
     p, x = load_record(load_i64(frame, PARAMS), SquareParams), load_i64(frame, X)
     n, zero, x_bar, y_bar = p.n, routines.zero, load_i64(frame, X_BAR), load_i64(frame, Y_BAR)
     bytes_, double = n * n * size_of(zero), 2 * n
@@ -153,13 +161,16 @@ def _derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
         own = transposed(own) if reverse else own
         memset(a.address, np.int32(0), 4 * bytes_)
         copy(own, part(a, 0, 0, n, n), zero)
-        copy(own, part(a, n, n, n, n), zero)
+        if np.iscomplexobj(zero):
+            if reverse:
+                conjugate(own, part(a, 0, 0, n, n), zero)
+        copy(part(a, 0, 0, n, n), part(a, n, n, n, n), zero)
         # The derivative is linear in the direction: a large one is scaled, so that it needs no squarings.
         size = largest(by_rows(along, n, n, zero), zero)
         factor = size if size > 1.0 and size < np.inf else 1.0
         copy(by_rows(along, n, n, zero), part(a, 0, n, n, n), zero)
         _scale(part(a, 0, n, n, n), 1.0 / factor, zero)
-        _exponential(loops, routines, a, y, scratch)
+        _exponential(loops, routines, a, y, scratch, divide)
         _scale(part(y, 0, n, n, n), factor, zero)
         add(part(y, 0, n, n, n), by_rows(into, n, n, zero), store, zero)
         x += bytes_
@@ -170,12 +181,18 @@ def _derivative(frame: int, loops: int, routines: Lapack, reverse: bool) -> int:
 
 
 @always_inline
+def expm_forward(frame: int, loops: int, routines: Lapack) -> int:
+    """Write the exponential of each matrix of X[0] to Y."""
+    return write_exponentials(frame, loops, routines, _divide)
+
+
+@always_inline
 def expm_reverse(frame: int, loops: int, routines: Lapack) -> int:
     """Add (STORE: write) the derivatives of the transposed matrices along Y_BAR to X_BAR[0]."""
-    return _derivative(frame, loops, routines, True)
+    return write_derivatives(frame, loops, routines, True, _divide)
 
 
 @always_inline
 def expm_tangent(frame: int, loops: int, routines: Lapack) -> int:
     """Write the derivatives along X_BAR[0] to Y_BAR."""
-    return _derivative(frame, loops, routines, False)
+    return write_derivatives(frame, loops, routines, False, _divide)

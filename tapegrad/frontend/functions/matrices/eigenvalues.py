@@ -1,4 +1,4 @@
-"""Eigenvalues of square matrices that need not be symmetric, as long as they are real."""
+"""Eigenvalues of square matrices that need not be symmetric."""
 
 from typing import Any, NamedTuple
 
@@ -48,7 +48,7 @@ def real_eigenvalues(a: Any, name: str) -> Tensor:
 
 
 def eig(a: Any) -> EigResult:
-    """Compute the eigenvalues and right eigenvectors of square matrices whose eigenvalues are real.
+    """Compute the eigenvalues and right eigenvectors of square matrices.
 
     Parameters
     ----------
@@ -58,16 +58,17 @@ def eig(a: Any) -> EigResult:
     Returns
     -------
     eigenvalues : Tensor, shape (..., m)
-        In no particular order.
+        In no particular order; complex, unless the matrices and all eigenvalues are real.
     eigenvectors : Tensor, shape (..., m, m)
         Columns of length 1.
 
     Raises
     ------
     LinAlgError
-        If an eigenvalue is complex, since Tensors are real; if the matrices are not square, or not finite. In a
-        derivative, if eigenvalues are equal and it is not determined by what is known there, or if the eigenvectors are
-        no basis.
+        If the matrices are not square, or not finite. In a derivative, if eigenvalues are equal and it is not
+        determined by what is known there, if the eigenvectors are no basis, or if the function depends on the phases of
+        complex ones. In a replay, if the matrices are real, and other than at the recording an eigenvalue is not:
+        convert them with ``astype(complex)``, and all results are complex.
 
     See Also
     --------
@@ -75,7 +76,8 @@ def eig(a: Any) -> EigResult:
 
     Notes
     -----
-    Derivatives are those of [1]_ and [2]_ for vectors of length 1. A vector is determined up to its sign.
+    Derivatives are those of [1]_ and [2]_ for vectors of length 1. A vector is determined up to its sign, a complex one
+    up to its phase.
 
     References
     ----------
@@ -97,7 +99,7 @@ def eig(a: Any) -> EigResult:
 
 
 def eigvals(a: Any) -> Tensor:
-    """Compute the eigenvalues of square matrices whose eigenvalues are real.
+    """Compute the eigenvalues of square matrices.
 
     Parameters
     ----------
@@ -107,13 +109,14 @@ def eigvals(a: Any) -> Tensor:
     Returns
     -------
     Tensor, shape (..., m)
-        In no particular order.
+        In no particular order; complex, unless the matrices and all eigenvalues are real.
 
     Raises
     ------
     LinAlgError
-        If an eigenvalue is complex, since Tensors are real; if the matrices are not square, or not finite. In a
-        derivative, if the eigenvectors are no basis.
+        If the matrices are not square, or not finite. In a derivative, if the eigenvectors are no basis. In a replay, if
+        the matrices are real, and other than at the recording an eigenvalue is not: convert them with
+        ``astype(complex)``, and all results are complex.
 
     See Also
     --------

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.functions.matrices import norms
-from tapegrad.frontend.functions.matrices.decompositions import by_lower_triangle, svdvals
+from tapegrad.frontend.functions.matrices.decompositions import by_lower_triangle, svd, svdvals
 from tapegrad.frontend.functions.matrices.matrices import (
     count_of,
     inverse,
@@ -14,20 +14,29 @@ from tapegrad.frontend.functions.matrices.matrices import (
     square,
     transposed,
 )
+from tapegrad.frontend.functions.matrices.systems import solve
+from tapegrad.frontend.functions.matrices.ties import column, diagonal_matrix, row
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions import reductions
+from tapegrad.frontend.functions.reductions.extremes import max as largest
 from tapegrad.frontend.functions.reductions.predicates import matrix_rank
-from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
+from tapegrad.frontend.recording.complex_views import adjoint, is_complex, part_dtype
+from tapegrad.frontend.recording.elementwise import where
+from tapegrad.frontend.recording.record import unary
+from tapegrad.frontend.recording.record_structural import as_numbers, in_common_dtype
 from tapegrad.frontend.recording.rules import Step, Value, state_rules
-from tapegrad.frontend.recording.shape import in_c_order
+from tapegrad.frontend.recording.shape import expand_dims, in_c_order
+from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
+from tapegrad.ops import COPY
 from tapegrad.ops.structural.matrices import PinvParams
 
 
 def _cutoffs(x: Tensor, rcond: Any, name: str) -> Tensor:
     """Return one cutoff, or one for each matrix, as constants."""
-    given = rcond.detach() if is_tensor(rcond) else from_array(np.asarray(rcond, x.dtype), constant=True)
-    given = given.astype(x.dtype, copy=False)
+    dtype = part_dtype(x.dtype)
+    given = rcond.detach() if is_tensor(rcond) else from_array(np.asarray(rcond, dtype), constant=True)
+    given = given.astype(dtype, copy=False)
     if given.ndim == 0:
         return given
     if given.shape != x.shape[:-2]:
@@ -35,8 +44,30 @@ def _cutoffs(x: Tensor, rcond: Any, name: str) -> Tensor:
     return in_c_order(given)
 
 
+def _complex_pseudo_inverse(x: Tensor, cutoffs: Tensor) -> Tensor:
+    """Return the pseudo-inverses of complex matrices of the rank that was found.
+
+    A matrix of rank r is ``C M^-1 D`` for ``C = A V / s``, ``D = (U^H A) / s`` and ``M = (U^H A V) / (s s^T)``, with
+    singular vectors that are constants here. C and D are orthonormal to rounding, so that no digits are lost in the
+    inverses of their products. Vectors of singular values below the cutoff are left out, by zeros in place of ``1 / s``.
+    """
+    with no_grad():
+        u, s, vh = svd(unary(COPY, x), full_matrices=False)
+        is_kept = s > expand_dims(cutoffs, -1) * largest(s, -1, keepdims=True, initial=0.0)
+        inverses = where(is_kept, 1.0 / where(is_kept, s, 1.0), 0.0)
+        identity = diagonal_matrix(where(is_kept, np.zeros((), s.dtype), np.ones((), s.dtype)))
+        right, left = adjoint(vh) * row(inverses), adjoint(u) * column(inverses)
+    c, d = matmul(x, right), matmul(left, x)
+    inner = matmul(d, right)
+    first = solve(matmul(d, adjoint(d)) + identity, inner)
+    second = solve(matmul(adjoint(c), c) + identity, adjoint(c))
+    return matmul(matmul(adjoint(d), first), second)
+
+
 def _pseudo_inverse(x: Tensor, rcond: Any, name: str) -> Tensor:
     x, cutoffs = in_c_order(x), _cutoffs(x, rcond, name)
+    if is_complex(x):
+        return _complex_pseudo_inverse(x, cutoffs)
     m, n = x.shape[-2:]
     params = PinvParams(count_of(x), m, n, int(cutoffs.ndim > 0))
     return record("pinv", [x, cutoffs], (*x.shape[:-2], n, m), params, name)
@@ -134,7 +165,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Tensor, Tensor, A
     (Tensor([1., 2.]), 2)
     """
     name = "numpy.linalg.lstsq"
-    matrix, side = in_common_dtype(matrices(a, name), as_tensor(b, name))
+    matrix, side = in_common_dtype(matrices(a, name), as_numbers(b, name))
     _check_one_problem(matrix, side, name)
     m, n = matrix.shape
     cutoff = max(m, n) * float(np.finfo(matrix.dtype).eps) if rcond is None else rcond
@@ -144,7 +175,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Tensor, Tensor, A
     if rank < n or m <= n:
         return x, from_array(np.zeros(0, matrix.dtype), constant=True), rank, s
     left = side - matmul(matrix, x)
-    return x, reductions.sum(left * left, 0, keepdims=side.ndim == 1), rank, s
+    return x, reductions.sum(norms.squares(left), 0, keepdims=side.ndim == 1), rank, s
 
 
 def _check_one_problem(a: Tensor, b: Tensor, name: str) -> None:

@@ -11,7 +11,7 @@ from tapegrad.engine.sweep.eager import eager_matrices
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.lines import floating
-from tapegrad.frontend.recording.complex_views import conjugate
+from tapegrad.frontend.recording.complex_views import complex_dtype, conjugate
 from tapegrad.frontend.recording.record_structural import (
     as_numbers,
     in_common_dtype,
@@ -49,10 +49,14 @@ def record(
 
 
 def record_packed(op: str, x: Tensor, length: int, params: tuple[int, ...], name: str) -> Tensor:
-    """Record an op whose result has one line of this length for each matrix, with its parameters between both ends."""
+    """Record an op whose result has one line of this length for each matrix, with its parameters between both ends.
+
+    Where the result of real matrices is complex, so is the operand that is recorded.
+    """
     own = (*params, int(thread.mode.nan_on_failure))
     packed = record_by(eager_matrices.record_packed, CODES[op], x, length, own, name)
-    assert packed is not None
+    if packed is None:
+        return record_packed(op, x.astype(complex_dtype(x.dtype)), length, params, name)
     return packed
 
 

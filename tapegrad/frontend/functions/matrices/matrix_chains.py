@@ -11,7 +11,7 @@ import numpy as np
 from tapegrad.frontend.functions.matrices.matrices import inverse
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.recording.outputs import deliver
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 
@@ -49,7 +49,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     Tensor([120., 120.])
     """
     name = "numpy.linalg.multi_dot"
-    factors = [as_tensor(each, name) for each in arrays]
+    factors = [as_numbers(each, name) for each in arrays]
     if len(factors) < 2:
         raise ValueError(f"{name}: a chain has two matrices or more, not {len(factors)}")
     first, last = factors[0], factors[-1]
@@ -124,7 +124,7 @@ def matrix_power(a: Any, n: int) -> Tensor:
     Tensor([[1., 5.],
             [0., 1.]])
     """
-    x, exponent = as_tensor(a, "numpy.linalg.matrix_power"), operator.index(n)
+    x, exponent = as_numbers(a, "numpy.linalg.matrix_power"), operator.index(n)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise np.linalg.LinAlgError(
             f"numpy.linalg.matrix_power: matrices must be square, not of shape {x.shape}"

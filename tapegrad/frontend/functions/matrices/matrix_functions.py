@@ -20,6 +20,7 @@ from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.extremes import max as largest
 from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.shapes.joining import concatenate
+from tapegrad.frontend.recording.complex_views import adjoint
 from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
 from tapegrad.frontend.recording.rules import Step, Value, state_rules, total
@@ -340,7 +341,7 @@ def _expm_along(x: Tensor, direction: Tensor) -> Tensor:
 
 
 def _expm_reverse(step: Step, y_bar: Value) -> dict[int, Value]:
-    return {0: _expm_along(transposed(step.x(0)), step.dense(y_bar, -1))}
+    return {0: _expm_along(adjoint(step.x(0)), step.dense(y_bar, -1))}
 
 
 def _expm_forward(step: Step, x_dot: Value) -> Value:

@@ -6,8 +6,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from tapegrad.frontend.functions.matrices.decompositions import singular_values
+from tapegrad.frontend.functions.matrices.matrices import as_inexact
 from tapegrad.frontend.functions.reductions import extremes, reductions
-from tapegrad.frontend.functions.reductions.lines import floating, root_of_sum
+from tapegrad.frontend.functions.reductions.lines import root_of_sum
+from tapegrad.frontend.recording.complex_views import imag_part, is_complex, part_dtype, real_part
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.shape import expand_dims, moveaxis
@@ -56,7 +58,7 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     >>> x.grad
     array([0.6, 0.8])
     """
-    elements = floating(x, "linalg.norm")
+    elements = as_inexact(x, "linalg.norm")
     if axis is None and ord is None:
         return _root_of_squares(elements, None, keepdims)
     if type(axis) is int:
@@ -96,7 +98,7 @@ def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: An
     >>> tg.linalg.vector_norm(tg.tensor([[3.0, 4.0], [0.0, 0.0]]), axis=1)
     Tensor([5., 0.])
     """
-    elements = floating(x, "linalg.vector_norm")
+    elements = as_inexact(x, "linalg.vector_norm")
     axes = axis if axis is None or hasattr(axis, "__index__") else tuple(axis)
     return _of_vectors(elements, ord, axes, keepdims, "numpy.linalg.vector_norm")
 
@@ -124,13 +126,21 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tenso
     >>> tg.linalg.matrix_norm(tg.tensor([[3.0, 0.0], [0.0, 4.0]]))
     Tensor(5.)
     """
-    elements = floating(x, "linalg.matrix_norm")
+    elements = as_inexact(x, "linalg.matrix_norm")
     axes = normalize_axis_tuple((-2, -1), elements.ndim, "axis")
     return _of_matrices(elements, ord, axes, keepdims, "numpy.linalg.matrix_norm")
 
 
+def squares(x: Tensor) -> Tensor:
+    """Return the squares of numbers, or of the sizes of complex ones."""
+    if not is_complex(x):
+        return x * x
+    real, imag = real_part(x), imag_part(x)
+    return real * real + imag * imag
+
+
 def _root_of_squares(x: Tensor, axis: Any, keepdims: bool) -> Tensor:
-    total = reductions.sum(x * x, axis, None, None, keepdims)
+    total = reductions.sum(squares(x), axis, None, None, keepdims)
     return root_of_sum(total, _sqrt(total))
 
 
@@ -140,7 +150,7 @@ def _of_vectors(x: Tensor, ord: Any, axis: Any, keepdims: bool, name: str) -> Te
     if isinstance(ord, str):
         raise ValueError(f"{name}: unknown norm {ord!r} of vectors")
     if ord == 0:
-        return reductions.sum(select(x, np.ones((), x.dtype), np.zeros((), x.dtype)), axis, keepdims=keepdims)
+        return reductions.sum(select(_absolute(x), *(np.asarray(each, part_dtype(x.dtype)) for each in (1, 0))), axis, keepdims=keepdims)
     size = _absolute(x)
     if ord in (np.inf, -np.inf):
         return _extreme(size, ord, axis, keepdims)

@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.conversions.guarded_results import at_once
 from tapegrad.frontend.functions.products.contraction import plan, run
 from tapegrad.frontend.functions.products.subscripts import split_arguments
 from tapegrad.frontend.recording.layouts import in_order
 from tapegrad.frontend.recording.outputs import deliver
-from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
+from tapegrad.frontend.recording.record_structural import as_numbers, in_common_dtype
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, view_of
 
 _NAME = "numpy.einsum"
@@ -71,7 +72,7 @@ def einsum(
     Tensor([1., 4.])
     """
     text, values = split_arguments(operands)
-    factors = [as_tensor(value, _NAME) for value in values]
+    factors = [as_numbers(value, _NAME) for value in values]
     factors = factors if dtype is None else [_cast(x, dtype, casting) for x in factors]
     result = _evaluated(text, factors, optimize)
     if order not in ("K", "A"):
@@ -117,8 +118,8 @@ def _evaluated(text: str, factors: list[Tensor], optimize: Any) -> Tensor:
     order = _hashable(optimize) if len(factors) > 2 else False
     steps = plan(text, tuple([x.shape for x in factors]), order)
     dtypes = {x.dtype for x in factors}
-    if len(dtypes) > 1 or next(iter(dtypes)).kind != "f":
-        if all(dtype.kind != "f" for dtype in dtypes):
+    if len(dtypes) > 1 or next(iter(dtypes)).kind not in DIFFERENTIABLE_KINDS:
+        if all(dtype.kind not in DIFFERENTIABLE_KINDS for dtype in dtypes):
             return _of_integers(text, factors)
         factors = in_common_dtype(*factors)
     if not steps:

@@ -9,8 +9,9 @@ import numpy as np
 from tapegrad.errors import UnsupportedError
 from tapegrad.frontend.functions.products import linalg
 from tapegrad.frontend.recording.layouts import in_order
+from tapegrad.frontend.recording.complex_views import conjugate
 from tapegrad.frontend.recording.outputs import deliver
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import expand_dims, moveaxis, reshape
 from tapegrad.frontend.tensor.tensor import Tensor
 
@@ -81,7 +82,7 @@ def _with_arguments(core: _Core, operands: tuple[Any, Any], out: Any, arguments:
         raise TypeError(f"{name} has no argument {unknown[0]!r}")
     if options["signature"] is not None:
         raise UnsupportedError(f"{name}: the argument 'signature' is not supported for Tensors; use dtype")
-    x, y = (_cast(as_tensor(value, name), options["dtype"], options["casting"], name) for value in operands)
+    x, y = (_cast(as_numbers(value, name), options["dtype"], options["casting"], name) for value in operands)
     own, others, of_result = _axes_of(core, (x.ndim, y.ndim), options, name)
     result = core.product(_to_the_end(x, own), _to_the_end(y, others))
     if options["keepdims"]:
@@ -139,7 +140,7 @@ def _to_the_end(x: Tensor, axes: Sequence[int]) -> Tensor:
 
 def _vector_operands(x1: Any, x2: Any, name: str, ndims: tuple[int, int]) -> tuple[Tensor, Tensor]:
     """Return operands that have the core dimensions, of matching extents."""
-    x, y = as_tensor(x1, name), as_tensor(x2, name)
+    x, y = as_numbers(x1, name), as_numbers(x2, name)
     if x.ndim < ndims[0] or y.ndim < ndims[1]:
         raise ValueError(f"{name}: operands of shapes {x.shape} and {y.shape} have too few dimensions")
     if x.shape[-1] != y.shape[-ndims[1]]:
@@ -150,7 +151,7 @@ def _vector_operands(x1: Any, x2: Any, name: str, ndims: tuple[int, int]) -> tup
 
 
 def _vecdot(x1: Any, x2: Any) -> Tensor:
-    """Compute dot products of vectors.
+    """Compute dot products of vectors, of complex ones with the conjugates of the first.
 
     Parameters
     ----------
@@ -169,6 +170,7 @@ def _vecdot(x1: Any, x2: Any) -> Tensor:
     Tensor([21., 43.])
     """
     x, y = _vector_operands(x1, x2, "numpy.vecdot", (1, 1))
+    x = conjugate(x)
     if x.ndim == 1 or y.ndim == 1:
         return linalg.matmul(x, y)
     return _without(linalg.matmul(expand_dims(x, -2), expand_dims(y, -1)), (-2, -1))
@@ -200,7 +202,7 @@ def _matvec(x1: Any, x2: Any) -> Tensor:
 
 
 def _vecmat(x1: Any, x2: Any) -> Tensor:
-    """Multiply vectors by matrices.
+    """Multiply vectors, of complex numbers their conjugates, by matrices.
 
     Parameters
     ----------
@@ -221,6 +223,7 @@ def _vecmat(x1: Any, x2: Any) -> Tensor:
     Tensor([31., 42.])
     """
     x, y = _vector_operands(x1, x2, "numpy.vecmat", (1, 2))
+    x = conjugate(x)
     return _without(linalg.matmul(expand_dims(x, -2), y), (-2,))
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from tapegrad.frontend.functions.products import generalized, linalg, products, vectors
 from tapegrad.frontend.functions.shapes import diagonals
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import swapaxes
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like
@@ -35,7 +35,7 @@ def outer(x1: Any, x2: Any, /) -> Tensor:
     Tensor([[ 1., 10.],
             [ 2., 20.]])
     """
-    a, b = as_tensor(x1, "numpy.linalg.outer"), as_tensor(x2, "numpy.linalg.outer")
+    a, b = as_numbers(x1, "numpy.linalg.outer"), as_numbers(x2, "numpy.linalg.outer")
     if a.ndim != 1 or b.ndim != 1:
         raise ValueError(
             f"numpy.linalg.outer: operands must be vectors, not arrays of shapes {a.shape} and {b.shape}"
@@ -70,7 +70,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
     >>> tg.linalg.cross(tg.tensor([1.0, 0.0, 0.0]), [0.0, 1.0, 0.0])
     Tensor([0., 0., 1.])
     """
-    a, b = as_tensor(x1, "numpy.linalg.cross"), as_tensor(x2, "numpy.linalg.cross")
+    a, b = as_numbers(x1, "numpy.linalg.cross"), as_numbers(x2, "numpy.linalg.cross")
     if a.shape[axis] != 3 or b.shape[axis] != 3:
         raise ValueError(
             f"numpy.linalg.cross: vectors must have 3 components along axis {axis}, not shapes {a.shape} and {b.shape}"
@@ -114,7 +114,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     examples=">>> tg.linalg.diagonal(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))\nTensor([1., 4.])",
 )
 def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
-    return diagonals.diagonal(as_tensor(x, "numpy.linalg.diagonal"), offset, -2, -1)
+    return diagonals.diagonal(as_numbers(x, "numpy.linalg.diagonal"), offset, -2, -1)
 
 
 def matrix_transpose(x: Any, /) -> Tensor:
@@ -141,7 +141,7 @@ def matrix_transpose(x: Any, /) -> Tensor:
     >>> tg.linalg.matrix_transpose(tg.zeros((2, 3, 4))).shape
     (2, 4, 3)
     """
-    matrices = as_tensor(x, "numpy.linalg.matrix_transpose")
+    matrices = as_numbers(x, "numpy.linalg.matrix_transpose")
     if matrices.ndim < 2:
         raise ValueError(
             f"numpy.linalg.matrix_transpose: matrices have two dimensions, not shape {matrices.shape}"

@@ -7,8 +7,9 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from tapegrad.frontend.functions.products.contraction import plan_of_axes, run
 from tapegrad.frontend.functions.products.linalg import matmul
+from tapegrad.frontend.recording.complex_views import conjugate
 from tapegrad.frontend.recording.outputs import deliver
-from tapegrad.frontend.recording.record_structural import as_tensor
+from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import ravel, reshape
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods
 
@@ -48,7 +49,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     >>> tg.dot(tg.tensor([1.0, 2.0]), tg.tensor([3.0, 4.0]))
     Tensor(11.)
     """
-    x, y = as_tensor(a, "numpy.dot"), as_tensor(b, "numpy.dot")
+    x, y = as_numbers(a, "numpy.dot"), as_numbers(b, "numpy.dot")
     if x.ndim == 0 or y.ndim == 0:
         result = x * y
     elif x.size == 1 == y.size:
@@ -84,7 +85,7 @@ def inner(a: Any, b: Any, /) -> Tensor:
     >>> tg.inner(tg.tensor([1.0, 2.0]), [[1.0, 0.0], [3.0, 4.0]])
     Tensor([ 1., 11.])
     """
-    x, y = as_tensor(a, "numpy.inner"), as_tensor(b, "numpy.inner")
+    x, y = as_numbers(a, "numpy.inner"), as_numbers(b, "numpy.inner")
     ndims = x.ndim, y.ndim
     if 0 in ndims:
         return x * y
@@ -99,7 +100,7 @@ def vdot(a: Any, b: Any, /) -> Tensor:
     Parameters
     ----------
     a, b : Tensor or array_like
-        They have equally many elements, which are taken in C order.
+        They have equally many elements, which are taken in C order. Of complex numbers, those of `a` are conjugated.
 
     Returns
     -------
@@ -117,10 +118,10 @@ def vdot(a: Any, b: Any, /) -> Tensor:
     >>> tg.vdot(tg.tensor([[1.0, 2.0], [3.0, 4.0]]), tg.ones((2, 2)))
     Tensor(10.)
     """
-    x, y = as_tensor(a, "numpy.vdot"), as_tensor(b, "numpy.vdot")
+    x, y = as_numbers(a, "numpy.vdot"), as_numbers(b, "numpy.vdot")
     if x.size != y.size:
         raise ValueError(f"numpy.vdot: operands of shapes {x.shape} and {y.shape} differ in size")
-    return matmul(_flat(x), _flat(y))
+    return matmul(conjugate(_flat(x)), _flat(y))
 
 
 def _flat(x: Tensor) -> Tensor:
@@ -153,7 +154,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     Tensor([[ 1., 10.],
             [ 2., 20.]])
     """
-    x, y = as_tensor(a, "numpy.outer"), as_tensor(b, "numpy.outer")
+    x, y = as_numbers(a, "numpy.outer"), as_numbers(b, "numpy.outer")
     result = reshape(x, (-1 if x.size else 0, 1)) * _flat(y)
     return result if out is None else deliver(result, out, name="numpy.outer")
 
@@ -185,7 +186,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
     >>> tg.tensordot(tg.ones((2, 3, 4)), tg.ones((4, 3, 5)), axes=([1, 2], [1, 0])).shape
     (2, 5)
     """
-    x, y = as_tensor(a, "numpy.tensordot"), as_tensor(b, "numpy.tensordot")
+    x, y = as_numbers(a, "numpy.tensordot"), as_numbers(b, "numpy.tensordot")
     x_shape, y_shape = x.shape, y.shape
     if type(axes) is int and 0 <= axes <= min(len(x_shape), len(y_shape)):
         own, others = tuple(range(len(x_shape) - axes, len(x_shape))), tuple(range(axes))
@@ -245,7 +246,7 @@ def kron(a: Any, b: Any) -> Tensor:
     >>> tg.kron(tg.tensor([1.0, 10.0]), [1.0, 2.0, 3.0])
     Tensor([ 1.,  2.,  3., 10., 20., 30.])
     """
-    x, y = as_tensor(a, "numpy.kron"), as_tensor(b, "numpy.kron")
+    x, y = as_numbers(a, "numpy.kron"), as_numbers(b, "numpy.kron")
     left, right, shape = _shapes_of_kron(x.shape, y.shape)
     return reshape(reshape(x, left) * reshape(y, right), shape)
 

@@ -9,7 +9,7 @@ from tapegrad.frontend.functions.reductions.reductions import sum as total
 from tapegrad.frontend.functions.shapes.diagonals import diagonal
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.outputs import deliver
-from tapegrad.frontend.recording.record_structural import as_tensor, record_new
+from tapegrad.frontend.recording.record_structural import as_numbers, as_tensor, record_new
 from tapegrad.frontend.recording.rules import rules_of_product, state_rules
 from tapegrad.frontend.recording.shape import broadcast_to, moveaxis
 from tapegrad.frontend.recording.ufuncs import in_one_dtype
@@ -135,7 +135,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     >>> tg.trace(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))
     Tensor(5.)
     """
-    x = as_tensor(a, "numpy.trace")
+    x = as_numbers(a, "numpy.trace")
     result = total(diagonal(x, offset, axis1, axis2), -1, dtype)
     return result if out is None else deliver(result, out, name="numpy.trace")
 
