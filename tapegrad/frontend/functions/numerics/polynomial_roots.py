@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.conversions.guarded_results import call_guarded
-from tapegrad.frontend.functions.matrices.eigenvalues import real_eigenvalues
+from tapegrad.frontend.functions.matrices.eigenvalues import eigvals
 from tapegrad.frontend.functions.matrices.least_squares import lstsq
 from tapegrad.frontend.functions.matrices.systems import inv
 from tapegrad.frontend.functions.numerics.convolution import convolve
@@ -20,7 +20,7 @@ from tapegrad.frontend.tensor.tensor import Tensor, from_array
 
 
 def roots(p: Any) -> Tensor:
-    """Compute the roots of a polynomial whose roots are real.
+    """Compute the roots of a polynomial.
 
     Parameters
     ----------
@@ -31,14 +31,15 @@ def roots(p: Any) -> Tensor:
     Returns
     -------
     Tensor
-        The roots, in no particular order.
+        The roots, in no particular order; complex, unless all coefficients and roots are real.
 
     Raises
     ------
     ValueError
         If `p` has more than one dimension.
     LinAlgError
-        If a root is complex, since Tensors are real.
+        In a replay, if the coefficients are real, and other than at the recording a root is not: convert them with
+        ``astype(complex)``, and all results are complex.
 
     Notes
     -----
@@ -63,8 +64,8 @@ def roots(p: Any) -> Tensor:
         return from_array(at_zero, constant=True)
     top = expand_dims(-line[1:] / line[0], 0)
     below = np.eye(line.size - 2, line.size - 1, dtype=line.dtype)
-    found = real_eigenvalues(concatenate([top, below]), "numpy.roots")
-    return concatenate([found, at_zero]) if at_zero.size else found
+    found = eigvals(concatenate([top, below]))
+    return concatenate([found, at_zero.astype(found.dtype)]) if at_zero.size else found
 
 
 def _nonzero(line: np.ndarray) -> list[int]:
@@ -79,19 +80,17 @@ def poly(seq_of_zeros: Any) -> Tensor:
     Parameters
     ----------
     seq_of_zeros : Tensor or array_like
-        Roots, or a square matrix whose eigenvalues are real.
+        Roots, or a square matrix.
 
     Returns
     -------
     Tensor
-        Coefficients, the highest power first, which is 1.
+        Coefficients, the highest power first, which is 1; complex if a root is.
 
     Raises
     ------
     ValueError
         If there are neither roots nor a square matrix.
-    LinAlgError
-        If an eigenvalue of the matrix is complex, since Tensors are real.
 
     Examples
     --------
@@ -101,7 +100,7 @@ def poly(seq_of_zeros: Any) -> Tensor:
     """
     zeros = as_tensor(seq_of_zeros, "numpy.poly")
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] and zeros.shape[0] != 0:
-        zeros = real_eigenvalues(zeros, "numpy.poly")
+        zeros = eigvals(zeros)
     elif zeros.ndim > 1:
         raise ValueError(
             f"numpy.poly: give a vector of roots or a square matrix, not an array of shape {zeros.shape}"
