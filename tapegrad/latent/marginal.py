@@ -73,22 +73,21 @@ class _MarginalBody(RuledBody):
         """Return the gradient by the operands from outside that are floats."""
         joint, (_, effects, *outer) = self._joint, values
         floats, substitute = self.by_floats(self.given, values)
-        with self.standing_in(outer):
-            factor = joint.factor(effects)
-        cholesky = factor.cholesky
-        weights = np.where(cholesky.rows == cholesky.columns, 0.5, 1.0) * factor.inverse_on_pattern()
 
-        def weighted(effects: Any, *given: Any) -> Any:
-            """Return the joint density and the Hessian's log-determinant, both linear in what they vary with."""
+        def density(effects: Any, *given: Any) -> Any:
+            """Return the joint density and the entries of its Hessian, which one reverse sweep differentiates."""
             with self.standing_in(substitute(given)[self.given :]):
-                return joint.value(effects) + np.sum(weights * joint.entries(effects)[0])
+                entries, cholesky = joint.entries(effects)
+                return (joint.value(effects), entries), cholesky
 
         def slope(*given: Any) -> Any:
             with self.standing_in(substitute(given)[self.given :]):
                 return joint.gradient(effects)
 
-        _, pull = vjp(weighted, effects, *floats)
-        by_effects, *direct = pull(1.0)
+        (_, entries), pull, cholesky = vjp(density, effects, *floats, has_aux=True)
+        factor = cholesky.factor(entries)
+        weights = np.where(cholesky.rows == cholesky.columns, 0.5, 1.0) * factor.inverse_on_pattern()
+        by_effects, *direct = pull((1.0, weights))
         _, pull = vjp(slope, *floats)
         through_mode = pull(-factor.solve(by_effects))
         return [a + b for a, b in zip(direct, through_mode, strict=True)]

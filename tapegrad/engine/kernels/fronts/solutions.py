@@ -151,7 +151,11 @@ def _copy_row(into: int, source: int, k: int, zero: Any) -> None:
 @noinline
 def _to_pivots(plan: FrontPlan, source: int, into: int, k: int, zero: Any) -> None:
     """Copy rows in the order of the matrix to that of the pivots."""
-    row = k * size_of(zero)
+    size, row = size_of(zero), k * size_of(zero)
+    if k == 1:
+        for p in range(plan.n):
+            store_at(into, p * size, load_at(source, load_i64(plan.order, p) * size, zero), zero)
+        return
     for p in range(plan.n):
         _copy_row(into + p * row, source + load_i64(plan.order, p) * row, k, zero)
 
@@ -159,7 +163,11 @@ def _to_pivots(plan: FrontPlan, source: int, into: int, k: int, zero: Any) -> No
 @noinline
 def _from_pivots(plan: FrontPlan, source: int, into: int, k: int, zero: Any) -> None:
     """Copy rows in the order of the pivots to that of the matrix."""
-    row = k * size_of(zero)
+    size, row = size_of(zero), k * size_of(zero)
+    if k == 1:
+        for p in range(plan.n):
+            store_at(into, load_i64(plan.order, p) * size, load_at(source, p * size, zero), zero)
+        return
     for p in range(plan.n):
         _copy_row(into + load_i64(plan.order, p) * row, source + p * row, k, zero)
 
