@@ -12,7 +12,7 @@ from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.memory import D_BUFFER, D_BYTES, D_FLAGS, D_PRODUCER
 from tapegrad.engine.tape.tape import Tape
 from tapegrad.errors import FreedGraphError
-from tapegrad.frontend.recording.complex_views import part_dtype
+from tapegrad.frontend.conversions.complex_views import part_dtype
 from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.tensor import Tensor, from_slot

@@ -7,7 +7,7 @@ import numpy as np
 from tapegrad.autodiff.graph_view import Geometry
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
-from tapegrad.frontend.recording.complex_views import pairs_of
+from tapegrad.frontend.conversions.complex_views import pairs_of
 from tapegrad.frontend.recording.record_structural import record_out
 from tapegrad.frontend.recording.shape import in_c_order
 from tapegrad.frontend.tensor.modes import current

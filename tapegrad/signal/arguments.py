@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.recording.complex_views import is_complex, part_dtype
+from tapegrad.frontend.conversions.complex_views import is_complex, part_dtype
 from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 

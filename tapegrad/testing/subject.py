@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import name_of
-from tapegrad.frontend.recording.complex_views import complex_dtype, complex_of, pairs_of, part_dtype
+from tapegrad.frontend.conversions.complex_views import complex_dtype, complex_of, pairs_of, part_dtype
 from tapegrad.frontend.tensor.array_checks import refuse_subclass
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
 from tapegrad.pytree import flatten, paths, unflatten

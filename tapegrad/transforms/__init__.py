@@ -5,6 +5,7 @@ In reading order; each imports only those above it:
     calling                        calls of transforms: arguments, fast paths in C, and functions of Numba's
     jit                            record once, replay afterwards
     base                           what all transforms share: nested, replayed or eager
+    analytic                       derivatives of analytic functions of complex numbers
     nested                         derivatives on the tape of the function around
     grad                           `grad` and `value_and_grad`
     jvp                            `jvp`

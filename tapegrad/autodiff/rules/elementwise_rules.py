@@ -12,7 +12,7 @@ from tapegrad.autodiff.regions import materialize
 from tapegrad.autodiff.rules.step import SweepStep
 from tapegrad.frontend.functions.reductions import reductions
 from tapegrad.frontend.recording import elementwise
-from tapegrad.frontend.recording.complex_views import complex_dtype, imag_part, real_part, through_pairs
+from tapegrad.frontend.conversions.complex_views import complex_dtype, imag_part, real_part, through_pairs
 from tapegrad.frontend.recording.rules import Value, masked_multiply
 from tapegrad.frontend.recording.shape import broadcast_to, reshape
 from tapegrad.frontend.recording.unknown_derivatives import no_derivative

@@ -10,7 +10,7 @@ from tapegrad.autodiff.rules.step import SweepStep
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import Tape
-from tapegrad.frontend.recording.complex_views import part_dtype
+from tapegrad.frontend.conversions.complex_views import part_dtype
 from tapegrad.frontend.recording.record_structural import record_lines, record_out
 from tapegrad.frontend.recording.rules import TRANSPOSES, Value
 from tapegrad.frontend.recording.shape import contiguous, view_region

@@ -13,6 +13,7 @@ In reading order; each imports only those above it:
     systems                        kernels of linear systems: factors of matrices and solutions
     fronts                         kernels of sparse symmetric matrices
     spectra                        kernels of eigenvalues and singular values
+    complexes                      kernels of complex matrices
     special                        special functions of numbers, and loops of them over elements
 
 They import one another only.

@@ -8,6 +8,7 @@ In reading order; each imports only those above it:
 
     definitions                    syntax trees of functions, if files still say what was imported
     values                         numbers, tuples, and what is known while a function is translated
+    complex_numbers                arithmetic of complex numbers
     expressions                    expressions of a plain function as LLVM's instructions
     calls                          calls in a plain function
     statements                     statements of a plain function

@@ -2,7 +2,14 @@
 
 In reading order; each imports only those above it:
 
-    products      products by conjugate transposes, and the kernels of ``X0 @ X1``
-    systems       LU factors, systems of equations, inverses
-    determinants  determinants, their phases and logarithms
+    products                       products by conjugate transposes, and the kernels of ``X0 @ X1``
+    systems                        LU factors, systems of equations, inverses
+    determinants                   determinants, their phases and logarithms
+    triangular                     triangular systems
+    cholesky                       Cholesky factors
+    eigh                           eigenvalues and eigenvectors of Hermitian matrices
+    svd                            singular values
+    qr                             QR factors
+    eig                            eigenvalues and eigenvectors of square matrices
+    expm                           exponentials
 """

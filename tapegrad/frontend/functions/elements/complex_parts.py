@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.recording.complex_views import imag_part, real_part
+from tapegrad.frontend.conversions.complex_views import imag_part, real_part
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.tensor.tensor import Tensor, bind_methods, from_array

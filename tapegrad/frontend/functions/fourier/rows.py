@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from tapegrad.frontend.recording.complex_views import made_complex, pairs_of
+from tapegrad.frontend.conversions.complex_views import made_complex, pairs_of
 from tapegrad.frontend.recording.record_structural import as_numbers, record_new
 from tapegrad.frontend.recording.shape import in_c_order
 from tapegrad.frontend.tensor.array_checks import refuse_complex

@@ -11,8 +11,8 @@ In reading order; each imports only those above it:
     matrix_chains                  several products, powers
     norms                          norms
     distances                      distances between vectors
-    least_squares                  pseudo-inverses, least squares, condition numbers
     systems                        systems of linear equations, inverses
+    least_squares                  pseudo-inverses, least squares, condition numbers
     eigenvalues                    eigenvalues of other matrices
     structured                     blocks on a diagonal, constant diagonals, bands
     matrix_functions               exponentials, logarithms, roots, sines, the equations of Sylvester and Lyapunov

@@ -33,7 +33,7 @@ from tapegrad.frontend.functions.matrices.triangles import half_of_triangle
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.shapes.diagonals import diagonal
 from tapegrad.frontend.functions.shapes.joining import concatenate
-from tapegrad.frontend.recording.complex_views import (
+from tapegrad.frontend.conversions.complex_views import (
     adjoint,
     conjugate,
     imag_part,

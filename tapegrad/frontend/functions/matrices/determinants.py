@@ -14,7 +14,7 @@ from tapegrad.frontend.functions.matrices.ties import diagonal_matrix, maximum
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
-from tapegrad.frontend.recording.complex_views import adjoint, conjugate, imag_part, is_complex, real_part
+from tapegrad.frontend.conversions.complex_views import adjoint, conjugate, imag_part, is_complex, real_part
 from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.record import unary
 from tapegrad.frontend.recording.rules import Step, Value, masked_multiply, state_rules

@@ -22,7 +22,7 @@ from tapegrad.frontend.functions.matrices.ties import (
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.shapes.diagonals import diagonal
-from tapegrad.frontend.recording.complex_views import conjugate, is_complex, part_dtype, real_of
+from tapegrad.frontend.conversions.complex_views import conjugate, is_complex, part_dtype, real_of
 from tapegrad.frontend.recording.rules import Step, Value, state_rules
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor

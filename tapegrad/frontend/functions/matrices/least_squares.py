@@ -20,7 +20,7 @@ from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions import reductions
 from tapegrad.frontend.functions.reductions.extremes import max as largest
 from tapegrad.frontend.functions.reductions.predicates import matrix_rank
-from tapegrad.frontend.recording.complex_views import adjoint, is_complex, part_dtype
+from tapegrad.frontend.conversions.complex_views import adjoint, is_complex, part_dtype
 from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.record import unary
 from tapegrad.frontend.recording.record_structural import as_numbers, in_common_dtype

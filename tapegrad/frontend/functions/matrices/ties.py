@@ -18,7 +18,7 @@ from tapegrad.frontend.functions.reductions.extremes import max as largest
 from tapegrad.frontend.functions.shapes import joining
 from tapegrad.frontend.functions.shapes.diagonals import diagonal
 from tapegrad.frontend.recording import elementwise
-from tapegrad.frontend.recording.complex_views import (
+from tapegrad.frontend.conversions.complex_views import (
     adjoint,
     complex_of,
     imag_part,

@@ -9,7 +9,7 @@ from tapegrad.frontend.functions.ordering.search import searchsorted
 from tapegrad.frontend.functions.ordering.sorting import argsort
 from tapegrad.frontend.functions.reductions.predicates import any as some
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
-from tapegrad.frontend.recording.complex_views import made_complex
+from tapegrad.frontend.conversions.complex_views import made_complex
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import clip, where
 from tapegrad.frontend.recording.lists import holds_tensors

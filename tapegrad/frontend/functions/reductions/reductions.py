@@ -21,7 +21,7 @@ from tapegrad.frontend.functions.reductions.lines import (
     numbers,
 )
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
-from tapegrad.frontend.recording.complex_views import part_dtype
+from tapegrad.frontend.conversions.complex_views import part_dtype
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver, mask_of
 from tapegrad.frontend.recording.rules import (

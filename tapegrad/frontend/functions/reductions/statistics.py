@@ -20,7 +20,7 @@ from tapegrad.frontend.functions.reductions.lines import (
 )
 from tapegrad.frontend.functions.reductions.predicates import any as some
 from tapegrad.frontend.functions.reductions.reductions import how_many, mean, rules_of_weights, sum
-from tapegrad.frontend.recording.complex_views import pairs_of
+from tapegrad.frontend.conversions.complex_views import pairs_of
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver, mask_of

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import check_function
-from tapegrad.frontend.recording.complex_views import real_part
+from tapegrad.frontend.conversions.complex_views import real_part
 from tapegrad.frontend.recording.elementwise import FUNCTIONS
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.program.recording.calling import value_and_aux
