@@ -29,7 +29,12 @@ from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import FreedGraphError, TracedValueError
 from tapegrad.frontend.recording.shape import broadcast_to
 from tapegrad.frontend.tensor.anomaly import watching
-from tapegrad.frontend.tensor.array_checks import as_direction, complex_seen, is_same_memory, refuse_complex_result
+from tapegrad.frontend.tensor.array_checks import (
+    as_direction,
+    complex_seen,
+    is_same_memory,
+    refuse_complex_result,
+)
 from tapegrad.frontend.tensor.arrays import show
 from tapegrad.frontend.tensor.attachments import RemovableHook, any_hooks, attachments
 from tapegrad.frontend.tensor.description import SlotDescription

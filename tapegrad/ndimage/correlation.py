@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad.frontend.functions.numerics.convolution import correlate_arrays
 from tapegrad.frontend.conversions.complex_views import complex_dtype, part_dtype
+from tapegrad.frontend.functions.numerics.convolution import correlate_arrays
 from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.ndimage.arguments import axes_of, for_each_axis, image

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.conversions.complex_views import made_complex, pairs_of, part_dtype
 from tapegrad.frontend.functions.numerics.convolution import correlate_arrays
 from tapegrad.frontend.functions.numerics.padding import pad
 from tapegrad.frontend.functions.shapes.joining import stack
-from tapegrad.frontend.conversions.complex_views import made_complex, pairs_of, part_dtype
 from tapegrad.frontend.recording.lists import holds_tensors
 from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import moveaxis

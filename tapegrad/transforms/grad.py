@@ -16,8 +16,8 @@ from tapegrad.program.recording.calling import aux_arrays, call, check_scalar, o
 from tapegrad.program.recording.signature import has_tensor, numpy_scalar
 from tapegrad.program.streams.spec import FORWARD, VALUE_AND_GRAD, ProgramSpec
 from tapegrad.program.traces.trace import Trace
-from tapegrad.transforms.base import DerivativeTransform, Transform
 from tapegrad.transforms.analytic import AnalyticDerivative, RealPart
+from tapegrad.transforms.base import DerivativeTransform, Transform
 from tapegrad.transforms.calling.argnums import Argnums, Selection, checked_argnums, select
 from tapegrad.transforms.calling.call_structures import call_arguments
 from tapegrad.transforms.calling.callables import UnlessNested

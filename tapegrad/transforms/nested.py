@@ -15,8 +15,8 @@ from tapegrad.autodiff.tensor_sweeps import forward, reverse
 from tapegrad.engine.sweep.derivatives import subgraph
 from tapegrad.engine.tape.fields.layout import TRACED
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES
-from tapegrad.frontend.functions.shapes.joining import stack
 from tapegrad.frontend.conversions.complex_views import made_complex, pairs_of
+from tapegrad.frontend.functions.shapes.joining import stack
 from tapegrad.frontend.recording.layouts import copied_in_order
 from tapegrad.frontend.recording.shape import reshape
 from tapegrad.frontend.tensor.memory_order import copy_with_strides, is_reordered

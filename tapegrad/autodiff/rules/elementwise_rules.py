@@ -10,15 +10,14 @@ import numpy as np
 from tapegrad.autodiff.accumulator import count_ratio
 from tapegrad.autodiff.regions import materialize
 from tapegrad.autodiff.rules.step import SweepStep
+from tapegrad.frontend.conversions.complex_views import complex_dtype, imag_part, real_part, through_pairs
 from tapegrad.frontend.functions.reductions import reductions
 from tapegrad.frontend.recording import elementwise
-from tapegrad.frontend.conversions.complex_views import complex_dtype, imag_part, real_part, through_pairs
 from tapegrad.frontend.recording.rules import Value, masked_multiply
 from tapegrad.frontend.recording.shape import broadcast_to, reshape
 from tapegrad.frontend.recording.unknown_derivatives import no_derivative
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.ops import CONSTANTS, PRIMALS, Op, as_function, names_in
-
 
 _PARTS = {"real": real_part, "imag": imag_part}
 

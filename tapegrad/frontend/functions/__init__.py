@@ -10,8 +10,8 @@ In reading order; each imports only those above it:
     products                       products of vectors, matrices and stacks
     matrices                       functions of matrices: systems, decompositions, norms
     sparse_systems                 sparse symmetric positive definite systems
-    fourier                        Fourier transforms
     numerics                       numerical methods: differences, interpolation, polynomials, convolutions, histograms
+    fourier                        Fourier transforms
 
 A file has a table of its functions, `FUNCTIONS`, binds the methods that a Tensor has of them, and states at its end the
 derivatives of the structural ops that they record (`recording.rules`). It imports the files of `frontend` around it,

@@ -293,7 +293,7 @@ MATRICES: tuple[Structural, ...] = (
         (("x1",), ("x0",)),
         MatmulParams,
         dtypes=_NUMBERS,
-        complex_functions="complexes.products.matmul_{direction}_{dtype}",
+        complex_functions="systems.complex_products.matmul_{direction}_{dtype}",
     ),
     # Factors and row exchanges of matrices, as integers; ops that read them have the derivative by the matrices
     _of_matrices("lu", "systems.lu", (None,), SquareParams, result="i64", complexes="systems"),

@@ -14,8 +14,8 @@ from tapegrad.program.recording.calling import one_array, value_and_aux
 from tapegrad.program.recording.signature import flatten_args, has_tensor, numpy_scalar
 from tapegrad.program.streams.spec import FORWARD, JACFWD, JACREV, ProgramSpec
 from tapegrad.program.traces.trace import Trace
-from tapegrad.transforms.base import DerivativeTransform
 from tapegrad.transforms.analytic import AnalyticDerivative, RealPart
+from tapegrad.transforms.base import DerivativeTransform
 from tapegrad.transforms.calling.argnums import Argnums, Selection, checked_argnums, select
 from tapegrad.transforms.calling.call_structures import call_arguments
 from tapegrad.transforms.calling.equal_recordings import lender, own_recordings

@@ -2,7 +2,6 @@
 
 In reading order; each imports only those above it:
 
-    products                       products by conjugate transposes, and the kernels of ``X0 @ X1``
     systems                        LU factors, systems of equations, inverses
     determinants                   determinants, their phases and logarithms
     triangular                     triangular systems

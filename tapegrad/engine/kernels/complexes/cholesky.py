@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.complexes.products import product_of_adjoint
 from tapegrad.engine.kernels.complexes.systems import ADJOINT
 from tapegrad.engine.kernels.complexes.triangular import divide
 from tapegrad.engine.kernels.language.frame import PARAMS
@@ -36,6 +35,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     size_of,
 )
 from tapegrad.engine.kernels.language.status import NOT_POSITIVE_DEFINITE
+from tapegrad.engine.kernels.systems.complex_products import product_of_adjoint
 from tapegrad.engine.kernels.systems.stacks import (
     COTANGENT,
     RESULT,

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.complexes.products import product_by_adjoint, product_of_adjoint
 from tapegrad.engine.kernels.complexes.systems import ADJOINT
 from tapegrad.engine.kernels.language.frame import PARAMS, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
@@ -43,6 +42,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     size_of,
 )
 from tapegrad.engine.kernels.language.status import SINGULAR
+from tapegrad.engine.kernels.systems.complex_products import product_by_adjoint, product_of_adjoint
 from tapegrad.engine.kernels.systems.stacks import (
     COTANGENT,
     RESULT,

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.complexes.products import conjugate, product_by_adjoint
 from tapegrad.engine.kernels.complexes.systems import ADJOINT
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
@@ -39,6 +38,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     size_of,
 )
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY, SINGULAR
+from tapegrad.engine.kernels.systems.complex_products import conjugate, product_by_adjoint
 from tapegrad.engine.kernels.systems.stacks import are_zeros, write_failure, write_nan, write_nothing
 from tapegrad.engine.kernels.systems.triangular import add_triangle
 from tapegrad.ops.structural.matrices import TriangularParams

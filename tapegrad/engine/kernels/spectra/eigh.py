@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.complexes.products import product_by_adjoint, product_of_adjoint
 from tapegrad.engine.kernels.lanes.eigh_lanes import MAX_ROWS, decompose_block
 from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES
 from tapegrad.engine.kernels.lanes.tridiagonal_lanes import block_bytes
@@ -46,6 +45,7 @@ from tapegrad.engine.kernels.language.raw_memory import (
     size_of,
 )
 from tapegrad.engine.kernels.language.status import NOT_CONVERGED, NOT_DIFFERENTIABLE, PHASE_DEPENDENT
+from tapegrad.engine.kernels.systems.complex_products import product_by_adjoint, product_of_adjoint
 from tapegrad.engine.kernels.systems.stacks import (
     COTANGENT,
     TANGENT,

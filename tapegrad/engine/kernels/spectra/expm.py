@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.complexes.products import conjugate
 from tapegrad.engine.kernels.language.frame import PARAMS, STORE, X_BAR, Y_BAR, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
@@ -28,6 +27,7 @@ from tapegrad.engine.kernels.language.lapack import (
 from tapegrad.engine.kernels.language.matmul import Matrix, product, transposed
 from tapegrad.engine.kernels.language.raw_memory import free, load_i64, load_record, malloc, memset, size_of
 from tapegrad.engine.kernels.language.status import OUT_OF_MEMORY
+from tapegrad.engine.kernels.systems.complex_products import conjugate
 from tapegrad.engine.kernels.systems.lu import factorize, solve
 from tapegrad.ops.structural.matrices import SquareParams
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.complexes.products import conjugate, product_by_adjoint, product_of_adjoint
 from tapegrad.engine.kernels.lanes.lanes import MIN_LANE_MATRICES
 from tapegrad.engine.kernels.lanes.svd_lanes import block_bytes, decompose_block
 from tapegrad.engine.kernels.language.frame import PARAMS, X, Y
@@ -52,6 +51,7 @@ from tapegrad.engine.kernels.spectra.singular import (
     scratch_bytes,
 )
 from tapegrad.engine.kernels.spectra.svd_ties import are_zero, clear_zeros, closest, ties_stay, zeros_are_out
+from tapegrad.engine.kernels.systems.complex_products import conjugate, product_by_adjoint, product_of_adjoint
 from tapegrad.engine.kernels.systems.stacks import (
     COTANGENT,
     TANGENT,

@@ -3,6 +3,7 @@
 In reading order; each imports only those above it:
 
     stacks                         loops over the matrices of a stack
+    complex_products               products of complex matrices, by conjugate transposes too
     blocks                         factors of large matrices by blocks of columns
     cholesky_back                  the reverse sweep of a Cholesky factorisation
     cholesky                       Cholesky factors

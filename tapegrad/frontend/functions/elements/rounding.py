@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
-from tapegrad.frontend.conversions.guarded_results import call_guarded
 from tapegrad.frontend.conversions.complex_views import made_complex, pairs_of
+from tapegrad.frontend.conversions.guarded_results import call_guarded
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.frontend.conversions.complex_views import complex_of, pairs_of
 from tapegrad.frontend.functions.fourier.rows import FFT, from_half, numbers_of, to_half, transformed
 from tapegrad.frontend.functions.fourier.transforms import axis_of, halves_of, length_of, resized
 from tapegrad.frontend.functions.numerics.padding import pad
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
 from tapegrad.frontend.functions.shapes.views import flip
-from tapegrad.frontend.conversions.complex_views import complex_of, pairs_of
 from tapegrad.frontend.recording.shape import moveaxis
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.functions.shapes.tiling import roll
 from tapegrad.frontend.conversions.complex_views import through_pairs
+from tapegrad.frontend.functions.shapes.tiling import roll
 from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.tensor.tensor import Tensor, from_array
 from tapegrad.frontend.words.derived_docs import like

@@ -4,6 +4,7 @@ import math
 import operator
 from typing import Any
 
+from tapegrad.frontend.conversions.complex_views import complex_dtype, through_pairs
 from tapegrad.frontend.functions.fourier.rows import (
     FFT,
     IFFT,
@@ -15,7 +16,6 @@ from tapegrad.frontend.functions.fourier.rows import (
 )
 from tapegrad.frontend.functions.shapes.embedding import among_zeros
 from tapegrad.frontend.indexing.indexing import getitem
-from tapegrad.frontend.conversions.complex_views import complex_dtype, through_pairs
 from tapegrad.frontend.recording.outputs import deliver, one_output
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like

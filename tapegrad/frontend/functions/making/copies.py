@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
+from tapegrad.frontend.conversions.complex_views import real_part
 from tapegrad.frontend.conversions.creation import asarray, finished
 from tapegrad.frontend.conversions.guarded_results import call_guarded
-from tapegrad.frontend.conversions.complex_views import real_part
 from tapegrad.frontend.recording.layouts import copied_in_order, in_order
 from tapegrad.frontend.recording.lists import holds_tensors
 from tapegrad.frontend.recording.record_structural import as_numbers

@@ -7,6 +7,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.conversions.complex_views import (
+    adjoint,
+    conjugate,
+    imag_part,
+    is_complex,
+    part_dtype,
+    real_of,
+)
 from tapegrad.frontend.functions.matrices.matrices import (
     Systems,
     matrices,
@@ -33,14 +41,6 @@ from tapegrad.frontend.functions.matrices.triangles import half_of_triangle
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.shapes.diagonals import diagonal
 from tapegrad.frontend.functions.shapes.joining import concatenate
-from tapegrad.frontend.conversions.complex_views import (
-    adjoint,
-    conjugate,
-    imag_part,
-    is_complex,
-    part_dtype,
-    real_of,
-)
 from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.record import unary
 from tapegrad.frontend.recording.rules import Step, Value, state_rules

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.frontend.conversions.complex_views import adjoint, conjugate, imag_part, is_complex, real_part
 from tapegrad.frontend.functions.matrices.decompositions import singular_packed, singular_parts
 from tapegrad.frontend.functions.matrices.matrices import (
     inverse,
@@ -14,7 +15,6 @@ from tapegrad.frontend.functions.matrices.ties import diagonal_matrix, maximum
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
-from tapegrad.frontend.conversions.complex_views import adjoint, conjugate, imag_part, is_complex, real_part
 from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.record import unary
 from tapegrad.frontend.recording.rules import Step, Value, masked_multiply, state_rules

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.frontend.conversions.complex_views import conjugate, is_complex, part_dtype, real_of
 from tapegrad.frontend.functions.matrices.decompositions import columns_of, eigen_parts, part_of, svdvals
 from tapegrad.frontend.functions.matrices.matrices import record_packed, square, transposed
 from tapegrad.frontend.functions.matrices.systems import solve
@@ -22,7 +23,6 @@ from tapegrad.frontend.functions.matrices.ties import (
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.shapes.diagonals import diagonal
-from tapegrad.frontend.conversions.complex_views import conjugate, is_complex, part_dtype, real_of
 from tapegrad.frontend.recording.rules import Step, Value, state_rules
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.conversions.complex_views import adjoint, is_complex, part_dtype
 from tapegrad.frontend.functions.matrices import norms
 from tapegrad.frontend.functions.matrices.decompositions import by_lower_triangle, svd, svdvals
 from tapegrad.frontend.functions.matrices.matrices import (
@@ -20,7 +21,6 @@ from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions import reductions
 from tapegrad.frontend.functions.reductions.extremes import max as largest
 from tapegrad.frontend.functions.reductions.predicates import matrix_rank
-from tapegrad.frontend.conversions.complex_views import adjoint, is_complex, part_dtype
 from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.record import unary
 from tapegrad.frontend.recording.record_structural import as_numbers, in_common_dtype

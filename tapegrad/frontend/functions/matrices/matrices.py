@@ -9,9 +9,9 @@ from numpy.linalg import LinAlgError
 
 from tapegrad.engine.sweep.eager import eager_matrices
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
+from tapegrad.frontend.conversions.complex_views import complex_dtype, conjugate
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.lines import floating
-from tapegrad.frontend.conversions.complex_views import complex_dtype, conjugate
 from tapegrad.frontend.recording.record_structural import (
     as_numbers,
     in_common_dtype,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.conversions.complex_views import adjoint
 from tapegrad.frontend.functions.matrices.matrices import (
     inverse,
     of_squares,
@@ -20,7 +21,6 @@ from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.extremes import max as largest
 from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.shapes.joining import concatenate
-from tapegrad.frontend.conversions.complex_views import adjoint
 from tapegrad.frontend.recording.elementwise import where
 from tapegrad.frontend.recording.record_structural import as_tensor, in_common_dtype
 from tapegrad.frontend.recording.rules import Step, Value, state_rules, total

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from tapegrad.frontend.conversions.complex_views import imag_part, is_complex, part_dtype, real_part
 from tapegrad.frontend.functions.matrices.decompositions import singular_values
 from tapegrad.frontend.functions.matrices.matrices import as_inexact
 from tapegrad.frontend.functions.reductions import extremes, reductions
 from tapegrad.frontend.functions.reductions.lines import root_of_sum
-from tapegrad.frontend.conversions.complex_views import imag_part, is_complex, part_dtype, real_part
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.shape import expand_dims, moveaxis

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.conversions.complex_views import adjoint
 from tapegrad.frontend.functions.matrices.decompositions import by_lower_triangle
 from tapegrad.frontend.functions.matrices.matrices import (
     Systems,
@@ -32,7 +33,6 @@ from tapegrad.frontend.functions.matrices.matrices import (
 from tapegrad.frontend.functions.matrices.triangles import cho_factor, cho_solve
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.shapes.diagonals import tril, triu
-from tapegrad.frontend.conversions.complex_views import adjoint
 from tapegrad.frontend.recording.record_structural import as_numbers, in_common_dtype
 from tapegrad.frontend.recording.rules import Step, Value, state_rules
 from tapegrad.frontend.recording.shape import broadcast_to, in_c_order, moveaxis, reshape

@@ -11,13 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.functions.matrices.matrices import record, transposed
-from tapegrad.frontend.functions.products.linalg import matmul
-from tapegrad.frontend.functions.reductions import reductions
-from tapegrad.frontend.functions.reductions.extremes import max as largest
-from tapegrad.frontend.functions.shapes import joining
-from tapegrad.frontend.functions.shapes.diagonals import diagonal
-from tapegrad.frontend.recording import elementwise
 from tapegrad.frontend.conversions.complex_views import (
     adjoint,
     complex_of,
@@ -26,6 +19,13 @@ from tapegrad.frontend.conversions.complex_views import (
     pairs_of,
     part_dtype,
 )
+from tapegrad.frontend.functions.matrices.matrices import record, transposed
+from tapegrad.frontend.functions.products.linalg import matmul
+from tapegrad.frontend.functions.reductions import reductions
+from tapegrad.frontend.functions.reductions.extremes import max as largest
+from tapegrad.frontend.functions.shapes import joining
+from tapegrad.frontend.functions.shapes.diagonals import diagonal
+from tapegrad.frontend.recording import elementwise
 from tapegrad.frontend.recording.rules import Step, Value, state_transpose
 from tapegrad.frontend.recording.shape import expand_dims, in_c_order, reshape
 from tapegrad.frontend.tensor.modes import no_grad, thread

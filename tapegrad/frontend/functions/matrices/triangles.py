@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.frontend.conversions.complex_views import adjoint, conjugate
 from tapegrad.frontend.functions.matrices.matrices import (
     Systems,
     like_vectors,
@@ -16,7 +17,6 @@ from tapegrad.frontend.functions.matrices.matrices import (
 )
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.shapes.diagonals import tril
-from tapegrad.frontend.conversions.complex_views import adjoint, conjugate
 from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.rules import Step, Value, masked_multiply, state_rules
 from tapegrad.frontend.recording.shape import expand_dims, in_c_order, reshape

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
+from tapegrad.frontend.conversions.complex_views import imag_part, is_complex, made_complex, real_part
 from tapegrad.frontend.functions.numerics.padding import pad
 from tapegrad.frontend.functions.shapes.joining import stack
 from tapegrad.frontend.functions.shapes.views import with_one_dimension
-from tapegrad.frontend.conversions.complex_views import imag_part, is_complex, made_complex, real_part
 from tapegrad.frontend.recording.record_structural import as_numbers, in_common_dtype, record_new
 from tapegrad.frontend.recording.rules import Step, rules_of_product, state_rules, total
 from tapegrad.frontend.recording.shape import in_c_order

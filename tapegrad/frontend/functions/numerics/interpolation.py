@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.conversions.complex_views import made_complex
 from tapegrad.frontend.conversions.guarded_results import is_recording
 from tapegrad.frontend.functions.ordering.search import searchsorted
 from tapegrad.frontend.functions.ordering.sorting import argsort
 from tapegrad.frontend.functions.reductions.predicates import any as some
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
-from tapegrad.frontend.conversions.complex_views import made_complex
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import clip, where
 from tapegrad.frontend.recording.lists import holds_tensors

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.conversions.complex_views import conjugate
 from tapegrad.frontend.functions.products import linalg
 from tapegrad.frontend.recording.layouts import in_order
-from tapegrad.frontend.conversions.complex_views import conjugate
 from tapegrad.frontend.recording.outputs import deliver
 from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import expand_dims, moveaxis, reshape

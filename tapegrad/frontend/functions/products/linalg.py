@@ -7,8 +7,8 @@ import numpy as np
 from tapegrad.engine.sweep.eager import eager_products
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.foreign import is_sparse, is_sparse_tensor
-from tapegrad.frontend.functions.products import sparse
 from tapegrad.frontend.conversions.complex_views import adjoint, complex_of, pairs_of
+from tapegrad.frontend.functions.products import sparse
 from tapegrad.frontend.recording.record_structural import (
     as_numbers,
     in_common_dtype,

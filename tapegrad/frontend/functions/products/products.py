@@ -5,9 +5,9 @@ from typing import Any
 
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from tapegrad.frontend.conversions.complex_views import conjugate
 from tapegrad.frontend.functions.products.contraction import plan_of_axes, run
 from tapegrad.frontend.functions.products.linalg import matmul
-from tapegrad.frontend.conversions.complex_views import conjugate
 from tapegrad.frontend.recording.outputs import deliver
 from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import ravel, reshape

@@ -10,8 +10,8 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from tapegrad.engine.tape import slots
 from tapegrad.engine.tape.fields.layout import C128, F32
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
-from tapegrad.frontend.conversions.guarded_results import contents, is_recording
 from tapegrad.frontend.conversions.complex_views import made_complex, pairs_of
+from tapegrad.frontend.conversions.guarded_results import contents, is_recording
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import mask_of

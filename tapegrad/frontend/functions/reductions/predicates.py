@@ -12,11 +12,11 @@ import numpy as np
 
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.conversions.complex_views import imag_part
 from tapegrad.frontend.conversions.conversion import guarded_array
 from tapegrad.frontend.conversions.guarded_results import at_once, call_guarded, is_computed, is_recording
 from tapegrad.frontend.functions.reductions.reductions import sum as total
 from tapegrad.frontend.recording.calls import select
-from tapegrad.frontend.conversions.complex_views import imag_part
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.record import apply
 from tapegrad.frontend.recording.ufuncs import Ufunc, with_arguments

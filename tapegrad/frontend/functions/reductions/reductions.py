@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.conversions.complex_views import part_dtype
 from tapegrad.frontend.functions.reductions.lines import (
     axes_of,
     beginning,
@@ -21,7 +22,6 @@ from tapegrad.frontend.functions.reductions.lines import (
     numbers,
 )
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
-from tapegrad.frontend.conversions.complex_views import part_dtype
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver, mask_of
 from tapegrad.frontend.recording.rules import (

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from tapegrad.frontend.conversions.complex_views import pairs_of
 from tapegrad.frontend.functions.reductions.extremes import largest_finite
 from tapegrad.frontend.functions.reductions.lines import (
     axes_of,
@@ -20,7 +21,6 @@ from tapegrad.frontend.functions.reductions.lines import (
 )
 from tapegrad.frontend.functions.reductions.predicates import any as some
 from tapegrad.frontend.functions.reductions.reductions import how_many, mean, rules_of_weights, sum
-from tapegrad.frontend.conversions.complex_views import pairs_of
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
 from tapegrad.frontend.recording.elementwise import where as select
 from tapegrad.frontend.recording.outputs import deliver, mask_of

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.conversions.complex_views import complex_dtype, part_dtype
 from tapegrad.frontend.functions.shapes.tiling import resize
 from tapegrad.frontend.indexing.indexing import getitem
 from tapegrad.frontend.indexing.writes import setitem
-from tapegrad.frontend.conversions.complex_views import complex_dtype, part_dtype
 from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.recording.shape import contiguous, ravel, reshape
 from tapegrad.frontend.tensor.array_checks import check_dtype

@@ -9,8 +9,8 @@ import numpy as np
 
 from tapegrad import pytree
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
-from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.conversions.complex_views import complex_of, pairs_of, part_dtype
+from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.record_structural import as_numbers, as_tensor
 from tapegrad.frontend.tensor.array_checks import numbers, real
 from tapegrad.frontend.tensor.modes import thread
