@@ -1,6 +1,7 @@
 """Cholesky factors of Hermitian matrices, given by their lower triangles.
 
-With ``M = tril(L^H tril(L_bar))``, its diagonal real and halved, the cotangent is the Hermitian part of ``L^-H M L^-1``.
+With ``M = tril(L^H tril(L_bar))``, its diagonal real and halved, the cotangent is the Hermitian part of
+``L^-H M L^-1``.
 Each element of the triangle also represents the conjugate of its mirror image, and the diagonal is real.
 """
 

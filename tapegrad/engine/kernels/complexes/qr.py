@@ -1,8 +1,8 @@
 """QR factors of complex matrices.
 
 The result is, for each matrix, Q, then R, both column by column. With H the conjugate transpose, the cotangent is
-``(Q_bar + Q C) R^-H``, where C is the Hermitian matrix with the lower triangle of ``R R_bar^H - Q_bar^H Q`` and the real
-part of its diagonal (Walter and Lehmann 2018). The diagonal of R is real, as LAPACK has it. Further columns of a
+``(Q_bar + Q C) R^-H``, where C is the Hermitian matrix with the lower triangle of ``R R_bar^H - Q_bar^H Q`` and the
+real part of its diagonal (Walter and Lehmann 2018). The diagonal of R is real, as LAPACK has it. Further columns of a
 complete Q have no cotangents here.
 """
 

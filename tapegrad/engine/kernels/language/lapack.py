@@ -243,7 +243,7 @@ def clear_triangle(a: Matrix, lower: int, zero: Any) -> None:
             put(a, i, j, zero, zero)
 
 
-# --- symmetric and Hermitian matrices given by one triangle -------------------------------------------------------------------
+# --- symmetric and Hermitian matrices given by one triangle -----------------------------------------------------------
 
 
 @noinline

@@ -125,6 +125,12 @@ def _exponential(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: in
         product(loops, routines.products, half, half, y, np.int64(1))
 
 
+@noinline
+def _conjugate_if(wanted: bool, a: Matrix, zero: Any) -> None:
+    if wanted:
+        conjugate(a, a, zero)
+
+
 @always_inline
 def write_exponentials(frame: int, loops: int, routines: Lapack, divide: Any) -> int:
     """Write the exponential of each matrix of X[0] to Y; `divide` solves a system, as `_divide` does."""
@@ -162,8 +168,7 @@ def write_derivatives(frame: int, loops: int, routines: Lapack, reverse: bool, d
         memset(a.address, np.int32(0), 4 * bytes_)
         copy(own, part(a, 0, 0, n, n), zero)
         if np.iscomplexobj(zero):
-            if reverse:
-                conjugate(own, part(a, 0, 0, n, n), zero)
+            _conjugate_if(reverse, part(a, 0, 0, n, n), zero)
         copy(part(a, 0, 0, n, n), part(a, n, n, n, n), zero)
         # The derivative is linear in the direction: a large one is scaled, so that it needs no squarings.
         size = largest(by_rows(along, n, n, zero), zero)

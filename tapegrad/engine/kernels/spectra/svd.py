@@ -1,10 +1,10 @@
 """Singular value decompositions.
 
-The result is, for each matrix, its singular values s, then U column by column, then V^H column by column. With
-``a = J - J^H`` for ``J = U^H U_bar``, and b likewise for V, the cotangent is ``U G V^H``. G has s_bar on its diagonal,
-of complex numbers plus ``(a - b) / (4 s)`` (Wan and Zhang 2019), and ``(a + b) / (2 (s_j - s_i)) + (a - b) / (2 (s_j + s_i))`` elsewhere. If U or V is not square, the parts outside its
-space, divided by s, are added (Giles 2008; Seeger et al. 2017; Townsend 2016). Further columns of complete factors have
-no cotangents here.
+The result is, for each matrix, its singular values s, then U column by column, then V^H column by column. With ``a = J
+- J^H`` for ``J = U^H U_bar``, and b likewise for V, the cotangent is ``U G V^H``. G has s_bar on its diagonal, of
+complex numbers plus ``(a - b) / (4 s)`` (Wan and Zhang 2019), and ``(a + b) / (2 (s_j - s_i)) + (a - b) / (2 (s_j +
+s_i))`` elsewhere. If U or V is not square, the parts outside its space, divided by s, are added (Giles 2008; Seeger et
+al. 2017; Townsend 2016). Further columns of complete factors have no cotangents here.
 
 If only singular values are used, equal ones share their cotangent equally, and zeros have none, as in ``abs(0)``.
 Otherwise the function must not depend on the basis of vectors of equal values, as in `eigh`, nor on vectors of zeros

@@ -108,8 +108,8 @@ def eigvals(a: Any) -> Tensor:
     Raises
     ------
     LinAlgError
-        If the matrices are not square, or not finite. In a derivative, if the eigenvectors are no basis. In a replay, if
-        the matrices are real, and other than at the recording an eigenvalue is not: convert them with
+        If the matrices are not square, or not finite. In a derivative, if the eigenvectors are no basis. In a replay,
+        if the matrices are real, and other than at the recording an eigenvalue is not: convert them with
         ``astype(complex)``, and all results are complex.
 
     See Also

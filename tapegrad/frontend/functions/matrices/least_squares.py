@@ -49,7 +49,7 @@ def _complex_pseudo_inverse(x: Tensor, cutoffs: Tensor) -> Tensor:
 
     A matrix of rank r is ``C M^-1 D`` for ``C = A V / s``, ``D = (U^H A) / s`` and ``M = (U^H A V) / (s s^T)``, with
     singular vectors that are constants here. C and D are orthonormal to rounding, so that no digits are lost in the
-    inverses of their products. Vectors of singular values below the cutoff are left out, by zeros in place of ``1 / s``.
+    inverses of their products. Vectors of singular values below the cutoff are left out, by zeros for ``1 / s``.
     """
     with no_grad():
         u, s, vh = svd(unary(COPY, x), full_matrices=False)

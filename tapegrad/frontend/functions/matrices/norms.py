@@ -150,7 +150,11 @@ def _of_vectors(x: Tensor, ord: Any, axis: Any, keepdims: bool, name: str) -> Te
     if isinstance(ord, str):
         raise ValueError(f"{name}: unknown norm {ord!r} of vectors")
     if ord == 0:
-        return reductions.sum(select(_absolute(x), *(np.asarray(each, part_dtype(x.dtype)) for each in (1, 0))), axis, keepdims=keepdims)
+        return reductions.sum(
+            select(_absolute(x), *(np.asarray(each, part_dtype(x.dtype)) for each in (1, 0))),
+            axis,
+            keepdims=keepdims,
+        )
     size = _absolute(x)
     if ord in (np.inf, -np.inf):
         return _extreme(size, ord, axis, keepdims)

@@ -19,7 +19,7 @@ from tapegrad.frontend.conversions.complex_views import (
     pairs_of,
     part_dtype,
 )
-from tapegrad.frontend.functions.matrices.matrices import record, transposed
+from tapegrad.frontend.functions.matrices.matrices import record
 from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions import reductions
 from tapegrad.frontend.functions.reductions.extremes import max as largest

@@ -34,7 +34,7 @@ _TRANSPOSES = {
 
 
 def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
-    """Compute the Cholesky factors of positive definite matrices: ``a == factor @ factor.T``, or with ``factor.conj().T``.
+    """Compute the Cholesky factors of positive definite matrices: ``a == factor @ factor.T``, conjugated if complex.
 
     Parameters
     ----------
