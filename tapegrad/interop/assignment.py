@@ -17,7 +17,12 @@ from tapegrad.interop.signatures import (
 )
 from tapegrad.transforms.compiled.compiled import Compiled
 
-_DTYPES = {"double": np.dtype(np.float64), "float": np.dtype(np.float32)}
+_DTYPES = {
+    "double": np.dtype(np.float64),
+    "float": np.dtype(np.float32),
+    "double complex": np.dtype(np.complex128),
+    "float complex": np.dtype(np.complex64),
+}
 
 
 class MisfitError(ValueError):

@@ -4,12 +4,13 @@ import ctypes
 import re
 from typing import Any, NamedTuple
 
-# What C calls its types: the type of ctypes, and whether it is a number of elements or a real number.
+# What C calls its types: the type of ctypes, and whether it is a number of elements, a real or a complex number.
 _INTEGERS = {
     "int": ctypes.c_int, "unsigned": ctypes.c_uint, "unsigned int": ctypes.c_uint, "long": ctypes.c_long,
     "size_t": ctypes.c_size_t, "int32_t": ctypes.c_int32, "int64_t": ctypes.c_int64, "bool": ctypes.c_bool,
 }  # fmt: skip
 _REALS = {"double": ctypes.c_double, "float": ctypes.c_float}
+_COMPLEX = {"double complex": ctypes.c_double, "float complex": ctypes.c_float}  # by pointers to their parts
 _INPUT_SIZES = {"n", "dim", "ndim", "nx", "neq", "size"}
 _RESULT_SIZES = {"m", "expanded", "nf", "ny"}
 _IGNORED = {"new_x", "iflag", "flag", "unused"}
@@ -93,13 +94,14 @@ def _parameter(part: str, otherwise: str, text: str) -> Parameter:
     found = re.fullmatch(r"(const\s+)?([\w\s]+?)\s*(\*?)\s*(?:const\s+)?(\w+)", part)
     if not found:
         raise ValueError(f"cfunc: {part!r} in {text!r} is not a type and a name")
-    kind, is_pointer, name = " ".join(found[2].split()), bool(found[3]), found[4]
+    kind, is_pointer, name = " ".join(found[2].replace("_Complex", "complex").split()), bool(found[3]), found[4]
     role = _role(kind, is_pointer, name, INPUT if found[1] or not is_pointer else otherwise)
     if role is None:
         raise ValueError(
             f"cfunc: {part!r} in {text!r} stands for nothing known: numbers of elements are called"
             f" {', '.join(sorted(_INPUT_SIZES | _RESULT_SIZES))}, what is ignored {', '.join(sorted(_IGNORED))};"
-            " arrays and numbers are double or float, and user data void *"
+            " arrays and numbers are double or float, complex ones are given by pointers, as double complex * or float"
+            " complex *, and user data void *"
         )
     return Parameter(name, kind, is_pointer, role)
 
@@ -110,7 +112,7 @@ def _role(kind: str, is_pointer: bool, name: str, of_reals: str) -> str | None:
         return IGNORED
     if kind == "void":
         return USER if is_pointer else None
-    if kind in _REALS:
+    if kind in _REALS or (kind in _COMPLEX and is_pointer):
         return VALUE if is_pointer and name in _VALUES else of_reals
     if kind not in _INTEGERS:
         return None
@@ -124,5 +126,5 @@ def _returned_type(kind: str) -> Any:
 def _argument_type(parameter: Parameter) -> Any:
     if parameter.kind == "void":
         return ctypes.c_void_p
-    plain = (_REALS | _INTEGERS)[parameter.kind]
+    plain = (_REALS | _INTEGERS | _COMPLEX)[parameter.kind]
     return ctypes.POINTER(plain) if parameter.is_pointer else plain

@@ -8,8 +8,8 @@ import numpy as np
 
 from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.op import CustomOp
-from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.errors import check_function, name_of
+from tapegrad.frontend.recording.complex_views import complex_of, pairs_of
 from tapegrad.frontend.tensor.copying import FunctionWrapper, described
 from tapegrad.frontend.tensor.modes import errstate, thread
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
@@ -21,6 +21,8 @@ from tapegrad.transforms.vjp import vjp
 P = ParamSpec("P")
 R = TypeVar("R")
 _FLOAT = object()
+_COMPLEX = object()  # the same of a complex output, which the op gives as pairs
+_OF_OP = {"f": _FLOAT, "c": _COMPLEX}  # by the kind of a dtype
 
 
 class Checkpointed(FunctionWrapper, Generic[P, R]):
@@ -47,21 +49,25 @@ class Checkpointed(FunctionWrapper, Generic[P, R]):
             result = self.function(*args, **kwargs)
         else:
             call = _Call(self.function, leaves, definition, by)
-            result = call.result(call.op(*[leaves[k] for k in by]))
+            result = call.result(call.op(*[_as_pairs(leaves[k]) for k in by]))
         return result
 
 
 class _Call:
-    """Call of a function, as an op whose operands are the Tensors that it is differentiated by."""
+    """Call of a function, as an op whose operands are the Tensors that it is differentiated by.
+
+    Complex operands and results of the function are pairs of floats for the op.
+    """
 
     def __init__(
         self, function: Callable[..., Any], leaves: list[Any], definition: Any, by: list[int]
     ) -> None:
         self._function = function
+        self._complex = {k for k in by if leaves[k].dtype.kind == "c"}
         self._leaves = [None if k in by else leaf for k, leaf in enumerate(leaves)]
         self._definition, self._by = definition, by
         self._errors = errstate("nan" if thread.mode.nan_on_failure else "raise")
-        self._results: list[Any] = []  # the leaves of the result, `_FLOAT` for those that are the op's
+        self._results: list[Any] = []  # the leaves of the result, `_FLOAT` or `_COMPLEX` for those that are the op's
         self._structure: Any = None
         self.op = CustomOp(
             Functions(f"checkpoint({name_of(function)})", self._forward, self._vjp, self._jvp, True)
@@ -71,13 +77,14 @@ class _Call:
         """Call the function with these values of the operands. Return the floats in its result."""
         leaves = list(self._leaves)
         for k, value in zip(self._by, values, strict=True):
-            leaves[k] = value
+            leaves[k] = complex_of(value) if k in self._complex else value
         args, kwargs = unflatten(self._definition, leaves)
         with self._errors:  # the reverse sweep may run elsewhere
             results, self._structure = flatten(self._function(*args, **kwargs))
-        floats = [is_tensor(each) and each.dtype.kind in DIFFERENTIABLE_KINDS for each in results]
-        self._results = [_FLOAT if is_float else each for is_float, each in zip(floats, results, strict=True)]
-        return tuple(each for is_float, each in zip(floats, results, strict=True) if is_float)
+        kinds = [each.dtype.kind if is_tensor(each) else "" for each in results]
+        self._results = [_OF_OP.get(kind, each) for kind, each in zip(kinds, results, strict=True)]
+        both = zip(kinds, results, strict=True)
+        return tuple(_as_pairs(each) for kind, each in both if kind in _OF_OP)
 
     def _forward(self, *arrays: np.ndarray) -> tuple[Any, ...]:
         """Return constants: the op refuses what depends on a Tensor that is no operand."""
@@ -92,7 +99,16 @@ class _Call:
     def result(self, floats: tuple[Any, ...]) -> Any:
         """Return the result of the function, with the outputs of the op in it."""
         found = iter(floats)
-        return unflatten(self._structure, [next(found) if each is _FLOAT else each for each in self._results])
+        leaves = [
+            next(found) if each is _FLOAT else complex_of(next(found)) if each is _COMPLEX else each
+            for each in self._results
+        ]
+        return unflatten(self._structure, leaves)
+
+
+def _as_pairs(x: Any) -> Any:
+    """Return complex numbers as pairs of floats, real ones as they are."""
+    return pairs_of(x) if x.dtype.kind == "c" else x
 
 
 def checkpoint(function: Callable[P, R]) -> Checkpointed[P, R]:

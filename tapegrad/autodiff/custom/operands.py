@@ -12,7 +12,7 @@ from tapegrad.frontend.recording.record import as_float
 from tapegrad.frontend.recording.record_structural import as_tensor
 from tapegrad.frontend.recording.running import run
 from tapegrad.frontend.recording.shape import in_c_order, reshape
-from tapegrad.frontend.tensor.array_checks import check_dtype, plain
+from tapegrad.frontend.tensor.array_checks import check_dtype, plain, refuse_complex
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, from_slot, is_tensor
 from tapegrad.ops import CODES
 
@@ -38,6 +38,9 @@ class Operands:
             raise TypeError(f"custom op {name!r}: call it with at least one array or number")
         self._name = name
         values = [value if is_tensor(value) else _operand(value, f"custom op {name!r}") for value in args]
+        for value in values:
+            if value.dtype.kind == "c":
+                refuse_complex(value.dtype, f"custom op {name!r}")
         if float in map(type, args):
             values = _with_numbers(values, args)
         self.inputs = tuple(

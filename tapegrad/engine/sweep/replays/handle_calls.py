@@ -79,7 +79,7 @@ from tapegrad.engine.sweep.replays.replay import (
 from tapegrad.engine.sweep.replays.replay import STOPPED_AT as PROGRAM_STOPPED_AT
 from tapegrad.engine.sweep.replays.workspace_pool import acquire, make_workspace, release
 from tapegrad.engine.sweep.threading.synchronization import atomic_add
-from tapegrad.engine.tape.fields.layout import F32, F64
+from tapegrad.engine.tape.fields.layout import C64, C128, F32, F64
 
 _F64_EXPONENT = 0x7FF0000000000000
 _F32_EXPONENT = 0x7F800000
@@ -266,10 +266,10 @@ def call_handle(handle: int, addresses: int) -> int:
 
 @inline_njit
 def _is_finite(address, count, dtype):
-    for k in range(count):
-        if dtype == F64 and load_i64(address, k) & _F64_EXPONENT == _F64_EXPONENT:
+    for k in range(2 * count if dtype == C128 or dtype == C64 else count):
+        if (dtype == F64 or dtype == C128) and load_i64(address, k) & _F64_EXPONENT == _F64_EXPONENT:
             return False
-        if dtype == F32 and load_i32(address, k) & _F32_EXPONENT == _F32_EXPONENT:
+        if (dtype == F32 or dtype == C64) and load_i32(address, k) & _F32_EXPONENT == _F32_EXPONENT:
             return False
     return True
 
@@ -289,12 +289,12 @@ def call_finite(handle: int, addresses: int) -> int:
 
 @inline_njit
 def _fill_with_nan(address, bytes_, dtype):
-    """Fill memory with NaN, or with zeros for integers."""
+    """Fill memory with NaN, both parts of complex numbers, or with zeros for integers."""
     memset(address, 0, bytes_)
-    if dtype == F64:
+    if dtype == F64 or dtype == C128:
         for k in range(bytes_ // 8):
             store_f64(address, k, numba.float64(math.nan))
-    elif dtype == F32:
+    elif dtype == F32 or dtype == C64:
         for k in range(bytes_ // 4):
             store_f32(address, k, numba.float32(math.nan))
 
