@@ -131,7 +131,9 @@ class _SegmentedSweep:
     def _cotangent(self, slot: int, geometry: Geometry) -> Any:
         """Return the cotangent of a view, without a copy."""
         flat, view = geometry.flat, geometry.view
-        whole = fields_at(reverse_segments.fill(_HEADER, slot, id(self._column)), flat.buffer_size, flat.dtype)
+        whole = fields_at(
+            reverse_segments.fill(_HEADER, slot, id(self._column)), flat.buffer_size, flat.dtype
+        )
         if view.dtype != whole.dtype and view.size:  # complex numbers among floats
             return np.ndarray(view.shape, view.dtype, whole, view.offset, view.strides)
         return as_strided(whole[view.offset // whole.itemsize :], view.shape, view.strides)

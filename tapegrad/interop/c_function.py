@@ -58,8 +58,9 @@ def cfunc(compiled: Compiled, signature: str) -> CFunction:
 
         In a signature, ``const double *`` are the inputs in order, other pointers to double the results that are
         arrays, and those named ``v``, ``f``, ``value`` or ``logp`` results that are numbers; where nothing is const,
-        inputs come first. A ``double`` is an input that is a number. Complex numbers are given as ``double complex *``. Integers named ``n`` or ``dim`` are the number of
-        elements of the first input, ``m`` that of the first result, and ``new_x`` and ``unused`` are ignored.
+        inputs come first. A ``double`` is an input that is a number. Complex numbers are given as ``double complex *``.
+        Integers named ``n`` or ``dim`` are the number of elements of the first input, ``m`` that of the first result,
+        and ``new_x`` and ``unused`` are ignored.
         ``void *`` is user data; without, there is a C function for each compiled function. ``float`` stands for
         float32. A null pointer in place of a result says that it is not wanted.
 

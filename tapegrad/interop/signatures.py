@@ -94,7 +94,11 @@ def _parameter(part: str, otherwise: str, text: str) -> Parameter:
     found = re.fullmatch(r"(const\s+)?([\w\s]+?)\s*(\*?)\s*(?:const\s+)?(\w+)", part)
     if not found:
         raise ValueError(f"cfunc: {part!r} in {text!r} is not a type and a name")
-    kind, is_pointer, name = " ".join(found[2].replace("_Complex", "complex").split()), bool(found[3]), found[4]
+    kind, is_pointer, name = (
+        " ".join(found[2].replace("_Complex", "complex").split()),
+        bool(found[3]),
+        found[4],
+    )
     role = _role(kind, is_pointer, name, INPUT if found[1] or not is_pointer else otherwise)
     if role is None:
         raise ValueError(

@@ -220,7 +220,9 @@ def roll(recording: RecordedTape, wherever: bool) -> RecordedTape | None:
     section = Section(recording)
     if any(slot.dtype in (C128, C64) for slot in section.tape.slots.values()):
         if wherever:
-            raise UnsupportedError("jit: roll=True, but loops of complex numbers are not rolled: leave roll out")
+            raise UnsupportedError(
+                "jit: roll=True, but loops of complex numbers are not rolled: leave roll out"
+            )
         return None
     plans = find_loops(section, FEWEST if wherever else FEWEST_INSTRUCTIONS)
     if not plans or not (wherever or _pays(section, plans)):

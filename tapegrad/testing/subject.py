@@ -1,7 +1,7 @@
 """The function that is checked, as one of the float leaves of its arguments. So are its derivatives in turn.
 
-Complex leaves are pairs of floats in it: then the inner product of two is the real part of ``conj(u) * v``, and steps go
-along 1 and 1j.
+Complex leaves are pairs of floats in it: then the inner product of two is the real part of ``conj(u) * v``, and steps
+go along 1 and 1j.
 """
 
 from collections.abc import Callable, Sequence

@@ -67,7 +67,9 @@ class _Call:
         self._leaves = [None if k in by else leaf for k, leaf in enumerate(leaves)]
         self._definition, self._by = definition, by
         self._errors = errstate("nan" if thread.mode.nan_on_failure else "raise")
-        self._results: list[Any] = []  # the leaves of the result, `_FLOAT` or `_COMPLEX` for those that are the op's
+        self._results: list[
+            Any
+        ] = []  # the leaves of the result, `_FLOAT` or `_COMPLEX` for those that are the op's
         self._structure: Any = None
         self.op = CustomOp(
             Functions(f"checkpoint({name_of(function)})", self._forward, self._vjp, self._jvp, True)

@@ -49,7 +49,10 @@ class Gradient(Reporting, Protocol[P]):
 def value_and_grad(function: Callable[Concatenate[Any, P], Any]) -> ValueAndGradient[P]: ...
 @overload
 def value_and_grad(
-    function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool = False, holomorphic: bool = False
+    function: Callable[..., Any],
+    argnums: Argnums | list[int],
+    has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> ReportingFunction[tuple[Any, Any]]: ...
 @overload
 def value_and_grad(
@@ -75,13 +78,13 @@ def value_and_grad(
     Parameters
     ----------
     function : callable
-        Its result is a real scalar Tensor, or a number that depends on nothing. Of a ``jit(f)`` the gradient is replayed:
-        the fast path of the whole library. Other functions are run at each call; arguments that are not
+        Its result is a real scalar Tensor, or a number that depends on nothing. Of a ``jit(f)`` the gradient is
+        replayed: the fast path of the whole library. Other functions are run at each call; arguments that are not
         differentiated by are passed to them as they are.
     argnums : int or sequence of int, default 0
         Which positional arguments to differentiate by; negative numbers count from the last. Each may be a float or a
-        complex number, an array of them, or a list, tuple or dict of them, nested; the gradient has the same structure. A Series of pandas
-        and a DataArray of xarray count as arrays; their gradients get their labels.
+        complex number, an array of them, or a list, tuple or dict of them, nested; the gradient has the same
+        structure. A Series of pandas and a DataArray of xarray count as arrays; their gradients get their labels.
     has_aux : bool, default False
         Whether `function` returns a pair of the value and of anything else, which is not differentiated.
     holomorphic : bool, default False
@@ -123,7 +126,10 @@ def value_and_grad(
 def grad(function: Callable[Concatenate[Any, P], Any]) -> Gradient[P]: ...
 @overload
 def grad(
-    function: Callable[..., Any], argnums: Argnums | list[int], has_aux: bool = False, holomorphic: bool = False
+    function: Callable[..., Any],
+    argnums: Argnums | list[int],
+    has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> ReportingFunction[Any]: ...
 @overload
 def grad(

@@ -79,7 +79,8 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> t
     ValueError
         By `pullback`, for a cotangent of another structure or shape than the value.
     TypeError
-        For a cotangent that is no number, or complex of a real value, and where the function returns something that has no derivative.
+        For a cotangent that is no number, or complex of a real value, and where the function returns something that
+        has no derivative.
 
     Examples
     --------

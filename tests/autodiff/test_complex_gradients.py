@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from helpers.complex_programs import COMPLEX, REAL, V, Z, real_inner
 
 import tapegrad as tg
+from helpers.complex_programs import COMPLEX, REAL, V, Z, real_inner
 
 _CONVENTIONS = {
     "abs**2": (lambda z: abs(z) ** 2, 3 + 4j, 6 + 8j),
@@ -46,11 +46,12 @@ def test_sweeps_and_second_derivatives(name):
     function(x).backward(create_graph=True)
     np.testing.assert_allclose(x.grad.data, gradient, rtol=1e-14)
     product = (x.grad.real * V.real + x.grad.imag * V.imag).sum()
-    x.null_grad()
-    product.backward()
+    x.clear_grad()
+    if not product.constant:  # as that of a linear function
+        product.backward()
     h = 1e-6
     expected = (_gradient(function, Z + h * V) - _gradient(function, Z - h * V)) / (2 * h)
-    np.testing.assert_allclose(x.grad, expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(x.grad.data, expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", REAL)

@@ -25,8 +25,8 @@ _PARTS = {"real": real_part, "imag": imag_part}
 def cotangent(row: Op, operand: int, step: SweepStep, y_bar: Value) -> Value | None:
     """Return the contribution to the cotangent of an operand; `None` for zero.
 
-    With partials ``p`` by a complex operand and ``q`` by its conjugate it is ``conj(p) * y_bar + q * conj(y_bar)``; of a
-    real operand, the real part. Of a real result of complex operands, the partial is the gradient.
+    With partials ``p`` by a complex operand and ``q`` by its conjugate it is ``conj(p) * y_bar + q * conj(y_bar)``;
+    of a real operand, the real part. Of a real result of complex operands, the partial is the gradient.
     """
     p = partial(row, operand, step)
     if not step.is_complex:

@@ -99,13 +99,16 @@ def _spec(header: dict[str, Any], unpacked: Unpacked) -> ProgramSpec:
     refuse_unless(kind in _KINDS, f"kind {kind!r}")
     wrt = integers(header.get("wrt"), 0, len(tape.inputs), "wrt")
     views = [tape.slots[tape.inputs[k]].view for k in wrt]
-    refuse_unless(len(set(wrt)) == len(wrt) and all(v.dtype.kind in DIFFERENTIABLE_KINDS for v in views), "wrt")
+    refuse_unless(
+        len(set(wrt)) == len(wrt) and all(v.dtype.kind in DIFFERENTIABLE_KINDS for v in views), "wrt"
+    )
     if kind == FORWARD:
         refuse_unless(not wrt and not values, "a program of values has no derivatives")
     if kind in _OF_ONE:
         refuse_unless(wrt and tape.outputs, f"{kind} of nothing")
         output = tape.slots[tape.outputs[0]].view
-        refuse_unless(kind == JACREV or kind == VALUE_AND_GRAD or all(v.dtype.kind == "f" for v in views), "wrt")
+        of_rows = kind in (JACREV, VALUE_AND_GRAD)
+        refuse_unless(of_rows or all(v.dtype.kind == "f" for v in views), "wrt")
         refuse_unless(output.dtype.kind == "f", f"{kind} of {output.dtype}")
         refuse_unless(
             kind != VALUE_AND_GRAD or output.size == 1, f"gradient of an array of shape {output.shape}"

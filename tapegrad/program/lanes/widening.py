@@ -101,8 +101,13 @@ class Widening:
     def enter_inputs(self, kinds: Sequence[str]) -> None:
         """Lay out the batched inputs, before the first instruction: LAST or FIRST for each input."""
         self._kinds = tuple(kinds)
-        if any(kind == LAST and self.are_in_front(slot) for slot, kind in zip(self.tape.inputs, kinds, strict=True)):
-            raise UnsupportedError("vmap: complex arguments of a function by whose elements it is differentiated")
+        if any(
+            kind == LAST and self.are_in_front(slot)
+            for slot, kind in zip(self.tape.inputs, kinds, strict=True)
+        ):
+            raise UnsupportedError(
+                "vmap: complex arguments of a function by whose elements it is differentiated"
+            )
         for slot, kind, has_lanes in zip(self.tape.inputs, kinds, self._batched, strict=True):
             if has_lanes:
                 self._set_layout(self.tape.slots[slot].buffer, kind)
@@ -185,7 +190,9 @@ class Widening:
         """Return a slot for a stack in the shape that `change` makes of its shape."""
         seen = self._slots[stack]
         shape = change(seen.shape)
-        return stack if shape == seen.shape else self._in_front(seen.buffer, seen.view._replace(shape=shape[1:]))
+        return (
+            stack if shape == seen.shape else self._in_front(seen.buffer, seen.view._replace(shape=shape[1:]))
+        )
 
     def stack_like(self, stack: int) -> int:
         """Return a slot for a new stack like another one."""

@@ -100,7 +100,9 @@ class ForwardJacobianProgram(TangentProgram):
         if self.chunk or slot.buffer not in self._first_seed:
             return seeds[slot.buffer]
         first, end = slot.view.bounds
-        bytes_ = self._by[slot.buffer].itemsize * self._lanes  # of an element of the input, however it is seen
+        bytes_ = (
+            self._by[slot.buffer].itemsize * self._lanes
+        )  # of an element of the input, however it is seen
         return self._seeds_of(slot.buffer, first // bytes_, (end - first) // bytes_)
 
     # --- planning ------------------------------------------------------------------------------------------------

@@ -33,7 +33,9 @@ class PullbackProgram(ReverseProgram):
     ]  # buffers of arrays from outside of which copies are kept, and the addresses of these
 
     def _select(self) -> None:
-        self.seeded = [k for k, output in enumerate(self.outputs) if output.dtype.kind in DIFFERENTIABLE_KINDS]
+        self.seeded = [
+            k for k, output in enumerate(self.outputs) if output.dtype.kind in DIFFERENTIABLE_KINDS
+        ]
         self._seeded = [self._outputs[k] for k in self.seeded]
         self._select_backwards()
 

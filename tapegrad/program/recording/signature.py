@@ -171,7 +171,7 @@ class Arguments:
 
 
 def flatten_args(args: tuple[Any, ...], kwargs: dict[str, Any], static: Static = NOTHING) -> Arguments:
-    """Flatten the arguments of a call. Arrays, NumPy scalars, floats and complex numbers are traced, all else is fixed."""
+    """Flatten the arguments of a call. Arrays, NumPy scalars, floats and complex numbers are traced, others fixed."""
     leaves, starts, fixed, definition = _flattened(args, kwargs, static)
     arrays: list[np.ndarray] = []
     arg_specs: list[ArgSpec] = []

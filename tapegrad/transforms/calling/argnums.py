@@ -118,8 +118,8 @@ def select(args: tuple[Any, ...], argnums: Argnums, real_for: str = "") -> Selec
     ValueError
         For the number of an argument that was not given, or one that is repeated.
     TypeError
-        For leaves that are not floats or complex numbers or arrays of them; if `real_for` is the name of a transform that
-        takes no complex numbers, for those, too.
+        For leaves that are not floats or complex numbers or arrays of them; if `real_for` is the name of a transform
+        that takes no complex numbers, for those, too.
     """
     if argnums == 0 and len(args) == 1 and type(args[0]) is np.ndarray and args[0].dtype is _FLOAT64:
         return Selection(args, argnums, [0], [args[0]], [LEAF], [1], True)

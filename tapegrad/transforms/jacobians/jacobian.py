@@ -231,7 +231,9 @@ class Jacobian(DerivativeTransform):
         self._mode = mode
         self._has_aux = has_aux
         self._recordings = own_recordings()
-        self.real_for = real_for  # name of a transform that takes no complex arguments; empty for gradients by these
+        self.real_for = (
+            real_for  # name of a transform that takes no complex arguments; empty for gradients by these
+        )
 
     @property
     def settings(self) -> tuple[Any, ...]:

@@ -152,7 +152,10 @@ def _jacobians(
     transform: Jacobian, recorded: Jit[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Instance | None:
     """Compute Jacobians."""
-    arguments, selection = recorded.arguments(args, kwargs), select(args, transform.settings[0], transform.real_for)
+    arguments, selection = (
+        recorded.arguments(args, kwargs),
+        select(args, transform.settings[0], transform.real_for),
+    )
     choose = functools.partial(transform.choose_spec, selection.inputs(arguments))
     trace, results = recorded.run(arguments, choose)
     if transform.output(trace) < 0:
