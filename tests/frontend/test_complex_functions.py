@@ -55,11 +55,15 @@ def check_gradient(case: Case, xs: list[np.ndarray], tensors: list[tg.Tensor]) -
 def check_case(case: Case) -> None:
     xs = complex_operands(case)
     tensors = [tg.tensor(x) for x in xs]
+    found, message = None, ""
     try:
         found = results(case.call(tg, *tensors))
-    except TypeError as error:  # UnsupportedError is one, and NumPy raises it for functions of real numbers
-        is_clear = not isinstance(error, UnsupportedError) or re.search(r"abs\(z\)|z\.real", str(error))
-        assert is_clear, str(error)
+    except UnsupportedError as error:
+        message = str(error)
+    except TypeError:  # NumPy's own, of functions that it has for real numbers alone
+        return
+    if found is None:
+        assert re.search(r"abs\(z\)|z\.real", message), message
         return
     with np.errstate(all="ignore"):
         expected = results(case.call(np, *xs))
@@ -86,7 +90,7 @@ def test_function_agrees_with_numpy_or_raises(name: str) -> None:
 
 Z, X = np.array([1.0 + 2.0j, 3.0 - 1.0j]), np.array([1.0, 2.0])
 ORDERED: list[Callable[..., Any]] = [
-    lambda xp, z: z < z, lambda xp, z: z.real >= 1j, lambda xp, z: 1j > z.real, lambda xp, z: xp.less(z, 1.0),
+    lambda xp, z: z < z, lambda xp, z: z.real >= 1j, lambda xp, z: z.real <= 1j, lambda xp, z: xp.less(z, 1.0),
     lambda xp, z: z.real < [1j, 2.0], lambda xp, z: xp.sort(z), lambda xp, z: z.argsort(), lambda xp, z: xp.argmax(z),
     lambda xp, z: z.max(), lambda xp, z: xp.maximum(z, 1.0), lambda xp, z: xp.clip(z, 0.0, 1.0),
     lambda xp, z: xp.median(z), lambda xp, z: xp.percentile(z, 50), lambda xp, z: xp.floor(z),

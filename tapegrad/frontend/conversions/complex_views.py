@@ -17,8 +17,11 @@ from tapegrad.frontend.tensor.array_checks import complex_seen
 from tapegrad.frontend.tensor.tensor import Tensor, from_slot, slot_to_view, view_from_slot, view_of
 from tapegrad.ops import CODES
 
-_PART_OF = {np.dtype(np.complex128): np.dtype(np.float64), np.dtype(np.complex64): np.dtype(np.float32)}
-_WHOLE_OF = {part: whole for whole, part in _PART_OF.items()}
+_PART_OF: dict[np.dtype[Any], np.dtype[Any]] = {
+    np.dtype(np.complex128): np.dtype(np.float64),
+    np.dtype(np.complex64): np.dtype(np.float32),
+}
+_WHOLE_OF: dict[np.dtype[Any], np.dtype[Any]] = {part: whole for whole, part in _PART_OF.items()}
 _CONJUGATE = CODES["conjugate"]
 
 

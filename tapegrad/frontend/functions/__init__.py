@@ -7,6 +7,7 @@ In reading order; each imports only those above it:
     reductions                     reductions and scans along axes
     elements                       functions of elements that are no row of the op table, and methods of ufuncs
     ordering                       order and choice: sorting, quantiles, search, selection, sets
+    fourier                        Fourier transforms along one and several axes, cosine and sine transforms
     products                       products of vectors, matrices and stacks
     matrices                       functions of matrices: systems, decompositions, norms
     sparse_systems                 sparse symmetric positive definite systems

@@ -92,10 +92,10 @@ def _is_complex(value: Any) -> bool:
 
 def _of_parts(x: Any, xp: Any, fp: Tensor, ends: tuple[Any, Any], period: Any) -> Tensor:
     """Interpolate complex ordinates: real and imaginary parts, each by itself."""
-    parts = [
-        interp(x, xp, part(fp), *[None if end is None else part(end) for end in ends], period)
-        for part in (np.real, np.imag)
-    ]
+    parts = []
+    for part in (np.real, np.imag):
+        left, right = (None if end is None else part(end) for end in ends)
+        parts.append(interp(x, xp, part(fp), left, right, period))
     return made_complex(stack(parts, -1))
 
 
