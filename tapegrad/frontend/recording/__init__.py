@@ -11,7 +11,6 @@ In reading order; each imports only those above it:
     outputs                        arguments `out`, `where` and `casting`
     record_structural              record a structural op
     shape                          views of all elements
-    complex_views                  parts of complex numbers, and complex numbers as pairs of floats
     rules                          derivative rules of structural ops, stated beside their functions
     layouts                        the order of elements in memory
     ufuncs                         all other arguments of ufuncs
