@@ -126,9 +126,9 @@ def correlate(
     >>> import numpy as np, tapegrad as tg
     >>> x = np.arange(9.0).reshape(3, 3)
     >>> tg.ndimage.correlate(x, [[0.0, 1.0], [1.0, 0.0]], mode="constant")
-    Tensor([[0., 0., 1.],
-            [0., 4., 6.],
-            [3., 10., 12.]])
+    Tensor([[ 0.,  0.,  1.],
+            [ 0.,  4.,  6.],
+            [ 3., 10., 12.]])
     """
     return _over_axes("correlate", (input, weights, output, mode, cval, origin, axes), flipped=False)
 

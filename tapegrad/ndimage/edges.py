@@ -123,8 +123,8 @@ def gaussian_laplace(
     Examples
     --------
     >>> import numpy as np, tapegrad as tg
-    >>> np.round(tg.ndimage.gaussian_laplace(np.arange(7.0) ** 2, 1.0, radius=1).numpy(), 3)
-    array([ 0.226, -0.096, -0.096, -0.096, -0.096, -0.096,  2.608])
+    >>> round(tg.ndimage.gaussian_laplace(np.arange(21.0) ** 2, 1.0)[10].item(), 2)
+    1.99
     """
     terms, x, dtype = _gaussian_derivatives(
         "gaussian_laplace", (input, sigma, output, mode, cval, axes), 2, kwargs

@@ -53,8 +53,8 @@ def gaussian_filter1d(  # noqa: PLR0913  SciPy's arguments
     >>> tg.ndimage.gaussian_filter1d(np.array([1.0, 2.0, 3.0, 4.0, 5.0]), 1)
     Tensor([1.42704095, 2.06782203, 3.        , 3.93217797, 4.57295905])
     >>> peak = lambda sigma: tg.ndimage.gaussian_filter1d(np.eye(9)[4], sigma, radius=4)[4]
-    >>> tg.grad(peak)(2.0)
-    np.float64(-0.06983176631186543)
+    >>> round(float(tg.grad(peak)(2.0)), 6)
+    -0.087491
     """
     x, dtype = image("gaussian_filter1d", input, output)
     found = _gaussian("gaussian_filter1d", x, sigma, axis, order, mode, cval, truncate, radius)

@@ -48,7 +48,7 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
     Tensor([[2., 3.],
             [6., 7.]])
     >>> tg.grad(lambda w: tg.sum(tg.signal.convolve2d(image, w, "valid") ** 2))(np.ones((1, 2)))
-    array([[44., 34.]])
+    array([[68., 48.]])
     """
     import scipy.signal
 
