@@ -2,6 +2,7 @@
 
 In reading order; each imports only those above it:
 
+    tied                           parameters that are fixed, or share a value
     effects                        random effects among arguments, as one vector
     joint                          the joint density with its derivatives by the effects
     mode                           Newton's method for the mode

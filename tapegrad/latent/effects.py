@@ -7,6 +7,7 @@ import numpy as np
 
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
+from tapegrad.latent.tied import tie
 from tapegrad.transforms.base import without_jit
 from tapegrad.transforms.calling.argnums import Argnums, checked_argnums, select
 
@@ -78,6 +79,24 @@ class Effects:
         ends = np.cumsum(self._sizes).tolist()
         parts = zip(ends, self._sizes, self.shapes, strict=True)
         return [vector[end - size : end].reshape(shape) for end, size, shape in parts]
+
+
+def with_tied(args: tuple[Any, ...], random: Random, map_: Any) -> tuple[Any, ...]:
+    """Return arguments with parameters fixed or tied: those in the first argument that is no effect.
+
+    Raises
+    ------
+    ValueError
+        If all arguments are effects.
+    """
+    if keys := _keys_of(random):
+        parameters = {key: args[0][key] for key in args[0] if key not in keys}
+        return ({**args[0], **tie(parameters, map_)}, *args[1:])
+    numbers = {number % len(args) for number in (random if isinstance(random, tuple) else (random,))}  # type: ignore[operator]
+    first = next((k for k in range(len(args)) if k not in numbers), None)
+    if first is None:
+        raise ValueError("laplace: map= is of parameters, but all arguments are random")
+    return (*args[:first], tie(args[first], map_), *args[first + 1 :])
 
 
 def joint_of(function: Callable[..., Any], effects: Effects, kwargs: dict[str, Any]) -> Callable[[Any], Any]:

@@ -9,10 +9,11 @@ import numpy as np
 from tapegrad.errors import NoModeError, check_function
 from tapegrad.frontend.tensor.modes import restoring, thread
 from tapegrad.frontend.words.frames import hides_frames, program_level
-from tapegrad.latent.effects import Effects, Random, checked_random, joint_of
+from tapegrad.latent.effects import Effects, Random, checked_random, joint_of, with_tied
 from tapegrad.latent.marginal import implied_mode, marginal
 from tapegrad.latent.mode import FOUND, reason
 from tapegrad.program.recording.signature import has_tensor
+from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.base import Transform, replayable
 from tapegrad.transforms.jacobians.sparse import hessian
 from tapegrad.transforms.jit import Jit
@@ -25,21 +26,28 @@ class _OfEffects(Transform):
     ----------
     random
         Which of its arguments are effects.
+    map
+        Which parameters are fixed, or share a value; arrays of integers, as they were when it was made.
     """
 
     name = "laplace"
 
-    def __init__(self, function: Callable[..., Any], random: Random) -> None:
+    def __init__(self, function: Callable[..., Any], random: Random, map: Any = None) -> None:
         super().__init__(function if replayable(function) is not None else Jit(function))
-        self.random = random
+        leaves, definition = flatten(map)
+        numbers = [np.array(leaf) for leaf in leaves if leaf is not None]
+        self.random, self.map = random, unflatten(definition, numbers) if numbers else None
+        self._map_key = definition, tuple((each.shape, each.dtype.str, each.tobytes()) for each in numbers)
 
     @property
     def settings(self) -> tuple[Any, ...]:
-        return (self.random,)
+        return self.random, self._map_key
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if has_tensor(args, kwargs) or thread.mode.nested:
             effects = Effects(args, self.random)
+            if self.map is not None:
+                effects = Effects(with_tied(args, self.random, self.map), self.random)
             return self._recorded(joint_of(self.function, effects, kwargs), effects)
         replayed = replayable(self)
         assert replayed is not None
@@ -83,7 +91,7 @@ class Marginal(_OfEffects):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         found = super().__call__(*args, **kwargs)
         if isinstance(found, np.generic | np.ndarray) and not np.isfinite(found):
-            status = WithMode(self.function, self.random)(*args, **kwargs)[1][1]
+            status = WithMode(self.function, self.random, self.map)(*args, **kwargs)[1][1]
             if status != FOUND:
                 warnings.warn(
                     f"laplace: inf, for {reason(status)}", RuntimeWarning, stacklevel=program_level()
@@ -116,7 +124,7 @@ class Marginal(_OfEffects):
         >>> marginal.mode(3.0, np.zeros(2))
         array([3., 3.])
         """
-        found, status = _Mode(self.function, self.random)(*args, **kwargs)
+        found, status = _Mode(self.function, self.random, self.map)(*args, **kwargs)
         if not isinstance(status, np.generic | np.ndarray | float):
             return found
         if status != FOUND:
@@ -147,11 +155,11 @@ class Marginal(_OfEffects):
         .###
         ..##
         """
-        return _Pattern(self.function, self.random)(*args, **kwargs)
+        return _Pattern(self.function, self.random, self.map)(*args, **kwargs)
 
 
 @hides_frames
-def laplace(function: Callable[..., Any], random: Any) -> Marginal:
+def laplace(function: Callable[..., Any], random: Any, *, map: Any = None) -> Marginal:
     """Make the marginal density of a model with random effects, by Laplace's approximation.
 
     Parameters
@@ -162,6 +170,10 @@ def laplace(function: Callable[..., Any], random: Any) -> Marginal:
     random : int, tuple of int, str or tuple of str
         Which arguments are effects; or, if the first argument is a dict of parameters, which of its keys. Effects are
         arrays or structures of arrays. What they are at a call is where the search for their mode begins.
+    map : array_like of int, or dict of them, optional
+        What is fixed, or shares a value, among the parameters in the first argument that is no effect: for an array
+        integers of its shape, equal where elements share a value, which is their mean, and -1 where they have no
+        gradient; for a dict of parameters some of its keys.
 
     Returns
     -------
@@ -175,7 +187,9 @@ def laplace(function: Callable[..., Any], random: Any) -> Marginal:
     Raises
     ------
     TypeError
-        If `random` is neither numbers nor keys, or the effects are not floats.
+        If `random` is neither numbers nor keys, the effects are not floats, or `map` is not integers.
+    ValueError
+        At a call, if `map` does not fit the parameters.
 
     Warns
     -----
@@ -212,4 +226,4 @@ def laplace(function: Callable[..., Any], random: Any) -> Marginal:
     -1.9753 [ 0.4754 -0.0991]
     """
     check_function("laplace", function)
-    return Marginal(function, checked_random(random))
+    return Marginal(function, checked_random(random), map)

@@ -286,3 +286,46 @@ def test_binomial_models_take_special_functions() -> None:
     numerical = (marginal(0.1 + 1e-4, np.zeros(3)) - marginal(0.1 - 1e-4, np.zeros(3))) / 2e-4
     assert np.isfinite(value)
     assert gradient == pytest.approx(numerical, rel=1e-6)
+
+
+# --- parameters that are fixed, or share a value --------------------------------------------------------------------
+
+
+def test_fixed_parameters_have_no_gradient_and_tied_ones_share_it() -> None:
+    u, plain = np.zeros(12), tg.value_and_grad(tg.laplace(counts, random=1))
+    theta = np.array([0.4, 0.6, 0.8])
+    value, gradient = tg.value_and_grad(tg.laplace(counts, random=1, map=np.array([0, -1, 0])))(theta, u)
+    expected, slope = plain(np.array([0.6, 0.6, 0.6]), u)
+    assert value == expected
+    shared = 0.5 * (slope[0] + slope[2])
+    np.testing.assert_allclose(gradient, [shared, 0.0, shared], rtol=1e-12)
+
+
+def test_maps_of_dicts_leave_other_keys_free() -> None:
+    def of_dict(p, data):
+        return counts(p["theta"], p["u"]) + 0.0 * p["rest"] + tg.sum(data)
+
+    p, data = {"theta": THETA, "rest": 2.0, "u": np.zeros(12)}, np.ones(2)
+    fixed = tg.laplace(of_dict, "u", map={"theta": np.full(3, -1), "rest": np.array(-1)})
+    assert fixed(p, data) == tg.laplace(counts, 1)(THETA, p["u"]) + 2.0
+    gradient = tg.grad(tg.laplace(of_dict, "u", map={"theta": np.array([-1, 3, 7])}))(p, data)
+    free = tg.grad(tg.laplace(counts, 1))(THETA, p["u"])
+    np.testing.assert_allclose(gradient["theta"], [0.0, *free[1:]], rtol=1e-12)
+    mode = fixed.mode(p, data)
+    np.testing.assert_array_equal(mode, tg.laplace(counts, 1).mode(THETA, p["u"]))
+
+
+@pytest.mark.parametrize(
+    ("map_", "error", "message"),
+    [
+        (np.array([0, 1]), ValueError, "shape"),
+        (np.array([0.0, 1.0, 2.0]), TypeError, "takes integers"),
+        (np.array([0, 1, -2]), ValueError, "numbers are from 0 on"),
+        ((np.zeros(1, int),) * 2, ValueError, "2 arrays"),
+    ],
+)
+def test_maps_that_do_not_fit_raise(map_, error, message) -> None:
+    with pytest.raises(error, match=message):
+        tg.laplace(counts, 1, map=map_)(THETA, np.zeros(12))
+    with pytest.raises(ValueError, match="all arguments are random"):
+        tg.laplace(lambda u: tg.sum(u**2), 0, map=np.array([0]))(np.zeros(2))

@@ -222,6 +222,26 @@ def test_grouse_ticks_are_those_of_lme4() -> None:
     np.testing.assert_allclose(np.exp(2 * found.x["log_sd"]), [0.2932325, 0.5625516, 0.2795482], rtol=5e-5)
 
 
+# Crowder, "Beta-binomial Anova for proportions", *Applied Statistics* 27, 1978: germinated seeds and all, of 21 plates
+GERMINATED = np.array([10, 23, 23, 26, 17, 5, 53, 55, 32, 46, 10, 8, 10, 8, 23, 0, 3, 22, 15, 32, 3])
+SEEDS = np.array([39, 62, 81, 51, 39, 6, 74, 72, 51, 79, 13, 16, 30, 28, 45, 4, 12, 41, 30, 51, 7])
+
+
+def test_seeds_are_those_of_bugs() -> None:
+    """Example "Seeds" of BUGS, volume 1: the estimates by maximum likelihood, of quadrature, that it prints beside its own."""
+    second, cucumber = np.repeat([0.0, 1.0], [11, 10]), np.repeat([0.0, 1.0, 0.0, 1.0], [5, 6, 5, 5])
+    design = np.stack([np.ones(21), second, cucumber, second * cucumber], axis=1)
+
+    def plates(p):
+        eta = design @ p["beta"] + tg.exp(p["log_sd"]) * p["u"]
+        return tg.sum(SEEDS * tg.logaddexp(0.0, eta) - GERMINATED * eta) - tg.sum(stats.norm.logpdf(p["u"]))
+
+    found = tg.optimize.laplace(plates, {"beta": np.zeros(4), "log_sd": -1.0, "u": np.zeros(21)}, "u")
+    np.testing.assert_allclose(found.x["beta"], [-0.548, 0.097, 1.337, -0.811], atol=2e-3)
+    np.testing.assert_allclose(found.std_errors["beta"], [0.167, 0.278, 0.237, 0.385], atol=0.02)
+    assert np.exp(found.x["log_sd"]) == pytest.approx(0.236, abs=5e-3)
+
+
 def test_theta_logistic_is_that_of_tmb() -> None:
     """States of a population over 200 steps: TMB's example `thetalog` and its expected results."""
     observed = columns("thetalog.csv")["log_size"]

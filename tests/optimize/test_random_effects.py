@@ -262,6 +262,13 @@ def test_wrong_arguments_say_what_to_write() -> None:
         tg.optimize.laplace(groups, (np.zeros(1), np.zeros(8)), random=1, map=np.array([0.5]))
     with pytest.raises(ValueError, match="bounds="):
         tg.optimize.laplace(groups, (np.zeros(1), np.zeros(8)), random=1, bounds={"mean": (0, 1)})
+    for method, instead in (
+        ("trust-ncg", "optimize.minimize"),
+        ("dogleg", "optimize.minimize"),
+        ("native", "'BFGS'"),
+    ):
+        with pytest.raises(ValueError, match=instead):
+            tg.optimize.laplace(groups, (np.zeros(1), np.zeros(8)), random=1, method=method)
     with pytest.raises(TypeError, match="leave out jac="):
         tg.optimize.laplace(groups, (np.zeros(1), np.zeros(8)), random=1, jac=True)
     with pytest.raises(NoModeError, match="no mode at x0"):

@@ -2,7 +2,6 @@
 
 In reading order; each imports only those above it:
 
-    tied                           parameters that are fixed, or share a value
     roles                          which arguments are parameters, and which are effects
     model                          a joint density as a function of two vectors, and its marginal
     search                         the search for the parameters, from mode to mode

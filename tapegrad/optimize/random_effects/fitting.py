@@ -14,6 +14,7 @@ from tapegrad.optimize.random_effects.search import ModeToMode
 from tapegrad.pytree import flatten
 
 _WITHOUT_GRADIENT = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
+_OF_HESSIANS = frozenset({"dogleg", "trust-exact", "trust-krylov", "trust-ncg"})
 
 
 def fit(
@@ -29,6 +30,7 @@ def fit(
     """Fit a model."""
     if "jac" in options:
         raise TypeError("laplace: the gradient is exact, so leave out jac=")
+    _check_method(method, options)
     model = LatentModel(function, x0, random, args, map_)
     free = model.tied.collected(model.start)
     if isinstance(options.get("bounds"), dict):
@@ -52,6 +54,24 @@ def fit(
     mode = ModeToMode(model, search.effects)
     _, result.jac = mode(result.x)  # SciPy's may be of constraints, or missing
     return LaplaceFit(result, model, np.array(result.x), mode.effects, search.steps)
+
+
+def _check_method(method: Any, options: dict[str, Any]) -> None:
+    """Check that a method is one that a fit can run.
+
+    Raises
+    ------
+    ValueError
+        For a method that takes a Hessian, which has not been passed, and for methods that SciPy has not.
+    """
+    name = method.lower() if isinstance(method, str) else ""
+    if name in _OF_HESSIANS and not {"hess", "hessp"} & options.keys():
+        raise ValueError(
+            f"laplace: method={method!r} takes a Hessian, which a fit does not compute: write method='BFGS', or"
+            f" tg.optimize.minimize(tg.laplace(f, random=...), x0, args=(effects,), method={method!r})"
+        )
+    if name == "native":
+        raise ValueError("laplace: method='native' is of tg.optimize.minimize; write method='BFGS'")
 
 
 def _bounds_of(model: LatentModel, by_key: dict[str, Any]) -> list[Any]:

@@ -12,8 +12,8 @@ from tapegrad.frontend.functions.sparse_systems.cholesky import SparseCholesky, 
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.latent.effects import checked_random
 from tapegrad.latent.laplace import WithMode
+from tapegrad.latent.tied import Tied, tied
 from tapegrad.optimize.random_effects.roles import ArgumentRoles, roles_of
-from tapegrad.optimize.random_effects.tied import Tied, tied
 from tapegrad.transforms.base import Transform, replayable, without_jit
 from tapegrad.transforms.grad import grad, value_and_grad
 from tapegrad.transforms.jacobians.jacobian import jacobian

@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout
+from tapegrad.frontend.functions.shapes.flat_structures import LeafLayout, joined, taken_apart
 from tapegrad.frontend.functions.shapes.joining import concatenate
+from tapegrad.frontend.indexing.indexing import scatter_add
 from tapegrad.pytree import flatten, unflatten
+from tapegrad.transforms.stop_gradient import stop_gradient
 
 _FIXED = -1
 
@@ -32,7 +34,7 @@ class Tied:
         self.size = int(groups.max(initial=_FIXED)) + 1
         self._is_plain = np.array_equal(groups, np.arange(len(groups)))
         self._fixed = values[groups == _FIXED]
-        self._places = np.where(groups == _FIXED, self.size + np.cumsum(groups == _FIXED) - 1, groups)
+        self._places = _places(groups, self.size)
 
     @property
     def key(self) -> tuple[bytes, bytes]:
@@ -61,12 +63,42 @@ class Tied:
 
 
 def tied(layout: LeafLayout, values: np.ndarray, map_: Any) -> Tied:
-    """Return the groups that the argument `map` of a fit means.
+    """Return the groups that the argument `map` of a fit means, given the layout and the values of the parameters.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it fixes all of them, and as `groups_of` does.
+    """
+    groups = groups_of(layout, map_)
+    if groups.max(initial=_FIXED) == _FIXED:
+        raise ValueError("laplace: map= fixes all parameters, so there is nothing to fit")
+    return Tied(groups, values)
+
+
+def tie(structure: Any, map_: Any) -> Any:
+    """Return a structure with the mean of its group in place of each element; what is fixed has no gradient."""
+    leaves, layout = taken_apart(structure, "laplace: parameters")
+    groups = groups_of(layout, map_)
+    vector, size = joined(leaves, np.dtype(np.float64)), int(groups.max(initial=_FIXED)) + 1
+    own, fixed = np.flatnonzero(groups != _FIXED), np.flatnonzero(groups == _FIXED)
+    sums = scatter_add(vector[own], groups[own], (size,))
+    means = sums / np.bincount(groups[own], minlength=size)
+    return layout.split(concatenate([means, stop_gradient(vector[fixed])])[_places(groups, size)])
+
+
+def _places(groups: np.ndarray, size: int) -> np.ndarray:
+    """Return where each element is in a vector of the values of the groups, and of what is fixed behind them."""
+    return np.where(groups == _FIXED, size + np.cumsum(groups == _FIXED) - 1, groups)
+
+
+def groups_of(layout: LeafLayout, map_: Any) -> np.ndarray:
+    """Return the group of each element of a vector of parameters, -1 for one that is fixed.
 
     Parameters
     ----------
-    layout, values
-        The parameters.
+    layout
+        The layout of the parameters.
     map_
         For a structure of one array, an array of integers like it; for a dict of parameters a dict with some of its
         keys. Equal numbers share a value, -1 is fixed.
@@ -88,9 +120,7 @@ def tied(layout: LeafLayout, values: np.ndarray, map_: Any) -> Tied:
         found[free] = count + places
         count += len(distinct)
         groups.append(found)
-    if count == 0:
-        raise ValueError("laplace: map= fixes all parameters, so there is nothing to fit")
-    return Tied(np.concatenate(groups), values)
+    return np.concatenate([np.zeros(0, int), *groups])
 
 
 def _labels(layout: LeafLayout, map_: Any) -> list[Any]:
