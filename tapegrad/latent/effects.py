@@ -92,7 +92,7 @@ def with_tied(args: tuple[Any, ...], random: Random, map_: Any) -> tuple[Any, ..
     if keys := _keys_of(random):
         parameters = {key: args[0][key] for key in args[0] if key not in keys}
         return ({**args[0], **tie(parameters, map_)}, *args[1:])
-    numbers = {number % len(args) for number in (random if isinstance(random, tuple) else (random,))}  # type: ignore[operator]
+    numbers = {number % len(args) for number in (random if isinstance(random, tuple) else (random,))}
     first = next((k for k in range(len(args)) if k not in numbers), None)
     if first is None:
         raise ValueError("laplace: map= is of parameters, but all arguments are random")

@@ -71,7 +71,7 @@ class _MarginalBody(RuledBody):
 
     def gradient(self, values: Sequence[Any]) -> list[Any]:
         """Return the gradient by the operands from outside that are floats."""
-        joint, (_, effects, *outer) = self._joint, values
+        joint, effects = self._joint, values[1]
         floats, substitute = self.by_floats(self.given, values)
 
         def density(effects: Any, *given: Any) -> Any:

@@ -228,7 +228,7 @@ SEEDS = np.array([39, 62, 81, 51, 39, 6, 74, 72, 51, 79, 13, 16, 30, 28, 45, 4, 
 
 
 def test_seeds_are_those_of_bugs() -> None:
-    """Example "Seeds" of BUGS, volume 1: the estimates by maximum likelihood, of quadrature, that it prints beside its own."""
+    """Example "Seeds" of BUGS, volume 1, which prints estimates by maximum likelihood beside its own."""
     second, cucumber = np.repeat([0.0, 1.0], [11, 10]), np.repeat([0.0, 1.0, 0.0, 1.0], [5, 6, 5, 5])
     design = np.stack([np.ones(21), second, cucumber, second * cucumber], axis=1)
 
