@@ -18,6 +18,7 @@ from tapegrad.program.lanes.layout import FIRST, LAST, SHARED, Layout
 
 # Ops that copy an array, by dtype
 _COPIES = {F64: COPY, F32: COPY, C128: COPY, C64: COPY, I64: CODES["cast_i64"], B8: CODES["cast_b8"]}
+_COPYING_RULES = ("write", "determined")  # rules of ops whose result lies as their first operand does
 Steps = tuple[int, ...]
 ShapeChange = Callable[[tuple[int, ...]], tuple[int, ...]]
 
@@ -94,7 +95,7 @@ class Widening:
         self._constants: dict[int, np.ndarray] = {}
         self._next_slot, self._next_buffer = 1 + max(tape.slots), 1 + max(tape.buffers)
         self._dtypes = {slot.buffer: slot.dtype for slot in tape.slots.values()}
-        self._complex = {slot.buffer for slot in tape.slots.values() if slot.dtype in (C128, C64)}
+        self._complex = _seen_as_complex(tape)
         given = [tape.slots[slot].buffer for slot, lanes in zip(tape.inputs, batched, strict=True) if lanes]
         self.with_lanes = depending_on(tape, given)
 
@@ -338,9 +339,8 @@ class Widening:
     # --- parts -------------------------------------------------------------------------------------------------------
 
     def _output_kind(self, slot: int) -> str:
-        is_stack = self.layout(self.buffer(slot)).kind == FIRST
-        is_stack &= self.is_whole(slot) or self.are_in_front(slot)
-        return FIRST if is_stack else LAST
+        is_stack = self.layout(self.buffer(slot)).kind == FIRST and self.is_whole(slot)
+        return FIRST if is_stack or self.are_in_front(slot) else LAST
 
     def _port(self, slot: int, kind: str) -> int:
         """Return a slot for all lanes of an input or an output."""
@@ -387,6 +387,21 @@ class Widening:
 
     def _copy(self, source: int, target: int) -> None:
         self.add(_COPIES[self._slots[source].dtype], target, (source,))
+
+
+def _seen_as_complex(tape: TapeView) -> set[int]:
+    """Return the buffers with views as complex numbers, and those that are copies of them with something written to."""
+    found = {slot.buffer for slot in tape.slots.values() if slot.dtype in (C128, C64)}
+    if not found:
+        return found
+    rows = ((i, kernel_table.row(tape.instructions[i].op)) for i in tape.live)
+    pairs = [{tape.read[i][0], tape.written[i]} for i, row in rows if row.batching in _COPYING_RULES]
+    size = -1
+    while len(found) > size:
+        size = len(found)
+        for pair in pairs:
+            found |= pair if pair & found else set()
+    return found
 
 
 def depending_on(tape: TapeView, given: Sequence[int]) -> set[int]:

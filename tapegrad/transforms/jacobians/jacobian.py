@@ -135,7 +135,7 @@ def jacobian(
     if mode not in _MODES:
         raise ValueError(f"jacobian: mode={mode!r}; it must be one of {', '.join(map(repr, _MODES))}")
     if holomorphic:
-        return _analytic(function, argnums, has_aux, sparse or pattern is not None)
+        return _analytic(function, argnums, has_aux, bool(sparse) or pattern is not None)
     if sparse or pattern is not None:
         return sparse_derivatives.jacobian(function, argnums, mode, has_aux, sparse, pattern)
     return Jacobian(function, argnums, mode, has_aux)
