@@ -21,6 +21,10 @@ def _written(z: Any) -> Any:
     return y
 
 
+def _weighed(y: Any) -> Any:
+    return y.real.sum() + (y.imag * _R).sum()
+
+
 COMPLEX: dict[str, Callable[[Any], Any]] = {
     "product": lambda z: z * z * _W,
     "real operand": lambda z: (z * _R - _R) / _R,
@@ -43,7 +47,7 @@ REAL: dict[str, Callable[[Any], Any]] = {
     "angle": lambda z: (np.angle(z) * _R).sum(),
     "parts": lambda z: (z.real * z.imag * abs(z)).sum() + (z.view(float) ** 3).sum(),
     "broadcast": lambda z: (z[:, None] * z[None, :] * _W).real.sum(),
-} | {name: lambda z, f=f: f(z).real.sum() + (f(z).imag * _R).sum() for name, f in COMPLEX.items()}
+} | {name: lambda z, f=f: _weighed(f(z)) for name, f in COMPLEX.items()}
 
 
 def real_inner(u: Any, v: Any) -> float:

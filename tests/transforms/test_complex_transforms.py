@@ -17,7 +17,7 @@ def _call(function, z):
     return function(z)
 
 
-@pytest.mark.parametrize("name", ["parts", "written", "quotient", "branch", "gathered"])
+@pytest.mark.parametrize("name", ["parts", "written", "quotient", "unit", "branch", "gathered"])
 def test_all_modes_of_a_real_function(name, tmp_path):
     function = REAL[name]
     value, gradient = tg.value_and_grad(function)(Z)
