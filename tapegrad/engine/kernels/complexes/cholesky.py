@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.kernels.complexes.systems import ADJOINT
-from tapegrad.engine.kernels.complexes.triangular import divide
+from tapegrad.engine.kernels.complexes.triangular import Division, divide
 from tapegrad.engine.kernels.language.frame import PARAMS
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
@@ -94,8 +94,8 @@ def _cotangent(loops: int, routines: Complexes, own: MatrixFrame, p: Any) -> int
     if status != 0:
         return status
     _halve_diagonal(m, zero)
-    divide(loops, routines, own.y, n, scratch, n, _FROM_RIGHT, _LOWER, PLAIN, _NOT_UNIT)
-    divide(loops, routines, own.y, n, scratch, n, _FROM_LEFT, _LOWER, ADJOINT, _NOT_UNIT)
+    divide(loops, routines, own.y, n, scratch, n, Division(_FROM_RIGHT, _LOWER, PLAIN, _NOT_UNIT))
+    divide(loops, routines, own.y, n, scratch, n, Division(_FROM_LEFT, _LOWER, ADJOINT, _NOT_UNIT))
     _make_hermitian(m, zero)
     add_to_triangle(m, by_rows(own.x_bar, n, n, zero), _LOWER, own.store, zero)
     return 0
@@ -107,8 +107,8 @@ def _tangent(loops: int, routines: Complexes, own: MatrixFrame, p: Any) -> int:
     n, zero, scratch = p.n, routines.zero, own.scratch
     m, y, y_dot = by_rows(scratch, n, n, zero), by_rows(own.y, n, n, zero), by_rows(own.y_bar, n, n, zero)
     read_symmetric(by_rows(own.x_bar, n, n, zero), _LOWER, m, zero)
-    divide(loops, routines, own.y, n, scratch, n, _FROM_LEFT, _LOWER, PLAIN, _NOT_UNIT)
-    divide(loops, routines, own.y, n, scratch, n, _FROM_RIGHT, _LOWER, ADJOINT, _NOT_UNIT)
+    divide(loops, routines, own.y, n, scratch, n, Division(_FROM_LEFT, _LOWER, PLAIN, _NOT_UNIT))
+    divide(loops, routines, own.y, n, scratch, n, Division(_FROM_RIGHT, _LOWER, ADJOINT, _NOT_UNIT))
     _halve_diagonal(m, zero)
     product(loops, routines.products, y, m, y_dot, np.int64(1))
     return 0

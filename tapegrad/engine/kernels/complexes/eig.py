@@ -2,8 +2,9 @@
 
 The result is, for each matrix, its eigenvalues w, then its eigenvectors of length 1, a row each. With H the conjugate
 transpose the cotangent is ``V^-H G V^H``. G has w_bar on its diagonal, and
-``(M - V^H V D) / conj(w_j - w_i)`` elsewhere, where M is ``V^H V_bar`` and D the real part of its diagonal (Boeddeker et al. 2017). Its imaginary part is zero for
-functions that do not depend on the phases of the vectors; for others the status is PHASE_DEPENDENT.
+``(M - V^H V D) / conj(w_j - w_i)`` elsewhere, where M is ``V^H V_bar`` and D the real part of its diagonal (Boeddeker
+et al. 2017). Its imaginary part is zero for functions that do not depend on the phases of the vectors; for others the
+status is PHASE_DEPENDENT.
 
 Equal eigenvalues are treated as in `spectra.eig`.
 """

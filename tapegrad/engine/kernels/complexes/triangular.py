@@ -4,7 +4,7 @@ With H the conjugate transpose, the cotangent of right sides b is ``u = T^-H x_b
 ``-u x^H``.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,24 +46,25 @@ from tapegrad.ops.structural.matrices import TriangularParams
 LIBRARY = complex_libraries(("solve_triangular",), "trsm")
 
 
+class Division(NamedTuple):
+    """Division by a triangle T: from which side, which triangle is read, and what of it divides.
+
+    `letter` says T itself, its transpose, or its conjugate transpose; `unit` is 1 if all diagonal elements are 1.
+    """
+
+    from_right: int
+    lower: int
+    letter: Any
+    unit: int
+
+
 @noinline
-def divide(
-    loops: int,
-    routines: Complexes,
-    t: int,
-    n: int,
-    x: int,
-    k: int,
-    from_right: int,
-    lower: int,
-    letter: Any,
-    unit: int,
-) -> None:
+def divide(loops: int, routines: Complexes, t: int, n: int, x: int, k: int, how: Division) -> None:
     """Solve in place for a matrix in C order: ``op(T) X = B`` with k columns, or ``X op(T) = B`` with k rows.
 
-    `letter` says which is op(T): T itself, its transpose, or its conjugate transpose. `t` is a square in C order, of
-    which one triangle is read.
+    `t` is a square in C order, of which one triangle is read.
     """
+    from_right, lower, letter, unit = how
     if n == 0 or k == 0:
         return
     # In Fortran order all matrices are transposed: the sides are exchanged, and so are the triangles
@@ -90,7 +91,7 @@ def solve_triangular_forward(frame: int, loops: int, routines: Complexes) -> int
     memcpy(y, load_i64(frame, X + 1), p.matrices * bytes_)
     for _ in range(p.matrices):
         if not _is_singular(t, p, zero):
-            divide(loops, routines, t, p.n, y, p.k, np.int64(0), p.lower, letter, p.unit)
+            divide(loops, routines, t, p.n, y, p.k, Division(np.int64(0), p.lower, letter, p.unit))
         elif p.nan_on_failure:
             write_nan(y, bytes_, zero)
         else:
@@ -106,10 +107,10 @@ def _solve_adjoint(loops: int, routines: Complexes, t: int, x: int, p: Any) -> N
     sides = by_rows(x, p.n, p.k, routines.zero)
     if p.transpose:
         conjugate(sides, sides, routines.zero)
-        divide(loops, routines, t, p.n, x, p.k, np.int64(0), p.lower, PLAIN, p.unit)
+        divide(loops, routines, t, p.n, x, p.k, Division(np.int64(0), p.lower, PLAIN, p.unit))
         conjugate(sides, sides, routines.zero)
     else:
-        divide(loops, routines, t, p.n, x, p.k, np.int64(0), p.lower, ADJOINT, p.unit)
+        divide(loops, routines, t, p.n, x, p.k, Division(np.int64(0), p.lower, ADJOINT, p.unit))
 
 
 @always_inline
@@ -184,7 +185,7 @@ def solve_triangular_tangent(frame: int, loops: int, routines: Complexes) -> int
         if p.nan_on_failure and _is_singular(t, p, zero):
             write_nan(y_dot, bytes_, zero)
         else:
-            divide(loops, routines, t, n, y_dot, k, np.int64(0), p.lower, letter, p.unit)
+            divide(loops, routines, t, n, y_dot, k, Division(np.int64(0), p.lower, letter, p.unit))
         t += p.stride * n * n * size_of(zero)
         y += bytes_
         y_dot += bytes_
