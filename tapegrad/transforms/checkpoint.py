@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad.autodiff.custom.functions import Functions
 from tapegrad.autodiff.custom.op import CustomOp
 from tapegrad.errors import check_function, name_of
-from tapegrad.frontend.recording.complex_views import complex_of, pairs_of
+from tapegrad.frontend.conversions.complex_views import complex_of, pairs_of
 from tapegrad.frontend.tensor.copying import FunctionWrapper, described
 from tapegrad.frontend.tensor.modes import errstate, thread
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor

@@ -132,7 +132,7 @@ def item(x: Tensor, *index: Any) -> Any:
 
 
 def _float(x: Tensor) -> float:
-    return _number(x)
+    return float(_number(x))
 
 
 def _complex(x: Tensor) -> complex:

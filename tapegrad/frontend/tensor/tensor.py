@@ -129,10 +129,8 @@ class Tensor(TensorMethods):
             self._base._slot_on(tape)
             array = self._array
             assert array is not None
-            code = DTYPE_CODES[array.dtype]
-            slot = checked(
-                slots.view_array(tape.header, self._base._slot, id(array), code), "view", array.shape
-            )
+            seen = slots.view_array(tape.header, self._base._slot, id(array), DTYPE_CODES[array.dtype])
+            slot = checked(seen, "view", array.shape)
             self._tape, self._slot, self._version = tape, slot, self._base._version
             return self._slot
         array = self._array

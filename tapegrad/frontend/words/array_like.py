@@ -29,8 +29,8 @@ class NestedSequence(Protocol[T_co]):
     def index(self, value: Any, /) -> int: ...
 
 
-# Operands: Tensors, arrays, real numbers, and nested sequences of them.
-ArrayLike = Union[float, np.number[Any], np.bool_, np.ndarray, TensorLike, NestedSequence["ArrayLike"]]  # noqa: UP007
+# Operands: Tensors, arrays, numbers, and nested sequences of them.
+ArrayLike = Union[complex, np.number[Any], np.bool_, np.ndarray, TensorLike, NestedSequence["ArrayLike"]]  # noqa: UP007
 # Results of predicates: plain booleans, or Tensors while a function is being recorded.
 Booleans = np.bool_ | npt.NDArray[np.bool_]
 Indices = np.intp | npt.NDArray[np.intp]

@@ -52,10 +52,10 @@ class Division(NamedTuple):
     `letter` says T itself, its transpose, or its conjugate transpose; `unit` is 1 if all diagonal elements are 1.
     """
 
-    from_right: int
-    lower: int
+    from_right: Any
+    lower: Any
     letter: Any
-    unit: int
+    unit: Any
 
 
 @noinline

@@ -71,7 +71,8 @@ def _cosine_4(x: Tensor) -> Tensor:
     turned = complex_of(stack([c * x, -s * x], -1))
     re, im = _parts(transformed(FFT, resized(turned, 2 * n, last), last, 0, "dct")[..., :n])
     c, s = _angles(4 * n, x.dtype, 2 * np.arange(n) + 1)
-    return 2 * (c * re + s * im)
+    made: Tensor = 2 * (c * re + s * im)
+    return made
 
 
 def _alternating(x: Tensor) -> Tensor:
