@@ -6,6 +6,7 @@ from perf.figures.base import Outcome as Outcome
 from perf.figures.base import Settings as Settings
 from perf.figures.base import Target as Target
 from perf.figures.compiled import COMPILED
+from perf.figures.complex_numbers import COMPLEX_NUMBERS
 from perf.figures.derivatives import DERIVATIVES
 from perf.figures.distributions import DISTRIBUTIONS
 from perf.figures.filters import FILTERS
@@ -51,6 +52,7 @@ FIGURES: dict[str, Figure] = {
         *ODES,
         *INTERPOLATION,
         *FILTERS,
+        *COMPLEX_NUMBERS,
         *ROOTS,
         *FUSION,
         *LATENCY,
