@@ -384,7 +384,7 @@ def test_float32_with_float64_is_float64(other):
     assert x.grad.dtype == np.float32
 
 
-@pytest.mark.parametrize("dtype", ["f2", "c8", "c16", "longdouble", "U3", "O", "M8[s]"])
+@pytest.mark.parametrize("dtype", ["f2", "longdouble", "U3", "O", "M8[s]"])
 def test_other_dtypes_are_refused(dtype):
     array = np.zeros(2, dtype)
     for attempt in (tg.tensor, lambda a: make(1.0, 2.0) * a, lambda a: tg.exp(a), tg.sum):
@@ -517,7 +517,7 @@ def test_explicit_escapes():
 
 
 UNSUPPORTED = [
-    (lambda x: np.polydiv(x, x), "polydiv"), (np.fft.fft, "fft"),
+    (lambda x: np.polydiv(x, x), "polydiv"),
     (lambda x: np.fmod(x, 2.0, out=np.ones(2)), "out"), (lambda x: np.sum(x, out=np.ones(())), "out"),
     (lambda x: np.frompyfunc(lambda v: v, 1, 1)(x), "lambda"),
 ]  # fmt: skip

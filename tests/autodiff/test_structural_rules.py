@@ -11,6 +11,7 @@ import scipy.sparse
 
 import tapegrad as tg
 from helpers.daily import daily
+from tapegrad.errors import DensePatternError
 from tapegrad.frontend.functions.products.sparse import csr_outer
 from tapegrad.frontend.functions.reductions.scans import linear_recurrence
 from tapegrad.frontend.functions.sparse_systems import instructions
@@ -382,6 +383,11 @@ CASES = {
     "determined": [(lambda x: tg.grad(lambda z: tg.sum(tg.linalg.eigh(positive(z))[1] ** 3))(x), [(3, 3)])],
     "cast_f64": [(lambda x: x.astype("f4").astype("f8"), [(2, 3)])],
     "cast_f32": [(lambda x: x.astype("f4"), [(2, 3)]), (lambda x: x[::-1].astype("f4").astype("f8"), [(3,)])],
+    "cast_c128": [
+        (lambda x: x.astype(complex).view(float), [(2, 3)]),
+        (lambda x: (x[::-1].astype(complex) * (1 + 2j)).view(float), [(3,)]),
+    ],
+    "cast_c64": [(lambda x: x.astype("c8").real, [(2, 3)])],
     "custom": [
         (lambda x: scaled(x, 3), [(2, 3)]),
         (lambda x: scaled(x[::-1, ::2], np.arange(2)), [(2, 3)]),
@@ -416,7 +422,8 @@ def parameters(cases):
 FIRST = {cases[0][0] for cases in (*CASES.values(), *OTHERS.values())}
 every_case = pytest.mark.parametrize(("name", "function", "shapes"), parameters({**CASES, **OTHERS}))
 third = daily(every=3, always=lambda function: function in FIRST)  # and the first case of each op
-SINGLE = frozenset(("cast_f64", "cast_f32"))  # results have seven digits
+COMPLEX = frozenset(("cast_c128", "cast_c64"))  # patterns through complex numbers are refused
+SINGLE = frozenset(("cast_f64", "cast_f32", "cast_c64"))  # results have seven digits
 
 
 def operands(shapes, count=3):
@@ -490,7 +497,7 @@ def test_reverse_rule_of_a_number(name, function, shapes):
 # Ops whose patterns have no entry but those that are other than zero somewhere
 EXACT = frozenset(
     ("sum", "gather", "scatter_add", "write", "scatter_write", "embed", "csr_matmul", "csr_transposed_matmul", "matmul",
-     "cast_f64", "cast_f32", "joined", "written nowhere", "viewed")
+     "cast_f64", "cast_f32", "cast_c128", "cast_c64", "joined", "written nowhere", "viewed")
 )  # fmt: skip
 
 
@@ -503,6 +510,10 @@ def test_sparse_jacobian_is_the_dense_one(name, function, shapes):
     """The pattern has all entries that are other than zero, and these are what the dense sweep finds."""
     rng, places = np.random.default_rng(7), tuple(range(len(shapes)))
     sparse, dense = (tg.jacobian(function, places, sparse=kind) for kind in (True, False))
+    if name in COMPLEX:
+        with pytest.raises(DensePatternError, match="complex numbers"):
+            sparse(*[np.asarray(rng.uniform(0.5, 2, shape)) for shape in shapes])
+        return
     ever = [0] * len(shapes)
     for _ in range(3 if name in EXACT else 1):
         xs = [np.asarray(rng.uniform(0.5, 2, shape)) for shape in shapes]

@@ -115,11 +115,11 @@ def _extent(slot: Slot) -> int:
 
 
 def _is_number(buffer: Buffer, slot: Slot) -> bool:
-    """Return whether a leaf is a constant of one element that no Python object can change."""
+    """Return whether a leaf is a constant of one element of eight bytes at most that no Python object can change."""
     constant = not buffer.flags & (DIFFERENTIABLE | TRACED | EXTERNAL) or (
         slot.ndim == 0 and not buffer.flags & DIFFERENTIABLE
     )
-    return constant and buffer.primal != 0 and buffer.bytes == slot.itemsize
+    return constant and buffer.primal != 0 and buffer.bytes == slot.itemsize <= 8
 
 
 def _reduces(t: TapeView, i: int) -> bool:
