@@ -198,6 +198,10 @@ SPECIAL_DOCS: dict[str, OpDoc] = {
     ),
     "expi": _doc("expi", "Compute the exponential integral Ei.", source="DLMF 6.2.5."),
     "exp1": _doc("exp1", "Compute the exponential integral E1.", source="DLMF 6.2.1."),
+    "spence": _doc(
+        "spence", "Compute Spence's function, the dilogarithm of ``1 - x``, of each element.", "log(x0)/(1-x0)",
+        source="DLMF 25.12.1 to 25.12.3.",
+    ),
     "ellipk": _doc(
         "ellipk", "Compute the complete elliptic integral of the first kind, of the parameter `m`.",
         "(ellipe(x0)-(1-x0)*y)/(2*x0*(1-x0))", source="DLMF 19.4.1. Near 0 the derivative is a power series.",
