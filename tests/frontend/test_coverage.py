@@ -68,7 +68,7 @@ def saved() -> io.BytesIO:
 
 
 SQUARE, NUMBERS = tg.ones((2, 2)), tg.tensor([0, 1])
-# Calls of functions that take neither Tensors first, nor numbers.
+# Calls of functions that take neither Tensors first, nor numbers, or matrices alone.
 SAMPLES: dict[str, list[Callable[[], Any]]] = {
     "can_cast": [lambda: np.can_cast(SQUARE.dtype, np.float32)],
     "datetime_data": [lambda: np.datetime_data(np.dtype("M8[s]"))],
@@ -84,6 +84,10 @@ SAMPLES: dict[str, list[Callable[[], Any]]] = {
     "tril_indices_from": [lambda: np.tril_indices_from(SQUARE)],
     "triu_indices_from": [lambda: np.triu_indices_from(SQUARE)],
     "typename": [lambda: np.typename("d")],
+    "fft2": [lambda: np.fft.fft2(SQUARE)],
+    "ifft2": [lambda: np.fft.ifft2(SQUARE)],
+    "rfft2": [lambda: np.fft.rfft2(SQUARE)],
+    "irfft2": [lambda: np.fft.irfft2(SQUARE)],
     "unravel_index": [lambda: np.unravel_index(NUMBERS, (2, 2))],
 }
 
