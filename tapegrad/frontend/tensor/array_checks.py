@@ -176,7 +176,7 @@ def numbers(value: Any, what: str) -> np.ndarray:
     """
     array = plain(value, what)
     if array.dtype.kind != "c":
-        return real(array, what, None)
+        return real(value, what, None)
     check_dtype(array.dtype, what, takes_complex=True)
     return array
 
