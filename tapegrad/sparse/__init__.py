@@ -7,6 +7,7 @@ In reading order; each imports only those above it:
     arrays                         `csr_array`, `csc_array` and `coo_array`
     making                         matrices of diagonals and blocks, and Kronecker products
     superlu                        the custom ops of SuperLU
+    complex_superlu                those of complex numbers
     systems                        `spsolve`, which is in `tapegrad.linalg`
 
 It imports `ops`, `engine`, `frontend` and `autodiff`.
@@ -27,4 +28,4 @@ from tapegrad.sparse.making import issparse as issparse
 from tapegrad.sparse.making import kron as kron
 from tapegrad.sparse.making import vstack as vstack
 
-load_later(__name__, "superlu")  # which imports SciPy's solvers
+load_later(__name__, "superlu", "complex_superlu")  # which imports SciPy's solvers

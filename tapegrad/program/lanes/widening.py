@@ -12,13 +12,14 @@ from tapegrad.engine.tape.fields.layout import B8, C64, C128, EXTERNAL, F32, F64
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
 from tapegrad.errors import UnsupportedError
-from tapegrad.ops import CODES, COPY
+from tapegrad.ops import CODES, COPY, ROWS
 from tapegrad.ops.params import fields_of
 from tapegrad.program.lanes.layout import FIRST, LAST, SHARED, Layout
 
 # Ops that copy an array, by dtype
 _COPIES = {F64: COPY, F32: COPY, C128: COPY, C64: COPY, I64: CODES["cast_i64"], B8: CODES["cast_b8"]}
-_COPYING_RULES = ("write", "determined")  # rules of ops whose result lies as their first operand does
+# Rules of ops whose result lies as their first operand does
+_COPYING_RULES = (ROWS[CODES["write"]].batching, ROWS[CODES["determined"]].batching)
 Steps = tuple[int, ...]
 ShapeChange = Callable[[tuple[int, ...]], tuple[int, ...]]
 

@@ -1,0 +1,108 @@
+"""Solutions of sparse systems of complex numbers by SciPy's SuperLU, on pairs of floats.
+
+Derivatives have the conjugate transpose where those of real systems have the transpose, and conjugate solutions.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.autodiff.custom.custom_op import custom_op
+from tapegrad.frontend.conversions.complex_views import (
+    complex_dtype,
+    complex_of,
+    conjugate,
+    pairs_of,
+    part_dtype,
+)
+from tapegrad.frontend.functions.reductions.reductions import sum as total
+from tapegrad.frontend.indexing.indexing import scatter_add
+from tapegrad.frontend.recording.shape import reshape
+from tapegrad.frontend.tensor.modes import thread
+from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
+from tapegrad.sparse.patterns import MatrixPattern
+from tapegrad.sparse.superlu import PatternFactors
+
+
+def _whole(pairs: Any) -> Any:
+    """Return pairs of floats, an array or a Tensor, as complex numbers."""
+    if is_tensor(pairs):
+        return complex_of(pairs)
+    pairs = np.ascontiguousarray(pairs)
+    return pairs.view(complex_dtype(pairs.dtype))[..., 0]
+
+
+def _pairs(z: Any) -> Any:
+    """Return complex numbers, an array or a Tensor, as pairs of floats."""
+    if is_tensor(z):
+        return pairs_of(z)
+    return np.ascontiguousarray(z)[..., None].view(part_dtype(z.dtype))
+
+
+def _conj(z: Any) -> Any:
+    return conjugate(z) if is_tensor(z) else z.conj()
+
+
+class ComplexSystems:
+    """Custom ops of systems of complex numbers whose matrices have one pattern, in CSR format and canonical.
+
+    Attributes
+    ----------
+    solve, solve_transposed
+        The ops: pairs of the solutions, for pairs of the entries and right sides, by the matrix and by its transpose.
+    """
+
+    def __init__(self, pattern: MatrixPattern, permc_spec: str | None, nan_on_failure: bool) -> None:
+        self._factors = PatternFactors(pattern, permc_spec, nan_on_failure)
+        self._rows, self._columns = pattern.rows, pattern.columns
+        self.solve = self._op("complex_spsolve", False)
+        self.solve_transposed = self._op("complex_spsolve_transposed", True)
+
+    def _op(self, name: str, transposed: bool) -> Any:
+        def forward(data: np.ndarray, b: np.ndarray) -> np.ndarray:
+            found: np.ndarray = _pairs(self._factors.solved(_whole(data), _whole(b), transposed))
+            return found
+
+        def vjp(x_bar: Any, x: Any, data: Any, b: Any) -> tuple[Any, Any]:
+            conjugates = _conj(_whole(x_bar))
+            b_bar = _conj(self._solved(_whole(data), conjugates, not transposed))
+            return _pairs(self._outer(b_bar, _conj(_whole(x)), transposed)), _pairs(b_bar)
+
+        def jvp(dots: Any, x: Any, data: Any, b: Any) -> Any:
+            data_dot, b_dot = map(_whole, dots)
+            rest = b_dot - self._product(data_dot, _whole(x), transposed)
+            return _pairs(self._solved(_whole(data), rest, transposed))
+
+        return custom_op(name, forward, vjp, jvp, shape=lambda _, b: b, differentiable=True)
+
+    def _solved(self, data: Any, b: Any, transposed: bool) -> Any:
+        if not is_tensor(data) and not is_tensor(b):
+            return self._factors.solved(data, b, transposed)
+        return _whole((self.solve_transposed if transposed else self.solve)(_pairs(data), _pairs(b)))
+
+    def _outer(self, b_bar: Any, x: Any, transposed: bool) -> Any:
+        """Return the cotangent of the entries: that of a matrix is ``-outer(b_bar, x)``."""
+        if not is_tensor(b_bar) and not is_tensor(x):
+            return self._factors.outer(b_bar, x, transposed)
+        left, right = (x, b_bar) if transposed else (b_bar, x)
+        terms = _tensor(left)[self._rows] * _tensor(right)[self._columns]
+        return -(terms if terms.ndim == 1 else total(terms, -1))
+
+    def _product(self, data: Any, x: Any, transposed: bool) -> Any:
+        """Multiply the matrix with these entries, or its transpose, by columns."""
+        if not is_tensor(data) and not is_tensor(x):
+            return self._factors.product(data, x, transposed)
+        to, read = (self._columns, self._rows) if transposed else (self._rows, self._columns)
+        factors = _tensor(data) if x.ndim == 1 else reshape(_tensor(data), (-1, 1))
+        return scatter_add(factors * _tensor(x)[read], to, x.shape)
+
+
+def _tensor(z: Any) -> Tensor:
+    return z if is_tensor(z) else from_array(np.array(z), constant=True)
+
+
+def systems_of(pattern: MatrixPattern, permc_spec: str | None) -> ComplexSystems:
+    """Return the systems of a canonical pattern in CSR format, made once."""
+    given = permc_spec, thread.mode.nan_on_failure
+    found: ComplexSystems = pattern.once(("complex", *given), lambda: ComplexSystems(pattern, *given))
+    return found
