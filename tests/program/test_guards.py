@@ -228,7 +228,7 @@ ESCAPES = {
     "into an array": lambda x: np.zeros(2).__setitem__(0, x[0]),
     "format": lambda x: f"{x[0]:.3f}",
     "math": lambda x: __import__("math").sin(x[0]),
-    "transform": lambda x: np.fft.fft(x),
+    "unsupported": lambda x: np.polydiv(x, x),
     "computed": lambda x: float(tg.sum(x * 2)),
     "index": lambda x: [1, 2][x[0]],
     "copied": lambda x: tg.tensor(x),
