@@ -113,7 +113,12 @@ def test_public_rows_have_a_name() -> None:
                 "where",
                 "clip",
             )
-        elif op.name not in ("zeta", "expn", "angle", "conjugate"):  # their functions have other arguments, or ways
+        elif op.name not in (
+            "zeta",
+            "expn",
+            "angle",
+            "conjugate",
+        ):  # their functions have other arguments, or ways
             assert not hasattr(tg, op.name)
             assert not hasattr(tg.special, op.name)
 

@@ -131,8 +131,6 @@ REFUSED = {
     "string": lambda x: "loss",
     "function": lambda x: tg.sum,
     "objects": lambda x: np.array([None, 1.0]),
-    "complex": lambda x: 1j,
-    "complex array": lambda x: np.ones(2, complex),
     "object": lambda x: object(),
 }
 OF_ANY = {
@@ -157,6 +155,16 @@ def test_results_without_a_derivative_are_refused(returns, transform, prepare):
     for _ in range(2):
         with pytest.raises(TypeError, match="the function returned"):
             OF_ANY[transform](f, X)
+
+
+@pytest.mark.parametrize("prepare", PREPARE)
+@pytest.mark.parametrize(
+    "transform", ["grad", "value_and_grad", "jacobian", "jacrev", "hvp", "of Tensors", "hessian"]
+)
+@pytest.mark.parametrize("result", [1j, np.ones(2, complex)], ids=["number", "array"])
+def test_gradients_of_complex_results_are_refused(result, transform, prepare):
+    with pytest.raises(TypeError, match=r"the result is complex128; take `\.real`"):
+        OF_ANY[transform](PREPARE[prepare](lambda x: result), X)
 
 
 @pytest.mark.parametrize("prepare", PREPARE)
