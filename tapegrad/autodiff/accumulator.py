@@ -81,7 +81,12 @@ class Accumulator:
         if len(values) == 1 and geometry.view in values and not geometry.view.overlaps:
             return values[geometry.view][1]
         whole = self._merge(geometry)
-        return whole if isinstance(whole, float) else view_region(whole, geometry.view)
+        if isinstance(whole, float):
+            if geometry.dtype.kind != "c" or whole == 0.0:
+                return whole
+            flat = geometry.flat  # a number in all floats is no real number in all complex ones
+            whole = materialize(whole, flat.shape, flat.dtype)
+        return view_region(whole, geometry.view)
 
     def of_buffer(self, slot: int) -> Value | None:
         """Return the sum for the whole buffer of a slot, flat or one float; `None` if it has no value."""
