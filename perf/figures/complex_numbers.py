@@ -158,7 +158,7 @@ def expected_energy(angles: Any) -> Any:
     return np.sum((state.real**2 + state.imag**2) * _ENERGY)
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def _turn(state: Any, step: int, c: float, s: float, phase: complex) -> None:  # pragma: no cover
     for first in range(0, len(state), 2 * step):
         for k in range(first, first + step):
@@ -166,7 +166,7 @@ def _turn(state: Any, step: int, c: float, s: float, phase: complex) -> None:  #
             state[k], state[k + step] = (c * a - s * b) * phase.conjugate(), (s * a + c * b) * phase
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def _slope_of_phase(cotangent: Any, state: Any, step: int) -> float:  # pragma: no cover
     slope = 0.0
     for first in range(0, len(state), 2 * step):
@@ -176,7 +176,7 @@ def _slope_of_phase(cotangent: Any, state: Any, step: int) -> float:  # pragma: 
     return slope
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def _slope_of_turn(cotangent: Any, state: Any, step: int) -> float:  # pragma: no cover
     slope = 0.0
     for first in range(0, len(state), 2 * step):
@@ -186,7 +186,7 @@ def _slope_of_turn(cotangent: Any, state: Any, step: int) -> float:  # pragma: n
     return slope
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def _by_adjoint(angles: Any, signs: Any, energy: Any) -> tuple[float, Any]:  # pragma: no cover
     """Compute value and gradient with two states: gates are undone one by one (Jones and Gacon 2020)."""
     qubits, layers = angles.shape[2], angles.shape[1]
