@@ -1,4 +1,4 @@
-"""
+r"""
 Ground state of a ring of spins on a quantum computer
 =====================================================
 
@@ -6,7 +6,7 @@ A variational quantum circuit prepares a state with few parameters, and its ener
 qubits simulated in plain NumPy, whose derivatives go through the 1,024 complex amplitudes of each gate. The ring of
 spins in a transverse field, at its critical point, has the energy
 
-.. math:: E = -\\sum_j Z_j Z_{j+1} - \\sum_j X_j
+.. math:: E = -\sum_j Z_j Z_{j+1} - \sum_j X_j
 
 A circuit that evolves by the two terms in turn reaches the ground state of N spins with N/2 layers (Ho and Hsieh,
 *SciPost Physics* 6, 2019), and the energy is known: -2 / sin(pi / 2N).
@@ -71,7 +71,8 @@ right.set(xlabel="distance of two spins", ylabel="correlation", ylim=(0, 1.05))
 plt.show()
 
 # %%
-# The energy, and the magnetisation along the field, which is half of it by symmetry of both terms at the critical point.
+# The energy, and the magnetisation along the field, which is half of it by symmetry of both terms at the critical
+# point.
 
 magnetisation = sum((state.conj() * state[np.arange(2**QUBITS) ^ (1 << j)]).real.sum() for j in range(QUBITS))
 known = {"energy": -12.784906442999324, "magnetisation": 6.392453221499662}
