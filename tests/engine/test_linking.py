@@ -41,6 +41,21 @@ def _fill(address, count, value):
         store_f64(address, k, value)
 
 
+@noinline
+def _deep(address):
+    return load_i64(address, 0) + 1
+
+
+@noinline
+def _ruled_out(address):
+    return 1j * _deep(address)
+
+
+@noinline
+def _left_over(address):
+    return 10 * _deep(address)
+
+
 @inline_njit
 def _refuse(k):
     if k > 2:
@@ -76,6 +91,17 @@ def test_a_part_that_is_called_on_two_ways() -> None:
     assert fields[0] == 73
     for part in (_leaf, _left, _right):
         assert _library(part).get_pointer_to_function("anything") == 0
+
+
+def test_a_part_is_first_met_in_a_branch_that_types_rule_out() -> None:
+    @entry_point()
+    def kept(address):
+        if isinstance(address, complex):
+            return int(_ruled_out(address).imag)
+        return _left_over(address)
+
+    fields = np.array([3])
+    assert kept(int(fields.ctypes.data)) == 40
 
 
 def test_a_loop_of_elements_is_optimised_before_it_is_linked() -> None:

@@ -6,10 +6,7 @@ In reading order; each imports only those above it:
     determinants                   determinants, their phases and logarithms
     triangular                     triangular systems
     cholesky                       Cholesky factors
-    hermitian                      derivatives of eigenvalues and eigenvectors of Hermitian matrices
     eigh                           eigenvalues and eigenvectors of Hermitian matrices
-    singular_ties                  equal singular values
-    singular                       derivatives of singular values and vectors
     svd                            singular values
     qr                             QR factors
     eig                            eigenvalues and eigenvectors of square matrices

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.complexes.hermitian import closest, depends_on_phases, result_bytes
 from tapegrad.engine.kernels.complexes.systems import ADJOINT, factorize, solve
 from tapegrad.engine.kernels.language.frame import PARAMS
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
@@ -49,6 +48,7 @@ from tapegrad.engine.kernels.language.status import (
     PHASE_DEPENDENT,
 )
 from tapegrad.engine.kernels.spectra.eig import are_alike, share_mean
+from tapegrad.engine.kernels.spectra.eigh import closest, depends_on_phases, result_bytes
 from tapegrad.engine.kernels.systems.complex_products import product_by_adjoint, product_of_adjoint
 from tapegrad.engine.kernels.systems.stacks import (
     COTANGENT,

@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors of Hermitian matrices: the decomposition; derivatives are in `hermitian`.
+"""Eigenvalues and eigenvectors of Hermitian matrices: the decomposition; derivatives are those of `spectra.eigh`.
 
 Eigenvalues are written as complex numbers, like the eigenvectors behind them.
 """
@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.engine.kernels.complexes.hermitian import eigh_reverse as eigh_reverse
-from tapegrad.engine.kernels.complexes.hermitian import eigh_tangent as eigh_tangent
-from tapegrad.engine.kernels.complexes.hermitian import result_bytes, wanted
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
     LOWER,
@@ -31,6 +28,9 @@ from tapegrad.engine.kernels.language.raw_memory import (
     store_at,
 )
 from tapegrad.engine.kernels.language.status import NOT_CONVERGED
+from tapegrad.engine.kernels.spectra.eigh import eigh_reverse as eigh_reverse
+from tapegrad.engine.kernels.spectra.eigh import eigh_tangent as eigh_tangent
+from tapegrad.engine.kernels.spectra.eigh import result_bytes, wanted
 from tapegrad.engine.kernels.systems.stacks import RESULT, MatrixFrame, Sizes, for_each
 
 LIBRARY = complex_libraries(("eigh",), "heevd")

@@ -1,4 +1,4 @@
-"""Singular value decompositions of complex matrices by LAPACK; derivatives are in `singular`.
+"""Singular value decompositions of complex matrices by LAPACK; derivatives are those of `spectra.svd`.
 
 Singular values are written as complex numbers, like the vectors behind them.
 """
@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from tapegrad.engine.kernels.complexes.eigh import write_real
-from tapegrad.engine.kernels.complexes.singular import svd_reverse as svd_reverse
-from tapegrad.engine.kernels.complexes.singular import svd_tangent as svd_tangent
 from tapegrad.engine.kernels.language.frame import PARAMS, X, Y
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import (
@@ -34,6 +32,8 @@ from tapegrad.engine.kernels.language.raw_memory import (
 )
 from tapegrad.engine.kernels.language.status import NOT_CONVERGED
 from tapegrad.engine.kernels.spectra.singular import left_count, result_bytes, right_count
+from tapegrad.engine.kernels.spectra.svd import svd_reverse as svd_reverse
+from tapegrad.engine.kernels.spectra.svd import svd_tangent as svd_tangent
 from tapegrad.engine.kernels.systems.stacks import RESULT, MatrixFrame, Sizes, for_each
 from tapegrad.ops.structural.matrices import SvdParams
 

@@ -103,14 +103,22 @@ def _module(library: Any) -> Any:
     return library.alone() if isinstance(library, _Part) else library._get_module_for_linking()
 
 
-def _with_parts(libraries: list[Any], seen: set[Any]) -> Iterator[Any]:
-    """Return libraries and those of their parts, each once."""
+def _with_parts(libraries: list[Any], seen: set[Any]) -> list[Any]:
+    """Return libraries and those of their parts, each once, callers before callees.
+
+    LLVM links a function of a library only if what is linked already refers to it, and a call that was simplified away
+    has left its library in the list.
+    """
+    return list(_callees_first(libraries, seen))[::-1]
+
+
+def _callees_first(libraries: list[Any], seen: set[Any]) -> Iterator[Any]:
     for library in libraries:
         if library not in seen:
             seen.add(library)
-            yield library
             if isinstance(library, _Part):
-                yield from _with_parts(library._linking_libraries, seen)
+                yield from _callees_first(library._linking_libraries, seen)
+            yield library
 
 
 class _Whole(_Library):
@@ -118,7 +126,7 @@ class _Whole(_Library):
 
     def finalize(self) -> None:
         """Link, optimise, and make machine code."""
-        libraries = list(_with_parts(self._linking_libraries, set()))
+        libraries = _with_parts(self._linking_libraries, set())
         for library in libraries:
             self._final_module.link_in(_module(library), preserve=True)
         self._linking_libraries.clear()

@@ -44,7 +44,8 @@ from tapegrad.engine.kernels.language.raw_memory import (
     load_record,
     size_of,
 )
-from tapegrad.engine.kernels.language.status import NOT_CONVERGED, NOT_DIFFERENTIABLE
+from tapegrad.engine.kernels.language.status import NOT_CONVERGED, NOT_DIFFERENTIABLE, PHASE_DEPENDENT
+from tapegrad.engine.kernels.systems.complex_products import product_by_adjoint, product_of_adjoint
 from tapegrad.engine.kernels.systems.stacks import (
     COTANGENT,
     TANGENT,
@@ -95,7 +96,7 @@ def _decompose(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
 
 
 @always_inline
-def _wanted(frame: int) -> Any:
+def wanted(frame: int) -> Any:
     """Return the parameters with `vectors` set if eigenvectors are read, also by derivatives of eigenvalues."""
     p = load_record(load_i64(frame, PARAMS), EighParams)
     vectors = 0 if load_i64(frame, STORE) & VALUE else 1
@@ -105,7 +106,7 @@ def _wanted(frame: int) -> Any:
 @always_inline
 def eigh_forward(frame: int, loops: int, routines: Lapack) -> int:
     """Write eigenvalues and eigenvectors of each matrix of X[0] to Y."""
-    p, zero = _wanted(frame), routines.zero
+    p, zero = wanted(frame), routines.zero
     n, size = p.n, size_of(zero)
     if n == 0:
         return 0
@@ -152,19 +153,33 @@ def is_determined(g: Matrix, m: Matrix, w: Matrix, close: float, zero: Any) -> b
     slack = SAME * eps_of(zero) * w.rows
     of_values, of_vectors = 0.0, slack * largest(m, zero)
     for i in range(w.rows):
-        of_values = max(of_values, abs(np.float64(at(g, i, i, zero))))
+        of_values = max(of_values, np.float64(abs(at(g, i, i, zero))))
     of_values *= slack
     for i in range(w.rows):
         for j in range(i + 1, w.rows):
             if abs(at(w, j, 0, zero) - at(w, i, 0, zero)) > close:
                 break
             value, other = at(g, i, i, zero), at(g, j, j, zero)
-            if abs(value - other) > of_values or abs(at(m, i, j, zero) - at(m, j, i, zero)) > of_vectors:
+            if (
+                abs(value - other) > of_values
+                or abs(at(m, i, j, zero) - np.conj(at(m, j, i, zero))) > of_vectors
+            ):
                 return False
             mixed = max(abs(at(m, i, j, zero)), abs(at(m, i, i, zero) - at(m, j, j, zero)))
             if abs(value) > of_values and mixed > of_vectors:
                 return False
     return True
+
+
+@noinline
+def depends_on_phases(m: Matrix, v_bar: Matrix, zero: Any) -> bool:
+    """Return whether a function depends on the phases of complex vectors, which ``V^H V_bar`` shows on its diagonal."""
+    if np.iscomplexobj(zero):
+        slack = SAME * eps_of(zero) * m.rows * max(largest(m, zero), largest(v_bar, zero))
+        for i in range(m.rows):
+            if abs(at(m, i, i, zero).imag) > slack:
+                return True
+    return False
 
 
 # --- reverse ---------------------------------------------------------------------------------------------------
@@ -178,9 +193,9 @@ def _inner_cotangent(m: Matrix, g: Matrix, w: Matrix, close: float, zero: Any) -
             gap = at(w, j, 0, zero) - at(w, i, 0, zero)
             value = zero
             if not abs(gap) <= close:
-                value = (at(m, i, j, zero) - at(m, j, i, zero)) / (gap + gap)
+                value = (at(m, i, j, zero) - np.conj(at(m, j, i, zero))) / (gap + gap)
             put(g, i, j, value, zero)
-            put(g, j, i, value, zero)
+            put(g, j, i, np.conj(value), zero)
 
 
 @always_inline
@@ -194,21 +209,25 @@ def _sizes(n: int, zero: Any) -> Sizes:
 def _cotangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
     """Add (store: write) the cotangent of one matrix; return a status."""
     n, zero, size, products = p.n, routines.zero, size_of(routines.zero), routines.products
-    w, rows = by_rows(own.y, n, 1, zero), by_rows(own.y + n * size, n, n, zero)
-    rows_bar, write = by_rows(own.y_bar + n * size, n, n, zero), np.int64(1)
+    w, v = by_rows(own.y, n, 1, zero), by_columns(own.y + n * size, n, n, zero)
+    v_bar, write = by_columns(own.y_bar + n * size, n, n, zero), np.int64(1)
     m, g = by_rows(own.scratch, n, n, zero), by_rows(own.scratch + n * n * size, n, n, zero)
     close = closest(w, zero)
-    product(loops, products, rows, transposed(rows_bar), m, write)
+    status = product_of_adjoint(loops, products, v, v_bar, m, write)
     for i in range(n):
         put(g, i, i, load_at(own.y_bar, i * size, zero), zero)
     if p.vectors:
         if not is_determined(g, m, w, close, zero):
             return NOT_DIFFERENTIABLE
+        if depends_on_phases(m, v_bar, zero):
+            return PHASE_DEPENDENT
     else:
         share(g, w, close, zero)
     _inner_cotangent(m, g, w, close, zero)
-    product(loops, products, g, rows, m, write)
-    product(loops, products, transposed(rows), m, g, write)
+    status = max(status, product_by_adjoint(loops, products, g, v, m, write))
+    product(loops, products, v, m, g, write)
+    if status != 0:
+        return status
     add_to_triangle(g, by_rows(own.x_bar, n, n, zero), p.lower, own.store, zero)
     return 0
 
@@ -240,12 +259,14 @@ def _is_one_number(m: Matrix, w: Matrix, close: float, zero: Any) -> bool:
 def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
     """Write the tangent of one matrix; return a status."""
     n, zero, size, products = p.n, routines.zero, size_of(routines.zero), routines.products
-    w, rows = by_rows(own.y, n, 1, zero), by_rows(own.y + n * size, n, n, zero)
+    w, v = by_rows(own.y, n, 1, zero), by_columns(own.y + n * size, n, n, zero)
     m, g = by_rows(own.scratch, n, n, zero), by_rows(own.scratch + n * n * size, n, n, zero)
     close, write = closest(w, zero), np.int64(1)
     read_symmetric(by_rows(own.x_bar, n, n, zero), p.lower, m, zero)
-    product(loops, products, rows, m, g, write)
-    product(loops, products, g, transposed(rows), m, write)
+    status = product_of_adjoint(loops, products, v, m, g, write)
+    product(loops, products, g, v, m, write)
+    if status != 0:
+        return status
     if p.vectors:
         if not _is_one_number(m, w, close, zero):
             return NOT_DIFFERENTIABLE
@@ -255,8 +276,8 @@ def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
         put(by_rows(own.y_bar, n, 1, zero), i, 0, at(m, i, i, zero), zero)
         for j in range(n):
             gap = at(w, i, 0, zero) - at(w, j, 0, zero)
-            put(g, i, j, zero if abs(gap) <= close else at(m, i, j, zero) / gap, zero)
-    product(loops, products, g, rows, by_rows(own.y_bar + n * size, n, n, zero), write)
+            put(g, i, j, zero if abs(gap) <= close else np.conj(at(m, i, j, zero)) / gap, zero)
+    product(loops, products, g, transposed(v), by_rows(own.y_bar + n * size, n, n, zero), write)
     return 0
 
 

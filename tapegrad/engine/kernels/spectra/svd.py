@@ -1,10 +1,10 @@
 """Singular value decompositions.
 
-The result is, for each matrix, its singular values s, then U column by column, then V^T column by column. With
-``a = J - J^T`` for ``J = U^T U_bar``, and b likewise for V, the cotangent is ``U G V^T``. G has s_bar on its diagonal
-and ``(a + b) / (2 (s_j - s_i)) + (a - b) / (2 (s_j + s_i))`` elsewhere. If U or V is not square, the parts outside its
-space, divided by s, are added (Giles 2008; Seeger et al. 2017; Townsend 2016). Further columns of complete factors have
-no cotangents here.
+The result is, for each matrix, its singular values s, then U column by column, then V^H column by column. With ``a = J
+- J^H`` for ``J = U^H U_bar``, and b likewise for V, the cotangent is ``U G V^H``. G has s_bar on its diagonal, of
+complex numbers plus ``(a - b) / (4 s)`` (Wan and Zhang 2019), and ``(a + b) / (2 (s_j - s_i)) + (a - b) / (2 (s_j +
+s_i))`` elsewhere. If U or V is not square, the parts outside its space, divided by s, are added (Giles 2008; Seeger et
+al. 2017; Townsend 2016). Further columns of complete factors have no cotangents here.
 
 If only singular values are used, equal ones share their cotangent equally, and zeros have none, as in ``abs(0)``.
 Otherwise the function must not depend on the basis of vectors of equal values, as in `eigh`, nor on vectors of zeros
@@ -39,8 +39,8 @@ from tapegrad.engine.kernels.language.raw_memory import (
     memset,
     size_of,
 )
-from tapegrad.engine.kernels.language.status import NOT_DIFFERENTIABLE
-from tapegrad.engine.kernels.spectra.eigh import SAME, is_determined, share
+from tapegrad.engine.kernels.language.status import NOT_DIFFERENTIABLE, PHASE_DEPENDENT
+from tapegrad.engine.kernels.spectra.eigh import SAME, depends_on_phases, is_determined, share
 from tapegrad.engine.kernels.spectra.singular import (
     decompose,
     left_count,
@@ -51,6 +51,7 @@ from tapegrad.engine.kernels.spectra.singular import (
     scratch_bytes,
 )
 from tapegrad.engine.kernels.spectra.svd_ties import are_zero, clear_zeros, closest, ties_stay, zeros_are_out
+from tapegrad.engine.kernels.systems.complex_products import conjugate, product_by_adjoint, product_of_adjoint
 from tapegrad.engine.kernels.systems.stacks import (
     COTANGENT,
     TANGENT,
@@ -109,13 +110,26 @@ def _inner_cotangent(j_: Matrix, k_: Matrix, g: Matrix, s: Matrix, close: float,
     for i in range(s.rows):
         for j in range(s.rows):
             if i != j:
-                of_u = at(j_, i, j, zero) - at(j_, j, i, zero)
-                of_v = at(k_, i, j, zero) - at(k_, j, i, zero)
-                apart = at(s, j, 0, zero) - at(s, i, 0, zero)
-                together = at(s, j, 0, zero) + at(s, i, 0, zero)
+                of_u = at(j_, i, j, zero) - np.conj(at(j_, j, i, zero))
+                of_v = at(k_, i, j, zero) - np.conj(at(k_, j, i, zero))
+                apart = (at(s, j, 0, zero) - at(s, i, 0, zero)).real
+                together = (at(s, j, 0, zero) + at(s, i, 0, zero)).real
                 value = zero if abs(apart) <= close else (of_u + of_v) / (apart + apart)
                 value += zero if together <= close else (of_u - of_v) / (together + together)
                 put(g, i, j, value, zero)
+
+
+@noinline
+def _add_turns(j_: Matrix, k_: Matrix, g: Matrix, s: Matrix, close: float, scale: float, zero: Any) -> bool:
+    """Add what turns pairs of complex vectors; return whether none belongs to a zero singular value."""
+    slack = SAME * s.rows * eps_of(zero) * scale
+    for i in range(s.rows):
+        turn, size = (at(j_, i, i, zero).imag - at(k_, i, i, zero).imag) / 2, at(s, i, 0, zero).real
+        if size > close:
+            put(g, i, i, at(g, i, i, zero) + 1j * (turn / size), zero)
+        elif abs(turn) > slack:
+            return False
+    return True
 
 
 @noinline
@@ -141,7 +155,7 @@ def _outside(
     if not are_zero(into, s, close, SAME * into.rows * eps_of(zero) * largest(values, zero), zero):
         return False
     for j in range(into.columns):
-        value = at(s, j, 0, zero)
+        value = at(s, j, 0, zero).real
         for i in range(into.rows):
             put(into, i, j, zero if value <= close else at(into, i, j, zero) / value, zero)
     return True
@@ -173,8 +187,10 @@ def _cotangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
         closest(s, p, zero),
         own.scratch + 3 * k * k * size,
     )
-    product(loops, products, transposed(u), u_bar, j_, write)
-    product(loops, products, transposed(v), v_bar, k_, write)
+    status = product_of_adjoint(loops, products, u, u_bar, j_, write)
+    status = max(status, product_of_adjoint(loops, products, v, v_bar, k_, write))
+    if np.iscomplexobj(zero):
+        conjugate(k_, k_, zero)  # the memory is that of V^H
     both = by_rows(side, k, k, zero)
     _sum(j_, k_, both, zero)
     memset(g.address, np.int32(0), k * k * size)
@@ -183,25 +199,33 @@ def _cotangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
     if p.vectors:
         if not (is_determined(g, both, s, close, zero) and zeros_are_out(j_, k_, g, s, close, zero)):
             return NOT_DIFFERENTIABLE
+        if depends_on_phases(both, u_bar, zero) and depends_on_phases(both, v_bar, zero):
+            return PHASE_DEPENDENT
     else:
         share(g, s, close, zero)
         clear_zeros(g, s, close, zero)
     _inner_cotangent(j_, k_, g, s, close, zero)
+    if np.iscomplexobj(zero):
+        scale = max(largest(u_bar, zero), largest(v_bar, zero))
+        if p.vectors and not _add_turns(j_, k_, g, s, close, scale, zero):
+            return NOT_DIFFERENTIABLE
     outer = by_rows(side, p.m, k, zero)
     product(loops, products, u, g, outer, write)
     product(loops, products, outer, transposed(v), into, more)
     if p.vectors == 0:
-        return 0
+        return status
     if p.m > k:
         if not _outside(loops, products, u, u_bar, j_, s, close, outer):
             return NOT_DIFFERENTIABLE
         product(loops, products, outer, transposed(v), into, more)
     if p.n > k:
         outer = by_rows(side, p.n, k, zero)
+        if np.iscomplexobj(zero):
+            conjugate(k_, k_, zero)
         if not _outside(loops, products, v, v_bar, k_, s, close, outer):
             return NOT_DIFFERENTIABLE
         product(loops, products, u, transposed(outer), into, more)
-    return 0
+    return status
 
 
 @always_inline
@@ -220,14 +244,14 @@ def _inner_tangents(m: Matrix, s: Matrix, of_u: Matrix, of_v: Matrix, close: flo
     """Write ``U^T U_dot`` and ``V^T V_dot``, from ``M = U^T A_dot V``."""
     for i in range(s.rows):
         for j in range(s.rows):
-            apart = at(s, j, 0, zero) - at(s, i, 0, zero)
-            together = at(s, j, 0, zero) + at(s, i, 0, zero)
-            even = (at(m, i, j, zero) + at(m, j, i, zero)) / 2
-            odd = (at(m, i, j, zero) - at(m, j, i, zero)) / 2
+            apart = (at(s, j, 0, zero) - at(s, i, 0, zero)).real
+            together = (at(s, j, 0, zero) + at(s, i, 0, zero)).real
+            mirrored = np.conj(at(m, j, i, zero))
+            even, odd = (at(m, i, j, zero) + mirrored) / 2, (at(m, i, j, zero) - mirrored) / 2
             first = zero if abs(apart) <= close else even / apart
-            second = zero if together <= close or i == j else odd / together
+            second = zero if together <= close else odd / together
             put(of_u, i, j, first + second, zero)
-            put(of_v, i, j, first - second, zero)
+            put(of_v, i, j, np.conj(first - second), zero)  # beside the memory of V^H
 
 
 @noinline
@@ -245,17 +269,17 @@ def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
     )
     memset(own.y_bar, np.int32(0), result_bytes(p, zero))
     moved = by_rows(side, p.m, k, zero)
-    product(loops, products, x_dot, v, moved, write)
-    product(loops, products, transposed(u), moved, m, write)
+    status = product_by_adjoint(loops, products, x_dot, transposed(v), moved, write)
+    status = max(status, product_of_adjoint(loops, products, u, moved, m, write))
     if p.vectors == 0:
         share(m, s, close, zero)
         clear_zeros(m, s, close, zero)
     elif not ties_stay(m, s, close, zero):
         return NOT_DIFFERENTIABLE
     for i in range(k):
-        put(_values(own.y_bar, p, zero), i, 0, at(m, i, i, zero), zero)
+        put(_values(own.y_bar, p, zero), i, 0, at(m, i, i, zero).real, zero)
     if p.vectors == 0:
-        return 0
+        return status
     _inner_tangents(m, s, of_u, of_v, close, zero)
     outside = False
     if p.m > k:
@@ -265,12 +289,14 @@ def _tangent(loops: int, routines: Lapack, own: MatrixFrame, p: Any) -> int:
     product(loops, products, u, of_u, u_dot, np.int64(not outside))
     moved, outside = by_rows(side, p.n, k, zero), False
     if p.n > k:
-        product(loops, products, transposed(x_dot), u, moved, write)
+        status = max(
+            status, product_by_adjoint(loops, products, transposed(x_dot), transposed(u), moved, write)
+        )
         if not _outside(loops, products, v, moved, transposed(m), s, close, v_dot):
             return NOT_DIFFERENTIABLE
         outside = True
     product(loops, products, v, of_v, v_dot, np.int64(not outside))
-    return 0
+    return status
 
 
 @always_inline

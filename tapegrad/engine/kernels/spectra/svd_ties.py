@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from tapegrad.engine.kernels.language.inlining import always_inline, noinline
 from tapegrad.engine.kernels.language.lapack import at, eps_of, largest, put
 from tapegrad.engine.kernels.language.matmul import Matrix
@@ -18,7 +20,7 @@ def closest(s: Matrix, p: Any, zero: Any) -> float:
 def clear_zeros(diagonal: Matrix, s: Matrix, close: float, zero: Any) -> None:
     """Set the elements of zero singular values to zero."""
     for i in range(s.rows):
-        if at(s, i, 0, zero) <= close:
+        if at(s, i, 0, zero).real <= close:
             put(diagonal, i, i, zero, zero)
 
 
@@ -26,7 +28,7 @@ def clear_zeros(diagonal: Matrix, s: Matrix, close: float, zero: Any) -> None:
 def are_zero(columns: Matrix, s: Matrix, close: float, slack: float, zero: Any) -> bool:
     """Return whether the columns of zero singular values are zero."""
     for j in range(s.rows):
-        if at(s, j, 0, zero) <= close:
+        if at(s, j, 0, zero).real <= close:
             for i in range(columns.rows):
                 if abs(at(columns, i, j, zero)) > slack:
                     return False
@@ -39,13 +41,14 @@ def zeros_are_out(j_: Matrix, k_: Matrix, g: Matrix, s: Matrix, close: float, ze
     slack = SAME * s.rows * eps_of(zero)
     of_values, of_vectors = slack * largest(g, zero), slack * max(largest(j_, zero), largest(k_, zero))
     for j in range(s.rows - 1, 0, -1):
-        if at(s, j - 1, 0, zero) > close:
+        if at(s, j - 1, 0, zero).real > close:
             return True
         if max(abs(at(g, j, j, zero)), abs(at(g, j - 1, j - 1, zero))) > of_values:
             return False
         for i in range(j):
-            of_u, of_v = at(j_, i, j, zero) - at(j_, j, i, zero), at(k_, i, j, zero) - at(k_, j, i, zero)
-            if at(s, i, 0, zero) <= close and max(abs(of_u), abs(of_v)) > of_vectors:
+            of_u = at(j_, i, j, zero) - np.conj(at(j_, j, i, zero))
+            of_v = at(k_, i, j, zero) - np.conj(at(k_, j, i, zero))
+            if at(s, i, 0, zero).real <= close and max(abs(of_u), abs(of_v)) > of_vectors:
                 return False
     return True
 
@@ -58,9 +61,10 @@ def ties_stay(m: Matrix, s: Matrix, close: float, zero: Any) -> bool:
         for j in range(i + 1, s.rows):
             if abs(at(s, j, 0, zero) - at(s, i, 0, zero)) > close:
                 break
-            even, odd = at(m, i, j, zero) + at(m, j, i, zero), at(m, i, j, zero) - at(m, j, i, zero)
+            mirrored = np.conj(at(m, j, i, zero))
+            even, odd = at(m, i, j, zero) + mirrored, at(m, i, j, zero) - mirrored
             if max(abs(even), abs(at(m, i, i, zero) - at(m, j, j, zero))) > slack:
                 return False
-            if at(s, i, 0, zero) <= close and max(abs(odd), abs(at(m, i, i, zero))) > slack:
+            if at(s, i, 0, zero).real <= close and max(abs(odd), abs(at(m, i, i, zero))) > slack:
                 return False
     return True
