@@ -116,7 +116,7 @@ def _joined(first: _Copy | None, second: _Copy | None, blocks: DisjointMemory) -
     if first.runs > 1 and not first.step == second.step == period * item:
         return None
     count, own = first.runs * period, {blocks.around(each.x)[0] for each in (first, second)}
-    if not is_long(count) or period < lanes(host()) or len(own) > 1 or blocks.around(first.y)[0] in own:
+    if not is_long(count) or period <= lanes(host()) or len(own) > 1 or blocks.around(first.y)[0] in own:
         return None
     reach = (first.runs - 1) * first.step
     start, stop = min(first.x, second.x), max(each.x + reach + each.length * item for each in (first, second))

@@ -9,7 +9,7 @@ import dataclasses
 import itertools
 import math
 import operator
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tapegrad.engine.codegen.segments.segment import ALONG_LINES, EXTREME
@@ -21,24 +21,45 @@ _MAX_CUT_ELEMENTS = (
     64  # of a long line that is cut into short ones, which are more rows: those have a loop otherwise
 )
 Extents = tuple[int, ...]
+Space = tuple[int, int]  # the elements of a line, and of all lines
 
 
 def with_common_loops(rows: Sequence[StreamRow]) -> list[StreamRow]:
     """Return the rows whose loops are cut so that those over one space have the same."""
+    met = Counter(_space(row) for row in rows if row.loops)
     spaces = _spaces(rows)
-    return [_cut(row, spaces) for row in with_pauses(rows)] if spaces else list(rows)
+    lines = _cuts_of_lines(rows, {space: spaces[space] for space, _ in met.most_common()}, met)
+    return [_cut(row, spaces, lines) for row in with_pauses(rows)] if spaces else list(rows)
 
 
-def _spaces(rows: Iterable[StreamRow]) -> dict[tuple[int, int], Extents]:
-    """Return the outer loops of spaces, by the elements of a line and of all lines; those of most rows first."""
-    found: dict[tuple[int, int], Extents] = {}
-    met: defaultdict[tuple[int, int], int] = defaultdict(int)
+def _space(row: StreamRow) -> Space:
+    return row.count, row.count * math.prod(row.loops)
+
+
+def _spaces(rows: Iterable[StreamRow]) -> dict[Space, Extents]:
+    """Return the outer loops of spaces."""
+    found: dict[Space, Extents] = {}
     for row in rows:
         if row.loops:
-            key = row.count, row.count * math.prod(row.loops)
-            met[key] += 1
-            found[key] = _common(found.get(key, row.loops), row.loops) or found[key]
-    return {key: found[key] for key in sorted(found, key=lambda key: -met[key])}
+            known = found.get(_space(row), row.loops)
+            found[_space(row)] = _common(known, row.loops) or known
+    return found
+
+
+def _cuts_of_lines(
+    rows: Iterable[StreamRow], spaces: dict[Space, Extents], met: Counter[Space]
+) -> dict[int, tuple[int, Extents]]:
+    """Return by the elements of a line those of the lines that it is cut into, and the loops around them.
+
+    A line is left whole where more rows read rolled lines as long as it, which cannot be cut, than have the loops.
+    """
+    rolled = Counter(row.count for row in rows if any(access.span.rolled for access in row.accesses))
+    found: dict[int, tuple[int, Extents]] = {}
+    for (count, total), loops in spaces.items():
+        too_short = is_short(count) and total > _MAX_CUT_ELEMENTS
+        if not too_short and met[count, total] >= rolled[total]:
+            found.setdefault(total, (count, loops))
+    return found
 
 
 def _common(one: Extents, other: Extents) -> Extents | None:
@@ -54,20 +75,18 @@ def _products(extents: Extents) -> list[int]:
     return list(itertools.accumulate(reversed(extents), operator.mul, initial=1))
 
 
-def _cut(row: StreamRow, spaces: dict[tuple[int, int], Extents]) -> StreamRow:
+def _cut(row: StreamRow, spaces: dict[Space, Extents], lines: dict[int, tuple[int, Extents]]) -> StreamRow:
     if row.kind == ALONG_LINES:
         return row  # whose result has another length than the lines
     if row.loops:
-        loops = spaces[row.count, row.count * math.prod(row.loops)]
+        loops = spaces[_space(row)]
         return _with_loops(row, row.loops, loops, row.count) if _common(row.loops, loops) == loops else row
-    if row.kind == "" or row.clears or row.is_scattered:
+    if row.kind == "" or row.clears or row.is_scattered or row.count not in lines:
         return row
     if row.kind != EXTREME and any(a.single and a.mode != READ for a in row.accesses):
         return row  # the order of additions is part of the result
-    for (count, total), loops in spaces.items():
-        if total == row.count and not (is_short(count) and total > _MAX_CUT_ELEMENTS):
-            return _with_loops(row, (total // count,), loops, count)
-    return row
+    count, loops = lines[row.count]
+    return _with_loops(row, (row.count // count,), loops, count)
 
 
 def _with_loops(row: StreamRow, before: Extents, after: Extents, count: int) -> StreamRow:
