@@ -10,6 +10,7 @@ from tapegrad.frontend.conversions.complex_views import complex_dtype, part_dtyp
 from tapegrad.frontend.functions.numerics.convolution import correlate_arrays
 from tapegrad.frontend.recording.record_structural import as_numbers
 from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.frontend.words.derived_docs import like
 from tapegrad.ndimage.arguments import axes_of, for_each_axis, image
 from tapegrad.ndimage.boundaries import extended, is_zero_outside
 
@@ -61,32 +62,19 @@ def correlate1d(
     return _along_axis("correlate1d", (input, weights, axis, output, mode, cval, origin), flipped=False)
 
 
+@like(
+    correlate1d,
+    ("Weights. Complex ones are conjugated.", "Weights."),
+    ("to lower places", "to higher places"),
+    summary="Convolve the lines along an axis with weights: `correlate1d` with these in reverse.",
+    examples=""">>> import numpy as np
+>>> tg.ndimage.convolve1d(np.array([2.0, 8.0, 0.0, 4.0]), [1.0, 3.0])
+Tensor([14., 24.,  4., 16.])""",
+)
 def convolve1d(
     input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
     origin: int = 0,
 ) -> Tensor:  # fmt: skip
-    """Convolve the lines along an axis with weights: `correlate1d` with these in reverse.
-
-    Parameters
-    ----------
-    input : Tensor or array_like
-        Image of floats or complex numbers, of any dimension.
-    weights : Tensor or array_like, shape (k,)
-        Weights.
-    axis, output, mode, cval, origin
-        As for `correlate1d`; the origin shifts to higher places.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of the input.
-
-    Examples
-    --------
-    >>> import numpy as np, tapegrad as tg
-    >>> tg.ndimage.convolve1d(np.array([2.0, 8.0, 0.0, 4.0]), [1.0, 3.0])
-    Tensor([14., 24.,  4., 16.])
-    """
     return _along_axis("convolve1d", (input, weights, axis, output, mode, cval, origin), flipped=True)
 
 
@@ -133,33 +121,18 @@ def correlate(
     return _over_axes("correlate", (input, weights, output, mode, cval, origin, axes), flipped=False)
 
 
+@like(
+    correlate,
+    summary="Convolve an image with weights: `correlate` with these in reverse along all axes.",
+    examples=""">>> import numpy as np
+>>> blur = lambda x: tg.ndimage.convolve(x, np.array([[1.0, 2.0, 1.0]]) / 4, mode="nearest")
+>>> blur(np.array([[0.0, 4.0, 0.0, 0.0]]))
+Tensor([[1., 2., 1., 0.]])""",
+)
 def convolve(
     input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, *,
     axes: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Convolve an image with weights: `correlate` with these in reverse along all axes.
-
-    Parameters
-    ----------
-    input : Tensor or array_like
-        Image of floats or complex numbers, of any dimension.
-    weights : Tensor or array_like
-        Weights, with as many dimensions as the image, or as `axes` names.
-    output, mode, cval, origin, axes
-        As for `correlate`.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of the input.
-
-    Examples
-    --------
-    >>> import numpy as np, tapegrad as tg
-    >>> blur = lambda x: tg.ndimage.convolve(x, np.array([[1.0, 2.0, 1.0]]) / 4, mode="nearest")
-    >>> blur(np.array([[0.0, 4.0, 0.0, 0.0]]))
-    Tensor([[1., 2., 1., 0.]])
-    """
     return _over_axes("convolve", (input, weights, output, mode, cval, origin, axes), flipped=True)
 
 

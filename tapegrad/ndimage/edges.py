@@ -7,6 +7,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.frontend.words.derived_docs import like
 from tapegrad.ndimage.arguments import axes_of, for_each_axis, image
 from tapegrad.ndimage.correlation import along_axis
 from tapegrad.ndimage.smoothing import gaussian_filter
@@ -39,30 +40,14 @@ def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect",
     return _difference("sobel", (input, axis, output, mode, cval), [1.0, 2.0, 1.0])
 
 
+@like(
+    sobel,
+    summary="Return central differences along an axis, summed over three lines along the other ones.",
+    examples=""">>> tg.ndimage.prewitt(tg.tensor([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]))
+Tensor([[0., 3., 3.],
+        [0., 3., 3.]])""",
+)
 def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Tensor:
-    """Return central differences along an axis, summed over three lines along the other ones.
-
-    Parameters
-    ----------
-    input : Tensor or array_like
-        Image of floats, of any dimension.
-    axis : int, default -1
-        Axis of the differences.
-    output, mode, cval
-        As for `gaussian_filter`.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of the input.
-
-    Examples
-    --------
-    >>> import numpy as np, tapegrad as tg
-    >>> tg.ndimage.prewitt(tg.tensor([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]))
-    Tensor([[0., 3., 3.],
-            [0., 3., 3.]])
-    """
     return _difference("prewitt", (input, axis, output, mode, cval), [1.0, 1.0, 1.0])
 
 
@@ -132,35 +117,18 @@ def gaussian_laplace(
     return _total(terms, x).astype(dtype)
 
 
+@like(
+    gaussian_laplace,
+    summary="Return the length of the gradient by Gaussian derivatives; its own derivative is 0 where it is 0.",
+    examples=""">>> import numpy as np
+>>> plane = 3 * np.arange(40.0)[:, None] + 4 * np.arange(40.0)
+>>> np.round(tg.ndimage.gaussian_gradient_magnitude(plane, 1.0).numpy()[20, 20], 2)
+np.float64(5.0)""",
+)
 def gaussian_gradient_magnitude(
     input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None,
     **kwargs: Any,
 ) -> Tensor:  # fmt: skip
-    """Return the length of the gradient by Gaussian derivatives; its own derivative is 0 where it is 0.
-
-    Parameters
-    ----------
-    input : Tensor or array_like
-        Image of floats, of any dimension.
-    sigma : float, Tensor or sequence of them
-        Standard deviation along each axis, or along all of them. A Tensor needs `radius`.
-    output, mode, cval, axes
-        As for `gaussian_filter`.
-    **kwargs
-        Further arguments of `gaussian_filter`: `truncate` and `radius`.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of the input.
-
-    Examples
-    --------
-    >>> import numpy as np, tapegrad as tg
-    >>> plane = 3 * np.arange(40.0)[:, None] + 4 * np.arange(40.0)
-    >>> np.round(tg.ndimage.gaussian_gradient_magnitude(plane, 1.0).numpy()[20, 20], 2)
-    np.float64(5.0)
-    """
     name = "gaussian_gradient_magnitude"
     terms, x, dtype = _gaussian_derivatives(name, (input, sigma, output, mode, cval, axes), 1, kwargs)
     if not terms:

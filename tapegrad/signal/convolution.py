@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.frontend.tensor.tensor import Tensor
+from tapegrad.frontend.words.derived_docs import like
 from tapegrad.signal.arguments import check_mode, conjugated, of_integers, operands, swapped_for_valid
 from tapegrad.signal.direct import convolved_directly, products_directly
 from tapegrad.signal.spectral import convolved_by_transforms, transforms_of
@@ -63,32 +64,16 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Te
     return _convolved(x, v, mode, method)
 
 
+@like(
+    convolve,
+    ("    Arrays.\n", "    Arrays. Of complex ones the second is conjugated.\n"),
+    ("The convolution of integers", "The correlation of integers"),
+    summary="Cross-correlate two arrays of as many dimensions.",
+    see_also="",
+    examples=""">>> tg.signal.correlate(tg.tensor([1.0, 2.0, 3.0]), [0.0, 1.0, 0.5], mode="same")
+Tensor([2. , 3.5, 3. ])""",
+)
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Tensor:
-    """Cross-correlate two arrays of as many dimensions.
-
-    Parameters
-    ----------
-    in1, in2 : Tensor or array_like
-        Arrays. Of complex ones the second is conjugated.
-    mode, method
-        As for `convolve`.
-
-    Returns
-    -------
-    Tensor
-        Of the dtype that both promote to. The correlation of integers is a constant.
-
-    Raises
-    ------
-    ValueError
-        As by `convolve`.
-
-    Examples
-    --------
-    >>> import numpy as np, tapegrad as tg
-    >>> tg.signal.correlate(tg.tensor([1.0, 2.0, 3.0]), [0.0, 1.0, 0.5], mode="same")
-    Tensor([2. , 3.5, 3. ])
-    """
     import scipy.signal
 
     x, v = _arrays("correlate", in1, in2, mode, method)

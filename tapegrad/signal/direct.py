@@ -8,6 +8,7 @@ import numpy as np
 from tapegrad.frontend.functions.numerics.convolution import correlate_arrays
 from tapegrad.frontend.functions.numerics.padding import pad
 from tapegrad.frontend.tensor.tensor import Tensor, is_tensor
+from tapegrad.frontend.words.derived_docs import like
 from tapegrad.signal.arguments import check_mode, conjugated, of_integers, operands, swapped_for_valid
 
 _BOUNDARIES = {"fill": "constant", "pad": "constant", "wrap": "wrap", "circular": "wrap", "symm": "symmetric"}
@@ -59,32 +60,16 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
     return _over_boundary(x, v, taken, boundary, fillvalue, is_flipped=True)
 
 
+@like(
+    convolve2d,
+    ("    Images.\n", "    Images. Of complex ones the second is conjugated.\n"),
+    ("The convolution of integers", "The correlation of integers"),
+    summary="Cross-correlate two images.",
+    examples=""">>> import numpy as np
+>>> tg.signal.correlate2d(np.array([[1.0, 2.0], [3.0, 4.0]]), [[1.0, 0.0], [0.0, 1.0]], mode="valid")
+Tensor([[5.]])""",
+)
 def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Tensor:
-    """Cross-correlate two images.
-
-    Parameters
-    ----------
-    in1, in2 : Tensor or array_like, of two dimensions
-        Images. Of complex ones the second is conjugated.
-    mode, boundary, fillvalue
-        As for `convolve2d`.
-
-    Returns
-    -------
-    Tensor
-        Of the dtype that both promote to. The correlation of integers is a constant.
-
-    Raises
-    ------
-    ValueError
-        As by `convolve2d`.
-
-    Examples
-    --------
-    >>> import numpy as np, tapegrad as tg
-    >>> tg.signal.correlate2d(np.array([[1.0, 2.0], [3.0, 4.0]]), [[1.0, 0.0], [0.0, 1.0]], mode="valid")
-    Tensor([[5.]])
-    """
     import scipy.signal
 
     x, v, taken = _images("correlate2d", in1, in2, mode)

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.frontend.functions.fourier.rows import numbers_of, real_numbers_of
-from tapegrad.frontend.functions.fourier.transforms import axis_of, fft, ifft, irfft, rfft, swapped
-from tapegrad.frontend.recording.outputs import deliver, one_output
+from tapegrad.frontend.functions.fourier.transforms import axis_of, delivered, fft, ifft, irfft, rfft, swapped
 from tapegrad.frontend.tensor.tensor import Tensor
 from tapegrad.frontend.words.derived_docs import like
 
@@ -33,10 +32,6 @@ def _over(
     for axis, n in reversed(list(zip(axes, lengths, strict=True))):
         x = function(x, n, axis, norm)
     return x
-
-
-def _delivered(result: Tensor, out: Any, name: str) -> Any:
-    return result if out is None else deliver(result, one_output(out, name), name=name)
 
 
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
@@ -77,7 +72,7 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = N
     """
     x = numbers_of(a, "fftn")
     axes, lengths = axes_and_lengths(x, s, axes, "fftn")
-    return _delivered(_over(fft, x, axes, lengths, norm), out, "fftn")
+    return delivered(_over(fft, x, axes, lengths, norm), out, "fftn")
 
 
 @like(
@@ -90,7 +85,7 @@ Tensor([[1., 2.],
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
     x = numbers_of(a, "ifftn")
     axes, lengths = axes_and_lengths(x, s, axes, "ifftn")
-    return _delivered(_over(ifft, x, axes, lengths, norm), out, "ifftn")
+    return delivered(_over(ifft, x, axes, lengths, norm), out, "ifftn")
 
 
 @like(
@@ -108,7 +103,7 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = 
     if not axes:
         raise ValueError("rfftn: at least one axis is needed")
     half = rfft(x, lengths[-1], axes[-1], norm)
-    return _delivered(_over(fft, half, axes[:-1], lengths[:-1], norm), out, "rfftn")
+    return delivered(_over(fft, half, axes[:-1], lengths[:-1], norm), out, "rfftn")
 
 
 @like(
@@ -128,7 +123,7 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any =
         raise ValueError("irfftn: at least one axis is needed")
     for axis, n in zip(axes[:-1], lengths[:-1], strict=True):
         x = ifft(x, n, axis, norm)
-    return _delivered(irfft(x, lengths[-1], axes[-1], norm), out, "irfftn")
+    return delivered(irfft(x, lengths[-1], axes[-1], norm), out, "irfftn")
 
 
 def _of_two(function: Callable[..., Any], summary: str) -> Callable[..., Any]:
@@ -180,7 +175,7 @@ Tensor([[10., -2.],
         [-4.,  0.]])""",
 )
 def ihfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return _delivered(rfftn(real_numbers_of(a, "ihfftn"), s, axes, swapped(norm)).conj(), out, "ihfftn")
+    return delivered(rfftn(real_numbers_of(a, "ihfftn"), s, axes, swapped(norm)).conj(), out, "ihfftn")
 
 
 hfft2 = _of_two(

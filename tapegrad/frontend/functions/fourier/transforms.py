@@ -69,7 +69,8 @@ def resized(x: Tensor, n: int, axis: int) -> Tensor:
     return _padded(x, axis, n)
 
 
-def _delivered(result: Tensor, out: Any, name: str) -> Any:
+def delivered(result: Tensor, out: Any, name: str) -> Any:
+    """Return a result, or the argument `out` that it was written to."""
     return result if out is None else deliver(result, one_output(out, name), name=name)
 
 
@@ -80,7 +81,7 @@ def _complex_transform(code: int, a: Any, n: Any, axis: Any, norm: Any, out: Any
     halves = halves_of(norm, code == IFFT)
     x = resized(x, points, along)
     x = x if x.dtype.kind == "c" else x.astype(complex_dtype(x.dtype))
-    return _delivered(transformed(code, x, along, halves, name), out, name)
+    return delivered(transformed(code, x, along, halves, name), out, name)
 
 
 def fft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
@@ -152,7 +153,7 @@ def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = Non
     x = real_numbers_of(a, "rfft")
     along = axis_of(x, axis, "rfft")
     points = length_of(x.shape[along] if n is None else n, "rfft")
-    return _delivered(to_half(resized(x, points, along), along, halves_of(norm, False), "rfft"), out, "rfft")
+    return delivered(to_half(resized(x, points, along), along, halves_of(norm, False), "rfft"), out, "rfft")
 
 
 def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
@@ -193,7 +194,7 @@ def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = No
     points = length_of(2 * (x.shape[along] - 1) if n is None else n, "irfft")
     x = resized(x, points // 2 + 1, along)
     x = x if x.dtype.kind == "c" else x.astype(complex_dtype(x.dtype))
-    return _delivered(from_half(x, points, along, halves_of(norm, True), "irfft"), out, "irfft")
+    return delivered(from_half(x, points, along, halves_of(norm, True), "irfft"), out, "irfft")
 
 
 @like(
@@ -221,7 +222,7 @@ def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = Non
     examples=">>> tg.fft.ihfft(tg.tensor([12.0, -2.0, 0.0, -2.0])).real\nTensor([2., 3., 4.])",
 )
 def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
-    return _delivered(rfft(real_numbers_of(a, "ihfft"), n, axis, swapped(norm)).conj(), out, "ihfft")
+    return delivered(rfft(real_numbers_of(a, "ihfft"), n, axis, swapped(norm)).conj(), out, "ihfft")
 
 
 FUNCTIONS = {function.__name__: function for function in (fft, ifft, rfft, irfft, hfft, ihfft)}
