@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.frontend.conversions.complex_views import made_complex, pairs_of
 from tapegrad.frontend.functions.products.linalg import matmul
-from tapegrad.frontend.functions.reductions.lines import operand
+from tapegrad.frontend.functions.reductions.lines import numbers
 from tapegrad.frontend.functions.reductions.statistics import average
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.elementwise import FUNCTIONS as ELEMENTWISE
@@ -52,7 +53,7 @@ def cov(
     Returns
     -------
     Tensor
-        A matrix; a number for one variable.
+        A matrix, Hermitian for complex variables; a number for one variable.
 
     Warns
     -----
@@ -80,13 +81,14 @@ def cov(
     divisor = _divisor(weights, aweights, lost, x.shape[1])
     centred = x - average(x, axis=1, weights=weights, keepdims=True)
     weighted = centred if weights is None else centred * weights
-    return squeeze(matmul(centred, transpose(weighted)) / divisor)
+    other = transpose(weighted.conj() if x.dtype.kind == "c" else weighted)
+    return squeeze(matmul(centred, other) / divisor)
 
 
 def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Tensor:
     """Return the observations, with a row for each variable."""
-    x = operand(m, "cov")
-    others = None if y is None else operand(y, "cov")
+    x = numbers(m, "cov")
+    others = None if y is None else numbers(y, "cov")
     for name, each in (("m", x), ("y", others)):
         if each is not None and each.ndim > 2:
             raise ValueError(f"{name} has more than 2 dimensions")
@@ -156,7 +158,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     Returns
     -------
     Tensor
-        A matrix with numbers from -1 to 1; a number for one variable.
+        A matrix with numbers from -1 to 1, complex ones with such parts; a number for one variable.
 
     Examples
     --------
@@ -168,9 +170,12 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     covariances = cov(x, y, rowvar, dtype=dtype)
     if covariances.ndim == 0:
         return covariances / covariances
-    numbers = np.arange(covariances.shape[0])
-    spread = _sqrt(covariances[numbers, numbers])
-    result: Tensor = _clip(covariances / reshape(spread, (-1, 1)) / spread, -1.0, 1.0)
+    variables = np.arange(covariances.shape[0])
+    spread = _sqrt(covariances[variables, variables].real)
+    ratios = covariances / reshape(spread, (-1, 1)) / spread
+    if ratios.dtype.kind == "c":
+        return made_complex(_clip(pairs_of(ratios), -1.0, 1.0))
+    result: Tensor = _clip(ratios, -1.0, 1.0)
     return result
 
 

@@ -9,7 +9,7 @@ from tapegrad.frontend.functions.reductions.reductions import sum as total
 from tapegrad.frontend.functions.shapes.diagonals import diagonal
 from tapegrad.frontend.functions.shapes.joining import concatenate
 from tapegrad.frontend.recording.outputs import deliver
-from tapegrad.frontend.recording.record_structural import as_numbers, as_tensor, record_new
+from tapegrad.frontend.recording.record_structural import as_numbers, record_new
 from tapegrad.frontend.recording.rules import rules_of_product, state_rules
 from tapegrad.frontend.recording.shape import broadcast_to, moveaxis
 from tapegrad.frontend.recording.ufuncs import in_one_dtype
@@ -63,7 +63,7 @@ def cross(
 
 def _components(value: Any, axis: int, what: str) -> Tensor:
     """Return vectors whose components are along the last axis."""
-    x = as_tensor(value, "numpy.cross")
+    x = as_numbers(value, "numpy.cross")
     shape = x.shape
     if not shape:
         raise ValueError("numpy.cross: a vector has at least one dimension")
@@ -80,8 +80,9 @@ def _with_third(x: Tensor) -> Tensor:
 
 
 def _of_three(x: Tensor, y: Tensor) -> Tensor:
-    if x.dtype.kind != "f" and y.dtype.kind != "f":
-        return _of_integers(x, y)
+    kinds = {x.dtype.kind, y.dtype.kind}
+    if "c" in kinds or "f" not in kinds:
+        return _by_components(x, y)
     if x.dtype != y.dtype:
         x, y = in_one_dtype("numpy.cross", x, y)
     if x.shape != y.shape:
@@ -98,7 +99,7 @@ def product_in_space(x: Tensor, y: Tensor, *, masked: bool = False) -> Tensor:
     return record_new(_CROSS, [x, y], x.shape, CrossParams(int(masked)), "cross")
 
 
-def _of_integers(x: Tensor, y: Tensor) -> Tensor:
+def _by_components(x: Tensor, y: Tensor) -> Tensor:
     """Multiply components one and two positions further on, cyclically."""
     x, y = (concatenate([t, t[..., :2]], -1) for t in (x, y))
     return x[..., 1:4] * y[..., 2:5] - x[..., 2:5] * y[..., 1:4]
