@@ -130,6 +130,16 @@ def test_a_guard_before_a_list_fails_first() -> None:
     assert f(x, y, list_) == np.sum(y[list_] ** 2)
 
 
+@pytest.mark.parametrize("count", [2, 4, 6, 8, 9])
+def test_a_short_table_is_read_whole_as_well(count: int) -> None:
+    """A vector holds the table, or one element of it, beside the elements that a list names."""
+    list_ = np.arange(count)[::-1] // 2
+    functions = [lambda x, s: tg.sum(x * x + x[list_] * s), lambda x, s: tg.sum(x[list_] * x + x[0] * s)]
+    inputs = [(np.linspace(-1.0, 2.0, count), np.array(2.0)), (np.linspace(3.0, 1.0, count), np.array(-1.0))]
+    for function in functions:
+        segments_alike(function, inputs, ("value", "gradient", "tangent", "hessian"))
+
+
 # --- what is in segments ---------------------------------------------------------------------------------------------
 
 

@@ -152,7 +152,8 @@ class SegmentDraft:
 
     def _elements(self) -> dict[Span, Span]:
         """Return the lines of single elements that are read or written by themselves, of lines that are written."""
-        lines = sorted(key for key in self._keys if not key.single)
+        adjacent = (key for key in self._keys if not key.single and not key.is_scattered)
+        lines = sorted(adjacent, key=lambda key: (key.start, key.stop))
         starts = [line.start for line in lines]
 
         def whole(span: Span) -> Span:
