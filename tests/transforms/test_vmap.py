@@ -104,6 +104,22 @@ def test_tangents_and_jacobians_of_every_structural_op_over_lanes(name, by_lanes
     check_like_a_loop(recorded, arrays, tolerance=tolerance)
 
 
+COMPLEX = {
+    "pairs in and out": (lambda x: (x.view(complex) ** 2 * (1 + 2j)).view(float), float),
+    "analytic": (lambda z: z[::-1] * z + 1j * tg.exp(z), complex),
+    "sizes": (lambda x: abs(tg.fft.fft(x[:, ::2])) ** 2, float),
+}
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("name", COMPLEX)
+def test_jacobians_of_complex_functions_over_lanes(name, mode, by_lanes):
+    function, dtype = COMPLEX[name]
+    pairs = np.random.default_rng(6).uniform(0.5, 2, (M, 2, 4))
+    derivative = tg.jacobian(tg.jit(function), mode=mode, holomorphic=dtype is complex)
+    check_like_a_loop(derivative, [pairs.view(dtype)])
+
+
 ELEMENTWISE = {
     "of two": lambda x, y: tg.hypot(x, y) * tg.arctan2(x, y) - x / y,
     "selected": lambda x, y: (
@@ -389,7 +405,10 @@ def no_python(monkeypatch):
     monkeypatch.setattr(Vmap, "_one_by_one", refuse)
 
 
-@pytest.mark.parametrize("name", sorted({*CASES, *OTHERS} - {"custom", "correlate"}))
+BY_PYTHON = {"custom", "correlate", "cast_c128", "cast_c64"}  # functions, a sum over shifts, complex numbers
+
+
+@pytest.mark.parametrize("name", sorted({*CASES, *OTHERS} - BY_PYTHON))
 def test_instances_are_instructions_of_the_recording(name, no_python):
     function, shapes = {**CASES, **OTHERS}[name][0]
     rng, count = np.random.default_rng(5), 5

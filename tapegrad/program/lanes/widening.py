@@ -11,7 +11,6 @@ from tapegrad.engine.inspection.tape_view import TapeView
 from tapegrad.engine.tape.fields.layout import B8, C64, C128, EXTERNAL, F32, F64, I64, NONE
 from tapegrad.engine.tape.fields.view import View
 from tapegrad.engine.tape.tape import DTYPE_CODES, DTYPES
-from tapegrad.errors import UnsupportedError
 from tapegrad.ops import CODES, COPY, ROWS
 from tapegrad.ops.params import fields_of
 from tapegrad.program.lanes.layout import FIRST, LAST, SHARED, Layout
@@ -92,6 +91,7 @@ class Widening:
         self._by_lane: dict[int, Steps] = {}
         self._layouts: dict[int, Layout] = {}  # of buffers that have lanes
         self._versions: dict[tuple[int, str], int] = {}  # buffers in another layout than their own
+        self._given: dict[int, int] = {}  # inputs that are copied, in the layout that they are given in
         self._views: dict[Any, int] = {}
         self._constants: dict[int, np.ndarray] = {}
         self._next_slot, self._next_buffer = 1 + max(tape.slots), 1 + max(tape.buffers)
@@ -103,16 +103,22 @@ class Widening:
     def enter_inputs(self, kinds: Sequence[str]) -> None:
         """Lay out the batched inputs, before the first instruction: LAST or FIRST for each input."""
         self._kinds = tuple(kinds)
-        if any(
-            kind == LAST and self.are_in_front(slot)
-            for slot, kind in zip(self.tape.inputs, kinds, strict=True)
-        ):
-            raise UnsupportedError(
-                "vmap: complex arguments of a function by whose elements it is differentiated"
-            )
         for slot, kind, has_lanes in zip(self.tape.inputs, kinds, self._batched, strict=True):
-            if has_lanes:
+            if has_lanes and kind == LAST and self.are_in_front(slot):
+                self._given[slot] = self._with_lanes_in_front(slot)
+            elif has_lanes:
                 self._set_layout(self.tape.slots[slot].buffer, kind)
+
+    def _with_lanes_in_front(self, slot: int) -> int:
+        """Return a slot for an input with its lanes last, which the recording's own buffer is a copy of."""
+        own, seen = self.tape.slots[slot].buffer, self.tape.slots[slot].view
+        self._set_layout(own, FIRST)
+        given = self.terms(own, View.in_c_order((*seen.shape, self.lanes), seen.dtype))
+        before, number = self._buffers[own], self._slots[given].buffer
+        self._buffers[own] = before._replace(primal=0, flags=before.flags & ~EXTERNAL)
+        self._buffers[number] = self._buffers[number]._replace(primal=before.primal, flags=before.flags)
+        self._copy(given, self.view(slot, own))
+        return given
 
     # --- queries of rules --------------------------------------------------------------------------------------------
 
@@ -316,7 +322,7 @@ class Widening:
     def finished(self, free: bool) -> Widened:
         """Return the recording over lanes. If `free`, outputs that are stacks keep their lanes in front."""
         inputs = tuple(
-            self._port(slot, kind) if has_lanes else slot
+            (self._given[slot] if slot in self._given else self._port(slot, kind)) if has_lanes else slot
             for slot, has_lanes, kind in zip(self.tape.inputs, self._batched, self._kinds, strict=True)
         )
         kinds = tuple(self._output_kind(slot) if free else LAST for slot in self.tape.outputs)
@@ -348,8 +354,15 @@ class Widening:
         if kind == FIRST:
             return self.stack(slot)
         if self.are_in_front(slot):
-            raise UnsupportedError("vmap: complex results of a function whose elements are differentiated")
+            return self._with_lanes_last(slot)
         return self.view(slot, self.buffer(slot, kind))
+
+    def _with_lanes_last(self, slot: int) -> int:
+        """Return a slot for a copy of a result whose lanes are in front."""
+        own, seen = self.buffer(slot), self.tape.slots[slot].view
+        made = self.terms(own, View.in_c_order((*seen.shape, self.lanes), seen.dtype))
+        self._copy(self.view(slot, own), made)
+        return made
 
     def _step(self, slot: int) -> int:
         """Return the bytes from a lane to the next in the buffer of a slot; 0 for `NONE`."""
