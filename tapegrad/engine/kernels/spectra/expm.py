@@ -78,8 +78,8 @@ def _scratch_bytes(n: int, zero: Any) -> int:
 
 
 @noinline
-def _approximant(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: int, divide: Any) -> None:
-    """Write the Pade approximant of a matrix to Y."""
+def _fraction(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: int) -> int:
+    """Write the numerator of the Pade approximant of a matrix to Y, and return the address of the denominator."""
     n, zero, products, write, b = a.rows, routines.zero, routines.products, np.int64(1), _COEFFICIENTS
     step = n * n * size_of(zero)
     second, fourth = by_rows(scratch, n, n, zero), by_rows(scratch + step, n, n, zero)
@@ -100,7 +100,7 @@ def _approximant(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: in
     factor = scratch + _SQUARES * step
     _combine(by_columns(factor, n, n, zero), even, odd, odd, (1.0, -1.0, 0.0, 0.0), zero)
     _combine(y, even, odd, odd, (1.0, 1.0, 0.0, 0.0), zero)
-    divide(loops, routines, factor, y, scratch)
+    return factor
 
 
 @noinline
@@ -111,14 +111,15 @@ def _divide(loops: int, routines: Lapack, factor: int, y: Matrix, scratch: int) 
     solve(loops, routines, factor, y, np.int64(0))
 
 
-@noinline
+# A kernel that hands a function on at run time would hold its address, and could not be kept in the cache.
+@always_inline
 def _exponential(loops: int, routines: Lapack, a: Matrix, y: Matrix, scratch: int, divide: Any) -> None:
     """Write the exponential of a matrix, which is scaled in place, to Y. Both are in C order."""
     zero, norm, squarings = routines.zero, _norm(a, routines.zero), 0
     if norm > _RADIUS and norm < np.inf:
         squarings = int(np.ceil(np.log2(norm / _RADIUS)))
     _scale(a, 0.5**squarings, zero)
-    _approximant(loops, routines, a, y, scratch, divide)
+    divide(loops, routines, _fraction(loops, routines, a, y, scratch), y, scratch)
     half = by_rows(scratch, a.rows, a.rows, zero)
     for _ in range(squarings):
         copy(y, half, zero)
