@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.conversions.complex_views import is_complex
 from tapegrad.frontend.tensor.modes import restoring, thread
 from tapegrad.loops.body import LoopBody, on_recording
 from tapegrad.loops.loop_op import LoopOp, packed_dtype
@@ -46,6 +48,12 @@ class RuledBody(LoopBody):
         self._examples = list(map(array_of, operands))
         super().__init__(self._handed_on, seen, self._examples, None)
         self.given = len(operands)
+        for value in (*self._examples, *self.lifted):
+            if is_complex(value):
+                raise UnsupportedError(
+                    f"{self.name}: derivatives of solutions are by real numbers, not {value.dtype}: give"
+                    " z.view(float), and write p.view(complex)[..., 0] in the function"
+                )
         self._examples += map(array_of, self.lifted)
 
     @abstractmethod

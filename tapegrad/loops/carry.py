@@ -52,7 +52,7 @@ class Carry:
         self._paths = [
             path for path, leaf in zip(paths(init), flatten(init)[0], strict=True) if leaf is not None
         ]
-        self._weak = [type(leaf) in (int, float) for leaf in leaves]
+        self._weak = [type(leaf) in (int, float, complex) for leaf in leaves]
         self._first = [leaf_of(leaf) for leaf in leaves]
 
     @property
@@ -90,7 +90,7 @@ class Carry:
         """Raise if an iteration returns a carry of other shapes or dtypes than it was given."""
         dtypes = {}
         for k, path in enumerate(self._paths):
-            given, returned = body.inputs[k], body.results[k]
+            given, returned = body.taken[k], body.returned[k]
             if (given.shape, given.dtype) == (returned.shape, returned.dtype):
                 continue
             if given.shape == returned.shape and self._weak[k] and _holds(given.dtype, returned.dtype):
@@ -114,7 +114,7 @@ class _OtherDtypesError(Exception):
 
 
 def _holds(given: np.dtype[Any], returned: np.dtype[Any]) -> bool:
-    return given.kind in "if" and returned.kind == "f"
+    return returned.kind in "fc" and "ifc".find(given.kind) <= "ifc".index(returned.kind)
 
 
 def _shown(value: Any) -> str:

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad.autodiff.custom.packing import EXACT
+from tapegrad.frontend.conversions.complex_views import complex_of, is_complex
+from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
@@ -115,10 +117,13 @@ class FlatLoop:
         )  # fmt: skip
         op = LoopOp(self.name, body, condition, shape, Derivatives(self), self.each, self.shown)
         operands = [
-            float_operand(value, self.name) for value in (*carry, *sequences, *map(on_recording, op.lifted))
+            float_operand(pairs_in(value), self.name)
+            for value in (*carry, *sequences, *map(on_recording, op.lifted))
         ]
         *results, _, _ = _as_tuple(op(*(operands or [0.0])))
-        made = [_restored(y, view.dtype) for y, view in zip(results, body.results, strict=True)]
+        made = body.seen_as(
+            [_restored(y, view.dtype) for y, view in zip(results, body.results, strict=True)]
+        )
         return made[: len(carry)], made[len(carry) :]
 
     def _fuse(self) -> bool | None:
@@ -213,6 +218,7 @@ class _Parts:
         restored = [_restored(x, leaf.dtype) for x, leaf in zip(xs[: len(leaves)], leaves, strict=True)]
         self._unused = len(xs) - len(leaves)  # an operand of a loop without any
         carry, self._arguments = loop.carry, loop.carry + op.sequences
+        self._condition = None if op.condition is None else op.condition.flat
         self._carry, self._sequences = restored[:carry], restored[carry : self._arguments]
         self._constants = restored[self._arguments :]
         self._floats = [leaf.dtype.kind == "f" for leaf in leaves]
@@ -228,7 +234,11 @@ class _Parts:
         """Call the body, or the condition, with Tensors that stand for those from outside."""
         recorder = thread.mode.recorder
         assert isinstance(recorder, RecordedTape)
-        inner = [value if is_on(value, recorder) else recorder.lift(value) for value in constants]
+        given = [value if is_on(value, recorder) else recorder.lift(value) for value in constants]
+        inner = [
+            complex_of(value) if is_complex(tensor) else value
+            for value, tensor in zip(given, self._lifted, strict=True)
+        ]
         with recorder.standing_in(self._lifted, inner):
             # a result may be a Tensor from outside itself
             return [on_recording(value) for value in (flat or self._flat)(*leaves)]
@@ -317,7 +327,7 @@ class _Parts:
             values, found = self._push([*carry, *elements], floats, tangents)
             return [*values[:count], *found]
 
-        condition = loop.condition
+        condition = self._condition
 
         def of_primals(*leaves: Any) -> Sequence[Any]:
             return self._call(leaves[:count], self._constants, condition)
