@@ -5,6 +5,7 @@ of floats along a last dimension, of the same memory: what runs loops and differ
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -218,6 +219,15 @@ def _listed(views: Sequence[View]) -> str:
 def shapes_of(flat: Flat, seen: Any) -> list[View]:
     """Return what the results of a function without arguments look like."""
     return LoopBody(flat, seen, (), None).returned
+
+
+def standing_in(lifted: Sequence[Tensor], values: Sequence[Any]) -> AbstractContextManager[None]:
+    """Let values, complex ones as pairs, stand for Tensors from outside in the body that is being recorded."""
+    recorder = thread.mode.recorder
+    assert isinstance(recorder, RecordedTape)
+    inner = [value if is_on(value, recorder) else recorder.lift(value) for value in values]
+    seen = [complex_of(x) if is_complex(tensor) else x for x, tensor in zip(inner, lifted, strict=True)]
+    return recorder.standing_in(lifted, seen)
 
 
 def on_recording(tensor: Any) -> Any:

@@ -8,8 +8,8 @@ import numpy as np
 
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.recording.lists import holds_tensors
-from tapegrad.frontend.recording.record_structural import as_tensor
-from tapegrad.frontend.tensor.array_checks import check_dtype
+from tapegrad.frontend.recording.record_structural import as_numbers
+from tapegrad.frontend.tensor.array_checks import check_dtype, refuse_complex
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.loops.body import LoopBody
 from tapegrad.loops.run import FlatLoop
@@ -126,12 +126,20 @@ def leaf_of(leaf: Any) -> Any:
     if is_tensor(leaf):
         return leaf
     if holds_tensors(leaf):
-        return as_tensor(leaf, "a loop")
+        return as_numbers(leaf, "a loop")
     array = np.asarray(leaf)
-    check_dtype(array.dtype, "a loop")
+    check_dtype(array.dtype, "a loop", takes_complex=True)
     if array.dtype not in DTYPE_CODES and array.dtype.kind in "iu":
         array = array.astype(np.int64)
     return array
+
+
+def real_leaf_of(leaf: Any, what: str) -> Any:
+    """Return a leaf as `leaf_of` does; raise for complex numbers, naming what it is."""
+    value = leaf_of(leaf)
+    if value.dtype.kind == "c":
+        refuse_complex(value.dtype, what)
+    return value
 
 
 def snapshots_of(name: str, checkpoint: Any, length: int) -> int:

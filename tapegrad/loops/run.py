@@ -12,17 +12,15 @@ from typing import Any
 import numpy as np
 
 from tapegrad.autodiff.custom.packing import EXACT
-from tapegrad.frontend.conversions.complex_views import complex_of, is_complex
 from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
-from tapegrad.loops.body import Flat, LoopBody, on_recording
+from tapegrad.loops.body import Flat, LoopBody, on_recording, standing_in
 from tapegrad.loops.loop_op import LoopOp, packed_dtype
 from tapegrad.loops.pulled import PulledOp
 from tapegrad.loops.table import LoopShape
 from tapegrad.program.fusion.policy import fusion_of
-from tapegrad.program.recording.recording import RecordedTape, is_on
 from tapegrad.program.streams.spec import NEVER
 from tapegrad.transforms.jvp import jvp
 from tapegrad.transforms.vjp import vjp
@@ -232,14 +230,7 @@ class _Parts:
         self, leaves: Sequence[Any], constants: Sequence[Any], flat: Flat | None = None
     ) -> Sequence[Any]:
         """Call the body, or the condition, with Tensors that stand for those from outside."""
-        recorder = thread.mode.recorder
-        assert isinstance(recorder, RecordedTape)
-        given = [value if is_on(value, recorder) else recorder.lift(value) for value in constants]
-        inner = [
-            complex_of(value) if is_complex(tensor) else value
-            for value, tensor in zip(given, self._lifted, strict=True)
-        ]
-        with recorder.standing_in(self._lifted, inner):
+        with standing_in(self._lifted, constants):
             # a result may be a Tensor from outside itself
             return [on_recording(value) for value in (flat or self._flat)(*leaves)]
 
