@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.errors import check_function, name_of
+from tapegrad.errors import UnsupportedError, check_function, name_of
 from tapegrad.frontend.conversions.complex_views import is_complex, part_dtype
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
@@ -56,7 +56,7 @@ class SlopeFunction:
         value = self._call(t, y[:, None] if self._vectorized else y)
         value = leaf_of(value)
         if is_complex(value) and self._dtype.kind != "c":
-            raise TypeError(
+            raise UnsupportedError(
                 f"{self._name}: {name_of(self._fun)} returned complex numbers, but the state y0 is real; make the first"
                 " state complex, as in y0 + 0j"
             )

@@ -119,9 +119,7 @@ class FlatLoop:
             for value in (*carry, *sequences, *map(on_recording, op.lifted))
         ]
         *results, _, _ = _as_tuple(op(*(operands or [0.0])))
-        made = body.seen_as(
-            [_restored(y, view.dtype) for y, view in zip(results, body.results, strict=True)]
-        )
+        made = body.seen_as([_restored(y, view.dtype) for y, view in zip(results, body.results, strict=True)])
         return made[: len(carry)], made[len(carry) :]
 
     def _fuse(self) -> bool | None:
