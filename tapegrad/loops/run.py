@@ -214,7 +214,8 @@ class _Parts:
         restored = [_restored(x, leaf.dtype) for x, leaf in zip(xs[: len(leaves)], leaves, strict=True)]
         self._unused = len(xs) - len(leaves)  # an operand of a loop without any
         carry, self._arguments = loop.carry, loop.carry + op.sequences
-        self._condition = None if op.condition is None else op.condition.flat
+        condition: Any = op.condition
+        self._condition: Flat | None = None if condition is None else condition.flat
         self._carry, self._sequences = restored[:carry], restored[carry : self._arguments]
         self._constants = restored[self._arguments :]
         self._floats = [leaf.dtype.kind == "f" for leaf in leaves]

@@ -278,3 +278,48 @@ def test_printed_tapes_show_the_body():
     shown = str(tg.jit(lambda z: tg.scan(lambda u, _: (u * 1j, None), z, length=3)[0]).tape(1 + 1j))
     assert "carry x0 to x0" in shown
     assert "multiply" in shown
+
+
+def test_writes_to_the_carry_leave_what_came_in():
+    first, xs = random(np.complex128, 3), random(np.complex128, 5)
+
+    def loss(run, z, xs):
+        def step(u, x):
+            u[0] = u[1] * x
+            u.imag[2] = 0.5 * u.real[2]
+            return u * (1 + 0.1j), u + 0
+
+        u, us = run(step, z * 1, xs)
+        return (abs(u) ** 2).sum() + (us**2).sum().real
+
+    both = (0, 1)
+    known = tg.grad(lambda *args: loss(unrolled, *args), argnums=both)(first, xs)
+    kept = first.copy()
+    for f in (lambda *args: loss(tg.scan, *args), tg.jit(lambda *args: loss(tg.scan, *args))):
+        close(tg.grad(f, argnums=both)(first, xs), known, complex)
+    np.testing.assert_array_equal(first, kept)
+
+
+def test_special_values_stay_as_they_are():
+    """Negative zeros, infinities and nan are handed on bit for bit, and a zero partial stops them."""
+    z = np.array([complex(-0.0, 0.0), complex(0.0, -0.0), complex(np.inf, 1.0), complex(np.nan, -np.inf)])
+    last, stacked = tg.scan(lambda u, _: (u, u), z, length=2)
+    for each in (last, stacked[0], stacked[1]):
+        assert np.asarray(each).tobytes() == z.tobytes()
+    roots = tg.scan(lambda u, x: (u, np.sqrt(x)), 0.0, np.array([complex(-4, 0.0), complex(-4, -0.0)]))[1]
+    np.testing.assert_array_equal(roots, [2j, -2j])
+
+    def guarded(z):
+        return tg.scan(lambda u, x: (u + np.where(x != 0, np.sqrt(x), 0), None), 0j, z)[0].real
+
+    np.testing.assert_allclose(tg.grad(guarded)(np.array([0j, 4.0 + 0j])), [0, 0.25])
+
+
+def test_check_grads_of_a_loop():
+    z, xs = random(np.complex128, 3), random(np.complex128, 4)
+
+    def loss(z, xs):
+        u, us = tg.scan(lambda u, x: (np.sin(u) * x, np.conj(u)), z, xs)
+        return abs(u).sum() + (us * xs[:, None]).sum().imag
+
+    tg.check_grads(loss, (z, xs), order=2)
