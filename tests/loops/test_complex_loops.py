@@ -313,13 +313,3 @@ def test_special_values_stay_as_they_are():
         return tg.scan(lambda u, x: (u + np.where(x != 0, np.sqrt(x), 0), None), 0j, z)[0].real
 
     np.testing.assert_allclose(tg.grad(guarded)(np.array([0j, 4.0 + 0j])), [0, 0.25])
-
-
-def test_check_grads_of_a_loop():
-    z, xs = random(np.complex128, 3), random(np.complex128, 4)
-
-    def loss(z, xs):
-        u, us = tg.scan(lambda u, x: (np.sin(u) * x, np.conj(u)), z, xs)
-        return abs(u).sum() + (us * xs[:, None]).sum().imag
-
-    tg.check_grads(loss, (z, xs), order=2)
