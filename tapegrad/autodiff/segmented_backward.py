@@ -134,7 +134,9 @@ class _SegmentedSweep:
         whole = fields_at(
             reverse_segments.fill(_HEADER, slot, id(self._column)), flat.buffer_size, flat.dtype
         )
-        if view.dtype != whole.dtype and view.size:  # complex numbers among floats
+        if view.dtype != whole.dtype and not view.size:
+            return whole[:0].view(view.dtype).reshape(view.shape)
+        if view.dtype != whole.dtype:  # complex numbers among floats
             return np.ndarray(view.shape, view.dtype, whole, view.offset, view.strides)
         return as_strided(whole[view.offset // whole.itemsize :], view.shape, view.strides)
 

@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.conversions.complex_views import is_complex
+from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
 from tapegrad.frontend.tensor.modes import restoring, thread
-from tapegrad.loops.body import LoopBody, on_recording
+from tapegrad.loops.body import LoopBody, on_recording, standing_in
 from tapegrad.loops.loop_op import LoopOp, packed_dtype
 from tapegrad.loops.programs import PULLBACK, TANGENTS
 from tapegrad.loops.run import FlatLoop, array_of, float_operand
 from tapegrad.loops.table import LoopShape
 from tapegrad.program.fusion.policy import fusion_of
 from tapegrad.program.programs.handle import Handle
-from tapegrad.program.recording.recording import RecordedTape, is_on
 from tapegrad.program.streams.spec import NEVER
 
 
@@ -46,7 +48,13 @@ class RuledBody(LoopBody):
         self._examples = list(map(array_of, operands))
         super().__init__(self._handed_on, seen, self._examples, None)
         self.given = len(operands)
-        self._examples += map(array_of, self.lifted)
+        for value in self._examples:
+            if is_complex(value):
+                raise UnsupportedError(
+                    f"{self.name}: derivatives of solutions are by real numbers, not {value.dtype}: give"
+                    " z.view(float), and write p.view(complex)[..., 0] in the function"
+                )
+        self._examples += [pairs_in(array_of(tensor)) for tensor in self.lifted]
 
     @abstractmethod
     def pull(self, *values: Any) -> Sequence[Any]:
@@ -127,10 +135,7 @@ class RuledBody(LoopBody):
 
     def standing_in(self, outer: Sequence[Any]) -> AbstractContextManager[None]:
         """Let values stand for the Tensors from outside."""
-        recorder = thread.mode.recorder
-        assert isinstance(recorder, RecordedTape)
-        inner = [value if is_on(value, recorder) else recorder.lift(value) for value in outer]
-        return recorder.standing_in(self.lifted, inner)
+        return standing_in(self.lifted, outer)
 
     def by_floats(self, first: int, values: Sequence[Any]) -> tuple[list[Any], Callable[..., list[Any]]]:
         """Return those operands from number `first` on that are floats, and what puts others in their place."""
@@ -148,7 +153,7 @@ def ruled(name: str, body: RuledBody, operands: Sequence[Any]) -> Any:
     views = [*body.inputs, *body.results]
     shape = LoopShape(0, len(operands), 1, False, -1, 0, packed_dtype(views, False))
     op = LoopOp(name, body, None, shape, _Derivatives(body), 1, None)
-    outer = [float_operand(on_recording(tensor), name) for tensor in op.lifted]
+    outer = [float_operand(pairs_in(on_recording(tensor)), name) for tensor in op.lifted]
     found = op(*(float_operand(value, name)[None] for value in operands), *outer)
     return found[0][0].astype(body.results[0].dtype)
 

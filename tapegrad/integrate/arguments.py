@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import UnsupportedError, check_function, name_of
-from tapegrad.frontend.recording.lists import holds_tensors
+from tapegrad.frontend.conversions.complex_views import is_complex, part_dtype
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.loops.body import on_recording
-from tapegrad.loops.carry import leaf_of
+from tapegrad.loops.carry import leaf_of, real_leaf_of
 from tapegrad.pytree import flatten, unflatten
 from tapegrad.transforms.stop_gradient import stop_gradient
 
@@ -54,11 +54,12 @@ class SlopeFunction:
     def __call__(self, t: Any, y: Any) -> Any:
         """Return the slope at a time and a state."""
         value = self._call(t, y[:, None] if self._vectorized else y)
-        if not (is_tensor(value) or holds_tensors(value)) and np.iscomplexobj(value):
-            raise UnsupportedError(
-                f"{self._name}: {name_of(self._fun)} returns complex numbers; give real and imaginary parts"
-            )
         value = leaf_of(value)
+        if is_complex(value) and self._dtype.kind != "c":
+            raise UnsupportedError(
+                f"{self._name}: {name_of(self._fun)} returned complex numbers, but the state y0 is real; make the first"
+                " state complex, as in y0 + 0j"
+            )
         if self._vectorized and value.size == y.size:
             value = value.reshape(-1)
         if value.shape != self._shape:
@@ -93,17 +94,13 @@ def plain(value: Any) -> Any:
 
 def initial_state(name: str, y0: Any) -> Any:
     """Return the first state as an array or a Tensor in one dimension."""
-    if np.iscomplexobj(y0):
-        raise UnsupportedError(
-            f"{name}: y0 is complex; give real and imaginary parts, np.concatenate([y.real, y.imag])"
-        )
     y0 = leaf_of(y0)
     if y0.ndim != 1 or y0.size == 0:
         hint = "write [y0]" if y0.ndim == 0 else "write y0.ravel(), and y.reshape(...) in the function"
         raise ValueError(
             f"{name}: y0 has shape {y0.shape}, but must have one dimension and an element; {hint}"
         )
-    return y0 if y0.dtype in (np.float64, np.float32) else y0.astype(np.float64)
+    return y0 if y0.dtype.kind in "fc" else y0.astype(np.float64)
 
 
 def interval(t_span: Any) -> tuple[Any, Any, Any]:
@@ -129,7 +126,7 @@ def _time(t: Any) -> Any:
 
 def evaluation_times(t_eval: Any, begin: Any, end: Any, direction: Any) -> Any:
     """Return the times of the outputs; raise if they are not within the interval, or not in order."""
-    t_eval = leaf_of(t_eval)
+    t_eval = real_leaf_of(t_eval, "solve_ivp: t_eval")
     if t_eval.ndim != 1:
         raise ValueError(f"solve_ivp: t_eval has shape {t_eval.shape}, but must have one dimension")
     t_eval = t_eval if t_eval.dtype == np.float64 else t_eval.astype(np.float64)
@@ -156,7 +153,7 @@ def tolerances(rtol: Any, atol: Any, y0: Any) -> tuple[Any, Any]:
             raise ValueError(f"solve_ivp: {name} has shape {value.shape}, but y0 has shape {y0.shape}")
     if np.any(atol < 0):
         raise ValueError("solve_ivp: atol must be positive")
-    return tuple(float(x) if x.ndim == 0 else x.astype(y0.dtype) for x in (rtol, atol))  # type: ignore[return-value]
+    return tuple(float(x) if x.ndim == 0 else x.astype(part_dtype(y0.dtype)) for x in (rtol, atol))  # type: ignore[return-value]
 
 
 def step_sizes(max_step: float, first_step: float | None, begin: Any, end: Any, fixed: bool) -> None:

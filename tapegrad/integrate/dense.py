@@ -42,7 +42,8 @@ class OdeSolution:
         columns = [self._at(given[k], float(time)) for k, time in enumerate(times)] if times.ndim else []
         if not times.ndim:
             return self._at(given, float(times))
-        return np.stack(columns, axis=1) if columns else np.zeros((self._steps.y.shape[1], 0))
+        first = self._steps.y
+        return np.stack(columns, axis=1) if columns else np.zeros((first.shape[1], 0), first.dtype)
 
     def _at(self, t: Any, time: float) -> Any:
         forwards = self._ends[-1] >= self._ends[0]

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.errors import UnsupportedError, check_function, name_of
+from tapegrad.frontend.conversions.complex_views import complex_of
+from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
 from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.integrate.arguments import is_recording, numbers, plain, with_arguments
 from tapegrad.integrate.implied import of_equation
-from tapegrad.integrate.method import AcceptedStep, RightSide, StepMethod
-from tapegrad.loops.carry import leaf_of
+from tapegrad.integrate.method import AcceptedStep, RightSide, StepMethod, like
+from tapegrad.loops.carry import leaf_of, real_leaf_of
 from tapegrad.loops.while_loop import repeated
 from tapegrad.transforms.jacobians.jacobian import jacfwd
 from tapegrad.transforms.stop_gradient import stop_gradient
@@ -48,7 +50,7 @@ class Event:
 
     def __call__(self, t: Any, y: Any) -> Any:
         """Return the number whose zeros are the event."""
-        value = leaf_of(self._call(t, y))
+        value = real_leaf_of(self._call(t, y), f"solve_ivp: the event {self._name}")
         if value.size != 1:
             raise ValueError(
                 f"solve_ivp: the event {self._name} returned shape {value.shape}, but must return one number"
@@ -179,16 +181,23 @@ def _occurrence(
 ) -> tuple[Any, Any]:
     """Return time and state of an event with their derivatives, given its time as a number."""
 
-    def residual(root: Any, t: Any, h: Any, y: Any, end: Any, *memory: Any) -> Any:
+    def residual(root: Any, *operands: Any) -> Any:
+        t, h, y, end, *memory = map(_seen_in, operands, dtypes)
         own = AcceptedStep(t, h, y, end, memory)
         return event(root[0], method.interpolated(fun, own, root[0])).reshape(1)
 
     def matrix(root: Any, *operands: Any) -> Any:
         return jacfwd(lambda root: residual(root, *operands))(root)
 
-    operands = [leaf_of(part) for part in (step.t, step.h, step.y, step.end, *step.memory)]
+    parts = [leaf_of(part) for part in (step.t, step.h, step.y, step.end, *step.memory)]
+    dtypes, operands = [part.dtype for part in parts], list(map(pairs_in, parts))
     t = plain(of_equation(residual, matrix, leaf_of(root).reshape(1), operands)[0])
     return t, method.interpolated(fun, step, t)
+
+
+def _seen_in(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return an operand of an equation, where complex numbers are pairs, as the part of a step that it is."""
+    return complex_of(value) if dtype.kind == "c" else value
 
 
 def _stacked(values: Sequence[Any]) -> Any:
@@ -217,7 +226,7 @@ def ending_events(
         t, y = _occurrence(event, method, fun, step, np.where(is_first, root, end))
         missing = np.where(is_first, 1.0, np.nan)
         times.append((t * missing)[None])
-        states.append((y * missing.astype(y.dtype))[None])
+        states.append((y * like(missing, y))[None])
     return FoundEvents(times, states, (stop_gradient(first), plain.end))
 
 

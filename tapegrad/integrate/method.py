@@ -5,6 +5,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tapegrad.frontend.conversions.complex_views import part_dtype
+from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
 from tapegrad.integrate.tableaus import DOP853, RK4, RK23, RK45, Row, Tableau
 from tapegrad.transforms.stop_gradient import stop_gradient
 
@@ -126,8 +128,8 @@ class ExplicitMethod:
         error = weighted(tableau.error, slopes) / scale
         if not tableau.second_error:
             return rms_norm(like(h, error) * error)
-        squares = np.sum(error * error)
-        denominator = squares + 0.01 * np.sum((weighted(tableau.second_error, slopes) / scale) ** 2)
+        squares = _sum_of_squares(error)
+        denominator = squares + 0.01 * _sum_of_squares(weighted(tableau.second_error, slopes) / scale)
         denominator = np.where(denominator == 0, 1.0, denominator)
         return abs(like(h, error)) * squares / np.sqrt(denominator * scale.size)
 
@@ -138,7 +140,7 @@ class ExplicitMethod:
             return self._by_terms(fun, step, x)
         weights = self._tableau.interpolant
         powers = np.stack([x ** (k + 1) for k in range(len(weights[0]))])
-        of_slopes = np.array(weights, step.y.dtype) @ powers
+        of_slopes = np.array(weights, part_dtype(step.y.dtype)) @ powers
         return step.y + like(step.h, step.y) * (of_slopes @ np.stack(step.memory))
 
     def between(self, step: "AcceptedStep", t: Any) -> Any:
@@ -187,13 +189,19 @@ class AcceptedStep:
 
 
 def like(number: Any, state: Any) -> Any:
-    """Return a number of float64 in the dtype of a state."""
-    return number if state.dtype == np.float64 else number.astype(state.dtype)
+    """Return a number of float64 in the precision of a state."""
+    dtype = part_dtype(state.dtype)
+    return number if dtype == np.float64 else number.astype(dtype)
 
 
 def rms_norm(x: Any) -> Any:
-    """Return the root of the mean of squares."""
-    return np.sqrt(np.sum(x * x)) / x.size**0.5
+    """Return the root of the mean of squares, of complex numbers of those of their absolute values."""
+    return np.sqrt(_sum_of_squares(x)) / x.size**0.5
+
+
+def _sum_of_squares(x: Any) -> Any:
+    parts = pairs_in(x)
+    return np.sum(parts * parts)
 
 
 def _by_powers(coefficients: Row, x: Any) -> Any:

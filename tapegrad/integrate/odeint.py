@@ -8,7 +8,7 @@ from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.integrate.arguments import plain
 from tapegrad.integrate.outputs import outputs, reached
 from tapegrad.integrate.solve import integration_of
-from tapegrad.loops.carry import leaf_of
+from tapegrad.loops.carry import leaf_of, real_leaf_of
 
 _TOLERANCE = 1.49012e-8  # SciPy's, the root of the rounding error
 
@@ -65,7 +65,7 @@ def odeint(
            [ 0.38 , -9.62 ]])
     """
     check_function("odeint", func)
-    t, y0 = leaf_of(t), leaf_of(y0)
+    t, y0 = real_leaf_of(t, "odeint: t"), leaf_of(y0)
     if t.ndim != 1 or t.size == 0:
         raise ValueError(f"odeint: t has shape {t.shape}, but must have one dimension and an element")
     y0 = y0.reshape(1) if y0.ndim == 0 else y0

@@ -13,12 +13,14 @@ import numpy as np
 from tapegrad.autodiff.custom.call import Call
 from tapegrad.autodiff.custom.packing import ArraySpec
 from tapegrad.errors import UnreachedOutputError
+from tapegrad.frontend.conversions.complex_views import complex_of, is_complex
+from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.implicit.reached_values import ReachedValues
 from tapegrad.integrate.arguments import known, numbers
 from tapegrad.integrate.events import TERMINATED
-from tapegrad.integrate.method import AcceptedStep, ExplicitMethod
+from tapegrad.integrate.method import AcceptedStep, ExplicitMethod, like
 from tapegrad.integrate.steps import FAILED, Integration, State, added
 from tapegrad.loops.body import on_recording
 from tapegrad.loops.scan import lingering, scanned
@@ -50,7 +52,7 @@ def _by_one_loop(integration: Integration, t_eval: Any) -> tuple[State, Any]:
         step = AcceptedStep(state.t, made.h, state.y, made.y, made.memory)
         y = method.between(step, t)
         if not is_ordered:
-            y = y * np.where(direction * (t - before) < 0, np.nan, 1.0).astype(y.dtype)
+            y = y * like(np.where(direction * (t - before) < 0, np.nan, 1.0), y)
         done = np.where(made.accepted, direction * (made.t - t), -1.0) >= 0
         stays = np.where(done, direction * (made.t - following), -1.0) >= 0
         moves = np.where(stays, 0.0, np.where(made.accepted, 1.0, 0.0)) > 0
@@ -98,7 +100,7 @@ def _by_loops(integration: Integration, t_eval: Any) -> tuple[State, Any]:
             evaluations = added(state.evaluations, method.further_evaluations, state.t_old != interpolated)
             state = state._replace(evaluations=evaluations)
         is_known = (direction * (state.t - t) >= 0) & ~(direction * (t - before) < 0)
-        y = y * np.where(is_known, 1.0, np.nan).astype(y.dtype)
+        y = y * like(np.where(is_known, 1.0, np.nan), y)
         return (state, stop_gradient(t), stop_gradient(state.t_old)), y
 
     none = np.asarray(np.nan)
@@ -115,9 +117,12 @@ def reached(t_eval: Any, ys: Any, last: State) -> Any:
     if not is_tensor(ys) or ys.constant:
         return ys
     recorder = thread.mode.recorder  # in which `vmap` has one instance after another
-    op = ReachedOp(ys.shape, is_strict=recorder is None or recorder not in thread.over_lanes)
+    pairs = pairs_in(ys)
+    values = pairs.reshape(len(ys), -1)
+    op = ReachedOp(values.shape, is_strict=recorder is None or recorder not in thread.over_lanes)
     stop = stop_gradient((t_eval, last.t, last.status, last.accepted))
-    return op(ys, *map(on_recording, stop))
+    found = op(values, *map(on_recording, stop))
+    return complex_of(found.reshape(pairs.shape)) if is_complex(ys) else found
 
 
 class ReachedOp(ReachedValues):

@@ -16,7 +16,7 @@ from tapegrad.errors import UnsupportedError, check_function, name_of
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.integrate.arguments import is_recording, known, numbers, plain, with_arguments
-from tapegrad.loops.carry import leaf_of
+from tapegrad.loops.carry import leaf_of, real_leaf_of
 from tapegrad.loops.scan import scanned
 from tapegrad.loops.while_loop import repeated
 from tapegrad.transforms.stop_gradient import stop_gradient
@@ -190,7 +190,7 @@ class _Integrand:
 
     def at(self, x: Any) -> Any:
         """Return the user's function at a place."""
-        value = leaf_of(self._call(x))
+        value = real_leaf_of(self._call(x), f"quad: result of {self._name}")
         if value.size != 1:
             raise ValueError(f"quad: {self._name} returned shape {value.shape}, but must return one number")
         return value.reshape(()).astype(np.float64)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.conversions.complex_views import is_complex
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.frontend.words.frames import hides_frames
 from tapegrad.integrate.arguments import (
@@ -21,7 +22,7 @@ from tapegrad.integrate.arguments import (
 )
 from tapegrad.integrate.dense import OdeSolution
 from tapegrad.integrate.events import Events, FoundEvents, ending_events, find_events
-from tapegrad.integrate.method import EXPLICIT, AcceptedStep, StepMethod
+from tapegrad.integrate.method import EXPLICIT, AcceptedStep, StepMethod, like
 from tapegrad.integrate.outputs import outputs, reached
 from tapegrad.integrate.radau import Radau, RadauIntegration
 from tapegrad.integrate.result import OdeResult, result_of
@@ -60,7 +61,8 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
     t_span : pair of float or Tensor
         Begin and end; the end may be the earlier one.
     y0 : array_like or Tensor, shape (n,)
-        The state at the begin. Of float32 all states are float32.
+        The state at the begin, real or complex. Of float32 all states are float32. Complex states are for explicit
+        methods.
     method : {"RK45", "RK23", "DOP853", "Radau", "Rodas5P", "RK4"}, default "RK45"
         Explicit methods of order 5, 3 and 8, as in SciPy; for stiff problems Radau's of order 5, as in SciPy, and a
         Rosenbrock method of order 5 [2]_, whose steps take less time; and the classical one of order 4 with equal
@@ -96,7 +98,7 @@ def solve_ivp(  # noqa: PLR0913  SciPy's arguments
     Raises
     ------
     UnsupportedError
-        For other methods, complex states, and inside of recordings without `t_eval`.
+        For other methods, complex states of methods for stiff problems, and inside of recordings without `t_eval`.
     ValueError
         For arguments of wrong shapes, and times that are not within `t_span` or not in order.
     UnreachedOutputError
@@ -193,6 +195,11 @@ def integration_of(  # noqa: PLR0913  SciPy's arguments
     """Return the integration for the arguments of `solve_ivp`, and the times of the results; raise if any is wrong."""
     solver = _method(method)
     y0 = initial_state("solve_ivp", y0)
+    if is_complex(y0) and solver.implicit:
+        raise UnsupportedError(
+            f"solve_ivp: method={method!r} takes real states; for complex ones write method='RK45' or 'DOP853', or"
+            " solve for y.view(float)"
+        )
     begin, end, direction = interval(t_span)
     if t_eval is not None:
         t_eval = evaluation_times(t_eval, begin, end, direction)
@@ -217,7 +224,7 @@ def _recorded(integration: Integration, t_eval: Any) -> OdeResult:
         )
         assert found.end is not None
         late = integration.direction * (stop_gradient(t_eval) - found.end[0]) > 0
-        ys = ys * np.where(late, np.nan, 1.0).astype(ys.dtype)[:, None]
+        ys = ys * like(np.where(late, np.nan, 1.0), ys)[:, None]
     ys = reached(t_eval, ys, last)
     return result_of(t_eval, ys.T, integration, last, found)
 

@@ -278,7 +278,7 @@ class Integration:
         """Return the factor of the size after a step, and the norm of its error: less than 1 if it is accepted."""
         y, y_new, h, memory = stop_gradient((state.y, y_new, h, memory))
         if self.method.fixed:
-            return 1.0, np.sum(y_new * 0).astype(np.float64)  # nan if it is not finite
+            return 1.0, np.sum(abs(y_new) * 0).astype(np.float64)  # nan if it is not finite
         scale = self.atol + np.maximum(abs(y), abs(y_new)) * self.rtol
         norm = self.method.error_norm(memory, h, scale).astype(np.float64)
         wanted = SAFETY * norm ** (-1 / (self.method.error_order + 1))

@@ -1,16 +1,19 @@
 """Body of a loop: a function of flat leaves, recorded once for each outcome of its branches.
 
-Tensors that it takes from the function around are operands like its arguments.
+Tensors that it takes from the function around are operands like its arguments. Complex operands and results are pairs
+of floats along a last dimension, of the same memory: what runs loops and differentiates them sees floats alone.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 from tapegrad.engine import kernel_table
 from tapegrad.engine.tape.fields.view import View
-from tapegrad.errors import UnsupportedError
+from tapegrad.frontend.conversions.complex_views import complex_dtype, complex_of, is_complex, made_complex
+from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
 from tapegrad.frontend.tensor.modes import NO_MODE, restoring, thread
 from tapegrad.frontend.tensor.tensor import Tensor, from_array, is_tensor
 from tapegrad.loops.programs import MAX_SPECIALIZATIONS, BodyPrograms, constant_of
@@ -47,12 +50,17 @@ class LoopBody(BodyPrograms):
         The recordings.
     lifted
         Tensors from outside, its operands after the arguments.
+    taken, returned
+        What arguments and results look like to the function; `inputs` and `results` have pairs for complex ones.
     """
 
     traces: list[Trace]
 
     def __init__(self, flat: Flat, seen: Any, arrays: Sequence[np.ndarray], fuse: bool | None) -> None:
         self._flat, self._seen = flat, seen
+        self.taken: list[View] = list(map(_view_of, arrays))
+        self._pairs: list[bool] = []
+        arrays = list(map(pairs_in, arrays))
         self._fuse: bool | str | None = WHOLE if fuse else fuse
         self._state: CapturedState | None = None
         self.traces = []
@@ -60,15 +68,11 @@ class LoopBody(BodyPrograms):
         first = self._recorded(arrays)
         self.traces.append(first)
         self.lifted = first.lifted
-        self.inputs = [_view_of(array) for array in (*arrays, *(t.data_or_traced() for t in self.lifted))]
+        lifted = [pairs_in(tensor.data_or_traced()) for tensor in self.lifted]
+        self.inputs = [_view_of(array) for array in (*arrays, *lifted)]
         self.results = [_view_of(_example(first, result)) for result in first.results]
+        self.returned = self._seen_views(first)
         self.size = len(first.recording)
-        for view in (*self.inputs, *self.results):
-            if view.dtype.kind == "c":
-                raise UnsupportedError(
-                    f"{self.name}: a loop or a branch takes and returns real numbers, not {view.dtype}: carry"
-                    " z.view(float), and write p.view(complex)[..., 0] in its function"
-                )
 
     @property
     def flat(self) -> Flat:
@@ -79,7 +83,28 @@ class LoopBody(BodyPrograms):
                 f"{self.name}: {change} has changed since the loop was run, and the loop is to be recorded once more,"
                 " for a derivative or for another branch; pass it as an argument"
             )
-        return self._flat
+        return self._of_pairs
+
+    def _of_pairs(self, *leaves: Any) -> list[Any]:
+        """Call the function with leaves of which complex ones are pairs; return its results in the same way."""
+        given = [
+            complex_of(leaf) if is_complex(view) else leaf
+            for leaf, view in zip(leaves, self.taken, strict=True)
+        ]
+        results = self._flat(*given)
+        self._pairs = [is_complex(value) for value in results]
+        # what is from outside is taken in before it is seen as pairs: it is an operand as it is
+        return [
+            pairs_in(on_recording(value)) if is_pair else value
+            for value, is_pair in zip(results, self._pairs, strict=True)
+        ]
+
+    def seen_as(self, results: Sequence[Any]) -> list[Any]:
+        """Return results, stacked or not, as they look to the function: complex ones as such."""
+        return [
+            made_complex(value) if is_complex(view) else value
+            for value, view in zip(results, self.returned, strict=True)
+        ]
 
     @property
     def name(self) -> str:
@@ -116,6 +141,14 @@ class LoopBody(BodyPrograms):
         trace.watch_arrays(self._seen, self._state.reach, [])
         return trace
 
+    def _seen_views(self, trace: Trace) -> list[View]:
+        """Return what the results of the last recording look like to the function."""
+        views = [_view_of(_example(trace, result)) for result in trace.results]
+        return [
+            View.in_c_order(view.shape[:-1], complex_dtype(view.dtype)) if is_pair else view
+            for view, is_pair in zip(views, self._pairs, strict=True)
+        ]
+
     def add(self, arrays: Sequence[np.ndarray], constants: Sequence[np.ndarray]) -> bool:
         """Record the function for other arguments and values of Tensors from outside.
 
@@ -129,11 +162,11 @@ class LoopBody(BodyPrograms):
                 f"{self.name}: a branch that a later iteration takes computes with another Tensor of the function"
                 " around than the first iteration did; pass it to the loop in the carry"
             )
-        views = [_view_of(_example(trace, result)) for result in trace.results]
-        if views != self.results:
+        views = self._seen_views(trace)
+        if views != self.returned:
             raise TypeError(
                 f"{self.name}: a branch that a later iteration takes returns {_listed(views)} where the first returned"
-                f" {_listed(self.results)}"
+                f" {_listed(self.returned)}"
             )
         if len(self.traces) == MAX_SPECIALIZATIONS:
             raise RuntimeError(
@@ -185,7 +218,16 @@ def _listed(views: Sequence[View]) -> str:
 
 def shapes_of(flat: Flat, seen: Any) -> list[View]:
     """Return what the results of a function without arguments look like."""
-    return LoopBody(flat, seen, (), None).results
+    return LoopBody(flat, seen, (), None).returned
+
+
+def standing_in(lifted: Sequence[Tensor], values: Sequence[Any]) -> AbstractContextManager[None]:
+    """Let values, complex ones as pairs, stand for Tensors from outside in the body that is being recorded."""
+    recorder = thread.mode.recorder
+    assert isinstance(recorder, RecordedTape)
+    inner = [value if is_on(value, recorder) else recorder.lift(value) for value in values]
+    seen = [complex_of(x) if is_complex(tensor) else x for x, tensor in zip(inner, lifted, strict=True)]
+    return recorder.standing_in(lifted, seen)
 
 
 def on_recording(tensor: Any) -> Any:

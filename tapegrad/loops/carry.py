@@ -8,8 +8,8 @@ import numpy as np
 
 from tapegrad.engine.tape.tape import DTYPE_CODES
 from tapegrad.frontend.recording.lists import holds_tensors
-from tapegrad.frontend.recording.record_structural import as_tensor
-from tapegrad.frontend.tensor.array_checks import check_dtype
+from tapegrad.frontend.recording.record_structural import as_numbers
+from tapegrad.frontend.tensor.array_checks import check_dtype, refuse_complex
 from tapegrad.frontend.tensor.tensor import is_tensor
 from tapegrad.loops.body import LoopBody
 from tapegrad.loops.run import FlatLoop
@@ -52,7 +52,7 @@ class Carry:
         self._paths = [
             path for path, leaf in zip(paths(init), flatten(init)[0], strict=True) if leaf is not None
         ]
-        self._weak = [type(leaf) in (int, float) for leaf in leaves]
+        self._weak = [type(leaf) in (int, float, complex) for leaf in leaves]
         self._first = [leaf_of(leaf) for leaf in leaves]
 
     @property
@@ -90,7 +90,7 @@ class Carry:
         """Raise if an iteration returns a carry of other shapes or dtypes than it was given."""
         dtypes = {}
         for k, path in enumerate(self._paths):
-            given, returned = body.inputs[k], body.results[k]
+            given, returned = body.taken[k], body.returned[k]
             if (given.shape, given.dtype) == (returned.shape, returned.dtype):
                 continue
             if given.shape == returned.shape and self._weak[k] and _holds(given.dtype, returned.dtype):
@@ -114,7 +114,7 @@ class _OtherDtypesError(Exception):
 
 
 def _holds(given: np.dtype[Any], returned: np.dtype[Any]) -> bool:
-    return given.kind in "if" and returned.kind == "f"
+    return returned.kind in "fc" and "ifc".find(given.kind) <= "ifc".index(returned.kind)
 
 
 def _shown(value: Any) -> str:
@@ -126,12 +126,20 @@ def leaf_of(leaf: Any) -> Any:
     if is_tensor(leaf):
         return leaf
     if holds_tensors(leaf):
-        return as_tensor(leaf, "a loop")
+        return as_numbers(leaf, "a loop")
     array = np.asarray(leaf)
-    check_dtype(array.dtype, "a loop")
+    check_dtype(array.dtype, "a loop", takes_complex=True)
     if array.dtype not in DTYPE_CODES and array.dtype.kind in "iu":
         array = array.astype(np.int64)
     return array
+
+
+def real_leaf_of(leaf: Any, what: str) -> Any:
+    """Return a leaf as `leaf_of` does; raise for complex numbers, naming what it is."""
+    value = leaf_of(leaf)
+    if value.dtype.kind == "c":
+        refuse_complex(value.dtype, what)
+    return value
 
 
 def snapshots_of(name: str, checkpoint: Any, length: int) -> int:

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from tapegrad.autodiff.custom.packing import EXACT
+from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
 from tapegrad.frontend.functions.shapes.joining import concatenate, stack
 from tapegrad.frontend.tensor.modes import thread
 from tapegrad.frontend.tensor.tensor import from_array, is_tensor
-from tapegrad.loops.body import Flat, LoopBody, on_recording
+from tapegrad.loops.body import Flat, LoopBody, on_recording, standing_in
 from tapegrad.loops.loop_op import LoopOp, packed_dtype
 from tapegrad.loops.pulled import PulledOp
 from tapegrad.loops.table import LoopShape
 from tapegrad.program.fusion.policy import fusion_of
-from tapegrad.program.recording.recording import RecordedTape, is_on
 from tapegrad.program.streams.spec import NEVER
 from tapegrad.transforms.jvp import jvp
 from tapegrad.transforms.vjp import vjp
@@ -115,10 +115,11 @@ class FlatLoop:
         )  # fmt: skip
         op = LoopOp(self.name, body, condition, shape, Derivatives(self), self.each, self.shown)
         operands = [
-            float_operand(value, self.name) for value in (*carry, *sequences, *map(on_recording, op.lifted))
+            float_operand(pairs_in(value), self.name)
+            for value in (*carry, *sequences, *map(on_recording, op.lifted))
         ]
         *results, _, _ = _as_tuple(op(*(operands or [0.0])))
-        made = [_restored(y, view.dtype) for y, view in zip(results, body.results, strict=True)]
+        made = body.seen_as([_restored(y, view.dtype) for y, view in zip(results, body.results, strict=True)])
         return made[: len(carry)], made[len(carry) :]
 
     def _fuse(self) -> bool | None:
@@ -213,6 +214,8 @@ class _Parts:
         restored = [_restored(x, leaf.dtype) for x, leaf in zip(xs[: len(leaves)], leaves, strict=True)]
         self._unused = len(xs) - len(leaves)  # an operand of a loop without any
         carry, self._arguments = loop.carry, loop.carry + op.sequences
+        condition: Any = op.condition
+        self._condition: Flat | None = None if condition is None else condition.flat
         self._carry, self._sequences = restored[:carry], restored[carry : self._arguments]
         self._constants = restored[self._arguments :]
         self._floats = [leaf.dtype.kind == "f" for leaf in leaves]
@@ -226,10 +229,7 @@ class _Parts:
         self, leaves: Sequence[Any], constants: Sequence[Any], flat: Flat | None = None
     ) -> Sequence[Any]:
         """Call the body, or the condition, with Tensors that stand for those from outside."""
-        recorder = thread.mode.recorder
-        assert isinstance(recorder, RecordedTape)
-        inner = [value if is_on(value, recorder) else recorder.lift(value) for value in constants]
-        with recorder.standing_in(self._lifted, inner):
+        with standing_in(self._lifted, constants):
             # a result may be a Tensor from outside itself
             return [on_recording(value) for value in (flat or self._flat)(*leaves)]
 
@@ -317,7 +317,7 @@ class _Parts:
             values, found = self._push([*carry, *elements], floats, tangents)
             return [*values[:count], *found]
 
-        condition = loop.condition
+        condition = self._condition
 
         def of_primals(*leaves: Any) -> Sequence[Any]:
             return self._call(leaves[:count], self._constants, condition)

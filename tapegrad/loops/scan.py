@@ -100,7 +100,8 @@ def scan(
     for each outcome that an iteration has. One kernel runs all iterations of a long loop whose body computes with few
     floats; other short bodies take several iterations at a time.
 
-    Integers and booleans may be in the carry, in `xs` and in the results; integers must stay below 2**53 in size.
+    Integers, booleans and complex numbers may be in the carry, in `xs` and in the results; integers must stay below
+    2**53 in size.
 
     References
     ----------

@@ -86,7 +86,9 @@ def view_region(buffer: Tensor, view: View) -> Tensor:
     """
     buffer = in_c_order(buffer)
     array = buffer.data_or_traced().reshape(-1)
-    if view.dtype != array.dtype and view.size:
+    if view.dtype != array.dtype and not view.size:
+        return view_of(buffer, array[:0].view(view.dtype).reshape(view.shape))
+    if view.dtype != array.dtype:
         return view_of(buffer, np.ndarray(view.shape, view.dtype, array, view.offset, view.strides))
     return view_of(buffer, as_strided(array[view.offset // array.itemsize :], view.shape, view.strides))
 

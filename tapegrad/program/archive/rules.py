@@ -14,6 +14,7 @@ from tapegrad.engine import kernel_table
 from tapegrad.engine.inspection.tape_view import Slot, TapeView
 from tapegrad.engine.inspection.verify.rules import FACTORS
 from tapegrad.engine.tape.fields.layout import MAX_NDIM
+from tapegrad.frontend.conversions.complex_views import part_dtype
 from tapegrad.ops.params import Region, fields_of, read
 from tapegrad.program.archive.fields import most_bytes
 
@@ -88,10 +89,11 @@ def _is_whole(t: TapeView, slot: Slot) -> bool:
 
 
 def elements_lie_on_their_boundaries(t: TapeView, s: int) -> str:
-    """Check that elements begin at multiples of their size."""
+    """Check that elements, or the parts of complex ones, begin at multiples of their size."""
     view = t.slots[s].view
+    unit = part_dtype(view.dtype).itemsize
     steps = np.array([view.offset, *view.steps], np.int64) if view.size else np.zeros(1, np.int64)
-    return f"elements of {view.itemsize} bytes at {steps}" if (steps % view.itemsize).any() else ""
+    return f"elements of {view.itemsize} bytes at {steps}" if (steps % unit).any() else ""
 
 
 def writers_follow_one_another(t: TapeView, b: int) -> str:

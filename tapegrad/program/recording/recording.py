@@ -28,6 +28,8 @@ from tapegrad.engine.tape.fields.layout import B8, DIFFERENTIABLE, E_KERNEL, NON
 from tapegrad.engine.tape.memory import D_BUFFER, D_PRODUCER
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES, fields_at
 from tapegrad.errors import OuterTensorError, UnsupportedError
+from tapegrad.frontend.conversions.complex_views import complex_of, is_complex
+from tapegrad.frontend.functions.shapes.flat_structures import pairs_in
 from tapegrad.frontend.recording.shape import contiguous
 from tapegrad.frontend.tensor.arrays import borrowed
 from tapegrad.frontend.tensor.description import SlotDescription
@@ -443,7 +445,8 @@ class RecordedTape(Recorder):
     def lift(self, tensor: Tensor, value: np.ndarray | None = None) -> Tensor:
         """Return the input that a Tensor from outside is in the body of a loop, or what stands for it.
 
-        `value` is its value in the iteration that is recorded, if that is another one than at first.
+        `value` is its value in the iteration that is recorded, if that is another one than at first. The input of
+        complex numbers is of pairs of floats, and is seen as complex.
         """
         assert self.lifted is not None
         key = part_key(tensor)
@@ -455,8 +458,9 @@ class RecordedTape(Recorder):
                 )
             return self.stand_ins[key]
         if key not in self.lifted:
-            array = np.array(tensor.data_or_traced() if value is None else value, order="C")
-            self.lifted[key] = tensor, self.add_input(array)
+            array = pairs_in(tensor.data_or_traced() if value is None else value)
+            made = self.add_input(np.array(array, order="C"))
+            self.lifted[key] = tensor, complex_of(made) if is_complex(tensor) else made
         return self.lifted[key][1]
 
     @contextmanager

@@ -22,6 +22,7 @@ from tapegrad.engine.runtime.short_times import quantity
 from tapegrad.engine.runtime.uncopied import Uncopied
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS, DTYPE_CODES
 from tapegrad.errors import RecordingWarning, name_of
+from tapegrad.frontend.conversions.complex_views import part_dtype
 from tapegrad.frontend.conversions.conversion import concrete_array
 from tapegrad.frontend.tensor.description import SlotDescription
 from tapegrad.frontend.tensor.modes import recording as recording_on
@@ -144,7 +145,7 @@ class Trace(Uncopied):
         assert self.recording.lifted is not None
         pairs = list(self.recording.lifted.values())
         self.lifted = [outer for outer, _ in pairs]
-        self._arg_specs += [ArgSpec(inner.dtype) for _, inner in pairs]
+        self._arg_specs += [ArgSpec(part_dtype(inner.dtype)) for _, inner in pairs]
 
     def watch_arrays(self, function: Any, seen: ReachableState, given: list[Any]) -> None:
         """Guard the arrays that the function sees: how they lie, and the contents of those it may read by itself."""
