@@ -288,6 +288,14 @@ def test_eigenvalues_of_real_matrices_are_complex_in_every_replay(name, dtype):
     )
 
 
+@pytest.mark.parametrize("matrix", [REAL, TURNING])
+def test_characteristic_polynomials_of_real_matrices_are_real(matrix):
+    np.testing.assert_allclose(tg.jit(tg.poly)(matrix), np.poly(matrix), rtol=1e-13, atol=1e-14)
+    np.testing.assert_array_equal(tg.poly(tg.tensor(matrix)).data, tg.jit(tg.poly)(matrix))
+    trace = tg.grad(tg.jit(lambda a: tg.poly(a)[1]))(matrix)
+    np.testing.assert_allclose(trace, -np.eye(3), atol=1e-13)
+
+
 def test_sizes_of_real_eigenvectors_have_derivatives_in_replays():
     """Vectors of real eigenvalues are real but for rounding, and functions of them as they are in eager code."""
 
