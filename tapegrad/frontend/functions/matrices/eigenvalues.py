@@ -4,13 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.frontend.conversions.complex_views import (
-    complex_dtype,
-    conjugate,
-    is_complex,
-    part_dtype,
-    real_of,
-)
+from tapegrad.frontend.conversions.complex_views import conjugate, is_complex, part_dtype, real_of
 from tapegrad.frontend.functions.matrices.decompositions import columns_of, eigen_parts, part_of, svdvals
 from tapegrad.frontend.functions.matrices.matrices import record_packed, square, transposed
 from tapegrad.frontend.functions.matrices.systems import solve
@@ -30,7 +24,7 @@ from tapegrad.frontend.functions.products.linalg import matmul
 from tapegrad.frontend.functions.reductions.reductions import sum
 from tapegrad.frontend.functions.shapes.diagonals import diagonal
 from tapegrad.frontend.recording.rules import Step, Value, state_rules
-from tapegrad.frontend.tensor.modes import no_grad, thread
+from tapegrad.frontend.tensor.modes import no_grad
 from tapegrad.frontend.tensor.tensor import Tensor
 
 
@@ -47,11 +41,6 @@ def general_packed(x: Tensor, vectors: bool, name: str) -> Tensor:
     return record_packed("eig", x, n + n * n, (n, int(vectors)), name)
 
 
-def complex_if_recorded(x: Tensor) -> Tensor:
-    """Return a Tensor as it is, in a recording as complex numbers: there no dtype may depend on values."""
-    return x if thread.mode.recorder is None else x.astype(complex_dtype(x.dtype), copy=False)
-
-
 def eig(a: Any) -> EigResult:
     """Compute the eigenvalues and right eigenvectors of square matrices.
 
@@ -63,8 +52,7 @@ def eig(a: Any) -> EigResult:
     Returns
     -------
     eigenvalues : Tensor, shape (..., m)
-        In no particular order. Complex, unless the matrices and all eigenvalues are real; always complex in a function
-        that is recorded: by `jit`, `vmap`, `compile`, `jacobian` and `hessian`.
+        In no particular order; complex, unless the matrices and all eigenvalues are real.
     eigenvectors : Tensor, shape (..., m, m)
         Columns of length 1.
 
@@ -73,7 +61,8 @@ def eig(a: Any) -> EigResult:
     LinAlgError
         If the matrices are not square, or not finite. In a derivative, if eigenvalues are equal and it is not
         determined by what is known there, if the eigenvectors are no basis, or if the function depends on the phases of
-        complex ones.
+        complex ones. In a replay, if the matrices are real, and other than at the recording an eigenvalue is not:
+        convert them with ``astype(complex)``, and all results are complex.
 
     See Also
     --------
@@ -81,9 +70,6 @@ def eig(a: Any) -> EigResult:
 
     Notes
     -----
-    NumPy's dtype depends on the eigenvalues, which a replay cannot follow. ``.real`` of the results, and ``abs``, mean
-    the same in eager and in recorded functions.
-
     Derivatives are those of [1]_ and [2]_ for vectors of length 1. A vector is determined up to its sign, a complex one
     up to its phase.
 
@@ -101,7 +87,7 @@ def eig(a: Any) -> EigResult:
     >>> tg.sort(eigenvalues)
     Tensor([2., 3.])
     """
-    x = complex_if_recorded(square(a, "numpy.linalg.eig"))
+    x = square(a, "numpy.linalg.eig")
     packed, n = general_packed(x, True, "numpy.linalg.eig"), x.shape[-1]
     return EigResult(part_of(packed, 0, (n,)), columns_of(packed, n, n, n))
 
@@ -117,13 +103,14 @@ def eigvals(a: Any) -> Tensor:
     Returns
     -------
     Tensor, shape (..., m)
-        In no particular order. Complex, unless the matrices and all eigenvalues are real; always complex in a function
-        that is recorded: by `jit`, `vmap`, `compile`, `jacobian` and `hessian`.
+        In no particular order; complex, unless the matrices and all eigenvalues are real.
 
     Raises
     ------
     LinAlgError
-        If the matrices are not square, or not finite. In a derivative, if the eigenvectors are no basis.
+        If the matrices are not square, or not finite. In a derivative, if the eigenvectors are no basis. In a replay,
+        if the matrices are real, and other than at the recording an eigenvalue is not: convert them with
+        ``astype(complex)``, and all results are complex.
 
     See Also
     --------
@@ -131,9 +118,6 @@ def eigvals(a: Any) -> Tensor:
 
     Notes
     -----
-    NumPy's dtype depends on the eigenvalues, which a replay cannot follow. ``.real`` of the result, and ``abs``, mean
-    the same in eager and in recorded functions.
-
     Where eigenvalues are equal, functions that treat them alike have their derivatives. For other functions they share
     theirs equally.
 
@@ -143,7 +127,7 @@ def eigvals(a: Any) -> Tensor:
     >>> tg.sort(tg.linalg.eigvals(tg.tensor([[2.0, 0.0], [1.0, 3.0]])))
     Tensor([2., 3.])
     """
-    x = complex_if_recorded(square(a, "numpy.linalg.eigvals"))
+    x = square(a, "numpy.linalg.eigvals")
     return part_of(general_packed(x, False, "numpy.linalg.eigvals"), 0, (x.shape[-1],))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from tapegrad.engine.tape.tape import DIFFERENTIABLE_KINDS
 from tapegrad.frontend.conversions.complex_views import real_of
 from tapegrad.frontend.conversions.guarded_results import call_guarded
-from tapegrad.frontend.functions.matrices.eigenvalues import complex_if_recorded, eigvals
+from tapegrad.frontend.functions.matrices.eigenvalues import eigvals
 from tapegrad.frontend.functions.matrices.least_squares import lstsq
 from tapegrad.frontend.functions.matrices.systems import inv
 from tapegrad.frontend.functions.numerics.convolution import convolve
@@ -33,13 +33,15 @@ def roots(p: Any) -> Tensor:
     Returns
     -------
     Tensor
-        The roots, in no particular order. Complex, unless all coefficients and roots are real; always complex in a
-        function that is recorded: by `jit`, `vmap`, `compile`, `jacobian` and `hessian`.
+        The roots, in no particular order; complex, unless all coefficients and roots are real.
 
     Raises
     ------
     ValueError
         If `p` has more than one dimension.
+    LinAlgError
+        In a replay, if the coefficients are real, and other than at the recording a root is not: convert them with
+        ``astype(complex)``, and all results are complex.
 
     Notes
     -----
@@ -54,7 +56,6 @@ def roots(p: Any) -> Tensor:
     line = coefficients_of(p, "numpy.roots")
     if line.dtype.kind != "f":
         line = line.astype(np.float64)
-    line = complex_if_recorded(line)
     present = call_guarded(_nonzero, line)
     if not present:
         return from_array(np.zeros(0, line.dtype), constant=True)
