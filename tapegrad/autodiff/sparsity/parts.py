@@ -85,14 +85,15 @@ def _mixes_parts(step: SweepStep, operand: int) -> bool:
         return not row.linear
     texts = [each[operand] for each in (row.partials_of("c128"), row.conjugate_partials) if each]
     return any(
-        "1j" in text or not all(_is_finite(step, name) for name in names_in(text) & PRIMALS) for text in texts
+        "1j" in text or not all(_is_finite(step, row, name) for name in names_in(text) & PRIMALS)
+        for text in texts
     )
 
 
-def _is_finite(step: SweepStep, name: str) -> bool:
+def _is_finite(step: SweepStep, row: Op, name: str) -> bool:
     """Return whether a primal is a condition, or a finite real number that is the same in all replays."""
     if name == "y":
         return False
     operand = int(name[1])
     number = step.geometry(step.operands[operand]).number
-    return operand in step.row.boolean_operands or (number is not None and math.isfinite(number))
+    return operand in row.boolean_operands or (number is not None and math.isfinite(number))

@@ -91,7 +91,7 @@ def _by_parts(compressed: Any, entries: Tensor, lists: Tensor, x: Tensor) -> Ten
         real, imag = (
             _by_parts(compressed, part, lists, x) for part in (real_part(entries), imag_part(entries))
         )
-        return real + 1j * imag  # type: ignore[no-any-return]
+        return real + 1j * imag
     if not is_complex(x):
         return csr_product(x, entries, lists, _params(compressed, math.prod(x.shape[1:])), "matmul")
     columns = reshape(pairs_of(x), (len(x), -1))
